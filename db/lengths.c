@@ -17,10 +17,9 @@ __extension__ typedef __int128 Wide;
 uint64_t
 tessera_parameters_tokens (const TesseraParameters *parameters)
 {
-  uint64_t lengths, tokens;
+  uint64_t tokens;
 
-  return __builtin_add_overflow (parameters->length, parameters->second, &lengths) ||
-                 __builtin_mul_overflow (parameters->batch, lengths, &tokens)
+  return __builtin_mul_overflow (parameters->batch, parameters->length, &tokens)
              ? UINT64_MAX
              : tokens;
 }
@@ -31,42 +30,9 @@ round_up (uint64_t number, uint64_t to)
   return (number + to - 1) / to * to;
 }
 
-/* Those that there are with two lengths only, and tokens that are rounded. @first is
- * rounded if that is what is. */
-static bool
-second_terms (const TesseraParameters *parameters,
-              uint64_t first,
-              uint32_t rounding,
-              TesseraRounded rounds,
-              int64_t out_terms[TESSERA_N_TERMS])
-{
-  const uint64_t most = (uint64_t) TESSERA_MAX_TERM;
-  uint64_t batch = parameters->batch, second = parameters->second, rounded, longest;
-  uint64_t tokens_to = rounds == TESSERA_ROUNDS_TOKENS ? rounding : 1;
-  uint64_t second_tokens_to = rounds == TESSERA_ROUNDS_SECOND_TOKENS ? rounding : 1;
-
-  if (second > most)
-    return false;
-  rounded = round_up (second, rounds == TESSERA_ROUNDS_SECOND ? rounding : 1);
-  longest = first > rounded ? first : rounded;
-  if (longest > most / longest || longest * longest > (most - rounding) / (batch + 1))
-    return false;
-  out_terms[TESSERA_TERM_TOKENS] = (int64_t) round_up (batch * first, tokens_to);
-  out_terms[TESSERA_TERM_SECOND] = (int64_t) rounded;
-  out_terms[TESSERA_TERM_SECOND_TOKENS] =
-      (int64_t) round_up (batch * rounded, second_tokens_to);
-  out_terms[TESSERA_TERM_SECOND_SQUARE] = (int64_t) (batch * rounded * second);
-  out_terms[TESSERA_TERM_CROSS] = (int64_t) (batch * rounded * first);
-  out_terms[TESSERA_TERM_BARE_SQUARE] = (int64_t) (first * parameters->length);
-  out_terms[TESSERA_TERM_BARE_SECOND_SQUARE] = (int64_t) (rounded * second);
-  out_terms[TESSERA_TERM_BARE_CROSS] = (int64_t) (rounded * first);
-  return true;
-}
-
 bool
 tessera_size_terms (const TesseraParameters *parameters,
                     uint32_t rounding,
-                    TesseraRounded rounds,
                     int64_t out_terms[TESSERA_N_TERMS])
 {
   const uint64_t most = (uint64_t) TESSERA_MAX_TERM;
@@ -74,7 +40,7 @@ tessera_size_terms (const TesseraParameters *parameters,
 
   if (batch > most || length > most || rounding == 0)
     return false;
-  rounded = round_up (length, rounds == TESSERA_ROUNDS_LENGTH ? rounding : 1);
+  rounded = round_up (length, rounding);
   if (rounded > most || (batch > 0 && rounded > most / batch))
     return false;
   out_terms[TESSERA_TERM_ONE] = 1;
@@ -84,10 +50,6 @@ tessera_size_terms (const TesseraParameters *parameters,
   if (batch * rounded > 0 && length > most / (batch * rounded))
     return false;
   out_terms[TESSERA_TERM_SQUARE] = (int64_t) (batch * rounded * length);
-  if (parameters->second > 0)
-    return second_terms (parameters, rounded, rounding, rounds, out_terms);
-  for (size_t i = TESSERA_N_TERMS_OF_ONE; i < TESSERA_N_TERMS; i++)
-    out_terms[i] = 0;
   return true;
 }
 
@@ -96,12 +58,11 @@ static bool
 add_up (const TesseraSizeLaw *law, const TesseraParameters *parameters, Wide *out_sum)
 {
   int64_t terms[TESSERA_N_TERMS];
-  size_t n = parameters->second > 0 ? TESSERA_N_TERMS : TESSERA_N_TERMS_OF_ONE;
 
   *out_sum = 0;
-  if (!tessera_size_terms (parameters, law->rounding, law->rounds, terms))
+  if (!tessera_size_terms (parameters, law->rounding, terms))
     return false;
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < TESSERA_N_TERMS; i++)
     *out_sum += (Wide) law->numerators[i] * terms[i];
   return true;
 }
@@ -137,19 +98,6 @@ tessera_size_law_is_below (const TesseraSizeLaw *law,
   return add_up (law, parameters, &sum) && sum < 0;
 }
 
-bool
-tessera_size_law_is_absent (const TesseraSizeLaw *law,
-                            const TesseraParameters *parameters)
-{
-  uint64_t length = law->when_second ? parameters->second : parameters->length;
-  uint64_t tokens =
-      tessera_parameters_tokens (&(TesseraParameters){ parameters->batch, length, 0 });
-
-  return tokens < law->from_tokens || (law->to_tokens > 0 && tokens > law->to_tokens) ||
-         (law->when_multiple > 0 &&
-          (length % law->when_multiple == 0) == (law->when_other > 0));
-}
-
 static bool
 is_rounding (uint32_t rounding)
 {
@@ -165,8 +113,7 @@ tessera_size_law_is_valid (const TesseraSizeLaw *law)
       return false;
   return law->denominator >= 1 && law->denominator <= TESSERA_MAX_TERM &&
          law->cap_bytes <= (uint64_t) TESSERA_MAX_TERM && is_rounding (law->rounding) &&
-         law->kind < TESSERA_N_SIZE_KINDS && law->rounds < TESSERA_N_ROUNDED &&
-         law->when_second <= 1 && law->when_other <= 1;
+         law->kind < TESSERA_N_SIZE_KINDS;
 }
 
 TesseraStatus
@@ -264,8 +211,7 @@ is_slot_sound (const TesseraLengths *of, uint32_t index)
     return false;
   if (slot->place != TESSERA_PLACE_FIXED)
     return index >= of->n_early || slot->place == TESSERA_PLACE_NONE;
-  if (!tessera_size_law_evaluate (&of->laws[slot->law], &of->most, &bytes) ||
-      tessera_size_law_is_conditional (&of->laws[slot->law]))
+  if (!tessera_size_law_evaluate (&of->laws[slot->law], &of->most, &bytes))
     return false;
   bytes = bytes == 0 ? step : (bytes + step - 1) / step * step;
   return fits (of, slot->offset_bytes, bytes, of->fixed_bytes) &&
@@ -308,8 +254,7 @@ is_order_sound (const TesseraLengths *of, const TesseraOrder *order, bool *is_se
   return true;
 }
 
-/* From 0, ascending; those of first steps behind the others, by themselves. With two
- * lengths each is for all of them. */
+/* From 0, ascending; those of first steps behind the others, by themselves. */
 static bool
 follows (const TesseraLengths *of, uint32_t k)
 {
@@ -319,8 +264,6 @@ follows (const TesseraLengths *of, uint32_t k)
     return !order->is_first && order->from_tokens == 0;
   if (order->is_first != order[-1].is_first)
     return order->is_first && order->from_tokens == 0;
-  if (of->most.second > 0)
-    return order->from_tokens == 0;
   return order->from_tokens > order[-1].from_tokens;
 }
 

@@ -155,7 +155,6 @@ CREATE TABLE length_plan (
   length_plan_index INTEGER PRIMARY KEY,
   most_batch        INTEGER NOT NULL, -- what it is for
   most_length       INTEGER NOT NULL,
-  most_second       INTEGER NOT NULL, -- the second length, of a decoder; 0: there is one length
   has_batch         INTEGER NOT NULL, -- 0: all batches count as 1
   n_steps           INTEGER NOT NULL, -- of the trace, of whatever kind
   n_early           INTEGER NOT NULL, -- slots asked for before the length is known
@@ -171,8 +170,7 @@ CREATE TABLE length_plan (
 CREATE TABLE length_step (
   length_step_index INTEGER PRIMARY KEY,
   batch             INTEGER NOT NULL,
-  length            INTEGER NOT NULL,
-  second            INTEGER NOT NULL -- the second length; 0: there is one
+  length            INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE length_phase (
@@ -180,38 +178,21 @@ CREATE TABLE length_phase (
   name               TEXT NOT NULL
 ) STRICT;
 
--- The size that follows from batch B, length L and second length T; R is L, or what rounds says,
--- rounded up to a multiple of rounding. Bytes = (by_one + by_batch * B + by_length * R
--- + by_tokens * B * R + by_square * B * R * L + by_second * T + by_second_tokens * B * T
--- + by_second_square * B * T * T + by_cross * B * L * T + by_bare_square * L * L
--- + by_bare_second_square * T * T + by_bare_cross * L * T) / denominator, rounded up, at most
--- cap_bytes.
+-- The size that follows from batch B and length L; R is L rounded up to a multiple of rounding.
+-- Bytes = (by_one + by_batch * B + by_length * R + by_tokens * B * R + by_square * B * R * L)
+-- / denominator, rounded up, at most cap_bytes.
 CREATE TABLE length_law (
-  length_law_index      INTEGER PRIMARY KEY,
-  by_one                INTEGER NOT NULL,
-  by_batch              INTEGER NOT NULL,
-  by_length             INTEGER NOT NULL,
-  by_tokens             INTEGER NOT NULL,
-  by_square             INTEGER NOT NULL,
-  by_second             INTEGER NOT NULL,
-  by_second_tokens      INTEGER NOT NULL,
-  by_second_square      INTEGER NOT NULL,
-  by_cross              INTEGER NOT NULL,
-  by_bare_square        INTEGER NOT NULL,
-  by_bare_second_square INTEGER NOT NULL,
-  by_bare_cross         INTEGER NOT NULL,
-  denominator           INTEGER NOT NULL,
-  cap_bytes             INTEGER NOT NULL, -- 0: none
-  rounding              INTEGER NOT NULL, -- 1: none
-  rounds                INTEGER NOT NULL, -- 0: L, 1: T, 2: B * L where that stands alone, 3: B * T
-  kind                  INTEGER NOT NULL, -- 0: constant, 1: affine, 2: quadratic, 3: rounded or
-                                          -- with a cap, 4: no law, the largest seen
-  -- When it is asked for at all.
-  when_second           INTEGER NOT NULL, -- 1: all this is of T, not of L
-  when_other            INTEGER NOT NULL, -- 1: only where L is no multiple of when_multiple
-  when_multiple         INTEGER NOT NULL, -- only where L is a multiple of this; 0: always
-  from_tokens           INTEGER NOT NULL, -- from so many tokens B * L on ...
-  to_tokens             INTEGER NOT NULL  -- ... and up to so many; 0: any
+  length_law_index INTEGER PRIMARY KEY,
+  by_one           INTEGER NOT NULL,
+  by_batch         INTEGER NOT NULL,
+  by_length        INTEGER NOT NULL,
+  by_tokens        INTEGER NOT NULL,
+  by_square        INTEGER NOT NULL,
+  denominator      INTEGER NOT NULL,
+  cap_bytes        INTEGER NOT NULL, -- 0: none
+  rounding         INTEGER NOT NULL, -- 1: none
+  kind             INTEGER NOT NULL  -- 0: constant, 1: affine, 2: quadratic, 3: rounded or with
+                                     -- a cap, 4: no law, the largest seen
 ) STRICT;
 
 -- Requests of a step in their order; positions are their numbers.

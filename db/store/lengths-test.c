@@ -25,12 +25,6 @@ assert_same_law (const TesseraSizeLaw *a, const TesseraSizeLaw *b)
   SAME (cap_bytes);
   SAME (rounding);
   SAME (kind);
-  SAME (rounds);
-  SAME (when_second);
-  SAME (when_other);
-  SAME (when_multiple);
-  SAME (from_tokens);
-  SAME (to_tokens);
 }
 
 static void
@@ -87,7 +81,6 @@ assert_equal (const TesseraLengths *a, const TesseraLengths *b)
   SAME (n_steps);
   SAME (most.batch);
   SAME (most.length);
-  SAME (most.second);
   SAME (has_batch);
   SAME (n_swept);
   SAME (fixed_bytes);
@@ -143,60 +136,6 @@ test_round_trip (TestPlace *place, gconstpointer data)
   tessera_plan_free (plan);
 }
 
-/* Steps of two lengths, with all that a law may say of them. */
-static TesseraPlan *
-plan_with_two (void)
-{
-  TesseraPlan *plan = plan_with_lengths ();
-  TesseraLengths *of = plan->lengths;
-  TesseraSizeLaw *law = &of->laws[1];
-
-  of->most.second = 77;
-  for (uint32_t i = 0; i < of->n_observed; i++)
-    of->observed[i].second = 70 + i;
-  for (uint32_t k = 0; k < of->n_orders; k++)
-    of->orders[k].from_tokens = 0;
-  for (int i = TESSERA_N_TERMS_OF_ONE; i < TESSERA_N_TERMS; i++)
-    law->numerators[i] = 3 + i;
-  law->rounding = 2;
-  law->rounds = TESSERA_ROUNDS_SECOND_TOKENS;
-  law->when_second = law->when_other = 1;
-  law->when_multiple = 8;
-  law->from_tokens = 11;
-  law->to_tokens = 1111;
-  return plan;
-}
-
-static void
-test_two (TestPlace *place, gconstpointer data)
-{
-  static const char *const damages[] = {
-    "UPDATE length_law SET rounds = 4",
-    "UPDATE length_law SET when_second = 2",
-    "UPDATE length_law SET when_other = 2",
-    "UPDATE length_law SET by_cross = 1125899906842625",
-    "UPDATE length_law SET when_multiple = 8", /* of a place that does not move */
-    "UPDATE length_order SET from_tokens = 1",
-  };
-  TesseraPlan *plan = plan_with_two (), *loaded;
-  TesseraError error = { 0 };
-
-  OK (tessera_plan_save (plan, place->path, &error));
-  OK (tessera_plan_load (place->path, &error, &loaded));
-  assert_equal (plan->lengths, loaded->lengths);
-  tessera_plan_free (loaded);
-  for (size_t i = 0; i < G_N_ELEMENTS (damages); i++)
-    {
-      OK (tessera_plan_save (plan, place->path, &error));
-      test_execute (place->path, damages[i]);
-      g_test_message ("%s", damages[i]);
-      g_assert_cmpint (tessera_plan_load (place->path, &error, &loaded), ==,
-                       TESSERA_BAD_INPUT);
-      g_assert_true (g_pattern_match_simple ("*out of range*", error.text));
-    }
-  tessera_plan_free (plan);
-}
-
 static const struct
 {
   const char *sql, *pattern;
@@ -212,7 +151,7 @@ static const struct
     "*slot 1 is out of range*" },
   { "UPDATE length_plan SET fixed_bytes = 512", "*slot 0 is out of range*" },
   { "UPDATE length_plan SET start_bytes = 512", "*slot of the start 0 is*" },
-  { "INSERT INTO length_plan SELECT 1, most_batch, most_length, most_second,"
+  { "INSERT INTO length_plan SELECT 1, most_batch, most_length,"
     " has_batch, n_steps, n_early, fixed_bytes, start_bytes, alignment_bytes, cut_phase"
     " FROM length_plan",
     "*length_plan, row 1, it repeats*" },
@@ -300,7 +239,6 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD ("round-trip", test_round_trip);
-  ADD ("two", test_two);
   ADD ("wrong-values", test_wrong_values);
   return g_test_run ();
 }

@@ -396,7 +396,6 @@ static const TesseraColumn length_plan_columns[] = {
   COLUMN (TesseraLengths, start_bytes, BYTES),
   COLUMN (TesseraLengths, alignment_bytes, U32, .minimum = 1),
   COLUMN (TesseraLengths, cut_phase, TEXT_OR_NULL),
-  NAMED ("most_second", TesseraLengths, most.second, BYTES),
 };
 TABLE (
     length_plan, "length_plan", "length_plan_index", TesseraLengths, length_plan_columns);
@@ -404,7 +403,6 @@ TABLE (
 static const TesseraColumn length_step_columns[] = {
   COLUMN (TesseraParameters, batch, BYTES),
   COLUMN (TesseraParameters, length, BYTES),
-  COLUMN (TesseraParameters, second, BYTES),
 };
 TABLE (length_step,
        "length_step",
@@ -430,24 +428,6 @@ static const TesseraColumn length_law_columns[] = {
   COLUMN (TesseraSizeLaw, cap_bytes, BYTES),
   COLUMN (TesseraSizeLaw, rounding, U32),
   COLUMN (TesseraSizeLaw, kind, U8),
-  NAMED ("by_second", TesseraSizeLaw, numerators[TESSERA_TERM_SECOND], NUMBER),
-  NAMED (
-      "by_second_tokens", TesseraSizeLaw, numerators[TESSERA_TERM_SECOND_TOKENS], NUMBER),
-  NAMED (
-      "by_second_square", TesseraSizeLaw, numerators[TESSERA_TERM_SECOND_SQUARE], NUMBER),
-  NAMED ("by_cross", TesseraSizeLaw, numerators[TESSERA_TERM_CROSS], NUMBER),
-  NAMED ("by_bare_square", TesseraSizeLaw, numerators[TESSERA_TERM_BARE_SQUARE], NUMBER),
-  NAMED ("by_bare_second_square",
-         TesseraSizeLaw,
-         numerators[TESSERA_TERM_BARE_SECOND_SQUARE],
-         NUMBER),
-  NAMED ("by_bare_cross", TesseraSizeLaw, numerators[TESSERA_TERM_BARE_CROSS], NUMBER),
-  COLUMN (TesseraSizeLaw, rounds, U8),
-  COLUMN (TesseraSizeLaw, when_second, U8),
-  COLUMN (TesseraSizeLaw, when_other, U8),
-  COLUMN (TesseraSizeLaw, when_multiple, U32),
-  COLUMN (TesseraSizeLaw, from_tokens, BYTES),
-  COLUMN (TesseraSizeLaw, to_tokens, BYTES),
 };
 TABLE (length_law, "length_law", "length_law_index", TesseraSizeLaw, length_law_columns);
 

@@ -35,9 +35,8 @@ tessera_fit_terms_set (TesseraFitTerms *terms, const TesseraFitSteps *steps)
         first++;
       terms->first_of[k] = first;
       for (size_t way = 0; way < TESSERA_FIT_WAYS; way++)
-        terms->are_known[way][k] =
-            tessera_size_terms (&steps->parameters[k], roundings[way],
-                                TESSERA_ROUNDS_LENGTH, terms->terms[way][k]);
+        terms->are_known[way][k] = tessera_size_terms (
+            &steps->parameters[k], roundings[way], terms->terms[way][k]);
     }
 }
 
