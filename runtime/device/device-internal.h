@@ -112,24 +112,22 @@ void tessera_device_tell_marks (RuntimeDevice *device);
 /* What @fraction of the memory is; 0: no limit, which is what 1 and more mean. */
 uint64_t tessera_device_limit (const RuntimeDevice *device, double fraction);
 
-/* segments.c: what the policy tells of the driver's memory */
+/* observer.c: what the policy tells */
 TesseraObserver tessera_device_observer (RuntimeDevice *device);
 
-/* declined.c: the policy gave up its plan (@user: the device); said and recorded */
-void tessera_device_plan_declined (void *user);
-/* ... or its pool has another size; recorded: the largest */
+/* The plan's pool has another size (@user: the device); recorded: the largest. */
 void tessera_device_pool_sized (void *user);
 
-/* blocks.c: both from stocks that grow; NULL: no memory */
+/* device.c: both from stocks that grow; NULL: no memory */
 RuntimeBlock *tessera_device_take_block (RuntimeDevice *device);
 void tessera_device_give_block (RuntimeDevice *device, RuntimeBlock *block);
 RuntimeWait *tessera_device_take_wait (RuntimeDevice *device);
 void tessera_device_give_wait (RuntimeDevice *device, RuntimeWait *wait);
 
-/* streams.c: by first use; false: no memory, or too many */
+/* By first use; false: no memory, or too many */
 bool tessera_device_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_stream);
 
-/* pools.c */
+/* The pool that serves the stream now. */
 uint16_t tessera_device_route (RuntimeDevice *device, uint64_t stream_handle);
 
 /* pending.c */

@@ -1,5 +1,6 @@
 /*
- * A device under its lock: what it follows, its limit, and the marks of the program.
+ * A device under its lock: what it follows, its limit, the marks of the program; its
+ * blocks, its streams and the private pools that are open.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/array.h"
+#include "runtime/process/notice.h"
 #include "runtime/process/recording.h"
 
 void
@@ -107,4 +110,217 @@ tessera_device_mark (RuntimeDevice *device, TesseraRecorder *recorder)
   tessera_device_enter (device, recorder);
   tessera_device_record (device, TESSERA_MARK, &nothing, TESSERA_NONE);
   tessera_device_unlock (device);
+}
+
+/* ---- Blocks and waits, from stocks ---- */
+
+enum
+{
+  STOCK = 512 /* made at once; never given back: a run needs them again */
+};
+
+RuntimeBlock *
+tessera_device_take_block (RuntimeDevice *device)
+{
+  RuntimeBlock *block = device->spare_blocks;
+
+  if (block == NULL)
+    {
+      block = calloc (STOCK, sizeof *block);
+      if (block == NULL)
+        return NULL;
+      for (size_t i = 0; i + 1 < STOCK; i++)
+        block[i].next = &block[i + 1];
+    }
+  device->spare_blocks = block->next;
+  return block;
+}
+
+void
+tessera_device_give_block (RuntimeDevice *device, RuntimeBlock *block)
+{
+  block->next = device->spare_blocks;
+  device->spare_blocks = block;
+}
+
+RuntimeWait *
+tessera_device_take_wait (RuntimeDevice *device)
+{
+  RuntimeWait *wait = device->spare_waits;
+
+  if (wait == NULL)
+    {
+      wait = calloc (STOCK, sizeof *wait);
+      if (wait == NULL)
+        return NULL;
+      for (size_t i = 0; i + 1 < STOCK; i++)
+        wait[i].next = &wait[i + 1];
+    }
+  device->spare_waits = wait->next;
+  return wait;
+}
+
+void
+tessera_device_give_wait (RuntimeDevice *device, RuntimeWait *wait)
+{
+  wait->next = device->spare_waits;
+  device->spare_waits = wait;
+}
+
+/* ---- Streams, numbered by first use; 0 is the default stream ---- */
+
+static bool
+add_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_stream)
+{
+  size_t index = device->n_streams;
+
+  if (index > UINT16_MAX ||
+      !TESSERA_RESERVE (device->streams, device->cap_streams, index + 1) ||
+      (handle != 0 && tessera_table_reserve (&device->stream_of) != TESSERA_OK) ||
+      tessera_policy_set_stream_handle (device->policy, (uint32_t) index, handle) !=
+          TESSERA_OK)
+    return false;
+  device->streams[index] = handle;
+  device->n_streams++;
+  if (handle != 0) /* the table knows no 0 */
+    tessera_table_add (&device->stream_of, handle, (void *) (index + 1));
+  if (device->recorder != NULL && index != 0)
+    tessera_recorder_stream (device->recorder, (uint32_t) device->ordinal,
+                             (uint16_t) index, handle);
+  *out_stream = (uint16_t) index;
+  return true;
+}
+
+bool
+tessera_device_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_stream)
+{
+  size_t found;
+
+  *out_stream = 0;
+  if (device->n_streams == 0 && !add_stream (device, 0, out_stream))
+    return false;
+  if (handle == 0)
+    return true;
+  if (device->streams[device->last_stream] == handle)
+    {
+      *out_stream = device->last_stream;
+      return true;
+    }
+  found = (size_t) tessera_table_get (&device->stream_of, handle);
+  if (found != 0)
+    *out_stream = (uint16_t) (found - 1);
+  else if (!add_stream (device, handle, out_stream))
+    return false;
+  device->last_stream = *out_stream;
+  return true;
+}
+
+/* ---- Private pools ---- */
+
+/* False: no memory, or too many. */
+static bool
+pool_of (RuntimeDevice *device, TesseraPoolId id, bool adds, uint16_t *out_pool)
+{
+  size_t n = device->n_pools;
+
+  for (size_t i = 0; i < n; i++)
+    if (device->pools[i].id.owner_id == id.owner_id &&
+        device->pools[i].id.user_id == id.user_id)
+      {
+        *out_pool = (uint16_t) i;
+        return true;
+      }
+  if (!adds || n > UINT16_MAX ||
+      !TESSERA_RESERVE (device->pools, device->cap_pools, n + 1))
+    return false;
+  device->pools[n] = (RuntimePool){ .id = id };
+  device->n_pools++;
+  if (device->recorder != NULL)
+    tessera_recorder_pool (device->recorder, (uint32_t) device->ordinal, (uint16_t) n,
+                           id);
+  *out_pool = (uint16_t) n;
+  return true;
+}
+
+void
+tessera_device_begin_pool (RuntimeDevice *device,
+                           TesseraPoolId id,
+                           TesseraRecorder *recorder)
+{
+  uint16_t pool;
+
+  tessera_device_enter (device, recorder);
+  if (device->n_routes == MAX_ROUTES || !pool_of (device, id, true, &pool))
+    tessera_notice ("A private pool could not be opened, so its requests are served "
+                    "from the default one: do not replay graphs captured into it.");
+  else
+    {
+      device->pools[pool].n_users++;
+      device->routes[device->n_routes++] = (RuntimeRoute){ pool, pthread_self () };
+      tessera_policy_set_routed (device->policy, true);
+    }
+  tessera_device_unlock (device);
+}
+
+/* The latest that this thread opened to the pool, else the latest of all: captures of
+ * several threads may share one. n_routes: none is open. */
+static size_t
+find_route (const RuntimeDevice *device, uint16_t pool)
+{
+  size_t found = device->n_routes;
+
+  for (size_t i = device->n_routes; i-- > 0;)
+    if (device->routes[i].pool == pool)
+      {
+        if (pthread_equal (device->routes[i].thread, pthread_self ()))
+          return i;
+        if (found == device->n_routes)
+          found = i;
+      }
+  return found;
+}
+
+void
+tessera_device_end_pool (RuntimeDevice *device, TesseraPoolId id)
+{
+  uint16_t pool;
+  size_t ended;
+
+  tessera_device_lock (device);
+  if (pool_of (device, id, false, &pool))
+    {
+      ended = find_route (device, pool);
+      for (size_t i = ended; i + 1 < device->n_routes; i++)
+        device->routes[i] = device->routes[i + 1];
+      device->n_routes -= ended < device->n_routes;
+      tessera_policy_set_routed (device->policy, device->n_routes != 0);
+    }
+  tessera_device_unlock (device);
+}
+
+void
+tessera_device_release_pool (RuntimeDevice *device, TesseraPoolId id)
+{
+  uint16_t pool;
+
+  tessera_device_lock (device);
+  /* The default pool and one that was never used are unknown to the policy. */
+  if (pool_of (device, id, false, &pool) && device->pools[pool].n_users != 0 &&
+      --device->pools[pool].n_users == 0)
+    (void) !tessera_policy_release_pool (device->policy, pool);
+  tessera_device_unlock (device);
+}
+
+/* The latest pool that this thread opened, else, for a stream that captures, the latest
+ * of all: autograd's threads capture for the thread that called them. */
+uint16_t
+tessera_device_route (RuntimeDevice *device, uint64_t stream_handle)
+{
+  for (size_t i = device->n_routes; i-- > 0;)
+    if (pthread_equal (device->routes[i].thread, pthread_self ()))
+      return device->routes[i].pool;
+  if (device->n_routes != 0 &&
+      tessera_cuda_stream_is_capturing (device->cuda, stream_handle))
+    return device->routes[device->n_routes - 1].pool;
+  return 0;
 }

@@ -13,7 +13,7 @@
 #include "allocator/cuda.h"
 #include "allocator/policy.h"
 #include "recorder/recorder.h"
-#include "runtime/process/process.h"
+#include "runtime/process.h"
 #include "runtime/tessera.h"
 
 /* NULL and @error where it cannot be served. @plan: (nullable): followed if it suits;

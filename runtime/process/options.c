@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/process/notice.h"
-#include "runtime/process/process.h"
+#include "runtime/process.h"
 #include "runtime/tessera.h"
 
 TesseraOptions tessera_options = { .world = 1 };

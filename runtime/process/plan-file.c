@@ -11,7 +11,7 @@
 #include "db/store.h"
 #include "planner/check.h"
 #include "runtime/process/notice.h"
-#include "runtime/process/process.h"
+#include "runtime/process.h"
 
 /* Two cards of one kind do not report the same memory to the byte. */
 #define DEVICE_TOLERANCE 16 /* one part in so many */

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/process/process.h"
+#include "runtime/process.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
