@@ -108,8 +108,8 @@ draw_numbers (const TesseraSheet *sheet, TesseraArea area)
 
 static const TesseraTextStyle sentence_style = { 12.0, false, 0, TESSERA_TEXT_LEFT };
 
-double
-tessera_head_height (const TesseraSheet *sheet, double width)
+static double
+head_height (const TesseraSheet *sheet, double width)
 {
   const TesseraVerdict *verdict = sheet->figure->verdict;
   int n_lines = 2;
@@ -120,8 +120,8 @@ tessera_head_height (const TesseraSheet *sheet, double width)
   return SENTENCE_Y + LINE_HEIGHT * (n_lines > 2 ? n_lines - 1 : 1) + 15.0;
 }
 
-void
-tessera_draw_head (const TesseraSheet *sheet, TesseraArea area)
+static void
+draw_head (const TesseraSheet *sheet, TesseraArea area)
 {
   const TesseraVerdict *verdict = sheet->figure->verdict;
   TesseraTextStyle headline = { 19.0, true, sheet->theme->text, TESSERA_TEXT_LEFT };
@@ -316,13 +316,13 @@ static void
 draw_sheet (const TesseraSheet *sheet, double width, double height)
 {
   cairo_t *cr = sheet->cr;
-  double inner = width - 2.0 * MARGIN, below = tessera_head_height (sheet, inner);
+  double inner = width - 2.0 * MARGIN, below = head_height (sheet, inner);
   double curves = floor (height * 0.16 < 96.0 ? 96.0 : height * 0.16);
   double legend = floor (fmin (fmax (width * LEGEND_SHARE, LEGEND_LEAST), LEGEND_MOST));
   double right_x = MARGIN + legend + GAP, right_width = width - MARGIN - right_x;
   double foot_y = height - FOOT_HEIGHT - 4.0, curves_y = floor (foot_y - curves);
   tessera_fill_area (cr, (TesseraArea){ 0, 0, width, height }, sheet->theme->sheet, 1.0);
-  tessera_draw_head (sheet, (TesseraArea){ MARGIN, 0, inner, below });
+  draw_head (sheet, (TesseraArea){ MARGIN, 0, inner, below });
   tessera_fill_area (cr, (TesseraArea){ 0, below, width, 1 }, sheet->theme->line, 1.0);
   tessera_draw_legend (
       sheet, (TesseraArea){ MARGIN, below + 12.0, legend - 8.0, foot_y - below - 12.0 });

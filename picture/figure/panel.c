@@ -33,8 +33,9 @@ n_depths (const TesseraStructure *structure)
   return n;
 }
 
-double
-tessera_lanes_height (const TesseraStructure *structure)
+/* 0 for a trace without steps and phases. */
+static double
+lanes_height (const TesseraStructure *structure)
 {
   if (structure == NULL)
     return 0.0;
@@ -101,8 +102,8 @@ draw_phases (const TesseraSheet *sheet, TesseraArea lane, uint32_t depth)
     }
 }
 
-void
-tessera_draw_lanes (const TesseraSheet *sheet, TesseraArea area)
+static void
+draw_lanes (const TesseraSheet *sheet, TesseraArea area)
 {
   const TesseraStructure *structure = sheet->figure->structure;
   if (structure == NULL)
@@ -440,14 +441,14 @@ tessera_draw_panel (const TesseraSheet *sheet,
       area.x += SCALE_WIDTH;
       area.width -= SCALE_WIDTH;
     }
-  double lanes = tessera_lanes_height (sheet->figure->structure);
+  double lanes = lanes_height (sheet->figure->structure);
   double above = TITLE_HEIGHT + lanes + (lanes > 0.0 ? LANES_GAP - 3.0 : 0.0);
   Panel panel = { sheet, layout, scene, area };
   panel.canvas = (TesseraArea){ floor (area.x), floor (area.y + above),
                                 floor (area.width), floor (area.height - above) };
   draw_title (&panel, area);
-  tessera_draw_lanes (sheet, (TesseraArea){ panel.canvas.x, area.y + TITLE_HEIGHT,
-                                            panel.canvas.width, lanes });
+  draw_lanes (sheet, (TesseraArea){ panel.canvas.x, area.y + TITLE_HEIGHT,
+                                    panel.canvas.width, lanes });
   draw_raster (&panel);
   cairo_save (sheet->cr);
   draw_scale (&panel, with_scale);

@@ -92,19 +92,13 @@ typedef struct
 } TesseraSheet;
 
 /* Each draws its part into @area; text never leaves it. */
-double tessera_head_height (const TesseraSheet *sheet, double width);
-void tessera_draw_head (const TesseraSheet *sheet, TesseraArea area);
 void tessera_draw_legend (const TesseraSheet *sheet, TesseraArea area);
 void tessera_draw_panel (const TesseraSheet *sheet,
                          const TesseraLayout *layout,
                          const TesseraScene *scene,
                          TesseraArea area,
                          bool with_scale);
-void tessera_draw_lanes (const TesseraSheet *sheet, TesseraArea area);
 void tessera_draw_curves (const TesseraSheet *sheet, TesseraArea area);
-
-/* The height that lanes need: 0 for a trace without steps and phases. */
-double tessera_lanes_height (const TesseraStructure *structure);
 
 void tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha);
 void tessera_fill_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);

@@ -88,16 +88,7 @@ const TesseraSheet *tessera_canvas_sheet (const TesseraCanvas *self); /* or NULL
 
 /* canvas-draw.c: what lies on top of the tiles. */
 void tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot);
-/* Places cut to what can be seen: a box of a million pixels is slow, and one of a billion
- * more than the renderer can count. */
-double tessera_canvas_visible_x (const TesseraCanvas *self, double t);
-double tessera_canvas_visible_y (const TesseraCanvas *self, double bytes);
 double tessera_canvas_grid_step_bytes (const TesseraCanvas *self);
-/* Of the largest hole of the chosen moment. Returns: whether it can be seen. */
-gboolean tessera_canvas_hole_box (TesseraCanvas *self, graphene_rect_t *out_box);
-/* Of the pool of the plan that the recorded run followed, for as long as it did. Returns:
- * whether there is one, and it has a place. */
-gboolean tessera_canvas_pool_box (TesseraCanvas *self, graphene_rect_t *out_box);
 
 /* canvas-input.c: pointer, wheel, pinch, drag. */
 void tessera_canvas_add_controllers (TesseraCanvas *self);

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-GdkRGBA
-tessera_rgba (uint32_t rgb, double alpha)
+static GdkRGBA
+rgba_of (uint32_t rgb, double alpha)
 {
   return (GdkRGBA){ .red = (float) (rgb >> 16 & 255) / 255,
                     .green = (float) (rgb >> 8 & 255) / 255,
@@ -19,7 +19,7 @@ tessera_rgba (uint32_t rgb, double alpha)
 void
 tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha)
 {
-  GdkRGBA colour = tessera_rgba (rgb, alpha);
+  GdkRGBA colour = rgba_of (rgb, alpha);
 
   gdk_cairo_set_source_rgba (cr, &colour);
 }
@@ -33,7 +33,7 @@ tessera_draw_box (GtkSnapshot *snapshot,
                   uint32_t rgb,
                   double alpha)
 {
-  GdkRGBA colour = tessera_rgba (rgb, alpha);
+  GdkRGBA colour = rgba_of (rgb, alpha);
 
   if (width > 0 && height > 0)
     gtk_snapshot_append_color (
@@ -123,7 +123,7 @@ void
 tessera_draw_text (
     GtkSnapshot *snapshot, PangoLayout *layout, double x, double y, uint32_t rgb)
 {
-  GdkRGBA colour = tessera_rgba (rgb, 1);
+  GdkRGBA colour = rgba_of (rgb, 1);
 
   gtk_snapshot_save (snapshot);
   gtk_snapshot_translate (snapshot,

@@ -9,7 +9,6 @@
 
 #include "viewer/kit/kit.h"
 
-GdkRGBA tessera_rgba (uint32_t rgb, double alpha);
 void tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha);
 void tessera_draw_box (GtkSnapshot *snapshot,
                        double x,
