@@ -56,7 +56,7 @@
  * them.
  *
  * Placeless requests: a person may leave a request to the dynamic allocator, and steps
- * may keep for good what it gives (planner/kept.h). It has no slot and no address, but it
+ * may keep for good what it gives (planner/fold.h). It has no slot and no address, but it
  * is known like a slot's: by its identity, between the requests of two slots. So who
  * follows the plan knows which of several equal requests is to miss, and counts that as
  * planned.

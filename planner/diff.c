@@ -9,9 +9,8 @@
  */
 #include "planner/diff.h"
 
-#include <stdlib.h>
+#include <glib.h>
 
-#include "db/array.h"
 #include "db/trace.h"
 
 typedef struct
@@ -96,35 +95,36 @@ go_back (const Walk *walk, int64_t d, uint32_t *b_of_a)
   return n_common;
 }
 
-TesseraStatus
+uint32_t
 tessera_diff (const uint64_t *a,
               uint32_t n_a,
               const uint64_t *b,
               uint32_t n_b,
               uint32_t max_different,
-              uint32_t *out_b_of_a,
-              uint32_t *out_n_common)
+              uint32_t *out_b_of_a)
 {
   Walk walk = { .a = a, .b = b, .n_a = n_a, .n_b = n_b };
+  uint32_t n_common = 0;
 
   for (uint32_t i = 0; i < n_a; i++)
     out_b_of_a[i] = TESSERA_NONE;
-  *out_n_common = 0;
   if (n_a > INT32_MAX / 2 || n_b > INT32_MAX / 2)
-    return TESSERA_OK;
+    return 0;
   for (int64_t d = 0; d <= (int64_t) max_different; d++)
     {
-      if (!TESSERA_RESERVE (walk.furthest, walk.cap, (size_t) ((d + 1) * (d + 2) / 2)))
+      size_t n_points = (size_t) ((d + 1) * (d + 2) / 2);
+
+      if (n_points > walk.cap)
         {
-          free (walk.furthest);
-          return TESSERA_NO_MEMORY;
+          walk.cap = 2 * n_points;
+          walk.furthest = g_renew (int32_t, walk.furthest, walk.cap);
         }
       if (advance (&walk, d))
         {
-          *out_n_common = go_back (&walk, d, out_b_of_a);
+          n_common = go_back (&walk, d, out_b_of_a);
           break;
         }
     }
-  free (walk.furthest);
-  return TESSERA_OK;
+  g_free (walk.furthest);
+  return n_common;
 }

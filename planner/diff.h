@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "db/status.h"
+#include <stdint.h>
 
 /*
  * tessera_diff:
@@ -17,14 +17,12 @@
  * is
  *   (@n_a + @n_b) x this at most, the memory its square x 8 bytes
  * @out_b_of_a: (array length=n_a): the place in @b of each element of @a, or TESSERA_NONE
- * @out_n_common: how many have one; 0 also where they differ in more
  *
- * Returns: TESSERA_OK or TESSERA_NO_MEMORY
+ * Returns: how many are common; 0 also where they differ in more
  */
-TESSERA_MUST_USE TesseraStatus tessera_diff (const uint64_t *a,
-                                             uint32_t n_a,
-                                             const uint64_t *b,
-                                             uint32_t n_b,
-                                             uint32_t max_different,
-                                             uint32_t *out_b_of_a,
-                                             uint32_t *out_n_common);
+uint32_t tessera_diff (const uint64_t *a,
+                       uint32_t n_a,
+                       const uint64_t *b,
+                       uint32_t n_b,
+                       uint32_t max_different,
+                       uint32_t *out_b_of_a);

@@ -182,7 +182,7 @@ typedef struct
 {
   size_t n_placed;  /* have a slot that can be held or left out */
   size_t n_dynamic; /* have none: their requests differ from step to step, and go to rooms
-                       (planner/dynamic/), or wherever there is space */
+                       (planner/fold/), or wherever there is space */
 } TesseraEditReach;
 
 /* Says why an edit that reaches dynamic requests only is refused. */

@@ -7,7 +7,6 @@
 #include "planner/planner.h"
 
 #include "planner/plan/case.h"
-#include "tests/fail_alloc.h"
 
 #include <string.h>
 
@@ -428,55 +427,6 @@ test_streams_fold (void)
     }
 }
 
-static void
-no_memory (TesseraTrace *trace, const TesseraPlanOptions *options)
-{
-  PlanCase c = plan_case_look (trace);
-
-  for (unsigned nth = 1;; nth++)
-    {
-      TesseraError error = { 0 };
-      TesseraPlan *made = NULL;
-      long held = tessera_fail_alloc_held ();
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status = tessera_plan_trace (trace, c.blocks, c.structure, options, &error, &made);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          tessera_plan_free (made);
-          break;
-        }
-      tessera_plan_free (made); /* the packer may do with fewer orders */
-      g_assert_true (status == TESSERA_OK ? made != NULL : made == NULL);
-      g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  plan_case_clear (&c);
-}
-
-static void
-test_no_memory (void)
-{
-  const TesseraPlanOptions one = { .first_step = -1, .last_step = -1, .n_threads = 1 };
-  TesseraEdit edits[] = {
-    { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "leave" },
-    { .kind = TESSERA_EDIT_CAP, .name = (char *) "cap", .at = 25000 }
-  };
-  TesseraPlanOptions left = one;
-
-  for (size_t i = 0; i < G_N_ELEMENTS (edits); i++)
-    tessera_selector_init (&edits[i].what);
-  edits[0].what.least_bytes = 9000;
-  edits[0].what.most_bytes = 10000;
-  left.edits = edits;
-  left.n_edits = G_N_ELEMENTS (edits);
-  no_memory (test_trace_loop (3, 4, true), &left);
-  no_memory (test_trace_loop (3, 4, true), &one);
-  no_memory (test_trace_random (2, 30, 3), &one);
-}
-
 static bool
 stop_at_once (void *user, double fraction)
 {
@@ -562,7 +512,6 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/plan/interrupted", test_interrupted);
   g_test_add_func ("/planner/plan/one-stream", test_one_stream);
   g_test_add_func ("/planner/plan/streams-fold", test_streams_fold);
-  g_test_add_func ("/planner/plan/no-memory", test_no_memory);
   g_test_add_func ("/planner/plan/cancel", test_cancel);
   for (size_t i = 0; i < G_N_ELEMENTS (shared); i++)
     {

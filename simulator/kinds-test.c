@@ -8,7 +8,6 @@
 #include "planner/planner.h"
 #include "simulator/made-case.h"
 #include "simulator/made-program.h"
-#include "tests/fail_alloc.h"
 
 #define SEED 20261122
 
@@ -287,55 +286,36 @@ test_stopped (void)
   g_assert_cmpuint (n_kinds, >, 5);
 }
 
-/* The same trace gives the same plan whoever counts, and nothing is lost on the way out
- * of any failing allocation. */
+/* The same trace gives the same plan, as often as it is made. */
 static void
-fail_allocations (const TesseraEdit *edits, size_t n_edits)
+make_twice (const TesseraEdit *edits, size_t n_edits)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 1);
   const MadeProgram program = made_program (random, &(MadeOptions){ 0 });
   guint counts[MADE_MAX_KINDS] = { 0 };
   Case of = case_new (run_program (random, &program, 12, counts));
-  TesseraPlan *plan;
-  long n_held = tessera_fail_alloc_held ();
-  guint64 digest;
+  TesseraPlan *plan, *again;
 
   g_assert_cmpint (make_edited (&of, edits, n_edits, &plan), ==, TESSERA_OK);
   g_assert_true (n_edits == 0 || plan->n_placeless > 2); /* under the cap */
   g_assert_cmpuint (count_kinds (plan), >, 1);
-  digest = plan->slot_digest;
+  g_assert_cmpint (make_edited (&of, edits, n_edits, &again), ==, TESSERA_OK);
+  g_assert_cmpuint (again->slot_digest, ==, plan->slot_digest);
+  tessera_plan_free (again);
   tessera_plan_free (plan);
-  g_assert_cmpint (tessera_fail_alloc_held (), ==, n_held);
-  for (unsigned long nth = 1;; nth += n_edits > 0 ? 7 : 1) /* of very many each seventh */
-    {
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status = make_edited (&of, edits, n_edits, &plan);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          g_assert_cmpuint (plan->slot_digest, ==, digest);
-          tessera_plan_free (plan);
-          break;
-        }
-      if (status == TESSERA_OK) /* a thread of the packer did without */
-        tessera_plan_free (plan);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, n_held);
-    }
   case_clear (&of);
 }
 
 static void
-test_no_memory (void)
+test_again (void)
 {
-  fail_allocations (NULL, 0);
+  make_twice (NULL, 0);
 }
 
 /* A rule about what is asked for in each step of any kind, others about some blocks; and
  * not all of it may stay. */
 static void
-test_no_memory_with_edits (void)
+test_again_with_edits (void)
 {
   guint32 pinned[] = { 30 }, kept[] = { 20, 45, 60 }, left[] = { 24, 50 };
   TesseraEdit edits[] = {
@@ -361,7 +341,7 @@ test_no_memory_with_edits (void)
   edits[2].with.n_blocks = G_N_ELEMENTS (kept);
   edits[3].what.blocks = left;
   edits[3].what.n_blocks = G_N_ELEMENTS (left);
-  fail_allocations (edits, G_N_ELEMENTS (edits));
+  make_twice (edits, G_N_ELEMENTS (edits));
 }
 
 int
@@ -373,7 +353,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/kinds/dear", test_dear);
   g_test_add_func ("/simulator/kinds/strategies", test_strategies);
   g_test_add_func ("/simulator/kinds/stopped", test_stopped);
-  g_test_add_func ("/simulator/kinds/no-memory", test_no_memory);
-  g_test_add_func ("/simulator/kinds/no-memory-with-edits", test_no_memory_with_edits);
+  g_test_add_func ("/simulator/kinds/again", test_again);
+  g_test_add_func ("/simulator/kinds/again-with-edits", test_again_with_edits);
   return g_test_run ();
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "planner/planner.h"
-#include "planner/run.h"
+#include "planner/fold.h"
 #include "planner/test-traces.h"
 #include "simulator/made-case.h"
 

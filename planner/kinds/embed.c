@@ -89,20 +89,12 @@ leaves_out_a_stretch (const Requests *host, const Requests *guest, uint32_t *out
   return true;
 }
 
-static TesseraStatus
-leaves_out_some (const Requests *host,
-                 const Requests *guest,
-                 uint32_t *out_places,
-                 bool *out_fits)
+static bool
+leaves_out_some (const Requests *host, const Requests *guest, uint32_t *out_places)
 {
-  uint32_t n_common = 0;
-  TesseraStatus status = TESSERA_OK;
-
-  if (host->n - guest->n <= MAX_LEFT_OUT)
-    status = tessera_diff (guest->tokens, guest->n, host->tokens, host->n,
-                           host->n - guest->n, out_places, &n_common);
-  *out_fits = n_common == guest->n;
-  return status;
+  return host->n - guest->n <= MAX_LEFT_OUT &&
+         tessera_diff (guest->tokens, guest->n, host->tokens, host->n, host->n - guest->n,
+                       out_places) == guest->n;
 }
 
 TesseraStatus
@@ -128,7 +120,7 @@ tessera_embed (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     *out_fits = leaves_out_a_stretch (&of_host, &of_guest, places);
   if (status == TESSERA_OK && !*out_fits)
-    status = leaves_out_some (&of_host, &of_guest, places, out_fits);
+    *out_fits = leaves_out_some (&of_host, &of_guest, places);
   requests_clear (&of_host);
   requests_clear (&of_guest);
   if (places != out_places)

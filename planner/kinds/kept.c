@@ -1,5 +1,5 @@
 /*
- * What units keep for good: see units.h and planner/kept.h.
+ * What units keep for good: see units.h and planner/fold.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -44,7 +44,7 @@ compare_with (const TesseraKindsPacking *packing,
   for (uint32_t r = 0; r < n; r++)
     likes[r] = TESSERA_NONE;
   if (status == TESSERA_OK && !begins_only)
-    status = tessera_diff (a, n, b, n_other, MAX_DIFFERENT, likes, out_n_common);
+    *out_n_common = tessera_diff (a, n, b, n_other, MAX_DIFFERENT, likes);
   /* Too different: what both begin with. */
   while (status == TESSERA_OK && *out_n_common == k && k < n && k < n_other &&
          a[k] == b[k])

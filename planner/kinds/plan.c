@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/kept.h"
 #include "planner/kinds/plan.h"
 
 #include <inttypes.h>

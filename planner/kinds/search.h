@@ -7,7 +7,7 @@
 
 #include "planner/kinds/embed.h"
 #include "planner/kinds/units.h"
-#include "planner/run/habits.h"
+#include "planner/fold.h"
 
 enum
 {

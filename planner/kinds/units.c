@@ -5,10 +5,10 @@
  */
 #include "planner/kinds/units.h"
 
+#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/kept.h"
 #include "planner/kinds/search.h"
 
 enum
@@ -153,25 +153,21 @@ is_kept_small (const TesseraUnits *units, uint64_t peak_bytes, bool folds_else)
 
 /* What several units keep for good. What only one does is no habit: a batch that waits
  * for the step behind a guest, or is there when the trace ends. */
-static TesseraStatus
+static void
 find_habits (TesseraKindSearch *search, uint64_t most_bytes)
 {
-  TesseraHabitRange *ranges = malloc (((size_t) search->n_all + 1) * sizeof *ranges);
+  g_autofree TesseraHabitRange *ranges = g_new (TesseraHabitRange, search->n_all + 1u);
   uint32_t n = 0;
-  TesseraStatus status = TESSERA_NO_MEMORY;
 
-  for (; ranges && n + 1 < search->n_all; n++)
+  for (; n + 1 < search->n_all; n++)
     {
       uint32_t last = n + KEPT_UNITS < search->n_all ? n + KEPT_UNITS : search->n_all - 1;
 
       ranges[n] = (TesseraHabitRange){ search->all[n].begin, search->all[n].end,
                                        search->all[last].end };
     }
-  if (ranges)
-    status = tessera_habits_init (&search->habits, search->units->trace,
-                                  search->units->blocks, ranges, n, most_bytes);
-  free (ranges);
-  return status;
+  tessera_habits_init (&search->habits, search->units->trace, search->units->blocks,
+                       ranges, n, most_bytes);
 }
 
 /* Looks again, with what may be kept; takes it where more than @n_folded steps fold.
@@ -195,7 +191,7 @@ take_keeping (TesseraUnits *units,
   *out_takes = false;
   keeping.n_kinds = 0;
   if (status == TESSERA_OK)
-    status = find_habits (&search, tessera_kept_most (peak_bytes, n_folded > 0));
+    find_habits (&search, tessera_kept_most (peak_bytes, n_folded > 0));
   if (status == TESSERA_OK && search.habits.n_tokens > 0)
     status = tessera_kind_window_narrow (&search);
   if (status == TESSERA_OK && search.habits.n_tokens > 0 &&

@@ -10,7 +10,7 @@
  * at least; what is rarer is of none.
  *
  * What a unit keeps over a whole later one of its own kind, little as it is, gets no
- * place in any (planner/kept.h), where that folds more steps.
+ * place in any (planner/fold.h), where that folds more steps.
  *
  * The *window* is the part that a plan folds: from the first unit of a kind after which
  * no unit keeps what it allocates over a whole later unit of its own kind, to the last.

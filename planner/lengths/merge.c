@@ -37,12 +37,7 @@ compare_tokens (const uint64_t *tokens,
                 uint32_t max_different,
                 uint32_t *out_b_of_a)
 {
-  uint32_t n_common;
-
-  return tessera_diff (tokens, n_a, tokens + n_a, n_b, max_different, out_b_of_a,
-                       &n_common) == TESSERA_OK
-             ? n_common
-             : 0;
+  return tessera_diff (tokens, n_a, tokens + n_a, n_b, max_different, out_b_of_a);
 }
 
 /* They are in order of birth, after those of the start. */

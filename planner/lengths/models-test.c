@@ -243,8 +243,7 @@ test_diff (void)
           a[i] = (uint64_t) g_rand_int_range (rand, 0, 2 + round % 7);
           b[i] = (uint64_t) g_rand_int_range (rand, 0, 2 + round % 7);
         }
-      g_assert_cmpint (tessera_diff (a, n_a, b, n_b, 64, b_of_a, &n_common), ==,
-                       TESSERA_OK);
+      n_common = tessera_diff (a, n_a, b, n_b, 64, b_of_a);
       for (uint32_t i = 0; i < n_a; i++)
         if (b_of_a[i] != TESSERA_NONE)
           {

@@ -9,14 +9,14 @@
 #include "planner/pack.h"
 #include "planner/plan/stop.h"
 #include "planner/planner.h"
-#include "planner/run.h"
+#include "planner/fold.h"
 
 enum
 {
   TESSERA_BUILD_MOST_SECTIONS = 10 /* the start, kinds of step, the end */
 };
 
-/* In left_out below: no edit does, steps keep it for good (planner/kept.h). */
+/* In left_out below: no edit does, steps keep it for good (planner/fold.h). */
 #define TESSERA_LEFT_OUT_KEPT UINT32_MAX
 
 typedef struct
@@ -120,6 +120,9 @@ TESSERA_MUST_USE TesseraStatus tessera_build_pack_groups (const TesseraPlanBuild
 char *tessera_build_describe (const TesseraPlanBuild *build, const char *packing);
 /* Offsets, height and strategy, for the items as they are. */
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
+
+/* Fills the rooms of a plan that has its offsets; none where nothing is dynamic. */
+void tessera_build_rooms (TesseraPlanBuild *build);
 
 /* Whether the slot is a spare. Its section has to be closed. */
 static inline bool

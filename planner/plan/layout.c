@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/dynamic/rooms.h"
 #include "planner/plan/build.h"
 
 #include <stdlib.h>
@@ -213,6 +212,6 @@ tessera_build_layout (TesseraPlanBuild *build)
   if (status == TESSERA_OK)
     status = tessera_build_offsets (build);
   if (status == TESSERA_OK)
-    status = tessera_build_rooms (build);
+    tessera_build_rooms (build);
   return status;
 }

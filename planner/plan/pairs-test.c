@@ -7,7 +7,7 @@
 #include "allocator/follow.h"
 #include "planner/check.h"
 #include "planner/plan/case.h"
-#include "planner/run.h"
+#include "planner/fold.h"
 
 #include <string.h>
 
@@ -113,16 +113,16 @@ test_halves (void)
           {
             uint32_t of = (b - 1) % (2 * N_REQUESTS), i = of % N_REQUESTS;
             bool is_second = of >= N_REQUESTS;
-            TesseraSpell spell;
+            TesseraLifetime lifetime;
 
             g_assert_cmpuint (tessera_run_stands_for (&pairs, b), ==, 1 + of);
             if (b > 2 * N_REQUESTS)
               continue;
             g_assert_cmpuint (tessera_run_partner (&pairs, b), ==,
                               is_second ? b - N_REQUESTS : b + N_REQUESTS);
-            g_assert_true (tessera_run_spell (&pairs, b, &spell));
+            g_assert_true (tessera_run_lifetime (&pairs, b, &lifetime));
             /* It ends once the next one of its kind is there. */
-            g_assert_cmpuint (spell.tail, ==,
+            g_assert_cmpuint (lifetime.tail, ==,
                               is_second && is_kept[i] ? i + 1 : TESSERA_NONE);
           }
         tessera_run_clear (&run);

@@ -131,11 +131,11 @@ list_tails (const TesseraPlanBuild *build,
   for (; i < plan->n_slots && plan->slots[i].born < run->step_end; i++)
     {
       const TesseraSlot *slot = &plan->slots[i];
-      TesseraSpell spell;
+      TesseraLifetime lifetime;
 
-      if (slot->wraps && tessera_run_spell (run, slot->block, &spell) &&
-          spell.tail != TESSERA_NONE && !tessera_build_is_spare (build, i))
-        tails[n++] = make_tail (slot, spell.tail, i);
+      if (slot->wraps && tessera_run_lifetime (run, slot->block, &lifetime) &&
+          lifetime.tail != TESSERA_NONE && !tessera_build_is_spare (build, i))
+        tails[n++] = make_tail (slot, lifetime.tail, i);
     }
   *out_n_wraps = n - *out_n_starts;
 }

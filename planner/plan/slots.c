@@ -53,16 +53,16 @@ section_at (const TesseraPlan *plan, uint32_t position)
 }
 
 static TesseraSlot
-make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *spell)
+make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraLifetime *lifetime)
 {
   const TesseraBlock *block = &build->blocks->blocks[index];
 
   return (TesseraSlot){ .size_bytes = block->size_bytes,
                         .block_bytes = block->block_bytes,
-                        .born = spell->born,
-                        .died = spell->died,
-                        .died_next = spell->died_next,
-                        .section = section_at (build->plan, spell->born),
+                        .born = lifetime->born,
+                        .died = lifetime->died,
+                        .died_next = lifetime->died_next,
+                        .section = section_at (build->plan, lifetime->born),
                         .phase = TESSERA_NONE,
                         .ordinal = TESSERA_NONE,
                         .group = block->group,
@@ -70,7 +70,7 @@ make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraSpell *sp
                         .stream = block->stream,
                         .pool = block->pool,
                         .lifetime_class = block->lifetime_class,
-                        .wraps = spell->wraps };
+                        .wraps = lifetime->wraps };
 }
 
 TesseraStatus
@@ -139,9 +139,9 @@ count_slots (TesseraPlan *plan)
 }
 
 static TesseraStatus
-add_request (TesseraPlanBuild *build, uint32_t block, const TesseraSpell *spell)
+add_request (TesseraPlanBuild *build, uint32_t block, const TesseraLifetime *lifetime)
 {
-  const TesseraSlot slot = make_slot (build, block, spell);
+  const TesseraSlot slot = make_slot (build, block, lifetime);
 
   return build->left_out[block]
              ? tessera_build_placeless (build, block, slot.section, slot.born)
@@ -157,18 +157,18 @@ tessera_build_slots (TesseraPlanBuild *build)
 
   for (uint32_t i = 0; status == TESSERA_OK && i < build->blocks->n_blocks; i++)
     {
-      TesseraSpell spell;
+      TesseraLifetime lifetime;
 
-      if (!tessera_run_spell (run, i, &spell))
+      if (!tessera_run_lifetime (run, i, &lifetime))
         continue;
-      if (are_spares_due && spell.born >= run->step_end)
+      if (are_spares_due && lifetime.born >= run->step_end)
         {
           status = add_spares (build);
           are_spares_due = false;
         }
       if (status != TESSERA_OK)
         break;
-      status = add_request (build, i, &spell);
+      status = add_request (build, i, &lifetime);
     }
   if (status == TESSERA_OK && are_spares_due)
     status = add_spares (build);

@@ -6,7 +6,6 @@
 #include "planner/plan/strip.h"
 
 #include "db/sort.h"
-#include "planner/dynamic/rooms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -464,7 +463,7 @@ tessera_strip_take (TesseraPlanBuild *build,
   if (status == TESSERA_OK && *out_is_taken)
     status = settle (build, strip);
   if (status == TESSERA_OK && *out_is_taken)
-    status = tessera_build_rooms (build);
+    tessera_build_rooms (build);
   if (!*out_is_taken)
     memcpy (build->left_out, chosen, n_blocks * sizeof *build->left_out);
   free (chosen);

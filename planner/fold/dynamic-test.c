@@ -9,9 +9,8 @@
  */
 #include "allocator/follow.h"
 #include "planner/check.h"
-#include "planner/dynamic/test-experts.h"
+#include "planner/fold/test-experts.h"
 #include "planner/plan/case.h"
-#include "tests/fail_alloc.h"
 
 #define N_SEEDS 12
 
@@ -430,36 +429,6 @@ test_mutations (void)
       g_assert_cmpuint (n_broken[k], >, 0);
 }
 
-static void
-test_no_memory (void)
-{
-  const TesseraPlanOptions one = { .first_step = -1, .last_step = -1, .n_threads = 1 };
-  PlanCase c = plan_case_look (test_experts_new (1, FALSE, 3, 1));
-
-  for (unsigned nth = 1;; nth++)
-    {
-      TesseraError error = { 0 };
-      long held = tessera_fail_alloc_held ();
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status = tessera_plan_trace (c.trace, c.blocks, c.structure, &one, &error, &c.plan);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          break;
-        }
-      if (status == TESSERA_OK)
-        tessera_plan_free (c.plan);
-      else
-        g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      c.plan = NULL;
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  g_assert_cmpuint (c.plan->n_rooms, >, 0);
-  plan_case_clear (&c);
-}
-
 /* An edit of the kind about the first, or about all, blocks that do (not) differ. */
 static TesseraEdit
 edit_of (const PlanCase *c, TesseraEditKind kind, gboolean is_dynamic, gboolean is_one)
@@ -550,7 +519,6 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/dynamic/mutations", test_mutations);
   g_test_add_func ("/planner/dynamic/room-on-top", test_room_on_top);
   g_test_add_func ("/planner/dynamic/room-of-another-pool", test_room_of_another_pool);
-  g_test_add_func ("/planner/dynamic/no-memory", test_no_memory);
   g_test_add_func ("/planner/dynamic/edits", test_edits_of_dynamic_requests);
   return g_test_run ();
 }

@@ -1,14 +1,14 @@
 /*
- * The canonical run: see run.h.
+ * The canonical run: see planner/fold.h.
  *
  * What folds says nothing of frees, so a slot lives as long as the longest-lived of the
  * blocks that it stands for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/run.h"
-#include "planner/run/choose.h"
+#include "planner/fold/private.h"
 
+#include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,12 +75,8 @@ tessera_run_init (const TesseraTrace *trace,
         out_run, "no step that repeats was found: a run follows this plan only by asking "
                  "for the same things in the same order");
   else
-    status = tessera_run_choose (out_run, from, to, first_step >= 0 || last_step >= 0);
-  if (status != TESSERA_OK)
-    tessera_run_clear (out_run);
-  return status == TESSERA_NO_MEMORY
-             ? tessera_fail (error, status, "not enough memory to plan")
-             : status;
+    tessera_run_choose (out_run, from, to, first_step >= 0 || last_step >= 0);
+  return TESSERA_OK;
 }
 
 /* The position of an event outside the repeating steps. */
@@ -140,7 +136,9 @@ n_before_step (const TesseraRun *run, uint32_t event)
 }
 
 static void
-spell_of_step (const TesseraRun *run, const TesseraBlock *block, TesseraSpell *spell)
+lifetime_of_step (const TesseraRun *run,
+                  const TesseraBlock *block,
+                  TesseraLifetime *lifetime)
 {
   uint32_t after, n = tessera_run_at_once (run) * run->n_requests;
   uint32_t before = n_before_step (run, block->born_index);
@@ -151,28 +149,30 @@ spell_of_step (const TesseraRun *run, const TesseraBlock *block, TesseraSpell *s
   /* The end comes behind the later step of a pair. */
   if (before + run->n_requests < n)
     after = 0;
-  spell->born = block->born_index;
-  spell->died = position_of_request (run, latest);
+  lifetime->born = block->born_index;
+  lifetime->died = position_of_request (run, latest);
   if (after)
-    spell->died = after > run->step_end ? after : run->step_end;
+    lifetime->died = after > run->step_end ? after : run->step_end;
   if (latest > n)
     {
-      spell->tail = latest - n;
-      spell->died_next = position_of_request (run, spell->tail);
+      lifetime->tail = latest - n;
+      lifetime->died_next = position_of_request (run, lifetime->tail);
     }
   if (run->is_assumed && after)
-    spell->died_next = spell->born; /* until its successor comes, for all we know */
-  spell->wraps = spell->died_next > run->step_begin;
-  if (!spell->wraps)
-    spell->died_next = 0;
+    lifetime->died_next = lifetime->born; /* until its successor comes, for all we know */
+  lifetime->wraps = lifetime->died_next > run->step_begin;
+  if (!lifetime->wraps)
+    lifetime->died_next = 0;
 }
 
 bool
-tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spell)
+tessera_run_lifetime (const TesseraRun *run,
+                      uint32_t block,
+                      TesseraLifetime *out_lifetime)
 {
   const TesseraBlock *of = &run->blocks->blocks[block];
 
-  *out_spell = (TesseraSpell){ .tail = TESSERA_NONE };
+  *out_lifetime = (TesseraLifetime){ .tail = TESSERA_NONE };
   if (of->born_index >= run->limit && !(of->flags & TESSERA_AT_START))
     return false;
   if (run->is_dynamic && run->is_dynamic[block])
@@ -180,19 +180,19 @@ tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spel
   if (!run->repeats || of->born_index < run->step_begin ||
       of->born_index >= run->last_end)
     {
-      out_spell->born = position_of (run, of->born_index);
-      out_spell->died = position_of (run, of->died_index);
+      out_lifetime->born = position_of (run, of->born_index);
+      out_lifetime->died = position_of (run, of->died_index);
       /* Through the first of the repeating steps: through the one that stands for all. */
       if (run->repeats && of->died_index >= run->step_end &&
           of->died_index < run->last_end)
-        out_spell->died = run->step_end;
+        out_lifetime->died = run->step_end;
     }
   else if (of->born_index < run->step_end)
-    spell_of_step (run, of, out_spell);
+    lifetime_of_step (run, of, out_lifetime);
   else
     return false;
-  if (out_spell->died <= out_spell->born)
-    out_spell->died = out_spell->born + 1;
+  if (out_lifetime->died <= out_lifetime->born)
+    out_lifetime->died = out_lifetime->born + 1;
   return true;
 }
 
@@ -200,7 +200,7 @@ static void
 span_in_step (const TesseraRun *run,
               const TesseraBlock *block,
               uint32_t step,
-              TesseraSpell *span)
+              TesseraLifetime *span)
 {
   const TesseraStep *steps = run->structure->steps;
   uint32_t ordinal = run->ordinal_of[block->born_index - run->step_begin];
@@ -228,12 +228,12 @@ span_in_step (const TesseraRun *run,
 bool
 tessera_run_span (const TesseraRun *run,
                   uint32_t block,
-                  TesseraSpell *out_span,
+                  TesseraLifetime *out_span,
                   uint32_t *out_step)
 {
   const TesseraBlock *of = &run->blocks->blocks[block];
 
-  *out_span = (TesseraSpell){ .tail = TESSERA_NONE };
+  *out_span = (TesseraLifetime){ .tail = TESSERA_NONE };
   *out_step = run->first_step;
   if (!run->is_dynamic || !run->is_dynamic[block] || of->born_index >= run->limit)
     return false;
@@ -338,16 +338,8 @@ tessera_run_pair (const TesseraRun *run, TesseraRun *out_paired)
             "take two layouts in turn",
             run->structure->steps[first].number, run->structure->steps[last].number);
   tessera_run_say_kept (&paired);
-  if (run->is_kept)
-    paired.is_kept = malloc (run->blocks->n_blocks + 1);
-  if (paired.is_kept)
-    memcpy (paired.is_kept, run->is_kept, run->blocks->n_blocks + 1);
-  if ((run->is_kept && !paired.is_kept) ||
-      tessera_run_fold (&paired, first, last) != TESSERA_OK)
-    {
-      tessera_run_clear (&paired);
-      return false;
-    }
+  paired.is_kept = g_memdup2 (run->is_kept, run->blocks->n_blocks + 1);
+  tessera_run_fold (&paired, first, last);
   *out_paired = paired;
   return true;
 }

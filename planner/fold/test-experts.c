@@ -1,5 +1,5 @@
 /* See test-experts.h. SPDX-License-Identifier: Apache-2.0 */
-#include "planner/dynamic/test-experts.h"
+#include "planner/fold/test-experts.h"
 
 /* Addresses of their own, whatever the size. */
 typedef struct

@@ -11,6 +11,14 @@
  * Paired, two steps in a row stand for all that come: what the one makes and the next
  * lets go of only after it made its own has a place in each of the two.
  *
+ * What steps keep for good has no slot. A loop that puts its losses in a list, or leaves
+ * a cycle to Python's collector, keeps what one request gave over the whole of the next
+ * step, which asks for the like of it: no slot can hold both, and no number of places
+ * would do. Such a request is *kept*: it gets no place in any step (a placeless request,
+ * db/plan.h), and all others fold. So it is bounded by what it takes beside the pool,
+ * which nobody plans. What only an early step keeps (state that it made) is no habit:
+ * steps fold from the one after it, if enough of them are left.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -35,8 +43,8 @@ typedef struct
   uint32_t *requests;  /* their events: first step's, second's, ... last's */
   uint32_t
       *ordinal_of;     /* [last_end - step_begin] requests in its step before the event */
-  uint8_t *is_dynamic; /* [n_blocks] 1: no slot (planner/dynamic/dynamic.h); or NULL */
-  uint8_t *is_kept;    /* [n_blocks] 1: of a repeating step, no slot (planner/kept.h); or
+  uint8_t *is_dynamic; /* [n_blocks] 1: no slot; or NULL */
+  uint8_t *is_kept;    /* [n_blocks] 1: of a repeating step, no slot; or
                           NULL */
   uint32_t n_kept;     /* ... requests of a step */
   uint64_t
@@ -52,7 +60,7 @@ typedef struct
   bool wraps;
   uint32_t
       tail; /* ordinal of the next step's request at which it ends, or TESSERA_NONE */
-} TesseraSpell;
+} TesseraLifetime;
 
 /* @first_step, @last_step: numbers as shown, -1: from the first, to the last. Returns
  * TESSERA_INVALID when the trace has no such steps. */
@@ -67,19 +75,21 @@ void tessera_run_clear (TesseraRun *run);
 
 /* Folds pairs of steps instead of steps, where there is more than one and none has
  * dynamic requests: of an odd number the first goes to the start. Returns: whether it
- * did; else @run is as it was, and when memory is short too. */
+ * did. */
 bool tessera_run_pair (const TesseraRun *run, TesseraRun *out_paired);
 
-/* Returns: whether the canonical run holds the block; *out_spell is its lifetime there.
+/* Returns: whether the canonical run holds the block; *out_lifetime is its lifetime there.
  */
-bool tessera_run_spell (const TesseraRun *run, uint32_t block, TesseraSpell *out_spell);
+bool tessera_run_lifetime (const TesseraRun *run,
+                           uint32_t block,
+                           TesseraLifetime *out_lifetime);
 
 /* How long a dynamic block lives in the canonical run, and after which planned requests
  * it may be born: @born is the position from which on. It wraps as slots do. Returns:
  * false: the block is none, or not held. */
 bool tessera_run_span (const TesseraRun *run,
                        uint32_t block,
-                       TesseraSpell *out_span,
+                       TesseraLifetime *out_span,
                        uint32_t *out_step);
 
 /* The block whose slot stands for @block: of a repeating step the like of it in the first
@@ -108,3 +118,48 @@ uint32_t tessera_run_partner (const TesseraRun *run, uint32_t block);
 /* For a block of the start that dies in the first repeating step: how many of its
  * requests come before, else TESSERA_NONE. */
 uint32_t tessera_run_tail (const TesseraRun *run, uint32_t block);
+
+/* Writes "; each step keeps up to 512 bytes for good, in 1 request without a place": to
+ * go behind a sentence. */
+void
+tessera_kept_say (uint32_t n_kept, uint64_t step_bytes, char *out_text, size_t n_text);
+
+/* What a step may keep at most beside @peak_bytes, where steps fold without that as well
+ * or not. */
+uint64_t tessera_kept_most (uint64_t peak_bytes, bool folds_else);
+
+/*
+ * Requests whose like several steps keep for good.
+ *
+ * Where steps do not ask for the same one by one, what a step keeps over the next is told
+ * from what it kept once (the optimizer's state) by whether another step keeps something
+ * of that size, stream and pool as well.
+ */
+
+/* Requests of the events [begin, end) that are alive at @until: kept. */
+typedef struct
+{
+  uint32_t begin, end, until;
+} TesseraHabitRange;
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  uint64_t most_bytes; /* blocks up to so large */
+  uint64_t *tokens;    /* ascending */
+  size_t n_tokens;
+} TesseraHabits;
+
+/* What at least two of the ranges keep, in blocks of at most @most_bytes. The trace and
+ * blocks must outlive it. */
+void tessera_habits_init (TesseraHabits *habits,
+                          const TesseraTrace *trace,
+                          const TesseraBlocks *blocks,
+                          const TesseraHabitRange *ranges,
+                          size_t n_ranges,
+                          uint64_t most_bytes);
+void tessera_habits_clear (TesseraHabits *habits);
+
+/* Whether what is asked for at @event, an allocation, is such. */
+bool tessera_habits_have (const TesseraHabits *habits, uint32_t event);

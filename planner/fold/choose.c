@@ -1,20 +1,17 @@
 /*
- * Which steps fold: see choose.h.
+ * Which steps fold: see private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/run/choose.h"
+#include "planner/fold/private.h"
 
+#include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "db/size-text.h"
-#include "planner/dynamic/dynamic.h"
-#include "planner/dynamic/share.h"
-#include "planner/kept.h"
-#include "planner/run/habits.h"
 #include "planner/structure/private.h"
 
 /* Share of a step's requests that may differ from the step before when it is assumed to
@@ -187,7 +184,7 @@ is_planned (const TesseraRun *run, uint32_t event)
 }
 
 /* The requests of steps [@first, @last], each step as many. For the caller to free. */
-static TesseraStatus
+static void
 list_requests (const TesseraRun *run,
                uint32_t first,
                uint32_t last,
@@ -197,13 +194,11 @@ list_requests (const TesseraRun *run,
 {
   const TesseraStep *of = run->structure->steps;
   uint32_t begin = of[first].begin_index, end = end_of (run, first, last), n = 0;
-  uint32_t *requests = malloc (((size_t) end - begin + 1) * sizeof *requests);
-  uint32_t *ends = malloc (((size_t) last - first + 1) * sizeof *ends);
+  uint32_t *requests = g_new (uint32_t, (size_t) end - begin + 1);
+  uint32_t *ends = g_new (uint32_t, (size_t) last - first + 1);
 
   *out_requests = requests;
   *out_ends = ends;
-  if (!requests || !ends)
-    return TESSERA_NO_MEMORY;
   for (uint32_t i = begin; i < end; i++)
     if (is_planned (run, i))
       requests[n++] = i;
@@ -214,75 +209,62 @@ list_requests (const TesseraRun *run,
                                .ends = ends,
                                .n_steps = last - first + 1,
                                .n_requests = n / (last - first + 1) };
-  return TESSERA_OK;
 }
 
 /* What is kept, of the blocks of all steps. */
-static TesseraStatus
+static void
 note_kept (TesseraRun *run, const TesseraKeptSteps *steps, const TesseraKept *kept)
 {
-  run->is_kept = calloc (run->blocks->n_blocks + 1, 1);
-  if (!run->is_kept)
-    return TESSERA_NO_MEMORY;
+  run->is_kept = g_new0 (uint8_t, run->blocks->n_blocks + 1);
   for (size_t i = 0; i < (size_t) steps->n_steps * steps->n_requests; i++)
     if (kept->is_kept[i % steps->n_requests])
       run->is_kept[run->blocks->block_of_event[steps->requests[i]]] = 1;
   run->n_kept = kept->n_kept;
-  return TESSERA_OK;
 }
 
 static void
 forget_kept (TesseraRun *run)
 {
-  free (run->is_kept);
-  run->is_kept = NULL;
+  g_clear_pointer (&run->is_kept, g_free);
   run->n_kept = 0;
 }
 
 /* Of what steps [*first, *last] have in common, what they keep. Moves *first behind steps
  * that keep more than that. */
-static TesseraStatus
+static void
 find_kept (TesseraRun *run, uint32_t *first, uint32_t last)
 {
-  uint32_t *requests = NULL, *ends = NULL;
+  g_autofree uint32_t *requests = NULL, *ends = NULL;
   TesseraKeptSteps steps;
-  TesseraKept kept = { 0 };
-  TesseraStatus status = list_requests (run, *first, last, &steps, &requests, &ends);
+  TesseraKept kept;
 
-  if (status == TESSERA_OK)
-    status = tessera_kept_find (
-        &steps,
-        tessera_blocks_bound (run->blocks, run->structure->steps[*first].begin_index,
-                              ends[0], NULL),
-        &kept);
-  if (status == TESSERA_OK && kept.n_kept > 0)
-    status = note_kept (run, &steps, &kept);
+  list_requests (run, *first, last, &steps, &requests, &ends);
+  tessera_kept_find (&steps,
+                     tessera_blocks_bound (run->blocks,
+                                           run->structure->steps[*first].begin_index,
+                                           ends[0], NULL),
+                     &kept);
+  if (kept.n_kept > 0)
+    note_kept (run, &steps, &kept);
   run->kept_bytes = kept.step_bytes;
   *first += kept.first;
   tessera_kept_clear (&kept);
-  free (requests);
-  free (ends);
-  return status;
 }
 
-/* Narrows [*first, *last], which ask for the same, to steps that fold; *@out_folds: some
- * do. */
-static TesseraStatus
-narrow_alike (TesseraRun *run, uint32_t *first, uint32_t *last, bool *out_folds)
+/* Narrows [*first, *last], which ask for the same, to steps that fold; false: none do. */
+static bool
+narrow_alike (TesseraRun *run, uint32_t *first, uint32_t *last)
 {
-  TesseraStatus status;
-
-  *out_folds = close_gaps (run, true, *first, last);
-  if (!*out_folds)
-    return TESSERA_OK;
-  status = find_kept (run, first, *last);
-  *out_folds = leave_start (run, first, *last);
-  if (!*out_folds)
-    forget_kept (run);
-  return status;
+  if (!close_gaps (run, true, *first, last))
+    return false;
+  find_kept (run, first, *last);
+  if (leave_start (run, first, *last))
+    return true;
+  forget_kept (run);
+  return false;
 }
 
-TesseraStatus
+void
 tessera_run_fold (TesseraRun *run, uint32_t first, uint32_t last)
 {
   const TesseraStep *steps = run->structure->steps;
@@ -298,10 +280,8 @@ tessera_run_fold (TesseraRun *run, uint32_t first, uint32_t last)
                       ? steps[first + tessera_run_at_once (run)].begin_index
                       : run->last_end;
   run->n_positions = run->limit - run->last_end + run->step_end;
-  run->requests = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
-  run->ordinal_of = malloc ((run->last_end - run->step_begin + 1) * sizeof (uint32_t));
-  if (!run->requests || !run->ordinal_of)
-    return TESSERA_NO_MEMORY;
+  run->requests = g_new (uint32_t, run->last_end - run->step_begin + 1u);
+  run->ordinal_of = g_new (uint32_t, run->last_end - run->step_begin + 1u);
   for (uint32_t i = run->step_begin, step = first; i < run->last_end; i++)
     {
       if (step < last && i == steps[step + 1].begin_index)
@@ -316,7 +296,6 @@ tessera_run_fold (TesseraRun *run, uint32_t first, uint32_t last)
       n++;
     }
   run->n_requests = n_all / (last - first + 1);
-  return TESSERA_OK;
 }
 
 /* The longest run of steps in [*first, *last] that ask for the same; of equals the
@@ -371,7 +350,7 @@ tessera_run_say_kept (TesseraRun *run)
 
 /* Folds the steps without the requests that they do not share, and without what they keep
  * by habit, where that is worth it. */
-static TesseraStatus
+static void
 fold_with_habits (TesseraRun *run,
                   const TesseraHabits *habits,
                   uint32_t from,
@@ -380,28 +359,24 @@ fold_with_habits (TesseraRun *run,
   const TesseraStep *steps = run->structure->steps;
   uint32_t first = from, last = to, kept_first;
   TesseraDynamicLoad load = { 0 };
-  TesseraStatus status;
 
   if (from == to || !narrow (run, habits, &first, &last))
-    return TESSERA_OK;
+    return;
   if (last - first >= TESSERA_SHARE_STEPS)
     first = last - TESSERA_SHARE_STEPS + 1;
-  status = tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
-                                 end_of (run, first, last), run->limit, &run->is_dynamic,
-                                 &load);
-  if (status != TESSERA_OK || !run->is_dynamic)
-    return status;
+  tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
+                        end_of (run, first, last), run->limit, &run->is_dynamic, &load);
+  if (!run->is_dynamic)
+    return;
   kept_first = first;
   if (habits->n_tokens > 0)
-    status = find_kept (run, &kept_first, last);
-  if (status == TESSERA_OK && kept_first != first)
+    find_kept (run, &kept_first, last);
+  if (kept_first != first)
     {
       forget_kept (run);
-      free (run->is_dynamic);
-      run->is_dynamic = NULL;
+      g_clear_pointer (&run->is_dynamic, g_free);
+      return;
     }
-  if (status != TESSERA_OK || !run->is_dynamic)
-    return status;
   snprintf (run->reason, sizeof run->reason,
             "steps %" PRId64 " to %" PRId64 " ask for the same but for %" PRIu32
             " dynamic requests a step, %s at most alive: a run follows this plan for "
@@ -409,45 +384,41 @@ fold_with_habits (TesseraRun *run,
             steps[first].number, steps[last].number, load.n_a_step,
             TESSERA_SIZE (load.most_bytes));
   tessera_run_say_kept (run);
-  return tessera_run_fold (run, first, last);
+  tessera_run_fold (run, first, last);
 }
 
 /* What several of the steps keep, little as it is. */
-static TesseraStatus
+static void
 find_habits (const TesseraRun *run, uint32_t from, uint32_t to, TesseraHabits *out_habits)
 {
   const TesseraStep *steps = run->structure->steps;
-  TesseraHabitRange *ranges = malloc (((size_t) to - from + 1) * sizeof *ranges);
+  g_autofree TesseraHabitRange *ranges =
+      g_new (TesseraHabitRange, (size_t) to - from + 1);
   uint64_t peak_bytes = tessera_blocks_bound (run->blocks, steps[from].begin_index,
                                               steps[from + 1].end_index, NULL);
-  TesseraStatus status = TESSERA_NO_MEMORY;
 
-  for (uint32_t k = from; ranges && k < to; k++)
+  for (uint32_t k = from; k < to; k++)
     ranges[k - from] =
         (TesseraHabitRange){ steps[k].begin_index, steps[k + 1].begin_index,
                              k + 1 < to ? steps[k + 2].begin_index
                                         : steps[k + 1].end_index };
-  if (ranges)
-    status = tessera_habits_init (out_habits, run->trace, run->blocks, ranges, to - from,
-                                  tessera_kept_most (peak_bytes, false));
-  free (ranges);
-  return status;
+  tessera_habits_init (out_habits, run->trace, run->blocks, ranges, to - from,
+                       tessera_kept_most (peak_bytes, false));
 }
 
 /* Folds what the steps share: as if none may keep anything, else with what they keep. */
-static TesseraStatus
+static void
 fold_partly (TesseraRun *run, uint32_t from, uint32_t to)
 {
   TesseraHabits habits = { 0 };
-  TesseraStatus status = fold_with_habits (run, &habits, from, to);
 
-  if (status != TESSERA_OK || run->repeats || from == to)
-    return status;
-  status = find_habits (run, from, to, &habits);
-  if (status == TESSERA_OK && habits.n_tokens > 0)
-    status = fold_with_habits (run, &habits, from, to);
+  fold_with_habits (run, &habits, from, to);
+  if (run->repeats || from == to)
+    return;
+  find_habits (run, from, to, &habits);
+  if (habits.n_tokens > 0)
+    fold_with_habits (run, &habits, from, to);
   tessera_habits_clear (&habits);
-  return status;
 }
 
 static void
@@ -483,34 +454,31 @@ decline (TesseraRun *run, bool is_one_step, bool are_alike)
              "batches in the same order");
 }
 
-TesseraStatus
+void
 tessera_run_choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
 {
   const TesseraStep *steps = run->structure->steps;
   uint32_t first = from, last = to;
-  bool are_alike, folds = false;
-  TesseraStatus status = TESSERA_OK;
+  bool are_alike;
 
   longest_run (run, &first, &last);
   /* Among steps that vary, two may be equal by chance. */
   if (2 * count_alike (run, from, to, first) < to - from + 1)
     last = first;
   are_alike = first < last;
-  if (are_alike)
-    status = narrow_alike (run, &first, &last, &folds);
-  if (status == TESSERA_OK && folds)
+  if (are_alike && narrow_alike (run, &first, &last))
     {
       snprintf (run->reason, sizeof run->reason,
                 "steps %" PRId64 " to %" PRId64
                 " ask for the same: a run follows this plan for any number of steps",
                 steps[first].number, steps[last].number);
       tessera_run_say_kept (run);
-      return tessera_run_fold (run, first, last);
+      tessera_run_fold (run, first, last);
+      return;
     }
-  if (status == TESSERA_OK)
-    status = fold_partly (run, from, to);
-  if (status != TESSERA_OK || run->repeats)
-    return status;
+  fold_partly (run, from, to);
+  if (run->repeats)
+    return;
   if (is_asked && to > from && steps[to].begin_index > 0 &&
       difference (run, to) <= ASSUMED_DIFFERENCE)
     {
@@ -519,8 +487,8 @@ tessera_run_choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
                 "step %" PRId64 " is taken for the one that repeats: it differs little "
                 "from the step before",
                 steps[to].number);
-      return tessera_run_fold (run, to, to);
+      tessera_run_fold (run, to, to);
+      return;
     }
   decline (run, from == to, are_alike);
-  return TESSERA_OK;
 }
