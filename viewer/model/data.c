@@ -47,18 +47,7 @@ data_clear (gpointer user)
   tessera_trace_free (data->trace);
 }
 
-TesseraData *
-tessera_data_ref (TesseraData *data)
-{
-  return g_atomic_rc_box_acquire (data);
-}
-
-void
-tessera_data_unref (TesseraData *data)
-{
-  if (data != NULL)
-    g_atomic_rc_box_release_full (data, data_clear);
-}
+TESSERA_DEFINE_SHARED (TesseraData, tessera_data, data_clear)
 
 TesseraStatus
 tessera_explain (TesseraStatus status, TesseraError *error, const char *doing)
@@ -328,18 +317,7 @@ planned_clear (gpointer user)
   tessera_data_unref (planned->data);
 }
 
-TesseraFollowed *
-tessera_followed_ref (TesseraFollowed *planned)
-{
-  return g_atomic_rc_box_acquire (planned);
-}
-
-void
-tessera_followed_unref (TesseraFollowed *planned)
-{
-  if (planned != NULL)
-    g_atomic_rc_box_release_full (planned, planned_clear);
-}
+TESSERA_DEFINE_SHARED (TesseraFollowed, tessera_followed, planned_clear)
 
 /* The planner's sentences are for behind a colon. */
 static void
@@ -463,18 +441,7 @@ sheet_clear (gpointer user)
   tessera_data_unref (sheet->data);
 }
 
-TesseraSheet *
-tessera_sheet_ref (TesseraSheet *sheet)
-{
-  return g_atomic_rc_box_acquire (sheet);
-}
-
-void
-tessera_sheet_unref (TesseraSheet *sheet)
-{
-  if (sheet != NULL)
-    g_atomic_rc_box_release_full (sheet, sheet_clear);
-}
+TESSERA_DEFINE_SHARED (TesseraSheet, tessera_sheet, sheet_clear)
 
 TesseraStatus
 tessera_sheet_new (TesseraData *data,
@@ -490,7 +457,7 @@ tessera_sheet_new (TesseraData *data,
 
   *out_sheet = NULL;
   sheet->data = tessera_data_ref (data);
-  sheet->planned = planned != NULL ? tessera_followed_ref (planned) : NULL;
+  sheet->planned = tessera_followed_ref (planned);
   if (planned != NULL)
     sheet->layout = planned->layout;
   else

@@ -20,6 +20,19 @@
 
 #include <glib.h>
 
+/* The two functions of a type that is shared by counting references: NULL is fine to
+ * both. */
+#define TESSERA_DEFINE_SHARED(Type, name, clear)                                         \
+  Type *name##_ref (Type *shared)                                                        \
+  {                                                                                      \
+    return shared != NULL ? g_atomic_rc_box_acquire (shared) : NULL;                     \
+  }                                                                                      \
+  void name##_unref (Type *shared)                                                       \
+  {                                                                                      \
+    if (shared != NULL)                                                                  \
+      g_atomic_rc_box_release_full (shared, clear);                                      \
+  }
+
 /* --- what a trace file became: events, blocks, structure, and the layouts made from them */
 
 /* Shared between the main thread and workers by reference counting; what is in it never
@@ -87,7 +100,7 @@ TesseraData *tessera_data_origin (TesseraData *data);
 /* Whether any of the edits is about groups or classes. */
 gboolean tessera_edits_are_of_groups (const TesseraEdit *edits, size_t n_edits);
 TesseraData *tessera_data_ref (TesseraData *data);
-void tessera_data_unref (TesseraData *data); /* NULL is fine */
+void tessera_data_unref (TesseraData *data);
 
 /* Made on first use, borrowed, valid as long as @data. Any thread. */
 TesseraStatus tessera_data_get_axis (TesseraData *data,
@@ -166,7 +179,7 @@ TesseraStatus tessera_followed_load (TesseraData *data,
 uint64_t tessera_followed_peak_bytes (const TesseraFollowed *planned,
                                       uint64_t *out_beside_bytes);
 TesseraFollowed *tessera_followed_ref (TesseraFollowed *planned);
-void tessera_followed_unref (TesseraFollowed *planned); /* NULL is fine */
+void tessera_followed_unref (TesseraFollowed *planned);
 
 /* --- layouts ready to be drawn ----------------------------------------------------- */
 
@@ -189,7 +202,7 @@ TesseraStatus tessera_sheet_new (TesseraData *data,
                                  TesseraError *error,
                                  TesseraSheet **out_sheet);
 TesseraSheet *tessera_sheet_ref (TesseraSheet *sheet);
-void tessera_sheet_unref (TesseraSheet *sheet); /* NULL is fine */
+void tessera_sheet_unref (TesseraSheet *sheet);
 /* Where a moment lies on the sheet's axis, 0..1. */
 double tessera_sheet_t_of (const TesseraSheet *sheet, uint32_t event_index);
 
@@ -225,8 +238,8 @@ TesseraSelection *tessera_selection_join (TesseraSelection *selection,
                                           TesseraSelectHow how);
 gboolean tessera_selection_has (const TesseraSelection *selection, uint32_t block);
 gboolean tessera_selection_equals (const TesseraSelection *a, const TesseraSelection *b);
-TesseraSelection *tessera_selection_ref (TesseraSelection *selection); /* NULL is fine */
-void tessera_selection_unref (TesseraSelection *selection);            /* NULL is fine */
+TesseraSelection *tessera_selection_ref (TesseraSelection *selection);
+void tessera_selection_unref (TesseraSelection *selection);
 
 /* --- what a selection is, told in numbers ------------------------------------------ */
 
@@ -318,7 +331,7 @@ TesseraPaint *tessera_paint_filter (TesseraPaint *paint, const uint8_t *shown_en
  * grows with the blocks. */
 TesseraPaint *tessera_paint_light (TesseraPaint *paint, TesseraSelection *selection);
 TesseraPaint *tessera_paint_ref (TesseraPaint *paint);
-void tessera_paint_unref (TesseraPaint *paint); /* NULL is fine */
+void tessera_paint_unref (TesseraPaint *paint);
 
 /* --- what is to be told of one moment of a layout: its parts, and its largest blocks */
 
@@ -387,7 +400,7 @@ typedef struct
 /* @is_in: (nullable) (array): a byte for each block: those that count. For workers. */
 TesseraGrouping *tessera_grouping_new (TesseraData *data, const uint8_t *is_in);
 TesseraGrouping *tessera_grouping_ref (TesseraGrouping *grouping);
-void tessera_grouping_unref (TesseraGrouping *grouping); /* NULL is fine */
+void tessera_grouping_unref (TesseraGrouping *grouping);
 /* Of any block of @data. */
 uint32_t tessera_place_of (const TesseraData *data, uint32_t block);
 /* Of a place: "forward -> backward, step 1", "in no group". */
@@ -418,7 +431,7 @@ typedef struct
 /* Looks at every block: for workers. */
 TesseraMoves *tessera_moves_new (const TesseraSheet *from, const TesseraSheet *to);
 TesseraMoves *tessera_moves_ref (TesseraMoves *moves);
-void tessera_moves_unref (TesseraMoves *moves); /* NULL is fine */
+void tessera_moves_unref (TesseraMoves *moves);
 
 /* --- where blocks could lie in a plan instead: places for them to be pinned at ----- */
 
@@ -465,7 +478,7 @@ TesseraStatus tessera_landings_new (TesseraFollowed *planned,
                                     TesseraError *error,
                                     TesseraLandings **out_landings);
 TesseraLandings *tessera_landings_ref (TesseraLandings *landings);
-void tessera_landings_unref (TesseraLandings *landings); /* NULL is fine */
+void tessera_landings_unref (TesseraLandings *landings);
 
 /* The stop that is nearest to @offset_bytes, a free one where one is within
  * @reach_bytes. */

@@ -11,50 +11,44 @@
 
 /* --- works ------------------------------------------------------------------------- */
 
-/* What a worker is given, and what it gives back. */
+/* A kind of work on another thread, of which one runs at a time. */
 typedef struct
 {
-  char *path;
-  uint32_t device;   /* of the file to open */
-  TesseraData *data; /* as analysed */
+  TesseraWork work;
+  const char *name; /* of what it makes, for who measures */
+  size_t n_bytes;   /* of its input, which begins with a TesseraWorkInput */
+  /* On the worker. What it makes goes into the input. */
+  TesseraJobWork run;
+  /* On the main thread: takes over what was made. */
+  void (*take) (TesseraDocument *self, gpointer input);
+  GDestroyNotify clear; /* (nullable): of what is the input's own */
+  /* (nullable): where nothing was made, before that is told. */
+  void (*fail) (TesseraDocument *self, gpointer input, TesseraStatus status);
+} TesseraWorkKind;
+
+/* What every worker is given: all that was open and chosen when it began. */
+typedef struct
+{
+  const TesseraWorkKind *kind;
+  TesseraData *data; /* (nullable), as are all of these */
   TesseraFollowed *planned;
-  TesseraFollowed *shown; /* a plan that need not be made; or NULL */
+  TesseraFollowed *left_planned;
+  TesseraSheet *sheets[TESSERA_N_SIDES];
+  TesseraPaint *paint;
+  TesseraSelection *selection;
+  TesseraHistory *history; /* a copy, where the kind wants one */
   TesseraLayoutKind left_kind;
-  TesseraFollowed *left_planned; /* ... or this */
   TesseraAxisKind axis_kind;
   TesseraColourKey colour_key;
   gboolean dark;
+  uint32_t moment;            /* event */
   TesseraPlanRequest request; /* of a plan to be made */
-  TesseraHistory *history;    /* edits that it is to follow, or that stand */
-  gboolean is_of_edits;       /* the plan was made with them */
-  TesseraEditConflict conflict;
-  struct stat seen;           /* the file, before it was read */
-  char *kept_json;            /* edits as the file has them; NULL: they can't be read */
-  TesseraError history_error; /* its text is empty: the edits could be read */
-  TesseraSheet *sheets[TESSERA_N_SIDES];
-  TesseraPaint *paint;
-  TesseraMoves *moves;
-  TesseraLayoutKind fit_kind;
-  uint64_t fit_bytes;
-  uint32_t moment;    /* event */
-  TesseraMoment told; /* of it */
 } TesseraWorkInput;
 
-/* All that is open and chosen now. */
-TesseraWorkInput *tessera_work_input_new (TesseraDocument *self);
-void tessera_work_input_free (gpointer input);
-
-/* Drops the work of the same kind that runs. @input, the kind's own, passes. */
-void tessera_work_start (TesseraDocument *self,
-                         TesseraWork work,
-                         const TesseraJobKind *kind,
-                         gpointer input);
-/* Common end of all works. Returns: TRUE when there is a result. */
-gboolean tessera_work_finished (TesseraDocument *self,
-                                TesseraWork work,
-                                TesseraStatus status,
-                                const TesseraError *error);
-void tessera_work_progressed (TesseraDocument *self, TesseraWork work, double fraction);
+/* The input of such a work, all zero behind its beginning. */
+gpointer tessera_work_new (TesseraDocument *self, const TesseraWorkKind *kind);
+/* Drops the work of the same kind that runs. @input passes. */
+void tessera_work_start (TesseraDocument *self, gpointer input);
 
 /* Looks for the smallest device under a policy, then under those that come after it. */
 void tessera_document_start_needs (TesseraDocument *self, TesseraLayoutKind kind);
@@ -94,38 +88,3 @@ TesseraEditsFile *
 tessera_edits_file_new (TesseraDocument *self, const char *json, const struct stat *seen);
 void tessera_edits_file_unref (TesseraEditsFile *file);
 void tessera_rule_free (TesseraRule *rule); /* NULL is fine */
-
-/* --- writing what is open to a file ------------------------------------------------- */
-
-/* What the worker is given, kept alive for it. */
-
-typedef struct
-{
-  TesseraSave what;
-  gboolean stacked; /* a picture's layouts, one above the other */
-  char *path;       /* of the file to write */
-  char *source;     /* of the trace */
-  TesseraData *data;
-  TesseraFollowed *planned;              /* (nullable) */
-  TesseraSheet *sheets[TESSERA_N_SIDES]; /* (nullable) each */
-  TesseraNeeds needs;
-  TesseraVerdict verdict;
-  TesseraColourKey colour_key;
-  gboolean dark;
-} TesseraSaveInput;
-
-/* The file is there whole, or as it was before. TESSERA_CANCELLED, else @error is
- * filled. */
-TesseraStatus tessera_save_bytes (const char *path,
-                                  const void *bytes,
-                                  size_t n_bytes,
-                                  const TesseraProgress *progress,
-                                  TesseraError *error);
-/* The name decides: ".svg", else PNG. @error is filled on failure. Any thread. */
-TesseraStatus tessera_picture_save (const TesseraSaveInput *input,
-                                    const TesseraProgress *progress,
-                                    TesseraError *error);
-/* One self-contained HTML page. @error is filled on failure. Any thread. */
-TesseraStatus tessera_report_save (const TesseraSaveInput *input,
-                                   const TesseraProgress *progress,
-                                   TesseraError *error);

@@ -167,73 +167,92 @@ tessera_document_refresh_verdict (TesseraDocument *self)
 
 /* --- works --------------------------------------------------------------------------- */
 
-void
-tessera_work_input_free (gpointer user)
+static void
+free_work (gpointer user)
 {
   TesseraWorkInput *input = user;
 
+  if (input->kind->clear != NULL)
+    input->kind->clear (input);
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     tessera_sheet_unref (input->sheets[i]);
-  tessera_paint_unref (input->paint);
   tessera_history_free (input->history);
-  g_free (input->kept_json);
-  tessera_moves_unref (input->moves);
-  tessera_followed_unref (input->planned);
-  tessera_followed_unref (input->shown);
+  tessera_selection_unref (input->selection);
+  tessera_paint_unref (input->paint);
   tessera_followed_unref (input->left_planned);
+  tessera_followed_unref (input->planned);
   tessera_data_unref (input->data);
-  g_free (input->path);
   g_free (input);
 }
 
-TesseraWorkInput *
-tessera_work_input_new (TesseraDocument *self)
+static TesseraStatus
+run_work (TesseraJob *job, gpointer user, TesseraError *error)
 {
-  TesseraWorkInput *input = g_new0 (TesseraWorkInput, 1);
+  TesseraWorkInput *input = user;
 
-  input->data =
-      self->data != NULL ? tessera_data_ref (tessera_data_origin (self->data)) : NULL;
-  input->planned = self->planned != NULL ? tessera_followed_ref (self->planned) : NULL;
+  return input->kind->run (job, input, error);
+}
+
+static void
+end_work (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
+{
+  TesseraDocument *self = owner;
+  TesseraWorkInput *input = user;
+
+  g_clear_pointer (&self->jobs[input->kind->work], tessera_job_unref);
+  if (status != TESSERA_OK && input->kind->fail != NULL)
+    input->kind->fail (self, input, status);
+  if (status != TESSERA_OK && status != TESSERA_CANCELLED)
+    tessera_document_take_error (self, g_strdup (error->text));
+  else
+    tessera_document_changed (self, TESSERA_CHANGED_WORK);
+  if (status == TESSERA_OK)
+    input->kind->take (self, input);
+}
+
+static void
+tell_work (gpointer owner, gpointer user, double fraction)
+{
+  TesseraDocument *self = owner;
+  const TesseraWorkInput *input = user;
+
+  self->fractions[input->kind->work] = fraction;
+  tessera_document_changed (self, TESSERA_CHANGED_WORK);
+}
+
+static const TesseraJobKind work_kind = { run_work, end_work, tell_work, free_work };
+
+gpointer
+tessera_work_new (TesseraDocument *self, const TesseraWorkKind *kind)
+{
+  TesseraWorkInput *input = g_malloc0 (kind->n_bytes);
+
+  input->kind = kind;
+  input->data = tessera_data_ref (self->data);
+  input->planned = tessera_followed_ref (self->planned);
+  input->left_planned = tessera_followed_ref (self->left_planned);
+  for (int i = 0; i < TESSERA_N_SIDES; i++)
+    input->sheets[i] = tessera_sheet_ref (self->sheets[i]);
+  input->paint = tessera_paint_ref (self->paint);
+  input->selection = tessera_selection_ref (self->selection);
   input->left_kind = self->left_kind;
-  input->left_planned =
-      self->left_planned != NULL ? tessera_followed_ref (self->left_planned) : NULL;
   input->axis_kind = self->axis_kind;
   input->colour_key = self->colour_key;
   input->dark = self->dark;
+  input->moment = self->moment;
   input->request = self->request;
   return input;
 }
 
 void
-tessera_work_start (TesseraDocument *self,
-                    TesseraWork work,
-                    const TesseraJobKind *kind,
-                    gpointer input)
+tessera_work_start (TesseraDocument *self, gpointer input)
 {
-  g_clear_pointer (&self->jobs[work], tessera_job_drop);
-  self->fractions[work] = 0;
-  self->jobs[work] = tessera_job_start (kind, G_OBJECT (self), input);
-  tessera_document_changed (self, TESSERA_CHANGED_WORK);
-}
+  const TesseraWorkKind *kind = ((TesseraWorkInput *) input)->kind;
 
-gboolean
-tessera_work_finished (TesseraDocument *self,
-                       TesseraWork work,
-                       TesseraStatus status,
-                       const TesseraError *error)
-{
-  g_clear_pointer (&self->jobs[work], tessera_job_unref);
-  if (status != TESSERA_OK && status != TESSERA_CANCELLED)
-    tessera_document_take_error (self, g_strdup (error->text));
-  else
-    tessera_document_changed (self, TESSERA_CHANGED_WORK);
-  return status == TESSERA_OK;
-}
-
-void
-tessera_work_progressed (TesseraDocument *self, TesseraWork work, double fraction)
-{
-  self->fractions[work] = fraction;
+  g_clear_pointer (&self->jobs[kind->work], tessera_job_drop);
+  self->fractions[kind->work] = 0;
+  self->jobs[kind->work] =
+      tessera_job_start (&work_kind, kind->name, G_OBJECT (self), input);
   tessera_document_changed (self, TESSERA_CHANGED_WORK);
 }
 

@@ -89,7 +89,6 @@ struct _TesseraDocument
   TesseraData *data; /* with groups and classes as the edits make them, a little later;
                         NULL: nothing open (yet) */
   TesseraFollowed *planned;
-  gboolean is_plan_of_edits;             /* made with those that stood when it came */
   TesseraSheet *sheets[TESSERA_N_SIDES]; /* NULL: not made (yet) */
   TesseraLayoutKind left_kind;
   TesseraFollowed *left_planned; /* stands on the left instead; NULL: PyTorch does */

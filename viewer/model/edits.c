@@ -183,27 +183,25 @@ tessera_document_save_edits (TesseraDocument *self, const char *path)
 
 typedef struct
 {
+  TesseraWorkInput base;
   char *path;
-  TesseraData *data;
   TesseraHistory *history;
 } Reading;
 
 static void
-reading_free (gpointer user)
+clear_reading (gpointer user)
 {
   Reading *reading = user;
 
   g_free (reading->path);
-  tessera_data_unref (reading->data);
   tessera_history_free (reading->history);
-  g_free (reading);
 }
 
 static TesseraStatus
-read_work (TesseraJob *job, gpointer user, TesseraError *error)
+read_edits (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Reading *reading = user;
-  const TesseraData *data = reading->data;
+  const TesseraData *data = reading->base.data;
 
   reading->history = tessera_history_read (reading->path, error);
   if (reading->history == NULL)
@@ -213,16 +211,14 @@ read_work (TesseraJob *job, gpointer user, TesseraError *error)
 }
 
 static void
-read_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
+add_read_edits (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
   Reading *reading = user;
   const TesseraEdit *edits;
   size_t n_standing;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_EDIT, status, error) ||
-      self->data == NULL || self->history == NULL ||
-      tessera_data_origin (reading->data) != tessera_data_origin (self->data))
+  if (self->data == NULL || self->history == NULL ||
+      tessera_data_origin (reading->base.data) != tessera_data_origin (self->data))
     return;
   edits = tessera_history_get (reading->history, NULL);
   n_standing = tessera_history_get_n_standing (reading->history);
@@ -242,8 +238,9 @@ read_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
     tessera_document_edits_changed (self);
 }
 
-static const TesseraJobKind read_kind = { read_work, read_done, NULL, reading_free,
-                                          "edits" };
+static const TesseraWorkKind read_kind = { TESSERA_WORK_EDIT, "edits",
+                                           sizeof (Reading),  read_edits,
+                                           add_read_edits,    clear_reading };
 
 void
 tessera_document_load_edits (TesseraDocument *self, const char *path)
@@ -252,18 +249,16 @@ tessera_document_load_edits (TesseraDocument *self, const char *path)
 
   if (self->history == NULL || self->data == NULL)
     return;
-  reading = g_new0 (Reading, 1);
+  reading = tessera_work_new (self, &read_kind);
   reading->path = g_strdup (path);
-  reading->data = tessera_data_ref (self->data);
-  tessera_work_start (self, TESSERA_WORK_EDIT, &read_kind, reading);
+  tessera_work_start (self, reading);
 }
 
 /* --- edits of what is selected ------------------------------------------------------- */
 
 typedef struct
 {
-  TesseraData *data;
-  TesseraSelection *chosen;
+  TesseraWorkInput base;
   gboolean has_edit; /* else the rule alone is asked for */
   gboolean by_rule;
   gboolean is_listed; /* the edit says its blocks, and has them named only */
@@ -282,27 +277,24 @@ tessera_rule_free (TesseraRule *rule)
 }
 
 static void
-question_free (gpointer user)
+clear_question (gpointer user)
 {
   Question *question = user;
 
   if (question->has_edit)
     tessera_edit_clear (&question->edit);
   tessera_rule_free (question->rule);
-  tessera_data_unref (question->data);
-  tessera_selection_unref (question->chosen);
-  g_free (question);
 }
 
 static void
 list_blocks (const Question *question, TesseraSelector *selector)
 {
   tessera_selector_clear (selector);
-  selector->n_blocks = question->chosen->n_blocks;
+  selector->n_blocks = question->base.selection->n_blocks;
   selector->blocks = malloc (selector->n_blocks * sizeof *selector->blocks);
   if (selector->blocks == NULL)
     g_error ("out of memory");
-  memcpy (selector->blocks, question->chosen->blocks,
+  memcpy (selector->blocks, question->base.selection->blocks,
           selector->n_blocks * sizeof *selector->blocks);
 }
 
@@ -310,7 +302,7 @@ list_blocks (const Question *question, TesseraSelector *selector)
 static TesseraStatus
 name_blocks (const Question *question, TesseraSelector *selector)
 {
-  const TesseraData *data = question->data;
+  const TesseraData *data = question->base.data;
   TesseraEdit edit = { .what = *selector };
   TesseraStatus status =
       tessera_edits_name_blocks (data->trace, data->blocks, data->structure, &edit, 1);
@@ -320,10 +312,10 @@ name_blocks (const Question *question, TesseraSelector *selector)
 }
 
 static TesseraStatus
-rule_work (TesseraJob *job, gpointer user, TesseraError *error)
+find_rule (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Question *question = user;
-  const TesseraData *data = question->data;
+  const TesseraData *data = question->base.data;
   TesseraRule *rule;
 
   if (question->is_listed)
@@ -334,9 +326,10 @@ rule_work (TesseraJob *job, gpointer user, TesseraError *error)
   if (question->has_edit && !question->by_rule)
     list_blocks (question, &rule->selector);
   else
-    rule->is_rule = tessera_query_rule_for (
-        data->trace, data->blocks, data->structure, data->groups, data->n_groups,
-        question->chosen->blocks, question->chosen->n_blocks, &rule->selector);
+    rule->is_rule =
+        tessera_query_rule_for (data->trace, data->blocks, data->structure, data->groups,
+                                data->n_groups, question->base.selection->blocks,
+                                question->base.selection->n_blocks, &rule->selector);
   rule->text = tessera_query_format (&rule->selector);
   return question->has_edit ? name_blocks (question, &rule->selector) : TESSERA_OK;
 }
@@ -363,20 +356,18 @@ fill_what (Question *question)
 static gboolean
 is_late (TesseraDocument *self, const Question *question)
 {
-  return question->data != self->data || self->jobs[TESSERA_WORK_REGROUP] != NULL;
+  return question->base.data != self->data || self->jobs[TESSERA_WORK_REGROUP] != NULL;
 }
 
 static void ask_again (TesseraDocument *self, Question *question);
 
 static void
-rule_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
+take_rule (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
   Question *question = user;
-  TesseraWork work = question->has_edit ? TESSERA_WORK_EDIT : TESSERA_WORK_RULE;
 
-  if (!tessera_work_finished (self, work, status, error) || self->data == NULL ||
-      tessera_data_origin (question->data) != tessera_data_origin (self->data))
+  if (self->data == NULL ||
+      tessera_data_origin (question->base.data) != tessera_data_origin (self->data))
     return;
   if (!question->is_listed && is_late (self, question))
     {
@@ -395,32 +386,37 @@ rule_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
   tessera_document_changed (self, TESSERA_CHANGED_PROPOSAL);
 }
 
-static const TesseraJobKind rule_kind = { rule_work, rule_done, NULL, question_free,
-                                          "rule" };
+static const TesseraWorkKind rule_kind = { TESSERA_WORK_RULE, "rule",
+                                           sizeof (Question), find_rule,
+                                           take_rule,         clear_question };
+static const TesseraWorkKind edit_kind = { TESSERA_WORK_EDIT, "rule",
+                                           sizeof (Question), find_rule,
+                                           take_rule,         clear_question };
 
+/* Takes what is in *@edit over and leaves it cleared. */
 static Question *
-question_new (TesseraDocument *self)
+question_new (TesseraDocument *self, TesseraEdit *edit)
 {
-  Question *question = g_new0 (Question, 1);
+  Question *question = tessera_work_new (self, &edit_kind);
 
-  question->data = tessera_data_ref (self->data);
-  question->chosen = tessera_selection_ref (self->selection);
+  question->has_edit = TRUE;
+  question->edit = *edit;
+  *edit = tessera_edit_of (edit->kind);
   return question;
 }
 
 static void
 ask_again (TesseraDocument *self, Question *question)
 {
-  Question *again = g_new0 (Question, 1);
+  Question *again = tessera_work_new (self, question->base.kind);
 
-  again->data = tessera_data_ref (self->data);
-  again->chosen = tessera_selection_ref (question->chosen);
+  tessera_selection_unref (again->base.selection);
+  again->base.selection = tessera_selection_ref (question->base.selection);
   again->has_edit = question->has_edit;
   again->by_rule = question->by_rule;
   again->edit = question->edit;
   question->has_edit = FALSE;
-  tessera_work_start (self, again->has_edit ? TESSERA_WORK_EDIT : TESSERA_WORK_RULE,
-                      &rule_kind, again);
+  tessera_work_start (self, again);
 }
 
 void
@@ -428,7 +424,7 @@ tessera_document_seek_rule (TesseraDocument *self)
 {
   g_clear_pointer (&self->rule, tessera_rule_free);
   if (self->selection != NULL)
-    tessera_work_start (self, TESSERA_WORK_RULE, &rule_kind, question_new (self));
+    tessera_work_start (self, tessera_work_new (self, &rule_kind));
 }
 
 void
@@ -443,12 +439,9 @@ tessera_document_edit_selection (TesseraDocument *self,
       tessera_edit_clear (edit);
       return;
     }
-  question = question_new (self);
-  question->has_edit = TRUE;
+  question = question_new (self, edit);
   question->by_rule = by_rule;
-  question->edit = *edit;
-  *edit = tessera_edit_of (edit->kind);
-  tessera_work_start (self, TESSERA_WORK_EDIT, &rule_kind, question);
+  tessera_work_start (self, question);
 }
 
 void
@@ -461,12 +454,9 @@ tessera_document_add_listed (TesseraDocument *self, TesseraEdit *edit)
       tessera_edit_clear (edit);
       return;
     }
-  question = g_new0 (Question, 1);
-  question->data = tessera_data_ref (self->data);
-  question->has_edit = question->is_listed = TRUE;
-  question->edit = *edit;
-  *edit = tessera_edit_of (edit->kind);
-  tessera_work_start (self, TESSERA_WORK_EDIT, &rule_kind, question);
+  question = question_new (self, edit);
+  question->is_listed = TRUE;
+  tessera_work_start (self, question);
 }
 
 const char *
@@ -501,48 +491,41 @@ tessera_document_why_no_edit (TesseraDocument *self,
 
 typedef struct
 {
-  TesseraData *data; /* that was, then that is */
-  TesseraHistory *history;
+  TesseraWorkInput base; /* with the data that was */
+  TesseraData *data;     /* that is */
   gboolean is_grouping_wanted;
   char *query; /* of the grouping; NULL: all blocks */
   TesseraGrouping *grouping;
 } Regrouping;
 
 static void
-regrouping_free (gpointer user)
+clear_regrouping (gpointer user)
 {
   Regrouping *regrouping = user;
 
   tessera_grouping_unref (regrouping->grouping);
-  tessera_history_free (regrouping->history);
   tessera_data_unref (regrouping->data);
   g_free (regrouping->query);
-  g_free (regrouping);
 }
 
 static TesseraStatus
-regroup_work (TesseraJob *job, gpointer user, TesseraError *error)
+regroup_blocks (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Regrouping *regrouping = user;
-  TesseraData *before = regrouping->data;
-  size_t n_edits = 0;
-  const TesseraEdit *edits = tessera_history_get (regrouping->history, &n_edits);
-  gboolean is_new;
+  const TesseraWorkInput *base = &regrouping->base;
+  const TesseraEdit *edits = tessera_history_get (base->history, NULL);
   TesseraStatus status = tessera_data_regroup (
-      before, edits, tessera_history_get_n_standing (regrouping->history), error,
+      base->data, edits, tessera_history_get_n_standing (base->history), error,
       &regrouping->data);
 
-  if (status != TESSERA_OK)
-    {
-      regrouping->data = before;
-      return status;
-    }
-  is_new = regrouping->data != before;
-  tessera_data_unref (before);
-  return regrouping->is_grouping_wanted && is_new
-             ? tessera_query_groups (regrouping->data, regrouping->query, error,
-                                     &regrouping->grouping)
-             : TESSERA_OK;
+  /* Planning says why. */
+  if (status == TESSERA_REFUSED)
+    return TESSERA_CANCELLED;
+  if (status != TESSERA_OK || !regrouping->is_grouping_wanted ||
+      regrouping->data == base->data)
+    return status;
+  return tessera_query_groups (regrouping->data, regrouping->query, error,
+                               &regrouping->grouping);
 }
 
 /* The query may have changed meanwhile. */
@@ -568,18 +551,11 @@ is_colour_of_groups (TesseraColourKey key)
 }
 
 static void
-regroup_done (gpointer owner,
-              gpointer user,
-              TesseraStatus status,
-              const TesseraError *error)
+take_groups (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
   Regrouping *regrouping = user;
 
-  if (status == TESSERA_REFUSED)
-    status = TESSERA_CANCELLED;
-  if (!tessera_work_finished (self, TESSERA_WORK_REGROUP, status, error) ||
-      regrouping->data == self->data)
+  if (regrouping->data == self->data)
     return;
   tessera_data_unref (self->data);
   self->data = tessera_data_ref (regrouping->data);
@@ -591,8 +567,9 @@ regroup_done (gpointer owner,
   tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
 }
 
-static const TesseraJobKind regroup_kind = { regroup_work, regroup_done, NULL,
-                                             regrouping_free, "groups" };
+static const TesseraWorkKind regroup_kind = { TESSERA_WORK_REGROUP, "groups",
+                                              sizeof (Regrouping),  regroup_blocks,
+                                              take_groups,          clear_regrouping };
 
 void
 tessera_document_refresh_groups (TesseraDocument *self)
@@ -608,10 +585,9 @@ tessera_document_refresh_groups (TesseraDocument *self)
   if (self->data == tessera_data_origin (self->data) &&
       !tessera_edits_are_of_groups (edits, tessera_document_n_standing (self)))
     return;
-  regrouping = g_new0 (Regrouping, 1);
-  regrouping->data = tessera_data_ref (self->data);
-  regrouping->history = tessera_history_copy (self->history);
+  regrouping = tessera_work_new (self, &regroup_kind);
+  regrouping->base.history = tessera_history_copy (self->history);
   regrouping->is_grouping_wanted = self->grouping != NULL;
   regrouping->query = g_strdup (self->query);
-  tessera_work_start (self, TESSERA_WORK_REGROUP, &regroup_kind, regrouping);
+  tessera_work_start (self, regrouping);
 }

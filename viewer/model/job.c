@@ -20,6 +20,7 @@ struct TesseraJob
 {
   gatomicrefcount references;
   const TesseraJobKind *kind;
+  const char *name;
   GObject *owner; /* NULL: done */
   gpointer input;
   gboolean dropped; /* or done; main thread only, as is the owner */
@@ -63,7 +64,8 @@ tell_progress (gpointer user)
 
   g_atomic_int_set (&job->told, 0);
   if (!job->dropped && job->kind->progress != NULL)
-    job->kind->progress (job->owner, g_atomic_int_get (&job->permille) / 1000.0);
+    job->kind->progress (job->owner, job->input,
+                         g_atomic_int_get (&job->permille) / 1000.0);
   return G_SOURCE_REMOVE;
 }
 
@@ -163,19 +165,23 @@ run (gpointer user)
     job->status = TESSERA_CANCELLED;
   /* The worker's reference passes on: the job ends where it began, on the main thread. */
   g_source_set_priority (source, G_PRIORITY_DEFAULT);
-  g_source_set_static_name (source, job->kind->name);
+  g_source_set_static_name (source, job->name);
   g_source_set_callback (source, finish, job, (GDestroyNotify) tessera_job_unref);
   g_source_attach (source, NULL);
   return NULL;
 }
 
 TesseraJob *
-tessera_job_start (const TesseraJobKind *kind, GObject *owner, gpointer input)
+tessera_job_start (const TesseraJobKind *kind,
+                   const char *name,
+                   GObject *owner,
+                   gpointer input)
 {
   TesseraJob *job = g_new0 (TesseraJob, 1);
 
   g_atomic_ref_count_init (&job->references);
   job->kind = kind;
+  job->name = name;
   job->owner = g_object_ref (owner);
   job->input = input;
   job->progress = (TesseraProgress){ .report = report, .user = job };
@@ -183,7 +189,7 @@ tessera_job_start (const TesseraJobKind *kind, GObject *owner, gpointer input)
   job->listener = (TesseraListener){ .tell = take_news, .user = job };
   g_mutex_init (&job->lock);
   job->end = 1;
-  g_thread_unref (g_thread_new (kind->name, run, job_ref (job)));
+  g_thread_unref (g_thread_new (name, run, job_ref (job)));
   return job;
 }
 

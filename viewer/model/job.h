@@ -26,7 +26,7 @@ typedef void (*TesseraJobDone) (gpointer owner,
                                 const TesseraError *error);
 /* On the main thread where the fraction or the news changed, fifteen times a second at
  * most; never after @done. */
-typedef void (*TesseraJobProgress) (gpointer owner, double fraction);
+typedef void (*TesseraJobProgress) (gpointer owner, gpointer input, double fraction);
 
 typedef struct
 {
@@ -34,12 +34,14 @@ typedef struct
   TesseraJobDone done;
   TesseraJobProgress progress; /* (nullable) */
   GDestroyNotify free_input;
-  const char *name; /* of what it makes, for who measures */
 } TesseraJobKind;
 
-/* Returns: (transfer full). @input passes to the job. */
-TesseraJob *
-tessera_job_start (const TesseraJobKind *kind, GObject *owner, gpointer input);
+/* @name: static: of what it makes, for who measures. @input passes to the job. Returns:
+ * (transfer full). */
+TesseraJob *tessera_job_start (const TesseraJobKind *kind,
+                               const char *name,
+                               GObject *owner,
+                               gpointer input);
 /* Asks the worker to stop; it reports soon: TESSERA_CANCELLED, or what it has by then. */
 void tessera_job_cancel (TesseraJob *job);
 /* Asks the worker to stop, hears nothing of it any more, and gives the reference up. */

@@ -301,8 +301,7 @@ keep_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
     g_application_release (g_application_get_default ());
 }
 
-static const TesseraJobKind keep_kind = { keep_work, keep_done, NULL, kept_free,
-                                          "kept edits" };
+static const TesseraJobKind keep_kind = { keep_work, keep_done, NULL, kept_free };
 
 static void
 start (TesseraDocument *self, Kept *kept)
@@ -310,7 +309,8 @@ start (TesseraDocument *self, Kept *kept)
   /* The program stays until the edits are there. */
   if (g_application_get_default () != NULL)
     g_application_hold (g_application_get_default ());
-  self->jobs[TESSERA_WORK_KEEP] = tessera_job_start (&keep_kind, G_OBJECT (self), kept);
+  self->jobs[TESSERA_WORK_KEEP] =
+      tessera_job_start (&keep_kind, "kept edits", G_OBJECT (self), kept);
 }
 
 static void

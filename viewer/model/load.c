@@ -1,7 +1,5 @@
 /*
- * The session's work on other threads: opening, simulating, laying out.
- *
- * Each kind of work runs at most once at a time; a newer request drops the older one.
+ * Opening a trace, on another thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,30 +8,45 @@
 #include "cli/study.h"
 #include "db/store.h"
 
-static void
-on_load_progress (gpointer owner, double fraction)
+typedef struct
 {
-  tessera_work_progressed (owner, TESSERA_WORK_LOAD, fraction);
-}
+  TesseraWorkInput base; /* of what is open until then */
+  char *path;
+  uint32_t device; /* of the file */
+  TesseraData *data;
+  TesseraSheet *sheet; /* on the left */
+  TesseraPaint *paint;
+  uint32_t moment; /* event: what the verdict is about, and shown first */
+  TesseraMoment told;
+  struct stat seen;           /* the file, before it was read */
+  TesseraHistory *history;    /* edits that are kept with it; NULL: they can't be read */
+  char *kept_json;            /* the same, as the file has them */
+  TesseraError history_error; /* why they can't be read */
+} Load;
 
 static void
-on_sheets_progress (gpointer owner, double fraction)
+clear_load (gpointer user)
 {
-  tessera_work_progressed (owner, TESSERA_WORK_SHEETS, fraction);
-}
+  Load *load = user;
 
-/* --- opening ------------------------------------------------------------------- */
+  tessera_history_free (load->history);
+  g_free (load->kept_json);
+  tessera_paint_unref (load->paint);
+  tessera_sheet_unref (load->sheet);
+  tessera_data_unref (load->data);
+  g_free (load->path);
+}
 
 /* The last failure, else the peak: what the verdict is about, and shown first. */
 static TesseraStatus
-tell_verdicts_moment (TesseraWorkInput *input, TesseraError *error)
+tell_verdicts_moment (Load *load, TesseraError *error)
 {
-  const TesseraLayout *layout = input->sheets[TESSERA_SIDE_LEFT]->layout;
+  const TesseraLayout *layout = load->sheet->layout;
 
-  input->moment = layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
-                                     : layout->peak_reserved_index;
+  load->moment = layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
+                                    : layout->peak_reserved_index;
   return tessera_explain (
-      tessera_moment_at (input->data, layout, input->paint, input->moment, &input->told),
+      tessera_moment_at (load->data, layout, load->paint, load->moment, &load->told),
       error, "looking at the moment");
 }
 
@@ -62,18 +75,17 @@ analyse (gpointer user)
 
 /* The layout and its picture here, the analysis on another thread. */
 static TesseraStatus
-make_left_sheet (TesseraJob *job, TesseraWorkInput *input, TesseraError *error)
+make_left_sheet (TesseraJob *job, Load *load, TesseraError *error)
 {
-  Analysis analysis = { .data = input->data, .axis_kind = input->axis_kind };
+  Analysis analysis = { .data = load->data, .axis_kind = load->base.axis_kind };
   GThread *thread = g_thread_try_new ("analysis", analyse, &analysis, NULL);
   TesseraStatus status;
 
   if (thread == NULL)
     analyse (&analysis);
-  input->left_kind = input->data->own_kind;
-  status = tessera_sheet_new (input->data, NULL, input->left_kind, input->axis_kind,
-                              tessera_job_progress (job, 0.7, 1), error,
-                              &input->sheets[TESSERA_SIDE_LEFT]);
+  status =
+      tessera_sheet_new (load->data, NULL, load->data->own_kind, load->base.axis_kind,
+                         tessera_job_progress (job, 0.7, 1), error, &load->sheet);
   if (thread != NULL)
     g_thread_join (thread);
   if (status == TESSERA_OK && analysis.status != TESSERA_OK)
@@ -83,57 +95,57 @@ make_left_sheet (TesseraJob *job, TesseraWorkInput *input, TesseraError *error)
 
 /* NULL: they can't be read, or are about blocks that the trace does not have. */
 static TesseraHistory *
-load_edits (TesseraWorkInput *input)
+load_edits (Load *load)
 {
-  const TesseraData *data = input->data;
+  const TesseraData *data = load->data;
   g_autoptr (TesseraHistory) history =
-      tessera_history_load (input->path, &input->history_error);
+      tessera_history_load (load->path, &load->history_error);
 
   if (history != NULL)
-    input->kept_json = tessera_history_to_json (history);
+    load->kept_json = tessera_history_to_json (history);
   if (history != NULL &&
-      tessera_history_find_blocks (history, input->path, data->trace, data->blocks,
-                                   data->structure, &input->history_error) != TESSERA_OK)
+      tessera_history_find_blocks (history, load->path, data->trace, data->blocks,
+                                   data->structure, &load->history_error) != TESSERA_OK)
     return NULL;
   return g_steal_pointer (&history);
 }
 
 static TesseraStatus
-load_work (TesseraJob *job, gpointer user, TesseraError *error)
+read_trace (TesseraJob *job, gpointer user, TesseraError *error)
 {
-  TesseraWorkInput *input = user;
+  Load *load = user;
   TesseraStatus status;
 
-  if (stat (input->path, &input->seen) != 0)
-    input->seen = (struct stat){ 0 };
-  status = tessera_data_read (input->path, input->device,
-                              tessera_job_progress (job, 0, 0.7), error, &input->data);
+  if (stat (load->path, &load->seen) != 0)
+    load->seen = (struct stat){ 0 };
+  status = tessera_data_read (load->path, load->device,
+                              tessera_job_progress (job, 0, 0.7), error, &load->data);
   if (status == TESSERA_OK)
-    status = make_left_sheet (job, input, error);
+    status = make_left_sheet (job, load, error);
   if (status != TESSERA_OK)
     return status;
-  input->history = load_edits (input);
-  input->paint = tessera_paint_new (input->data, input->colour_key, input->dark);
-  return input->paint != NULL ? tell_verdicts_moment (input, error)
-                              : tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
+  load->history = load_edits (load);
+  load->paint = tessera_paint_new (load->data, load->base.colour_key, load->base.dark);
+  return load->paint != NULL ? tell_verdicts_moment (load, error)
+                             : tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
 }
 
 /* Edits that cannot be read are no reason not to look at the trace. They stay where they
  * are: what is edited now is not kept. */
 static void
-take_edits (TesseraDocument *self, TesseraWorkInput *input)
+take_edits (TesseraDocument *self, Load *load)
 {
-  gboolean is_readable = input->history != NULL;
+  gboolean is_readable = load->history != NULL;
 
   if (!is_readable)
     self->error = g_strdup_printf ("The edits of this trace are left aside, and new ones "
                                    "not kept: %s",
-                                   input->history_error.text);
-  tessera_document_take_history (self, input->history != NULL
-                                           ? g_steal_pointer (&input->history)
+                                   load->history_error.text);
+  tessera_document_take_history (self, load->history != NULL
+                                           ? g_steal_pointer (&load->history)
                                            : tessera_history_new ());
   if (is_readable)
-    self->edits_file = tessera_edits_file_new (self, input->kept_json, &input->seen);
+    self->edits_file = tessera_edits_file_new (self, load->kept_json, &load->seen);
 }
 
 static void
@@ -148,36 +160,31 @@ take_leak (TesseraDocument *self)
 }
 
 static void
-load_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
+take_trace (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
-  TesseraWorkInput *input = user;
-  g_autofree char *path = NULL;
+  Load *load = user;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_LOAD, status, error))
-    return;
-  path = g_strdup (input->path);
   tessera_document_close (self);
-  self->path = g_steal_pointer (&path);
-  self->data = g_steal_pointer (&input->data);
-  take_edits (self, input);
-  self->left_kind = input->left_kind;
-  self->sheets[TESSERA_SIDE_LEFT] = g_steal_pointer (&input->sheets[TESSERA_SIDE_LEFT]);
-  self->paint = g_steal_pointer (&input->paint);
+  self->path = g_steal_pointer (&load->path);
+  self->data = g_steal_pointer (&load->data);
+  take_edits (self, load);
+  self->left_kind = self->data->own_kind;
+  self->sheets[TESSERA_SIDE_LEFT] = g_steal_pointer (&load->sheet);
+  self->paint = g_steal_pointer (&load->paint);
   self->needs.bound_bytes = self->data->bound_bytes;
   take_leak (self);
   self->world_bytes = 1;
   self->view = (TesseraView){ 0, 1, 0, 1 };
-  if (input->colour_key != self->colour_key || input->dark != self->dark)
+  if (load->base.colour_key != self->colour_key || load->base.dark != self->dark)
     tessera_document_refresh_paint (self);
   tessera_document_refresh_world (self);
-  self->moment = input->moment;
-  self->told = input->told;
-  self->verdict.parts = input->told.parts;
+  self->moment = load->moment;
+  self->told = load->told;
+  self->verdict.parts = load->told.parts;
   tessera_document_refresh_verdict (self);
   tessera_document_changed (self, TESSERA_CHANGED_ALL);
   tessera_document_refresh_groups (self);
-  if (input->axis_kind != self->axis_kind)
+  if (load->base.axis_kind != self->axis_kind)
     tessera_document_set_left_kind (self, self->left_kind);
   if (self->plan_automatically)
     tessera_document_plan (self);
@@ -185,20 +192,18 @@ load_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraErr
     tessera_document_start_needs (self, TESSERA_LAYOUT_NATIVE);
 }
 
-static const TesseraJobKind load_kind = { load_work, load_done, on_load_progress,
-                                          tessera_work_input_free, "trace" };
+static const TesseraWorkKind load_kind = { TESSERA_WORK_LOAD, "trace",    sizeof (Load),
+                                           read_trace,        take_trace, clear_load };
 
 static void
-load (TesseraDocument *self, const char *path, uint32_t device)
+start_load (TesseraDocument *self, const char *path, uint32_t device)
 {
-  TesseraWorkInput *input = tessera_work_input_new (self);
+  Load *load = tessera_work_new (self, &load_kind);
 
-  g_clear_pointer (&input->data, tessera_data_unref);
-  g_clear_pointer (&input->planned, tessera_followed_unref);
-  input->path = g_strdup (path);
-  input->device = device;
+  load->path = g_strdup (path);
+  load->device = device;
   g_clear_pointer (&self->error, g_free);
-  tessera_work_start (self, TESSERA_WORK_LOAD, &load_kind, input);
+  tessera_work_start (self, load);
 }
 
 void
@@ -214,123 +219,12 @@ tessera_document_open (TesseraDocument *self, const char *path)
       g_free (self->path);
       self->path = g_strdup (path);
     }
-  load (self, path, TESSERA_NONE);
+  start_load (self, path, TESSERA_NONE);
 }
 
 void
 tessera_document_set_device (TesseraDocument *self, uint32_t device)
 {
   if (self->data != NULL && self->data->trace->device != device)
-    load (self, self->path, device);
-}
-
-/* --- other layouts, other axes --------------------------------------------------- */
-
-static TesseraStatus
-sheets_work (TesseraJob *job, gpointer user, TesseraError *error)
-{
-  TesseraWorkInput *input = user;
-  TesseraStatus status = tessera_sheet_new (
-      input->data, input->left_planned, input->left_kind, input->axis_kind,
-      tessera_job_progress (job, 0, 0.8), error, &input->sheets[TESSERA_SIDE_LEFT]);
-
-  if (status == TESSERA_OK && input->planned != NULL)
-    status = tessera_sheet_new (input->data, input->planned, TESSERA_LAYOUT_PLAN,
-                                input->axis_kind, tessera_job_progress (job, 0.8, 1),
-                                error, &input->sheets[TESSERA_SIDE_RIGHT]);
-  return status;
-}
-
-/* The same events stay in sight when the axis changes. */
-static void
-keep_events_in_view (TesseraDocument *self,
-                     const TesseraAxis *old,
-                     const TesseraAxis *new)
-{
-  TesseraView next = self->view;
-
-  if (old == new)
-    return;
-  if (next.t0 > 0)
-    next.t0 = new->at[tessera_axis_event_at (old, next.t0)];
-  if (next.t1 < 1)
-    next.t1 = new->at[MIN (tessera_axis_event_at (old, next.t1) + 1, new->n_events)];
-  tessera_document_set_view (self, &next);
-}
-
-static void
-sheets_done (gpointer owner,
-             gpointer user,
-             TesseraStatus status,
-             const TesseraError *error)
-{
-  TesseraDocument *self = owner;
-  TesseraWorkInput *input = user;
-  TesseraSheet *old = self->sheets[TESSERA_SIDE_LEFT];
-
-  g_clear_pointer (&self->moves, tessera_moves_unref);
-  if (!tessera_work_finished (self, TESSERA_WORK_SHEETS, status, error))
-    {
-      /* The picture stays as it was, so the menus must say so. */
-      if (old == NULL || old->planned == NULL)
-        self->left_kind = old != NULL ? old->layout->kind : TESSERA_LAYOUT_RECORDED;
-      tessera_followed_unref (self->left_planned);
-      self->left_planned = old != NULL && old->planned != NULL
-                               ? tessera_followed_ref (old->planned)
-                               : NULL;
-      self->axis_kind = old != NULL ? old->axis->kind : self->axis_kind;
-      tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
-      return;
-    }
-  keep_events_in_view (self, old->axis, input->sheets[TESSERA_SIDE_LEFT]->axis);
-  for (int i = 0; i < TESSERA_N_SIDES; i++)
-    if (input->sheets[i] != NULL)
-      {
-        tessera_sheet_unref (self->sheets[i]);
-        self->sheets[i] = g_steal_pointer (&input->sheets[i]);
-      }
-  tessera_document_refresh_world (self);
-  /* The hole lies in the layout that was. */
-  self->told.parts.largest_hole_bytes = 0;
-  tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
-  tessera_document_refresh_moment (self);
-  tessera_document_refresh_comparison (self);
-}
-
-static const TesseraJobKind sheets_kind = { sheets_work, sheets_done, on_sheets_progress,
-                                            tessera_work_input_free, "sheets" };
-
-void
-tessera_document_refresh_sheets (TesseraDocument *self)
-{
-  if (self->data != NULL)
-    tessera_work_start (self, TESSERA_WORK_SHEETS, &sheets_kind,
-                        tessera_work_input_new (self));
-}
-
-void
-tessera_document_set_left_plan (TesseraDocument *self, TesseraFollowed *planned)
-{
-  if (self->data == NULL || self->left_planned == planned)
-    return;
-  tessera_followed_unref (self->left_planned);
-  self->left_planned = tessera_followed_ref (planned);
-  tessera_document_refresh_sheets (self);
-}
-
-void
-tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind)
-{
-  self->left_kind = kind;
-  g_clear_pointer (&self->left_planned, tessera_followed_unref);
-  tessera_document_refresh_sheets (self);
-}
-
-void
-tessera_document_set_axis_kind (TesseraDocument *self, TesseraAxisKind kind)
-{
-  if (self->axis_kind == kind)
-    return;
-  self->axis_kind = kind;
-  tessera_document_refresh_sheets (self);
+    start_load (self, self->path, device);
 }

@@ -69,18 +69,7 @@ paint_clear (gpointer user)
   tessera_data_unref (paint->data);
 }
 
-TesseraPaint *
-tessera_paint_ref (TesseraPaint *paint)
-{
-  return g_atomic_rc_box_acquire (paint);
-}
-
-void
-tessera_paint_unref (TesseraPaint *paint)
-{
-  if (paint != NULL)
-    g_atomic_rc_box_release_full (paint, paint_clear);
-}
+TESSERA_DEFINE_SHARED (TesseraPaint, tessera_paint, paint_clear)
 
 static TesseraInk
 ink_of (const TesseraPaint *paint)

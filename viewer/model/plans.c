@@ -8,123 +8,123 @@
 #include "cli/command.h"
 #include "db/plan.h"
 
-static void
-on_plan_progress (gpointer owner, double fraction)
-{
-  tessera_work_progressed (owner, TESSERA_WORK_PLAN, fraction);
-}
-
-static void
-on_needs_progress (gpointer owner, double fraction)
-{
-  tessera_work_progressed (owner, TESSERA_WORK_NEEDS, fraction);
-}
-
 /* --- planning --------------------------------------------------------------------- */
 
-static void plan_done (gpointer owner,
-                       gpointer user,
-                       TesseraStatus status,
-                       const TesseraError *error);
+typedef struct
+{
+  TesseraWorkInput base;  /* with the edits that it is to follow, or that stand */
+  char *path;             /* of a plan to be read; or NULL */
+  TesseraFollowed *shown; /* a plan that need not be made; or NULL */
+  TesseraFollowed *made;
+  TesseraEditConflict conflict;
+  TesseraSheet *sheet;
+  TesseraMoves *moves; /* from the sheet that was */
+} Planning;
+
+static void
+clear_planning (gpointer user)
+{
+  Planning *planning = user;
+
+  tessera_moves_unref (planning->moves);
+  tessera_sheet_unref (planning->sheet);
+  tessera_followed_unref (planning->made);
+  tessera_followed_unref (planning->shown);
+  g_free (planning->path);
+}
 
 /* Stopped, it ends with what it has; a preview, and what is only looked at, does not. */
 static gboolean
-keeps_best (const TesseraWorkInput *input)
+keeps_best (const Planning *planning)
 {
-  return !input->request.is_preview && input->path == NULL && input->shown == NULL;
+  return !planning->base.request.is_preview && planning->path == NULL &&
+         planning->shown == NULL;
 }
 
 static TesseraStatus
-make_plan (TesseraJob *job,
-           TesseraWorkInput *input,
-           const TesseraFollowed *former,
-           TesseraError *error)
+make_plan (TesseraJob *job, Planning *planning, TesseraError *error)
 {
+  const TesseraWorkInput *base = &planning->base;
   TesseraPlanWatch watch = { .planning = tessera_job_progress (job, 0, 0.9) };
 
   watch.following = watch.planning;
-  if (keeps_best (input))
+  if (keeps_best (planning))
     {
       watch.following = tessera_job_progress_to_keep (job, 0, 0.9);
       watch.listener = tessera_job_listener (job);
     }
-  return tessera_followed_new (input->data, &input->request, input->history, former,
-                               &watch, error, &input->conflict, &input->planned);
+  return tessera_followed_new (tessera_data_origin (base->data), &base->request,
+                               base->history, base->planned, &watch, error,
+                               &planning->conflict, &planning->made);
 }
 
 static TesseraStatus
-plan_work (TesseraJob *job, gpointer user, TesseraError *error)
+find_plan (TesseraJob *job, gpointer user, TesseraError *error)
 {
-  TesseraWorkInput *input = user;
-  TesseraSheet *was = g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
-  TesseraFollowed *former = g_steal_pointer (&input->planned);
+  Planning *planning = user;
+  const TesseraWorkInput *base = &planning->base;
+  const TesseraSheet *was = base->sheets[TESSERA_SIDE_RIGHT];
+  TesseraData *data = tessera_data_origin (base->data);
   TesseraStatus status = TESSERA_OK;
 
-  if (input->shown != NULL)
-    input->planned = tessera_followed_ref (input->shown);
-  else if (input->path != NULL)
-    status = tessera_followed_load (input->data, input->path,
-                                    tessera_job_progress (job, 0, 0.9), error,
-                                    &input->planned);
+  if (planning->shown != NULL)
+    planning->made = tessera_followed_ref (planning->shown);
+  else if (planning->path != NULL)
+    status = tessera_followed_load (
+        data, planning->path, tessera_job_progress (job, 0, 0.9), error, &planning->made);
   else
-    status = make_plan (job, input, former, error);
-  input->is_of_edits = status == TESSERA_OK &&
-                       (keeps_best (input) || input->request.is_preview ||
-                        tessera_history_made_plan (input->history, input->planned->plan));
-  if (status == TESSERA_OK)
-    status = tessera_sheet_new (
-        input->data, input->planned, TESSERA_LAYOUT_PLAN, input->axis_kind,
-        keeps_best (input) ? tessera_job_progress_to_keep (job, 0.9, 1)
-                           : tessera_job_progress (job, 0.9, 1),
-        error, &input->sheets[TESSERA_SIDE_RIGHT]);
+    status = make_plan (job, planning, error);
+  if (status != TESSERA_OK)
+    return status;
+  status = tessera_sheet_new (data, planning->made, TESSERA_LAYOUT_PLAN, base->axis_kind,
+                              keeps_best (planning)
+                                  ? tessera_job_progress_to_keep (job, 0.9, 1)
+                                  : tessera_job_progress (job, 0.9, 1),
+                              error, &planning->sheet);
   if (status == TESSERA_OK && was != NULL)
-    input->moves = tessera_moves_new (was, input->sheets[TESSERA_SIDE_RIGHT]);
-  tessera_sheet_unref (was);
-  tessera_followed_unref (former);
+    planning->moves = tessera_moves_new (was, planning->sheet);
   return status;
 }
 
-static const TesseraJobKind plan_kind = { plan_work, plan_done, on_plan_progress,
-                                          tessera_work_input_free, "plan" };
-
 /* The plan that was stays unless there is a new one. */
 static void
-take_plan (TesseraDocument *self, TesseraWorkInput *input)
+take_plan (TesseraDocument *self, Planning *planning)
 {
+  const TesseraWorkInput *base = &planning->base;
+
   tessera_document_drop_proposal (self);
   tessera_moves_unref (self->moves);
   /* Heights of two axes cannot be compared, nor times. */
   self->moves =
-      input->axis_kind == self->axis_kind ? g_steal_pointer (&input->moves) : NULL;
+      base->axis_kind == self->axis_kind ? g_steal_pointer (&planning->moves) : NULL;
   tessera_followed_unref (self->planned);
-  self->planned = g_steal_pointer (&input->planned);
+  self->planned = g_steal_pointer (&planning->made);
   /* One that was there before is what was asked for, whatever stands. */
-  self->planned->request.generation = input->path != NULL || input->shown != NULL
+  self->planned->request.generation = planning->path != NULL || planning->shown != NULL
                                           ? self->request.generation
-                                          : input->request.generation;
-  self->is_plan_of_edits = input->is_of_edits;
+                                          : base->request.generation;
   tessera_sheet_unref (self->sheets[TESSERA_SIDE_RIGHT]);
-  self->sheets[TESSERA_SIDE_RIGHT] = g_steal_pointer (&input->sheets[TESSERA_SIDE_RIGHT]);
+  self->sheets[TESSERA_SIDE_RIGHT] = g_steal_pointer (&planning->sheet);
   self->needs.plan_bytes = 0;
   tessera_document_refresh_world (self);
-  tessera_document_note_plan (self, input->path);
+  tessera_document_note_plan (self, planning->path);
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
   tessera_document_refresh_comparison (self);
-  if (input->axis_kind != self->axis_kind)
+  if (base->axis_kind != self->axis_kind)
     tessera_document_refresh_sheets (self);
 }
 
 /* Stopped early, a plan can be higher than the preview of it: then the preview, which is
  * checked as well, is the best there is. */
 static gboolean
-keep_preview (TesseraDocument *self, const TesseraWorkInput *input)
+keep_preview (TesseraDocument *self, const Planning *planning)
 {
   TesseraFollowed *shown = self->planned;
-  const TesseraPlan *cut = input->planned->plan;
+  const TesseraPlan *cut = planning->made->plan;
 
-  if (cut->cut_short == TESSERA_CUT_NOT || !keeps_best (input) || shown == NULL ||
+  if (cut->cut_short == TESSERA_CUT_NOT || !keeps_best (planning) || shown == NULL ||
       !shown->request.is_preview ||
-      shown->request.generation != input->request.generation ||
+      shown->request.generation != planning->base.request.generation ||
       shown->plan->height_bytes >= cut->height_bytes)
     return FALSE;
   shown->request.is_preview = FALSE;
@@ -148,41 +148,57 @@ seek_needs (TesseraDocument *self)
                                             : TESSERA_LAYOUT_EXPANDABLE);
 }
 
-static void
-start_plan (TesseraDocument *self, gboolean is_preview)
-{
-  TesseraWorkInput *input;
-
-  if (self->data == NULL)
-    return;
-  input = tessera_work_input_new (self);
-  input->request.is_preview = is_preview;
-  input->history = tessera_history_copy (self->history);
-  input->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
-  if (self->sheets[TESSERA_SIDE_RIGHT] != NULL)
-    input->sheets[TESSERA_SIDE_RIGHT] =
-        tessera_sheet_ref (self->sheets[TESSERA_SIDE_RIGHT]);
-  tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
-}
+static void start_plan (TesseraDocument *self, gboolean is_preview);
 
 static void
-plan_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
+end_plan (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
-  TesseraWorkInput *input = user;
+  Planning *planning = user;
 
-  if (status == TESSERA_REFUSED)
-    self->conflict = input->conflict;
-  if (tessera_work_finished (self, TESSERA_WORK_PLAN, status, error) &&
-      !keep_preview (self, input))
-    take_plan (self, input);
-  if (status == TESSERA_REFUSED)
-    tessera_document_changed (self, TESSERA_CHANGED_EDITS);
-  if (status == TESSERA_OK && input->request.is_preview && input->path == NULL &&
-      input->shown == NULL)
+  if (!keep_preview (self, planning))
+    take_plan (self, planning);
+  if (planning->base.request.is_preview && planning->path == NULL &&
+      planning->shown == NULL)
     start_plan (self, FALSE);
   else
     seek_needs (self);
+}
+
+static void
+go_without_plan (TesseraDocument *self, gpointer user, TesseraStatus status)
+{
+  if (status == TESSERA_REFUSED)
+    {
+      self->conflict = ((Planning *) user)->conflict;
+      tessera_document_changed (self, TESSERA_CHANGED_EDITS);
+    }
+  seek_needs (self);
+}
+
+static const TesseraWorkKind plan_kind = { TESSERA_WORK_PLAN, "plan",   sizeof (Planning),
+                                           find_plan,         end_plan, clear_planning,
+                                           go_without_plan };
+
+static Planning *
+planning_new (TesseraDocument *self)
+{
+  Planning *planning = tessera_work_new (self, &plan_kind);
+
+  planning->base.history = tessera_history_copy (self->history);
+  planning->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
+  return planning;
+}
+
+static void
+start_plan (TesseraDocument *self, gboolean is_preview)
+{
+  Planning *planning;
+
+  if (self->data == NULL)
+    return;
+  planning = planning_new (self);
+  planning->base.request.is_preview = is_preview;
+  tessera_work_start (self, planning);
 }
 
 void
@@ -200,20 +216,19 @@ tessera_document_plan_at_once (TesseraDocument *self)
 void
 tessera_document_show_plan (TesseraDocument *self, TesseraFollowed *planned)
 {
-  TesseraWorkInput *input;
+  Planning *planning;
 
   if (self->planned == planned || self->data == NULL)
     return;
-  input = tessera_work_input_new (self);
-  input->shown = tessera_followed_ref (planned);
-  input->history = tessera_history_copy (self->history);
-  tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
+  planning = planning_new (self);
+  planning->shown = tessera_followed_ref (planned);
+  tessera_work_start (self, planning);
 }
 
 void
 tessera_document_open_plan (TesseraDocument *self, const char *path)
 {
-  TesseraWorkInput *input;
+  Planning *planning;
 
   if (self->data == NULL)
     {
@@ -222,10 +237,9 @@ tessera_document_open_plan (TesseraDocument *self, const char *path)
           g_strdup_printf ("%s is a plan: open the trace it was made from first.", path));
       return;
     }
-  input = tessera_work_input_new (self);
-  input->path = g_strdup (path);
-  input->history = tessera_history_copy (self->history);
-  tessera_work_start (self, TESSERA_WORK_PLAN, &plan_kind, input);
+  planning = planning_new (self);
+  planning->path = g_strdup (path);
+  tessera_work_start (self, planning);
 }
 
 void
@@ -242,62 +256,63 @@ tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strategy)
 
 /* --- needs ------------------------------------------------------------------------ */
 
-static TesseraStatus
-needs_work (TesseraJob *job, gpointer user, TesseraError *error)
+typedef struct
 {
-  TesseraWorkInput *input = user;
+  TesseraWorkInput base;
+  TesseraLayoutKind kind;
+  uint64_t bytes;
+} Need;
+
+static TesseraStatus
+find_need (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Need *need = user;
+  const TesseraData *data = tessera_data_origin (need->base.data);
   TesseraSimulateOptions options = {
-    .kind = input->fit_kind,
-    .plan = input->fit_kind == TESSERA_LAYOUT_PLAN ? input->planned->plan : NULL,
+    .kind = need->kind,
+    .plan = need->kind == TESSERA_LAYOUT_PLAN ? need->base.planned->plan : NULL,
     .first_step = -1,
     .last_step = -1,
     .without_curves = true,
     .progress = tessera_job_progress (job, 0, 1),
   };
 
-  return tessera_explain (tessera_fit (input->data->trace, input->data->blocks,
-                                       input->data->structure, &options, error,
-                                       &input->fit_bytes),
+  return tessera_explain (tessera_fit (data->trace, data->blocks, data->structure,
+                                       &options, error, &need->bytes),
                           error, "looking for the smallest device");
 }
 
 static void
-needs_done (gpointer owner,
-            gpointer user,
-            TesseraStatus status,
-            const TesseraError *error)
+take_need (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
-  TesseraWorkInput *input = user;
+  const Need *need = user;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_NEEDS, status, error))
-    return;
-  if (input->fit_kind == TESSERA_LAYOUT_NATIVE)
-    self->needs.native_bytes = input->fit_bytes;
-  else if (input->fit_kind == TESSERA_LAYOUT_EXPANDABLE)
-    self->needs.expandable_bytes = input->fit_bytes;
+  if (need->kind == TESSERA_LAYOUT_NATIVE)
+    self->needs.native_bytes = need->bytes;
+  else if (need->kind == TESSERA_LAYOUT_EXPANDABLE)
+    self->needs.expandable_bytes = need->bytes;
   else
-    self->needs.plan_bytes = input->fit_bytes;
+    self->needs.plan_bytes = need->bytes;
   tessera_document_refresh_verdict (self);
-  if (input->fit_kind == TESSERA_LAYOUT_NATIVE)
+  if (need->kind == TESSERA_LAYOUT_NATIVE)
     tessera_document_start_needs (self, TESSERA_LAYOUT_EXPANDABLE);
-  else if (input->fit_kind == TESSERA_LAYOUT_EXPANDABLE && self->planned != NULL)
+  else if (need->kind == TESSERA_LAYOUT_EXPANDABLE)
     tessera_document_start_needs (self, TESSERA_LAYOUT_PLAN);
 }
 
-static const TesseraJobKind needs_kind = { needs_work, needs_done, on_needs_progress,
-                                           tessera_work_input_free, "needs" };
+static const TesseraWorkKind needs_kind = { TESSERA_WORK_NEEDS, "needs", sizeof (Need),
+                                            find_need, take_need };
 
 void
 tessera_document_start_needs (TesseraDocument *self, TesseraLayoutKind kind)
 {
-  TesseraWorkInput *input;
+  Need *need;
 
   if (self->data == NULL || (kind == TESSERA_LAYOUT_PLAN && self->planned == NULL))
     return;
-  input = tessera_work_input_new (self);
-  input->fit_kind = kind;
-  tessera_work_start (self, TESSERA_WORK_NEEDS, &needs_kind, input);
+  need = tessera_work_new (self, &needs_kind);
+  need->kind = kind;
+  tessera_work_start (self, need);
 }
 
 /* --- several plans side by side ------------------------------------------------------ */
@@ -457,21 +472,18 @@ tessera_document_show_kept (TesseraDocument *self, TesseraSide side, guint index
 
 typedef struct
 {
-  TesseraFollowed *left, *right;
+  TesseraWorkInput base;
   TesseraComparison *comparison;
   TesseraSelection *difference;
 } Compare;
 
 static void
-compare_free (gpointer user)
+clear_compare (gpointer user)
 {
   Compare *compare = user;
 
-  tessera_followed_unref (compare->left);
-  tessera_followed_unref (compare->right);
   tessera_comparison_free (compare->comparison);
   tessera_selection_unref (compare->difference);
-  g_free (compare);
 }
 
 /* Where a plan's pool begins; TESSERA_NOWHERE: there is none. */
@@ -502,14 +514,16 @@ find_difference (const TesseraFollowed *left, const TesseraFollowed *right)
 }
 
 static TesseraStatus
-compare_work (TesseraJob *job, gpointer user, TesseraError *error)
+compare_plans (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Compare *compare = user;
-  TesseraStatus status = tessera_compare_plans (compare->left->plan, compare->right->plan,
-                                                error, &compare->comparison);
+  const TesseraFollowed *left = compare->base.left_planned;
+  const TesseraFollowed *right = compare->base.planned;
+  TesseraStatus status =
+      tessera_compare_plans (left->plan, right->plan, error, &compare->comparison);
 
   if (status == TESSERA_OK)
-    compare->difference = find_difference (compare->left, compare->right);
+    compare->difference = find_difference (left, right);
   return tessera_explain (status, error, "comparing the plans");
 }
 
@@ -521,16 +535,10 @@ drop_comparison (TesseraDocument *self)
 }
 
 static void
-compare_done (gpointer owner,
-              gpointer user,
-              TesseraStatus status,
-              const TesseraError *error)
+take_comparison (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
   Compare *compare = user;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_COMPARE, status, error))
-    return;
   drop_comparison (self);
   self->comparison = g_steal_pointer (&compare->comparison);
   self->difference = g_steal_pointer (&compare->difference);
@@ -538,13 +546,13 @@ compare_done (gpointer owner,
   tessera_document_changed (self, TESSERA_CHANGED_PLANS | TESSERA_CHANGED_SELECTION);
 }
 
-static const TesseraJobKind compare_kind = { compare_work, compare_done, NULL,
-                                             compare_free, "comparison" };
+static const TesseraWorkKind compare_kind = { TESSERA_WORK_COMPARE, "comparison",
+                                              sizeof (Compare),     compare_plans,
+                                              take_comparison,      clear_compare };
 
 void
 tessera_document_refresh_comparison (TesseraDocument *self)
 {
-  Compare *compare;
   gboolean was_told = self->comparison != NULL || self->difference != NULL;
 
   g_clear_pointer (&self->jobs[TESSERA_WORK_COMPARE], tessera_job_drop);
@@ -554,12 +562,8 @@ tessera_document_refresh_comparison (TesseraDocument *self)
       tessera_document_relight (self);
       tessera_document_changed (self, TESSERA_CHANGED_PLANS | TESSERA_CHANGED_SELECTION);
     }
-  if (self->left_planned == NULL || self->planned == NULL)
-    return;
-  compare = g_new0 (Compare, 1);
-  compare->left = tessera_followed_ref (self->left_planned);
-  compare->right = tessera_followed_ref (self->planned);
-  tessera_work_start (self, TESSERA_WORK_COMPARE, &compare_kind, compare);
+  if (self->left_planned != NULL && self->planned != NULL)
+    tessera_work_start (self, tessera_work_new (self, &compare_kind));
 }
 
 void

@@ -78,18 +78,7 @@ landings_clear (gpointer user)
   g_free (landings->stops);
 }
 
-TesseraLandings *
-tessera_landings_ref (TesseraLandings *landings)
-{
-  return g_atomic_rc_box_acquire (landings);
-}
-
-void
-tessera_landings_unref (TesseraLandings *landings)
-{
-  if (landings != NULL)
-    g_atomic_rc_box_release_full (landings, landings_clear);
-}
+TESSERA_DEFINE_SHARED (TesseraLandings, tessera_landings, landings_clear)
 
 static Lane
 key_of (const Search *search, uint32_t block)
@@ -427,18 +416,7 @@ moves_clear (gpointer user)
   g_free (((TesseraMoves *) user)->moves);
 }
 
-TesseraMoves *
-tessera_moves_ref (TesseraMoves *moves)
-{
-  return g_atomic_rc_box_acquire (moves);
-}
-
-void
-tessera_moves_unref (TesseraMoves *moves)
-{
-  if (moves != NULL)
-    g_atomic_rc_box_release_full (moves, moves_clear);
-}
+TESSERA_DEFINE_SHARED (TesseraMoves, tessera_moves, moves_clear)
 
 static double
 area (const TesseraMove *move)
@@ -486,8 +464,7 @@ tessera_moves_new (const TesseraSheet *from, const TesseraSheet *to)
 
 typedef struct
 {
-  TesseraFollowed *planned;
-  TesseraSelection *chosen;
+  TesseraWorkInput base;
   int first_direction; /* of the key that began it; 0: none */
   gboolean pushing;
   gboolean is_pin; /* at once, at @offset_bytes */
@@ -497,24 +474,20 @@ typedef struct
 } Places;
 
 static void
-places_free (gpointer user)
+clear_places (gpointer user)
 {
-  Places *places = user;
-
-  tessera_landings_unref (places->landings);
-  tessera_followed_unref (places->planned);
-  tessera_selection_unref (places->chosen);
-  g_free (places);
+  tessera_landings_unref (((Places *) user)->landings);
 }
 
 static TesseraStatus
-places_work (TesseraJob *job, gpointer user, TesseraError *error)
+find_places (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Places *places = user;
+  const TesseraSelection *chosen = places->base.selection;
 
-  return tessera_landings_new (places->planned, places->chosen->blocks,
-                               places->chosen->n_blocks, tessera_job_progress (job, 0, 1),
-                               error, &places->landings);
+  return tessera_landings_new (places->base.planned, chosen->blocks, chosen->n_blocks,
+                               tessera_job_progress (job, 0, 1), error,
+                               &places->landings);
 }
 
 static void
@@ -579,16 +552,11 @@ accept (TesseraDocument *self, gboolean by_rule)
 }
 
 static void
-places_done (gpointer owner,
-             gpointer user,
-             TesseraStatus status,
-             const TesseraError *error)
+take_places (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
   Places *places = user;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_PLACES, status, error) ||
-      places->planned != self->planned)
+  if (places->base.planned != self->planned)
     return;
   self->proposal.landings = g_steal_pointer (&places->landings);
   move_to (self,
@@ -599,22 +567,18 @@ places_done (gpointer owner,
     tessera_document_propose_next (self, places->first_direction, places->pushing);
 }
 
-static const TesseraJobKind places_kind = { places_work, places_done, NULL, places_free,
-                                            "places" };
+static const TesseraWorkKind places_kind = { TESSERA_WORK_PLACES, "places",
+                                             sizeof (Places),     find_places,
+                                             take_places,         clear_places };
 
 /* NULL: there is nothing to be moved. */
 static Places *
 places_new (TesseraDocument *self)
 {
-  Places *places;
-
   tessera_document_drop_proposal (self);
   if (self->selection == NULL || self->planned == NULL)
     return NULL;
-  places = g_new0 (Places, 1);
-  places->planned = tessera_followed_ref (self->planned);
-  places->chosen = tessera_selection_ref (self->selection);
-  return places;
+  return tessera_work_new (self, &places_kind);
 }
 
 static void
@@ -626,7 +590,7 @@ propose (TesseraDocument *self, int first_direction, gboolean pushing)
     return;
   places->first_direction = first_direction;
   places->pushing = pushing;
-  tessera_work_start (self, TESSERA_WORK_PLACES, &places_kind, places);
+  tessera_work_start (self, places);
 }
 
 void
@@ -639,7 +603,7 @@ tessera_document_pin_at (TesseraDocument *self, uint64_t offset_bytes, gboolean 
   places->is_pin = TRUE;
   places->offset_bytes = offset_bytes;
   places->by_rule = by_rule;
-  tessera_work_start (self, TESSERA_WORK_PLACES, &places_kind, places);
+  tessera_work_start (self, places);
 }
 
 void

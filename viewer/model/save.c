@@ -18,45 +18,36 @@
  * and nothing half-written is ever left. What is written outlives what is open: opening
  * another file does not stop it. */
 
+typedef struct
+{
+  TesseraWorkInput base;
+  TesseraSave what;
+  gboolean stacked; /* a picture's layouts, one above the other */
+  char *path;       /* of the file to write */
+  char *source;     /* of the trace */
+  TesseraNeeds needs;
+  TesseraVerdict verdict;
+} Saving;
+
+/* The program stays until the file is there, also when its window is closed. */
 static void
-input_free (gpointer user)
+clear_saving (gpointer user)
 {
-  TesseraSaveInput *input = user;
+  Saving *saving = user;
 
-  for (int i = 0; i < TESSERA_N_SIDES; i++)
-    tessera_sheet_unref (input->sheets[i]);
-  tessera_followed_unref (input->planned);
-  tessera_data_unref (input->data);
-  g_free (input->source);
-  g_free (input->path);
-  g_free (input);
+  g_free (saving->source);
+  g_free (saving->path);
+  if (g_application_get_default () != NULL)
+    g_application_release (g_application_get_default ());
 }
 
-static TesseraSaveInput *
-input_new (TesseraDocument *self, const char *path)
-{
-  TesseraSaveInput *input = g_new0 (TesseraSaveInput, 1);
-
-  input->path = g_strdup (path);
-  input->source = g_strdup (self->path);
-  input->data = self->data != NULL ? tessera_data_ref (self->data) : NULL;
-  input->planned = self->planned != NULL ? tessera_followed_ref (self->planned) : NULL;
-  for (int i = 0; i < TESSERA_N_SIDES; i++)
-    if (self->sheets[i] != NULL)
-      input->sheets[i] = tessera_sheet_ref (self->sheets[i]);
-  input->needs = self->needs;
-  input->verdict = self->verdict;
-  input->colour_key = self->colour_key;
-  input->dark = self->dark;
-  return input;
-}
-
-TesseraStatus
-tessera_save_bytes (const char *path,
-                    const void *bytes,
-                    size_t n_bytes,
-                    const TesseraProgress *progress,
-                    TesseraError *error)
+/* The file is there whole, or as it was before. */
+static TesseraStatus
+write_bytes (const char *path,
+             const void *bytes,
+             size_t n_bytes,
+             const TesseraProgress *progress,
+             TesseraError *error)
 {
   TesseraError found = { 0 };
 
@@ -69,94 +60,21 @@ tessera_save_bytes (const char *path,
 }
 
 static TesseraStatus
-plan_save (const TesseraSaveInput *input,
-           const TesseraProgress *progress,
-           TesseraError *error)
+save_plan (const Saving *saving, const TesseraProgress *progress, TesseraError *error)
 {
   TesseraLaw law;
   TesseraStatus status;
 
-  if (input->planned == NULL)
+  if (saving->base.planned == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "There is no plan yet: make one before exporting it.");
-  status = tessera_check_plan (input->planned->plan, input->data->trace, &law, error);
+  status = tessera_check_plan (saving->base.planned->plan, saving->base.data->trace, &law,
+                               error);
   if (status == TESSERA_OK && !progress->report (progress->user, 0.5))
     status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)
-    status = tessera_plan_save (input->planned->plan, input->path, error);
+    status = tessera_plan_save (saving->base.planned->plan, saving->path, error);
   return tessera_explain (status, error, "writing the plan");
-}
-
-static TesseraStatus
-save_work (TesseraJob *job, gpointer user, TesseraError *error)
-{
-  TesseraSaveInput *input = user;
-  const TesseraProgress *progress = tessera_job_progress (job, 0, 1);
-
-  if (input->what == TESSERA_SAVE_PLAN)
-    return plan_save (input, progress, error);
-  if (input->what == TESSERA_SAVE_REPORT)
-    return tessera_report_save (input, progress, error);
-  return tessera_picture_save (input, progress, error);
-}
-
-static void
-on_save_progress (gpointer owner, double fraction)
-{
-  tessera_work_progressed (owner, TESSERA_WORK_SAVE, fraction);
-}
-
-static void
-save_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
-{
-  TesseraDocument *self = owner;
-  TesseraSaveInput *input = user;
-
-  if (status == TESSERA_OK)
-    {
-      gboolean is_cut = input->what == TESSERA_SAVE_PLAN &&
-                        input->planned->plan->cut_short != TESSERA_CUT_NOT;
-
-      g_free (self->notice);
-      self->notice = g_strdup_printf (
-          is_cut ? "The plan was checked and written to %s: cut short, "
-                   "planning again makes the full one."
-          : input->what == TESSERA_SAVE_PLAN ? "The plan was checked and written to %s."
-                                             : "%s was written.",
-          input->path);
-    }
-  (void) tessera_work_finished (self, TESSERA_WORK_SAVE, status, error);
-  if (g_application_get_default () != NULL)
-    g_application_release (g_application_get_default ());
-}
-
-static const TesseraJobKind save_kind = { save_work, save_done, on_save_progress,
-                                          input_free, "file" };
-
-void
-tessera_document_save (TesseraDocument *self,
-                       TesseraSave what,
-                       gboolean stacked,
-                       const char *path)
-{
-  TesseraSaveInput *input;
-
-  if (self->jobs[TESSERA_WORK_SAVE] != NULL)
-    {
-      tessera_document_take_error (
-          self,
-          g_strdup_printf ("%s was not written: another file is being written, wait "
-                           "for it or stop it.",
-                           path));
-      return;
-    }
-  input = input_new (self, path);
-  input->what = what;
-  input->stacked = stacked;
-  /* The program stays until the file is there, also when its window is closed. */
-  if (g_application_get_default () != NULL)
-    g_application_hold (g_application_get_default ());
-  tessera_work_start (self, TESSERA_WORK_SAVE, &save_kind, input);
 }
 
 /* --- what is on screen as a picture -------------------------------------------------- */
@@ -178,30 +96,30 @@ name_edits (const TesseraFollowed *planned)
 }
 
 static TesseraFigure
-figure_of (const TesseraSaveInput *input, const char *edits)
+figure_of (const Saving *saving, const char *edits)
 {
-  const TesseraSheet *left = input->sheets[TESSERA_SIDE_LEFT];
-  const TesseraSheet *right = input->sheets[TESSERA_SIDE_RIGHT];
+  const TesseraSheet *left = saving->base.sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *right = saving->base.sheets[TESSERA_SIDE_RIGHT];
 
   return (TesseraFigure){
-    .trace = input->data->trace,
-    .blocks = input->data->blocks,
-    .structure = input->data->structure,
-    .groups = input->data->groups,
-    .n_groups = input->data->n_groups,
+    .trace = saving->base.data->trace,
+    .blocks = saving->base.data->blocks,
+    .structure = saving->base.data->structure,
+    .groups = saving->base.data->groups,
+    .n_groups = saving->base.data->n_groups,
     .left = left->layout,
     .right = right != NULL ? right->layout : NULL,
     .left_title = left->planned != NULL ? "Plan" : tessera_layout_owner (left->layout),
     .left_subtitle = tessera_layout_kind_name (left->layout->kind),
     .right_title = "Plan",
     .right_subtitle = edits,
-    .plan = input->planned != NULL ? input->planned->plan : NULL,
-    .verdict = &input->verdict,
-    .needs = &input->needs,
+    .plan = saving->base.planned != NULL ? saving->base.planned->plan : NULL,
+    .verdict = &saving->verdict,
+    .needs = &saving->needs,
     .axis = left->axis->kind,
-    .colour = input->colour_key,
-    .dark = input->dark,
-    .stacked = input->stacked,
+    .colour = saving->base.colour_key,
+    .dark = saving->base.dark,
+    .stacked = saving->stacked,
   };
 }
 
@@ -225,12 +143,10 @@ draw (const TesseraFigure *figure,
   return status;
 }
 
-TesseraStatus
-tessera_picture_save (const TesseraSaveInput *input,
-                      const TesseraProgress *progress,
-                      TesseraError *error)
+static TesseraStatus
+save_picture (const Saving *saving, const TesseraProgress *progress, TesseraError *error)
 {
-  gboolean svg = g_str_has_suffix (input->path, ".svg");
+  gboolean svg = g_str_has_suffix (saving->path, ".svg");
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   g_autofree char *edits = NULL;
   cairo_surface_t *surface;
@@ -238,11 +154,11 @@ tessera_picture_save (const TesseraSaveInput *input,
   TesseraFigure figure;
   TesseraStatus status;
 
-  if (input->sheets[TESSERA_SIDE_LEFT] == NULL)
+  if (saving->base.sheets[TESSERA_SIDE_LEFT] == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "There is nothing to save: open a trace first.");
-  edits = name_edits (input->planned);
-  figure = figure_of (input, edits);
+  edits = name_edits (saving->base.planned);
+  figure = figure_of (saving, edits);
   if (svg)
     surface = cairo_svg_surface_create_for_stream (append, bytes, WIDTH, HEIGHT);
   else
@@ -265,24 +181,23 @@ tessera_picture_save (const TesseraSaveInput *input,
                            "The picture could not be drawn (%s): close other programs.",
                            cairo_status_to_string (drawn));
   if (status == TESSERA_OK)
-    status = tessera_save_bytes (input->path, bytes->data, bytes->len, progress, error);
+    status = write_bytes (saving->path, bytes->data, bytes->len, progress, error);
   return tessera_explain (status, error, "drawing the picture");
 }
 
 /* --- the report of `tessera report` from what is open -------------------------------- */
 
-TesseraStatus
-tessera_report_save (const TesseraSaveInput *input,
-                     const TesseraProgress *progress,
-                     TesseraError *error)
+static TesseraStatus
+save_report (const Saving *saving, const TesseraProgress *progress, TesseraError *error)
 {
-  TesseraData *data = input->data != NULL ? tessera_data_origin (input->data) : NULL;
+  TesseraData *data =
+      saving->base.data != NULL ? tessera_data_origin (saving->base.data) : NULL;
   const TesseraLayout *own = NULL;
   GString *html = NULL;
   TesseraStatus status;
   CliStudy study;
 
-  if (data == NULL || input->planned == NULL)
+  if (data == NULL || saving->base.planned == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "A report compares layouts: open a trace and plan it first.");
   status = tessera_data_get_layout (data, data->own_kind, NULL, error, &own);
@@ -290,26 +205,91 @@ tessera_report_save (const TesseraSaveInput *input,
     return status;
   /* Everything is borrowed: the study is read, never cleared. */
   study = (CliStudy){
-    .path = input->source,
+    .path = saving->source,
     .trace = data->trace,
     .blocks = data->blocks,
     .structure = data->structure,
     .layout = (TesseraLayout *) own,
-    .plan = input->planned->plan,
-    .planned = input->planned->layout,
-    .needs = input->needs,
+    .plan = saving->base.planned->plan,
+    .planned = saving->base.planned->layout,
+    .needs = saving->needs,
     .need = {
-      [TESSERA_LAYOUT_NATIVE].smallest_bytes = input->needs.native_bytes,
-      [TESSERA_LAYOUT_EXPANDABLE].smallest_bytes = input->needs.expandable_bytes,
-      [TESSERA_LAYOUT_PLAN].smallest_bytes = input->needs.plan_bytes,
+      [TESSERA_LAYOUT_NATIVE].smallest_bytes = saving->needs.native_bytes,
+      [TESSERA_LAYOUT_EXPANDABLE].smallest_bytes = saving->needs.expandable_bytes,
+      [TESSERA_LAYOUT_PLAN].smallest_bytes = saving->needs.plan_bytes,
     },
-    .plan_seconds = input->planned->seconds,
+    .plan_seconds = saving->base.planned->seconds,
   };
   status = cli_report_html (&study, &html, error);
   if (status == TESSERA_OK)
     {
-      status = tessera_save_bytes (input->path, html->str, html->len, progress, error);
+      status = write_bytes (saving->path, html->str, html->len, progress, error);
       g_string_free (html, TRUE);
     }
   return tessera_explain (status, error, "reporting");
+}
+
+/* --- all of them ----------------------------------------------------------------------- */
+
+static TesseraStatus
+write_file (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  const Saving *saving = user;
+  const TesseraProgress *progress = tessera_job_progress (job, 0, 1);
+
+  if (saving->what == TESSERA_SAVE_PLAN)
+    return save_plan (saving, progress, error);
+  if (saving->what == TESSERA_SAVE_REPORT)
+    return save_report (saving, progress, error);
+  return save_picture (saving, progress, error);
+}
+
+static void
+tell_written (TesseraDocument *self, gpointer user)
+{
+  const Saving *saving = user;
+  gboolean is_cut = saving->what == TESSERA_SAVE_PLAN &&
+                    saving->base.planned->plan->cut_short != TESSERA_CUT_NOT;
+
+  g_free (self->notice);
+  self->notice = g_strdup_printf (
+      is_cut ? "The plan was checked and written to %s: cut short, "
+               "planning again makes the full one."
+      : saving->what == TESSERA_SAVE_PLAN ? "The plan was checked and written to %s."
+                                          : "%s was written.",
+      saving->path);
+  tessera_document_changed (self, TESSERA_CHANGED_WORK);
+}
+
+static const TesseraWorkKind save_kind = { TESSERA_WORK_SAVE, "file",
+                                           sizeof (Saving),   write_file,
+                                           tell_written,      clear_saving };
+
+void
+tessera_document_save (TesseraDocument *self,
+                       TesseraSave what,
+                       gboolean stacked,
+                       const char *path)
+{
+  Saving *saving;
+
+  if (self->jobs[TESSERA_WORK_SAVE] != NULL)
+    {
+      tessera_document_take_error (
+          self,
+          g_strdup_printf ("%s was not written: another file is being written, wait "
+                           "for it or stop it.",
+                           path));
+      return;
+    }
+  if (g_application_get_default () != NULL)
+    g_application_hold (g_application_get_default ());
+  saving = tessera_work_new (self, &save_kind);
+  saving->what = what;
+  saving->stacked = stacked;
+  saving->path = g_strdup (path);
+  saving->source = g_strdup (self->path);
+  saving->needs = self->needs;
+  saving->verdict = self->verdict;
+  tessera_work_start (self, saving);
 }

@@ -205,11 +205,10 @@ typedef TesseraStatus (*SearchFunc) (const Search *search, uint8_t *is_in);
 
 struct Search
 {
-  TesseraData *data;
+  TesseraWorkInput base;
   SearchFunc look;
   TesseraSelectHow how;
-  TesseraSelection *before;
-  TesseraSheet *sheet;
+  TesseraSide side;
   TesseraView rect;
   uint32_t event_index;
   uint32_t place;                            /* of a group */
@@ -220,17 +219,13 @@ struct Search
 };
 
 static void
-search_free (gpointer user)
+clear_search (gpointer user)
 {
   Search *search = user;
 
-  tessera_data_unref (search->data);
-  tessera_sheet_unref (search->sheet);
-  tessera_selection_unref (search->before);
   tessera_selection_unref (search->after);
   for (size_t i = 0; i < MOST_SELECTORS; i++)
     tessera_selector_clear (&search->selectors[i]);
-  g_free (search);
 }
 
 static uint32_t
@@ -246,10 +241,10 @@ largest_of (const TesseraSelection *selection, const TesseraBlocks *blocks)
 }
 
 static TesseraStatus
-search_work (TesseraJob *job, gpointer user, TesseraError *error)
+find_blocks (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Search *search = user;
-  size_t n = search->data->blocks->n_blocks;
+  size_t n = search->base.data->blocks->n_blocks;
   uint8_t *is_in = g_malloc0 (MAX (n, 1));
   TesseraStatus status = search->look (search, is_in);
   TesseraSelection *found;
@@ -260,57 +255,43 @@ search_work (TesseraJob *job, gpointer user, TesseraError *error)
       return tessera_explain (status, error, "looking for blocks");
     }
   found = tessera_selection_new (n, is_in);
-  search->after = tessera_selection_join (search->before, found, search->how);
-  search->largest = largest_of (search->after, search->data->blocks);
+  search->after = tessera_selection_join (search->base.selection, found, search->how);
+  search->largest = largest_of (search->after, search->base.data->blocks);
   tessera_selection_unref (found);
   return TESSERA_OK;
 }
 
 static void
-search_done (gpointer owner,
-             gpointer user,
-             TesseraStatus status,
-             const TesseraError *error)
+take_found (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
   Search *search = user;
-  uint32_t lead;
+  uint32_t lead = tessera_selection_has (search->after, self->selected) ? self->selected
+                                                                        : search->largest;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_SELECT, status, error))
-    return;
-  lead = tessera_selection_has (search->after, self->selected) ? self->selected
-                                                               : search->largest;
   tessera_document_set_selection (self, g_steal_pointer (&search->after), lead);
 }
 
-static const TesseraJobKind search_kind = { search_work, search_done, NULL, search_free,
-                                            "search" };
+static const TesseraWorkKind search_kind = { TESSERA_WORK_SELECT, "search",
+                                             sizeof (Search),     find_blocks,
+                                             take_found,          clear_search };
 
 static Search *
 search_new (TesseraDocument *self, SearchFunc look, TesseraSelectHow how)
 {
-  Search *search = g_new0 (Search, 1);
+  Search *search = tessera_work_new (self, &search_kind);
 
-  search->data = tessera_data_ref (self->data);
   search->look = look;
   search->how = how;
   for (size_t i = 0; i < MOST_SELECTORS; i++)
     tessera_selector_init (&search->selectors[i]);
-  search->before = tessera_selection_ref (self->selection);
   return search;
-}
-
-static void
-search_start (TesseraDocument *self, Search *search)
-{
-  tessera_work_start (self, TESSERA_WORK_SELECT, &search_kind, search);
 }
 
 static TesseraStatus
 look_in_rect (const Search *search, uint8_t *is_in)
 {
   g_autoptr (GArray) blocks =
-      tessera_scene_blocks_in (search->sheet->scene, &search->rect);
+      tessera_scene_blocks_in (search->base.sheets[search->side]->scene, &search->rect);
 
   for (guint i = 0; i < blocks->len; i++)
     is_in[g_array_index (blocks, uint32_t, i)] = 1;
@@ -328,15 +309,15 @@ tessera_document_select_in (TesseraDocument *self,
   if (self->sheets[side] == NULL)
     return;
   search = search_new (self, look_in_rect, how);
-  search->sheet = tessera_sheet_ref (self->sheets[side]);
+  search->side = side;
   search->rect = *rect;
-  search_start (self, search);
+  tessera_work_start (self, search);
 }
 
 static TesseraStatus
 look_alive (const Search *search, uint8_t *is_in)
 {
-  const TesseraBlocks *blocks = search->data->blocks;
+  const TesseraBlocks *blocks = search->base.data->blocks;
 
   for (size_t i = 0; i < blocks->n_blocks; i++)
     is_in[i] = blocks->blocks[i].born_index <= search->event_index &&
@@ -355,13 +336,13 @@ tessera_document_select_alive (TesseraDocument *self,
     return;
   search = search_new (self, look_alive, how);
   search->event_index = event_index;
-  search_start (self, search);
+  tessera_work_start (self, search);
 }
 
 static TesseraStatus
 look_everywhere (const Search *search, uint8_t *is_in)
 {
-  memset (is_in, 1, search->data->blocks->n_blocks);
+  memset (is_in, 1, search->base.data->blocks->n_blocks);
   return TESSERA_OK;
 }
 
@@ -369,13 +350,13 @@ void
 tessera_document_select_all (TesseraDocument *self)
 {
   if (self->data != NULL)
-    search_start (self, search_new (self, look_everywhere, TESSERA_SELECT_ONLY));
+    tessera_work_start (self, search_new (self, look_everywhere, TESSERA_SELECT_ONLY));
 }
 
 static TesseraStatus
 look_for_matches (const Search *search, uint8_t *is_in)
 {
-  const TesseraData *data = search->data;
+  const TesseraData *data = search->base.data;
   size_t n_blocks = data->blocks->n_blocks;
   g_autofree uint8_t *matches = g_malloc0 (MAX (n_blocks, 1));
   TesseraStatus status = TESSERA_OK;
@@ -406,7 +387,7 @@ tessera_document_select_matches (TesseraDocument *self,
   search->selectors[0] = *selector;
   search->n_selectors = 1;
   tessera_selector_init (selector);
-  search_start (self, search);
+  tessera_work_start (self, search);
 }
 
 void
@@ -428,14 +409,14 @@ tessera_document_select_edit (TesseraDocument *self, size_t index)
     status = tessera_selector_copy (&edits[index].with, &search->selectors[1]);
   if (status != TESSERA_OK)
     g_error ("out of memory");
-  search_start (self, search);
+  tessera_work_start (self, search);
 }
 
 static TesseraStatus
 look_in_group (const Search *search, uint8_t *is_in)
 {
-  for (uint32_t i = 0; i < search->data->blocks->n_blocks; i++)
-    is_in[i] = tessera_place_of (search->data, i) == search->place;
+  for (uint32_t i = 0; i < search->base.data->blocks->n_blocks; i++)
+    is_in[i] = tessera_place_of (search->base.data, i) == search->place;
   return TESSERA_OK;
 }
 
@@ -448,27 +429,25 @@ tessera_document_select_group_of (TesseraDocument *self, uint32_t block)
     return;
   search = search_new (self, look_in_group, TESSERA_SELECT_ONLY);
   search->place = tessera_place_of (self->data, block);
-  search_start (self, search);
+  tessera_work_start (self, search);
 }
 
 /* --- blocks by what they are --------------------------------------------------------- */
 
 typedef struct
 {
-  TesseraData *data;
+  TesseraWorkInput base;
   char *text; /* NULL: all blocks */
   TesseraGrouping *grouping;
 } Filter;
 
 static void
-filter_free (gpointer user)
+clear_filter (gpointer user)
 {
   Filter *filter = user;
 
-  tessera_data_unref (filter->data);
   tessera_grouping_unref (filter->grouping);
   g_free (filter->text);
-  g_free (filter);
 }
 
 TesseraStatus
@@ -500,25 +479,19 @@ tessera_query_groups (TesseraData *data,
 }
 
 static TesseraStatus
-filter_work (TesseraJob *job, gpointer user, TesseraError *error)
+make_grouping (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Filter *filter = user;
 
-  return tessera_query_groups (filter->data, filter->text, error, &filter->grouping);
+  return tessera_query_groups (filter->base.data, filter->text, error, &filter->grouping);
 }
 
 static void
-filter_done (gpointer owner,
-             gpointer user,
-             TesseraStatus status,
-             const TesseraError *error)
+take_grouping (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
   Filter *filter = user;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_GROUPS, status, error))
-    return;
-  if (filter->data != self->data)
+  if (filter->base.data != self->data)
     {
       tessera_document_set_query (self, filter->text != NULL ? filter->text : "");
       return;
@@ -530,8 +503,9 @@ filter_done (gpointer owner,
   tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
 }
 
-static const TesseraJobKind filter_kind = { filter_work, filter_done, NULL, filter_free,
-                                            "query" };
+static const TesseraWorkKind filter_kind = { TESSERA_WORK_GROUPS, "query",
+                                             sizeof (Filter),     make_grouping,
+                                             take_grouping,       clear_filter };
 
 static gboolean
 is_blank (const char *text)
@@ -557,10 +531,9 @@ tessera_document_set_query (TesseraDocument *self, const char *text)
   tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
   if (!is_query)
     return;
-  filter = g_new0 (Filter, 1);
-  filter->data = tessera_data_ref (self->data);
+  filter = tessera_work_new (self, &filter_kind);
   filter->text = is_blank (text) ? NULL : g_strdup (text);
-  tessera_work_start (self, TESSERA_WORK_GROUPS, &filter_kind, filter);
+  tessera_work_start (self, filter);
 }
 
 gboolean
@@ -604,43 +577,31 @@ tessera_document_select_similar (TesseraDocument *self, uint32_t block)
 
 typedef struct
 {
-  TesseraData *data;
-  TesseraSelection *selection;
+  TesseraWorkInput base;
   TesseraSelectionFacts facts;
 } Facts;
 
 static void
-facts_free (gpointer user)
+clear_facts (gpointer user)
 {
-  Facts *facts = user;
-
-  tessera_selection_facts_clear (&facts->facts);
-  tessera_selection_unref (facts->selection);
-  tessera_data_unref (facts->data);
-  g_free (facts);
+  tessera_selection_facts_clear (&((Facts *) user)->facts);
 }
 
 static TesseraStatus
-facts_work (TesseraJob *job, gpointer user, TesseraError *error)
+find_facts (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Facts *facts = user;
 
-  tessera_selection_facts (facts->data, facts->selection, &facts->facts);
+  tessera_selection_facts (facts->base.data, facts->base.selection, &facts->facts);
   return TESSERA_OK;
 }
 
 static void
-facts_done (gpointer owner,
-            gpointer user,
-            TesseraStatus status,
-            const TesseraError *error)
+take_facts (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
   Facts *facts = user;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_FACTS, status, error))
-    return;
-  if (facts->selection != self->selection || facts->data != self->data)
+  if (facts->base.selection != self->selection || facts->base.data != self->data)
     {
       tessera_document_refresh_facts (self);
       return;
@@ -651,24 +612,16 @@ facts_done (gpointer owner,
   tessera_document_changed (self, TESSERA_CHANGED_FACTS);
 }
 
-static const TesseraJobKind facts_kind = { facts_work, facts_done, NULL, facts_free,
-                                           "facts" };
+static const TesseraWorkKind facts_kind = { TESSERA_WORK_FACTS, "facts",
+                                            sizeof (Facts),     find_facts,
+                                            take_facts,         clear_facts };
 
 void
 tessera_document_refresh_facts (TesseraDocument *self)
 {
-  Facts *facts;
-
   /* Of one block everything is known. */
   if (self->selection == NULL || self->selection->n_blocks < 2)
-    {
-      tessera_selection_facts_clear (&self->facts);
-      return;
-    }
-  if (self->jobs[TESSERA_WORK_FACTS] != NULL)
-    return;
-  facts = g_new0 (Facts, 1);
-  facts->data = tessera_data_ref (self->data);
-  facts->selection = tessera_selection_ref (self->selection);
-  tessera_work_start (self, TESSERA_WORK_FACTS, &facts_kind, facts);
+    tessera_selection_facts_clear (&self->facts);
+  else if (self->jobs[TESSERA_WORK_FACTS] == NULL)
+    tessera_work_start (self, tessera_work_new (self, &facts_kind));
 }

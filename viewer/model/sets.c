@@ -24,18 +24,7 @@ selection_clear (gpointer user)
   g_free (selection->is_in);
 }
 
-TesseraSelection *
-tessera_selection_ref (TesseraSelection *selection)
-{
-  return selection != NULL ? g_atomic_rc_box_acquire (selection) : NULL;
-}
-
-void
-tessera_selection_unref (TesseraSelection *selection)
-{
-  if (selection != NULL)
-    g_atomic_rc_box_release_full (selection, selection_clear);
-}
+TESSERA_DEFINE_SHARED (TesseraSelection, tessera_selection, selection_clear)
 
 TesseraSelection *
 tessera_selection_new (size_t n_all, uint8_t *is_in)
@@ -360,18 +349,7 @@ grouping_clear (gpointer user)
   tessera_data_unref (grouping->data);
 }
 
-TesseraGrouping *
-tessera_grouping_ref (TesseraGrouping *grouping)
-{
-  return g_atomic_rc_box_acquire (grouping);
-}
-
-void
-tessera_grouping_unref (TesseraGrouping *grouping)
-{
-  if (grouping != NULL)
-    g_atomic_rc_box_release_full (grouping, grouping_clear);
-}
+TESSERA_DEFINE_SHARED (TesseraGrouping, tessera_grouping, grouping_clear)
 
 static uint8_t
 class_of (const TesseraBlock *block)

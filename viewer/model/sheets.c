@@ -9,55 +9,50 @@
 
 /* One request is at work at a time; where others came meanwhile, the latest is next. */
 
-static TesseraStatus
-moment_work (TesseraJob *job, gpointer user, TesseraError *error)
+typedef struct
 {
-  TesseraWorkInput *input = user;
+  TesseraWorkInput base;
+  TesseraMoment told;
+} Telling;
 
-  return tessera_explain (tessera_moment_at (input->data,
-                                             input->sheets[TESSERA_SIDE_LEFT]->layout,
-                                             input->paint, input->moment, &input->told),
+static TesseraStatus
+find_moment (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Telling *telling = user;
+  const TesseraWorkInput *base = &telling->base;
+
+  return tessera_explain (tessera_moment_at (tessera_data_origin (base->data),
+                                             base->sheets[TESSERA_SIDE_LEFT]->layout,
+                                             base->paint, base->moment, &telling->told),
                           error, "looking at the moment");
 }
 
 static void
-moment_done (gpointer owner,
-             gpointer user,
-             TesseraStatus status,
-             const TesseraError *error)
+take_moment (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
-  TesseraWorkInput *input = user;
+  const Telling *telling = user;
+  const TesseraWorkInput *base = &telling->base;
   gboolean is_of_this =
-      input->sheets[TESSERA_SIDE_LEFT]->layout == self->sheets[TESSERA_SIDE_LEFT]->layout;
+      base->sheets[TESSERA_SIDE_LEFT]->layout == self->sheets[TESSERA_SIDE_LEFT]->layout;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_MOMENT, status, error))
-    return;
   if (is_of_this)
     {
-      self->told = input->told;
+      self->told = telling->told;
       tessera_document_changed (self, TESSERA_CHANGED_MOMENT);
     }
-  if (!is_of_this || input->moment != self->moment ||
-      input->paint->colouring != self->paint->colouring)
+  if (!is_of_this || base->moment != self->moment ||
+      base->paint->colouring != self->paint->colouring)
     tessera_document_refresh_moment (self);
 }
 
-static const TesseraJobKind moment_kind = { moment_work, moment_done, NULL,
-                                            tessera_work_input_free, "moment" };
+static const TesseraWorkKind moment_kind = { TESSERA_WORK_MOMENT, "moment",
+                                             sizeof (Telling), find_moment, take_moment };
 
 void
 tessera_document_refresh_moment (TesseraDocument *self)
 {
-  TesseraWorkInput *input;
-
-  if (self->sheets[TESSERA_SIDE_LEFT] == NULL || self->jobs[TESSERA_WORK_MOMENT] != NULL)
-    return;
-  input = tessera_work_input_new (self);
-  input->sheets[TESSERA_SIDE_LEFT] = tessera_sheet_ref (self->sheets[TESSERA_SIDE_LEFT]);
-  input->paint = tessera_paint_ref (self->paint);
-  input->moment = self->moment;
-  tessera_work_start (self, TESSERA_WORK_MOMENT, &moment_kind, input);
+  if (self->sheets[TESSERA_SIDE_LEFT] != NULL && self->jobs[TESSERA_WORK_MOMENT] == NULL)
+    tessera_work_start (self, tessera_work_new (self, &moment_kind));
 }
 
 void
@@ -145,48 +140,50 @@ take_paint (TesseraDocument *self, TesseraPaint *paint)
     tessera_document_refresh_moment (self);
 }
 
-static TesseraStatus
-paint_work (TesseraJob *job, gpointer user, TesseraError *error)
+typedef struct
 {
-  TesseraWorkInput *input = user;
+  TesseraWorkInput base;
+  TesseraPaint *paint;
+} Painting;
 
-  input->paint = tessera_paint_new (input->data, input->colour_key, input->dark);
-  if (input->paint == NULL)
-    return tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
-  return TESSERA_OK;
+static void
+clear_painting (gpointer user)
+{
+  tessera_paint_unref (((Painting *) user)->paint);
+}
+
+static TesseraStatus
+make_paint (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Painting *painting = user;
+  const TesseraWorkInput *base = &painting->base;
+
+  painting->paint = tessera_paint_new (base->data, base->colour_key, base->dark);
+  return painting->paint != NULL
+             ? TESSERA_OK
+             : tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
 }
 
 static void
-paint_done (gpointer owner,
-            gpointer user,
-            TesseraStatus status,
-            const TesseraError *error)
+take_new_paint (TesseraDocument *self, gpointer user)
 {
-  TesseraDocument *self = owner;
-  TesseraWorkInput *input = user;
+  Painting *painting = user;
 
-  if (!tessera_work_finished (self, TESSERA_WORK_PAINT, status, error))
-    return;
-  if (input->data == self->data)
-    take_paint (self, g_steal_pointer (&input->paint));
+  if (painting->base.data == self->data)
+    take_paint (self, g_steal_pointer (&painting->paint));
   else
     tessera_document_refresh_paint (self); /* groups changed meanwhile */
 }
 
-static const TesseraJobKind paint_kind = { paint_work, paint_done, NULL,
-                                           tessera_work_input_free, "colours" };
+static const TesseraWorkKind paint_kind = { TESSERA_WORK_PAINT, "colours",
+                                            sizeof (Painting),  make_paint,
+                                            take_new_paint,     clear_painting };
 
 void
 tessera_document_refresh_paint (TesseraDocument *self)
 {
-  TesseraWorkInput *input;
-
-  if (self->data == NULL)
-    return;
-  input = tessera_work_input_new (self);
-  tessera_data_unref (input->data);
-  input->data = tessera_data_ref (self->data);
-  tessera_work_start (self, TESSERA_WORK_PAINT, &paint_kind, input);
+  if (self->data != NULL)
+    tessera_work_start (self, tessera_work_new (self, &paint_kind));
 }
 
 void
@@ -236,4 +233,130 @@ tessera_document_show_all (TesseraDocument *self)
 {
   if (self->paint != NULL && self->paint->whole != NULL)
     take_paint (self, tessera_paint_ref (self->paint->whole));
+}
+
+/* --- other layouts, other axes --------------------------------------------------- */
+
+typedef struct
+{
+  TesseraWorkInput base;
+  TesseraSheet *sheets[TESSERA_N_SIDES];
+} Sheets;
+
+static void
+clear_sheets (gpointer user)
+{
+  for (int i = 0; i < TESSERA_N_SIDES; i++)
+    tessera_sheet_unref (((Sheets *) user)->sheets[i]);
+}
+
+static TesseraStatus
+make_sheets (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Sheets *made = user;
+  const TesseraWorkInput *base = &made->base;
+  TesseraData *data = tessera_data_origin (base->data);
+  TesseraStatus status = tessera_sheet_new (
+      data, base->left_planned, base->left_kind, base->axis_kind,
+      tessera_job_progress (job, 0, 0.8), error, &made->sheets[TESSERA_SIDE_LEFT]);
+
+  if (status == TESSERA_OK && base->planned != NULL)
+    status = tessera_sheet_new (data, base->planned, TESSERA_LAYOUT_PLAN, base->axis_kind,
+                                tessera_job_progress (job, 0.8, 1), error,
+                                &made->sheets[TESSERA_SIDE_RIGHT]);
+  return status;
+}
+
+/* The same events stay in sight when the axis changes. */
+static void
+keep_events_in_view (TesseraDocument *self,
+                     const TesseraAxis *old,
+                     const TesseraAxis *new)
+{
+  TesseraView next = self->view;
+
+  if (old == new)
+    return;
+  if (next.t0 > 0)
+    next.t0 = new->at[tessera_axis_event_at (old, next.t0)];
+  if (next.t1 < 1)
+    next.t1 = new->at[MIN (tessera_axis_event_at (old, next.t1) + 1, new->n_events)];
+  tessera_document_set_view (self, &next);
+}
+
+/* The picture stays as it was, so the menus must say so. */
+static void
+go_back (TesseraDocument *self, gpointer user, TesseraStatus status)
+{
+  const TesseraSheet *old = self->sheets[TESSERA_SIDE_LEFT];
+  gboolean was_plan = old != NULL && old->planned != NULL;
+
+  g_clear_pointer (&self->moves, tessera_moves_unref);
+  if (!was_plan)
+    self->left_kind = old != NULL ? old->layout->kind : TESSERA_LAYOUT_RECORDED;
+  tessera_followed_unref (self->left_planned);
+  self->left_planned = was_plan ? tessera_followed_ref (old->planned) : NULL;
+  self->axis_kind = old != NULL ? old->axis->kind : self->axis_kind;
+  tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
+}
+
+static void
+take_sheets (TesseraDocument *self, gpointer user)
+{
+  Sheets *made = user;
+
+  g_clear_pointer (&self->moves, tessera_moves_unref);
+  keep_events_in_view (self, self->sheets[TESSERA_SIDE_LEFT]->axis,
+                       made->sheets[TESSERA_SIDE_LEFT]->axis);
+  for (int i = 0; i < TESSERA_N_SIDES; i++)
+    if (made->sheets[i] != NULL)
+      {
+        tessera_sheet_unref (self->sheets[i]);
+        self->sheets[i] = g_steal_pointer (&made->sheets[i]);
+      }
+  tessera_document_refresh_world (self);
+  /* The hole lies in the layout that was. */
+  self->told.parts.largest_hole_bytes = 0;
+  tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
+  tessera_document_refresh_moment (self);
+  tessera_document_refresh_comparison (self);
+}
+
+static const TesseraWorkKind sheets_kind = {
+  TESSERA_WORK_SHEETS, "sheets",     sizeof (Sheets), make_sheets,
+  take_sheets,         clear_sheets, go_back
+};
+
+void
+tessera_document_refresh_sheets (TesseraDocument *self)
+{
+  if (self->data != NULL)
+    tessera_work_start (self, tessera_work_new (self, &sheets_kind));
+}
+
+void
+tessera_document_set_left_plan (TesseraDocument *self, TesseraFollowed *planned)
+{
+  if (self->data == NULL || self->left_planned == planned)
+    return;
+  tessera_followed_unref (self->left_planned);
+  self->left_planned = tessera_followed_ref (planned);
+  tessera_document_refresh_sheets (self);
+}
+
+void
+tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind)
+{
+  self->left_kind = kind;
+  g_clear_pointer (&self->left_planned, tessera_followed_unref);
+  tessera_document_refresh_sheets (self);
+}
+
+void
+tessera_document_set_axis_kind (TesseraDocument *self, TesseraAxisKind kind)
+{
+  if (self->axis_kind == kind)
+    return;
+  self->axis_kind = kind;
+  tessera_document_refresh_sheets (self);
 }

@@ -195,8 +195,7 @@ making_done (gpointer owner,
   take_list (self, g_steal_pointer (&making->list));
 }
 
-static const TesseraJobKind making_kind = { making_work, making_done, NULL, making_free,
-                                            "list of blocks" };
+static const TesseraJobKind making_kind = { making_work, making_done, NULL, making_free };
 
 static void
 forget_job (Table *self)
@@ -217,7 +216,8 @@ make_list (Table *self)
   making->data = tessera_data_ref (self->panel.document->data);
   making->filter = self->filter;
   making->filter.text = g_strdup (self->filter.text);
-  self->job = tessera_job_start (&making_kind, G_OBJECT (self->panel.box), making);
+  self->job = tessera_job_start (&making_kind, "list of blocks",
+                                 G_OBJECT (self->panel.box), making);
 }
 
 gboolean
