@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-#include "allocator/host.h"
+#include "tests/allocator/host.h"
 #include "tests/allocator/oracle.h"
 
 #define SEED 20261122

@@ -7,7 +7,7 @@
  */
 #include "allocator/policy.h"
 
-#include "allocator/host.h"
+#include "tests/allocator/host.h"
 #include "tests/allocator/program.h"
 
 #define KIB ((uint64_t) 1 << 10)

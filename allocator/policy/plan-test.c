@@ -8,7 +8,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "allocator/host.h"
+#include "tests/allocator/host.h"
 #include "tests/allocator/program.h"
 #include "allocator/virtual.h"
 #include "tests/fail_alloc.h"

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/host.h"
+#include "tests/allocator/host.h"
 
 #include <sys/mman.h>
 
