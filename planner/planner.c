@@ -5,14 +5,15 @@
  */
 #include "planner/planner.h"
 
-#include "planner/check.h"
-#include "planner/kinds/plan.h"
-#include "planner/plan/build.h"
-#include "planner/plan/cap.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "planner/check.h"
+#include "planner/edit.h"
+#include "planner/kinds/plan.h"
+#include "planner/plan/build.h"
+#include "planner/plan/cap.h"
 
 /* Sums of sizes, in the packer too (planner/pack.h), must not wrap: no device has so
  * much. */
@@ -52,10 +53,10 @@ static TesseraStatus
 group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grouped)
 {
   build->blocks = grouped;
-  return tessera_wishes_of_trace (
+  return tessera_constraints_of_trace (
       build->trace, blocks, build->structure, build->options->edits,
       build->options->n_edits, build->error, build->options->out_conflict, grouped,
-      &build->plan->groups, &build->plan->n_groups, &build->wishes);
+      &build->plan->groups, &build->plan->n_groups, &build->constraints);
 }
 
 static TesseraStatus
@@ -112,14 +113,14 @@ describe_run (TesseraPlanBuild *build)
 }
 
 /* Above the most that the trace has alive by so much, one kind of step may be lower. */
-#define DEAR_KINDS 1.02
+#define HIGH_KINDS 1.02
 
 static bool
-is_dear (const TesseraPlanBuild *build)
+is_high (const TesseraPlanBuild *build)
 {
   uint64_t bound = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
 
-  return (double) build->plan->height_bytes > DEAR_KINDS * (double) bound;
+  return (double) build->plan->height_bytes > HIGH_KINDS * (double) bound;
 }
 
 /* Several kinds of step, planned already, or one where that is lower by more than what it
@@ -163,9 +164,9 @@ lay_out (TesseraPlanBuild *build)
 
   if (status == TESSERA_OK)
     status = has_kinds ? tessera_kinds_plan (build, &kinds) : tessera_build_pairs (build);
-  if (status == TESSERA_OK && has_kinds && build->run.repeats && is_dear (build))
+  if (status == TESSERA_OK && has_kinds && build->run.repeats && is_high (build))
     status = take_lower (build, &kinds, &has_kinds);
-  if (status == TESSERA_OK && build->plan->height_bytes > build->wishes.cap_bytes)
+  if (status == TESSERA_OK && build->plan->height_bytes > build->constraints.cap_bytes)
     status = has_kinds ? tessera_kinds_under_cap (build, &kinds)
                        : tessera_build_under_cap (build, &tessera_cap_of_one_kind, NULL);
   tessera_kinds_build_clear (&kinds);
@@ -193,8 +194,8 @@ check (const TesseraPlanBuild *build, TesseraError *error)
   TesseraStatus status = tessera_check_plan (build->plan, build->trace, &law, error);
 
   if (status == TESSERA_OK)
-    status = tessera_check_edits (build->plan, &build->holds, build->wishes.cap_bytes,
-                                  &law, error);
+    status = tessera_check_edits (build->plan, &build->holds,
+                                  build->constraints.cap_bytes, &law, error);
   build->plan->checked = status == TESSERA_OK;
   return status;
 }
@@ -251,7 +252,49 @@ tessera_plan_trace (const TesseraTrace *trace,
   free (build.item_of_slot);
   free (build.left_out);
   tessera_holds_clear (&build.holds);
-  tessera_wishes_clear (&build.wishes);
+  tessera_constraints_clear (&build.constraints);
   free (grouped.blocks);
   return explain (status, error);
+}
+
+static void
+count_reach (const TesseraPlanBuild *build,
+             const TesseraUnits *units,
+             const uint8_t *selected,
+             TesseraEditReach *reach)
+{
+  const TesseraRun *run = &build->run;
+  bool has_kinds = units->n_kinds > 0; /* then no request has a room */
+
+  for (uint32_t i = 0; i < build->blocks->n_blocks; i++)
+    if (selected[i] && !has_kinds && run->is_dynamic && run->is_dynamic[i])
+      reach->n_dynamic++;
+    else if (selected[i] && (has_kinds ? tessera_units_stands_for (units, i)
+                                       : tessera_run_stands_for (run, i)) != TESSERA_NONE)
+      reach->n_placed++;
+}
+
+TesseraStatus
+tessera_edit_reach (const TesseraTrace *trace,
+                    const TesseraBlocks *blocks,
+                    const TesseraStructure *structure,
+                    const uint8_t *selected,
+                    TesseraEditReach *out_reach)
+{
+  const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  TesseraPlanBuild build = {
+    .trace = trace, .blocks = blocks, .structure = structure, .options = &options
+  };
+  TesseraKindsBuild kinds = { 0 };
+  TesseraStatus status =
+      tessera_run_init (trace, blocks, structure, -1, -1, NULL, &build.run);
+
+  *out_reach = (TesseraEditReach){ 0 };
+  if (status == TESSERA_OK)
+    status = tessera_kinds_find (&build, &kinds);
+  if (status == TESSERA_OK)
+    count_reach (&build, &kinds.units, selected, out_reach);
+  tessera_kinds_build_clear (&kinds);
+  tessera_run_clear (&build.run);
+  return status;
 }

@@ -1,5 +1,5 @@
 /*
- * Wishes about blocks as holds on slots: see holds.h.
+ * Constraints about blocks as holds on slots: see holds.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +52,7 @@ compare_placed (const void *a, const void *b)
 /* Slots of blocks, each once, with the offset of its first block. */
 static TesseraStatus
 map_blocks (const Map *map,
-            const TesseraWish *wish,
+            const TesseraConstraint *constraint,
             const uint32_t *blocks,
             const uint64_t *offsets,
             size_t n_blocks,
@@ -77,7 +77,7 @@ map_blocks (const Map *map,
       uint32_t slot = map->of->slot_of_block[blocks[i]];
 
       /* What lies in one place for good is one, where it is to be apart from others. */
-      if (slot != TESSERA_NONE && wish->kind == TESSERA_EDIT_APART &&
+      if (slot != TESSERA_NONE && constraint->kind == TESSERA_EDIT_APART &&
           map->of->first_at_place)
         slot = map->of->first_at_place[slot];
       if (slot != TESSERA_NONE)
@@ -93,7 +93,7 @@ map_blocks (const Map *map,
         (*out_slots)[n_slots++] = placed[i].slot;
       }
     else if (placed[i].offset != placed[i - 1].offset)
-      status = tessera_complain (map->complaint, wish->edit, wish->edit,
+      status = tessera_complain (map->complaint, constraint->edit, constraint->edit,
                                  "it pins blocks of different steps that have one place "
                                  "to different offsets");
   *out_n_slots = n_slots;
@@ -126,30 +126,33 @@ have_all (const uint8_t *mark, const uint32_t *blocks, size_t n_blocks)
   return n_blocks > 0;
 }
 
-/* The wish, or what it is about besides, has the mark. */
+/* The constraint, or what it is about besides, has the mark. */
 static bool
-is_all (const TesseraWish *wish, const uint8_t *mark)
+is_all (const TesseraConstraint *constraint, const uint8_t *mark)
 {
-  return have_all (mark, wish->blocks, wish->n_blocks) ||
-         (wish->has_with && have_all (mark, wish->with, wish->n_with));
+  return have_all (mark, constraint->blocks, constraint->n_blocks) ||
+         (constraint->has_with && have_all (mark, constraint->with, constraint->n_with));
 }
 
 static TesseraStatus
-make_hold (const Map *map, const TesseraWish *wish, TesseraHold *hold)
+make_hold (const Map *map, const TesseraConstraint *constraint, TesseraHold *hold)
 {
   TesseraStatus status;
 
-  *hold =
-      (TesseraHold){ .edit = wish->edit, .kind = wish->kind, .has_with = wish->has_with };
-  if (is_all (wish, map->of->is_dynamic))
-    return tessera_complain (map->complaint, wish->edit, wish->edit, TESSERA_ALL_DYNAMIC);
-  if (is_all (wish, map->of->is_kept))
-    return tessera_complain (map->complaint, wish->edit, wish->edit, TESSERA_ALL_KEPT);
-  status = map_blocks (map, wish, wish->blocks, wish->offsets, wish->n_blocks, hold,
-                       &hold->slots, &hold->n_slots);
-  if (status == TESSERA_OK && wish->has_with)
-    status = map_blocks (map, wish, wish->with, NULL, wish->n_with, hold, &hold->with,
-                         &hold->n_with);
+  *hold = (TesseraHold){ .edit = constraint->edit,
+                         .kind = constraint->kind,
+                         .has_with = constraint->has_with };
+  if (is_all (constraint, map->of->is_dynamic))
+    return tessera_complain (map->complaint, constraint->edit, constraint->edit,
+                             TESSERA_ALL_DYNAMIC);
+  if (is_all (constraint, map->of->is_kept))
+    return tessera_complain (map->complaint, constraint->edit, constraint->edit,
+                             TESSERA_ALL_KEPT);
+  status = map_blocks (map, constraint, constraint->blocks, constraint->offsets,
+                       constraint->n_blocks, hold, &hold->slots, &hold->n_slots);
+  if (status == TESSERA_OK && constraint->has_with)
+    status = map_blocks (map, constraint, constraint->with, NULL, constraint->n_with,
+                         hold, &hold->with, &hold->n_with);
   return status == TESSERA_OK ? check_offsets (map, hold) : status;
 }
 
@@ -168,7 +171,7 @@ mark_held (TesseraHolds *holds)
 }
 
 TesseraStatus
-tessera_holds_init (const TesseraWishes *wishes,
+tessera_holds_init (const TesseraConstraints *constraints,
                     const TesseraPlan *plan,
                     const TesseraHoldsMap *of,
                     const TesseraComplaint *complaint,
@@ -178,15 +181,15 @@ tessera_holds_init (const TesseraWishes *wishes,
   TesseraStatus status = TESSERA_OK;
 
   *out_holds = (TesseraHolds){ 0 };
-  if (wishes->n_wishes == 0)
+  if (constraints->n_constraints == 0)
     return TESSERA_OK;
-  out_holds->holds = calloc (wishes->n_wishes, sizeof *out_holds->holds);
+  out_holds->holds = calloc (constraints->n_constraints, sizeof *out_holds->holds);
   out_holds->is_held = calloc (plan->n_slots + 1, 1);
   if (!out_holds->holds || !out_holds->is_held)
     return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < wishes->n_wishes && status == TESSERA_OK; i++)
-    status =
-        make_hold (&map, &wishes->wishes[i], &out_holds->holds[out_holds->n_holds++]);
+  for (size_t i = 0; i < constraints->n_constraints && status == TESSERA_OK; i++)
+    status = make_hold (&map, &constraints->constraints[i],
+                        &out_holds->holds[out_holds->n_holds++]);
   if (status == TESSERA_OK)
     mark_held (out_holds);
   return status;

@@ -6,10 +6,10 @@
 #pragma once
 
 #include "db/plan.h"
-#include "planner/edits/wishes.h"
+#include "planner/edits/constraints.h"
 #include "planner/pack.h"
 
-/* A wish, of slots: each stands for the blocks of all steps. */
+/* A constraint of slots: each stands for the blocks of all steps. */
 typedef struct
 {
   uint32_t edit;
@@ -56,7 +56,7 @@ typedef struct
 } TesseraHoldsMap;
 
 /* TESSERA_OK, TESSERA_NO_MEMORY, TESSERA_REFUSED. To be cleared in any case. */
-TESSERA_MUST_USE TesseraStatus tessera_holds_init (const TesseraWishes *wishes,
+TESSERA_MUST_USE TesseraStatus tessera_holds_init (const TesseraConstraints *constraints,
                                                    const TesseraPlan *plan,
                                                    const TesseraHoldsMap *of,
                                                    const TesseraComplaint *complaint,

@@ -8,12 +8,43 @@
  */
 #include "planner/edit.h"
 
-#include "planner/edits/match.h"
-#include "planner/modules.h"
-
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "planner/modules.h"
+
+/* Patterns of selectors: "*" stands for any run of characters, the rest for itself, and
+ * the whole of @text has to match. On a mismatch only the last star is tried again, one
+ * character later: what stars before it took need never be changed. */
+static bool
+match (const char *pattern, const char *text)
+{
+  const char *star = NULL, *from = NULL;
+
+  while (*text != '\0')
+    if (*pattern == '*')
+      {
+        star = pattern++;
+        from = text;
+      }
+    else if (*pattern == *text)
+      {
+        pattern++;
+        text++;
+      }
+    else if (star)
+      {
+        pattern = star + 1;
+        text = ++from;
+      }
+    else
+      return false;
+  while (*pattern == '*')
+    pattern++;
+  return *pattern == '\0';
+}
 
 /* Answers of one text: whether the thing with that index is meant. NULL: no condition. */
 typedef struct
@@ -50,7 +81,7 @@ ask_phases (const TesseraTrace *trace,
     {
       const TesseraPhase *phase = &structure->phases[i];
 
-      answers[i] = tessera_match (pattern, tessera_phase_name (trace, phase)) ||
+      answers[i] = match (pattern, tessera_phase_name (trace, phase)) ||
                    (phase->parent < i && answers[phase->parent]);
     }
   return answers;
@@ -62,7 +93,7 @@ ask_groups (const TesseraGroup *groups, size_t n_groups, const char *pattern)
   uint8_t *answers = calloc (n_groups + 1, 1);
 
   for (size_t i = 0; answers && i < n_groups; i++)
-    answers[i] = tessera_match (pattern, groups[i].name);
+    answers[i] = match (pattern, groups[i].name);
   return answers;
 }
 
@@ -74,17 +105,17 @@ is_frame (const TesseraTrace *trace, const TesseraFrame *frame, const char *patt
   const char *slash = strrchr (file, '/');
   char line[512];
 
-  if (tessera_match (pattern, tessera_trace_string (trace, frame->name)) ||
-      tessera_match (pattern, file) || (slash && tessera_match (pattern, slash + 1)))
+  if (match (pattern, tessera_trace_string (trace, frame->name)) ||
+      match (pattern, file) || (slash && match (pattern, slash + 1)))
     return true;
   if (frame->line <= 0)
     return false;
   snprintf (line, sizeof line, "%s:%lld", file, (long long) frame->line);
-  if (tessera_match (pattern, line))
+  if (match (pattern, line))
     return true;
   snprintf (line, sizeof line, "%s:%lld", slash ? slash + 1 : file,
             (long long) frame->line);
-  return tessera_match (pattern, line);
+  return match (pattern, line);
 }
 
 static uint8_t *
@@ -119,7 +150,7 @@ ask_modules (const TesseraTrace *trace, const char *pattern, Answers *answers)
       const char *name = by_string ? tessera_trace_string (trace, i)
                                    : tessera_module_of_stack (trace, i);
 
-      answers->modules[i] = name && tessera_match (pattern, name);
+      answers->modules[i] = name && match (pattern, name);
     }
   return TESSERA_OK;
 }

@@ -93,7 +93,7 @@ list_items (Cap *cap)
 static void
 give_up_place (TesseraPlanBuild *build, uint32_t block, TesseraCapLoss *loss)
 {
-  build->left_out[block] = build->wishes.cap_edit + 1;
+  build->left_out[block] = build->constraints.cap_edit + 1;
   loss->n_requests++;
 }
 

@@ -49,13 +49,14 @@ tessera_kinds_leave_out (TesseraPlanBuild *build, const TesseraUnits *units)
   if (!build->left_out)
     return TESSERA_NO_MEMORY;
   leave_kept_out (build, units);
-  for (uint32_t i = 0; build->wishes.left_out && i < n_blocks; i++)
+  for (uint32_t i = 0; build->constraints.left_out && i < n_blocks; i++)
     {
-      uint32_t block =
-          build->wishes.left_out[i] ? tessera_units_stands_for (units, i) : TESSERA_NONE;
+      uint32_t block = build->constraints.left_out[i]
+                           ? tessera_units_stands_for (units, i)
+                           : TESSERA_NONE;
 
       if (block != TESSERA_NONE && !build->left_out[block])
-        build->left_out[block] = build->wishes.left_out[i];
+        build->left_out[block] = build->constraints.left_out[i];
     }
   return TESSERA_OK;
 }
@@ -90,23 +91,23 @@ tessera_kinds_find_holders (const TesseraPlanBuild *build,
                             const TesseraUnits *units,
                             uint64_t **out_holders)
 {
-  const TesseraWishes *wishes = &build->wishes;
+  const TesseraConstraints *constraints = &build->constraints;
   size_t n_blocks = build->blocks->n_blocks;
   uint32_t *seen;
 
   *out_holders = NULL;
-  if (wishes->n_wishes == 0)
+  if (constraints->n_constraints == 0)
     return TESSERA_OK;
   *out_holders = calloc (n_blocks + 1, sizeof **out_holders);
   seen = calloc (n_blocks + 1, sizeof *seen);
-  for (size_t w = 0; *out_holders && seen && w < wishes->n_wishes; w++)
+  for (size_t w = 0; *out_holders && seen && w < constraints->n_constraints; w++)
     {
-      const TesseraWish *wish = &wishes->wishes[w];
+      const TesseraConstraint *constraint = &constraints->constraints[w];
 
-      add_holder (units, wish->blocks, wish->offsets, wish->n_blocks,
+      add_holder (units, constraint->blocks, constraint->offsets, constraint->n_blocks,
                   2 * (uint32_t) w + 1, seen, *out_holders);
-      add_holder (units, wish->with, NULL, wish->n_with, 2 * (uint32_t) w + 2, seen,
-                  *out_holders);
+      add_holder (units, constraint->with, NULL, constraint->n_with, 2 * (uint32_t) w + 2,
+                  seen, *out_holders);
     }
   free (seen);
   return *out_holders && seen ? TESSERA_OK : TESSERA_NO_MEMORY;
@@ -175,7 +176,7 @@ tessera_kinds_find_holds (TesseraPlanBuild *build, const TesseraCarries *carries
   uint8_t *is_kept;
   TesseraStatus status = TESSERA_NO_MEMORY;
 
-  if (build->wishes.n_wishes == 0)
+  if (build->constraints.n_constraints == 0)
     return TESSERA_OK;
   is_kept = malloc (n_blocks + 1);
   own = malloc ((n_blocks + 1) * sizeof *own);
@@ -191,7 +192,7 @@ tessera_kinds_find_holds (TesseraPlanBuild *build, const TesseraCarries *carries
       find_kept (build, carries->units, is_kept);
       status = find_places (build->plan, carries, places);
       if (status == TESSERA_OK)
-        status = tessera_holds_init (&build->wishes, build->plan, &map, &complaint,
+        status = tessera_holds_init (&build->constraints, build->plan, &map, &complaint,
                                      &build->holds);
     }
   free (own);

@@ -130,22 +130,23 @@ pin_block (const Reading *reading, uint32_t edit, uint32_t block, uint64_t offse
 }
 
 static TesseraStatus
-read_pin (const Reading *reading, const TesseraWish *wish)
+read_pin (const Reading *reading, const TesseraConstraint *constraint)
 {
   TesseraStatus status = TESSERA_OK;
 
-  for (size_t i = 0; i < wish->n_blocks && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < constraint->n_blocks && status == TESSERA_OK; i++)
     {
-      uint64_t offset_bytes = wish->offsets[i];
+      uint64_t offset_bytes = constraint->offsets[i];
 
       if (offset_bytes % reading->build->out->alignment_bytes != 0 ||
           offset_bytes > INT64_MAX / 4)
         status = tessera_lengths_edits_refuse (
-            reading->edits, wish->edit, reading->error,
+            reading->edits, constraint->edit, reading->error,
             "pins to an offset that is none: no multiple of the alignment, "
             "or beyond all pools");
       else
-        status = pin_block (reading, wish->edit, wish->blocks[i], offset_bytes);
+        status =
+            pin_block (reading, constraint->edit, constraint->blocks[i], offset_bytes);
     }
   return status;
 }
@@ -177,24 +178,24 @@ bytes_at (const Reading *reading, const TesseraEditedPlaces *places, uint32_t at
 /* One above the other. Who is pinned already stays there: the others are as far from it
  * as they would be, which is for pins to say. */
 static TesseraStatus
-read_together (Reading *reading, const TesseraWish *wish)
+read_together (Reading *reading, const TesseraConstraint *constraint)
 {
-  for (size_t i = 0; i < wish->n_blocks; i++)
+  for (size_t i = 0; i < constraint->n_blocks; i++)
     {
       uint32_t at;
-      TesseraEditedPlaces *places = find_place (reading, wish->blocks[i], &at);
+      TesseraEditedPlaces *places = find_place (reading, constraint->blocks[i], &at);
 
       if (!places || places->leaves[at])
         continue;
       if (places->pins[at] == TESSERA_NOT_PINNED)
         {
           places->pins[at] = reading->top_bytes;
-          places->edits[at] = wish->edit;
+          places->edits[at] = constraint->edit;
           reading->top_bytes += bytes_at (reading, places, at);
         }
-      else if (places->edits[at] != wish->edit)
+      else if (places->edits[at] != constraint->edit)
         return tessera_lengths_edits_refuse (
-            reading->edits, wish->edit, reading->error,
+            reading->edits, constraint->edit, reading->error,
             "keeps blocks together of which some are pinned or kept with others");
     }
   return TESSERA_OK;
@@ -267,7 +268,7 @@ fix_sides (TesseraEditedPlaces *places, uint64_t sides, uint32_t edit, uint32_t 
 /* Of two sides the one that takes less is fixed. Before the first step others lie where
  * slots have fixed places, so of the start both are. */
 static TesseraStatus
-read_apart (const Reading *reading, const TesseraWish *wish)
+read_apart (const Reading *reading, const TesseraConstraint *constraint)
 {
   TesseraLengthsEdits *edits = reading->edits;
   uint64_t one = (uint64_t) 1 << 2 * edits->n_aparts, other = one << 1, least;
@@ -275,18 +276,18 @@ read_apart (const Reading *reading, const TesseraWish *wish)
   bool is_other_less;
 
   if (edits->n_aparts == TESSERA_MOST_APARTS)
-    return tessera_lengths_edits_refuse (edits, wish->edit, reading->error,
+    return tessera_lengths_edits_refuse (edits, constraint->edit, reading->error,
                                          "is one too many of those that keep apart");
-  mark_side (reading, wish->blocks, wish->n_blocks, one);
-  mark_side (reading, wish->with, wish->n_with, other);
+  mark_side (reading, constraint->blocks, constraint->n_blocks, one);
+  mark_side (reading, constraint->with, constraint->n_with, other);
   least = weigh_side (reading, one, &largest);
-  is_other_less = wish->has_with && weigh_side (reading, other, &unused) < least;
-  if (!wish->has_with)
+  is_other_less = constraint->has_with && weigh_side (reading, other, &unused) < least;
+  if (!constraint->has_with)
     edits->are_mutual |= (uint64_t) 1 << edits->n_aparts;
-  fix_sides (&edits->slots, is_other_less ? other : one, wish->edit,
-             wish->has_with ? TESSERA_NONE : largest);
-  fix_sides (&edits->start, one | other, wish->edit, TESSERA_NONE);
-  edits->fixing = wish->edit;
+  fix_sides (&edits->slots, is_other_less ? other : one, constraint->edit,
+             constraint->has_with ? TESSERA_NONE : largest);
+  fix_sides (&edits->start, one | other, constraint->edit, TESSERA_NONE);
+  edits->fixing = constraint->edit;
   edits->n_aparts++;
   return TESSERA_OK;
 }
@@ -306,23 +307,23 @@ read_left (const Reading *reading, const uint32_t *left_out)
 }
 
 static TesseraStatus
-read_wishes (Reading *reading, const TesseraWishes *wishes)
+read_constraints (Reading *reading, const TesseraConstraints *constraints)
 {
   TesseraStatus status = TESSERA_OK;
 
-  if (wishes->left_out)
-    read_left (reading, wishes->left_out);
-  reading->edits->cap_bytes = wishes->cap_bytes;
-  reading->edits->cap_edit = wishes->cap_edit;
-  for (size_t w = 0; w < wishes->n_wishes && status == TESSERA_OK; w++)
-    if (wishes->wishes[w].kind == TESSERA_EDIT_PIN)
-      status = read_pin (reading, &wishes->wishes[w]);
+  if (constraints->left_out)
+    read_left (reading, constraints->left_out);
+  reading->edits->cap_bytes = constraints->cap_bytes;
+  reading->edits->cap_edit = constraints->cap_edit;
+  for (size_t w = 0; w < constraints->n_constraints && status == TESSERA_OK; w++)
+    if (constraints->constraints[w].kind == TESSERA_EDIT_PIN)
+      status = read_pin (reading, &constraints->constraints[w]);
   reading->top_bytes = end_of_pins (reading);
-  for (size_t w = 0; w < wishes->n_wishes && status == TESSERA_OK; w++)
-    if (wishes->wishes[w].kind == TESSERA_EDIT_TOGETHER)
-      status = read_together (reading, &wishes->wishes[w]);
-    else if (wishes->wishes[w].kind == TESSERA_EDIT_APART)
-      status = read_apart (reading, &wishes->wishes[w]);
+  for (size_t w = 0; w < constraints->n_constraints && status == TESSERA_OK; w++)
+    if (constraints->constraints[w].kind == TESSERA_EDIT_TOGETHER)
+      status = read_together (reading, &constraints->constraints[w]);
+    else if (constraints->constraints[w].kind == TESSERA_EDIT_APART)
+      status = read_apart (reading, &constraints->constraints[w]);
   return status;
 }
 
@@ -336,7 +337,7 @@ tessera_lengths_edits_init (TesseraLengthsEdits *edits,
   const TesseraLengthsOptions *options = build->options;
   TesseraBlocks edited = { 0 };
   TesseraGroup *groups = NULL;
-  TesseraWishes wishes;
+  TesseraConstraints constraints;
   Reading reading = { .edits = edits, .build = build, .error = error };
   size_t n_groups = 0;
   uint32_t *slots;
@@ -349,15 +350,15 @@ tessera_lengths_edits_init (TesseraLengthsEdits *edits,
     return TESSERA_OK;
   edits->are_any = true;
   reading.slots = slots = find_slots (build);
-  status = tessera_wishes_of_trace (build->trace, build->blocks, structure,
-                                    options->edits, options->n_edits, error, NULL,
-                                    &edited, &groups, &n_groups, &wishes);
+  status = tessera_constraints_of_trace (build->trace, build->blocks, structure,
+                                         options->edits, options->n_edits, error, NULL,
+                                         &edited, &groups, &n_groups, &constraints);
   if (!places_init (&edits->slots, build->kind->n_slots) ||
       !places_init (&edits->start, n_start) || !slots)
     status = TESSERA_NO_MEMORY;
   if (status == TESSERA_OK)
-    status = read_wishes (&reading, &wishes);
-  tessera_wishes_clear (&wishes);
+    status = read_constraints (&reading, &constraints);
+  tessera_constraints_clear (&constraints);
   tessera_groups_free (groups, n_groups);
   free (edited.blocks);
   free (slots);

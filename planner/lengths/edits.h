@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "planner/edits/wishes.h"
+#include "planner/edits/constraints.h"
 #include "planner/lengths/build.h"
 
 #define TESSERA_NOT_PINNED UINT64_MAX

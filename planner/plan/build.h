@@ -31,9 +31,9 @@ typedef struct
   size_t cap_slots, cap_placeless;
   size_t n_spares[TESSERA_BUILD_MOST_SECTIONS]; /* by section: its last slots */
 
-  TesseraWishes wishes; /* of the edits */
-  TesseraHolds holds;   /* the same, of slots */
-  uint32_t *left_out;   /* [n_blocks] of those that stand for others: 1 + the edit that
+  TesseraConstraints constraints; /* of the edits */
+  TesseraHolds holds;             /* the same, of slots */
+  uint32_t *left_out; /* [n_blocks] of those that stand for others: 1 + the edit that
                            leaves it without a slot, or TESSERA_LEFT_OUT_KEPT; 0: none */
   TesseraStop stop;
 
@@ -91,9 +91,9 @@ TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build)
 void tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why);
 /* Takes all of the layout back; the second one frees nothing: who has it keeps it. */
 void tessera_build_forget (TesseraPlanBuild *build);
-void tessera_build_let_go (TesseraPlanBuild *build);
+void tessera_build_release (TesseraPlanBuild *build);
 /* Slots, names, holds, items and bound, anew; their offsets; all of that, with rooms. */
-TESSERA_MUST_USE TesseraStatus tessera_build_lay_open (TesseraPlanBuild *build);
+TESSERA_MUST_USE TesseraStatus tessera_build_prepare (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
 /* The same of one kind of step, with what edits leave out: step by step, or in pairs of
  * steps where that is lower. */

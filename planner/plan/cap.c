@@ -270,7 +270,7 @@ leave_out (TesseraPlanBuild *build,
     if (items[build->item_of_slot[i]].is_gone)
       {
         tessera_build_mark_left_out (build, build->plan->slots[i].block,
-                                     build->wishes.cap_edit + 1);
+                                     build->constraints.cap_edit + 1);
         out_loss->n_requests++;
       }
   for (size_t i = 0; status == TESSERA_OK && i < build->n_items; i++)
@@ -301,8 +301,8 @@ check_pins (const TesseraPlanBuild *build)
 
       for (size_t i = 0; hold->kind == TESSERA_EDIT_PIN && i < hold->n_slots; i++)
         if (hold->offsets[i] + build->plan->slots[hold->slots[i]].block_bytes >
-            build->wishes.cap_bytes)
-          return tessera_complain (&complaint, hold->edit, build->wishes.cap_edit,
+            build->constraints.cap_bytes)
+          return tessera_complain (&complaint, hold->edit, build->constraints.cap_edit,
                                    "what is pinned lies above the cap");
     }
   return TESSERA_OK;
@@ -316,8 +316,8 @@ give_up (const TesseraPlanBuild *build)
 
   return tessera_complain (
       &complaint,
-      build->holds.n_holds > 0 ? build->holds.holds[0].edit : build->wishes.cap_edit,
-      build->wishes.cap_edit, "what other edits hold takes more than the pool may");
+      build->holds.n_holds > 0 ? build->holds.holds[0].edit : build->constraints.cap_edit,
+      build->constraints.cap_edit, "what other edits hold takes more than the pool may");
 }
 
 static uint64_t
@@ -334,11 +334,11 @@ least_step (uint64_t most_bytes, int round)
 static uint64_t
 most_of_round (const TesseraPlanBuild *build, uint64_t most_bytes, int round)
 {
-  uint64_t over_bytes = build->plan->height_bytes - build->wishes.cap_bytes;
+  uint64_t over_bytes = build->plan->height_bytes - build->constraints.cap_bytes;
   uint64_t least_bytes = least_step (most_bytes, round);
 
   if (round == 0)
-    return build->wishes.cap_bytes;
+    return build->constraints.cap_bytes;
   over_bytes = over_bytes > least_bytes ? over_bytes : least_bytes;
   return over_bytes < most_bytes ? most_bytes - over_bytes : 0;
 }
@@ -370,7 +370,7 @@ lose_some (TesseraPlanBuild *build,
   TesseraStatus status = TESSERA_OK;
 
   if (ways->has_strips)
-    status = tessera_strip_find (build, build->wishes.cap_bytes, &strip);
+    status = tessera_strip_find (build, build->constraints.cap_bytes, &strip);
   if (status == TESSERA_OK)
     status = ways->leave_out (build, user, most_bytes, &loss);
   if (status == TESSERA_OK)
@@ -409,7 +409,7 @@ tessera_build_under_cap (TesseraPlanBuild *build, const TesseraCapWays *ways, vo
       status = build->last ? TESSERA_OK : TESSERA_NO_MEMORY;
     }
   for (int round = 0;
-       status == TESSERA_OK && build->plan->height_bytes > build->wishes.cap_bytes;
+       status == TESSERA_OK && build->plan->height_bytes > build->constraints.cap_bytes;
        round++)
     {
       most_bytes = most_of_round (build, most_bytes, round);

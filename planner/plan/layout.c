@@ -42,7 +42,7 @@ load_bound (TesseraPlanBuild *build)
 }
 
 void
-tessera_build_let_go (TesseraPlanBuild *build)
+tessera_build_release (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
 
@@ -80,7 +80,7 @@ tessera_build_forget (TesseraPlanBuild *build)
   free (build->items);
   free (build->item_of_slot);
   tessera_holds_clear (&build->holds);
-  tessera_build_let_go (build);
+  tessera_build_release (build);
 }
 
 /* An edit all of whose blocks are dynamic leaves nothing out: no plan pretends that it
@@ -91,7 +91,7 @@ refuse_dynamic (TesseraPlanBuild *build)
   const TesseraPlanOptions *options = build->options;
   const TesseraComplaint complaint = { options->edits, build->error,
                                        options->out_conflict };
-  const uint32_t *left_out = build->wishes.left_out;
+  const uint32_t *left_out = build->constraints.left_out;
   uint8_t *reaches = calloc (options->n_edits + 1, 1); /* 1: dynamic ones, 2: others */
   uint32_t refused = TESSERA_NONE;
 
@@ -128,7 +128,7 @@ tessera_build_leave_out (TesseraPlanBuild *build)
   build->left_out = calloc (n_blocks + 1, sizeof *build->left_out);
   if (!build->left_out)
     return TESSERA_NO_MEMORY;
-  if (build->wishes.left_out && build->run.is_dynamic)
+  if (build->constraints.left_out && build->run.is_dynamic)
     {
       TesseraStatus status = refuse_dynamic (build);
 
@@ -137,7 +137,7 @@ tessera_build_leave_out (TesseraPlanBuild *build)
     }
   for (uint32_t i = 0; i < n_blocks; i++)
     {
-      uint32_t why = build->wishes.left_out ? build->wishes.left_out[i] : 0;
+      uint32_t why = build->constraints.left_out ? build->constraints.left_out[i] : 0;
       uint32_t block;
 
       if (tessera_run_keeps (&build->run, i))
@@ -158,7 +158,7 @@ find_holds (TesseraPlanBuild *build)
   uint32_t *slot_of, *slots; /* slot_of: those that stand for themselves */
   TesseraStatus status = TESSERA_NO_MEMORY;
 
-  if (build->wishes.n_wishes == 0)
+  if (build->constraints.n_constraints == 0)
     return TESSERA_OK;
   slot_of = malloc ((n_blocks + 1) * sizeof *slot_of);
   slots = malloc ((n_blocks + 1) * sizeof *slots);
@@ -178,7 +178,7 @@ find_holds (TesseraPlanBuild *build)
 
           slots[i] = block == TESSERA_NONE ? TESSERA_NONE : slot_of[block];
         }
-      status = tessera_holds_init (&build->wishes, build->plan, &map, &complaint,
+      status = tessera_holds_init (&build->constraints, build->plan, &map, &complaint,
                                    &build->holds);
     }
   free (slot_of);
@@ -187,7 +187,7 @@ find_holds (TesseraPlanBuild *build)
 }
 
 TesseraStatus
-tessera_build_lay_open (TesseraPlanBuild *build)
+tessera_build_prepare (TesseraPlanBuild *build)
 {
   TesseraStatus status;
 
@@ -207,7 +207,7 @@ tessera_build_lay_open (TesseraPlanBuild *build)
 TesseraStatus
 tessera_build_layout (TesseraPlanBuild *build)
 {
-  TesseraStatus status = tessera_build_lay_open (build);
+  TesseraStatus status = tessera_build_prepare (build);
 
   if (status == TESSERA_OK)
     status = tessera_build_offsets (build);

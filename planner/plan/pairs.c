@@ -34,7 +34,7 @@ static void
 set_aside (TesseraPlanBuild *build, Layout *out_layout)
 {
   *out_layout = (Layout){ *build->plan, *build };
-  tessera_build_let_go (build);
+  tessera_build_release (build);
   build->plan->strategy = build->plan->follow_reason = NULL;
   build->plan->cut_short = TESSERA_CUT_NOT;
   build->plan->proven_bound_bytes = 0;

@@ -456,8 +456,8 @@ tessera_strip_take (TesseraPlanBuild *build,
   memcpy (chosen, build->left_out, n_blocks * sizeof *chosen);
   memcpy (build->left_out, strip->left_out, n_blocks * sizeof *build->left_out);
   for (size_t i = 0; i < strip->n_lost; i++)
-    tessera_build_mark_left_out (build, strip->lost[i], build->wishes.cap_edit + 1);
-  status = tessera_build_lay_open (build);
+    tessera_build_mark_left_out (build, strip->lost[i], build->constraints.cap_edit + 1);
+  status = tessera_build_prepare (build);
   if (status == TESSERA_OK)
     status = find_offsets (build, strip, out_is_taken);
   if (status == TESSERA_OK && *out_is_taken)

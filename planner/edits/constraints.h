@@ -2,7 +2,7 @@
  * Edits applied to the blocks of a trace, in their order.
  *
  * What shapes groups is done at once: blocks get other groups and classes. What shapes
- * places is noted for later as wishes about blocks, since selectors go by groups as the
+ * places is noted for later as constraints of blocks, since selectors go by groups as the
  * edits so far have made them.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -22,19 +22,19 @@ typedef struct
   uint32_t *with;    /* apart, where has_with: the other side */
   size_t n_with;
   bool has_with;
-} TesseraWish;
+} TesseraConstraint;
 
 typedef struct
 {
-  TesseraWish *wishes;
-  size_t n_wishes, cap_wishes;
+  TesseraConstraint *constraints;
+  size_t n_constraints, cap_constraints;
   uint32_t *left_out; /* [n_blocks] 1 + the edit (dynamic); 0: none; NULL: nobody is */
   uint64_t cap_bytes; /* the smallest; UINT64_MAX: none */
   uint32_t cap_edit;
-} TesseraWishes;
+} TesseraConstraints;
 
 /*
- * tessera_wishes_of_trace:
+ * tessera_constraints_of_trace:
  * @edited: to be all zero; becomes @blocks with an array of blocks of its own, grouped
  * and edited
  * @groups: to be NULL; the groups of that
@@ -42,23 +42,24 @@ typedef struct
  * @error: a sentence that names the edit
  *
  * Groups the blocks anew, and applies the edits. What was made is the caller's to free
- * (edited->blocks, groups) and to clear (@out_wishes) in any case.
+ * (edited->blocks, groups) and to clear (@out_constraints) in any case.
  *
  * Returns: TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_REFUSED where an edit can't be
  * applied at all: *out_conflict says which
  */
-TESSERA_MUST_USE TesseraStatus tessera_wishes_of_trace (const TesseraTrace *trace,
-                                                        const TesseraBlocks *blocks,
-                                                        const TesseraStructure *structure,
-                                                        const TesseraEdit *edits,
-                                                        size_t n_edits,
-                                                        TesseraError *error,
-                                                        TesseraEditConflict *out_conflict,
-                                                        TesseraBlocks *edited,
-                                                        TesseraGroup **groups,
-                                                        size_t *n_groups,
-                                                        TesseraWishes *out_wishes);
-void tessera_wishes_clear (TesseraWishes *wishes);
+TESSERA_MUST_USE TesseraStatus
+tessera_constraints_of_trace (const TesseraTrace *trace,
+                              const TesseraBlocks *blocks,
+                              const TesseraStructure *structure,
+                              const TesseraEdit *edits,
+                              size_t n_edits,
+                              TesseraError *error,
+                              TesseraEditConflict *out_conflict,
+                              TesseraBlocks *edited,
+                              TesseraGroup **groups,
+                              size_t *n_groups,
+                              TesseraConstraints *out_constraints);
+void tessera_constraints_clear (TesseraConstraints *constraints);
 
 /* Where each of @blocks, which @edit pins, is to lie: @offsets, one for each. */
 void tessera_pin_offsets (const TesseraEdit *edit,
