@@ -322,7 +322,7 @@ typedef struct TesseraPaint
   TesseraInk ink;
 } TesseraPaint;
 
-/* Everything shown and lit. NULL is returned when memory ran out. */
+/* Everything shown and lit. */
 TesseraPaint *tessera_paint_new (TesseraData *data, TesseraColourKey key, gboolean dark);
 /* The same with some legend entries left out.
  * @shown_entries: (array): for each entry, whether it is shown. */

@@ -126,8 +126,7 @@ read_trace (TesseraJob *job, gpointer user, TesseraError *error)
     return status;
   load->history = load_edits (load);
   load->paint = tessera_paint_new (load->data, load->base.colour_key, load->base.dark);
-  return load->paint != NULL ? tell_verdicts_moment (load, error)
-                             : tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
+  return tell_verdicts_moment (load, error);
 }
 
 /* Edits that cannot be read are no reason not to look at the trace. They stay where they

@@ -159,9 +159,7 @@ make_paint (TesseraJob *job, gpointer user, TesseraError *error)
   const TesseraWorkInput *base = &painting->base;
 
   painting->paint = tessera_paint_new (base->data, base->colour_key, base->dark);
-  return painting->paint != NULL
-             ? TESSERA_OK
-             : tessera_explain (TESSERA_NO_MEMORY, error, "colouring");
+  return TESSERA_OK;
 }
 
 static void
