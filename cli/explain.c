@@ -11,7 +11,6 @@
 #include "cli/tell.h"
 #include "edits/edits.h"
 #include "planner/what-if.h"
-#include "simulator/explain.h"
 
 #define MOST_NEIGHBOURS 8
 #define MOST_ROWS 100

@@ -134,13 +134,33 @@ typedef struct
   TesseraLayout *followed[2]; /* then */
 } Comparison;
 
+/* What became of the blocks, as text or as members. */
 static void
-json_count (JsonBuilder *json, const char *key, size_t n_blocks, uint64_t n_bytes)
+tell_counts (JsonBuilder *json, const TesseraComparison *compared)
 {
-  cli_json_object (json, key);
-  cli_json_integer (json, "blocks", n_blocks);
-  cli_json_integer (json, "bytes", n_bytes);
-  json_builder_end_object (json);
+  const struct
+  {
+    const char *key, *name;
+    size_t n_blocks;
+    uint64_t n_bytes;
+  } counts[] = {
+    { "same", "at the same offset", compared->n_same, compared->same_bytes },
+    { "moved", "moved", compared->n_moved, compared->moved_bytes },
+    { "only_first", "only in the first", compared->n_only[0], compared->only_bytes[0] },
+    { "only_second", "only in the second", compared->n_only[1], compared->only_bytes[1] },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (counts); i++)
+    if (json != NULL)
+      {
+        cli_json_object (json, counts[i].key);
+        cli_json_integer (json, "blocks", counts[i].n_blocks);
+        cli_json_integer (json, "bytes", counts[i].n_bytes);
+        json_builder_end_object (json);
+      }
+    else
+      printf ("%-22s %8zu blocks %14s\n", counts[i].name, counts[i].n_blocks,
+              TESSERA_SIZE (counts[i].n_bytes));
 }
 
 static void
@@ -178,10 +198,9 @@ tell_moves (JsonBuilder *json, const TesseraComparison *compared)
   CliTable *table = cli_table_new_member (json, "largest_moved", columns);
   for (size_t i = 0; i < n; i++)
     {
-      cli_table_integer (table, compared->moves[i].block);
-      cli_table_integer (table, compared->moves[i].block_bytes);
-      cli_table_integer (table, compared->moves[i].offset_bytes[0]);
-      cli_table_integer (table, compared->moves[i].offset_bytes[1]);
+      CLI_INTEGERS (table, compared->moves[i].block, compared->moves[i].block_bytes,
+                    compared->moves[i].offset_bytes[0],
+                    compared->moves[i].offset_bytes[1]);
       cli_table_end_row (table);
     }
   cli_table_print (table);
@@ -197,18 +216,9 @@ json_comparison (const Comparison *c)
   for (int i = 0; i < 2; i++)
     json_plan (json, c, i);
   json_builder_end_array (json);
-  json_count (json, "same", compared->n_same, compared->same_bytes);
-  json_count (json, "moved", compared->n_moved, compared->moved_bytes);
-  json_count (json, "only_first", compared->n_only[0], compared->only_bytes[0]);
-  json_count (json, "only_second", compared->n_only[1], compared->only_bytes[1]);
+  tell_counts (json, compared);
   tell_moves (json, compared);
   cli_json_print (json);
-}
-
-static void
-print_count (const char *what, size_t n_blocks, uint64_t n_bytes)
-{
-  printf ("%-22s %8zu blocks %14s\n", what, n_blocks, TESSERA_SIZE (n_bytes));
 }
 
 static void
@@ -233,10 +243,7 @@ print_comparison (const Comparison *c)
         }
       putchar ('\n');
     }
-  print_count ("at the same offset", compared->n_same, compared->same_bytes);
-  print_count ("moved", compared->n_moved, compared->moved_bytes);
-  print_count ("only in the first", compared->n_only[0], compared->only_bytes[0]);
-  print_count ("only in the second", compared->n_only[1], compared->only_bytes[1]);
+  tell_counts (NULL, compared);
   tell_moves (NULL, compared);
 }
 
@@ -373,10 +380,8 @@ print_bench (CliTable *table, const CliStudy *study, double seconds)
                                                      : 1);
 
   cli_table_text (table, name);
-  cli_table_integer (table, study->blocks->n_blocks);
-  cli_table_integer (table, plan->n_slots);
-  cli_table_integer (table, plan->height_bytes);
-  cli_table_integer (table, plan->bound_bytes);
+  CLI_INTEGERS (table, study->blocks->n_blocks, plan->n_slots, plan->height_bytes,
+                plan->bound_bytes);
   cli_table_text (table, ratio);
   cli_table_text (table, proof);
   cli_table_text (table, time);

@@ -257,6 +257,13 @@ cli_table_integer (CliTable *table, guint64 value)
 }
 
 void
+cli_table_integers (CliTable *table, const guint64 *values, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    cli_table_integer (table, values[i]);
+}
+
+void
 cli_table_end_row (CliTable *table)
 {
   if (table->json != NULL)

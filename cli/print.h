@@ -50,6 +50,10 @@ CliTable *
 cli_table_new_member (JsonBuilder *json, const char *key, const char *const *columns);
 void cli_table_text (CliTable *table, const char *value); /* NULL: empty */
 void cli_table_integer (CliTable *table, guint64 value);  /* UINT64_MAX: empty */
+void cli_table_integers (CliTable *table, const guint64 *values, size_t n);
+#define CLI_INTEGERS(table, ...)                                                         \
+  cli_table_integers (table, (const guint64[]){ __VA_ARGS__ },                           \
+                      sizeof (guint64[]){ __VA_ARGS__ } / sizeof (guint64))
 void cli_table_end_row (CliTable *table);
 /* Prints what is not printed yet, and frees the table. Text without a row is nothing. */
 void cli_table_print (CliTable *table);

@@ -9,7 +9,6 @@
 #include "planner/groups.h"
 #include "picture/colour.h"
 #include "recorder/import/import.h"
-#include "simulator/advice.h"
 
 TesseraStatus
 cli_open_trace (const char *path,

@@ -81,7 +81,7 @@ uint64_t cli_study_edits_cost (const CliStudy *study);
  * for every length where they do, which becomes part of the plan. Needs the plan, and
  * calls cli_study_advise(). */
 void cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options);
-/* Says in the plan whether a run is advised to follow it (simulator/advice.h). */
+/* Says in the plan whether a run is advised to follow it (simulator/simulate.h). */
 void cli_study_advise (CliStudy *study, gboolean counts_misses);
 /* The smallest devices; needs the plan. */
 void cli_study_needs (CliStudy *study);

@@ -225,9 +225,7 @@ cli_tell_kinds (JsonBuilder *json, const TesseraPlan *plan)
       if (section->kind != TESSERA_SECTION_REPEATS)
         continue;
       g_autofree char *phases = phases_of (plan, section);
-      cli_table_integer (table, section->n_steps);
-      cli_table_integer (table, section->n_slots);
-      cli_table_integer (table, height_of (plan, section));
+      CLI_INTEGERS (table, section->n_steps, section->n_slots, height_of (plan, section));
       cli_table_text (table, phases);
       cli_table_end_row (table);
     }

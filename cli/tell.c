@@ -234,15 +234,11 @@ cli_print_needs (const CliStudy *study)
       if (need->smallest_bytes == 0)
         continue;
       cli_table_text (table, cli_layout_name (policies[i].kind));
-      cli_table_integer (table, need->smallest_bytes);
-      cli_table_integer (table, need->retries);
-      cli_table_integer (table, need->endless_bytes);
+      CLI_INTEGERS (table, need->smallest_bytes, need->retries, need->endless_bytes);
       cli_table_end_row (table);
     }
   cli_table_text (table, "load bound");
-  cli_table_integer (table, study->needs.bound_bytes);
-  cli_table_integer (table, G_MAXUINT64);
-  cli_table_integer (table, G_MAXUINT64);
+  CLI_INTEGERS (table, study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64);
   cli_table_end_row (table);
   cli_table_print (table);
   if (study->plan == NULL)

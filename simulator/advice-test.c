@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/advice.h"
+#include "simulator/simulate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "planner/lengths.h"
 #include "planner/planner.h"
 #include "planner/test-traces.h"
-#include "simulator/made-case.h"
+#include "tests/simulator/made-case.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define PAGE ((uint64_t) 1 << 30)

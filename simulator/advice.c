@@ -1,11 +1,10 @@
-/* See advice.h. SPDX-License-Identifier: Apache-2.0 */
-#include "simulator/advice.h"
+/* See simulate.h. SPDX-License-Identifier: Apache-2.0 */
+#include "simulator/simulate.h"
 
 #include <glib.h>
 
 #include "db/lengths.h"
 #include "db/size-text.h"
-#include "simulator/simulate.h"
 
 /* A plan reserves at most one part in so many more than the better of PyTorch's own two
  * allocators, or so much in a small program. */

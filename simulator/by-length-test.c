@@ -8,8 +8,8 @@
 #include "planner/lengths/test-parts.h"
 #include "planner/lengths.h"
 #include "planner/planner.h"
-#include "simulator/made-case.h"
-#include "simulator/made-program.h"
+#include "tests/simulator/made-case.h"
+#include "tests/simulator/made-program.h"
 
 /* @most_length: 0: the longest seen. */
 static TesseraPlan *

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/explain.h"
+#include "simulator/verdict.h"
 
-#include "simulator/made-case.h"
+#include "tests/simulator/made-case.h"
 
 #define SEED 20261121
 

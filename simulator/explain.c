@@ -1,9 +1,5 @@
-/*
- * See explain.h.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
-#include "simulator/explain.h"
+/* See verdict.h. SPDX-License-Identifier: Apache-2.0 */
+#include "simulator/verdict.h"
 
 #include <glib.h>
 

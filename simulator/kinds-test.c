@@ -6,8 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/planner.h"
-#include "simulator/made-case.h"
-#include "simulator/made-program.h"
+#include "tests/simulator/made-case.h"
+#include "tests/simulator/made-program.h"
 
 #define SEED 20261122
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/leak.h"
+#include "simulator/verdict.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
-/* See leak.h. SPDX-License-Identifier: Apache-2.0 */
-#include "simulator/leak.h"
+/* See verdict.h. SPDX-License-Identifier: Apache-2.0 */
+#include "simulator/verdict.h"
 
 #include <glib.h>
 #include <inttypes.h>
+
 #include "db/size-text.h"
 
 enum

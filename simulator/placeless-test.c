@@ -11,7 +11,7 @@
 #include "planner/planner.h"
 #include "planner/fold.h"
 #include "planner/test-traces.h"
-#include "simulator/made-case.h"
+#include "tests/simulator/made-case.h"
 
 #define SEED 20260615
 

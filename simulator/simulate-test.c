@@ -10,8 +10,8 @@
 
 #include <glib.h>
 
-#include "simulator/made-case.h"
-#include "simulator/made-trace.h"
+#include "tests/simulator/made-case.h"
+#include "tests/simulator/made-trace.h"
 #include "simulator/verdict.h"
 
 #define MIB ((uint64_t) 1 << 20)

@@ -38,3 +38,33 @@ TESSERA_MUST_USE TesseraStatus tessera_fit (const TesseraTrace *trace,
                                             const TesseraSimulateOptions *options,
                                             TesseraError *error,
                                             uint64_t *out_device_bytes);
+
+/*
+ * tessera_advise_plan:
+ * Whether a run is advised to follow a plan, by what the plan does to its own trace.
+ *
+ * @counts_misses: false where the trace goes on behind what the plan was made from
+ * @planned: (nullable): the layout under the plan's offsets, where that is there already
+ * @out_no_lengths: a sentence where what the plan had for every length was dropped, else
+ *   NULL; to be freed
+ *
+ * Simulates the trace that @plan was made from, as a run would follow the plan (by length
+ * where it has something for every length), natively, and with expandable segments. Not
+ * advised is a plan that is declined, that requests miss though it has slots for them (by
+ * length: most of them), or that reserves more than the better of the two others
+ * by 2 % and by 4 MiB: @plan->followable becomes TESSERA_FOLLOWABLE_NO, which runs decline,
+ * and follow_reason says why. Where only following by length is at fault, @plan->lengths goes instead. Changes
+ * nothing else of the plan, and nothing where it can't be followed anyway.
+ *
+ * Returns: TESSERA_OK also where it is not advised; TESSERA_NO_MEMORY, TESSERA_CANCELLED,
+ * or what the simulation says
+ */
+TESSERA_MUST_USE TesseraStatus tessera_advise_plan (const TesseraTrace *trace,
+                                                    const TesseraBlocks *blocks,
+                                                    const TesseraStructure *structure,
+                                                    TesseraPlan *plan,
+                                                    bool counts_misses,
+                                                    const TesseraLayout *planned,
+                                                    const TesseraProgress *progress,
+                                                    TesseraError *error,
+                                                    char **out_no_lengths);

@@ -12,8 +12,8 @@
 
 #include "planner/planner.h"
 #include "planner/test-traces.h"
-#include "simulator/advice.h"
-#include "simulator/made-case.h"
+#include "simulator/simulate.h"
+#include "tests/simulator/made-case.h"
 
 #define SPACING ((uint64_t) 1 << 28) /* of addresses: none is handed out twice */
 

@@ -5,8 +5,52 @@
  */
 #pragma once
 
+#include "planner/structure.h"
 #include "simulator/layout.h"
-#include "simulator/leak.h"
+
+/*
+ * Memory that each step keeps more of, until no device is large enough: a leak.
+ *
+ * A block is kept when it is alive at the end of the last step although a whole other
+ * step began after it was asked for. What one step keeps is no leak (the state that an
+ * optimizer makes, a cache that fills); a leak is what step after step keeps as much of
+ * again. With fewer than eight steps only blocks of one stack (where some have none: of
+ * one size and stream) are compared, so that the optimizer's state of the first step is not
+ * taken for a habit; with more, all that the later half of the steps keeps.
+ */
+
+/* Steps of a long training run: what takes more of them to fill a device is no verdict.
+ */
+#define TESSERA_LEAK_STEPS 100000
+
+typedef struct
+{
+  uint64_t step_bytes; /* a step keeps so much more; 0: no leak was seen */
+  uint64_t kept_bytes; /* by all steps that were seen */
+  uint32_t n_steps;    /* that were seen */
+  uint32_t stack;      /* of most of it, or TESSERA_NONE */
+} TesseraLeak;
+
+/* @blocks: with their steps, see tessera_structure_new(). O(n log n) in what is kept. */
+TesseraLeak tessera_leak_find (const TesseraBlocks *blocks,
+                               const TesseraStructure *structure);
+
+/* About the step in which @device_bytes are full, where the steps seen needed
+ * @needed_bytes of them (0: not known, as much as was kept); 0 where @device_bytes is 0
+ * (not known), or a long training run ends before. */
+uint32_t tessera_leak_last_step (const TesseraLeak *leak,
+                                 uint64_t needed_bytes,
+                                 uint64_t device_bytes);
+
+/* Writes "Keeps 64.00 MiB more each step (train.py:6 main): dies at about step 43 of this
+ * device." @line: where @leak's stack is from, "" where nobody knows. Returns: whether the
+ * leak matters; else @out_text is "". */
+bool tessera_leak_describe (const TesseraLeak *leak,
+                            const char *line,
+                            uint64_t needed_bytes,
+                            uint64_t device_bytes,
+                            char *out_text,
+                            size_t n_text);
 
 /* Reserved memory at one moment, each byte under the first label that holds. They sum to
  * reserved_bytes, to the byte. */
@@ -117,3 +161,31 @@ bool tessera_describe_worse (uint64_t height_bytes,
                              const TesseraLayout *layout,
                              char *text,
                              size_t n_text);
+
+/*
+ * Why a block lies where it lies in a layout: what it rests on, what rests on it, whether
+ * there was a lower place.
+ */
+/* Blocks are neighbours when they share a moment and one ends where the other begins. */
+typedef struct
+{
+  uint64_t addr, block_bytes;
+  uint64_t base_addr;  /* where the memory begins that holds it: segment or pool */
+  uint64_t lower_addr; /* the lowest address from there on at which nothing else lies in
+                          its whole life and it would fit; addr: there is none below */
+  uint32_t *below;     /* what it rests on, largest first */
+  size_t n_below;
+  uint32_t *above; /* what rests on it, largest first */
+  size_t n_above;
+  uint32_t
+      *chain; /* from the largest it rests on downward, each on the largest of its own */
+  size_t n_chain;
+} TesseraPlaceReason;
+
+/* Linear in blocks, for each block of the chain once more. The caller clears *out_reason.
+ * Returns: whether the block was ever placed (its request did not fail) */
+bool tessera_explain_place (const TesseraBlocks *blocks,
+                            const TesseraLayout *layout,
+                            uint32_t block,
+                            TesseraPlaceReason *out_reason);
+void tessera_place_reason_clear (TesseraPlaceReason *reason);

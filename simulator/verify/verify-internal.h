@@ -5,8 +5,42 @@
  */
 #pragma once
 
-#include "simulator/replay.h"
+#include "allocator/caching-replay.h"
+#include "allocator/device.h"
 #include "simulator/verify/verify.h"
+
+/*
+ * replay.c: a device that answers from a recording.
+ *
+ * The entries that one call of the program produced are its window. What the policy asks
+ * of the device is held against the next entry of the window: the driver's own choices
+ * (base addresses, refusals) are answered, the policy's are compared. The first thing
+ * that does not agree is kept; from then on the answers mean nothing.
+ */
+#define TESSERA_DIFFERENCE_BYTES 256
+
+typedef struct
+{
+  TesseraDevice device; /* must be first */
+  const TesseraTrace *trace;
+  TesseraCaching *caching;
+  uint32_t begin;      /* of the window */
+  uint32_t next, end;  /* what is left of it */
+  uint32_t call_index; /* the program's call that the window leads to */
+  bool is_oom;         /* ... which failed */
+  uint64_t made_up_addr;
+  uint64_t n_segments_right;
+
+  uint32_t difference_index; /* TESSERA_NONE: none so far */
+  char difference[TESSERA_DIFFERENCE_BYTES];
+} TesseraReplay;
+
+void tessera_replay_init (TesseraReplay *replay, const TesseraTrace *trace);
+void
+tessera_replay_differs (TesseraReplay *replay, uint32_t index, const char *format, ...)
+    TESSERA_PRINTF (3, 4);
+/* Applies the frees that complete next in the window. */
+void tessera_replay_complete (TesseraReplay *replay);
 
 typedef struct
 {
@@ -20,27 +54,10 @@ typedef struct
   uint64_t hint_tail_bytes; /* ... by this */
 } TesseraVerifier;
 
-/* verify-window.c: what the entries before a call say about it */
+/* verify-call.c: whether it is an entry that comes before the entry of the call that caused
+ * it */
 bool tessera_is_of_device (uint8_t action);
-bool tessera_is_taken (uint8_t action);
-bool tessera_is_request (const TesseraEvent *call); /* NULL is none */
-/* Whether the policy would serve this request now without asking the device. */
-bool tessera_window_needs_no_device (const TesseraVerifier *verifier,
-                                     const TesseraEvent *call);
-/* Puts an empty_cache() before the call in effect, where the window tells of one.
- *
- * Returns: whether the call's search is known to miss, because memory is given back and
- * more is taken (or refused). */
-bool tessera_window_settle_flush (TesseraVerifier *verifier,
-                                  const TesseraEvent *call,
-                                  bool has_completed);
-/* Whether the completions in front of @first come from the flush's own wait. */
-bool
-tessera_window_waits_in_flush (const TesseraTrace *trace, uint32_t first, uint32_t index);
-/* Whether the window at @begin begins with the end of the free just requested. */
-bool tessera_window_completes_at_once (const TesseraTrace *trace, uint32_t begin);
-
-/* verify-call.c: replays all events, up to the first difference. */
+/* Replays all events, up to the first difference. */
 TESSERA_MUST_USE TesseraStatus tessera_verify_events (TesseraVerifier *verifier,
                                                       const TesseraProgress *progress);
 
@@ -50,11 +67,6 @@ tessera_verify_with_rules (const TesseraTrace *trace,
                            const TesseraRules *rules,
                            const TesseraProgress *progress,
                            TesseraVerification *out_verification);
-
-/* Compares what the policy holds now with the state at the end of the trace. */
-void tessera_verify_final (const TesseraCaching *caching,
-                           TesseraReplay *replay,
-                           TesseraVerification *verification);
 
 /*
  * verify-back.c: the recording held against itself, from its end backwards.

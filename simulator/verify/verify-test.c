@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/made-trace.h"
+#include "tests/simulator/made-trace.h"
 #include "simulator/verify/verify-internal.h"
 
 #define MIB ((uint64_t) 1 << 20)

@@ -19,9 +19,9 @@
 #include "planner/check.h"
 #include "planner/fold/test-experts.h"
 #include "planner/lengths/test-parts.h"
-#include "simulator/made-case.h"
-#include "simulator/made-program.h"
-#include "simulator/made-trace.h"
+#include "tests/simulator/made-case.h"
+#include "tests/simulator/made-program.h"
+#include "tests/simulator/made-trace.h"
 
 /* ---- making ---- */
 

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "planner/planner.h"
-#include "simulator/made-case.h"
-#include "simulator/made-program.h"
+#include "tests/simulator/made-case.h"
+#include "tests/simulator/made-program.h"
 
 enum
 {

@@ -9,7 +9,7 @@
 #include "planner/check.h"
 #include "planner/planner.h"
 #include "recorder/import/import.h"
-#include "simulator/advice.h"
+#include "simulator/simulate.h"
 
 #include <stdlib.h>
 

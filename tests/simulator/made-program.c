@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/made-program.h"
+#include "tests/simulator/made-program.h"
 
 #include <string.h>
 

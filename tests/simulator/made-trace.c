@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/made-trace.h"
+#include "tests/simulator/made-trace.h"
 
 #include "tests/allocator/made-options.h"
 #include "allocator/virtual.h"

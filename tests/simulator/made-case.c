@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/made-case.h"
+#include "tests/simulator/made-case.h"
 
 #include "simulator/verdict.h"
 

@@ -1,9 +1,9 @@
 /*
- * The device of replay.h.
+ * The device that answers from a recording.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/replay.h"
+#include "simulator/verify/verify-internal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
