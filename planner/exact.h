@@ -5,7 +5,7 @@
  * work was not enough to know. For hard cores of some hundred items that no rule packs;
  * what the portfolio of pack.h packs to the bound needs no proof. The ideas (sections,
  * lowest places, canonical layouts, refusal by section) are MiniMalloc's (ASPLOS '23);
- * how this search differs stands in exact/state.h and exact/descent.h.
+ * how this search differs stands in exact/private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,8 +65,7 @@ typedef struct
  *
  * Works in the calling thread alone.
  *
- * Returns: TESSERA_OK whatever the answer, TESSERA_INVALID, TESSERA_NO_MEMORY or
- * TESSERA_CANCELLED.
+ * Returns: TESSERA_OK whatever the answer, TESSERA_INVALID or TESSERA_CANCELLED.
  */
 TESSERA_MUST_USE TesseraStatus tessera_exact_search (const TesseraExactItem *items,
                                                      size_t n_items,

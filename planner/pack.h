@@ -60,9 +60,6 @@ typedef struct
   const uint64_t *former; /* (nullable) (array length=n_items): where the items lay in a
                              layout before, UINT64_MAX: nowhere. It is repaired first */
   bool is_preview;        /* @former is repaired, orders are tried, little is improved */
-  uint64_t most_bytes;    /* where something is pinned: TESSERA_REFUSED, with no conflict,
-                          once it is proven that no layout is lower than this; 0: all are
-                          wanted */
   const TesseraProgress *progress;
   bool keeps_best; /* where @progress says stop, what is known then is the answer, not
                       TESSERA_CANCELLED: is_cut_short. Once it says stop it has to stay
@@ -91,7 +88,7 @@ typedef struct
  * Tries a portfolio of orders and placements; the lowest-numbered one that reaches the
  * bound wins, else the best height, ties to the lower number. Sources in pack.c.
  *
- * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_CANCELLED unless keeps_best;
+ * Returns: TESSERA_OK; TESSERA_CANCELLED unless keeps_best;
  * TESSERA_INVALID for items that are none, or sums beyond 60 bits; TESSERA_REFUSED where
  * what is pinned overlaps, lies apart from its body or begins below 0, or where the
  * distances of a body make two of its items overlap: out_packing->conflict tells which.

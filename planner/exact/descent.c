@@ -1,76 +1,116 @@
 /*
- * One walk down the tree of decisions. See descent.h.
+ * Walks down the tree of decisions, and the memory of failed states. See private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/exact/descent.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "planner/exact/private.h"
 
 #define NONE TESSERA_CORE_NONE
-#define FIRST_CAPACITY 256
 #define N_REPORTS 16
+#define N_KEYS (UINT64_C (1) << 17) /* 2 MiB */
 
-TesseraStatus
-tessera_descent_init (TesseraDescent *descent)
+typedef struct
 {
-  descent->frames = calloc (FIRST_CAPACITY, sizeof *descent->frames);
-  descent->parts = calloc (FIRST_CAPACITY, sizeof *descent->parts);
-  descent->frames_capacity = descent->parts_capacity = FIRST_CAPACITY;
-  if (descent->frames != NULL && descent->parts != NULL)
-    return TESSERA_OK;
-  tessera_descent_clear (descent);
-  return TESSERA_NO_MEMORY;
+  uint32_t begin, end; /* sections */
+  uint32_t parent;     /* frame to go back to, or NONE */
+  uint32_t next;       /* part, or NONE */
+} OpenPart;
+
+typedef struct
+{
+  TesseraStateKey key;
+  size_t n_trail;
+  uint32_t item;
+  uint32_t part;   /* the part that it is in, as it was opened */
+  guint n_parts;   /* parts that were open */
+  uint8_t n_asked; /* questions: at its floor? and if not? */
+} Frame;
+
+void
+tessera_descent_init (TesseraDescent *descent, bool has_memo)
+{
+  descent->frames = g_array_new (FALSE, FALSE, sizeof (Frame));
+  descent->parts = g_array_new (FALSE, FALSE, sizeof (OpenPart));
+  descent->memo = has_memo ? g_new0 (TesseraStateKey, N_KEYS) : NULL;
 }
 
 void
 tessera_descent_clear (TesseraDescent *descent)
 {
-  free (descent->frames);
-  free (descent->parts);
-  descent->frames = NULL;
-  descent->parts = NULL;
+  g_array_unref (descent->frames);
+  g_array_unref (descent->parts);
+  g_free (descent->memo);
 }
 
-/* Room for one more of @size bytes each; NULL: no memory, and *list stays. */
-static void *
-grown (void *list, uint32_t n_used, uint32_t *capacity, size_t size)
+static Frame *
+frame_at (const TesseraDescent *descent, uint32_t frame)
 {
-  if (n_used < *capacity)
-    return list;
-  if (*capacity > UINT32_MAX / 4)
-    return NULL;
-  void *larger = realloc (list, (size_t) *capacity * 2 * size);
-  if (larger != NULL)
-    *capacity *= 2;
-  return larger;
+  return &g_array_index (descent->frames, Frame, frame);
 }
 
-/* Returns: the part opened, or NONE where memory is short. */
-static uint32_t
-open_part (TesseraDescent *descent, TesseraOpenPart part)
+static OpenPart *
+part_at (const TesseraDescent *descent, uint32_t part)
 {
-  TesseraOpenPart *parts =
-      grown (descent->parts, descent->n_parts, &descent->parts_capacity, sizeof *parts);
-  if (parts == NULL)
-    return NONE;
-  descent->parts = parts;
-  parts[descent->n_parts] = part;
-  return descent->n_parts++;
+  return &g_array_index (descent->parts, OpenPart, part);
 }
 
 static uint32_t
-open_frame (TesseraDescent *descent, TesseraFrame frame)
+open_part (TesseraDescent *descent, OpenPart part)
 {
-  TesseraFrame *frames = grown (descent->frames, descent->n_frames,
-                                &descent->frames_capacity, sizeof *frames);
-  if (frames == NULL)
-    return NONE;
-  descent->frames = frames;
-  frames[descent->n_frames] = frame;
-  return descent->n_frames++;
+  g_array_append_val (descent->parts, part);
+  return descent->parts->len - 1;
 }
+
+/* ---- failed states ---- */
+
+/* The last steps of splitmix64: every bit of the result depends on every bit of @z. */
+static uint64_t
+mix (uint64_t z)
+{
+  z = (z ^ (z >> 30)) * UINT64_C (0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C (0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+/* 1 + the item of its own lives right below it, where that says something. */
+static uint64_t
+right_below (const TesseraExactState *state, uint32_t item)
+{
+  if (state->under[item] == 0)
+    return 0;
+  uint32_t below = (uint32_t) state->under[item] - 1;
+  return state->floors[below] + state->core->items[below].size == state->floors[item]
+             ? state->under[item]
+             : 0;
+}
+
+/* Two of these with different seeds know nothing of each other. */
+static uint64_t
+item_key (const TesseraExactState *state, uint32_t item, uint64_t below, uint64_t seed)
+{
+  uint64_t key = mix (((uint64_t) item << 32 | below) + seed);
+  key = mix (key + state->floors[item] * (seed | 1));
+  return mix (key + state->blocked[item] * (seed | 1));
+}
+
+TesseraStateKey
+tessera_state_key (TesseraExactState *state, uint32_t begin, uint32_t end)
+{
+  const TesseraCore *core = state->core;
+  TesseraStateKey key = { 1, 1 };
+  for (uint32_t i = core->first_item[begin]; i < core->first_item[end]; i++)
+    {
+      if (state->placed[i])
+        continue;
+      uint64_t below = right_below (state, i);
+      key.low += item_key (state, i, below, UINT64_C (0x9e3779b97f4a7c15));
+      key.high += item_key (state, i, below, UINT64_C (0xd1342543de82ef95));
+    }
+  state->work += core->first_item[end] - core->first_item[begin];
+  return key;
+}
+
+/* ---- decisions ---- */
 
 /* Lower comes first. */
 static uint64_t
@@ -153,12 +193,12 @@ choose (const TesseraDescent *descent,
 /* Takes the part apart into parts that share no waiting item, before @next. Returns the
  * first of them, @next where nothing waits. */
 static uint32_t
-take_apart (TesseraDescent *descent, uint32_t part, bool *no_memory)
+take_apart (TesseraDescent *descent, uint32_t part)
 {
   const TesseraExactState *state = descent->state;
-  TesseraOpenPart whole = descent->parts[part];
+  const OpenPart whole = *part_at (descent, part);
   uint32_t first = whole.next;
-  for (uint32_t s = whole.begin; s < whole.end && !*no_memory;)
+  for (uint32_t s = whole.begin; s < whole.end;)
     {
       if (state->level[s] == UINT64_MAX)
         {
@@ -169,8 +209,7 @@ take_apart (TesseraDescent *descent, uint32_t part, bool *no_memory)
       while (state->across[end] > 0)
         end++;
       end++;
-      first = open_part (descent, (TesseraOpenPart){ s, end, whole.parent, first });
-      *no_memory = first == NONE;
+      first = open_part (descent, (OpenPart){ s, end, whole.parent, first });
       s = end;
     }
   return first;
@@ -192,11 +231,11 @@ may_go_on (TesseraDescent *descent)
 static bool
 decide (TesseraDescent *descent, uint32_t frame)
 {
-  TesseraFrame *f = &descent->frames[frame];
   TesseraExactState *state = descent->state;
-  descent->n_frames = frame + 1;
-  descent->n_parts = f->n_parts;
-  while (f->n_asked < 2 && !state->no_memory)
+  g_array_set_size (descent->frames, frame + 1);
+  Frame *f = frame_at (descent, frame);
+  g_array_set_size (descent->parts, f->n_parts);
+  while (f->n_asked < 2)
     {
       tessera_exact_state_undo (state, f->n_trail);
       f->n_asked++;
@@ -213,33 +252,34 @@ decide (TesseraDescent *descent, uint32_t frame)
 /* The frame of the next decision in @part; the one to go back to where its state is known
  * to lead nowhere. */
 static uint32_t
-enter (TesseraDescent *descent, TesseraValleyRule rule, uint32_t part, bool *no_memory)
+enter (TesseraDescent *descent, TesseraValleyRule rule, uint32_t part)
 {
-  TesseraOpenPart open = descent->parts[part];
-  TesseraFrame frame = { .part = part,
-                         .n_parts = descent->n_parts,
-                         .n_trail = descent->state->n_trail };
+  const OpenPart open = *part_at (descent, part);
+  Frame frame = { .part = part,
+                  .n_parts = descent->parts->len,
+                  .n_trail = descent->state->n_trail };
   if (descent->memo != NULL)
     {
-      frame.key = tessera_memo_key (descent->state, open.begin, open.end);
-      if (tessera_memo_holds (descent->memo, frame.key))
+      frame.key = tessera_state_key (descent->state, open.begin, open.end);
+      const TesseraStateKey *kept = &descent->memo[frame.key.low % N_KEYS];
+      if (kept->low == frame.key.low && kept->high == frame.key.high)
         return open.parent;
     }
   frame.item = choose (descent, rule, open.begin, open.end);
-  uint32_t entered = open_frame (descent, frame);
-  *no_memory = entered == NONE;
-  return entered;
+  g_array_append_val (descent->frames, frame);
+  return descent->frames->len - 1;
 }
 
 /* From @frame to the nearest with a question left; its answer stands. NONE: none. */
 static uint32_t
 decide_or_go_back (TesseraDescent *descent, uint32_t frame)
 {
-  while (frame != NONE && !decide (descent, frame) && !descent->state->no_memory)
+  while (frame != NONE && !decide (descent, frame))
     {
+      const Frame *failed = frame_at (descent, frame);
       if (descent->memo != NULL)
-        tessera_memo_add (descent->memo, descent->frames[frame].key);
-      frame = descent->parts[descent->frames[frame].part].parent;
+        descent->memo[failed->key.low % N_KEYS] = failed->key;
+      frame = part_at (descent, failed->part)->parent;
     }
   return frame;
 }
@@ -251,27 +291,22 @@ tessera_descent_walk (TesseraDescent *descent,
                       TesseraExactAnswer *out_answer)
 {
   TesseraExactState *state = descent->state;
-  size_t n_trail = state->n_trail;
-  uint64_t end = descent->n_decisions + share;
-  bool no_memory = false;
+  const size_t n_trail = state->n_trail;
+  const uint64_t end = descent->n_decisions + share;
   *out_answer = TESSERA_EXACT_UNKNOWN;
-  descent->n_frames = descent->n_parts = 0;
+  g_array_set_size (descent->frames, 0);
+  g_array_set_size (descent->parts, 0);
   uint32_t part =
-      open_part (descent, (TesseraOpenPart){ 0, state->core->n_sections, NONE, NONE });
+      open_part (descent, (OpenPart){ 0, state->core->n_sections, NONE, NONE });
   while (descent->n_decisions < end && state->work < descent->work_budget)
     {
-      part = take_apart (descent, part, &no_memory);
-      if (part == NONE && !no_memory)
+      part = take_apart (descent, part);
+      if (part == NONE)
         {
           *out_answer = TESSERA_EXACT_FITS;
           return TESSERA_OK;
         }
-      uint32_t frame = no_memory ? NONE : enter (descent, rule, part, &no_memory);
-      if (no_memory)
-        return TESSERA_NO_MEMORY;
-      frame = decide_or_go_back (descent, frame);
-      if (state->no_memory)
-        return TESSERA_NO_MEMORY;
+      uint32_t frame = decide_or_go_back (descent, enter (descent, rule, part));
       if (frame == NONE)
         {
           *out_answer = TESSERA_EXACT_IMPOSSIBLE;
@@ -279,11 +314,9 @@ tessera_descent_walk (TesseraDescent *descent,
         }
       if (!may_go_on (descent))
         return TESSERA_CANCELLED;
-      TesseraOpenPart decided = descent->parts[descent->frames[frame].part];
-      part = open_part (
-          descent, (TesseraOpenPart){ decided.begin, decided.end, frame, decided.next });
-      if (part == NONE)
-        return TESSERA_NO_MEMORY;
+      const OpenPart decided = *part_at (descent, frame_at (descent, frame)->part);
+      part = open_part (descent,
+                        (OpenPart){ decided.begin, decided.end, frame, decided.next });
     }
   tessera_exact_state_undo (state, n_trail);
   return TESSERA_OK;

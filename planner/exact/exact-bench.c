@@ -6,7 +6,7 @@
  */
 #include "planner/exact.h"
 
-#include "planner/pack/test-instances.h"
+#include "tests/planner/instances.h"
 
 #include <time.h>
 

@@ -5,8 +5,6 @@
  */
 #include "planner/exact.h"
 
-#include "tests/fail_alloc.h"
-
 #include <glib.h>
 #include <string.h>
 
@@ -402,33 +400,6 @@ test_cancel (void)
   g_rand_free (random);
 }
 
-static void
-test_no_memory (void)
-{
-  Instance instance = hard_instance ();
-  uint64_t offsets[MAX_ITEMS];
-  TesseraExactResult result;
-  TesseraExactOptions options = { .capacity_bytes = bound (&instance) + 1,
-                                  .work_budget = 1000000 };
-  long held = tessera_fail_alloc_held ();
-  for (unsigned nth = 1;; nth++)
-    {
-      tessera_fail_alloc_at (nth);
-      TesseraStatus status = tessera_exact_search (instance.items, instance.n_items,
-                                                   &options, offsets, &result);
-      bool has_failed = tessera_fail_alloc_stop ();
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-      if (!has_failed)
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          g_assert_cmpuint (nth, >, 30);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_cmpint (result.answer, ==, TESSERA_EXACT_UNKNOWN);
-    }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -442,6 +413,5 @@ main (int argc, char **argv)
   g_test_add_func ("/exact/budget", test_budget);
   g_test_add_func ("/exact/invalid", test_invalid);
   g_test_add_func ("/exact/cancel", test_cancel);
-  g_test_add_func ("/exact/no-memory", test_no_memory);
   return g_test_run ();
 }

@@ -1,70 +1,58 @@
 /*
- * Where a search stands. See state.h.
+ * Where a search stands. See private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/exact/state.h"
+#include "planner/exact/private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_TRAIL 4096
 
-TesseraStatus
+void
 tessera_exact_state_init (TesseraExactState *state,
                           const TesseraCore *core,
                           uint32_t without)
 {
-  size_t n_items = core->n_items, n_sections = core->n_sections;
-  uint32_t n_members = core->members_begin[n_sections];
-  uint64_t **of_items[] = { &state->floors, &state->placed, &state->blocked,
-                            &state->under };
-  uint64_t **of_sections[] = { &state->level, &state->reach, &state->across,
-                               &state->weights };
-  bool is_complete = true;
-  memset (state, 0, sizeof *state);
-  state->core = core;
-  state->without = without;
-  for (size_t k = 0; k < sizeof of_items / sizeof *of_items; k++)
-    is_complete &= (*of_items[k] = calloc (n_items, sizeof (uint64_t))) != NULL;
-  for (size_t k = 0; k < sizeof of_sections / sizeof *of_sections; k++)
-    is_complete &= (*of_sections[k] = calloc (n_sections, sizeof (uint64_t))) != NULL;
-  state->in_order = calloc (n_members + 1u, sizeof *state->in_order);
-  state->queue = calloc (n_items, sizeof *state->queue);
-  state->touched = calloc (n_sections, sizeof *state->touched);
-  state->is_queued = calloc (n_items, 1);
-  state->is_touched = calloc (n_sections, 1);
-  state->trail = calloc (FIRST_TRAIL, sizeof *state->trail);
-  state->trail_capacity = FIRST_TRAIL;
-  if (!is_complete || state->in_order == NULL || state->queue == NULL ||
-      state->touched == NULL || state->is_queued == NULL || state->is_touched == NULL ||
-      state->trail == NULL)
-    {
-      tessera_exact_state_clear (state);
-      return TESSERA_NO_MEMORY;
-    }
+  const size_t n_items = core->n_items, n_sections = core->n_sections;
+  const size_t n_members = core->members_begin[n_sections];
+  *state = (TesseraExactState){
+    .core = core,
+    .without = without,
+    .floors = g_new0 (uint64_t, n_items),
+    .placed = g_new0 (uint64_t, n_items),
+    .blocked = g_new0 (uint64_t, n_items),
+    .under = g_new0 (uint64_t, n_items),
+    .level = g_new0 (uint64_t, n_sections),
+    .reach = g_new0 (uint64_t, n_sections),
+    .across = g_new0 (uint64_t, n_sections),
+    .weights = g_new0 (uint64_t, n_sections),
+    .in_order = g_new (uint32_t, n_members + 1),
+    .queue = g_new (uint32_t, n_items),
+    .touched = g_new (uint32_t, n_sections),
+    .is_queued = g_new0 (uint8_t, n_items),
+    .is_touched = g_new0 (uint8_t, n_sections),
+    .trail = g_new (TesseraTrailEntry, FIRST_TRAIL),
+    .trail_capacity = FIRST_TRAIL,
+  };
   memcpy (state->in_order, core->members, n_members * sizeof *state->in_order);
-  return TESSERA_OK;
 }
 
 void
 tessera_exact_state_clear (TesseraExactState *state)
 {
-  free (state->floors);
-  free (state->placed);
-  free (state->blocked);
-  free (state->under);
-  free (state->level);
-  free (state->reach);
-  free (state->across);
-  free (state->weights);
-  free (state->in_order);
-  free (state->queue);
-  free (state->touched);
-  free (state->is_queued);
-  free (state->is_touched);
-  free (state->trail);
-  memset (state, 0, sizeof *state);
+  uint64_t *of_items[] = { state->floors, state->placed, state->blocked, state->under };
+  uint64_t *of_sections[] = { state->level, state->reach, state->across, state->weights };
+  for (size_t k = 0; k < G_N_ELEMENTS (of_items); k++)
+    g_free (of_items[k]);
+  for (size_t k = 0; k < G_N_ELEMENTS (of_sections); k++)
+    g_free (of_sections[k]);
+  g_free (state->in_order);
+  g_free (state->queue);
+  g_free (state->touched);
+  g_free (state->is_queued);
+  g_free (state->is_touched);
+  g_free (state->trail);
 }
 
 static void
@@ -72,15 +60,8 @@ change (TesseraExactState *state, uint64_t *where, uint64_t value)
 {
   if (state->n_trail == state->trail_capacity)
     {
-      TesseraTrailEntry *larger =
-          realloc (state->trail, state->trail_capacity * 2 * sizeof *larger);
-      if (larger == NULL)
-        {
-          state->no_memory = true;
-          return;
-        }
-      state->trail = larger;
       state->trail_capacity *= 2;
+      state->trail = g_renew (TesseraTrailEntry, state->trail, state->trail_capacity);
     }
   state->trail[state->n_trail++] = (TesseraTrailEntry){ where, *where };
   *where = value;
@@ -258,7 +239,7 @@ settle (TesseraExactState *state, bool is_possible)
   state->n_touched = 0;
   while (state->n_queue > 0)
     state->is_queued[state->queue[--state->n_queue]] = 0;
-  return is_possible && !state->no_memory;
+  return is_possible;
 }
 
 bool

@@ -5,9 +5,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/generate.h"
-#include "planner/pack/first-fit.h"
-#include "planner/pack/test-instances.h"
+#include "tests/planner/generate.h"
+#include "tests/planner/instances.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -91,18 +90,6 @@ processor_s (void)
   return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
 }
 
-/* What the simple order comes to: height / bound. */
-static double
-first_fit_by_size (const TesseraItem *items, guint n)
-{
-  guint64 *offsets = g_new (guint64, n), height_bytes, bound_bytes;
-  if (tessera_pack_first_fit (items, n, offsets, &height_bytes) != TESSERA_OK ||
-      tessera_pack_bound (items, n, &bound_bytes) != TESSERA_OK)
-    g_error ("not enough memory");
-  g_free (offsets);
-  return (double) height_bytes / (double) bound_bytes;
-}
-
 /* Generated, and large: processor seconds, and bytes a block beyond items and offsets.
  * The peak of the process grows only, so the largest come first to be seen. */
 static void
@@ -122,10 +109,6 @@ print_generated (TesseraGenerateKind kind, guint n)
   getrusage (RUSAGE_SELF, &after);
   g_print ("| %s | %u | %.2f | %.0f | ", tessera_generate_name (kind), n, seconds,
            (double) (after.ru_maxrss - before.ru_maxrss) * 1024 / n);
-  if (n <= 100000)
-    g_print ("%.4f | ", first_fit_by_size (items, n));
-  else
-    g_print ("- | ");
   g_print ("%.4f | %s |\n", (double) packing.height_bytes / (double) packing.bound_bytes,
            packing.strategy);
   g_free (items);
@@ -136,8 +119,8 @@ static void
 print_all_generated (void)
 {
   static const guint sizes[] = { 1000000, 50000 };
-  g_print ("| generated | number | processor s | bytes a block | first fit by size | "
-           "height / bound | strategy |\n|---|---|---|---|---|---|---|\n");
+  g_print ("| generated | number | processor s | bytes a block | "
+           "height / bound | strategy |\n|---|---|---|---|---|---|\n");
   for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
     for (int kind = 0; kind < TESSERA_N_GENERATE_KINDS; kind++)
       {

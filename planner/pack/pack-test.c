@@ -5,10 +5,7 @@
  */
 #include "planner/pack.h"
 
-#include "tests/fail_alloc.h"
-
 #include <glib.h>
-#include <string.h>
 #include <string.h>
 
 typedef struct
@@ -364,45 +361,6 @@ test_progress_and_cancel (void)
   g_rand_free (random);
 }
 
-static void
-test_no_memory (void)
-{
-  GRand *random = g_rand_new_with_seed (3);
-  const Shape shape = { 100, 60, 1, 50, TRUE };
-  TesseraItem *items = random_items (random, &shape);
-  uint64_t offsets[100], bound;
-  TesseraPackOptions options = { .n_threads = 1, .work_budget = 70000 };
-  TesseraPacking packing;
-  long held = tessera_fail_alloc_held ();
-  for (unsigned nth = 1;; nth += 1 + nth / 16)
-    {
-      tessera_fail_alloc_at (nth);
-      TesseraStatus status = tessera_pack (items, 100, &options, offsets, &packing);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          g_assert_cmpuint (nth, >, 20);
-          g_test_message ("%u allocations", nth);
-          /* Not an easy one: the rounds after the portfolio were needed as well. */
-          g_assert_cmpuint (packing.height_bytes, >, packing.bound_bytes);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  for (unsigned nth = 1;; nth++)
-    {
-      tessera_fail_alloc_at (nth);
-      TesseraStatus status = tessera_pack_bound (items, 100, &bound);
-      if (!tessera_fail_alloc_stop ())
-        break;
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-    }
-  g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-  g_free (items);
-  g_rand_free (random);
-}
-
 /* Three that wrap, each of which meets both others at another moment: 5 are alive at
  * once, and no layout is lower than 6. */
 static void
@@ -473,7 +431,7 @@ test_hard_cores (void)
             items[n_items++] = item;
           }
       TesseraPacking packing;
-      TesseraPackOptions options = { .work_budget = 1 << 17, .n_threads = 1 + round % 2 };
+      TesseraPackOptions options = { .work_budget = 4096, .n_threads = 1 + round % 2 };
       g_assert_cmpint (tessera_pack (items, n_items, &options, offsets, &packing), ==,
                        TESSERA_OK);
       assert_packed (items, n_items, offsets, &packing);
@@ -482,7 +440,7 @@ test_hard_cores (void)
       n_searched += g_str_has_prefix (packing.strategy, "exact search");
     }
   g_test_message ("%u of 150 by search", n_searched);
-  g_assert_cmpuint (n_searched, >, 5);
+  g_assert_cmpuint (n_searched, >, 20);
   g_rand_free (random);
 }
 
@@ -499,6 +457,5 @@ main (int argc, char **argv)
   g_test_add_func ("/pack/progress-and-cancel", test_progress_and_cancel);
   g_test_add_func ("/pack/proven-above-the-bound", test_proven_above_the_bound);
   g_test_add_func ("/pack/hard-cores", test_hard_cores);
-  g_test_add_func ("/pack/no-memory", test_no_memory);
   return g_test_run ();
 }

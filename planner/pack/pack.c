@@ -2,20 +2,17 @@
  * Packing: the whole, zone by zone. See pack.h.
  *
  * Zones share nothing, so each is packed by itself and put on top of the one before; where
- * something is pinned, into what the zones before it leave of the pool. The sources of the methods: MiniMalloc (ASPLOS '23) for sections, the lowest reachable
- * offset and the refusal at a capacity; Sekiyama et al. 2018 (arXiv 1804.10001) for the
- * skyline; first fit by size is what STAlloc (EuroSys '26) comes to.
+ * something is pinned, into what the zones before it leave of the pool. Zones that share
+ * a body are one group. The sources of the methods: MiniMalloc (ASPLOS '23) for sections,
+ * the lowest reachable offset and the refusal at a capacity; first fit by size is what
+ * STAlloc (EuroSys '26) comes to.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/pack.h"
 
-#include "planner/pack/hints.h"
-#include "planner/pack/limits/apart.h"
-#include "planner/pack/portfolio/portfolio.h"
-#include "planner/pack/zones.h"
+#include "planner/pack/portfolio.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +30,377 @@
 #define LEAST_PART 4
 
 #define NOTHING_TO_DO "stacked: all live always"
+
+/* Which items are packed together. */
+typedef struct
+{
+  uint32_t *items; /* by group, in it by zone, in that as the caller had them */
+  size_t *ends;    /* [n_groups] where in items each ends */
+  size_t n_groups; /* in the order of their lowest zones */
+} Groups;
+
+/* Addresses that a group can't have: ascending, apart. */
+typedef struct
+{
+  TesseraPackRange *ranges;
+  size_t n;
+} Blocked;
+
+/* One call: what it was asked, and how far it has come. */
+typedef struct
+{
+  const TesseraItem *items;
+  size_t n_items;
+  const TesseraPackOptions *options; /* (nullable) */
+  TesseraPackLimit *limits;          /* NULL: nobody is held to anything */
+  uint64_t highest_pin_bytes;
+  Groups groups;
+  uint64_t *loads; /* [n_groups] peaks of the zones of each, summed */
+  uint64_t *offsets;
+  TesseraPacking packing;
+  uint64_t highest_group_bytes; /* whose strategy is told */
+  bool has_stopped;
+  uint64_t base_bytes; /* of the group in work, that live always */
+  size_t n_left;       /* groups after it: nobody knows their height yet */
+} Call;
+
+/* ---- groups ---- */
+
+/* The first member of the zone, or of what it was joined with; members are by zone. */
+static uint32_t
+find_root (uint32_t *parents, uint32_t at)
+{
+  while (parents[at] != at)
+    at = parents[at] = parents[parents[at]];
+  return at;
+}
+
+/* Bodies join the zones of their items. @members: by zone; their keys become those of
+ * groups. */
+static void
+join_zones (TesseraKeyed *members, const TesseraPackLimit *limits, uint32_t n_items)
+{
+  uint32_t *parents = g_new (uint32_t, n_items);
+  uint32_t *first_of_body = g_new (uint32_t, n_items);
+  memset (first_of_body, 0xff, n_items * sizeof *first_of_body);
+  for (uint32_t i = 0; i < n_items; i++)
+    parents[i] = i > 0 && members[i].key == members[i - 1].key ? parents[i - 1] : i;
+  for (uint32_t i = 0; limits != NULL && i < n_items; i++)
+    {
+      const uint32_t body = limits[members[i].value].body;
+      if (body == TESSERA_PACK_NO_BODY)
+        continue;
+      if (first_of_body[body] == UINT32_MAX)
+        first_of_body[body] = i;
+      uint32_t a = find_root (parents, first_of_body[body]);
+      uint32_t b = find_root (parents, i);
+      parents[MAX (a, b)] = MIN (a, b);
+    }
+  for (uint32_t i = 0; i < n_items; i++)
+    members[i].key |= (uint64_t) find_root (parents, i) << 32;
+  g_free (parents);
+  g_free (first_of_body);
+}
+
+static void
+groups_init (Groups *groups,
+             const TesseraItem *items,
+             const TesseraPackLimit *limits,
+             size_t n_items)
+{
+  TesseraKeyed *members = g_new (TesseraKeyed, n_items);
+  groups->items = g_new (uint32_t, n_items);
+  groups->ends = g_new (size_t, n_items);
+  for (uint32_t i = 0; i < n_items; i++)
+    members[i] = (TesseraKeyed){ items[i].zone, i };
+  tessera_pack_sort (members, n_items);
+  join_zones (members, limits, (uint32_t) n_items);
+  tessera_pack_sort (members, n_items);
+  for (size_t i = 0; i < n_items; i++)
+    {
+      groups->items[i] = members[i].value;
+      if (i + 1 == n_items || members[i + 1].key >> 32 != members[i].key >> 32)
+        groups->ends[groups->n_groups++] = i + 1;
+    }
+  g_free (members);
+}
+
+static void
+groups_clear (Groups *groups)
+{
+  g_free (groups->items);
+  g_free (groups->ends);
+}
+
+static size_t
+group_begin (const Groups *groups, size_t group)
+{
+  return group == 0 ? 0 : groups->ends[group - 1];
+}
+
+/* The sum of the peaks of its zones. */
+static uint64_t
+load_of_group (const Groups *groups, const TesseraItem *items, size_t group)
+{
+  uint64_t load_bytes = 0;
+  for (size_t begin = group_begin (groups, group), end; begin < groups->ends[group];
+       begin = end)
+    {
+      const uint32_t zone = items[groups->items[begin]].zone;
+      for (end = begin + 1;
+           end < groups->ends[group] && items[groups->items[end]].zone == zone;)
+        end++;
+      load_bytes += tessera_pack_load (items, &groups->items[begin], end - begin);
+    }
+  return load_bytes;
+}
+
+/* ---- what a group can't have, where something is pinned ---- */
+
+/* What lies in groups before, what is pinned in those after, and in this one at
+ * @own_bytes or above. */
+static void
+list_blocked (const Call *call, size_t group, uint64_t own_bytes, Blocked *blocked)
+{
+  const size_t begin = group_begin (&call->groups, group);
+  TesseraKeyed *places = g_new (TesseraKeyed, call->n_items);
+  size_t n_places = 0;
+  for (size_t i = 0; i < call->n_items; i++)
+    {
+      const uint32_t item = call->groups.items[i];
+      const bool is_own = i >= begin && i < call->groups.ends[group];
+      uint64_t at = i < begin ? call->offsets[item] : call->limits[item].pinned_bytes;
+      if (at != TESSERA_PACK_NOT_PINNED && (!is_own || at >= own_bytes))
+        places[n_places++] = (TesseraKeyed){ at, item };
+    }
+  tessera_pack_sort (places, n_places);
+  g_free (blocked->ranges);
+  *blocked = (Blocked){ .ranges = g_new (TesseraPackRange, n_places) };
+  for (size_t i = 0; i < n_places; i++)
+    {
+      TesseraPackRange *last = blocked->n > 0 ? &blocked->ranges[blocked->n - 1] : NULL;
+      uint64_t at = places[i].key, top = at + call->items[places[i].value].size_bytes;
+      if (last == NULL || at > last->end_bytes)
+        blocked->ranges[blocked->n++] = (TesseraPackRange){ at, top };
+      else
+        last->end_bytes = MAX (last->end_bytes, top);
+    }
+  g_free (places);
+}
+
+/* The least height under which @load_bytes are not blocked. */
+static uint64_t
+least_height (const Blocked *blocked, uint64_t load_bytes)
+{
+  uint64_t free_bytes = 0, at_bytes = 0;
+  for (size_t i = 0; i < blocked->n; i++)
+    {
+      uint64_t gap_bytes = blocked->ranges[i].begin_bytes - at_bytes;
+      if (free_bytes + gap_bytes >= load_bytes)
+        break;
+      free_bytes += gap_bytes;
+      at_bytes = blocked->ranges[i].end_bytes;
+    }
+  return at_bytes + load_bytes - free_bytes;
+}
+
+/* From where on, at or above @height_bytes, no pin of the group lies across: what is pinned
+ * above can be taken for blocked at all times. */
+static uint64_t
+clear_of_pins (const Call *call, size_t group, uint64_t height_bytes)
+{
+  const size_t begin = group_begin (&call->groups, group), end = call->groups.ends[group];
+  TesseraKeyed *pins = g_new (TesseraKeyed, end - begin);
+  size_t n_pins = 0;
+  for (size_t i = begin; i < end; i++)
+    {
+      const uint32_t item = call->groups.items[i];
+      if (call->limits[item].pinned_bytes != TESSERA_PACK_NOT_PINNED)
+        pins[n_pins++] = (TesseraKeyed){ call->limits[item].pinned_bytes, item };
+    }
+  tessera_pack_sort (pins, n_pins);
+  for (size_t i = 0; i < n_pins && pins[i].key < height_bytes; i++)
+    height_bytes =
+        MAX (height_bytes, pins[i].key + call->items[pins[i].value].size_bytes);
+  g_free (pins);
+  return height_bytes;
+}
+
+/* What of a group is to be placed. Pins above all that it takes lie where they are pinned,
+ * and others around them as around what is blocked: so they are no leave to spread below
+ * them, where groups to come are to lie. Returns: how many there are in @members. */
+static size_t
+list_members (Call *call, size_t group, Blocked *blocked, uint32_t *members)
+{
+  uint64_t own_bytes = UINT64_MAX;
+  size_t n = 0;
+  if (call->highest_pin_bytes > 0)
+    {
+      list_blocked (call, group, UINT64_MAX, blocked);
+      own_bytes = clear_of_pins (call, group, least_height (blocked, call->loads[group]));
+      list_blocked (call, group, own_bytes, blocked);
+    }
+  for (size_t i = group_begin (&call->groups, group); i < call->groups.ends[group]; i++)
+    {
+      const uint32_t item = call->groups.items[i];
+      const uint64_t at = call->limits != NULL ? call->limits[item].pinned_bytes
+                                               : TESSERA_PACK_NOT_PINNED;
+      if (at == TESSERA_PACK_NOT_PINNED || at < own_bytes)
+        members[n++] = item;
+      else
+        {
+          call->offsets[item] = at;
+          call->packing.height_bytes =
+              MAX (call->packing.height_bytes, at + call->items[item].size_bytes);
+        }
+    }
+  return n;
+}
+
+/* Tells the problem what is not to be had, and what that makes of its bound. The last
+ * group may spread as high as a pin is. */
+static void
+set_limits (const Call *call, size_t group, Blocked *blocked, TesseraPackProblem *problem)
+{
+  const uint64_t apart_bytes = tessera_pack_apart_bound (problem);
+  uint64_t load_bytes = problem->bound_bytes;
+  if (problem->has_zones)
+    load_bytes = MAX (load_bytes, call->loads[group] - problem->base_bytes);
+  problem->bound_bytes = MAX (load_bytes, apart_bytes);
+  if (call->highest_pin_bytes == 0)
+    return;
+  problem->least_bytes = MAX (least_height (blocked, load_bytes), apart_bytes);
+  problem->bound_bytes = problem->least_bytes;
+  if (call->n_left == 0)
+    problem->bound_bytes = MAX (problem->bound_bytes, call->highest_pin_bytes);
+  problem->blocked = blocked->ranges;
+  problem->n_blocked = blocked->n;
+}
+
+/* ---- one group after the other ---- */
+
+/* What is known of the group in work, and of the whole that is. */
+static void
+tell_of_whole (void *user, const TesseraNews *news)
+{
+  const Call *call = user;
+  const TesseraPacking *packing = &call->packing;
+  const TesseraListener *listener = call->options->listener;
+  const bool is_stacked = call->highest_pin_bytes == 0;
+  TesseraNews whole = *news;
+  whole.bound_bytes = packing->bound_bytes;
+  if (is_stacked)
+    whole.bound_bytes =
+        MAX (packing->bound_bytes,
+             packing->proven_bound_bytes + call->base_bytes + news->bound_bytes);
+  if (call->n_left > 0)
+    whole.height_bytes = 0;
+  else if (news->height_bytes != 0 && is_stacked)
+    whole.height_bytes += packing->height_bytes + call->base_bytes;
+  else if (news->height_bytes != 0)
+    whole.height_bytes =
+        MAX (MAX (news->height_bytes, packing->height_bytes), packing->bound_bytes);
+  listener->tell (listener->user, &whole);
+}
+
+/* Notes where the items of a group have come to lie: on top of what there is, or, where
+ * something is pinned, in the whole pool. */
+static void
+note_places (Call *call,
+             size_t group,
+             const TesseraPackProblem *problem,
+             const uint64_t *places,
+             const char *strategy)
+{
+  TesseraPacking *packing = &call->packing;
+  const bool is_stacked = call->highest_pin_bytes == 0;
+  const uint64_t below_bytes = is_stacked ? packing->height_bytes : 0;
+  uint64_t top_bytes = problem->base_bytes;
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      call->offsets[problem->items[i].source] = problem->base_bytes + places[i];
+      top_bytes =
+          MAX (top_bytes, problem->base_bytes + places[i] + problem->items[i].size_bytes);
+    }
+  for (size_t i = group_begin (&call->groups, group); i < call->groups.ends[group]; i++)
+    call->offsets[call->groups.items[i]] += below_bytes;
+  packing->height_bytes = MAX (packing->height_bytes, below_bytes + top_bytes);
+  if (is_stacked)
+    packing->proven_bound_bytes += problem->base_bytes + problem->bound_bytes;
+  else if (call->groups.n_groups == 1)
+    packing->proven_bound_bytes = problem->bound_bytes;
+  if (top_bytes > call->highest_group_bytes)
+    {
+      call->highest_group_bytes = top_bytes;
+      packing->strategy = strategy;
+    }
+}
+
+static TesseraStatus
+pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
+{
+  const char *strategy = NOTHING_TO_DO;
+  TesseraStatus status = TESSERA_OK;
+  Blocked blocked = { 0 };
+  uint32_t *members = g_new (uint32_t, call->n_items);
+  const size_t n_members = list_members (call, group, &blocked, members);
+  TesseraPackProblem *problem =
+      tessera_pack_problem_new (call->items, call->limits, members, n_members,
+                                call->highest_pin_bytes == 0 ? call->offsets : NULL);
+  uint64_t *places = g_new (uint64_t, problem->n_items);
+  call->n_left = call->groups.n_groups - group - 1;
+  call->base_bytes = problem->base_bytes;
+  if (call->limits != NULL)
+    set_limits (call, group, &blocked, problem);
+  if (call->options != NULL && call->options->former != NULL)
+    tessera_pack_find_hints (problem, call->options->former);
+  if (problem->n_items > 0)
+    status = tessera_portfolio_run (problem, options, places, &strategy);
+  if (status == TESSERA_OK)
+    note_places (call, group, problem, places, strategy);
+  g_free (places);
+  g_free (members);
+  tessera_pack_problem_free (problem);
+  return status;
+}
+
+static uint64_t
+part_of (uint64_t whole, size_t part, size_t parts)
+{
+  return (uint64_t) ((double) whole * (double) part / (double) parts);
+}
+
+/* Repairs, and what packs anew, tell nothing while they work. */
+static void
+tell_end (const Call *call)
+{
+  const TesseraNews news = { .height_bytes = call->packing.height_bytes,
+                             .bound_bytes = call->packing.proven_bound_bytes,
+                             .doing = "packed" };
+  if (call->options->listener != NULL)
+    call->options->listener->tell (call->options->listener->user, &news);
+}
+
+static TesseraStatus
+pack_groups (Call *call, const TesseraPortfolioOptions *options)
+{
+  TesseraStatus status = TESSERA_OK;
+  const size_t n_items = call->n_items;
+  for (size_t g = 0; g < call->groups.n_groups && status == TESSERA_OK; g++)
+    {
+      TesseraPortfolioOptions group_options = *options;
+      const size_t begin = group_begin (&call->groups, g), end = call->groups.ends[g];
+      group_options.work_budget =
+          MAX (part_of (options->work_budget, end - begin, n_items),
+               options->work_budget / LEAST_PART);
+      group_options.fraction_begin = (double) begin / (double) n_items;
+      group_options.fraction_end = (double) end / (double) n_items;
+      status = pack_group (call, g, &group_options);
+    }
+  return status;
+}
+
+/* ---- the call ---- */
 
 static bool
 item_is_valid (const TesseraItem *item)
@@ -64,249 +432,37 @@ validate (const TesseraItem *items, size_t n_items)
   return TESSERA_OK;
 }
 
-/* One call: what it was asked, and how far it has come. */
-typedef struct
-{
-  const TesseraItem *items;
-  const uint64_t *former;
-  TesseraPackLimit *limits; /* NULL: nobody is held to anything */
-  uint64_t highest_pin_bytes;
-  TesseraPackZones zones;
-  uint64_t *loads; /* [n_groups] peaks of the zones of each, summed; pins left out */
-  TesseraPackRange *blocked; /* where something is pinned: what the group in work can't
-                                have */
-  size_t n_blocked;
-  uint64_t *offsets;
-  TesseraPacking packing;
-  uint64_t highest_group_bytes; /* whose strategy is told */
-  bool has_stopped;
-  const TesseraListener *listener; /* the caller's */
-  uint64_t base_bytes;             /* of the group in work, that live always */
-  uint64_t n_left;                 /* groups after it: nobody knows their height yet */
-  uint64_t most_bytes;             /* see TesseraPackOptions */
-} Call;
-
-/* Of a group; of the whole that is. */
-static void
-tell_of_whole (void *user, const TesseraNews *news)
-{
-  const Call *call = user;
-  TesseraNews whole = *news;
-  bool is_stacked = call->highest_pin_bytes == 0;
-  uint64_t below_bytes = is_stacked ? call->packing.height_bytes : 0;
-  if (news->height_bytes != 0)
-    whole.height_bytes += below_bytes + call->base_bytes;
-  if (call->n_left > 0)
-    whole.height_bytes = 0;
-  if (!is_stacked && whole.height_bytes != 0 &&
-      whole.height_bytes < call->packing.height_bytes)
-    whole.height_bytes = call->packing.height_bytes;
-  whole.bound_bytes =
-      is_stacked ? call->packing.proven_bound_bytes + call->base_bytes + news->bound_bytes
-                 : call->packing.bound_bytes;
-  if (whole.bound_bytes < call->packing.bound_bytes)
-    whole.bound_bytes = call->packing.bound_bytes;
-  call->listener->tell (call->listener->user, &whole);
-}
-
-static size_t
-group_begin (const Call *call, size_t group)
-{
-  return group == 0 ? 0 : call->zones.ends[group - 1];
-}
-
-/* Of the items of a group up to @end. */
+/* Limits, groups, bound. */
 static TesseraStatus
-find_load (const Call *call, size_t group, size_t end, uint64_t *out_load_bytes)
+call_init (Call *call, const TesseraItem *items, size_t n_items)
 {
-  *out_load_bytes = call->loads[group];
-  return end == call->zones.ends[group]
-             ? TESSERA_OK
-             : tessera_pack_zones_load (&call->zones, call->items,
-                                        group_begin (call, group), end, out_load_bytes);
-}
-
-static TesseraStatus
-copy_blocked (const Call *call, TesseraPackProblem *problem)
-{
-  const size_t n_bytes = call->n_blocked * sizeof *problem->blocked;
-  problem->blocked = malloc (n_bytes + 1);
-  if (problem->blocked == NULL)
-    return TESSERA_NO_MEMORY;
-  memcpy (problem->blocked, call->blocked, n_bytes);
-  problem->n_blocked = call->n_blocked;
-  return TESSERA_OK;
-}
-
-/* Tells the problem what is not to be had, and what that makes of its bound. @end: of the
- * items of the group that it is of. */
-static TesseraStatus
-set_limits (Call *call, size_t group, size_t end, TesseraPackProblem *problem)
-{
-  const uint64_t apart_bytes = tessera_pack_apart_bound (problem);
-  uint64_t load_bytes, pin_bytes = 0;
-  TesseraStatus status = find_load (call, group, end, &load_bytes);
-  if (status != TESSERA_OK)
-    return status;
-  if (problem->bound_bytes < load_bytes - problem->base_bytes)
-    problem->bound_bytes = load_bytes - problem->base_bytes;
-  if (problem->bound_bytes < apart_bytes)
-    problem->bound_bytes = apart_bytes;
-  if (call->highest_pin_bytes == 0)
-    return TESSERA_OK;
-  status = copy_blocked (call, problem);
-  if (status != TESSERA_OK)
-    return status;
-  problem->is_whole_pool = true;
-  problem->bound_bytes =
-      tessera_pack_least_height (problem->blocked, problem->n_blocked, load_bytes);
-  if (problem->bound_bytes < apart_bytes)
-    problem->bound_bytes = apart_bytes;
-  for (size_t i = 0; i < problem->n_items; i++)
-    if (problem->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED &&
-        problem->limits[i].pinned_bytes + problem->items[i].size_bytes > pin_bytes)
-      pin_bytes = problem->limits[i].pinned_bytes + problem->items[i].size_bytes;
-  problem->least_bytes = problem->bound_bytes;
-  if (pin_bytes > problem->bound_bytes)
-    problem->bound_bytes = pin_bytes;
-  return TESSERA_OK;
-}
-
-/* Notes where the items of a group have come to lie: on top of what there is, or, where
- * something is pinned, in the whole pool. */
-static void
-note_places (Call *call,
-             size_t group,
-             const TesseraPackProblem *problem,
-             const uint64_t *places,
-             uint64_t height_bytes,
-             const char *strategy)
-{
+  *call = (Call){ .items = items,
+                  .n_items = n_items,
+                  .packing = { .strategy = NOTHING_TO_DO } };
   TesseraPacking *packing = &call->packing;
-  bool is_stacked = call->highest_pin_bytes == 0;
-  for (size_t i = 0; i < problem->n_items; i++)
-    call->offsets[problem->items[i].source] = problem->base_bytes + places[i];
-  if (is_stacked)
-    packing->proven_bound_bytes += problem->base_bytes + problem->bound_bytes;
-  else if (call->zones.n_groups == 1)
-    packing->proven_bound_bytes = problem->bound_bytes;
-  height_bytes += problem->base_bytes;
-  for (size_t i = group == 0 ? 0 : call->zones.ends[group - 1];
-       is_stacked && i < call->zones.ends[group]; i++)
-    call->offsets[call->zones.items[i]] += packing->height_bytes;
-  if (is_stacked)
-    packing->height_bytes += height_bytes;
-  else if (height_bytes > packing->height_bytes)
-    packing->height_bytes = height_bytes;
-  if (height_bytes > call->highest_group_bytes)
-    {
-      call->highest_group_bytes = height_bytes;
-      packing->strategy = strategy;
-    }
-}
-
-/* Pins above all that a zone takes: in nobody's way there, but a method that is content
- * with their height would spread up to them, below the zones to come. They go to the end
- * of their group, *@out_n_above; the last group is in nobody's way. */
-static TesseraStatus
-find_above (Call *call, size_t group, size_t *out_n_above)
-{
-  const size_t begin = group_begin (call, group), end = call->zones.ends[group];
-  const uint32_t *items = call->zones.items;
-  *out_n_above = 0;
-  if (call->highest_pin_bytes == 0 || call->n_left == 0 ||
-      call->items[items[begin]].zone != call->items[items[end - 1]].zone)
-    return TESSERA_OK;
-  const uint64_t height_bytes =
-      tessera_pack_least_height (call->blocked, call->n_blocked, call->loads[group]);
-  return tessera_pack_zones_put_above (&call->zones, call->limits, group, height_bytes,
-                                       out_n_above);
-}
-
-/* Those lie where they are pinned, unless the rest has come to lie as high. */
-static bool
-note_above (Call *call, size_t group, size_t n_above, uint64_t height_bytes)
-{
-  const uint32_t *items = &call->zones.items[call->zones.ends[group] - n_above];
-  for (size_t i = 0; i < n_above; i++)
-    if (call->limits[items[i]].pinned_bytes < height_bytes)
-      return false;
-  for (size_t i = 0; i < n_above; i++)
-    {
-      uint64_t at_bytes = call->limits[items[i]].pinned_bytes;
-      uint64_t top_bytes = at_bytes + call->items[items[i]].size_bytes;
-      call->offsets[items[i]] = at_bytes;
-      if (top_bytes > call->packing.height_bytes)
-        call->packing.height_bytes = top_bytes;
-    }
-  return true;
-}
-
-/* Without the last @n_above of the group. *@out_is_noted: unless these are in the way. */
-static TesseraStatus
-pack_part (Call *call,
-           size_t group,
-           size_t n_above,
-           const TesseraPortfolioOptions *options,
-           bool *out_is_noted)
-{
-  size_t begin = group_begin (call, group), end = call->zones.ends[group] - n_above;
-  TesseraPackProblem *problem = NULL;
-  uint64_t *places = NULL, height_bytes = 0;
-  const char *strategy = NOTHING_TO_DO;
-  *out_is_noted = begin == end && note_above (call, group, n_above, 0);
-  if (*out_is_noted)
-    return TESSERA_OK;
-  TesseraStatus status = tessera_pack_problem_new (
-      call->items, call->limits, &call->zones.items[begin], end - begin,
-      call->highest_pin_bytes == 0 ? call->offsets : NULL, &problem);
+  TesseraStatus status = validate (items, n_items);
+  if (status == TESSERA_OK)
+    status = tessera_pack_limits_new (items, n_items, &call->limits, packing->conflict);
   if (status != TESSERA_OK)
     return status;
-  call->base_bytes = problem->base_bytes;
-  if (call->limits != NULL)
-    status = set_limits (call, group, end, problem);
-  if (status == TESSERA_OK && problem->is_whole_pool && call->most_bytes != 0 &&
-      problem->bound_bytes >= call->most_bytes)
-    status = TESSERA_REFUSED;
-  if (status == TESSERA_OK && call->former != NULL)
-    status = tessera_pack_hints_find (problem, call->former);
-  if (status == TESSERA_OK && problem->n_items > 0)
-    {
-      places = calloc (problem->n_items, sizeof *places);
-      status = places == NULL ? TESSERA_NO_MEMORY
-                              : tessera_portfolio_run (problem, options, places,
-                                                       &height_bytes, &strategy);
-    }
-  *out_is_noted = status == TESSERA_OK && note_above (call, group, n_above, height_bytes);
-  if (*out_is_noted)
-    note_places (call, group, problem, places, height_bytes, strategy);
-  free (places);
-  tessera_pack_problem_free (problem);
-  return status;
+  groups_init (&call->groups, items, call->limits, n_items);
+  call->loads = g_new (uint64_t, call->groups.n_groups);
+  for (size_t g = 0; g < call->groups.n_groups; g++)
+    packing->bound_bytes += call->loads[g] = load_of_group (&call->groups, items, g);
+  for (size_t i = 0; call->limits != NULL && i < n_items; i++)
+    if (call->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
+      call->highest_pin_bytes = MAX (call->highest_pin_bytes,
+                                     call->limits[i].pinned_bytes + items[i].size_bytes);
+  packing->bound_bytes = MAX (packing->bound_bytes, call->highest_pin_bytes);
+  return TESSERA_OK;
 }
 
-/* The next group, on top of what there is, or, where something is pinned, in the whole
- * pool. */
-static TesseraStatus
-pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
+static void
+call_clear (Call *call)
 {
-  size_t n_above;
-  bool is_noted = false;
-  call->n_left = call->zones.n_groups - group - 1;
-  TesseraStatus status = TESSERA_OK;
-  if (call->highest_pin_bytes != 0)
-    status =
-        tessera_pack_zones_block (&call->zones, call->items, call->limits, call->offsets,
-                                  group, &call->blocked, &call->n_blocked);
-  if (status == TESSERA_OK)
-    status = find_above (call, group, &n_above);
-  if (status == TESSERA_OK)
-    status = pack_part (call, group, n_above, options, &is_noted);
-  if (status == TESSERA_OK && !is_noted)
-    status = pack_part (call, group, 0, options, &is_noted);
-  free (call->blocked);
-  call->blocked = NULL;
-  return status;
+  groups_clear (&call->groups);
+  g_free (call->limits);
+  g_free (call->loads);
 }
 
 static TesseraPortfolioOptions
@@ -334,89 +490,6 @@ portfolio_options (const TesseraPackOptions *options)
   return result;
 }
 
-static uint64_t
-part_of (uint64_t whole, size_t part, size_t parts)
-{
-  return (uint64_t) ((double) whole * (double) part / (double) parts);
-}
-
-/* Repairs, and what packs anew, tell nothing while they work. */
-static void
-tell_end (const Call *call)
-{
-  const TesseraNews news = { .height_bytes = call->packing.height_bytes,
-                             .bound_bytes = call->packing.proven_bound_bytes,
-                             .doing = "packed" };
-  if (call->listener != NULL)
-    call->listener->tell (call->listener->user, &news);
-}
-
-/* Of each group; the bound is all of them. */
-static TesseraStatus
-find_loads (Call *call)
-{
-  TesseraStatus status = TESSERA_OK;
-  call->loads = malloc (call->zones.n_groups * sizeof *call->loads);
-  if (call->loads == NULL)
-    return TESSERA_NO_MEMORY;
-  for (size_t g = 0, begin = 0; g < call->zones.n_groups && status == TESSERA_OK;
-       begin = call->zones.ends[g++])
-    {
-      status = tessera_pack_zones_load (&call->zones, call->items, begin,
-                                        call->zones.ends[g], &call->loads[g]);
-      call->packing.bound_bytes += call->loads[g];
-    }
-  return status;
-}
-
-/* Limits, zones, bound. */
-static TesseraStatus
-call_init (Call *call, const TesseraItem *items, size_t n_items)
-{
-  *call = (Call){ .items = items, .packing = { .strategy = NOTHING_TO_DO } };
-  TesseraStatus status = validate (items, n_items);
-  if (status != TESSERA_OK || n_items == 0)
-    return status;
-  status =
-      tessera_pack_limits_new (items, n_items, &call->limits, call->packing.conflict);
-  if (status != TESSERA_OK)
-    return status;
-  call->highest_pin_bytes = tessera_pack_highest_pin (items, call->limits, n_items);
-  status = tessera_pack_zones_init (&call->zones, items, call->limits, n_items);
-  if (status == TESSERA_OK)
-    status = find_loads (call);
-  if (call->packing.bound_bytes < call->highest_pin_bytes)
-    call->packing.bound_bytes = call->highest_pin_bytes;
-  return status;
-}
-
-static void
-call_clear (Call *call)
-{
-  tessera_pack_zones_clear (&call->zones);
-  free (call->limits);
-  free (call->loads);
-}
-
-static TesseraStatus
-pack_groups (Call *call, size_t n_items, const TesseraPortfolioOptions *options)
-{
-  TesseraStatus status = TESSERA_OK;
-  for (size_t g = 0, begin = 0; g < call->zones.n_groups && status == TESSERA_OK; g++)
-    {
-      TesseraPortfolioOptions group_options = *options;
-      size_t end = call->zones.ends[g];
-      group_options.work_budget = part_of (options->work_budget, end - begin, n_items);
-      if (group_options.work_budget < options->work_budget / LEAST_PART)
-        group_options.work_budget = options->work_budget / LEAST_PART;
-      group_options.fraction_begin = (double) begin / (double) n_items;
-      group_options.fraction_end = (double) end / (double) n_items;
-      status = pack_group (call, g, &group_options);
-      begin = end;
-    }
-  return status;
-}
-
 TesseraStatus
 tessera_pack (const TesseraItem *items,
               size_t n_items,
@@ -426,37 +499,26 @@ tessera_pack (const TesseraItem *items,
 {
   Call call;
   TesseraStatus status = call_init (&call, items, n_items);
-  *out_packing =
-      (TesseraPacking){ .strategy = NOTHING_TO_DO, .is_optimal = n_items == 0 };
-  if (status == TESSERA_REFUSED)
-    memcpy (out_packing->conflict, call.packing.conflict, sizeof call.packing.conflict);
-  if (status != TESSERA_OK || n_items == 0)
-    goto out;
-  TesseraPortfolioOptions options_of_all = portfolio_options (options);
   const TesseraListener listener = { tell_of_whole, &call };
+  TesseraPortfolioOptions options_of_all = portfolio_options (options);
+  TesseraPacking *packing = &call.packing;
   call.offsets = offsets;
-  call.listener = options_of_all.listener;
-  if (call.listener != NULL)
+  call.options = options;
+  if (options_of_all.listener != NULL)
     options_of_all.listener = &listener;
   if (options != NULL && options->keeps_best)
     options_of_all.stopped = &call.has_stopped;
-  call.most_bytes = options != NULL ? options->most_bytes : 0;
-  call.former = options != NULL ? options->former : NULL;
-  status = pack_groups (&call, n_items, &options_of_all);
-  if (call.packing.proven_bound_bytes < call.packing.bound_bytes)
-    call.packing.proven_bound_bytes = call.packing.bound_bytes;
-  if (status == TESSERA_OK && !tessera_progress (options_of_all.progress, 1) &&
-      options_of_all.stopped == NULL)
-    status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)
-    {
-      call.packing.is_optimal =
-          call.packing.height_bytes == call.packing.proven_bound_bytes;
-      call.packing.is_cut_short = call.has_stopped;
-      *out_packing = call.packing;
-      tell_end (&call);
-    }
-out:
+    status = pack_groups (&call, &options_of_all);
+  if (status == TESSERA_OK && n_items > 0 &&
+      !tessera_progress (options_of_all.progress, 1) && options_of_all.stopped == NULL)
+    status = TESSERA_CANCELLED;
+  packing->proven_bound_bytes = MAX (packing->proven_bound_bytes, packing->bound_bytes);
+  packing->is_optimal = packing->height_bytes == packing->proven_bound_bytes;
+  packing->is_cut_short = call.has_stopped;
+  *out_packing = *packing;
+  if (status == TESSERA_OK && options != NULL && n_items > 0)
+    tell_end (&call);
   call_clear (&call);
   return status;
 }

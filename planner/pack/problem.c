@@ -6,12 +6,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/problem.h"
+#include "planner/pack/trees.h"
 
-#include "db/sort.h"
-#include "planner/pack/fit/tree.h"
-
-#include <stdlib.h>
+#include <string.h>
 
 /* A birth or a death of one life: the key is its time * 2 + (1 for a birth), so that
  * deaths come first; the value is item * 2 + 0, 1: its lives. */
@@ -24,30 +21,38 @@ typedef struct
   uint64_t n_alive;
 } Load;
 
-/* Fills @edges, two a life; NULL: only counts them. */
+/* @edges: room for four an item. Returns: how many there are, two a life. */
 static size_t
-collect_edges (const TesseraPackProblem *problem, const TesseraItem *items, Edge *edges)
+list_edges (const TesseraItem *items,
+            const uint32_t *members,
+            size_t n_members,
+            Edge *edges)
 {
   size_t n_edges = 0;
-  for (size_t i = 0; i < problem->n_items; i++)
+  for (size_t i = 0; i < n_members; i++)
     {
-      const TesseraItem *item = &items[problem->items[i].source];
+      const TesseraItem *item = &items[members[i]];
       const uint32_t times[2][2] = { { item->begin, item->end },
                                      { item->begin2, item->end2 } };
       for (uint32_t k = 0; k < 2; k++)
-        {
-          if (times[k][0] >= times[k][1])
-            continue;
-          uint32_t life = (uint32_t) i * 2 + k;
-          if (edges != NULL)
-            {
-              edges[n_edges] = (Edge){ (uint64_t) times[k][0] * 2 + 1, life };
-              edges[n_edges + 1] = (Edge){ (uint64_t) times[k][1] * 2, life };
-            }
-          n_edges += 2;
-        }
+        if (times[k][0] < times[k][1])
+          {
+            uint32_t life = (uint32_t) i * 2 + k;
+            edges[n_edges++] = (Edge){ (uint64_t) times[k][0] * 2 + 1, life };
+            edges[n_edges++] = (Edge){ (uint64_t) times[k][1] * 2, life };
+          }
     }
+  tessera_pack_sort (edges, n_edges);
   return n_edges;
+}
+
+static Edge *
+new_edges (const TesseraItem *items, const uint32_t *members, size_t n_members)
+{
+  size_t n_edges = 0;
+  for (size_t i = 0; i < n_members; i++)
+    n_edges += items[members[i]].begin2 < items[members[i]].end2 ? 4 : 2;
+  return g_new (Edge, n_edges + 1);
 }
 
 /* Where the section of an edge goes. */
@@ -86,35 +91,24 @@ walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Load
   problem->n_sections = section + 1;
 }
 
-static uint64_t
-highest_in_life (const TesseraSkyline *skyline, const TesseraPackItem *item)
-{
-  uint64_t first = tessera_skyline_highest (skyline, item->lives.begin, item->lives.end);
-  uint64_t second =
-      tessera_skyline_highest (skyline, item->lives.begin2, item->lives.end2);
-  return first > second ? first : second;
-}
-
 /* Load and contention of every item: the highest of its sections. */
-static TesseraStatus
+static void
 measure_items (TesseraPackProblem *problem, const Load *loads)
 {
   TesseraSkyline skyline;
-  TesseraStatus status = tessera_skyline_init (&skyline, problem->n_sections);
-  if (status != TESSERA_OK)
-    return status;
+  tessera_skyline_init (&skyline, problem->n_sections);
   for (uint32_t s = 0; s < problem->n_sections; s++)
     tessera_skyline_raise (&skyline, s, s + 1, loads[s].load_bytes);
   for (size_t i = 0; i < problem->n_items; i++)
-    problem->items[i].load_bytes = highest_in_life (&skyline, &problem->items[i]);
+    problem->items[i].load_bytes =
+        tessera_skyline_highest_of (&skyline, &problem->items[i].lives);
   tessera_skyline_flatten (&skyline);
   for (uint32_t s = 0; s < problem->n_sections; s++)
     tessera_skyline_raise (&skyline, s, s + 1, loads[s].n_alive);
   for (size_t i = 0; i < problem->n_items; i++)
     problem->items[i].contention =
-        (uint32_t) highest_in_life (&skyline, &problem->items[i]);
+        (uint32_t) tessera_skyline_highest_of (&skyline, &problem->items[i].lives);
   tessera_skyline_clear (&skyline);
-  return TESSERA_OK;
 }
 
 static bool
@@ -235,145 +229,91 @@ permute (TesseraPackItem *items, TesseraKeyed *from, size_t n_items)
 
 /* Along a curve that fills the plane of (begin, end), so that what is near in time is
  * near in the array; ties as the caller had them. */
-static TesseraStatus
+static void
 sort_in_time (TesseraPackProblem *problem)
 {
-  TesseraStatus status = TESSERA_OK;
-  TesseraKeyed *entries = malloc ((problem->n_items + 1) * sizeof *entries);
-  if (entries == NULL)
-    return TESSERA_NO_MEMORY;
+  TesseraKeyed *entries = g_new (TesseraKeyed, problem->n_items + 1);
   for (uint32_t i = 0; i < problem->n_items; i++)
     entries[i] = (TesseraKeyed){ problem->items[i].source, i };
-  for (size_t i = 1; i < problem->n_items; i++)
-    if (entries[i].key < entries[i - 1].key)
-      {
-        status = tessera_sort_keyed (entries, problem->n_items);
-        break;
-      }
+  tessera_pack_sort (entries, problem->n_items);
   for (size_t i = 0; i < problem->n_items; i++)
     {
-      TesseraPackItem *item = &problem->items[entries[i].value];
-      item->curve = spread_bits (item->lives.begin) << 1 | spread_bits (item->lives.end);
-      entries[i].key = item->curve;
+      const TesseraPackLives *lives = &problem->items[entries[i].value].lives;
+      entries[i].key = spread_bits (lives->begin) << 1 | spread_bits (lives->end);
     }
-  if (status == TESSERA_OK)
-    status = tessera_sort_keyed (entries, problem->n_items);
-  if (status == TESSERA_OK)
-    permute (problem->items, entries, problem->n_items);
-  free (entries);
-  return status;
-}
-
-typedef struct
-{
-  uint32_t body, item;
-} BodyItem;
-
-static int
-compare_body_items (const void *a, const void *b)
-{
-  const BodyItem *x = a, *y = b;
-  if (x->body != y->body)
-    return x->body < y->body ? -1 : 1;
-  return x->item < y->item ? -1 : x->item > y->item;
+  tessera_pack_sort (entries, problem->n_items);
+  permute (problem->items, entries, problem->n_items);
+  g_free (entries);
 }
 
 /* Lists the bodies of this problem and numbers them anew. */
-static TesseraStatus
+static void
 list_bodies (TesseraPackProblem *problem)
 {
-  BodyItem *found = malloc ((problem->n_items + 1) * sizeof *found);
+  TesseraKeyed *found = g_new (TesseraKeyed, problem->n_items + 1);
   size_t n_found = 0;
-  if (found == NULL)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < problem->n_items; i++)
+  for (uint32_t i = 0; i < problem->n_items; i++)
     if (problem->limits[i].body != TESSERA_PACK_NO_BODY)
-      found[n_found++] = (BodyItem){ problem->limits[i].body, (uint32_t) i };
-  qsort (found, n_found, sizeof *found, compare_body_items);
-  problem->body_items = malloc ((n_found + 1) * sizeof *problem->body_items);
-  problem->body_ends = malloc ((n_found + 1) * sizeof *problem->body_ends);
-  if (problem->body_items != NULL && problem->body_ends != NULL)
-    for (size_t i = 0; i < n_found; i++)
-      {
-        problem->body_items[i] = found[i].item;
-        problem->limits[found[i].item].body = problem->n_bodies;
-        problem->body_ends[problem->n_bodies] = (uint32_t) i + 1;
-        if (i + 1 == n_found || found[i + 1].body != found[i].body)
-          problem->n_bodies++;
-      }
-  free (found);
-  return problem->body_items != NULL && problem->body_ends != NULL ? TESSERA_OK
-                                                                   : TESSERA_NO_MEMORY;
+      found[n_found++] = (TesseraKeyed){ problem->limits[i].body, i };
+  tessera_pack_sort (found, n_found);
+  problem->body_items = g_new (uint32_t, n_found + 1);
+  problem->body_ends = g_new (uint32_t, n_found + 1);
+  for (size_t i = 0; i < n_found; i++)
+    {
+      problem->body_items[i] = found[i].value;
+      problem->limits[found[i].value].body = problem->n_bodies;
+      problem->body_ends[problem->n_bodies] = (uint32_t) i + 1;
+      if (i + 1 == n_found || found[i + 1].key != found[i].key)
+        problem->n_bodies++;
+    }
+  g_free (found);
 }
 
-static TesseraStatus
+static void
 take_limits (TesseraPackProblem *problem, const TesseraPackLimit *limits)
 {
-  if (limits == NULL)
-    return TESSERA_OK;
-  problem->limits = malloc ((problem->n_items + 1) * sizeof *problem->limits);
-  if (problem->limits == NULL)
-    return TESSERA_NO_MEMORY;
+  bool is_held = false;
+  for (size_t i = 0; limits != NULL && i < problem->n_items && !is_held; i++)
+    {
+      const TesseraPackLimit *limit = &limits[problem->items[i].source];
+      is_held = limit->pinned_bytes != TESSERA_PACK_NOT_PINNED || limit->in != 0 ||
+                limit->apart != 0 || limit->body != TESSERA_PACK_NO_BODY;
+    }
+  if (!is_held)
+    return;
+  problem->limits = g_new (TesseraPackLimit, problem->n_items + 1);
   for (size_t i = 0; i < problem->n_items; i++)
     {
       problem->limits[i] = limits[problem->items[i].source];
-      problem->has_zones =
-          problem->has_zones || problem->limits[i].zone != problem->limits[0].zone;
-      problem->has_sets =
-          problem->has_sets || (problem->limits[i].in | problem->limits[i].apart) != 0;
+      problem->has_zones |= problem->limits[i].zone != problem->limits[0].zone;
+      problem->has_sets |= (problem->limits[i].in | problem->limits[i].apart) != 0;
     }
-  return list_bodies (problem);
+  list_bodies (problem);
 }
 
-TesseraStatus
+TesseraPackProblem *
 tessera_pack_problem_new (const TesseraItem *items,
                           const TesseraPackLimit *limits,
                           const uint32_t *members,
                           size_t n_members,
-                          uint64_t *offsets,
-                          TesseraPackProblem **out_problem)
+                          uint64_t *offsets)
 {
-  TesseraStatus status = TESSERA_NO_MEMORY;
-  *out_problem = NULL;
-  Edge *edges = NULL;
-  Load *loads = NULL;
-  TesseraPackProblem *problem = calloc (1, sizeof *problem);
-  if (problem == NULL)
-    goto out;
-  problem->items = calloc (n_members, sizeof *problem->items);
-  if (problem->items == NULL)
-    goto out;
+  TesseraPackProblem *problem = g_new0 (TesseraPackProblem, 1);
+  Edge *edges = new_edges (items, members, n_members);
+  problem->items = g_new0 (TesseraPackItem, n_members + 1);
   problem->n_items = n_members;
   fill_items (problem, items, members);
-  size_t n_edges = collect_edges (problem, items, NULL);
-  edges = malloc (n_edges * sizeof *edges);
-  loads = malloc (n_edges / 2 * sizeof *loads); /* a section begins with a birth */
-  if (edges == NULL || loads == NULL)
-    goto out;
-  collect_edges (problem, items, edges);
-  status = tessera_sort_keyed (edges, n_edges);
-  if (status != TESSERA_OK)
-    goto out;
+  const size_t n_edges = list_edges (items, members, n_members, edges);
+  Load *loads = g_new (Load, n_edges / 2 + 1); /* a section begins with a birth */
   walk_edges (problem, edges, n_edges, loads);
-  free (edges);
-  edges = NULL;
-  status = measure_items (problem, loads);
-  if (status != TESSERA_OK)
-    goto out;
+  g_free (edges);
+  measure_items (problem, loads);
+  g_free (loads);
   if (offsets != NULL && can_settle (problem, limits))
     settle_those_that_live_always (problem, limits, offsets);
-  status = sort_in_time (problem);
-  if (status == TESSERA_OK)
-    status = take_limits (problem, limits);
-  if (status != TESSERA_OK)
-    goto out;
-  *out_problem = problem;
-  problem = NULL;
-out:
-  tessera_pack_problem_free (problem);
-  free (edges);
-  free (loads);
-  return status;
+  sort_in_time (problem);
+  take_limits (problem, limits);
+  return problem;
 }
 
 void
@@ -381,48 +321,60 @@ tessera_pack_problem_free (TesseraPackProblem *problem)
 {
   if (problem == NULL)
     return;
-  free (problem->items);
-  free (problem->limits);
-  free (problem->body_items);
-  free (problem->body_ends);
-  free (problem->blocked);
-  free (problem->hints);
-  free (problem);
+  g_free (problem->items);
+  g_free (problem->limits);
+  g_free (problem->body_items);
+  g_free (problem->body_ends);
+  g_free (problem->blocked);
+  g_free (problem->hints);
+  g_free (problem);
 }
 
-TesseraStatus
-tessera_pack_load (const TesseraItem *items,
-                   const uint32_t *members,
-                   size_t n_members,
-                   uint64_t *out_load_bytes)
+uint64_t
+tessera_pack_load (const TesseraItem *items, const uint32_t *members, size_t n_members)
 {
   uint64_t load_bytes = 0, highest = 0;
-  size_t n_edges = 0;
-  for (size_t i = 0; i < n_members; i++)
-    n_edges += items[members[i]].begin2 == items[members[i]].end2 ? 2 : 4;
-  Edge *edges = malloc ((n_edges + 1) * sizeof *edges);
-  n_edges = 0;
-  *out_load_bytes = 0;
-  if (edges == NULL)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < n_members; i++)
+  Edge *edges = new_edges (items, members, n_members);
+  const size_t n_edges = list_edges (items, members, n_members, edges);
+  for (size_t i = 0; i < n_edges; i++)
     {
-      const TesseraItem *item = &items[members[i]];
-      edges[n_edges++] = (Edge){ (uint64_t) item->begin * 2 + 1, members[i] };
-      edges[n_edges++] = (Edge){ (uint64_t) item->end * 2, members[i] };
-      if (item->begin2 == item->end2)
-        continue;
-      edges[n_edges++] = (Edge){ (uint64_t) item->begin2 * 2 + 1, members[i] };
-      edges[n_edges++] = (Edge){ (uint64_t) item->end2 * 2, members[i] };
-    }
-  TesseraStatus status = tessera_sort_keyed (edges, n_edges);
-  for (size_t i = 0; i < n_edges && status == TESSERA_OK; i++)
-    {
-      uint64_t size_bytes = items[edges[i].value].size_bytes;
+      uint64_t size_bytes = items[members[edges[i].value / 2]].size_bytes;
       load_bytes += edges[i].key & 1 ? size_bytes : -size_bytes;
-      highest = load_bytes > highest ? load_bytes : highest;
+      highest = MAX (highest, load_bytes);
     }
-  free (edges);
-  *out_load_bytes = highest;
-  return status;
+  g_free (edges);
+  return highest;
+}
+
+bool
+tessera_pack_lives_meet (const TesseraPackLives *a, const TesseraPackLives *b)
+{
+  return (a->begin < b->end && b->begin < a->end) ||
+         (a->begin2 < b->end && b->begin < a->end2) ||
+         (a->begin < b->end2 && b->begin2 < a->end) ||
+         (a->begin2 < b->end2 && b->begin2 < a->end2);
+}
+
+bool
+tessera_pack_limits_meet (const TesseraPackLimit *a, const TesseraPackLimit *b)
+{
+  return ((a->in & b->apart) | (b->in & a->apart)) != 0 || a->zone != b->zone;
+}
+
+bool
+tessera_pack_meet (const TesseraPackProblem *problem, uint32_t i, uint32_t k)
+{
+  const TesseraPackLimit *limits = problem->limits;
+  return tessera_pack_lives_meet (&problem->items[i].lives, &problem->items[k].lives) ||
+         (limits != NULL && tessera_pack_limits_meet (&limits[i], &limits[k]));
+}
+
+uint64_t
+tessera_pack_height (const TesseraPackProblem *problem, const uint64_t *offsets)
+{
+  uint64_t height_bytes = 0;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    if (!tessera_pack_is_pinned (problem, i))
+      height_bytes = MAX (height_bytes, offsets[i] + problem->items[i].size_bytes);
+  return height_bytes;
 }

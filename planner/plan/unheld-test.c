@@ -9,7 +9,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "planner/pack/judge.h"
+#include "tests/planner/judge.h"
 
 enum
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The two packings more take 5 to 17 processor seconds where no rule reaches the bound,
- * of 100,000 items as of a million (planner/generate.h, four pins); more was not
+ * of 100,000 items as of a million (tests/planner/generate.h, four pins); more was not
  * measured. */
 #define MAX_ITEMS 1048576
 

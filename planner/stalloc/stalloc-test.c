@@ -9,8 +9,7 @@
 #include <glib.h>
 
 #include "db/trace.h"
-#include "planner/generate.h"
-#include "tests/fail_alloc.h"
+#include "tests/planner/generate.h"
 
 #define UNIT ((uint64_t) 512)
 #define MOST_ITEMS 128
@@ -416,31 +415,6 @@ test_many_held (void)
   g_assert_cmpuint (held.height_bytes, <=, layered.height_bytes + items[1].size_bytes);
 }
 
-static void
-test_no_memory (void)
-{
-  g_autoptr (GRand) random = g_rand_new_with_seed (5);
-  Case c = { 0 };
-
-  fill_randomly (&c, random);
-  c.items[3].is_pinned = 1;
-  for (unsigned nth = 1;; nth++)
-    {
-      long held = tessera_fail_alloc_held ();
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status = pack (&c);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          break;
-        }
-      g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
-    }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -459,6 +433,5 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/stalloc/random", test_random);
   g_test_add_func ("/planner/stalloc/held-around", test_held_around);
   g_test_add_func ("/planner/stalloc/many-held", test_many_held);
-  g_test_add_func ("/planner/stalloc/no-memory", test_no_memory);
   return g_test_run ();
 }

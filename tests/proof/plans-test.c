@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "planner/check.h"
-#include "planner/pack/judge.h"
+#include "tests/planner/judge.h"
 #include "tests/proof/instance.h"
 #include "tests/proof/judge-edits.h"
 

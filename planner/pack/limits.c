@@ -1,0 +1,362 @@
+/*
+ * What items are held to, and where they lay before. See problem.h.
+ *
+ * Whether fixed items overlap is asked of the skyline: taken in ascending order of their
+ * offsets, one lies free exactly when nothing that may not share with it reaches above
+ * its own offset. That is O(log n) an item. Bodies are asked the same way, each for
+ * itself: the virtual places where they are tried lie one body above the other.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/pack/trees.h"
+
+static TesseraStatus
+refuse (uint32_t conflict[2], uint32_t a, uint32_t b)
+{
+  conflict[0] = a < b ? a : b;
+  conflict[1] = a < b ? b : a;
+  return TESSERA_REFUSED;
+}
+
+static bool
+is_held (const TesseraItem *item)
+{
+  return item->is_pinned != 0 || item->in != 0 || item->apart != 0 || item->body != 0;
+}
+
+static void
+fill_limits (const TesseraItem *items, size_t n_items, TesseraPackLimit *limits)
+{
+  for (size_t i = 0; i < n_items; i++)
+    limits[i] = (TesseraPackLimit){
+      .pinned_bytes =
+          items[i].is_pinned != 0 ? items[i].pinned_bytes : TESSERA_PACK_NOT_PINNED,
+      .in = items[i].in,
+      .apart = items[i].apart,
+      .body_offset_bytes = items[i].body != 0 ? items[i].body_offset_bytes : 0,
+      .body = TESSERA_PACK_NO_BODY,
+      .zone = items[i].zone,
+    };
+}
+
+/* Of one body, whose items are those of @members: the first that is pinned pins all. */
+static TesseraStatus
+pin_body (TesseraPackLimit *limits,
+          const TesseraKeyed *members,
+          size_t n_members,
+          uint32_t conflict[2])
+{
+  size_t first = 0;
+  while (first < n_members &&
+         limits[members[first].value].pinned_bytes == TESSERA_PACK_NOT_PINNED)
+    first++;
+  if (first == n_members)
+    return TESSERA_OK;
+  const TesseraPackLimit *pinned = &limits[members[first].value];
+  if (pinned->pinned_bytes < pinned->body_offset_bytes)
+    return refuse (conflict, members[first].value, members[first].value);
+  uint64_t base = pinned->pinned_bytes - pinned->body_offset_bytes;
+  for (size_t i = 0; i < n_members; i++)
+    {
+      TesseraPackLimit *limit = &limits[members[i].value];
+      uint64_t place = base + limit->body_offset_bytes;
+      if (limit->pinned_bytes != TESSERA_PACK_NOT_PINNED && limit->pinned_bytes != place)
+        return refuse (conflict, members[first].value, members[i].value);
+      limit->pinned_bytes = place;
+    }
+  return TESSERA_OK;
+}
+
+/* @entries: scratch. */
+static TesseraStatus
+number_bodies (TesseraPackLimit *limits,
+               const TesseraItem *items,
+               size_t n_items,
+               TesseraKeyed *entries,
+               uint32_t conflict[2])
+{
+  size_t n_entries = 0;
+  uint32_t n_bodies = 0;
+  for (size_t i = 0; i < n_items; i++)
+    if (items[i].body != 0)
+      entries[n_entries++] = (TesseraKeyed){ items[i].body, (uint32_t) i };
+  tessera_pack_sort (entries, n_entries);
+  for (size_t begin = 0, end; begin < n_entries; begin = end)
+    {
+      for (end = begin; end < n_entries && entries[end].key == entries[begin].key; end++)
+        limits[entries[end].value].body = n_bodies;
+      n_bodies++;
+      TesseraStatus status = pin_body (limits, &entries[begin], end - begin, conflict);
+      if (status != TESSERA_OK)
+        return status;
+    }
+  return TESSERA_OK;
+}
+
+/* Whose entry, among those before the @k-th, reaches above it and may not share. */
+static TesseraStatus
+refuse_entry (const TesseraPackProblem *problem,
+              const TesseraKeyed *entries,
+              size_t k,
+              uint32_t conflict[2])
+{
+  uint32_t item = entries[k].value;
+  for (size_t i = k; i-- > 0;)
+    {
+      uint32_t other = entries[i].value;
+      if (entries[i].key + problem->items[other].size_bytes > entries[k].key &&
+          tessera_pack_meet (problem, item, other))
+        return refuse (conflict, problem->items[item].source,
+                       problem->items[other].source);
+    }
+  return TESSERA_OK;
+}
+
+/* Entries are items of @problem, their keys where they lie. */
+static TesseraStatus
+check_entries (const TesseraPackProblem *problem,
+               TesseraReach *reach,
+               TesseraKeyed *entries,
+               size_t n_entries,
+               uint32_t conflict[2])
+{
+  tessera_pack_sort (entries, n_entries);
+  tessera_reach_flatten (reach);
+  for (size_t k = 0; k < n_entries; k++)
+    {
+      const uint32_t item = entries[k].value;
+      if (tessera_reach_floor (reach, item) > entries[k].key)
+        return refuse_entry (problem, entries, k, conflict);
+      tessera_reach_raise (reach, item, entries[k].key + problem->items[item].size_bytes);
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+check_pins (const TesseraPackProblem *problem,
+            TesseraReach *reach,
+            TesseraKeyed *entries,
+            uint32_t conflict[2])
+{
+  size_t n_entries = 0;
+  for (size_t i = 0; i < problem->n_items; i++)
+    if (problem->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
+      entries[n_entries++] =
+          (TesseraKeyed){ problem->limits[i].pinned_bytes, (uint32_t) i };
+  return check_entries (problem, reach, entries, n_entries, conflict);
+}
+
+static TesseraStatus
+check_bodies (const TesseraPackProblem *problem,
+              TesseraReach *reach,
+              TesseraKeyed *entries,
+              uint32_t conflict[2])
+{
+  size_t n_entries = 0;
+  uint64_t base = 0;
+  for (uint32_t b = 0, begin = 0; b < problem->n_bodies; b++)
+    {
+      uint64_t top = base;
+      for (uint32_t i = begin; i < problem->body_ends[b]; i++)
+        {
+          uint32_t item = problem->body_items[i];
+          uint64_t place = base + problem->limits[item].body_offset_bytes;
+          entries[n_entries++] = (TesseraKeyed){ place, item };
+          if (place + problem->items[item].size_bytes > top)
+            top = place + problem->items[item].size_bytes;
+        }
+      begin = problem->body_ends[b];
+      base = top;
+    }
+  return check_entries (problem, reach, entries, n_entries, conflict);
+}
+
+/* Of what is fixed alone: all others can be placed around. */
+static TesseraStatus
+check (const TesseraPackLimit *limits,
+       const TesseraItem *items,
+       size_t n_items,
+       TesseraKeyed *entries,
+       uint32_t conflict[2])
+{
+  TesseraStatus status = TESSERA_OK;
+  uint32_t *members = g_new (uint32_t, n_items);
+  size_t n_members = 0;
+  for (uint32_t i = 0; i < n_items; i++)
+    if (limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED ||
+        limits[i].body != TESSERA_PACK_NO_BODY)
+      members[n_members++] = i;
+  if (n_members > 0)
+    {
+      TesseraReach reach;
+      TesseraPackProblem *problem =
+          tessera_pack_problem_new (items, limits, members, n_members, NULL);
+      tessera_reach_init (&reach, problem);
+      status = check_bodies (problem, &reach, entries, conflict);
+      if (status == TESSERA_OK)
+        status = check_pins (problem, &reach, entries, conflict);
+      tessera_reach_clear (&reach);
+      tessera_pack_problem_free (problem);
+    }
+  g_free (members);
+  return status;
+}
+
+/* What is pinned keeps its distances by itself: zones that share such a body can be
+ * placed one after the other. */
+static void
+let_go_of_pinned (TesseraPackLimit *limits, size_t n_items)
+{
+  for (size_t i = 0; i < n_items; i++)
+    if (limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
+      {
+        limits[i].body = TESSERA_PACK_NO_BODY;
+        limits[i].body_offset_bytes = 0;
+      }
+}
+
+TesseraStatus
+tessera_pack_limits_new (const TesseraItem *items,
+                         size_t n_items,
+                         TesseraPackLimit **out_limits,
+                         uint32_t conflict[2])
+{
+  size_t n_held = 0;
+  *out_limits = NULL;
+  for (size_t i = 0; i < n_items; i++)
+    n_held += is_held (&items[i]);
+  if (n_held == 0)
+    return TESSERA_OK;
+  TesseraPackLimit *limits = g_new (TesseraPackLimit, n_items);
+  TesseraKeyed *entries = g_new (TesseraKeyed, n_items);
+  fill_limits (items, n_items, limits);
+  TesseraStatus status = number_bodies (limits, items, n_items, entries, conflict);
+  if (status == TESSERA_OK)
+    status = check (limits, items, n_items, entries, conflict);
+  let_go_of_pinned (limits, n_items);
+  g_free (entries);
+  if (status == TESSERA_OK)
+    *out_limits = limits;
+  else
+    g_free (limits);
+  return status;
+}
+
+/* ---- the bound that sets give: no two items of a set that is apart from itself share an
+ * address, so they take the sum of their sizes; and what is alive from the first of their
+ * births to the last of their deaths is alive with each of them, and takes its own on top
+ */
+
+/* Returns: whether no two of the set share an address, and the item is of it. */
+static bool
+is_of (const TesseraPackProblem *problem, size_t item, uint64_t set)
+{
+  const TesseraPackLimit *limit = &problem->limits[item];
+  return (limit->in & limit->apart & set) != 0;
+}
+
+static uint64_t
+bound_of_set (const TesseraPackProblem *problem, uint64_t set)
+{
+  uint64_t bytes = 0;
+  uint32_t begin = UINT32_MAX, end = 0;
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      const TesseraPackItem *item = &problem->items[i];
+      if (!is_of (problem, i, set))
+        continue;
+      bytes += item->size_bytes;
+      begin = MIN (begin, tessera_pack_first_section (item));
+      end = MAX (end, tessera_pack_last_section (item));
+    }
+  for (size_t i = 0; i < problem->n_items; i++)
+    if (begin < end && !is_of (problem, i, set) &&
+        problem->items[i].lives.begin <= begin && problem->items[i].lives.end >= end)
+      bytes += problem->items[i].size_bytes;
+  return bytes;
+}
+
+uint64_t
+tessera_pack_apart_bound (const TesseraPackProblem *problem)
+{
+  uint64_t sets = 0, most = 0;
+  for (size_t i = 0; problem->has_sets && i < problem->n_items; i++)
+    sets |= problem->limits[i].in & problem->limits[i].apart;
+  for (; sets != 0; sets &= sets - 1)
+    {
+      uint64_t bytes = bound_of_set (problem, sets & -sets);
+      most = MAX (most, bytes);
+    }
+  return most;
+}
+
+/* ---- where the items lay before ---- */
+
+/* A walk upwards: what was used of the former layout below an address, and where as many
+ * bytes are free now. */
+typedef struct
+{
+  const TesseraPackProblem *problem;
+  uint64_t used_bytes; /* below top_bytes */
+  uint64_t top_bytes;  /* of those passed */
+  uint64_t free_bytes; /* below the first range that was not passed */
+  uint64_t at_bytes;   /* end of the last that was */
+  size_t n_passed;
+} Walk;
+
+/* Where somebody leaves, or goes with others, others need not leave room. */
+static bool
+has_left (const TesseraPackProblem *problem, uint32_t item)
+{
+  return tessera_pack_is_pinned (problem, item) ||
+         tessera_pack_body (problem, item) != TESSERA_PACK_NO_BODY;
+}
+
+/* The first address below which @used_bytes are free. */
+static uint64_t
+address_of (Walk *walk, uint64_t used_bytes)
+{
+  const TesseraPackProblem *problem = walk->problem;
+  for (; walk->n_passed < problem->n_blocked; walk->n_passed++)
+    {
+      const TesseraPackRange *range = &problem->blocked[walk->n_passed];
+      uint64_t gap_bytes = range->begin_bytes - walk->at_bytes;
+      if (walk->free_bytes + gap_bytes > used_bytes)
+        break;
+      walk->free_bytes += gap_bytes;
+      walk->at_bytes = range->end_bytes;
+    }
+  return walk->at_bytes + used_bytes - walk->free_bytes;
+}
+
+void
+tessera_pack_find_hints (TesseraPackProblem *problem, const uint64_t *former)
+{
+  TesseraKeyed *places = g_new (TesseraKeyed, problem->n_items + 1);
+  size_t n_places = 0;
+  Walk walk = { .problem = problem };
+  problem->hints = g_new (uint64_t, problem->n_items + 1);
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    {
+      uint64_t at_bytes = former[problem->items[i].source];
+      problem->hints[i] = TESSERA_NOWHERE;
+      if (at_bytes <= TESSERA_PACK_MOST_BYTES) /* a hint may say anything */
+        places[n_places++] = (TesseraKeyed){ at_bytes, i };
+    }
+  tessera_pack_sort (places, n_places);
+  for (size_t k = 0; k < n_places; k++)
+    {
+      uint32_t item = places[k].value;
+      uint64_t begin_bytes = places[k].key;
+      uint64_t end_bytes = begin_bytes + problem->items[item].size_bytes;
+      bool is_above = begin_bytes >= walk.top_bytes;
+      problem->hints[item] =
+          address_of (&walk, is_above ? walk.used_bytes
+                                      : walk.used_bytes - (walk.top_bytes - begin_bytes));
+      if (has_left (problem, item) || end_bytes <= walk.top_bytes)
+        continue;
+      walk.used_bytes += end_bytes - (is_above ? begin_bytes : walk.top_bytes);
+      walk.top_bytes = end_bytes;
+    }
+  g_free (places);
+}
