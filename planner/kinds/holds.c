@@ -3,10 +3,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/kinds/plan.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/kinds/plan.h"
+#include "planner/diff.h"
+#include "planner/kinds/embed.h"
+#include "planner/kinds/pack.h"
 #include "planner/structure/private.h"
 
 uint32_t
@@ -199,5 +203,330 @@ tessera_kinds_find_holds (TesseraPlanBuild *build, const TesseraCarries *carries
   free (slots);
   free (places);
   free (is_kept);
+  return status;
+}
+
+/*
+ * What edits hold while one kind of step is packed: see pack.h.
+ *
+ * With the first kind come all pins of other kinds too, and all that is to stay together:
+ * in moments of their own kind, behind all others, where they meet each other. What the
+ * first kind's packing places for all kinds (carries, the start) keeps out of their way:
+ * where the two may be there together they are of sets that are apart.
+ *
+ * After the first kind these have their places. What is kept apart from others and has
+ * one is there in each later packing, in a moment of its own, where it is in nobody's way
+ * but of those.
+ */
+
+/* Own sets, of each kind one, are the last (own_sets of the holds). */
+static uint64_t
+set_of_kind (uint32_t kind)
+{
+  return UINT64_C (1) << (56 + kind);
+}
+
+uint64_t
+tessera_kinds_own_sets (void)
+{
+  return UINT64_C (0xff) << 56;
+}
+
+/* Of one kind's slots that came along with the first kind: from the first birth to the
+ * last end. */
+typedef struct
+{
+  uint32_t begin, end;
+} Stretch;
+
+static uint32_t
+kind_of (const TesseraUnits *units, const TesseraSlot *slot)
+{
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    if (slot->born >= units->kinds[k].begin && slot->born < units->kinds[k].end)
+      return k;
+  return TESSERA_NONE;
+}
+
+/* Slots of other kinds that pins and the like place together with the first one. */
+static TesseraStatus
+add_later (TesseraKindsPacking *packing, Stretch *stretches)
+{
+  const TesseraPlan *plan = packing->build->plan;
+  const TesseraHolds *holds = &packing->build->holds;
+  uint32_t behind = tessera_kinds_after_all (packing);
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t h = 0; h < holds->n_holds; h++)
+    for (size_t i = 0; status == TESSERA_OK && i < holds->holds[h].n_slots; i++)
+      {
+        uint32_t index = holds->holds[h].slots[i];
+        const TesseraSlot *slot = &plan->slots[index];
+        uint32_t kind = kind_of (packing->carries->units, slot);
+
+        if (holds->holds[h].kind == TESSERA_EDIT_APART ||
+            packing->item_of_slot[index] != TESSERA_NONE)
+          continue;
+        status = tessera_kinds_add_elsewhere (packing, index, behind + slot->born,
+                                              behind + slot->died);
+        if (status != TESSERA_OK)
+          break;
+        packing->items[packing->item_of_slot[index]].apart = set_of_kind (kind);
+        if (slot->born < stretches[kind].begin)
+          stretches[kind].begin = slot->born;
+        if (slot->died > stretches[kind].end)
+          stretches[kind].end = slot->died;
+      }
+  return status;
+}
+
+/* Whether what is placed for all kinds may be there while those slots of the kind are. */
+static bool
+carry_meets (const TesseraCarries *carries,
+             const TesseraCarry *carry,
+             uint32_t kind,
+             const Stretch *stretch)
+{
+  uint32_t spot = carry->spots[kind];
+
+  return carry->is_turn || stretch->begin < carry->ends[kind] ||
+         (spot != TESSERA_NONE && stretch->end > carries->spots[spot].born);
+}
+
+static void
+keep_clear (TesseraKindsPacking *packing, uint32_t kind, const Stretch *stretch)
+{
+  const TesseraCarries *carries = packing->carries;
+  const TesseraPlan *plan = packing->build->plan;
+
+  if (stretch->begin >= stretch->end)
+    return;
+  for (uint32_t i = 0; i < carries->n_carries; i++)
+    if (carry_meets (carries, &carries->carries[i], kind, stretch))
+      packing->items[packing->item_of_carry[i]].in |= set_of_kind (kind);
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].born < carries->units->begin &&
+        plan->slots[i].died > carries->units->begin)
+      packing->items[packing->item_of_slot[i]].in |= set_of_kind (kind);
+}
+
+static TesseraStatus
+hold_first (TesseraKindsPacking *packing)
+{
+  const TesseraComplaint complaint = tessera_build_complaint (packing->build);
+  TesseraPlanBuild *build = packing->build;
+  Stretch stretches[TESSERA_MAX_KINDS];
+  TesseraStatus status;
+
+  for (uint32_t k = 0; k < TESSERA_MAX_KINDS; k++)
+    stretches[k] = (Stretch){ UINT32_MAX, 0 };
+  status = add_later (packing, stretches);
+  for (uint32_t k = 0; status == TESSERA_OK && k < packing->carries->units->n_kinds; k++)
+    keep_clear (packing, k, &stretches[k]);
+  return status == TESSERA_OK
+             ? tessera_holds_apply (&build->holds, packing->item_of_slot, build->plan,
+                                    &complaint, packing->items, packing->n_items)
+             : status;
+}
+
+/* What has its place and is held to something comes along, each in a moment by itself. */
+static TesseraStatus
+hold_next (TesseraKindsPacking *packing)
+{
+  const TesseraComplaint complaint = tessera_build_complaint (packing->build);
+  const TesseraPlanBuild *build = packing->build;
+  uint32_t moment = tessera_kinds_after_all (packing);
+  TesseraStatus status = TESSERA_OK;
+
+  for (uint32_t i = 0; status == TESSERA_OK && i < build->plan->n_slots; i++)
+    if (build->holds.is_held[i] && packing->has_place[i] &&
+        packing->item_of_slot[i] == TESSERA_NONE)
+      {
+        status = tessera_kinds_add_elsewhere (packing, i, moment, moment + 1);
+        moment++;
+      }
+  return status == TESSERA_OK
+             ? tessera_holds_apply_sets (&build->holds, packing->item_of_slot,
+                                         build->plan, &complaint, packing->items)
+             : status;
+}
+
+TesseraStatus
+tessera_kinds_hold (TesseraKindsPacking *packing)
+{
+  if (packing->build->holds.n_holds == 0)
+    return TESSERA_OK;
+  return packing->is_first ? hold_first (packing) : hold_next (packing);
+}
+
+/*
+ * Requests that several kinds of step have in common get the same places, where they are
+ * free: who follows the plan need not know at once of which kind a step is.
+ */
+
+#define MAX_DIFFERENT 2048
+
+/* The tokens of a kind's requests; NULL: no memory. */
+static uint64_t *
+tokens_of (const TesseraUnits *units, uint32_t kind)
+{
+  const TesseraUnit *unit = &units->units[units->kinds[kind].unit];
+  uint64_t *tokens = malloc ((unit->n_requests + 1) * sizeof *tokens);
+
+  if (tokens)
+    tessera_embed_tokens (units->trace, unit->begin, unit->end, tokens);
+  return tokens;
+}
+
+/* For each request of the kind at hand the like of it in @other, or TESSERA_NONE; of all,
+ * or only of those that both begin with. */
+static TesseraStatus
+compare_with (const TesseraKindsPacking *packing,
+              uint32_t other,
+              bool begins_only,
+              uint32_t *likes,
+              uint32_t *out_n_common)
+{
+  const TesseraUnits *units = packing->carries->units;
+  uint32_t n = units->kinds[packing->kind].n_requests;
+  uint32_t n_other = units->kinds[other].n_requests;
+  uint64_t *a = tokens_of (units, packing->kind), *b = tokens_of (units, other);
+  TesseraStatus status = a && b ? TESSERA_OK : TESSERA_NO_MEMORY;
+  uint32_t k = 0;
+
+  *out_n_common = 0;
+  for (uint32_t r = 0; r < n; r++)
+    likes[r] = TESSERA_NONE;
+  if (status == TESSERA_OK && !begins_only)
+    *out_n_common = tessera_diff (a, n, b, n_other, MAX_DIFFERENT, likes);
+  /* Too different: what both begin with. */
+  while (status == TESSERA_OK && *out_n_common == k && k < n && k < n_other &&
+         a[k] == b[k])
+    {
+      likes[k] = k;
+      *out_n_common = ++k;
+    }
+  free (a);
+  free (b);
+  return status;
+}
+
+/* Kept apart whenever they live. */
+static bool
+are_apart (const TesseraItem *a, const TesseraItem *b)
+{
+  return (a->in & b->apart) != 0 || (b->in & a->apart) != 0;
+}
+
+static bool
+meet (const TesseraItem *a, const TesseraItem *b)
+{
+  return a->pinned_bytes < b->pinned_bytes + b->size_bytes &&
+         b->pinned_bytes < a->pinned_bytes + a->size_bytes &&
+         (are_apart (a, b) || (a->begin < b->end && b->begin < a->end) ||
+          (a->begin < b->end2 && b->begin2 < a->end));
+}
+
+/* Of those pinned, whoever may be alive from now on. */
+typedef struct
+{
+  const TesseraItem *items;
+  uint32_t *list;
+  size_t n;
+} Pinned;
+
+static bool
+is_free (Pinned *pinned, const TesseraItem *item)
+{
+  bool is_free = true;
+  size_t n = 0;
+
+  for (size_t i = 0; i < pinned->n; i++)
+    {
+      const TesseraItem *other = &pinned->items[pinned->list[i]];
+
+      if (other->end <= item->begin && (other->in | other->apart) == 0)
+        continue;
+      pinned->list[n++] = pinned->list[i];
+      is_free = is_free && !meet (item, other);
+    }
+  pinned->n = n;
+  return is_free;
+}
+
+static size_t
+pin_likes (TesseraKindsPacking *packing,
+           uint32_t other,
+           const uint32_t *likes,
+           Pinned *pinned)
+{
+  const TesseraPlan *plan = packing->build->plan;
+  const TesseraUnits *units = packing->carries->units;
+  const TesseraSpot *spots =
+      &packing->carries->spots[packing->carries->first_spot[packing->kind]];
+  const TesseraSpot *other_spots =
+      &packing->carries->spots[packing->carries->first_spot[other]];
+  size_t n_pinned = 0;
+
+  for (uint32_t i = 0; i < packing->n_items; i++)
+    if (packing->items[i].is_pinned)
+      pinned->list[pinned->n++] = i;
+  for (uint32_t r = 0; r < units->kinds[packing->kind].n_requests; r++)
+    {
+      uint32_t slot = spots[r].slot, index, like;
+      TesseraItem *item;
+
+      if (likes[r] == TESSERA_NONE || slot == TESSERA_NONE)
+        continue;
+      index = packing->item_of_slot[slot];
+      like = other_spots[likes[r]].slot;
+      item = &packing->items[index];
+      if (item->is_pinned || like == TESSERA_NONE)
+        continue;
+      item->pinned_bytes = plan->slots[like].offset_bytes;
+      if (!is_free (pinned, item))
+        continue;
+      item->is_pinned = true;
+      pinned->list[pinned->n++] = index;
+      n_pinned++;
+    }
+  return n_pinned;
+}
+
+TesseraStatus
+tessera_kinds_pin (TesseraKindsPacking *packing, bool begins_only, size_t *out_n_pinned)
+{
+  const TesseraUnits *units = packing->carries->units;
+  uint32_t n = units->kinds[packing->kind].n_requests;
+  uint32_t *likes = malloc ((n + 1) * sizeof *likes);
+  uint32_t *best = malloc ((n + 1) * sizeof *best);
+  Pinned pinned = { .items = packing->items,
+                    .list = malloc ((packing->n_items + 1) * sizeof *pinned.list) };
+  uint32_t n_best = 0, best_kind = TESSERA_NONE;
+  TesseraStatus status = likes && best && pinned.list ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  *out_n_pinned = 0;
+  for (uint32_t k = 0; status == TESSERA_OK && k < units->n_kinds; k++)
+    {
+      uint32_t n_common;
+
+      if (!packing->is_placed[k])
+        continue;
+      status = compare_with (packing, k, begins_only, likes, &n_common);
+      if (status == TESSERA_OK && n_common > n_best)
+        {
+          uint32_t *kept = best;
+
+          best = likes;
+          likes = kept;
+          n_best = n_common;
+          best_kind = k;
+        }
+    }
+  if (status == TESSERA_OK && best_kind != TESSERA_NONE)
+    *out_n_pinned = pin_likes (packing, best_kind, best, &pinned);
+  free (likes);
+  free (best);
+  free (pinned.list);
   return status;
 }

@@ -276,3 +276,119 @@ tessera_units_at (const TesseraUnits *units, uint32_t event)
     }
   return low;
 }
+
+/*
+ * What units keep for good: see units.h and planner/fold.h.
+ */
+
+/* What the unit keeps until @until. */
+static void
+mark (const TesseraUnits *units, const TesseraUnit *unit, uint32_t until)
+{
+  const TesseraBlocks *blocks = units->blocks;
+  uint8_t *is_kept = units->kinds[unit->kind].is_kept;
+
+  for (uint32_t e = unit->begin; e < unit->end; e++)
+    if (units->trace->events[e].action == TESSERA_ALLOC &&
+        blocks->blocks[blocks->block_of_event[e]].died_index >= until)
+      is_kept[units->place_of[e - units->begin]] = 1;
+}
+
+static void
+sum_up (const TesseraUnits *units, TesseraStepKind *kind)
+{
+  const TesseraBlocks *blocks = units->blocks;
+
+  for (uint32_t r = 0; r < kind->n_requests; r++)
+    if (kind->is_kept[r])
+      {
+        kind->n_kept++;
+        kind->kept_bytes +=
+            blocks->blocks[blocks->block_of_event[kind->requests[r]]].block_bytes;
+      }
+}
+
+TesseraStatus
+tessera_units_find_kept (TesseraUnits *units)
+{
+  uint32_t later[TESSERA_MAX_KINDS]; /* the next unit of each kind */
+
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    {
+      units->kinds[k].is_kept = calloc ((size_t) units->kinds[k].n_requests + 1, 1);
+      if (!units->kinds[k].is_kept)
+        return TESSERA_NO_MEMORY;
+    }
+  memset (later, 0xff, sizeof later);
+  for (uint32_t u = units->n_units; u-- > 0;)
+    {
+      const TesseraUnit *unit = &units->units[u];
+
+      if (unit->kind == TESSERA_NONE)
+        continue;
+      if (later[unit->kind] != TESSERA_NONE)
+        mark (units, unit, units->units[later[unit->kind]].end);
+      later[unit->kind] = u;
+    }
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    sum_up (units, &units->kinds[k]);
+  return TESSERA_OK;
+}
+
+/*
+ * What the units of a window have alive: see units.h.
+ */
+
+/* Whether a unit of [@begin, @end) asks for all that @unit asks for. */
+static bool
+is_stood_for (const TesseraUnits *units,
+              const TesseraUnit *unit,
+              uint32_t begin,
+              uint32_t end)
+{
+  for (uint32_t i = 0; i < units->n_units; i++)
+    if (units->units[i].begin >= begin && units->units[i].end <= end &&
+        units->units[i].kind == unit->kind &&
+        units->units[i].n_requests >= unit->n_requests)
+      return true;
+  return false;
+}
+
+/* Of what it asks for itself, at the moment when most of that is alive. */
+static uint64_t
+own_load (const TesseraUnits *units, const TesseraUnit *unit)
+{
+  uint64_t load = 0, most = 0;
+
+  for (uint32_t e = unit->begin; e < unit->end; e++)
+    {
+      uint32_t index = units->blocks->block_of_event[e];
+      const TesseraBlock *block =
+          index != TESSERA_NONE ? &units->blocks->blocks[index] : NULL;
+
+      if (block && block->born_index == e)
+        load += block->block_bytes;
+      else if (block && block->born_index >= unit->begin && block->died_index == e)
+        load -= block->block_bytes;
+      most = load > most ? load : most;
+    }
+  return most;
+}
+
+uint64_t
+tessera_units_load_beside (const TesseraUnits *units, uint32_t begin, uint32_t end)
+{
+  uint64_t most = 0;
+
+  for (uint32_t i = 0; i < units->n_units; i++)
+    {
+      const TesseraUnit *unit = &units->units[i];
+      uint64_t load;
+
+      if (unit->kind == TESSERA_NONE || is_stood_for (units, unit, begin, end))
+        continue;
+      load = own_load (units, unit);
+      most = load > most ? load : most;
+    }
+  return most;
+}
