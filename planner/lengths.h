@@ -122,7 +122,7 @@ typedef struct
   TesseraParameters most; /* the plan is for these and less; 0: the largest seen */
   const TesseraPackOptions *pack; /* NULL: defaults */
   const TesseraEdit *edits;       /* (nullable): that the plan beside it is made with.
-                                     They hold at every length: lengths/edits.h */
+                                     They hold at every length: lengths/build.h */
   size_t n_edits;
 } TesseraLengthsOptions;
 

@@ -1,9 +1,9 @@
 /*
- * What edits say of places in a plan for every length: see edits.h.
+ * What edits say of places in a plan for every length: see build.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/lengths/edits.h"
+#include "planner/lengths/build.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "allocator/follow/lengths/instance.h"
 #include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
-#include "planner/lengths/orders/lay-out.h"
+#include "planner/lengths/build.h"
 
 enum
 {

@@ -13,7 +13,7 @@
 #include "allocator/follow/lengths/sweep.h"
 #include "planner/check.h"
 #include "planner/lengths/test-steps.h"
-#include "planner/lengths/orders/order.h"
+#include "planner/lengths/build.h"
 #include "planner/pack.h"
 
 typedef struct

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "planner/lengths/orders/order.h"
+#include "planner/lengths/build.h"
 #include "planner/pack.h"
 
 enum

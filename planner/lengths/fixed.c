@@ -1,0 +1,611 @@
+/*
+ * What has a fixed place in a plan for every length, and where.
+ *
+ * What lives into the next step, and is gone there before others come.
+ *
+ * A loop that zeroes its gradients before its forward pass instead of after the
+ * optimizer's step carries them into the next step, for a few requests. Fixed places for
+ * them would be nobody's while activations are at their peak. Instead these few requests
+ * get fixed places, where that is less, and the gradients are swept like what ends with
+ * its step: when the first swept slot of the next step is asked for they are gone.
+ *
+ * What outlives its successor's birth (`outputs = model(...)` holds the logits until the
+ * next step's are there) would take two places, each as large as in the longest step, and
+ * nobody's while steps are shorter. Where that is much it gets no place: a placeless
+ * request of each step, served beside the pool at the size that it has.
+ *
+ * What one part of a step makes for the others: gradients, which the first micro-batch
+ * makes and the others add to. They are there for the step, or for good where they are
+ * zeroed instead of dropped.
+ *
+ * Their places are the highest of the fixed ones: a part that makes them finds them free
+ * and lends them to its swept slots until the gradients come, as a step does with the
+ * places of the optimizer's state (db/lengths.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+
+#include "allocator/caching.h"
+#include "allocator/follow/lengths/sweep.h"
+#include "planner/lengths/build.h"
+
+/* ---- Lives into the next step ---- */
+
+enum
+{
+  MOST_CUTS = 16,  /* that are tried, the earliest */
+  LARGE_SHARE = 50 /* of the largest load: more is much */
+};
+
+typedef struct
+{
+  const TesseraLengthsBuild *build;
+  uint32_t *gone;       /* [n_slots] see gone_before(); TESSERA_NONE: of others as well */
+  uint32_t *n_places;   /* [n_slots] that it takes where it is fixed */
+  uint64_t *most_bytes; /* [n_laws] */
+  uint64_t *bytes;      /* [n_laws] at some observed parameters */
+  uint64_t *ending;     /* [n_slots + 1] 0 */
+} Crossing;
+
+/* The kind's step that comes next after its @k-th; TESSERA_NONE. */
+static uint32_t
+step_after (const TesseraKind *kind, uint32_t k)
+{
+  uint32_t next = TESSERA_NONE;
+
+  for (uint32_t i = 0; i < kind->n_steps; i++)
+    if (kind->steps[i] > kind->steps[k] &&
+        (next == TESSERA_NONE || kind->steps[i] < kind->steps[next]))
+      next = i;
+  return next;
+}
+
+/* The first slot that the kind's @k-th step asks for at or behind the event; n_slots. */
+static uint32_t
+first_slot_from (const TesseraLengthsBuild *build, uint32_t k, uint32_t event)
+{
+  uint32_t i = 0;
+
+  for (; i < build->kind->n_slots; i++)
+    {
+      uint32_t block = tessera_kind_block (build->kind, i, k);
+
+      if (block != TESSERA_NONE && build->blocks->blocks[block].born_index >= event)
+        break;
+    }
+  return i;
+}
+
+/* The slot before whose request the block of the step before has ended, the latest of any
+ * step; TESSERA_NONE: nobody saw. */
+static uint32_t
+gone_before (const TesseraLengthsBuild *build, uint32_t slot)
+{
+  const TesseraKind *kind = build->kind;
+  uint32_t latest = TESSERA_NONE;
+
+  for (uint32_t k = 0; k < kind->n_steps; k++)
+    {
+      uint32_t block = tessera_kind_block (kind, slot, k), next, gone;
+
+      if (block == TESSERA_NONE || (next = step_after (kind, k)) == TESSERA_NONE)
+        continue;
+      gone = first_slot_from (build, next, build->blocks->blocks[block].died_index);
+      latest = latest == TESSERA_NONE || gone > latest ? gone : latest;
+    }
+  return latest;
+}
+
+/* Whether the slot would be swept where those before @cut are not; 0: as it is. */
+static bool
+is_swept (const Crossing *crossing, uint32_t slot, uint32_t cut)
+{
+  return slot >= cut && (crossing->build->out->slots[slot].place == TESSERA_PLACE_SWEPT ||
+                         (cut > 0 && crossing->gone[slot] <= cut));
+}
+
+/* The largest load of the swept at the parameters. */
+static uint64_t
+load_at (Crossing *crossing, const TesseraParameters *at, uint32_t cut)
+{
+  const TesseraLengths *out = crossing->build->out;
+  uint64_t load = 0, most = 0;
+
+  if (!tessera_sweep_sizes (out, at, crossing->bytes))
+    return 0;
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    {
+      uint64_t bytes = crossing->bytes[out->slots[i].law];
+
+      load -= crossing->ending[i];
+      crossing->ending[i] = 0;
+      if (!is_swept (crossing, i, cut))
+        continue;
+      load += bytes;
+      crossing->ending[out->slots[i].died] += bytes;
+      most = load > most ? load : most;
+    }
+  crossing->ending[out->n_slots] = 0;
+  return most;
+}
+
+/* What the observed steps would take in all, at the least. */
+static uint64_t
+weigh (Crossing *crossing, uint32_t cut)
+{
+  const TesseraLengths *out = crossing->build->out;
+  uint64_t fixed = 0, sum = 0;
+
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    if (out->slots[i].place != TESSERA_PLACE_NONE && !is_swept (crossing, i, cut))
+      fixed += crossing->most_bytes[out->slots[i].law] * crossing->n_places[i];
+  for (uint32_t k = 0; k < out->n_observed; k++)
+    sum += fixed + load_at (crossing, &out->observed[k], cut);
+  return sum;
+}
+
+/* The cut with which least is taken; 0: none is better than no cut. */
+static uint32_t
+find_cut (Crossing *crossing)
+{
+  const TesseraLengths *out = crossing->build->out;
+  uint32_t best = 0, last = out->n_early;
+  uint64_t least = weigh (crossing, 0);
+
+  for (uint32_t n = 0; n < MOST_CUTS && last < out->n_slots; n++)
+    {
+      uint32_t cut = TESSERA_NONE;
+      uint64_t sum;
+
+      for (uint32_t i = 0; i < out->n_slots; i++)
+        if (crossing->gone[i] < cut && (crossing->gone[i] > last || n == 0))
+          cut = crossing->gone[i];
+      if (cut == TESSERA_NONE)
+        break;
+      last = cut;
+      cut = cut > out->n_early ? cut : out->n_early;
+      sum = weigh (crossing, cut);
+      if (sum < least)
+        {
+          least = sum;
+          best = cut;
+        }
+    }
+  return best;
+}
+
+static void
+look_at_slots (Crossing *crossing)
+{
+  const TesseraLengths *out = crossing->build->out;
+
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    {
+      bool crosses = out->slots[i].crosses;
+
+      crossing->gone[i] = crosses ? gone_before (crossing->build, i) : TESSERA_NONE;
+      crossing->n_places[i] =
+          1u + (crosses && tessera_lengths_outlives (crossing->build, i));
+    }
+}
+
+/* Whether an edit says where it lies. */
+static bool
+is_held (const TesseraLengthsBuild *build, uint32_t slot)
+{
+  const TesseraLengthsEdits *edits = build->edits;
+
+  return edits && edits->are_any &&
+         (edits->slots.pins[slot] != TESSERA_NOT_PINNED || edits->slots.fixes[slot]);
+}
+
+/* Those that would take two large places. */
+static void
+leave_out (Crossing *crossing)
+{
+  const TesseraLengthsBuild *build = crossing->build;
+  TesseraLengths *out = build->out;
+  uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
+
+  for (uint32_t i = out->n_early; i < out->n_slots; i++)
+    {
+      TesseraLengthsSlot *slot = &out->slots[i];
+
+      if (slot->place == TESSERA_PLACE_FIXED && slot->crosses && !is_held (build, i) &&
+          out->laws[slot->law].kind != TESSERA_SIZE_CONSTANT &&
+          crossing->most_bytes[slot->law] > load / LARGE_SHARE &&
+          crossing->n_places[i] > 1)
+        slot->place = TESSERA_PLACE_NONE;
+    }
+}
+
+TesseraStatus
+tessera_lengths_crossing (TesseraLengthsBuild *build)
+{
+  TesseraLengths *out = build->out;
+  size_t n = (size_t) out->n_slots + 1, n_laws = (size_t) out->n_laws + 1;
+  Crossing crossing = { .build = build,
+                        .gone = malloc (n * sizeof (uint32_t)),
+                        .n_places = malloc (n * sizeof (uint32_t)),
+                        .most_bytes = malloc (n_laws * sizeof (uint64_t)),
+                        .bytes = malloc (n_laws * sizeof (uint64_t)),
+                        .ending = calloc (n, sizeof (uint64_t)) };
+  TesseraStatus status = TESSERA_NO_MEMORY;
+
+  if (crossing.gone && crossing.n_places && crossing.most_bytes && crossing.bytes &&
+      crossing.ending)
+    status = tessera_sweep_sizes (out, &out->most, crossing.most_bytes) ? TESSERA_OK
+                                                                        : TESSERA_INVALID;
+  if (status == TESSERA_OK)
+    {
+      uint32_t cut;
+
+      look_at_slots (&crossing);
+      cut = find_cut (&crossing);
+      for (uint32_t i = 0; i < out->n_slots; i++)
+        if (out->slots[i].place != TESSERA_PLACE_NONE && cut > 0)
+          out->slots[i].place =
+              is_swept (&crossing, i, cut) ? TESSERA_PLACE_SWEPT : TESSERA_PLACE_FIXED;
+      leave_out (&crossing);
+    }
+  free (crossing.gone);
+  free (crossing.n_places);
+  free (crossing.most_bytes);
+  free (crossing.bytes);
+  free (crossing.ending);
+  return status;
+}
+
+/* ---- Made by one part of a step for the others ---- */
+
+/* Of each part of the kind. */
+typedef struct
+{
+  uint32_t known_index[TESSERA_FIT_STEPS]; /* event at which its length is known */
+  uint32_t last_slot[TESSERA_FIT_STEPS];   /* that it asks for */
+  bool makes[TESSERA_FIT_STEPS];           /* what others find there */
+  uint32_t n_makers;
+} PartsOfKind;
+
+static void
+look_at_parts (const TesseraLengthsBuild *build, PartsOfKind *out)
+{
+  const TesseraKind *kind = build->kind;
+
+  for (uint32_t k = 0; k < kind->n_steps; k++)
+    {
+      out->known_index[k] = 0;
+      out->last_slot[k] = 0;
+      for (uint32_t i = 0; i < kind->n_slots; i++)
+        {
+          uint32_t block = tessera_kind_block (kind, i, k);
+
+          if (block == TESSERA_NONE || build->out->slots[i].place == TESSERA_PLACE_NONE)
+            continue;
+          out->last_slot[k] = i;
+          if (i < build->out->n_early)
+            out->known_index[k] = build->blocks->blocks[block].born_index;
+        }
+    }
+}
+
+/* Whether some part of the same step found it there, and it was always gone by the time
+ * that the next one which makes it knew its length. */
+static bool
+is_over_cuts (const TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t slot)
+{
+  const TesseraKind *kind = build->kind;
+  const uint32_t *step_of = build->parts->step_of;
+  bool is_found = false;
+
+  for (uint32_t k = 0; k < kind->n_steps; k++)
+    {
+      uint32_t block = tessera_kind_block (kind, slot, k), part = kind->steps[k], next;
+      uint32_t died_index;
+
+      if (block == TESSERA_NONE)
+        continue;
+      died_index = build->blocks->blocks[block].died_index;
+      next = tessera_lengths_next (build, slot, k);
+      if (next != TESSERA_NONE && died_index > parts->known_index[next])
+        return false;
+      if (part + 1 < build->structure->n_steps && step_of[part + 1] == step_of[part] &&
+          died_index >= build->structure->steps[part].end_index)
+        is_found = true;
+    }
+  return is_found;
+}
+
+/* Small ones among large ones would be in the way where several streams may work
+ * (docs/DESIGN.md, 4): they lend nothing, and are little. */
+static bool
+may_lend (const TesseraLengthsBuild *build, const TesseraLengthsSlot *slot)
+{
+  uint64_t bytes;
+
+  if (slot->place != TESSERA_PLACE_FIXED ||
+      !tessera_size_law_evaluate (&build->out->laws[slot->law], &build->out->most,
+                                  &bytes))
+    return false;
+  if (bytes <= TESSERA_SMALL_BYTES && tessera_lengths_splits_sizes (build))
+    return false;
+  return slot->is_once ||
+         (slot->crosses && build->out->laws[slot->law].kind == TESSERA_SIZE_CONSTANT);
+}
+
+/* Parts that make most of it. */
+static void
+find_makers (const TesseraLengthsBuild *build, PartsOfKind *parts)
+{
+  uint32_t n_all = 0;
+
+  parts->n_makers = 0;
+  for (uint32_t i = 0; i < build->out->n_slots; i++)
+    n_all += build->out->slots[i].is_over_cuts;
+  for (uint32_t k = 0; k < build->kind->n_steps; k++)
+    {
+      uint32_t n = 0;
+
+      for (uint32_t i = 0; i < build->out->n_slots; i++)
+        n += build->out->slots[i].is_over_cuts &&
+             tessera_kind_block (build->kind, i, k) != TESSERA_NONE;
+      parts->makes[k] = 2 * n > n_all;
+      parts->n_makers += parts->makes[k];
+    }
+}
+
+/* Who asks for the slot, of parts that went on beyond its place. */
+static TesseraSeen
+seen_in (const TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t slot)
+{
+  bool is_in[2] = { false, false }, is_passed[2] = { false, false };
+
+  for (uint32_t k = 0; k < build->kind->n_steps; k++)
+    if (tessera_kind_block (build->kind, slot, k) != TESSERA_NONE)
+      is_in[parts->makes[k]] = true;
+    else if (parts->last_slot[k] > slot)
+      is_passed[parts->makes[k]] = true;
+  if (!is_in[true] && is_passed[true])
+    return TESSERA_SEEN_LATER;
+  return !is_in[false] && is_passed[false] ? TESSERA_SEEN_FIRST : TESSERA_SEEN_ANYWHERE;
+}
+
+/* From or up to which number of tokens the slot is asked for, by those parts that went on
+ * beyond its place and ask for such slots at all. Between what asked for it and what did
+ * not nobody knows: what is left out and comes misses, and no more; several that don't
+ * come make the follower miss what comes behind them, however large. */
+static void
+tell_limits (TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t slot)
+{
+  TesseraLengthsSlot *of = &build->out->slots[slot];
+  uint64_t least_in = UINT64_MAX, most_in = 0, least_out = UINT64_MAX, most_out = 0;
+
+  for (uint32_t k = 0; k < build->kind->n_steps; k++)
+    {
+      uint64_t tokens = tessera_parameters_tokens (&build->out->observed[k]);
+
+      if (of->seen == (parts->makes[k] ? TESSERA_SEEN_LATER : TESSERA_SEEN_FIRST))
+        continue;
+      if (tessera_kind_block (build->kind, slot, k) != TESSERA_NONE)
+        {
+          least_in = tokens < least_in ? tokens : least_in;
+          most_in = tokens > most_in ? tokens : most_in;
+        }
+      else if (parts->last_slot[k] > slot)
+        {
+          least_out = tokens < least_out ? tokens : least_out;
+          most_out = tokens > most_out ? tokens : most_out;
+        }
+    }
+  if (most_out > 0 && most_out < least_in)
+    of->from_tokens = least_in;
+  else if (most_out > 0 && least_out > most_in)
+    of->to_tokens = most_in;
+}
+
+void
+tessera_lengths_over_cuts (TesseraLengthsBuild *build)
+{
+  TesseraLengths *out = build->out;
+  PartsOfKind parts;
+
+  look_at_parts (build, &parts);
+  for (uint32_t i = out->n_early; i < out->n_slots; i++)
+    {
+      TesseraLengthsSlot *slot = &out->slots[i];
+
+      if (!may_lend (build, slot) || !is_over_cuts (build, &parts, i))
+        continue;
+      slot->is_over_cuts = true;
+      slot->is_once = slot->crosses = false;
+    }
+  find_makers (build, &parts);
+  for (uint32_t i = 0; i < out->n_slots && parts.n_makers > 0; i++)
+    out->slots[i].seen = (uint8_t) seen_in (build, &parts, i);
+  for (uint32_t i = out->n_early; i < out->n_slots; i++)
+    if (out->slots[i].place == TESSERA_PLACE_SWEPT)
+      tell_limits (build, &parts, i);
+}
+
+/* ---- Offsets ---- */
+
+static TesseraStatus
+read_start (TesseraLengthsBuild *build)
+{
+  const TesseraBlocks *blocks = build->blocks;
+  uint32_t begin = build->structure->steps[0].begin_index;
+  uint32_t n = tessera_first_born (blocks, begin);
+  const TesseraEditedPlaces *edited = &build->edits->start;
+  TesseraLengths *out = build->out;
+
+  out->start = calloc (n + 1, sizeof *out->start);
+  if (!out->start)
+    return TESSERA_NO_MEMORY;
+  out->n_start = n;
+  for (uint32_t i = 0; i < n; i++)
+    {
+      const TesseraBlock *block = &blocks->blocks[i];
+      uint32_t died = tessera_first_born (blocks, block->died_index);
+      TesseraStartSlot *slot = &out->start[i];
+      TesseraStatus status;
+
+      *slot = (TesseraStartSlot){
+        .size_bytes = block->size_bytes,
+        .block_bytes = block->block_bytes ? block->block_bytes : out->alignment_bytes,
+        .died = died > i ? died : i + 1,
+        .stream = block->stream,
+        .pool = block->pool,
+        .is_held = block->died_index > begin || (edited->fixes && edited->fixes[i]),
+        .is_left = edited->leaves && edited->leaves[i]
+      };
+      if (slot->died > n)
+        slot->died = n;
+      status = tessera_lengths_phase (build, block->born_phase, &slot->phase);
+      if (status != TESSERA_OK)
+        return status;
+    }
+  return TESSERA_OK;
+}
+
+/* In the order of coming: in their step or part others may lie there until then. */
+static void
+place_staying (TesseraLengths *out,
+               bool is_over_cuts,
+               const uint64_t *block_bytes,
+               TesseraPinGaps *gaps)
+{
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    {
+      TesseraLengthsSlot *slot = &out->slots[i];
+
+      if (slot->place == TESSERA_PLACE_FIXED && tessera_lengths_slot_stays (slot) &&
+          slot->is_over_cuts == is_over_cuts)
+        slot->offset_bytes = slot->spare_bytes =
+            tessera_pin_gaps_take (gaps, block_bytes[slot->law]);
+    }
+}
+
+/* Where it is pinned, else the lowest free place. */
+static uint64_t
+take (TesseraPinGaps *gaps, const uint64_t *pins, uint32_t index, uint64_t block_bytes)
+{
+  return pins && pins[index] != TESSERA_NOT_PINNED
+             ? pins[index]
+             : tessera_pin_gaps_take (gaps, block_bytes);
+}
+
+static TesseraStatus
+place_fixed (const TesseraLengthsBuild *build,
+             const uint64_t *block_bytes,
+             TesseraError *error)
+{
+  TesseraLengths *out = build->out;
+  const TesseraLengthsEdits *edits = build->edits;
+  TesseraPinGaps gaps;
+  TesseraStatus status = tessera_pin_gaps_init (&gaps, build, block_bytes, error);
+
+  if (status != TESSERA_OK)
+    {
+      tessera_pin_gaps_clear (&gaps);
+      return status;
+    }
+  for (uint32_t i = 0; i < out->n_start; i++)
+    if (out->start[i].is_held && !out->start[i].is_left)
+      out->start[i].offset_bytes =
+          take (&gaps, edits->start.pins, i, out->start[i].block_bytes);
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    {
+      TesseraLengthsSlot *slot = &out->slots[i];
+
+      if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_stays (slot))
+        continue;
+      slot->offset_bytes = take (&gaps, edits->slots.pins, i, block_bytes[slot->law]);
+      slot->spare_bytes = slot->offset_bytes;
+      if (slot->crosses && tessera_lengths_outlives (build, i))
+        slot->spare_bytes = tessera_pin_gaps_take (&gaps, block_bytes[slot->law]);
+    }
+  /* Highest what is others' meanwhile. */
+  gaps.n_gaps = 0;
+  place_staying (out, false, block_bytes, &gaps);
+  place_staying (out, true, block_bytes, &gaps);
+  out->fixed_bytes = gaps.top_bytes;
+  tessera_pin_gaps_clear (&gaps);
+  return TESSERA_OK;
+}
+
+/* One that has a place. What ends before the first step lies around what stays. */
+static TesseraItem
+item_of_start (const TesseraLengthsBuild *build, uint32_t index)
+{
+  const TesseraStartSlot *slot = &build->out->start[index];
+  const uint64_t *pins = build->edits->start.pins;
+  TesseraItem item = { .size_bytes = slot->block_bytes,
+                       .begin = index,
+                       .end = slot->is_held ? build->out->n_start + 1 : slot->died,
+                       .zone = tessera_lengths_splits_sizes (build) &&
+                               slot->block_bytes > TESSERA_SMALL_BYTES,
+                       .is_pinned = slot->is_held,
+                       .pinned_bytes = slot->offset_bytes };
+
+  if (!slot->is_held && pins && pins[index] != TESSERA_NOT_PINNED)
+    {
+      item.is_pinned = true;
+      item.pinned_bytes = pins[index];
+    }
+  return item;
+}
+
+static TesseraStatus
+place_start (TesseraLengthsBuild *build, TesseraError *error)
+{
+  TesseraLengths *out = build->out;
+  TesseraItem *items = calloc (out->n_start + 1, sizeof *items);
+  uint32_t *slots = calloc (out->n_start + 1, sizeof *slots), n = 0;
+  uint64_t *offsets = calloc (out->n_start + 1, sizeof *offsets);
+  TesseraPacking packing = { 0 };
+  TesseraPackOptions options = { 0 };
+  TesseraStatus status = items && offsets && slots ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  if (build->options->pack)
+    options = *build->options->pack;
+  for (uint32_t i = 0; i < out->n_start && status == TESSERA_OK; i++)
+    if (!out->start[i].is_left)
+      {
+        items[n] = item_of_start (build, i);
+        slots[n++] = i;
+      }
+  if (status == TESSERA_OK && n > 0)
+    status = tessera_pack (items, n, &options, offsets, &packing);
+  if (status == TESSERA_REFUSED)
+    {
+      const uint32_t conflict[] = { slots[packing.conflict[0]],
+                                    slots[packing.conflict[1]] };
+
+      status = tessera_lengths_pins_refuse_start (build, conflict, error);
+    }
+  for (uint32_t i = 0; i < n && status == TESSERA_OK; i++)
+    out->start[slots[i]].offset_bytes = offsets[i];
+  out->start_bytes = packing.height_bytes;
+  free (items);
+  free (slots);
+  free (offsets);
+  return status;
+}
+
+TesseraStatus
+tessera_lengths_start (TesseraLengthsBuild *build, TesseraError *error)
+{
+  uint64_t *block_bytes =
+      malloc (((size_t) build->out->n_laws + 1) * sizeof *block_bytes);
+  TesseraStatus status = block_bytes ? read_start (build) : TESSERA_NO_MEMORY;
+
+  if (status == TESSERA_OK)
+    {
+      status = tessera_sweep_sizes (build->out, &build->out->most, block_bytes)
+                   ? place_fixed (build, block_bytes, error)
+                   : TESSERA_INVALID;
+    }
+  free (block_bytes);
+  return status == TESSERA_OK ? place_start (build, error) : status;
+}

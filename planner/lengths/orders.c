@@ -1,0 +1,625 @@
+/*
+ * The orders of a plan for every length: which packings to take them from, and for which range
+ * each is used.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/follow/lengths/instance.h"
+#include "allocator/follow/lengths/sweep.h"
+#include "planner/lengths/build.h"
+
+enum
+{
+  UNSEEN = 40,  /* parameters besides the observed, up to the most */
+  OUTSIDE = 16, /* shorter and longer ones than a plan is likely to meet */
+  POINTS = TESSERA_FIT_STEPS + UNSEEN + OUTSIDE,
+  SPREAD = 10,  /* points that are packed for in any case */
+  FURTHER = 16, /* ... and where orders are highest above the bound */
+  TRIED = SPREAD + FURTHER
+};
+
+/* Another order is worth its place in the file where it is better by this. */
+#define WORTH 0.001
+
+typedef struct
+{
+  TesseraParameters parameters;
+  bool is_observed;
+  bool is_outside;
+  uint64_t bound_bytes; /* no layout of those that are tried is below; 0: nobody looked */
+  bool is_packed;       /* an order was tried that is for this point */
+  uint64_t heights[TRIED];
+} Point;
+
+typedef struct
+{
+  TesseraLengthsBuild *build;
+  uint32_t *swept; /* [n_swept] slots */
+  uint64_t *block_bytes, *tops;
+  uint64_t *floors;     /* [n_slots] of the step that makes what one step makes */
+  bool is_first;        /* orders for that step are looked for */
+  Point points[POINTS]; /* by tokens */
+  size_t n_points;
+  TesseraOrder orders[TRIED];
+  size_t n_orders;
+  bool splits;                /* small and large blocks have zones of their own */
+  size_t chosen_from[POINTS]; /* which of them those of the plan are */
+} Orders;
+
+/* ---- The parameters that orders are measured at ---- */
+
+static int
+by_tokens (const void *a, const void *b)
+{
+  const TesseraParameters *x = &((const Point *) a)->parameters;
+  const TesseraParameters *y = &((const Point *) b)->parameters;
+
+  if (tessera_parameters_tokens (x) != tessera_parameters_tokens (y))
+    return tessera_parameters_tokens (x) < tessera_parameters_tokens (y) ? -1 : 1;
+  return (x->length > y->length) - (x->length < y->length);
+}
+
+/* The @i-th of @n lengths from @least to @most. */
+static uint64_t
+between (uint64_t least, uint64_t most, uint64_t i, uint64_t n)
+{
+  return least + (most - least) * (2 * i + 1) / (2 * n);
+}
+
+static void
+add_point (Orders *orders, const TesseraParameters *at)
+{
+  orders->points[orders->n_points++] = (Point){ .parameters = *at };
+}
+
+/* The shortest and the smallest batch that were seen; what the plan is for, if more. */
+static void
+add_observed (Orders *orders, TesseraParameters *least, TesseraParameters *most)
+{
+  const TesseraLengths *out = orders->build->out;
+  uint32_t n = out->n_observed < TESSERA_FIT_STEPS ? out->n_observed : TESSERA_FIT_STEPS;
+
+  *least = out->observed[0];
+  *most = out->most;
+  for (uint32_t i = 0; i < n; i++)
+    {
+      const TesseraParameters *at = &out->observed[i];
+
+      add_point (orders, at);
+      orders->points[i].is_observed = true;
+      least->batch = at->batch < least->batch ? at->batch : least->batch;
+      least->length = at->length < least->length ? at->length : least->length;
+    }
+  if (most->batch < least->batch || most->length < least->length)
+    *most = *least;
+}
+
+/* So many 32ths of the length, and that batch. */
+static void
+add_outside (Orders *orders, uint64_t length, uint64_t parts, uint64_t batch)
+{
+  TesseraParameters at = { .batch = batch };
+
+  if (__builtin_mul_overflow (length, parts, &at.length))
+    return;
+  at.length = at.length < 32 ? 1 : at.length / 32;
+  add_point (orders, &at);
+  orders->points[orders->n_points - 1].is_outside = true;
+}
+
+/* Lengths below half the shortest and above the longest, of the smallest and the largest
+ * batch. */
+static void
+add_all_outside (Orders *orders,
+                 const TesseraParameters *least,
+                 const TesseraParameters *most)
+{
+  static const uint8_t shorter[] = { 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1 };
+  static const uint8_t longer[] = { 36, 40, 48, 64 };
+
+  for (size_t i = 0; i < sizeof shorter; i++)
+    add_outside (orders, least->length, shorter[i], i % 2 ? 1 : most->batch);
+  for (size_t i = 0; i < sizeof longer; i++)
+    add_outside (orders, most->length, longer[i], i % 2 ? 1 : most->batch);
+  _Static_assert(sizeof shorter + sizeof longer == OUTSIDE,
+                 "so many points there are room for");
+}
+
+/* From the least to the longest, each batch in turn. */
+static void
+add_unseen (Orders *orders, const TesseraParameters *least, const TesseraParameters *most)
+{
+  for (uint64_t i = 0; i < UNSEEN; i++)
+    {
+      const TesseraParameters at = {
+        .batch = least->batch + i % (most->batch - least->batch + 1),
+        .length = between (least->length, most->length, i, UNSEEN),
+      };
+
+      add_point (orders, &at);
+    }
+}
+
+/* The observed, others from half the shortest to the longest, and some that are shorter or
+ * longer than that. */
+static void
+choose_points (Orders *orders)
+{
+  TesseraParameters least, most;
+
+  add_observed (orders, &least, &most);
+  add_all_outside (orders, &least, &most);
+  least.length = (least.length + 1) / 2;
+  add_unseen (orders, &least, &most);
+  qsort (orders->points, orders->n_points, sizeof *orders->points, by_tokens);
+}
+
+/* ---- Which orders the plan holds, and for which range ---- */
+
+/* An order that is there already is worth a second place where it is better by this. */
+#define WORTH_A_COPY 0.01
+
+/* What an order loses where steps are unlikely counts for so much less. */
+#define OUTSIDE_PART 10
+
+static uint64_t
+least_height (const Orders *orders, const Point *point)
+{
+  uint64_t least = UINT64_MAX;
+
+  for (size_t k = 0; k < orders->n_orders; k++)
+    least = point->heights[k] < least ? point->heights[k] : least;
+  return least;
+}
+
+/* How much worse than the best the order is at the point: 1 is no worse. */
+static double
+cost_at (const Orders *orders, size_t order, const Point *point)
+{
+  double ratio = (double) point->heights[order] / (double) least_height (orders, point);
+
+  return point->is_outside ? 1 + (ratio - 1) / OUTSIDE_PART : ratio;
+}
+
+/* The same at its worst. */
+static double
+worst_of (const Orders *orders, size_t order, size_t from, size_t to)
+{
+  double worst = 1;
+
+  for (size_t i = from; i < to; i++)
+    {
+      double cost = cost_at (orders, order, &orders->points[i]);
+
+      worst = cost > worst ? cost : worst;
+    }
+  return worst;
+}
+
+static size_t
+best_order (const Orders *orders, size_t from, size_t to)
+{
+  size_t best = 0;
+
+  for (size_t k = 1; k < orders->n_orders; k++)
+    if (worst_of (orders, k, from, to) < worst_of (orders, best, from, to))
+      best = k;
+  return best;
+}
+
+/* Adds a copy of what was tried to the orders of the plan. */
+static TesseraStatus
+add_chosen (Orders *orders, size_t tried, uint64_t from_tokens)
+{
+  TesseraLengths *out = orders->build->out;
+  const TesseraOrder *from = &orders->orders[tried];
+  TesseraOrder *order = &out->orders[out->n_orders];
+  TesseraStatus status = tessera_order_init (order, out->n_swept, from->n_edges);
+
+  if (status != TESSERA_OK)
+    return status;
+  memcpy (order->slots, from->slots, out->n_swept * sizeof *order->slots);
+  memcpy (order->laws, from->laws, out->n_swept * sizeof *order->laws);
+  memcpy (order->first_edge, from->first_edge,
+          ((size_t) out->n_swept + 1) * sizeof *order->first_edge);
+  memcpy (order->below, from->below, from->n_edges * sizeof *order->below);
+  order->is_first = from->is_first;
+  order->n_low = from->n_low;
+  order->from_tokens = from_tokens;
+  orders->chosen_from[out->n_orders++] = tried;
+  return TESSERA_OK;
+}
+
+static uint64_t
+tokens_of (const Orders *orders, size_t point)
+{
+  return tessera_parameters_tokens (&orders->points[point].parameters);
+}
+
+/* The first point behind those with as many tokens as the one before @to: no range ends
+ * between these. */
+static size_t
+end_of_equal (const Orders *orders, size_t to)
+{
+  while (to < orders->n_points && tokens_of (orders, to) == tokens_of (orders, to - 1))
+    to++;
+  return to;
+}
+
+/* As far as one order is good enough from the point on; *@out_best is that order. */
+static size_t
+end_of_range (const Orders *orders, size_t from, size_t *out_best)
+{
+  size_t to = end_of_equal (orders, from + 1);
+
+  *out_best = best_order (orders, from, to);
+  while (to < orders->n_points)
+    {
+      size_t further = end_of_equal (orders, to + 1);
+      size_t next = best_order (orders, from, further);
+
+      if (worst_of (orders, next, from, further) > 1 + WORTH)
+        break;
+      *out_best = next;
+      to = further;
+    }
+  return to;
+}
+
+/* Ranges of points, as long as one order is good enough for all of each. A range begins
+ * beyond the last point of the one before. */
+static TesseraStatus
+choose_ranges (Orders *orders)
+{
+  TesseraLengths *out = orders->build->out;
+  bool is_used[TRIED] = { false };
+  size_t all = best_order (orders, 0, orders->n_points), from = 0;
+  TesseraStatus status = TESSERA_OK;
+
+  while (from < orders->n_points && status == TESSERA_OK)
+    {
+      size_t to = orders->n_points, best = all, last;
+
+      if (worst_of (orders, all, from, to) > 1 + WORTH)
+        to = end_of_range (orders, from, &best);
+      last = from > 0 ? orders->chosen_from[out->n_orders - 1] : best;
+      if (from == 0 || (best != last && !is_used[best]) ||
+          worst_of (orders, last, from, to) > 1 + WORTH_A_COPY)
+        status =
+            add_chosen (orders, best, from == 0 ? 0 : tokens_of (orders, from - 1) + 1);
+      is_used[best] = true;
+      from = to;
+    }
+  return status;
+}
+
+/* ---- The packings that orders are taken from ---- */
+
+/* A packing more is worth its time where every order is above what no layout is below by
+ * more than this part of it. */
+#define WORTH_A_PACKING 0.003
+/* Small and large blocks have zones of their own where that costs no more than this part
+ * of the largest step (planner/plan/places.c). */
+#define DEAR_ZONES_PART 256
+
+/* The height that an order gives at the point; UINT64_MAX: no sizes there. */
+static uint64_t
+measure (const Orders *orders, const TesseraOrder *order, const Point *point)
+{
+  const TesseraLengths *out = orders->build->out;
+
+  if (!tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
+    return UINT64_MAX;
+  return orders->is_first ? tessera_sweep_above (out, order, orders->block_bytes,
+                                                 orders->floors, orders->tops)
+                          : tessera_sweep (out, order, orders->block_bytes, orders->tops);
+}
+
+/* Its slots and laws are those of the plan; its heights are measured. */
+static void
+take_in (Orders *orders, uint32_t n_low)
+{
+  const TesseraLengths *out = orders->build->out;
+  TesseraOrder *order = &orders->orders[orders->n_orders];
+
+  order->is_first = orders->is_first;
+  order->n_low = n_low;
+  for (uint32_t i = 0; i < out->n_swept; i++)
+    {
+      order->slots[i] = orders->swept[order->slots[i]];
+      order->laws[i] = out->slots[order->slots[i]].law;
+    }
+  for (size_t i = 0; i < orders->n_points; i++)
+    orders->points[i].heights[orders->n_orders] =
+        measure (orders, order, &orders->points[i]);
+  orders->n_orders++;
+}
+
+/* The order of a packing for the @point-th parameters. None where there are no sizes. */
+static TesseraStatus
+add_order (Orders *orders, size_t point)
+{
+  const TesseraLengths *out = orders->build->out;
+  TesseraLaidOut *laid_out = calloc ((size_t) out->n_swept + 1, sizeof *laid_out);
+  const TesseraLayOutWay way = { .is_first = orders->is_first,
+                                 .has_zones = orders->splits };
+  uint32_t n_low = 0;
+  TesseraStatus status = laid_out ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  if (status == TESSERA_OK &&
+      !tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
+    status = TESSERA_INVALID;
+  if (status == TESSERA_OK)
+    status = tessera_lengths_lay_out (orders->build, orders->swept, &way,
+                                      orders->block_bytes, laid_out, &n_low);
+  if (status == TESSERA_OK)
+    status = tessera_order_from_layout (laid_out, out->n_swept, out->n_slots,
+                                        &orders->orders[orders->n_orders]);
+  if (status == TESSERA_OK)
+    take_in (orders, n_low);
+  orders->points[point].is_packed = true;
+  free (laid_out);
+  return status == TESSERA_INVALID ? TESSERA_OK : status;
+}
+
+/* What no layout at the @point-th is below, of one that keeps small and large apart where
+ * @splits. TESSERA_INVALID: no sizes there. */
+static TesseraStatus
+find_bound (const Orders *orders, size_t point, bool splits, uint64_t *out_bytes)
+{
+  const TesseraLengths *out = orders->build->out;
+  TesseraStatus status;
+
+  if (!tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
+    return TESSERA_INVALID;
+  status = tessera_lengths_bound (orders->build, orders->swept, splits,
+                                  orders->block_bytes, out_bytes);
+  *out_bytes += out->fixed_bytes;
+  return status;
+}
+
+/* Spread over the points but those outside, the first and last among them. */
+static TesseraStatus
+try_spread (Orders *orders)
+{
+  TesseraStatus status = TESSERA_OK;
+  size_t inside[POINTS], n_inside = 0, n;
+
+  for (size_t i = 0; i < orders->n_points; i++)
+    if (!orders->points[i].is_outside)
+      inside[n_inside++] = i;
+  n = n_inside < SPREAD ? n_inside : SPREAD;
+  for (size_t i = 0; i < n && status == TESSERA_OK; i++)
+    {
+      size_t at = n > 1 ? i * (n_inside - 1) / (n - 1) : 0;
+
+      status = add_order (orders, inside[at]);
+    }
+  return status;
+}
+
+/* How far the lowest order at the point is above what no layout is below, as a part of
+ * it. */
+static double
+part_above (const Orders *orders, const Point *point)
+{
+  uint64_t least = least_height (orders, point);
+
+  return least == UINT64_MAX || point->bound_bytes == 0
+             ? 0
+             : (double) least / (double) point->bound_bytes - 1;
+}
+
+/* The point where that is most, of those that nothing was packed for; n_points: it is
+ * little at all of them. */
+static size_t
+worst_point (const Orders *orders)
+{
+  double most = WORTH_A_PACKING;
+  size_t worst = orders->n_points;
+
+  for (size_t i = 0; i < orders->n_points; i++)
+    {
+      const Point *point = &orders->points[i];
+
+      if (point->is_outside || point->is_packed || part_above (orders, point) <= most)
+        continue;
+      most = part_above (orders, point);
+      worst = i;
+    }
+  return worst;
+}
+
+/* What no layout is below at each point. */
+static TesseraStatus
+find_bounds (Orders *orders)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; i < orders->n_points && status == TESSERA_OK; i++)
+    {
+      status = find_bound (orders, i, orders->splits, &orders->points[i].bound_bytes);
+      if (status == TESSERA_INVALID)
+        {
+          orders->points[i].bound_bytes = 0;
+          status = TESSERA_OK;
+        }
+    }
+  return status;
+}
+
+/* One after the other where all orders so far are worst: what helps at one point helps at
+ * those around it. */
+static TesseraStatus
+try_further (Orders *orders)
+{
+  TesseraStatus status = find_bounds (orders);
+
+  for (size_t n = 0; n < FURTHER && status == TESSERA_OK; n++)
+    {
+      size_t worst = worst_point (orders);
+
+      if (worst == orders->n_points)
+        break;
+      status = add_order (orders, worst);
+    }
+  return status;
+}
+
+/* What the largest of the steps that were seen takes, whatever the layout. */
+static TesseraStatus
+largest_bound (const Orders *orders, bool splits, uint64_t *out_bytes)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  *out_bytes = 0;
+  for (size_t i = 0; i < orders->n_points && status == TESSERA_OK; i++)
+    {
+      uint64_t bytes = 0;
+
+      if (!orders->points[i].is_observed)
+        continue;
+      status = find_bound (orders, i, splits, &bytes);
+      if (status == TESSERA_OK && bytes > *out_bytes)
+        *out_bytes = bytes;
+      if (status == TESSERA_INVALID)
+        status = TESSERA_OK;
+    }
+  return status;
+}
+
+static TesseraStatus
+find_zones (Orders *orders)
+{
+  const TesseraLengthsBuild *build = orders->build;
+  uint64_t apart_bytes = 0, together_bytes = 0;
+  TesseraStatus status = TESSERA_OK;
+
+  orders->splits = tessera_lengths_splits_sizes (build);
+  if (!orders->splits || build->trace->n_streams > 1)
+    return TESSERA_OK;
+  status = largest_bound (orders, true, &apart_bytes);
+  if (status == TESSERA_OK)
+    status = largest_bound (orders, false, &together_bytes);
+  orders->splits = apart_bytes - together_bytes <= apart_bytes / DEAR_ZONES_PART;
+  return status;
+}
+
+static TesseraStatus
+try_packings (Orders *orders)
+{
+  TesseraStatus status;
+
+  for (size_t i = 0; i < orders->n_points; i++)
+    orders->points[i].is_packed = false;
+  status = try_spread (orders);
+  if (status == TESSERA_OK && orders->n_orders == 0)
+    return TESSERA_INVALID;
+  return status == TESSERA_OK && !orders->is_first ? try_further (orders) : status;
+}
+
+/* ---- All of it ---- */
+
+static void
+forget_orders (Orders *orders)
+{
+  for (size_t k = 0; k < orders->n_orders; k++)
+    tessera_order_clear (&orders->orders[k]);
+  orders->n_orders = 0;
+}
+
+/* Whether orders of its own make the first step lower anywhere than the ones chosen. */
+static bool
+is_worth_first (const Orders *orders)
+{
+  const TesseraLengths *out = orders->build->out;
+
+  for (size_t i = 0; i < orders->n_points; i++)
+    {
+      const Point *point = &orders->points[i];
+      const TesseraOrder *order;
+      uint64_t height = UINT64_MAX;
+
+      if (!point->is_outside &&
+          tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
+        height = tessera_sweep_by (out, &point->parameters, false, orders->block_bytes,
+                                   orders->floors, orders->tops, &order);
+      if (height != UINT64_MAX &&
+          (double) height > (double) least_height (orders, point) * (1 + WORTH))
+        return true;
+    }
+  return false;
+}
+
+/* The same for the step that makes what one step makes, where there is such. */
+static TesseraStatus
+try_first (Orders *orders)
+{
+  const TesseraLengths *out = orders->build->out;
+  bool *is_there = calloc ((size_t) out->n_slots + 1, sizeof *is_there);
+  TesseraStatus status = is_there ? TESSERA_OK : TESSERA_NO_MEMORY;
+
+  /* The state is there in all steps but one: parts are of the others. */
+  for (uint32_t i = 0; i < out->n_slots && status == TESSERA_OK; i++)
+    is_there[i] = out->cut_phase && out->slots[i].is_once;
+  if (status == TESSERA_OK &&
+      (!tessera_sweep_sizes (out, &out->most, orders->block_bytes) ||
+       tessera_instance_base (out, orders->block_bytes, is_there) == out->fixed_bytes))
+    {
+      free (is_there);
+      return TESSERA_OK;
+    }
+  if (status == TESSERA_OK)
+    status = tessera_instance_floors (out, orders->block_bytes, is_there, orders->floors);
+  free (is_there);
+  forget_orders (orders);
+  orders->is_first = true;
+  if (status == TESSERA_OK)
+    status = try_packings (orders);
+  if (status == TESSERA_OK && is_worth_first (orders))
+    status = choose_ranges (orders);
+  return status;
+}
+
+TesseraStatus
+tessera_lengths_orders (TesseraLengthsBuild *build)
+{
+  TesseraLengths *out = build->out;
+  Orders *orders = calloc (1, sizeof *orders);
+  TesseraStatus status = TESSERA_NO_MEMORY;
+  uint32_t n = 0;
+
+  if (!orders)
+    return status;
+  orders->build = build;
+  orders->swept = malloc (((size_t) out->n_swept + 1) * sizeof *orders->swept);
+  orders->tops = malloc (((size_t) out->n_swept + 1) * sizeof *orders->tops);
+  orders->block_bytes = malloc (((size_t) out->n_laws + 1) * sizeof *orders->block_bytes);
+  orders->floors = malloc (((size_t) out->n_slots + 1) * sizeof *orders->floors);
+  out->orders = calloc (2 * POINTS, sizeof *out->orders);
+  if (orders->swept && orders->tops && orders->block_bytes && orders->floors &&
+      out->orders)
+    {
+      for (uint32_t i = 0; i < out->n_slots; i++)
+        if (out->slots[i].place == TESSERA_PLACE_SWEPT)
+          orders->swept[n++] = i;
+      choose_points (orders);
+      status = find_zones (orders);
+      if (status == TESSERA_OK)
+        status = try_packings (orders);
+      if (status == TESSERA_OK)
+        status = choose_ranges (orders);
+      if (status == TESSERA_OK)
+        status = try_first (orders);
+    }
+  forget_orders (orders);
+  free (orders->swept);
+  free (orders->tops);
+  free (orders->block_bytes);
+  free (orders->floors);
+  free (orders);
+  return status;
+}
