@@ -422,6 +422,21 @@ test_nesting (void)
   g_byte_array_unref (to);
 }
 
+/* Of }, 1, mark, 2 a dict's item would take two values from below the mark. */
+static void
+test_below_a_mark (void)
+{
+  GByteArray *to = pickle_new (4);
+  Read read;
+
+  put_bytes (to, "}K\x01(K\x02s.", 8);
+  read_bytes (&read, to->data, to->len);
+  g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
+  g_assert_nonnull (strstr (read.error.text, "SETITEM at byte"));
+  read_done (&read);
+  g_byte_array_unref (to);
+}
+
 /* What a byte or two make would take many times their file's size. */
 static void
 test_piles (void)
@@ -514,6 +529,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pickle/each-byte", test_each_byte);
   g_test_add_func ("/pickle/cycles", test_cycles);
   g_test_add_func ("/pickle/nesting", test_nesting);
+  g_test_add_func ("/pickle/below-a-mark", test_below_a_mark);
   g_test_add_func ("/pickle/piles", test_piles);
   g_test_add_func ("/pickle/records", test_records);
   return g_test_run ();

@@ -155,6 +155,7 @@ test_whole (void)
   const TesseraFrame *frame;
 
   g_assert_cmpuint (trace->n_events, ==, 7); /* teleport left out */
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "pytorch"), ==, "2.12 or later");
   g_assert_cmpuint (trace->events[6].action, ==, TESSERA_MARK);
   g_assert_cmpuint (trace->events[5].action, ==, TESSERA_OOM);
   g_assert_cmpuint (trace->events[5].addr, ==, 12345);
@@ -518,6 +519,29 @@ test_flaws (void)
   check_flaw ("total_size", TRUE, NULL, 0, "`segments` holds a dict");
 }
 
+/* A list of blocks: one of @state, and once more that very one where it @is_twice. */
+static void
+check_blocks (const char *state, gboolean is_twice, const char *says)
+{
+  GByteArray *list = g_byte_array_new ();
+
+  put_bytes (list, "](", 2);
+  put_block (list, BASE, 512, 512, state);
+  put_op (list, 0x94); /* memo 0 */
+  if (is_twice)
+    put_bytes (list, "h\x00", 2);
+  put_op (list, 'e');
+  check_flaw ("blocks", TRUE, (const char *) list->data, list->len, says);
+  g_byte_array_unref (list);
+}
+
+static void
+test_flaws_of_blocks (void)
+{
+  check_blocks ("asleep", FALSE, "as `state`");
+  check_blocks ("active_allocated", TRUE, "as `blocks`");
+}
+
 static void
 check_top (const char *body, size_t n_bytes, const char *says)
 {
@@ -662,6 +686,7 @@ main (int argc, char **argv)
   g_test_add_func ("/snapshot/annotation-behind", test_annotation_behind);
   g_test_add_func ("/snapshot/devices", test_devices);
   g_test_add_func ("/snapshot/flaws", test_flaws);
+  g_test_add_func ("/snapshot/flaws-of-blocks", test_flaws_of_blocks);
   g_test_add_func ("/snapshot/other-pickles", test_other_pickles);
   g_test_add_func ("/snapshot/no-segments", test_no_segments);
   g_test_add_func ("/snapshot/truncated", test_truncated);
