@@ -39,13 +39,13 @@ FORBIDDEN_CALLS = {"abort", "exit", "_exit", "printf", "puts", "fprintf", "perro
                    "__printf_chk", "__fprintf_chk", "vprintf", "putchar"}
 # Product lines (.c and .h but tests, benches, generators, fakes): today's. They go down with each cut, to the
 # 80,000 that one engineer can own; a folder that needs more says in its commit what left.
-MOST_LINES = {"planner": 33_789, "viewer": 19_214, "allocator": 12_821, "recorder": 8_036, "cli": 7_762, "db": 6_840,
-              "simulator": 4_895, "picture": 4_870, "nullcuda": 4_970, "runtime": 4_265, "edits": 2_310}
+MOST_LINES = {"planner": 33_762, "viewer": 19_201, "allocator": 12_821, "recorder": 8_036, "cli": 7_762, "db": 6_840,
+              "simulator": 4_895, "picture": 4_823, "nullcuda": 4_933, "runtime": 4_265, "edits": 2_298}
 NOT_PRODUCT = re.compile(r"(^|/)(tests?|bench|fuzz|fake|generate)/|(-test|-bench|-benchmark|-fuzz)\.[ch]$|/(test|made)-[^/]*$|"
                          r"(^|/)(naive|oracle)\.[ch]$")
 # Words of an older vocabulary, as parts of identifiers and file names: so often still. They go down to none.
-MOST_WORDS = {"rota": 320, "spell": 66, "wish": 251, "spot": 220, "astray": 0, "dear": 21, "glance": 0, "shelf": 275, "desk": 222,
-              "told": 140, "placeless": 470, "lay_down": 0, "lay_open": 4, "let_go": 31}
+MOST_WORDS = {"rota": 283, "spell": 0, "wish": 0, "spot": 218, "astray": 0, "dear": 9, "glance": 0, "shelf": 0, "desk": 0, "told": 59,
+              "placeless": 294, "lay_down": 0, "lay_open": 0, "let_go": 5}
 FORMATTER = "version 14."  # others differ in details
 LIBRARIES = {
     "db": "db/libtessera-db.a",
