@@ -239,12 +239,12 @@ test_preview_of_former (void)
 {
   guint n_higher = 0;
 
-  for (guint32 seed = 20; seed < 28; seed++)
+  for (guint32 seed = 20; seed < 60; seed++)
     {
       TestScene scene;
       TesseraPlan *full, *preview, *hinted;
 
-      test_scene_open (&scene, test_trace_random (seed, 400, 1));
+      test_scene_open (&scene, test_trace_random (seed, 800, 1));
       scene.options.work_budget = 0;
       full = test_plan (&scene);
       scene.options.is_preview = true;
@@ -259,7 +259,7 @@ test_preview_of_former (void)
       tessera_plan_free (hinted);
       test_scene_end (&scene, NULL);
     }
-  g_test_message ("%u of 8 are higher without", n_higher);
+  g_test_message ("%u of 40 are higher without", n_higher);
   g_assert_cmpuint (n_higher, >, 0);
 }
 
@@ -293,7 +293,7 @@ test_preview_left_out (void)
 {
   guint n_looked_at = 0;
 
-  for (guint32 seed = 20; seed < 28; seed++)
+  for (guint32 seed = 20; seed < 60; seed++)
     {
       TestScene scene;
       TesseraPlan *full, *preview;

@@ -230,7 +230,8 @@ test_shared (gconstpointer user)
 }
 
 /* Under a cap those that kept their slots are hit, and those that lost them miss, also
- * beside dynamic requests, which have neither. */
+ * beside dynamic requests, which have neither. Of the first trace 67 lose them, in a
+ * strip of addresses; without strips it would be thousands. */
 static void
 test_capped (gconstpointer user)
 {
@@ -252,7 +253,7 @@ test_capped (gconstpointer user)
   edit.at = plan->height_bytes / 10 * 7;
   tessera_plan_free (plan);
   options.plan = plan = plan_with (&c, &edit);
-  g_assert_cmpuint (plan->n_placeless, >, 100);
+  g_assert_cmpuint (plan->n_placeless, >, 50);
   is_left = g_new0 (guint8, c.blocks->n_blocks);
   for (size_t i = 0; i < plan->n_placeless; i++)
     is_left[plan->placeless[i].block] = 1;
