@@ -24,10 +24,11 @@ cli_usage (const char *format, ...)
   va_list arguments;
 
   va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
   fprintf (stderr, "tessera %s: %s (see tessera %s --help)\n", command->name,
            cli_shown (text), command->name);
+  g_free (text);
   exit (CLI_USAGE);
 }
 
@@ -52,10 +53,11 @@ cli_fail_with (const char *format, ...)
   va_list arguments;
 
   va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
   cli_progress_end ();
   fprintf (stderr, "tessera: %s\n", cli_shown (text));
+  g_free (text);
   exit (CLI_FAILED);
 }
 

@@ -80,6 +80,8 @@ find_root (uint32_t *parents, uint32_t at)
 static void
 join_zones (TesseraKeyed *members, const TesseraPackLimit *limits, uint32_t n_items)
 {
+  if (n_items == 0)
+    return;
   uint32_t *parents = g_new (uint32_t, n_items);
   uint32_t *first_of_body = g_new (uint32_t, n_items);
   memset (first_of_body, 0xff, n_items * sizeof *first_of_body);
