@@ -409,12 +409,12 @@ read_edit (JsonNode *node,
 /* What the parser takes beyond JSON is not let through to it: comments and assignments, in
  * which brackets would not count as they do here, and numbers of other bases. */
 static gboolean
-is_letter_of_json (const char *text, gsize at)
+is_letter_of_json (const char *text, gsize at, gsize n_bytes)
 {
-  char c = text[at];
+  char c = text[at], next = at + 1 < n_bytes ? text[at + 1] : '\0';
 
   if (c == '0' && (at == 0 || !(g_ascii_isalnum (text[at - 1]) || text[at - 1] == '.')))
-    return !g_ascii_isdigit (text[at + 1]) && (text[at + 1] | 0x20) != 'x';
+    return !g_ascii_isdigit (next) && (next | 0x20) != 'x';
   return g_ascii_isalnum (c) || (c != '\0' && strchr ("[]{}:,+-.\t\r\n ", c) != NULL);
 }
 
@@ -434,7 +434,7 @@ edits_json_find_fault (const char *text, gsize n_bytes)
         is_in_text = !is_in_text;
       else if (is_in_text)
         i += c == '\\';
-      else if (!is_letter_of_json (text, i) ||
+      else if (!is_letter_of_json (text, i, n_bytes) ||
                ((c == '[' || c == '{') && ++n_levels > MOST_LEVELS))
         return "is not a list of edits in JSON, as tessera edits export writes it";
       else if ((c == ']' || c == '}') && n_levels > 0)

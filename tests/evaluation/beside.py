@@ -42,6 +42,7 @@ MIB = 1 << 20
 MORE_SHARE, MORE_BYTES = 0.02, 4 * MIB
 SECONDS = 400  # a run
 DECLINED = "declined at its start"
+TOO_LARGE = "larger than the device, declined at its start"
 
 
 class Failed(Exception):
@@ -93,10 +94,13 @@ def has_lengths(folder):
 
 def measure(folder, program):
     """How the plan was followed, and where a run did so, what was reserved and hit."""
-    followable = dry_run(folder, "a.tsr", program)["followable"]
+    first = dry_run(folder, "a.tsr", program)
+    followable = first["followable"]
     by_length = ["--by-length"] if has_lengths(folder) else []
     seen = dry_run(folder, "b.tsr", program, "--plan", "a.tsp")["recording"]
     if not seen["followed_plan"]:
+        if first["height_bytes"] > first["gpu_bytes"]:
+            return {"plan": TOO_LARGE}
         return {"plan": "not advised, not followed" if followable == "no" and not by_length else DECLINED}
     in_process = reserved(folder, "recorded")
     return {"plan": "declined" if seen["declined_at_event"] else "every length" if by_length else followable,
