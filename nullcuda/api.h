@@ -20,6 +20,10 @@
   __attribute__ ((visibility ("default"))) type name (__VA_ARGS__);                      \
   type name (__VA_ARGS__)
 
+/* Another name of the function @other of the same file: further arguments are not read. */
+#define NULL_ALSO(name, other)                                                           \
+  extern __typeof__ (other) name __attribute__ ((visibility ("default"), alias (#other)))
+
 enum
 {
   NULL_OK = 0,

@@ -73,9 +73,9 @@ remember (int error, const char *name)
 }
 
 int
-null_fail (int error, const char *name)
+null_report (int error, const char *name)
 {
-  if (error != NULL_NOT_READY)
+  if (error != NULL_OK && error != NULL_NOT_READY)
     {
       remember (error, name);
       null_log (2, "%s: error %d", name, error);

@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "nullcuda/api.h"
-#include "nullcuda/attributes.h"
 #include "nullcuda/properties.h"
 
 /* The toolkit that is installed is of one version: meson chooses which offsets it shall

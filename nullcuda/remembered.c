@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nullcuda/ranges.h"
+#include "nullcuda/tables.h"
 #include "nullcuda/remembered.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -15,14 +15,20 @@ static NullSettings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 
 static void
-complain (const char *format, ...)
+write_line (const char *format, va_list arguments)
 {
   char line[512];
+  vsnprintf (line, sizeof line, format, arguments);
+  fprintf (stderr, "nullcuda: %s\n", line);
+}
+
+static void
+complain (const char *format, ...)
+{
   va_list arguments;
   va_start (arguments, format);
-  vsnprintf (line, sizeof line, format, arguments);
+  write_line (format, arguments);
   va_end (arguments);
-  fprintf (stderr, "nullcuda: %s\n", line);
 }
 
 /* A size that a device may have. */
@@ -129,12 +135,9 @@ null_settings (void)
 void
 null_log (int level, const char *format, ...)
 {
-  if (null_settings ()->log_level < level)
-    return;
-  char line[512];
   va_list arguments;
   va_start (arguments, format);
-  vsnprintf (line, sizeof line, format, arguments);
+  if (null_settings ()->log_level >= level)
+    write_line (format, arguments);
   va_end (arguments);
-  fprintf (stderr, "nullcuda: %s\n", line);
 }

@@ -135,8 +135,7 @@ NULL_API (int,
           long long stride_c,
           int n_products)
 {
-  return multiply ("cublasGemmStridedBatchedEx", handle->stream, m, n, k, n_products,
-                   NULL_SLOWNESS_HALF);
+  return multiply (__func__, handle->stream, m, n, k, n_products, NULL_SLOWNESS_HALF);
 }
 
 #define STRIDED_PRODUCT(name, slowness)                                                  \
@@ -180,19 +179,11 @@ NULL_API (int, cublasLtMatmulDescCreate, void **out, int compute_type, int scale
   return create (out);
 }
 
-NULL_API (int, cublasLtMatmulDescDestroy, void *description)
-{
-  free (description);
-  return NULL_OK;
-}
+NULL_ALSO (cublasLtMatmulDescDestroy, cublasDestroy_v2);
 
 NULL_API (int, cublasLtMatmulPreferenceCreate, void **out) { return create (out); }
 
-NULL_API (int, cublasLtMatmulPreferenceDestroy, void *preference)
-{
-  free (preference);
-  return NULL_OK;
-}
+NULL_ALSO (cublasLtMatmulPreferenceDestroy, cublasDestroy_v2);
 
 NULL_API (int,
           cublasLtMatrixLayoutCreate,
@@ -210,11 +201,7 @@ NULL_API (int,
   return NULL_OK;
 }
 
-NULL_API (int, cublasLtMatrixLayoutDestroy, Layout *layout)
-{
-  free (layout);
-  return NULL_OK;
-}
+NULL_ALSO (cublasLtMatrixLayoutDestroy, cublasDestroy_v2);
 
 NULL_API (int,
           cublasLtMatrixLayoutSetAttribute,
@@ -275,7 +262,7 @@ NULL_API (int,
   double slowness = layout_a->type == REAL_32   ? NULL_SLOWNESS_SINGLE
                     : layout_a->type == REAL_64 ? NULL_SLOWNESS_DOUBLE
                                                 : NULL_SLOWNESS_HALF;
-  return multiply ("cublasLtMatmul", stream, m, n, k, layout_d->n_matrices, slowness);
+  return multiply (__func__, stream, m, n, k, layout_d->n_matrices, slowness);
 }
 
 NULL_API (size_t, cublasLtGetVersion, void)

@@ -8,7 +8,7 @@
 
 #include "nullcuda/device.h"
 #include "nullcuda/settings.h"
-#include "nullcuda/slab.h"
+#include "nullcuda/tables.h"
 #include "nullcuda/streams/stream.h"
 
 enum
@@ -579,6 +579,5 @@ NULL_API (int, cudnnBackendExecute, NullCudnn *handle, void *plan, void *pack)
   const Descriptor *descriptor = find (plan);
   double n_elements = descriptor != NULL ? (double) descriptor->n_elements : 0;
   pthread_mutex_unlock (&lock);
-  return null_submit ("cudnnBackendExecute", handle->stream,
-                      EXECUTE_NS + n_elements * ELEMENT_NS);
+  return null_submit (__func__, handle->stream, EXECUTE_NS + n_elements * ELEMENT_NS);
 }

@@ -26,9 +26,8 @@ NULL_API (int, nvmlInit_v2, void)
   return null_settings ()->refuses ? NVML_DRIVER_NOT_LOADED : NULL_OK;
 }
 
-NULL_API (int, nvmlInit, void) { return nvmlInit_v2 (); }
-
-NULL_API (int, nvmlInitWithFlags, unsigned flags) { return nvmlInit_v2 (); }
+NULL_ALSO (nvmlInit, nvmlInit_v2);
+NULL_ALSO (nvmlInitWithFlags, nvmlInit_v2);
 
 NULL_API (int, nvmlShutdown, void) { return NULL_OK; }
 
@@ -43,10 +42,7 @@ NULL_API (int, nvmlSystemGetCudaDriverVersion_v2, int *out_version)
   return NULL_OK;
 }
 
-NULL_API (int, nvmlSystemGetCudaDriverVersion, int *out_version)
-{
-  return nvmlSystemGetCudaDriverVersion_v2 (out_version);
-}
+NULL_ALSO (nvmlSystemGetCudaDriverVersion, nvmlSystemGetCudaDriverVersion_v2);
 
 NULL_API (int, nvmlDeviceGetCount_v2, unsigned *out_n)
 {
@@ -54,10 +50,7 @@ NULL_API (int, nvmlDeviceGetCount_v2, unsigned *out_n)
   return NULL_OK;
 }
 
-NULL_API (int, nvmlDeviceGetCount, unsigned *out_n)
-{
-  return nvmlDeviceGetCount_v2 (out_n);
-}
+NULL_ALSO (nvmlDeviceGetCount, nvmlDeviceGetCount_v2);
 
 NULL_API (int, nvmlDeviceGetHandleByIndex_v2, unsigned index, void **out_device)
 {
@@ -65,10 +58,7 @@ NULL_API (int, nvmlDeviceGetHandleByIndex_v2, unsigned index, void **out_device)
   return index < (unsigned) null_settings ()->n_devices ? NULL_OK : NVML_INVALID_ARGUMENT;
 }
 
-NULL_API (int, nvmlDeviceGetHandleByIndex, unsigned index, void **out_device)
-{
-  return nvmlDeviceGetHandleByIndex_v2 (index, out_device);
-}
+NULL_ALSO (nvmlDeviceGetHandleByIndex, nvmlDeviceGetHandleByIndex_v2);
 
 /* As cudaDeviceGetPCIBusId() writes it: the bus is the device's number, plus one. */
 NULL_API (int, nvmlDeviceGetHandleByPciBusId_v2, const char *text, void **out_device)
@@ -105,15 +95,7 @@ NULL_API (int,
   return NULL_OK;
 }
 
-NULL_API (int,
-          nvmlDeviceGetComputeRunningProcesses_v3,
-          void *device,
-          unsigned *inout_n,
-          void *out_processes)
-{
-  *inout_n = 0;
-  return NULL_OK;
-}
+NULL_ALSO (nvmlDeviceGetComputeRunningProcesses_v3, nvmlDeviceGetComputeRunningProcesses);
 
 /* nvmlGpuFabricInfo_v2_t begins so, and v3 too: the caller set the version. */
 typedef struct

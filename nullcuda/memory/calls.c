@@ -17,11 +17,11 @@ allocate (const char *name, uint64_t n_bytes, uint64_t *out_addr)
   int device = null_device_current ();
   *out_addr = 0;
   if (device < 0)
-    return null_fail (NULL_NO_DEVICE, name);
+    return null_report (NULL_NO_DEVICE, name);
   int error = null_memory_allocate (device, n_bytes, out_addr);
   null_log (2, "%s (%llu) -> %d, 0x%llx", name, (unsigned long long) n_bytes, error,
             (unsigned long long) *out_addr);
-  return error == NULL_OK ? NULL_OK : null_fail (error, name);
+  return null_report (error, name);
 }
 
 /* The driver unmaps only what no kernel uses any more: it waits for the device. */
@@ -34,32 +34,32 @@ release (const char *name, uint64_t addr)
   uint64_t base, n_bytes;
   int device;
   if (!null_memory_find (addr, &base, &n_bytes, &device))
-    return null_fail (NULL_INVALID_VALUE, name);
+    return null_report (NULL_INVALID_VALUE, name);
   null_clock_wait_for_all (device);
   /* Before the range is free: another thread may have it, and written to it, at once. */
   if (addr == base)
     null_remembered_forget (base, n_bytes);
   int error = null_memory_release (addr);
-  return error == NULL_OK ? NULL_OK : null_fail (error, name);
+  return null_report (error, name);
 }
 
 NULL_API (int, cudaMalloc, void **out_addr, size_t n_bytes)
 {
   uint64_t addr;
-  int error = allocate ("cudaMalloc", n_bytes, &addr);
+  int error = allocate (__func__, n_bytes, &addr);
   *out_addr = (void *) addr;
   return error;
 }
 
-NULL_API (int, cudaFree, void *addr) { return release ("cudaFree", (uint64_t) addr); }
+NULL_API (int, cudaFree, void *addr) { return release (__func__, (uint64_t) addr); }
 
 NULL_API (int, cuMemAlloc_v2, uint64_t *out_addr, size_t n_bytes)
 {
-  return n_bytes == 0 ? null_fail (NULL_INVALID_VALUE, "cuMemAlloc_v2")
-                      : allocate ("cuMemAlloc_v2", n_bytes, out_addr);
+  return n_bytes == 0 ? null_report (NULL_INVALID_VALUE, __func__)
+                      : allocate (__func__, n_bytes, out_addr);
 }
 
-NULL_API (int, cuMemFree_v2, uint64_t addr) { return release ("cuMemFree_v2", addr); }
+NULL_API (int, cuMemFree_v2, uint64_t addr) { return release (__func__, addr); }
 
 NULL_API (
     int, cuMemGetAddressRange_v2, uint64_t *out_base, size_t *out_n_bytes, uint64_t addr)
@@ -67,7 +67,7 @@ NULL_API (
   uint64_t base, n_bytes;
   int device;
   if (!null_memory_find (addr, &base, &n_bytes, &device))
-    return null_fail (NULL_NOT_FOUND, "cuMemGetAddressRange_v2");
+    return null_report (NULL_NOT_FOUND, __func__);
   if (out_base != NULL)
     *out_base = base;
   if (out_n_bytes != NULL)
@@ -112,7 +112,7 @@ NULL_API (int, cudaDeviceGetDefaultMemPool, void **out_pool, int device)
 {
   *out_pool = NULL;
   if (device < 0 || device >= null_settings ()->n_devices)
-    return null_fail (NULL_INVALID_DEVICE, "cudaDeviceGetDefaultMemPool");
+    return null_report (NULL_INVALID_DEVICE, __func__);
   *out_pool = &pools[device];
   return NULL_OK;
 }
@@ -128,7 +128,7 @@ NULL_API (int, cudaMemPoolSetAttribute, void *handle, int attribute, void *value
 {
   Pool *pool = find_pool (handle);
   if (pool == NULL || attribute < 1 || attribute >= N_ATTRIBUTES)
-    return null_fail (NULL_INVALID_VALUE, "cudaMemPoolSetAttribute");
+    return null_report (NULL_INVALID_VALUE, __func__);
   null_clock_lock ();
   if (attribute == USED_BYTES_HIGH || attribute == RESERVED_BYTES_HIGH)
     pool->attributes[attribute] = pool->attributes[attribute - 1]; /* only ever reset */
@@ -142,7 +142,7 @@ NULL_API (int, cudaMemPoolGetAttribute, void *handle, int attribute, void *out)
 {
   const Pool *pool = find_pool (handle);
   if (pool == NULL || attribute < 1 || attribute >= N_ATTRIBUTES)
-    return null_fail (NULL_INVALID_VALUE, "cudaMemPoolGetAttribute");
+    return null_report (NULL_INVALID_VALUE, __func__);
   null_clock_lock ();
   memcpy (out, &pool->attributes[attribute], attribute_bytes (attribute));
   null_clock_unlock ();
@@ -151,15 +151,14 @@ NULL_API (int, cudaMemPoolGetAttribute, void *handle, int attribute, void *out)
 
 NULL_API (int, cudaMemPoolTrimTo, void *handle, size_t n_bytes)
 {
-  return find_pool (handle) != NULL ? NULL_OK
-                                    : null_fail (NULL_INVALID_VALUE, "cudaMemPoolTrimTo");
+  return null_report (find_pool (handle) != NULL ? NULL_OK : NULL_INVALID_VALUE,
+                      __func__);
 }
 
 NULL_API (int, cudaMemPoolSetAccess, void *handle, const void *descriptions, size_t n)
 {
-  return find_pool (handle) != NULL
-             ? NULL_OK
-             : null_fail (NULL_INVALID_VALUE, "cudaMemPoolSetAccess");
+  return null_report (find_pool (handle) != NULL ? NULL_OK : NULL_INVALID_VALUE,
+                      __func__);
 }
 
 static void
@@ -183,10 +182,10 @@ NULL_API (int, cudaMallocAsync, void **out_addr, size_t n_bytes, void *stream)
   int error = device < 0 ? NULL_NO_DEVICE : null_memory_allocate (device, n_bytes, &addr);
   *out_addr = (void *) addr;
   if (error != NULL_OK)
-    return null_fail (error, "cudaMallocAsync");
+    return null_report (error, __func__);
   if (null_memory_find (addr, &base, &whole_bytes, &device))
     account (device, whole_bytes, true);
-  return null_submit ("cudaMallocAsync", stream, MALLOC_ASYNC_NS);
+  return null_submit (__func__, stream, MALLOC_ASYNC_NS);
 }
 
 NULL_API (int, cudaFreeAsync, void *addr, void *stream)
@@ -197,12 +196,12 @@ NULL_API (int, cudaFreeAsync, void *addr, void *stream)
     return NULL_OK;
   if (!null_memory_find ((uint64_t) addr, &base, &whole_bytes, &device) ||
       base != (uint64_t) addr)
-    return null_fail (NULL_INVALID_VALUE, "cudaFreeAsync");
+    return null_report (NULL_INVALID_VALUE, __func__);
   null_remembered_forget (base, whole_bytes); /* before somebody else may write there */
   if (null_memory_release (base) != NULL_OK)
-    return null_fail (NULL_INVALID_VALUE, "cudaFreeAsync");
+    return null_report (NULL_INVALID_VALUE, __func__);
   account (device, whole_bytes, false);
-  return null_submit ("cudaFreeAsync", stream, MALLOC_ASYNC_NS);
+  return null_submit (__func__, stream, MALLOC_ASYNC_NS);
 }
 
 /* What kind of memory an address is. */
@@ -241,7 +240,7 @@ NULL_API (int, cuPointerGetAttribute, void *out, int attribute, uint64_t addr)
   bool is_device = null_memory_find (addr, &base, &n_bytes, &device);
   int kind = is_device ? NULL_MEMORY_DEVICE : null_host_kind (addr);
   if (kind == NULL_MEMORY_UNREGISTERED)
-    return null_fail (NULL_INVALID_VALUE, "cuPointerGetAttribute");
+    return null_report (NULL_INVALID_VALUE, __func__);
   switch (attribute)
     {
     case CONTEXT:

@@ -58,7 +58,7 @@ copy (const char *name, void *to, const void *from, size_t n_bytes, void *stream
 {
   if (!null_memory_is_backed ((uint64_t) to, n_bytes) ||
       !null_memory_is_backed ((uint64_t) from, n_bytes))
-    return null_fail (NULL_ILLEGAL_ADDRESS, name);
+    return null_report (NULL_ILLEGAL_ADDRESS, name);
   int error = null_submit (name, stream, copy_ns (to, from, n_bytes));
   if (error == NULL_OK && n_bytes > 0)
     move (to, from, n_bytes);
@@ -75,12 +75,12 @@ NULL_API (int,
           int kind,
           void *stream)
 {
-  return copy ("cudaMemcpyAsync", to, from, n_bytes, stream);
+  return copy (__func__, to, from, n_bytes, stream);
 }
 
 NULL_API (int, cudaMemcpy, void *to, const void *from, size_t n_bytes, int kind)
 {
-  int error = copy ("cudaMemcpy", to, from, n_bytes, NULL);
+  int error = copy (__func__, to, from, n_bytes, NULL);
   return error == NULL_OK ? cudaStreamSynchronize (NULL) : error;
 }
 
@@ -93,7 +93,7 @@ NULL_API (int,
           size_t n_bytes,
           void *stream)
 {
-  return copy ("cudaMemcpyPeerAsync", to, from, n_bytes, stream);
+  return copy (__func__, to, from, n_bytes, stream);
 }
 
 NULL_API (int,
@@ -110,9 +110,8 @@ NULL_API (int,
   for (size_t row = 0; row < n_rows; row++)
     if (!null_memory_is_backed ((uint64_t) to + row * to_pitch, n_bytes) ||
         !null_memory_is_backed ((uint64_t) from + row * from_pitch, n_bytes))
-      return null_fail (NULL_ILLEGAL_ADDRESS, "cudaMemcpy2DAsync");
-  int error =
-      null_submit ("cudaMemcpy2DAsync", stream, copy_ns (to, from, n_bytes * n_rows));
+      return null_report (NULL_ILLEGAL_ADDRESS, __func__);
+  int error = null_submit (__func__, stream, copy_ns (to, from, n_bytes * n_rows));
   for (size_t row = 0; row < n_rows && error == NULL_OK; row++)
     move ((char *) to + row * to_pitch, (const char *) from + row * from_pitch, n_bytes);
   return error;
@@ -122,7 +121,7 @@ static int
 set (const char *name, void *to, int value, size_t n_bytes, void *stream)
 {
   if (!null_memory_is_backed ((uint64_t) to, n_bytes))
-    return null_fail (NULL_ILLEGAL_ADDRESS, name);
+    return null_report (NULL_ILLEGAL_ADDRESS, name);
   int error = null_submit (name, stream, COPY_NS + (double) n_bytes / BYTES_PER_NS_SET);
   if (error == NULL_OK && null_memory_is_ours ((uint64_t) to))
     null_remembered_forget ((uint64_t) to, n_bytes);
@@ -133,19 +132,19 @@ set (const char *name, void *to, int value, size_t n_bytes, void *stream)
 
 NULL_API (int, cudaMemsetAsync, void *to, int value, size_t n_bytes, void *stream)
 {
-  return set ("cudaMemsetAsync", to, value, n_bytes, stream);
+  return set (__func__, to, value, n_bytes, stream);
 }
 
 NULL_API (int, cudaMemset, void *to, int value, size_t n_bytes)
 {
-  return set ("cudaMemset", to, value, n_bytes, NULL);
+  return set (__func__, to, value, n_bytes, NULL);
 }
 
 NULL_API (
     int, cuMemsetD32Async, uint64_t to, unsigned value, size_t n_words, void *stream)
 {
   return null_memory_is_ours (to)
-             ? set ("cuMemsetD32Async", (void *) to, 0, 4 * n_words, stream)
+             ? set (__func__, (void *) to, 0, 4 * n_words, stream)
              : null_unsupported ("cuMemsetD32Async of host memory", NULL_NOT_SUPPORTED);
 }
 
@@ -173,11 +172,11 @@ NULL_API (int,
           size_t n_bytes,
           void *stream)
 {
-  return copy ("cuMemcpyHtoDAsync_v2", (void *) to, from, n_bytes, stream);
+  return copy (__func__, (void *) to, from, n_bytes, stream);
 }
 
 NULL_API (
     int, cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n_bytes, void *stream)
 {
-  return copy ("cuMemcpyDtoHAsync_v2", to, (const void *) from, n_bytes, stream);
+  return copy (__func__, to, (const void *) from, n_bytes, stream);
 }

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/ranges.h"
+#include "nullcuda/tables.h"
 
 enum
 {
@@ -52,17 +52,17 @@ allocate (const char *name, void **out_addr, size_t n_bytes, int kind)
 {
   *out_addr = NULL;
   if (null_device_current () < 0)
-    return null_fail (NULL_NO_DEVICE, name);
+    return null_report (NULL_NO_DEVICE, name);
   if (n_bytes == 0)
     return NULL_OK;
   void *addr =
       mmap (NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (addr == MAP_FAILED)
-    return null_fail (NULL_OUT_OF_MEMORY, name);
+    return null_report (NULL_OUT_OF_MEMORY, name);
   if (!remember (addr, n_bytes, kind))
     {
       munmap (addr, n_bytes);
-      return null_fail (NULL_OUT_OF_MEMORY, name);
+      return null_report (NULL_OUT_OF_MEMORY, name);
     }
   *out_addr = addr;
   return NULL_OK;
@@ -70,17 +70,17 @@ allocate (const char *name, void **out_addr, size_t n_bytes, int kind)
 
 NULL_API (int, cudaHostAlloc, void **out_addr, size_t n_bytes, unsigned flags)
 {
-  return allocate ("cudaHostAlloc", out_addr, n_bytes, PINNED);
+  return allocate (__func__, out_addr, n_bytes, PINNED);
 }
 
 NULL_API (int, cudaMallocHost, void **out_addr, size_t n_bytes)
 {
-  return allocate ("cudaMallocHost", out_addr, n_bytes, PINNED);
+  return allocate (__func__, out_addr, n_bytes, PINNED);
 }
 
 NULL_API (int, cudaMallocManaged, void **out_addr, size_t n_bytes, unsigned flags)
 {
-  return allocate ("cudaMallocManaged", out_addr, n_bytes, MANAGED);
+  return allocate (__func__, out_addr, n_bytes, MANAGED);
 }
 
 NULL_API (int, cudaFreeHost, void *addr)
@@ -89,7 +89,7 @@ NULL_API (int, cudaFreeHost, void *addr)
   if (addr == NULL)
     return NULL_OK;
   if (!forget (addr, &range))
-    return null_fail (NULL_INVALID_VALUE, "cudaFreeHost");
+    return null_report (NULL_INVALID_VALUE, __func__);
   if (range.value != REGISTERED)
     munmap (addr, range.n_bytes);
   return NULL_OK;
@@ -98,28 +98,29 @@ NULL_API (int, cudaFreeHost, void *addr)
 NULL_API (int, cudaHostRegister, void *addr, size_t n_bytes, unsigned flags)
 {
   if (null_device_current () < 0)
-    return null_fail (NULL_NO_DEVICE, "cudaHostRegister");
+    return null_report (NULL_NO_DEVICE, __func__);
   if (addr == NULL || n_bytes == 0 || null_memory_is_ours ((uint64_t) addr))
-    return null_fail (NULL_INVALID_VALUE, "cudaHostRegister");
-  return remember (addr, n_bytes, REGISTERED)
-             ? NULL_OK
-             : null_fail (NULL_HOST_MEMORY_ALREADY_REGISTERED, "cudaHostRegister");
+    return null_report (NULL_INVALID_VALUE, __func__);
+  return null_report (remember (addr, n_bytes, REGISTERED)
+                          ? NULL_OK
+                          : NULL_HOST_MEMORY_ALREADY_REGISTERED,
+                      __func__);
 }
 
 NULL_API (int, cudaHostUnregister, void *addr)
 {
   NullRange range;
-  return forget (addr, &range)
-             ? NULL_OK
-             : null_fail (NULL_HOST_MEMORY_NOT_REGISTERED, "cudaHostUnregister");
+  return null_report (forget (addr, &range) ? NULL_OK : NULL_HOST_MEMORY_NOT_REGISTERED,
+                      __func__);
 }
 
 NULL_API (int, cudaHostGetDevicePointer, void **out_addr, void *addr, unsigned flags)
 {
   *out_addr = addr;
-  return null_host_kind ((uint64_t) addr) != NULL_MEMORY_UNREGISTERED
-             ? NULL_OK
-             : null_fail (NULL_INVALID_VALUE, "cudaHostGetDevicePointer");
+  return null_report (null_host_kind ((uint64_t) addr) != NULL_MEMORY_UNREGISTERED
+                          ? NULL_OK
+                          : NULL_INVALID_VALUE,
+                      __func__);
 }
 
 int

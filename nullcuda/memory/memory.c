@@ -6,7 +6,7 @@
 
 #include "nullcuda/api.h"
 #include "nullcuda/device.h"
-#include "nullcuda/ranges.h"
+#include "nullcuda/tables.h"
 #include "nullcuda/settings.h"
 
 /* Where Linux maps nothing by itself, and where address sanitizer lets programs map.
@@ -253,12 +253,9 @@ NULL_API (int, cudaMemGetInfo, size_t *out_free_bytes, size_t *out_total_bytes)
 {
   int device = null_device_current ();
   if (device < 0)
-    return null_fail (NULL_NO_DEVICE, "cudaMemGetInfo");
+    return null_report (NULL_NO_DEVICE, __func__);
   memory_info (device, out_free_bytes, out_total_bytes);
   return NULL_OK;
 }
 
-NULL_API (int, cuMemGetInfo_v2, size_t *out_free_bytes, size_t *out_total_bytes)
-{
-  return cudaMemGetInfo (out_free_bytes, out_total_bytes);
-}
+NULL_ALSO (cuMemGetInfo_v2, cudaMemGetInfo);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/ranges.h"
+#include "nullcuda/tables.h"
 #include "nullcuda/remembered.h"
 #include "nullcuda/settings.h"
 
@@ -97,13 +97,13 @@ NULL_API (int,
           unsigned long long flags)
 {
   int error = null_memory_reserve (n_bytes, alignment, wanted_addr, out_addr);
-  return error == NULL_OK ? NULL_OK : null_fail (error, "cuMemAddressReserve");
+  return null_report (error, __func__);
 }
 
 NULL_API (int, cuMemAddressFree, uint64_t addr, size_t n_bytes)
 {
   int error = null_memory_unreserve (addr, n_bytes);
-  return error == NULL_OK ? NULL_OK : null_fail (error, "cuMemAddressFree");
+  return null_report (error, __func__);
 }
 
 NULL_API (int,
@@ -115,11 +115,11 @@ NULL_API (int,
 {
   int device = prop->location.id;
   if (n_bytes == 0 || n_bytes % NULL_GRANULE != 0 || prop->location.type != 1)
-    return null_fail (NULL_INVALID_VALUE, "cuMemCreate");
+    return null_report (NULL_INVALID_VALUE, __func__);
   if (device < 0 || device >= null_settings ()->n_devices)
-    return null_fail (NULL_INVALID_DEVICE, "cuMemCreate");
+    return null_report (NULL_INVALID_DEVICE, __func__);
   if (!null_budget_take (device, n_bytes))
-    return null_fail (NULL_OUT_OF_MEMORY, "cuMemCreate");
+    return null_report (NULL_OUT_OF_MEMORY, __func__);
   pthread_mutex_lock (&lock);
   bool has_room = grow ();
   if (has_room)
@@ -132,7 +132,7 @@ NULL_API (int,
   if (has_room)
     return NULL_OK;
   null_budget_give (device, n_bytes);
-  return null_fail (NULL_OUT_OF_MEMORY, "cuMemCreate");
+  return null_report (NULL_OUT_OF_MEMORY, __func__);
 }
 
 NULL_API (int, cuMemRelease, uint64_t handle)
@@ -146,7 +146,7 @@ NULL_API (int, cuMemRelease, uint64_t handle)
       settle (handle);
     }
   pthread_mutex_unlock (&lock);
-  return is_held ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cuMemRelease");
+  return null_report (is_held ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 
 NULL_API (int,
@@ -159,7 +159,7 @@ NULL_API (int,
 {
   int error = NULL_INVALID_VALUE;
   if (offset != 0 || addr % NULL_GRANULE != 0 || !null_memory_is_reserved (addr, n_bytes))
-    return null_fail (error, "cuMemMap");
+    return null_report (error, __func__);
   pthread_mutex_lock (&lock);
   Physical *memory = lookup (handle);
   if (memory != NULL && memory->n_references > 0 && memory->n_bytes == n_bytes &&
@@ -170,7 +170,7 @@ NULL_API (int,
       memory->n_mappings += error == NULL_OK;
     }
   pthread_mutex_unlock (&lock);
-  return error == NULL_OK ? NULL_OK : null_fail (error, "cuMemMap");
+  return null_report (error, __func__);
 }
 
 /* Whether whole mappings, one after the other, make up the range. */
@@ -203,7 +203,7 @@ NULL_API (int, cuMemUnmap, uint64_t addr, size_t n_bytes)
       settle (handle);
     }
   pthread_mutex_unlock (&lock);
-  return is_whole ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cuMemUnmap");
+  return null_report (is_whole ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 
 NULL_API (int,
@@ -216,7 +216,7 @@ NULL_API (int,
   pthread_mutex_lock (&lock);
   bool is_whole = is_covered (addr, n_bytes);
   pthread_mutex_unlock (&lock);
-  return is_whole ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cuMemSetAccess");
+  return null_report (is_whole ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 
 NULL_API (int,
@@ -239,9 +239,7 @@ NULL_API (int,
   if (memory != NULL)
     *out_prop = memory->prop;
   pthread_mutex_unlock (&lock);
-  return memory != NULL
-             ? NULL_OK
-             : null_fail (NULL_INVALID_VALUE, "cuMemGetAllocationPropertiesFromHandle");
+  return null_report (memory != NULL ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 
 NULL_API (int, cuMemRetainAllocationHandle, uint64_t *out_handle, void *addr)
@@ -254,6 +252,5 @@ NULL_API (int, cuMemRetainAllocationHandle, uint64_t *out_handle, void *addr)
       physical[mapping->value - HANDLE_BASE].n_references++;
     }
   pthread_mutex_unlock (&lock);
-  return mapping != NULL ? NULL_OK
-                         : null_fail (NULL_INVALID_VALUE, "cuMemRetainAllocationHandle");
+  return null_report (mapping != NULL ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }

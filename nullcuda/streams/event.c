@@ -5,7 +5,7 @@
  */
 #include "nullcuda/device.h"
 #include "nullcuda/streams/stream.h"
-#include "nullcuda/slab.h"
+#include "nullcuda/tables.h"
 
 #define HOST_NS_PER_RECORD 500.0
 #define HOST_NS_PER_QUERY 200.0
@@ -34,15 +34,14 @@ find (void *handle)
 NULL_API (int, cudaEventCreateWithFlags, void **out_event, unsigned flags)
 {
   if (null_device_current () < 0)
-    return null_fail (NULL_NO_DEVICE, "cudaEventCreateWithFlags");
+    return null_report (NULL_NO_DEVICE, __func__);
   null_clock_lock ();
   NullEvent *event = null_slab_take (&events);
   if (event != NULL)
     event->has_time = (flags & DISABLE_TIMING) == 0;
   null_clock_unlock ();
   *out_event = event;
-  return event != NULL ? NULL_OK
-                       : null_fail (NULL_OUT_OF_MEMORY, "cudaEventCreateWithFlags");
+  return null_report (event != NULL ? NULL_OK : NULL_OUT_OF_MEMORY, __func__);
 }
 
 NULL_API (int, cudaEventCreate, void **out_event)
@@ -50,10 +49,7 @@ NULL_API (int, cudaEventCreate, void **out_event)
   return cudaEventCreateWithFlags (out_event, 0);
 }
 
-NULL_API (int, cuEventCreate, void **out_event, unsigned flags)
-{
-  return cudaEventCreateWithFlags (out_event, flags);
-}
+NULL_ALSO (cuEventCreate, cudaEventCreateWithFlags);
 
 NULL_API (int, cudaEventDestroy, void *handle)
 {
@@ -62,10 +58,10 @@ NULL_API (int, cudaEventDestroy, void *handle)
   if (event != NULL)
     null_slab_give (&events, event);
   null_clock_unlock ();
-  return event != NULL ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cudaEventDestroy");
+  return null_report (event != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
-NULL_API (int, cuEventDestroy_v2, void *handle) { return cudaEventDestroy (handle); }
+NULL_ALSO (cuEventDestroy_v2, cudaEventDestroy);
 
 NULL_API (int, cudaEventRecord, void *handle, void *stream_handle)
 {
@@ -81,18 +77,11 @@ NULL_API (int, cudaEventRecord, void *handle, void *stream_handle)
           stream->end_ns > null_clock_now () ? stream->end_ns : null_clock_now ();
     }
   null_clock_unlock ();
-  return is_valid ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cudaEventRecord");
+  return null_report (is_valid ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
-NULL_API (int, cudaEventRecordWithFlags, void *event, void *stream, unsigned flags)
-{
-  return cudaEventRecord (event, stream);
-}
-
-NULL_API (int, cuEventRecord, void *event, void *stream)
-{
-  return cudaEventRecord (event, stream);
-}
+NULL_ALSO (cudaEventRecordWithFlags, cudaEventRecord);
+NULL_ALSO (cuEventRecord, cudaEventRecord);
 
 /* What a wait for, or a question about, the event finds wrong. */
 static int
@@ -112,10 +101,10 @@ NULL_API (int, cudaEventQuery, void *handle)
   if (error == NULL_OK && event->at_ns > null_clock_now ())
     error = NULL_NOT_READY;
   null_clock_unlock ();
-  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaEventQuery");
+  return null_report (error, __func__);
 }
 
-NULL_API (int, cuEventQuery, void *event) { return cudaEventQuery (event); }
+NULL_ALSO (cuEventQuery, cudaEventQuery);
 
 NULL_API (int, cudaEventSynchronize, void *handle)
 {
@@ -125,10 +114,10 @@ NULL_API (int, cudaEventSynchronize, void *handle)
   if (error == NULL_OK)
     null_clock_reach (event->at_ns);
   null_clock_unlock ();
-  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaEventSynchronize");
+  return null_report (error, __func__);
 }
 
-NULL_API (int, cuEventSynchronize, void *event) { return cudaEventSynchronize (event); }
+NULL_ALSO (cuEventSynchronize, cudaEventSynchronize);
 
 NULL_API (int, cudaEventElapsedTime, float *out_ms, void *from_handle, void *to_handle)
 {
@@ -144,14 +133,11 @@ NULL_API (int, cudaEventElapsedTime, float *out_ms, void *from_handle, void *to_
   else
     *out_ms = (float) ((to->at_ns - from->at_ns) / 1e6);
   null_clock_unlock ();
-  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaEventElapsedTime");
+  return null_report (error, __func__);
 }
 
 /* CUDA 13 calls the same so. */
-NULL_API (int, cudaEventElapsedTime_v2, float *out_ms, void *from, void *to)
-{
-  return cudaEventElapsedTime (out_ms, from, to);
-}
+NULL_ALSO (cudaEventElapsedTime_v2, cudaEventElapsedTime);
 
 /* A stream that waits for an event of a capture joins that capture. */
 NULL_API (int, cudaStreamWaitEvent, void *stream_handle, void *handle, unsigned flags)
@@ -169,10 +155,7 @@ NULL_API (int, cudaStreamWaitEvent, void *stream_handle, void *handle, unsigned 
         null_stream_wait (stream, event->at_ns);
     }
   null_clock_unlock ();
-  return is_valid ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cudaStreamWaitEvent");
+  return null_report (is_valid ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
-NULL_API (int, cuStreamWaitEvent, void *stream, void *event, unsigned flags)
-{
-  return cudaStreamWaitEvent (stream, event, flags);
-}
+NULL_ALSO (cuStreamWaitEvent, cudaStreamWaitEvent);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "nullcuda/device.h"
-#include "nullcuda/slab.h"
+#include "nullcuda/tables.h"
 
 enum
 {
@@ -58,16 +58,17 @@ null_graph_join (NullStream *stream, unsigned long long capture_id)
 
 /* References: 0 while it is captured, then one by the graph and one by each executable.
  */
-static int
-let_go (const char *name, void *handle)
+NULL_API (int, cudaGraphDestroy, void *handle)
 {
   null_clock_lock ();
   NullGraph *graph = find (handle);
   if (graph != NULL && --graph->n_references == 0)
     null_slab_give (&graphs, graph);
   null_clock_unlock ();
-  return graph != NULL ? NULL_OK : null_fail (NULL_INVALID_VALUE, name);
+  return null_report (graph != NULL ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
+
+NULL_ALSO (cudaGraphExecDestroy, cudaGraphDestroy);
 
 NULL_API (int, cudaStreamBeginCapture, void *handle, int mode)
 {
@@ -85,7 +86,7 @@ NULL_API (int, cudaStreamBeginCapture, void *handle, int mode)
   else if (error == NULL_OK)
     error = NULL_OUT_OF_MEMORY;
   null_clock_unlock ();
-  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaStreamBeginCapture");
+  return null_report (error, __func__);
 }
 
 static void
@@ -112,7 +113,7 @@ NULL_API (int, cudaStreamEndCapture, void *handle, void **out_graph)
       *out_graph = graph;
     }
   null_clock_unlock ();
-  return is_valid ? NULL_OK : null_fail (NULL_CAPTURE_UNMATCHED, "cudaStreamEndCapture");
+  return null_report (is_valid ? NULL_OK : NULL_CAPTURE_UNMATCHED, __func__);
 }
 
 NULL_API (int, cudaStreamIsCapturing, void *handle, int *out_status)
@@ -121,14 +122,10 @@ NULL_API (int, cudaStreamIsCapturing, void *handle, int *out_status)
   const NullStream *stream = null_stream_find (handle);
   *out_status = stream != NULL && stream->capture != NULL ? CAPTURE_ACTIVE : CAPTURE_NONE;
   null_clock_unlock ();
-  return stream != NULL ? NULL_OK
-                        : null_fail (NULL_INVALID_HANDLE, "cudaStreamIsCapturing");
+  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
-NULL_API (int, cuStreamIsCapturing, void *stream, int *out_status)
-{
-  return cudaStreamIsCapturing (stream, out_status);
-}
+NULL_ALSO (cuStreamIsCapturing, cudaStreamIsCapturing);
 
 /* As CUDA 12 has it; dependencies are not kept. */
 NULL_API (int,
@@ -153,8 +150,7 @@ NULL_API (int,
   if (out_n_dependencies != NULL)
     *out_n_dependencies = 0;
   null_clock_unlock ();
-  return stream != NULL ? NULL_OK
-                        : null_fail (NULL_INVALID_HANDLE, "cudaStreamGetCaptureInfo_v2");
+  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
 /* With the data of edges: _v3 in CUDA 12, without a suffix in CUDA 13. */
@@ -174,46 +170,9 @@ NULL_API (int,
                                       out_dependencies, out_n_dependencies);
 }
 
-NULL_API (int,
-          cudaStreamGetCaptureInfo,
-          void *handle,
-          int *out_status,
-          unsigned long long *out_id,
-          void **out_graph,
-          const void **out_dependencies,
-          const void **out_edges,
-          size_t *out_n_dependencies)
-{
-  return cudaStreamGetCaptureInfo_v3 (handle, out_status, out_id, out_graph,
-                                      out_dependencies, out_edges, out_n_dependencies);
-}
-
-NULL_API (int,
-          cuStreamGetCaptureInfo_v2,
-          void *handle,
-          int *out_status,
-          unsigned long long *out_id,
-          void **out_graph,
-          const void **out_dependencies,
-          size_t *out_n_dependencies)
-{
-  return cudaStreamGetCaptureInfo_v2 (handle, out_status, out_id, out_graph,
-                                      out_dependencies, out_n_dependencies);
-}
-
-NULL_API (int,
-          cuStreamGetCaptureInfo_v3,
-          void *handle,
-          int *out_status,
-          unsigned long long *out_id,
-          void **out_graph,
-          const void **out_dependencies,
-          const void **out_edges,
-          size_t *out_n_dependencies)
-{
-  return cudaStreamGetCaptureInfo_v3 (handle, out_status, out_id, out_graph,
-                                      out_dependencies, out_edges, out_n_dependencies);
-}
+NULL_ALSO (cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_v3);
+NULL_ALSO (cuStreamGetCaptureInfo_v2, cudaStreamGetCaptureInfo_v2);
+NULL_ALSO (cuStreamGetCaptureInfo_v3, cudaStreamGetCaptureInfo_v3);
 
 NULL_API (int, cudaThreadExchangeStreamCaptureMode, int *inout_mode)
 {
@@ -223,10 +182,7 @@ NULL_API (int, cudaThreadExchangeStreamCaptureMode, int *inout_mode)
   return NULL_OK;
 }
 
-NULL_API (int, cuThreadExchangeStreamCaptureMode, int *inout_mode)
-{
-  return cudaThreadExchangeStreamCaptureMode (inout_mode);
-}
+NULL_ALSO (cuThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode);
 
 NULL_API (int,
           cudaGraphInstantiate,
@@ -240,17 +196,10 @@ NULL_API (int,
     graph->n_references++;
   *out_executable = graph;
   null_clock_unlock ();
-  return graph != NULL ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cudaGraphInstantiate");
+  return null_report (graph != NULL ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 
-NULL_API (int,
-          cudaGraphInstantiateWithFlags,
-          void **out_executable,
-          void *graph,
-          unsigned long long flags)
-{
-  return cudaGraphInstantiate (out_executable, graph, flags);
-}
+NULL_ALSO (cudaGraphInstantiateWithFlags, cudaGraphInstantiate);
 
 NULL_API (int, cudaGraphLaunch, void *executable, void *stream_handle)
 {
@@ -261,17 +210,7 @@ NULL_API (int, cudaGraphLaunch, void *executable, void *stream_handle)
   if (is_valid)
     null_stream_queue (stream, graph->ns);
   null_clock_unlock ();
-  return is_valid ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cudaGraphLaunch");
-}
-
-NULL_API (int, cudaGraphDestroy, void *graph)
-{
-  return let_go ("cudaGraphDestroy", graph);
-}
-
-NULL_API (int, cudaGraphExecDestroy, void *executable)
-{
-  return let_go ("cudaGraphExecDestroy", executable);
+  return null_report (is_valid ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 
 /* How many there are: nodes themselves are not kept, so that none can be asked for. */
@@ -283,5 +222,5 @@ NULL_API (int, cudaGraphGetNodes, void *handle, void **out_nodes, size_t *inout_
   const NullGraph *graph = find (handle);
   *inout_n = graph != NULL ? graph->n_nodes : 0;
   null_clock_unlock ();
-  return graph != NULL ? NULL_OK : null_fail (NULL_INVALID_VALUE, "cudaGraphGetNodes");
+  return null_report (graph != NULL ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }

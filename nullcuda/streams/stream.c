@@ -129,7 +129,7 @@ null_submit (const char *name, void *handle, double ns)
   if (stream != NULL)
     null_stream_queue (stream, ns);
   null_clock_unlock ();
-  return stream != NULL ? NULL_OK : null_fail (NULL_INVALID_HANDLE, name);
+  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, name);
 }
 
 static int
@@ -138,33 +138,30 @@ create (const char *name, void **out_stream, unsigned flags, int priority)
   int device = null_device_current ();
   *out_stream = NULL;
   if (device < 0)
-    return null_fail (NULL_NO_DEVICE, name);
+    return null_report (NULL_NO_DEVICE, name);
   null_clock_lock ();
   *out_stream = make (device, flags, priority);
   null_clock_unlock ();
-  return *out_stream != NULL ? NULL_OK : null_fail (NULL_OUT_OF_MEMORY, name);
+  return null_report (*out_stream != NULL ? NULL_OK : NULL_OUT_OF_MEMORY, name);
 }
 
 NULL_API (int, cudaStreamCreate, void **out_stream)
 {
-  return create ("cudaStreamCreate", out_stream, 0, 0);
+  return create (__func__, out_stream, 0, 0);
 }
 
 NULL_API (int, cudaStreamCreateWithFlags, void **out_stream, unsigned flags)
 {
-  return create ("cudaStreamCreateWithFlags", out_stream, flags, 0);
+  return create (__func__, out_stream, flags, 0);
 }
 
 NULL_API (
     int, cudaStreamCreateWithPriority, void **out_stream, unsigned flags, int priority)
 {
-  return create ("cudaStreamCreateWithPriority", out_stream, flags, priority);
+  return create (__func__, out_stream, flags, priority);
 }
 
-NULL_API (int, cuStreamCreate, void **out_stream, unsigned flags)
-{
-  return create ("cuStreamCreate", out_stream, flags, 0);
-}
+NULL_ALSO (cuStreamCreate, cudaStreamCreateWithFlags);
 
 NULL_API (int, cudaStreamDestroy, void *handle)
 {
@@ -173,10 +170,10 @@ NULL_API (int, cudaStreamDestroy, void *handle)
   if (stream != NULL)
     null_slab_give (&streams, stream);
   null_clock_unlock ();
-  return stream != NULL ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cudaStreamDestroy");
+  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
-NULL_API (int, cuStreamDestroy_v2, void *handle) { return cudaStreamDestroy (handle); }
+NULL_ALSO (cuStreamDestroy_v2, cudaStreamDestroy);
 
 NULL_API (int, cudaStreamGetPriority, void *handle, int *out_priority)
 {
@@ -184,8 +181,7 @@ NULL_API (int, cudaStreamGetPriority, void *handle, int *out_priority)
   const NullStream *stream = null_stream_find (handle);
   *out_priority = stream != NULL ? stream->priority : 0;
   null_clock_unlock ();
-  return stream != NULL ? NULL_OK
-                        : null_fail (NULL_INVALID_HANDLE, "cudaStreamGetPriority");
+  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
 /* What a wait for, or a question about, the stream finds wrong. */
@@ -206,10 +202,10 @@ NULL_API (int, cudaStreamQuery, void *handle)
   if (error == NULL_OK && stream->end_ns > null_clock_now ())
     error = NULL_NOT_READY;
   null_clock_unlock ();
-  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaStreamQuery");
+  return null_report (error, __func__);
 }
 
-NULL_API (int, cuStreamQuery, void *handle) { return cudaStreamQuery (handle); }
+NULL_ALSO (cuStreamQuery, cudaStreamQuery);
 
 NULL_API (int, cudaStreamSynchronize, void *handle)
 {
@@ -222,24 +218,21 @@ NULL_API (int, cudaStreamSynchronize, void *handle)
       null_clock_reach (stream->end_ns);
     }
   null_clock_unlock ();
-  return error == NULL_OK ? NULL_OK : null_fail (error, "cudaStreamSynchronize");
+  return null_report (error, __func__);
 }
 
-NULL_API (int, cuStreamSynchronize, void *handle)
-{
-  return cudaStreamSynchronize (handle);
-}
+NULL_ALSO (cuStreamSynchronize, cudaStreamSynchronize);
 
 NULL_API (int, cudaDeviceSynchronize, void)
 {
   int device = null_device_current ();
   if (device < 0)
-    return null_fail (NULL_NO_DEVICE, "cudaDeviceSynchronize");
+    return null_report (NULL_NO_DEVICE, __func__);
   null_clock_wait_for_all (device);
   return NULL_OK;
 }
 
-NULL_API (int, cuCtxSynchronize, void) { return cudaDeviceSynchronize (); }
+NULL_ALSO (cuCtxSynchronize, cudaDeviceSynchronize);
 
 NULL_API (int, cuStreamGetCtx, void *handle, void **out_context)
 {
@@ -247,19 +240,19 @@ NULL_API (int, cuStreamGetCtx, void *handle, void **out_context)
   const NullStream *stream = null_stream_find (handle);
   *out_context = stream != NULL ? (void *) (uintptr_t) (stream->device + 1) : NULL;
   null_clock_unlock ();
-  return stream != NULL ? NULL_OK : null_fail (NULL_INVALID_HANDLE, "cuStreamGetCtx");
+  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
 /* For scripts: work of that length, such as a collective under a fake process group. */
 NULL_API (void, nullcuda_delay, void *stream, double ns)
 {
-  (void) null_submit ("nullcuda_delay", stream, ns > 0 ? ns : 0);
+  (void) null_submit (__func__, stream, ns > 0 ? ns : 0);
 }
 
 /* Host functions run at once: nothing that they wait for is ever left undone. */
 NULL_API (int, cudaLaunchHostFunc, void *stream, void (*function) (void *), void *user)
 {
-  int error = null_submit ("cudaLaunchHostFunc", stream, 0);
+  int error = null_submit (__func__, stream, 0);
   if (error == NULL_OK)
     function (user);
   return error;
@@ -272,7 +265,7 @@ NULL_API (int,
           void *user,
           unsigned flags)
 {
-  int error = null_submit ("cudaStreamAddCallback", stream, 0);
+  int error = null_submit (__func__, stream, 0);
   if (error == NULL_OK)
     function (stream, NULL_OK, user);
   return error;

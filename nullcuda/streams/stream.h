@@ -16,7 +16,7 @@
 #pragma once
 
 #include "nullcuda/api.h"
-#include "nullcuda/slab.h"
+#include "nullcuda/tables.h"
 
 typedef struct NullStream NullStream;
 typedef struct NullEvent NullEvent;
