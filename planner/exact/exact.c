@@ -15,7 +15,6 @@
 #include "planner/exact.h"
 
 #include "planner/exact/private.h"
-#include "planner/pack/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +120,16 @@ fill_entry (const TesseraCore *core, uint32_t item, Order order, Entry *entry)
   entry->item = item;
 }
 
+/* Splitmix64, for which any seed is good: the same everywhere. 0 <= result < 1. */
+static double
+random_fraction (uint64_t *state)
+{
+  uint64_t z = (*state += UINT64_C (0x9e3779b97f4a7c15));
+  z = (z ^ (z >> 30)) * UINT64_C (0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C (0x94d049bb133111eb);
+  return (double) ((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
 /* @shaking: the largest part of its first key that an item may win or lose by chance. */
 static void
 make_ranks (const TesseraCore *core,
@@ -134,8 +143,7 @@ make_ranks (const TesseraCore *core,
     {
       fill_entry (core, i, order, &entries[i]);
       if (shaking > 0)
-        entries[i].keys[0] *=
-            1 + shaking * (2 * tessera_random_fraction (random_state) - 1);
+        entries[i].keys[0] *= 1 + shaking * (2 * random_fraction (random_state) - 1);
     }
   qsort (entries, core->n_items, sizeof *entries, compare_entries);
   for (uint32_t k = 0; k < core->n_items; k++)

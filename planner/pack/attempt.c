@@ -63,14 +63,8 @@ tessera_order_items (const TesseraPackProblem *problem,
       for (int k = 0; k < TESSERA_ORDER_MAX_KEYS; k++)
         entries[i].keys[k] = measure (&problem->items[i], keys[k]);
     }
-  tessera_order_entries (entries, problem->n_items, order);
-}
-
-void
-tessera_order_entries (TesseraOrderEntry *entries, size_t n_entries, uint32_t *order)
-{
-  qsort (entries, n_entries, sizeof *entries, compare_entries);
-  for (size_t i = 0; i < n_entries; i++)
+  qsort (entries, problem->n_items, sizeof *entries, compare_entries);
+  for (size_t i = 0; i < problem->n_items; i++)
     order[i] = entries[i].item;
 }
 
@@ -445,20 +439,19 @@ tessera_attempt_first_fit (TesseraWorkspace *workspace,
   return true;
 }
 
-TesseraLowestEnd
+bool
 tessera_attempt_lowest (TesseraWorkspace *workspace,
                         uint64_t capacity_bytes,
-                        bool may_raise,
                         const TesseraPackWatch *watch,
                         uint64_t *out_height_bytes)
 {
   uint64_t first_bytes = place_first (workspace);
-  TesseraLowestEnd end = tessera_lowest_place (
-      &workspace->lowest, workspace->order, MAX (capacity_bytes, first_bytes), may_raise,
-      watch, workspace->offsets, out_height_bytes);
-  if (end == TESSERA_LOWEST_DONE)
+  const bool is_done = tessera_lowest_place (&workspace->lowest, workspace->order,
+                                             MAX (capacity_bytes, first_bytes), watch,
+                                             workspace->offsets, out_height_bytes);
+  if (is_done)
     *out_height_bytes = MAX (*out_height_bytes, first_bytes);
-  return end;
+  return is_done;
 }
 
 bool

@@ -17,13 +17,9 @@
 #define FIRST_SLICE 32
 #define FIRST_SLICE_PART 4
 #define SLICES_OF_REPACKING 1
-#define SLICES_OF_CHAINS 4
 #define SLICES_OF_SEARCH 8
 /* Re-packing looks at so many lives, 50 ns each, in the time of a placement. */
 #define LOOKS_A_PLACEMENT 16
-/* A chain makes so many placements, or one attempt, in a row. */
-#define PLACEMENTS_OF_A_CHAIN 4096u
-#define TRIES_A_REPORT 8
 #define SEARCH_REPORTS_A_REPORT 4
 
 /* Nearer to the bound than this part of it nobody sees a difference. Small problems, which
@@ -58,8 +54,6 @@ typedef struct
   TesseraImprovement *of;
   uint64_t slice;
   uint64_t spent;
-  TesseraChain chains[TESSERA_N_CHAINS];
-  uint32_t n_tried;              /* chains, in turn */
   TesseraExactItem *exact_items; /* NULL: the exact search is not for this problem */
   uint64_t unit_bytes;           /* heights that matter are multiples */
   uint64_t load_bound_bytes;     /* before anything was proven */
@@ -151,45 +145,6 @@ repack (Rounds *rounds)
   if (of->best->height_bytes < before_bytes)
     of->best->strategy = "re-packed around the peak";
   return settle_stop (of->options, status);
-}
-
-/* The next chain makes its attempts. */
-static void
-try_chain (Rounds *rounds)
-{
-  TesseraImprovement *of = rounds->of;
-  const uint32_t n_items = (uint32_t) of->problem->n_items;
-  const uint32_t n_tries = 1 + PLACEMENTS_OF_A_CHAIN / n_items;
-  TesseraChain *chain = &rounds->chains[rounds->n_tried++ % TESSERA_N_CHAINS];
-  uint64_t height_bytes;
-  rounds->spent += (uint64_t) n_tries * n_items;
-  if (!tessera_chain_try (chain, of->workspace, of->best->height_bytes - 1, n_tries,
-                          &height_bytes))
-    return;
-  memcpy (of->best->offsets, of->workspace->offsets, n_items * sizeof *of->best->offsets);
-  of->best->height_bytes = height_bytes;
-  of->best->strategy = "lowest offset next; what is in trouble moves forward";
-}
-
-static TesseraStatus
-improve_by_chains (Rounds *rounds)
-{
-  const TesseraImprovement *of = rounds->of;
-  const uint64_t work = rounds->slice * SLICES_OF_CHAINS, end = rounds->spent + work;
-  TesseraStatus status = TESSERA_OK;
-  if (!of->has_chains || work < TESSERA_N_CHAINS * of->problem->n_items ||
-      !has_work (rounds, work))
-    return TESSERA_OK;
-  if (rounds->chains[0].order == NULL)
-    tessera_chains_init (rounds->chains, of->workspace);
-  while (status == TESSERA_OK && rounds->spent < end && is_wanted (rounds))
-    {
-      if (rounds->n_tried % TRIES_A_REPORT == 0)
-        status = report (rounds, "improving on orders");
-      if (status == TESSERA_OK && !is_stopped (of->options))
-        try_chain (rounds);
-    }
-  return status;
 }
 
 /* ---- the exact search of what rules leave. Nobody knows beforehand which height is found
@@ -387,11 +342,8 @@ tessera_improve (TesseraImprovement *improvement)
     {
       status = repack (&rounds);
       if (status == TESSERA_OK)
-        status = improve_by_chains (&rounds);
-      if (status == TESSERA_OK)
         status = search_exactly (&rounds);
     }
-  tessera_chains_clear (rounds.chains);
   g_free (rounds.exact_items);
   return status;
 }

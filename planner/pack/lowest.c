@@ -1,5 +1,5 @@
 /*
- * The rule of the lowest reachable offset, and chains of attempts by it. See methods.h.
+ * The rule of the lowest reachable offset. See methods.h.
  *
  * The floor of an item is the highest of the skyline over its life: the offset it would
  * get now. Next comes the item with the lowest floor, ties by rank. Lying there, it may
@@ -17,8 +17,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/pack/methods.h"
-
-#include "planner/pack/random.h"
 
 #include <string.h>
 
@@ -120,17 +118,6 @@ unpark (TesseraLowest *lowest, uint32_t begin, uint32_t end)
         if (section >= begin && section < end)
           unpark_section (lowest, section);
       }
-}
-
-size_t
-tessera_lowest_list_parked (const TesseraLowest *lowest, uint32_t *ranks)
-{
-  size_t n_parked = 0;
-  for (uint32_t s = 0; s < lowest->problem->n_sections; s++)
-    for (uint32_t rank = lowest->parked_head[s]; rank != TESSERA_NO_RANK;
-         rank = lowest->parked_next[rank])
-      ranks[n_parked++] = rank;
-  return n_parked;
 }
 
 /* ---- one attempt ---- */
@@ -279,11 +266,10 @@ place_or_park (TesseraLowest *lowest, uint32_t rank, uint64_t *offsets)
   return top;
 }
 
-TesseraLowestEnd
+bool
 tessera_lowest_place (TesseraLowest *lowest,
                       const uint32_t *order,
                       uint64_t capacity_bytes,
-                      bool may_raise,
                       const TesseraPackWatch *watch,
                       uint64_t *offsets,
                       uint64_t *out_height_bytes)
@@ -296,10 +282,8 @@ tessera_lowest_place (TesseraLowest *lowest,
        * bound of the height in the end as the height that has been reached. */
       if (n_looks++ % TESSERA_LOOK_EVERY == 0 &&
           !tessera_pack_watch_goes_on (watch, lowest->capacity_bytes))
-        return TESSERA_LOWEST_STOPPED;
+        return false;
       uint32_t rank = choose (lowest);
-      if (rank == TESSERA_NO_RANK && !may_raise)
-        return TESSERA_LOWEST_STUCK;
       if (rank == TESSERA_NO_RANK)
         {
           raise_capacity (lowest);
@@ -310,82 +294,8 @@ tessera_lowest_place (TesseraLowest *lowest,
       n_waiting -= top > 0;
       height_bytes = MAX (height_bytes, top);
       if (height_bytes > lowest->most_bytes)
-        return TESSERA_LOWEST_STOPPED;
+        return false;
     }
   *out_height_bytes = height_bytes;
-  return TESSERA_LOWEST_DONE;
-}
-
-/* ---- chains ---- */
-
-/* The longest step forward of an item in trouble, as a part of all ranks. */
-#define LONGEST_STEP 0.02
-
-static const TesseraOrderKey first_orders[TESSERA_N_CHAINS][TESSERA_ORDER_MAX_KEYS] = {
-  { TESSERA_BY_CONTENTION, TESSERA_BY_LIFE, TESSERA_BY_AREA },
-  { TESSERA_BY_LIFE, TESSERA_BY_AREA },
-  { TESSERA_BY_AREA },
-  { TESSERA_BY_LOAD, TESSERA_BY_LIFE, TESSERA_BY_AREA },
-  { TESSERA_BY_CONTENTION, TESSERA_BY_AREA, TESSERA_BY_LIFE },
-  { TESSERA_BY_LOAD, TESSERA_BY_AREA, TESSERA_BY_LIFE },
-  { TESSERA_BY_SIZE, TESSERA_BY_LIFE },
-  { TESSERA_BY_LOAD, TESSERA_BY_SIZE, TESSERA_BY_LIFE },
-};
-
-void
-tessera_chains_init (TesseraChain chains[TESSERA_N_CHAINS], TesseraWorkspace *workspace)
-{
-  for (uint32_t i = 0; i < TESSERA_N_CHAINS; i++)
-    {
-      chains[i].random_state = i;
-      chains[i].order = g_new (uint32_t, workspace->problem->n_items);
-      tessera_order_items (workspace->problem, first_orders[i], workspace->entries,
-                           chains[i].order);
-    }
-}
-
-void
-tessera_chains_clear (TesseraChain chains[TESSERA_N_CHAINS])
-{
-  for (uint32_t i = 0; i < TESSERA_N_CHAINS; i++)
-    g_free (chains[i].order);
-}
-
-/* Moves those that wait forward. */
-static void
-learn (TesseraChain *chain, TesseraWorkspace *workspace)
-{
-  const size_t n_items = workspace->problem->n_items;
-  TesseraOrderEntry *entries = workspace->entries;
-  for (size_t rank = 0; rank < n_items; rank++)
-    entries[rank] = (TesseraOrderEntry){ .keys = { -(double) rank },
-                                         .item = chain->order[rank],
-                                         .source = (uint32_t) rank };
-  size_t n_parked = tessera_lowest_list_parked (&workspace->lowest, workspace->order);
-  for (size_t i = 0; i < n_parked; i++)
-    entries[workspace->order[i]].keys[0] +=
-        tessera_random_fraction (&chain->random_state) * LONGEST_STEP * (double) n_items;
-  tessera_order_entries (entries, n_items, chain->order);
-}
-
-bool
-tessera_chain_try (TesseraChain *chain,
-                   TesseraWorkspace *workspace,
-                   uint64_t capacity_bytes,
-                   uint32_t n_tries,
-                   uint64_t *out_height_bytes)
-{
-  TesseraPackShared shared = { .best_height_bytes = UINT64_MAX, .reached = UINT32_MAX };
-  const TesseraPackWatch watch = { &shared, 0 };
-  for (uint32_t i = 0; i < n_tries; i++)
-    {
-      memcpy (workspace->order, chain->order,
-              workspace->problem->n_items * sizeof *workspace->order);
-      TesseraLowestEnd end = tessera_attempt_lowest (workspace, capacity_bytes, false,
-                                                     &watch, out_height_bytes);
-      if (end != TESSERA_LOWEST_STUCK)
-        return end == TESSERA_LOWEST_DONE && *out_height_bytes <= capacity_bytes;
-      learn (chain, workspace);
-    }
-  return false;
+  return true;
 }

@@ -68,9 +68,6 @@ void tessera_order_items (const TesseraPackProblem *problem,
                           const TesseraOrderKey keys[TESSERA_ORDER_MAX_KEYS],
                           TesseraOrderEntry *entries,
                           uint32_t *order);
-/* The same for keys that the caller has filled in. */
-void
-tessera_order_entries (TesseraOrderEntry *entries, size_t n_entries, uint32_t *order);
 
 /* ---- placed items in the order of their addresses, and the gaps between them as one
  * more item would find them. Sorted by offset in chunks of some dozen; each chunk knows
@@ -146,31 +143,22 @@ bool tessera_lowest_is_for (const TesseraPackProblem *problem);
 void tessera_lowest_init (TesseraLowest *lowest, const TesseraPackProblem *problem);
 void tessera_lowest_clear (TesseraLowest *lowest); /* frees; a zeroed one is fine */
 
-typedef enum
-{
-  TESSERA_LOWEST_DONE,
-  TESSERA_LOWEST_STUCK,  /* all that are left wait for room */
-  TESSERA_LOWEST_STOPPED /* the watch said so, or what is blocked is in the way */
-} TesseraLowestEnd;
-
 /*
  * tessera_lowest_place:
  * @order: items by rank: settles ties
  * @capacity_bytes: at least the bound
- * @may_raise: raise the capacity rather than be stuck
  * @offsets: (array): by item: of those that come first (tessera_pack_is_first()); all of
  *   them when done
  * @out_height_bytes: set when done
+ *
+ * Returns: false when the watch said stop, or what is blocked is in the way.
  */
-TESSERA_MUST_USE TesseraLowestEnd tessera_lowest_place (TesseraLowest *lowest,
-                                                        const uint32_t *order,
-                                                        uint64_t capacity_bytes,
-                                                        bool may_raise,
-                                                        const TesseraPackWatch *watch,
-                                                        uint64_t *offsets,
-                                                        uint64_t *out_height_bytes);
-/* After TESSERA_LOWEST_STUCK: fills @ranks with who waits; returns how many. */
-size_t tessera_lowest_list_parked (const TesseraLowest *lowest, uint32_t *ranks);
+TESSERA_MUST_USE bool tessera_lowest_place (TesseraLowest *lowest,
+                                            const uint32_t *order,
+                                            uint64_t capacity_bytes,
+                                            const TesseraPackWatch *watch,
+                                            uint64_t *offsets,
+                                            uint64_t *out_height_bytes);
 
 /* ---- sweeps: first fit or best fit in order of time, class after class (sweep.c) ---- */
 
@@ -307,7 +295,7 @@ typedef struct
   TesseraSweep sweep;
 } TesseraWorkspace;
 
-/* Room is made for what a problem can have: @has_orders: orders and chains; @n_placed: so
+/* Room is made for what a problem can have: @has_orders: orders; @n_placed: so
  * many items are fitted in any order; @times: sweeps, NULL: none. */
 void tessera_workspace_init (TesseraWorkspace *workspace,
                              const TesseraPackProblem *problem,
@@ -322,41 +310,13 @@ TESSERA_MUST_USE bool tessera_attempt_first_fit (TesseraWorkspace *workspace,
                                                  const TesseraPackWatch *watch,
                                                  uint64_t *out_height_bytes);
 /* The same at the lowest reachable offset. */
-TESSERA_MUST_USE TesseraLowestEnd tessera_attempt_lowest (TesseraWorkspace *workspace,
-                                                          uint64_t capacity_bytes,
-                                                          bool may_raise,
-                                                          const TesseraPackWatch *watch,
-                                                          uint64_t *out_height_bytes);
+TESSERA_MUST_USE bool tessera_attempt_lowest (TesseraWorkspace *workspace,
+                                              uint64_t capacity_bytes,
+                                              const TesseraPackWatch *watch,
+                                              uint64_t *out_height_bytes);
 /* The same by a sweep. @looks: what it may spend. */
 TESSERA_MUST_USE bool tessera_attempt_sweep (TesseraWorkspace *workspace,
                                              const TesseraRule *rule,
                                              uint64_t looks,
                                              const TesseraPackWatch *watch,
                                              uint64_t *out_height_bytes);
-
-/* ---- chains of attempts, each told by the one before what to do first. A chain asks the
- * rule of the lowest reachable offset for a height below the best so far. When everybody
- * waits, the attempt has failed, and those who wait are the ones that should have come
- * earlier: they move forward by a random step of up to 2 % of all ranks, and the next
- * attempt begins. Found by trying: 2 % did better than 0.5, 1, 5, 10, 30 and 100 % on
- * minimalloc's A to G, and all of these better than asking for the bound at once. ---- */
-
-#define TESSERA_N_CHAINS 8
-
-typedef struct
-{
-  uint32_t *order; /* [n_items] */
-  uint64_t random_state;
-} TesseraChain;
-
-/* All chains, each with the order of its own number. */
-void tessera_chains_init (TesseraChain chains[TESSERA_N_CHAINS],
-                          TesseraWorkspace *workspace);
-void tessera_chains_clear (TesseraChain chains[TESSERA_N_CHAINS]); /* zeroed: fine */
-/* @n_tries attempts at @capacity_bytes. Returns: true when one went through: its offsets
- * stand in the workspace. */
-TESSERA_MUST_USE bool tessera_chain_try (TesseraChain *chain,
-                                         TesseraWorkspace *workspace,
-                                         uint64_t capacity_bytes,
-                                         uint32_t n_tries,
-                                         uint64_t *out_height_bytes);

@@ -536,14 +536,12 @@ test_generated (void)
     N = 20000
   };
   TesseraItem *items = g_new0 (TesseraItem, N), *again = g_new0 (TesseraItem, N);
-  for (int kind = 0; kind < TESSERA_N_GENERATE_KINDS; kind++)
+  for (int kind = 0; kind < GENERATE_N_KINDS; kind++)
     {
       g_autoptr (GHashTable) sizes = g_hash_table_new (g_int64_hash, g_int64_equal);
       uint64_t bound, sum = 0;
       for (int run = 0; run < 2; run++)
-        g_assert_cmpint (
-            tessera_generate ((TesseraGenerateKind) kind, 5, run == 0 ? items : again, N),
-            ==, TESSERA_OK);
+        generate_items ((GenerateKind) kind, 5, run == 0 ? items : again, N);
       g_assert_true (memcmp (items, again, N * sizeof *items) == 0);
       g_assert_cmpint (tessera_pack_bound (items, N, &bound), ==, TESSERA_OK);
       for (uint32_t i = 0; i < N; i++)

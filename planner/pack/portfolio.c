@@ -154,8 +154,7 @@ attempt_order (Worker *worker,
   return is_first_fit
              ? tessera_attempt_first_fit (workspace, watch, &attempt->height_bytes)
              : tessera_attempt_lowest (workspace, tessera_pack_least_height (problem),
-                                       true, watch,
-                                       &attempt->height_bytes) == TESSERA_LOWEST_DONE;
+                                       watch, &attempt->height_bytes);
 }
 
 /* Returns: as above. */
@@ -391,9 +390,6 @@ tessera_portfolio_run (TesseraPackProblem *problem,
   first.reports = true;
   TesseraImprovement improvement = { .problem = problem,
                                      .options = options,
-                                     .workspace = &first.workspace,
-                                     .has_chains =
-                                         portfolio.has_lowest && !options->is_preview,
                                      .best = &first.best };
   if (problem->hints != NULL)
     status = tessera_improve_former (&improvement);

@@ -6,8 +6,8 @@
  *    fit by size, and the first rules for sweeps, in threads. The lowest-numbered attempt
  *    that reaches the bound ends the search.
  * 2. Rounds (improve.c), each with twice the work of the one before: re-packing around
- *    the peak, chains, and the exact search (planner/exact.h) of problems of at most
- *    4,096 items that are held to nothing. Each goes on from the best layout so far and
+ *    the peak, and the exact search (planner/exact.h) of problems of at most 4,096 items
+ *    that are held to nothing. Each goes on from the best layout so far and
  *    keeps what is lower.
  *
  * The budget only says before which part of a round the work ends. So more work makes a
@@ -53,8 +53,6 @@ typedef struct
 {
   TesseraPackProblem *problem;
   const TesseraPortfolioOptions *options;
-  TesseraWorkspace *workspace;
-  bool has_chains;
   TesseraPackLayout *best; /* replaced by what is lower */
 } TesseraImprovement;
 

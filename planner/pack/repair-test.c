@@ -33,9 +33,7 @@ static void
 pack_well (Packed *packed, uint32_t seed)
 {
   const TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 << 18 };
-  g_assert_cmpint (
-      tessera_generate (TESSERA_GENERATE_DRIFT, seed, packed->items, N_ITEMS), ==,
-      TESSERA_OK);
+  generate_items (GENERATE_DRIFT, seed, packed->items, N_ITEMS);
   g_assert_cmpint (
       tessera_pack (packed->items, N_ITEMS, &options, packed->offsets, &packed->packing),
       ==, TESSERA_OK);
@@ -240,9 +238,7 @@ test_zones_make_room (void)
       g_autofree Packed *packed = g_new0 (Packed, 1);
       uint64_t offsets[N_ITEMS], low_top = 0;
       TesseraPacking packing;
-      g_assert_cmpint (
-          tessera_generate (TESSERA_GENERATE_DRIFT, seed, packed->items, N_ITEMS), ==,
-          TESSERA_OK);
+      generate_items (GENERATE_DRIFT, seed, packed->items, N_ITEMS);
       for (uint32_t i = 0; i < N_ITEMS; i++)
         packed->items[i].zone = i % 2;
       g_assert_cmpint (tessera_pack (packed->items, N_ITEMS, &options, packed->offsets,
