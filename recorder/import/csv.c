@@ -201,8 +201,6 @@ dup_header (const TesseraStream *stream)
   size_t n = (size_t) (stream->end - stream->at);
   const char *end;
 
-  if (n > 4096)
-    n = 4096;
   end = n > 0 ? memchr (at, '\n', n) : NULL;
   if (end != NULL)
     n = (size_t) (end - at);

@@ -383,6 +383,34 @@ test_annotation_behind (void)
   tessera_trace_free (trace);
 }
 
+/* Annotations of another device count only where the chosen one has none. */
+static void
+test_annotations_of_devices (void)
+{
+  for (int has_own = 0; has_own <= 1; has_own++)
+    {
+      GByteArray *to = pickle_new (4);
+      TesseraTrace *trace;
+
+      open_only_trace (to);
+      put_entry (to, "snapshot", 0, 0, 0, 1000);
+      put_entry (to, "snapshot", 0, 0, 0, 1009);
+      close_list (to);
+      close_list (to);
+      put_text (to, "external_annotations");
+      open_list (to);
+      put_annotation_of (to, 1, "START", "load", 1002);
+      if (has_own)
+        put_annotation_of (to, 0, "START", "save", 1005);
+      close_list (to);
+      close_dict (to);
+      trace = finish (to);
+      g_assert_cmpuint (trace->n_ranges, ==, 1);
+      g_assert_cmpint (trace->ranges[0].begin_ns, ==, has_own ? 5000 : 2000);
+      tessera_trace_free (trace);
+    }
+}
+
 static void
 test_devices (void)
 {
@@ -684,6 +712,7 @@ main (int argc, char **argv)
   g_test_add_func ("/snapshot/settings", test_settings);
   g_test_add_func ("/snapshot/annotations", test_annotations);
   g_test_add_func ("/snapshot/annotation-behind", test_annotation_behind);
+  g_test_add_func ("/snapshot/annotations-of-devices", test_annotations_of_devices);
   g_test_add_func ("/snapshot/devices", test_devices);
   g_test_add_func ("/snapshot/flaws", test_flaws);
   g_test_add_func ("/snapshot/flaws-of-blocks", test_flaws_of_blocks);

@@ -175,14 +175,24 @@ put_frame (GByteArray *to, const char *name, int line)
 }
 
 static inline void
-put_annotation (GByteArray *to, const char *stage, const char *name, uint64_t time_us)
+put_annotation_of (GByteArray *to,
+                   uint64_t device,
+                   const char *stage,
+                   const char *name,
+                   uint64_t time_us)
 {
   open_dict (to);
   put_key_text (to, "stage", stage);
   put_key_text (to, "name", name);
-  put_key_u64 (to, "device", 0);
+  put_key_u64 (to, "device", device);
   put_key_u64 (to, "time_us", time_us);
   close_dict (to);
+}
+
+static inline void
+put_annotation (GByteArray *to, const char *stage, const char *name, uint64_t time_us)
+{
+  put_annotation_of (to, 0, stage, name, time_us);
 }
 
 static inline void
