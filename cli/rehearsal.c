@@ -366,7 +366,7 @@ cut_study (const CliStudy *study, size_t n_events, TesseraTrace *cut)
   for (size_t i = 0; i < cut->n_ranges; i++)
     cut->ranges[i].end_index = MIN (cut->ranges[i].end_index, (uint32_t) n_events);
   cli_must_of (study->path, tessera_blocks_new (cut, &part.blocks));
-  cli_must_of (study->path, tessera_structure_new (cut, part.blocks, &part.structure));
+  part.structure = tessera_structure_new (cut, part.blocks);
   return part;
 }
 

@@ -53,8 +53,7 @@ study_trace (CliStudy *study)
 {
   cli_must_of (study->path, tessera_blocks_new (study->trace, &study->blocks));
   cli_must_of (study->path, tessera_check_blocks (study->blocks, cli_error ()));
-  cli_must_of (study->path,
-               tessera_structure_new (study->trace, study->blocks, &study->structure));
+  study->structure = tessera_structure_new (study->trace, study->blocks);
   study->needs.leak = tessera_leak_find (study->blocks, study->structure);
   if (study->needs.leak.stack != TESSERA_NONE)
     {

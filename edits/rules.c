@@ -236,7 +236,7 @@ tessera_query_rule_for (const TesseraTrace *trace,
   gboolean is_rule;
 
   edits_demand_memory (tessera_block_ordinals (trace, blocks, structure, ordinals));
-  edits_demand_memory (tessera_find_modules (trace, &view.modules));
+  view.modules = tessera_find_modules (trace);
   for (gsize i = 0; i < n_chosen; i++)
     marks[chosen[i]] = 1;
   is_rule = find_rule (&view, chosen, n_chosen, selector);
@@ -253,7 +253,7 @@ tessera_query_similar (const TesseraTrace *trace,
 {
   View view = { .trace = trace, .blocks = blocks, .structure = structure };
 
-  edits_demand_memory (tessera_find_modules (trace, &view.modules));
+  view.modules = tessera_find_modules (trace);
   describe_block (&view, block, selector);
   selector->step = -1;
   selector->lifetime_class = 0;

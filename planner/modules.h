@@ -8,9 +8,8 @@
 #include "db/trace.h"
 
 /* String ids of the innermost module's name at each event, TESSERA_NONE outside of all;
- * *out_modules is NULL where the trace names no modules. The caller frees it. */
-TESSERA_MUST_USE TesseraStatus tessera_find_modules (const TesseraTrace *trace,
-                                                     uint32_t **out_modules);
+ * NULL: the trace names no modules. The caller frees it. */
+uint32_t *tessera_find_modules (const TesseraTrace *trace);
 
 /* What stands for a module where a trace names none: the base name of the file of the
  * innermost frame that is called forward. Borrowed from @trace; NULL: there is none. */

@@ -86,9 +86,9 @@ plan_file (const char *folder, const char *file)
   if (tessera_open (path, &options, &error, &trace) != TESSERA_OK)
     g_error ("%s", error.text);
   begin_s = processor_s ();
-  if (tessera_blocks_new (trace, &blocks) != TESSERA_OK ||
-      tessera_structure_new (trace, blocks, &structure) != TESSERA_OK)
+  if (tessera_blocks_new (trace, &blocks) != TESSERA_OK)
     g_error ("not enough memory");
+  structure = tessera_structure_new (trace, blocks);
   begin_s = processor_s () - begin_s;
   *strchr (name, '.') = '\0';
   print_plan (name, trace, blocks, structure, begin_s);

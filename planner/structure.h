@@ -61,12 +61,9 @@ typedef struct
  * tessera_structure_new:
  *
  * Fills the class, step and phases of @blocks as well.
- *
- * Returns: TESSERA_OK or TESSERA_NO_MEMORY
  */
-TESSERA_MUST_USE TesseraStatus tessera_structure_new (const TesseraTrace *trace,
-                                                      TesseraBlocks *blocks,
-                                                      TesseraStructure **out_structure);
+TesseraStructure *tessera_structure_new (const TesseraTrace *trace,
+                                         TesseraBlocks *blocks);
 void tessera_structure_free (TesseraStructure *structure); /* NULL is fine */
 /* Borrowed; never NULL. */
 const char *tessera_phase_name (const TesseraTrace *trace, const TesseraPhase *phase);

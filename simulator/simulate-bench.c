@@ -135,9 +135,9 @@ main (void)
   TesseraPlan plan;
   double base;
 
-  if (tessera_blocks_new (trace, &blocks) != TESSERA_OK ||
-      tessera_structure_new (trace, blocks, &structure) != TESSERA_OK)
+  if (tessera_blocks_new (trace, &blocks) != TESSERA_OK)
     g_error ("no memory");
+  structure = tessera_structure_new (trace, blocks);
   plan = stack_plan (blocks);
   base = time_malloc (trace, blocks);
   g_print ("%zu allocations, %zu events; malloc and free: %.3f s\n", blocks->n_blocks,

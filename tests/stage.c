@@ -31,8 +31,7 @@ stage_new (const char *path)
   g_assert_cmpstr (error.text, ==, "");
   g_assert_cmpint (status, ==, TESSERA_OK);
   g_assert_cmpint (tessera_blocks_new (stage->trace, &stage->blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (stage->trace, stage->blocks, &stage->structure),
-                   ==, TESSERA_OK);
+  stage->structure = tessera_structure_new (stage->trace, stage->blocks);
   stage->left = simulate (stage, TESSERA_LAYOUT_RECORDED);
   status = tessera_plan_trace (stage->trace, stage->blocks, stage->structure, &plan,
                                &error, &stage->plan);

@@ -43,8 +43,7 @@ stage_new (void)
   Stage *stage = g_new0 (Stage, 1);
   stage->trace = made_trace_new ();
   g_assert_cmpint (tessera_blocks_new (stage->trace, &stage->blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (stage->trace, stage->blocks, &stage->structure),
-                   ==, TESSERA_OK);
+  stage->structure = tessera_structure_new (stage->trace, stage->blocks);
   stage->left = simulate (stage, TESSERA_LAYOUT_NATIVE, stage->trace->device_bytes);
   stage->right = simulate (stage, TESSERA_LAYOUT_EXPANDABLE, 0);
   uint32_t at;

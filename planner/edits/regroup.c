@@ -218,10 +218,10 @@ split_groups (TesseraRegroup *regroup, const TesseraEdit *edit, const uint8_t *s
   TesseraBlocks *blocks = regroup->blocks;
   Split split = { .regroup = regroup, .edit = edit, .n_parts = 16 };
   size_t n_touched = regroup->n_groups;
-  TesseraStatus status = edit->by == TESSERA_SPLIT_MODULE
-                             ? tessera_find_modules (regroup->trace, &split.modules)
-                             : TESSERA_OK;
+  TesseraStatus status = TESSERA_OK;
 
+  if (edit->by == TESSERA_SPLIT_MODULE)
+    split.modules = tessera_find_modules (regroup->trace);
   while (split.n_parts < 2 * blocks->n_blocks)
     split.n_parts *= 2;
   split.touched = find_touched (regroup, selected);

@@ -136,12 +136,12 @@ ask_stacks (const TesseraTrace *trace, const char *pattern)
 static TesseraStatus
 ask_modules (const TesseraTrace *trace, const char *pattern, Answers *answers)
 {
-  TesseraStatus status = tessera_find_modules (trace, &answers->module_of_event);
-  bool by_string = answers->module_of_event != NULL;
-  size_t n = by_string ? tessera_trace_n_strings (trace) : trace->n_stacks;
+  bool by_string;
+  size_t n;
 
-  if (status != TESSERA_OK)
-    return status;
+  answers->module_of_event = tessera_find_modules (trace);
+  by_string = answers->module_of_event != NULL;
+  n = by_string ? tessera_trace_n_strings (trace) : trace->n_stacks;
   answers->modules = calloc (n + 1, 1);
   if (!answers->modules)
     return TESSERA_NO_MEMORY;

@@ -28,7 +28,7 @@ test_names (void)
   size_t n_groups, n_members = 0;
 
   g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
+  structure = tessera_structure_new (trace, blocks);
   g_assert_cmpint (tessera_group_blocks (trace, blocks, structure, &groups, &n_groups),
                    ==, TESSERA_OK);
   group = find_group (groups, n_groups, "persistent, from the start");
@@ -76,7 +76,7 @@ test_homo_size (void)
   for (uint64_t i = 0; i < 32; i++)
     test_free (trace, (i + 100) << 30, 4096 + 512 * i);
   g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
+  structure = tessera_structure_new (trace, blocks);
   g_assert_cmpint (tessera_group_blocks (trace, blocks, structure, &groups, &n_groups),
                    ==, TESSERA_OK);
   g_assert_cmpuint (n_groups, ==, 2);
@@ -110,7 +110,7 @@ test_no_events (void)
   g_assert_cmpint (tessera_trace_add_segment (&trace->start, &segment), ==, TESSERA_OK);
   g_assert_cmpint (tessera_trace_add_block (&trace->start, &pending), ==, TESSERA_OK);
   g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
+  structure = tessera_structure_new (trace, blocks);
   g_assert_cmpint (tessera_group_blocks (trace, blocks, structure, &groups, &n_groups),
                    ==, TESSERA_OK);
   g_assert_cmpuint (n_groups, ==, 1);
@@ -130,7 +130,7 @@ test_no_memory (void)
   TesseraStructure *structure;
 
   g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_structure_new (trace, blocks, &structure), ==, TESSERA_OK);
+  structure = tessera_structure_new (trace, blocks);
   for (unsigned nth = 1;; nth++)
     {
       TesseraGroup *groups = NULL;

@@ -277,12 +277,12 @@ tessera_group_blocks (const TesseraTrace *trace,
 {
   Grouping grouping = { .trace = trace, .blocks = blocks, .structure = structure };
   TesseraGroupKey *keys = NULL;
-  TesseraStatus status = tessera_find_modules (trace, &grouping.module_of_event);
+  TesseraStatus status;
 
   *out_groups = NULL;
   *out_n_groups = 0;
-  if (status == TESSERA_OK)
-    status = find_names (&grouping);
+  grouping.module_of_event = tessera_find_modules (trace);
+  status = find_names (&grouping);
   grouping.keyed = malloc ((blocks->n_blocks + 1) * sizeof *grouping.keyed);
   if (!grouping.keyed)
     status = TESSERA_NO_MEMORY;

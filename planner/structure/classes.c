@@ -11,10 +11,9 @@
  */
 #include "planner/structure/private.h"
 
-#include "db/plan.h"
+#include <glib.h>
 
-#include <stdlib.h>
-#include <string.h>
+#include "db/plan.h"
 
 enum
 {
@@ -27,7 +26,6 @@ enum
 
 typedef struct
 {
-  const TesseraTrace *trace;
   TesseraBlocks *blocks;
   const TesseraStructure *structure;
   uint32_t *first_of_step; /* [n_steps + 1]: the first block born in or after the step */
@@ -272,16 +270,12 @@ is_in_one_phase (const TesseraStructure *structure, const TesseraBlock *block)
   return phases[block->born_phase].main == phases[block->died_phase].main;
 }
 
-TesseraStatus
-tessera_classify (const TesseraTrace *trace,
-                  TesseraBlocks *blocks,
-                  const TesseraStructure *structure)
+void
+tessera_classify (TesseraBlocks *blocks, const TesseraStructure *structure)
 {
-  Classes classes = { trace, blocks, structure, NULL, PATIENCE };
+  g_autofree uint32_t *first_of_step = g_new (uint32_t, structure->n_steps + 1);
+  Classes classes = { blocks, structure, first_of_step, PATIENCE };
 
-  classes.first_of_step = malloc ((structure->n_steps + 1) * sizeof (uint32_t));
-  if (!classes.first_of_step)
-    return TESSERA_NO_MEMORY;
   set_places (&classes);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     blocks->blocks[i].lifetime_class = 0;
@@ -298,6 +292,4 @@ tessera_classify (const TesseraTrace *trace,
                                     ? TESSERA_CLASS_TRANSIENT
                                     : TESSERA_CLASS_SCOPED;
     }
-  free (classes.first_of_step);
-  return TESSERA_OK;
 }

@@ -5,28 +5,22 @@
  */
 #include "planner/modules.h"
 
-#include <stdlib.h>
+#include <glib.h>
 #include <string.h>
 
-TesseraStatus
-tessera_find_modules (const TesseraTrace *trace, uint32_t **out_modules)
+uint32_t *
+tessera_find_modules (const TesseraTrace *trace)
 {
-  uint32_t *open, *modules;
+  g_autofree uint32_t *open = NULL;
+  uint32_t *modules;
   size_t n_modules = 0, n_open = 0, next = 0;
 
-  *out_modules = NULL;
   for (size_t i = 0; i < trace->n_ranges; i++)
     n_modules += trace->ranges[i].kind == TESSERA_RANGE_MODULE;
   if (n_modules == 0)
-    return TESSERA_OK;
-  open = malloc (n_modules * sizeof *open);
-  modules = malloc ((trace->n_events + 1) * sizeof *modules);
-  if (!open || !modules)
-    {
-      free (open);
-      free (modules);
-      return TESSERA_NO_MEMORY;
-    }
+    return NULL;
+  open = g_new (uint32_t, n_modules);
+  modules = g_new (uint32_t, trace->n_events + 1);
   for (uint32_t i = 0; i < trace->n_events; i++)
     {
       for (; next < trace->n_ranges && trace->ranges[next].begin_index <= i; next++)
@@ -36,9 +30,7 @@ tessera_find_modules (const TesseraTrace *trace, uint32_t **out_modules)
         n_open--;
       modules[i] = n_open ? trace->ranges[open[n_open - 1]].name : TESSERA_NONE;
     }
-  free (open);
-  *out_modules = modules;
-  return TESSERA_OK;
+  return modules;
 }
 
 const char *

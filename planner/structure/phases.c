@@ -3,14 +3,117 @@
  * where these cover less than half of what happens, stretches of inferred labels fill
  * the rest.
  *
+ * Labels are read off stacks: an optimizer's file anywhere on the stack says optimizer;
+ * else a frame of the autograd engine says backward; else a module's call says forward.
+ * The engine's own threads have no Python frames: what has no stack after a forward is
+ * taken for the backward.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/structure/private.h"
-#include "db/array.h"
 
-#include <stdlib.h>
+#include <glib.h>
 #include <string.h>
 #include <strings.h>
+
+/* ---- Labels from stacks ---- */
+
+/* Shorter stretches belong to what they lie in: single tensors freed late, or callbacks.
+ */
+#define SHORTEST_STRETCH 6
+
+enum
+{
+  SAYS_NOTHING = 0,
+  SAYS_FORWARD,
+  SAYS_BACKWARD,
+  SAYS_OPTIMIZER /* the largest word on a stack wins */
+};
+
+static const char *const labels_of[] = { "other", "forward", "backward", "optimizer" };
+
+static uint8_t
+frame_says (const TesseraTrace *trace, const TesseraFrame *frame)
+{
+  static const char *const forward[] = { "forward", "_call_impl", "_wrapped_call_impl",
+                                         "__call__", NULL };
+  static const char *const backward[] = { "backward", "run_backward",
+                                          "_engine_run_backward", NULL };
+  const char *name = tessera_trace_string (trace, frame->name);
+  const char *file = tessera_trace_string (trace, frame->file);
+
+  if (strstr (file, "torch/optim/") || strstr (name, "torch::optim"))
+    return SAYS_OPTIMIZER;
+  if (g_strv_contains (backward, name) || strstr (name, "autograd::Engine") ||
+      strstr (name, "autograd::Node"))
+    return SAYS_BACKWARD;
+  return g_strv_contains (forward, name) ? SAYS_FORWARD : SAYS_NOTHING;
+}
+
+static uint8_t *
+read_stacks (const TesseraTrace *trace)
+{
+  g_autofree uint8_t *of_frame = g_new (uint8_t, trace->n_frames + 1);
+  uint8_t *says = g_new0 (uint8_t, trace->n_stacks + 1);
+
+  for (size_t i = 0; i < trace->n_frames; i++)
+    of_frame[i] = frame_says (trace, &trace->frames[i]);
+  for (size_t i = 0; i < trace->n_stacks; i++)
+    for (uint32_t k = trace->stack_begin[i]; k < trace->stack_begin[i + 1]; k++)
+      if (of_frame[trace->stack_frames[k]] > says[i])
+        says[i] = of_frame[trace->stack_frames[k]];
+  return says;
+}
+
+static const char *
+label_event (const TesseraEvent *event, const uint8_t *says, const char *before)
+{
+  if (event->stack != TESSERA_NONE)
+    return labels_of[says[event->stack]];
+  if (before == labels_of[SAYS_FORWARD])
+    return labels_of[SAYS_BACKWARD];
+  return before ? before : labels_of[SAYS_NOTHING];
+}
+
+/* Stretches of fewer than SHORTEST_STRETCH requests take the label before them. */
+static void
+smooth (const TesseraTrace *trace, const char **labels)
+{
+  const char *settled = NULL;
+  size_t i = 0;
+
+  while (i < trace->n_events)
+    {
+      size_t end = i, n_requests = 0;
+
+      for (; end < trace->n_events && labels[end] == labels[i]; end++)
+        n_requests += tessera_is_request (&trace->events[end]);
+      if (!settled || n_requests >= SHORTEST_STRETCH)
+        settled = labels[i];
+      for (; i < end; i++)
+        labels[i] = settled;
+    }
+}
+
+/* Labels of events. Returns: [n_events] */
+static const char **
+infer_labels (const TesseraTrace *trace)
+{
+  const char **labels = g_new0 (const char *, trace->n_events + 1);
+  const char *before = NULL;
+  g_autofree uint8_t *says = read_stacks (trace);
+
+  for (size_t i = 0; i < trace->n_events; i++)
+    {
+      if (tessera_is_request (&trace->events[i]))
+        before = label_event (&trace->events[i], says, before);
+      labels[i] = before;
+    }
+  smooth (trace, labels);
+  return labels;
+}
+
+/* ---- Phases ---- */
 
 /* Names by which people and frameworks call the parts of a step; compared as prefixes,
  * without case. Everything nested inside one belongs to it. */
@@ -22,8 +125,8 @@ static const char *const computation_names[] = {
 typedef struct
 {
   const TesseraTrace *trace;
-  TesseraStructure *out;
-  size_t cap_phases;
+  TesseraStructure *out; /* its phases are those of @phases once all are there */
+  GArray *phases;        /* TesseraPhase */
   uint32_t *phase_of_range;
 } Build;
 
@@ -43,15 +146,10 @@ is_computation (const char *name)
   return false;
 }
 
-static TesseraStatus
-add_phase (Build *build, const TesseraPhase *phase)
+static TesseraPhase *
+phase_at (const Build *build, size_t index)
 {
-  TesseraStructure *out = build->out;
-
-  if (!TESSERA_RESERVE (out->phases, build->cap_phases, out->n_phases + 1))
-    return TESSERA_NO_MEMORY;
-  out->phases[out->n_phases++] = *phase;
-  return TESSERA_OK;
+  return &g_array_index (build->phases, TesseraPhase, index);
 }
 
 /* The nearest enclosing phase of range @index; ranges between may be steps or modules. */
@@ -65,46 +163,34 @@ parent_phase (const Build *build, size_t index)
   return parent < index ? build->phase_of_range[parent] : TESSERA_NONE;
 }
 
-/* A computation phase is its own; others belong to an enclosing one, else to the
- * outermost. */
-static uint32_t
-main_phase (const Build *build, uint32_t index)
-{
-  const TesseraPhase *phase = &build->out->phases[index];
-  const TesseraPhase *parent =
-      phase->parent == TESSERA_NONE ? NULL : &build->out->phases[phase->parent];
-
-  if (!parent || is_computation (tessera_phase_name (build->trace, phase)))
-    return index;
-  return parent->main;
-}
-
-/* Adds the phase of range @index, if it is one, or of the stretch of equal labels that
- * begins at event @begin_index. */
-static TesseraStatus
+/* Adds the phase of range @index, if it is one. A computation phase is its own; others
+ * belong to an enclosing one, else to the outermost. */
+static void
 add_range (Build *build, size_t index)
 {
   const TesseraRange *range = &build->trace->ranges[index];
-  uint32_t self = (uint32_t) build->out->n_phases;
   TesseraPhase phase = { .begin_index = range->begin_index,
                          .end_index = range->end_index,
                          .name = range->name,
+                         .main = build->phases->len,
                          .is_inferred = range->is_inferred };
 
   build->phase_of_range[index] = TESSERA_NONE;
   if (!is_phase (build->trace, range))
-    return TESSERA_OK;
+    return;
   phase.parent = parent_phase (build, index);
   if (phase.parent != TESSERA_NONE)
-    phase.depth = build->out->phases[phase.parent].depth + 1;
-  if (add_phase (build, &phase) != TESSERA_OK)
-    return TESSERA_NO_MEMORY;
-  build->out->phases[self].main = main_phase (build, self);
-  build->phase_of_range[index] = self;
-  return TESSERA_OK;
+    {
+      phase.depth = phase_at (build, phase.parent)->depth + 1;
+      if (!is_computation (tessera_phase_name (build->trace, &phase)))
+        phase.main = phase_at (build, phase.parent)->main;
+    }
+  build->phase_of_range[index] = build->phases->len;
+  g_array_append_val (build->phases, phase);
 }
 
-static TesseraStatus
+/* Adds the stretch of equal labels that begins at event @begin_index. */
+static void
 add_stretch (Build *build, const char **labels, uint32_t begin_index, uint32_t end_index)
 {
   TesseraPhase phase = { .begin_index = begin_index,
@@ -112,16 +198,16 @@ add_stretch (Build *build, const char **labels, uint32_t begin_index, uint32_t e
                          .name = TESSERA_NONE,
                          .label = labels[begin_index],
                          .parent = TESSERA_NONE,
-                         .main = (uint32_t) build->out->n_phases,
+                         .main = build->phases->len,
                          .is_inferred = 1 };
 
   build->out->phases_inferred = true;
-  return add_phase (build, &phase);
+  g_array_append_val (build->phases, phase);
 }
 
 /* Ranges and stretches are each in order of their begins: merged, they stay so. @labels
  * may be NULL. */
-static TesseraStatus
+static void
 add_all (Build *build, const char **labels)
 {
   const TesseraTrace *trace = build->trace;
@@ -134,42 +220,38 @@ add_all (Build *build, const char **labels)
       uint32_t end = i + 1;
 
       for (; range < trace->n_ranges && trace->ranges[range].begin_index <= i; range++)
-        if (add_range (build, range) != TESSERA_OK)
-          return TESSERA_NO_MEMORY;
+        add_range (build, range);
       while (step < out->n_steps && out->steps[step].begin_index <= i)
         step++;
       while (end < trace->n_events && labels[end] == labels[i] &&
              (step == out->n_steps || end < out->steps[step].begin_index))
         end++;
-      if (labels[i] && add_stretch (build, labels, i, end) != TESSERA_OK)
-        return TESSERA_NO_MEMORY;
+      if (labels[i])
+        add_stretch (build, labels, i, end);
       i = end;
     }
   for (; range < trace->n_ranges; range++)
-    if (add_range (build, range) != TESSERA_OK)
-      return TESSERA_NO_MEMORY;
-  return TESSERA_OK;
+    add_range (build, range);
 }
 
 /* Innermost: the latest begun of the phases still open. */
-static TesseraStatus
-assign_events (const TesseraTrace *trace, TesseraStructure *out)
+static void
+assign_events (const Build *build)
 {
-  uint32_t *open = malloc ((out->n_phases + 1) * sizeof *open);
+  const TesseraTrace *trace = build->trace;
+  TesseraStructure *out = build->out;
+  g_autofree uint32_t *open = g_new (uint32_t, build->phases->len + 1);
   size_t n_open = 0, next = 0;
 
-  if (!open)
-    return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < trace->n_events; i++)
     {
-      for (; next < out->n_phases && out->phases[next].begin_index <= i; next++)
+      for (; next < build->phases->len && phase_at (build, next)->begin_index <= i;
+           next++)
         open[n_open++] = (uint32_t) next;
-      while (n_open && out->phases[open[n_open - 1]].end_index <= i)
+      while (n_open && phase_at (build, open[n_open - 1])->end_index <= i)
         n_open--;
       out->phase_of_event[i] = n_open ? open[n_open - 1] : TESSERA_NONE;
     }
-  free (open);
-  return TESSERA_OK;
 }
 
 /* Whether ranges name less than half of the requests, and stacks are there to read. */
@@ -188,46 +270,39 @@ is_to_infer (const TesseraTrace *trace, const TesseraStructure *out)
   return 2 * n_named < n_requests && 10 * n_stacks >= n_requests;
 }
 
-static TesseraStatus
+static void
 fill_with_inferred (Build *build)
 {
-  TesseraStructure *out = build->out;
-  const char **labels = calloc (build->trace->n_events + 1, sizeof *labels);
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree const char **labels = infer_labels (build->trace);
 
-  if (labels)
-    status = tessera_infer_labels (build->trace, labels);
-  for (uint32_t i = 0; status == TESSERA_OK && i < build->trace->n_events; i++)
-    if (out->phase_of_event[i] != TESSERA_NONE)
+  for (uint32_t i = 0; i < build->trace->n_events; i++)
+    if (build->out->phase_of_event[i] != TESSERA_NONE)
       labels[i] = NULL;
-  out->n_phases = 0;
-  if (status == TESSERA_OK)
-    status = add_all (build, labels);
-  free (labels);
-  return status;
+  g_array_set_size (build->phases, 0);
+  add_all (build, labels);
 }
 
-TesseraStatus
+void
 tessera_find_phases (const TesseraTrace *trace, TesseraStructure *structure)
 {
-  Build build = { .trace = trace, .out = structure };
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree uint32_t *phase_of_range = g_new (uint32_t, trace->n_ranges + 1);
+  Build build = { trace, structure, g_array_new (FALSE, FALSE, sizeof (TesseraPhase)),
+                  phase_of_range };
 
-  build.phase_of_range = malloc ((trace->n_ranges + 1) * sizeof *build.phase_of_range);
-  structure->phase_of_event =
-      malloc ((trace->n_events + 1) * sizeof *structure->phase_of_event);
-  if (!build.phase_of_range || !structure->phase_of_event)
-    goto out;
-  status = add_all (&build, NULL);
-  if (status == TESSERA_OK)
-    status = assign_events (trace, structure);
-  if (status == TESSERA_OK && is_to_infer (trace, structure))
+  structure->phase_of_event = g_new (uint32_t, trace->n_events + 1);
+  add_all (&build, NULL);
+  assign_events (&build);
+  if (is_to_infer (trace, structure))
     {
-      status = fill_with_inferred (&build);
-      if (status == TESSERA_OK)
-        status = assign_events (trace, structure);
+      fill_with_inferred (&build);
+      assign_events (&build);
     }
-out:
-  free (build.phase_of_range);
-  return status;
+  structure->n_phases = build.phases->len;
+  structure->phases = (TesseraPhase *) g_array_free (build.phases, FALSE);
+}
+
+const char *
+tessera_phase_name (const TesseraTrace *trace, const TesseraPhase *phase)
+{
+  return phase->label ? phase->label : tessera_trace_string (trace, phase->name);
 }

@@ -25,17 +25,7 @@ tessera_mix (uint64_t hash, uint64_t value)
   return hash ^ (hash >> 29);
 }
 
-/* Each fills its part of @structure; TESSERA_OK or TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus tessera_find_steps (const TesseraTrace *trace,
-                                                   TesseraStructure *structure);
-TESSERA_MUST_USE TesseraStatus tessera_find_repetition (const TesseraTrace *trace,
-                                                        TesseraStructure *structure);
-TESSERA_MUST_USE TesseraStatus tessera_find_phases (const TesseraTrace *trace,
-                                                    TesseraStructure *structure);
-/* Labels for events that no range covers, from their stacks; NULL: none. @labels has
- * n_events entries, all NULL. */
-TESSERA_MUST_USE TesseraStatus tessera_infer_labels (const TesseraTrace *trace,
-                                                     const char **labels);
-TESSERA_MUST_USE TesseraStatus tessera_classify (const TesseraTrace *trace,
-                                                 TesseraBlocks *blocks,
-                                                 const TesseraStructure *structure);
+/* Each fills its part of @structure. */
+void tessera_find_repetition (const TesseraTrace *trace, TesseraStructure *structure);
+void tessera_find_phases (const TesseraTrace *trace, TesseraStructure *structure);
+void tessera_classify (TesseraBlocks *blocks, const TesseraStructure *structure);

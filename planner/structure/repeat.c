@@ -15,9 +15,8 @@
  */
 #include "planner/structure/private.h"
 
+#include <glib.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum
 {
@@ -32,8 +31,6 @@ enum
 /* Share of what periods allocate that may still be there at their end. */
 #define MOST_KEPT 0.01
 
-#define NOT_SEEN SIZE_MAX
-
 typedef struct
 {
   uint64_t *tokens; /* one an allocation */
@@ -41,12 +38,6 @@ typedef struct
   size_t n_tokens;
   TesseraAction freed; /* the event that tells of a free; tables may have only one kind */
 } Sequence;
-
-typedef struct
-{
-  uint64_t hash;
-  size_t at;
-} Window;
 
 typedef struct
 {
@@ -62,15 +53,13 @@ typedef struct
   double confidence;
 } Repetition;
 
-static TesseraStatus
+static void
 take_tokens (const TesseraTrace *trace, Sequence *sequence)
 {
-  sequence->tokens = malloc ((trace->n_events + 1) * sizeof *sequence->tokens);
-  sequence->events = malloc ((trace->n_events + 1) * sizeof *sequence->events);
+  sequence->tokens = g_new (uint64_t, trace->n_events + 1);
+  sequence->events = g_new (uint32_t, trace->n_events + 1);
   sequence->n_tokens = 0;
   sequence->freed = TESSERA_FREE_COMPLETED;
-  if (!sequence->tokens || !sequence->events)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < trace->n_events; i++)
     {
       const TesseraEvent *event = &trace->events[i];
@@ -84,7 +73,6 @@ take_tokens (const TesseraTrace *trace, Sequence *sequence)
           tessera_mix (tessera_mix (TESSERA_FNV_BASIS, event->size_bytes),
                        ((uint64_t) event->stream << 16) | event->pool);
     }
-  return TESSERA_OK;
 }
 
 static void
@@ -102,71 +90,48 @@ offer (Candidate *candidates, size_t period, uint64_t count)
       }
 }
 
-/* Where a window's hash was seen last, then its place: NOT_SEEN before the first time. A
- * table at most half full, probed in steps of one. */
-static size_t
-seen_before (Window *table, size_t mask, uint64_t hash, size_t at)
-{
-  size_t i = (size_t) ((hash * UINT64_C (0x9E3779B97F4A7C15)) >> 20) & mask;
-
-  while (table[i].at != NOT_SEEN && table[i].hash != hash)
-    i = (i + 1) & mask;
-  size_t before = table[i].at;
-  table[i] = (Window){ hash, at };
-  return before;
-}
-
 /* Counts, for each distance, the windows that equal one so far before and none between.
- */
-static void
-count_distances (
-    const Sequence *sequence, size_t window, Window *table, size_t mask, uint32_t *counts)
+ * Returns: [n_tokens + 1] */
+static uint32_t *
+count_distances (const Sequence *sequence, size_t window)
 {
   const uint64_t base = UINT64_C (0x9E3779B97F4A7C15);
+  g_autoptr (GHashTable) last_of = g_hash_table_new (NULL, NULL); /* a window's end + 1 */
+  uint32_t *counts = g_new0 (uint32_t, sequence->n_tokens + 1);
   uint64_t hash = 0, top = 1;
 
   for (size_t i = 0; i + 1 < window; i++)
     top *= base;
   for (size_t i = 0; i < sequence->n_tokens; i++)
     {
+      size_t before;
+
       if (i >= window)
         hash -= sequence->tokens[i - window] * top;
       hash = hash * base + sequence->tokens[i];
       if (i + 1 < window)
         continue;
-      size_t before = seen_before (table, mask, hash, i);
-      if (before != NOT_SEEN)
-        counts[i - before]++;
+      before = GPOINTER_TO_SIZE (g_hash_table_lookup (last_of, GSIZE_TO_POINTER (hash)));
+      if (before > 0)
+        counts[i + 1 - before]++;
+      g_hash_table_insert (last_of, GSIZE_TO_POINTER (hash), GSIZE_TO_POINTER (i + 1));
     }
+  return counts;
 }
 
 /* Fills candidates (weight 0: none) with the weightiest distances of equal windows. */
-static TesseraStatus
-find_candidates (const Sequence *sequence, size_t window, Candidate *candidates)
+static void
+find_candidates (const Sequence *sequence,
+                 size_t window,
+                 Candidate candidates[MAX_CANDIDATES])
 {
-  size_t n_slots = 2;
+  g_autofree uint32_t *counts = count_distances (sequence, window);
 
-  while (n_slots < 2 * sequence->n_tokens)
-    n_slots *= 2;
-  Window *table = malloc (n_slots * sizeof *table);
-  uint32_t *counts = calloc (sequence->n_tokens + 1, sizeof *counts);
-
-  memset (candidates, 0, MAX_CANDIDATES * sizeof *candidates);
-  if (!table || !counts)
-    {
-      free (table);
-      free (counts);
-      return TESSERA_NO_MEMORY;
-    }
-  for (size_t i = 0; i < n_slots; i++)
-    table[i].at = NOT_SEEN;
-  count_distances (sequence, window, table, n_slots - 1, counts);
+  for (size_t i = 0; i < MAX_CANDIDATES; i++)
+    candidates[i] = (Candidate){ 0 };
   for (size_t distance = 1; distance < sequence->n_tokens; distance++)
     if (counts[distance] > 0)
       offer (candidates, distance, counts[distance]);
-  free (table);
-  free (counts);
-  return TESSERA_OK;
 }
 
 /* The stretch of greatest score (Kadane), and the confidence from its begin on. */
@@ -218,7 +183,7 @@ piles_up (const TesseraTrace *trace, const Sequence *sequence, const Repetition 
   return allocated - freed > MOST_KEPT * allocated;
 }
 
-static TesseraStatus
+static void
 find_period (const TesseraTrace *trace,
              const Sequence *sequence,
              size_t window,
@@ -227,9 +192,8 @@ find_period (const TesseraTrace *trace,
   Candidate candidates[MAX_CANDIDATES];
 
   if (sequence->n_tokens < 2 * window)
-    return TESSERA_OK;
-  if (find_candidates (sequence, window, candidates) != TESSERA_OK)
-    return TESSERA_NO_MEMORY;
+    return;
+  find_candidates (sequence, window, candidates);
   for (size_t i = 0; i < MAX_CANDIDATES && candidates[i].weight; i++)
     {
       Repetition found;
@@ -247,7 +211,6 @@ find_period (const TesseraTrace *trace,
            (found.score == best->score && found.period < best->period)))
         *best = found;
     }
-  return TESSERA_OK;
 }
 
 /* Where a step begins: at the least load, since parameters stay and all else is gone
@@ -281,45 +244,46 @@ find_cut (const TesseraTrace *trace, const Sequence *sequence, const Repetition 
   return cut;
 }
 
-TesseraStatus
-tessera_find_repetition (const TesseraTrace *trace, TesseraStructure *structure)
+/* Steps one period after the other, from the least load on; none where these are fewer
+ * than two. */
+static void
+set_steps (const TesseraTrace *trace,
+           const Sequence *sequence,
+           const Repetition *found,
+           TesseraStructure *structure)
 {
-  Sequence sequence = { 0 };
-  Repetition found = { 0 };
-  TesseraStatus status = take_tokens (trace, &sequence);
-  size_t n_steps, cut;
+  size_t cut = find_cut (trace, sequence, found);
+  size_t n_steps = (found->end - cut) / found->period;
 
-  if (status == TESSERA_OK)
-    status = find_period (trace, &sequence, 32, &found);
-  if (status == TESSERA_OK && !found.score)
-    status = find_period (trace, &sequence, 4, &found); /* a loop of few allocations */
-  if (status != TESSERA_OK || !found.score)
-    goto out;
-  cut = find_cut (trace, &sequence, &found);
-  n_steps = (found.end - cut) / found.period;
   if (n_steps < 2)
-    goto out;
-  free (structure->steps);
-  structure->n_steps = 0;
-  structure->steps = calloc (n_steps, sizeof *structure->steps);
-  if (!structure->steps)
-    {
-      status = TESSERA_NO_MEMORY;
-      goto out;
-    }
-  for (size_t i = 0; i < n_steps; i++, cut += found.period)
+    return;
+  g_free (structure->steps);
+  structure->steps = g_new0 (TesseraStep, n_steps);
+  for (size_t i = 0; i < n_steps; i++, cut += found->period)
     structure->steps[i] = (TesseraStep){
-      .begin_index = sequence.events[cut],
-      .end_index = cut + found.period < sequence.n_tokens
-                       ? sequence.events[cut + found.period]
+      .begin_index = sequence->events[cut],
+      .end_index = cut + found->period < sequence->n_tokens
+                       ? sequence->events[cut + found->period]
                        : (uint32_t) trace->n_events,
       .number = (int64_t) i,
     };
   structure->n_steps = n_steps;
   structure->steps_from = TESSERA_STEPS_REPETITION;
-  structure->confidence = found.confidence;
-out:
-  free (sequence.tokens);
-  free (sequence.events);
-  return status;
+  structure->confidence = found->confidence;
+}
+
+void
+tessera_find_repetition (const TesseraTrace *trace, TesseraStructure *structure)
+{
+  Sequence sequence = { 0 };
+  Repetition found = { 0 };
+
+  take_tokens (trace, &sequence);
+  find_period (trace, &sequence, 32, &found);
+  if (!found.score)
+    find_period (trace, &sequence, 4, &found); /* a loop of few allocations */
+  if (found.score)
+    set_steps (trace, &sequence, &found, structure);
+  g_free (sequence.tokens);
+  g_free (sequence.events);
 }

@@ -1,4 +1,6 @@
 /*
+ * What a program does: its steps here, phases and lifetime classes in files of their own.
+ *
  * Steps from what the file says: ranges that are steps, else the ends of optimizer steps;
  * else repeat.c looks for a repetition.
  *
@@ -6,6 +8,7 @@
  */
 #include "planner/structure/private.h"
 
+#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,31 +19,15 @@
 /* More optimizers than a program has; the search stays linear whatever a file says. */
 #define MAX_OPTIMIZERS 16
 
-static bool
-starts_with (const char *text, const char *prefix)
-{
-  return strncmp (text, prefix, strlen (prefix)) == 0;
-}
-
-static TesseraStatus
+/* @structure: with room for it. */
+static void
 add_step (TesseraStructure *structure, uint32_t begin_index, uint32_t end_index)
 {
-  size_t n = structure->n_steps;
+  size_t n = structure->n_steps++;
 
-  if ((n & (n - 1)) == 0) /* room for the next power of two */
-    {
-      TesseraStep *more =
-          realloc (structure->steps, (n ? 2 * n : 1) * sizeof *structure->steps);
-
-      if (!more)
-        return TESSERA_NO_MEMORY;
-      structure->steps = more;
-    }
   structure->steps[n] = (TesseraStep){ .begin_index = begin_index,
                                        .end_index = end_index,
                                        .number = (int64_t) n };
-  structure->n_steps++;
-  return TESSERA_OK;
 }
 
 /* The number a step's name ends with ("step 12", "ProfilerStep#12"), or -1. */
@@ -103,7 +90,7 @@ keep_done (TesseraStructure *structure, bool are_numbered)
 }
 
 /* Steps keep the numbers of their names when these rise. */
-static TesseraStatus
+static void
 steps_from_ranges (const TesseraTrace *trace, TesseraStructure *structure)
 {
   bool are_numbered = true, do_rise = false;
@@ -116,8 +103,7 @@ steps_from_ranges (const TesseraTrace *trace, TesseraStructure *structure)
 
       if (!is_next_step (trace, structure, range))
         continue;
-      if (add_step (structure, range->begin_index, range->end_index) != TESSERA_OK)
-        return TESSERA_NO_MEMORY;
+      add_step (structure, range->begin_index, range->end_index);
       are_numbered = are_numbered && number >= 0 && number >= last;
       do_rise = do_rise || (structure->n_steps > 1 && number > last);
       last = number;
@@ -127,7 +113,6 @@ steps_from_ranges (const TesseraTrace *trace, TesseraStructure *structure)
   if (!are_numbered || (!do_rise && structure->n_steps > 1))
     for (size_t i = 0; i < structure->n_steps; i++)
       structure->steps[i].number = (int64_t) i;
-  return TESSERA_OK;
 }
 
 /* Where several optimizers take turns, the one whose first step comes last ends the
@@ -143,7 +128,7 @@ clock_name (const TesseraTrace *trace)
       uint32_t name = trace->ranges[i].name;
       size_t k = 0;
 
-      if (!starts_with (tessera_trace_string (trace, name), "Optimizer.step#"))
+      if (!g_str_has_prefix (tessera_trace_string (trace, name), "Optimizer.step#"))
         continue;
       while (k < n_names && names[k] != name)
         k++;
@@ -177,13 +162,14 @@ after_zero_grad (const TesseraTrace *trace, size_t index, uint32_t end_index)
         break;
       if (next->begin_index >= end_index && next->end_index >= end_index &&
           next->end_index <= trace->n_events &&
-          starts_with (tessera_trace_string (trace, next->name), "Optimizer.zero_grad#"))
+          g_str_has_prefix (tessera_trace_string (trace, next->name),
+                            "Optimizer.zero_grad#"))
         return next->end_index;
     }
   return end_index;
 }
 
-static TesseraStatus
+static void
 steps_from_optimizer (const TesseraTrace *trace, TesseraStructure *structure)
 {
   uint32_t name = clock_name (trace), begin_index = 0;
@@ -196,11 +182,9 @@ steps_from_optimizer (const TesseraTrace *trace, TesseraStructure *structure)
           end_index > trace->n_events)
         continue;
       end_index = after_zero_grad (trace, i, end_index);
-      if (add_step (structure, begin_index, end_index) != TESSERA_OK)
-        return TESSERA_NO_MEMORY;
+      add_step (structure, begin_index, end_index);
       begin_index = end_index;
     }
-  return TESSERA_OK;
 }
 
 static uint64_t
@@ -221,63 +205,61 @@ signature (const TesseraTrace *trace, uint32_t begin_index, uint32_t end_index)
   return hash;
 }
 
-static int
-by_signature (const void *a, const void *b)
-{
-  const TesseraStep *const *x = a;
-  const TesseraStep *const *y = b;
-
-  if ((*x)->signature != (*y)->signature)
-    return (*x)->signature < (*y)->signature ? -1 : 1;
-  return *x < *y ? -1 : *x > *y;
-}
-
 /* Kinds are numbered in the order of their first steps. */
-static TesseraStatus
+static void
 sign_steps (const TesseraTrace *trace, TesseraStructure *structure)
 {
-  size_t n = structure->n_steps;
-  TesseraStep **sorted = malloc ((n + 1) * sizeof *sorted);
-  uint32_t n_kinds = 0;
+  g_autoptr (GHashTable) kinds = g_hash_table_new (g_int64_hash, g_int64_equal);
 
-  if (!sorted)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < structure->n_steps; i++)
     {
       TesseraStep *step = &structure->steps[i];
+      gpointer kind;
 
       step->signature = signature (trace, step->begin_index, step->end_index);
-      sorted[i] = step;
+      if (!g_hash_table_lookup_extended (kinds, &step->signature, NULL, &kind))
+        {
+          kind = GUINT_TO_POINTER (g_hash_table_size (kinds));
+          g_hash_table_insert (kinds, &step->signature, kind);
+        }
+      step->kind = GPOINTER_TO_UINT (kind);
     }
-  qsort (sorted, n, sizeof (TesseraStep *), by_signature);
-  /* For now the kind is the first step of its signature ... */
-  for (size_t i = 0; i < n; i++)
-    sorted[i]->kind = i && sorted[i]->signature == sorted[i - 1]->signature
-                          ? sorted[i - 1]->kind
-                          : (uint32_t) (sorted[i] - structure->steps);
-  /* ... whose own kind has its number by the time another refers to it. */
-  for (size_t i = 0; i < n; i++)
-    structure->steps[i].kind = structure->steps[i].kind == i
-                                   ? n_kinds++
-                                   : structure->steps[structure->steps[i].kind].kind;
-  free (sorted);
-  return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_find_steps (const TesseraTrace *trace, TesseraStructure *structure)
+static void
+find_steps (const TesseraTrace *trace, TesseraStructure *structure)
 {
-  TesseraStatus status = steps_from_ranges (trace, structure);
-
-  if (status == TESSERA_OK && structure->n_steps == 0)
-    status = steps_from_optimizer (trace, structure);
+  structure->steps = g_new (TesseraStep, trace->n_ranges + 1);
+  steps_from_ranges (trace, structure);
+  if (structure->n_steps == 0)
+    steps_from_optimizer (trace, structure);
   structure->steps_from =
       structure->n_steps ? TESSERA_STEPS_ANNOTATED : TESSERA_STEPS_NONE;
   structure->confidence = structure->n_steps ? 1 : 0;
   /* One optimizer step in the file says nothing about where steps begin. */
-  if (status == TESSERA_OK && structure->n_steps < 2)
-    status = tessera_find_repetition (trace, structure);
-  if (status == TESSERA_OK)
-    status = sign_steps (trace, structure);
-  return status;
+  if (structure->n_steps < 2)
+    tessera_find_repetition (trace, structure);
+  sign_steps (trace, structure);
+}
+
+TesseraStructure *
+tessera_structure_new (const TesseraTrace *trace, TesseraBlocks *blocks)
+{
+  TesseraStructure *structure = g_new0 (TesseraStructure, 1);
+
+  find_steps (trace, structure);
+  tessera_find_phases (trace, structure);
+  tessera_classify (blocks, structure);
+  return structure;
+}
+
+void
+tessera_structure_free (TesseraStructure *structure)
+{
+  if (!structure)
+    return;
+  g_free (structure->steps);
+  g_free (structure->phases);
+  g_free (structure->phase_of_event);
+  g_free (structure);
 }

@@ -7,7 +7,6 @@
 
 #include "db/plan.h"
 #include "planner/plan/case.h"
-#include "tests/fail_alloc.h"
 
 #include <string.h>
 
@@ -250,38 +249,6 @@ test_dynamic (void)
   plan_case_clear (&c);
 }
 
-static void
-test_no_memory (void)
-{
-  TesseraTrace *trace = test_trace_loop (6, 12, false);
-  TesseraBlocks *blocks;
-
-  add_stack (trace, "forward", "model.py");
-  for (size_t i = 0; i < trace->n_events; i++)
-    trace->events[i].stack = 0;
-  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
-  for (unsigned nth = 1;; nth++)
-    {
-      TesseraStructure *structure = NULL;
-      long held = tessera_fail_alloc_held ();
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status = tessera_structure_new (trace, blocks, &structure);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          tessera_structure_free (structure);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_null (structure);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  tessera_blocks_free (blocks);
-  tessera_trace_free (trace);
-}
-
 /* The shared sample repeats from its second step on; so does its sequence without names.
  */
 static void
@@ -298,7 +265,7 @@ test_shared (void)
   g_assert_cmpuint (c.structure->steps[0].kind, !=, c.structure->steps[1].kind);
   tessera_structure_free (c.structure);
   trace->n_ranges = 0;
-  g_assert_cmpint (tessera_structure_new (trace, c.blocks, &c.structure), ==, TESSERA_OK);
+  c.structure = tessera_structure_new (trace, c.blocks);
   g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_REPETITION);
   g_assert_cmpuint (c.structure->n_steps, ==, 3);
   g_assert_true (c.structure->phases_inferred);
@@ -319,7 +286,6 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/structure/inferred", test_inferred);
   g_test_add_func ("/planner/structure/classes", test_classes);
   g_test_add_func ("/planner/structure/dynamic", test_dynamic);
-  g_test_add_func ("/planner/structure/no-memory", test_no_memory);
   g_test_add_func ("/planner/structure/shared", test_shared);
   return g_test_run ();
 }

@@ -102,12 +102,11 @@ tessera_data_read (const char *path,
 TesseraStatus
 tessera_data_analyse (TesseraData *data, TesseraError *error)
 {
-  TesseraStatus status =
-      tessera_structure_new (data->trace, data->blocks, &data->structure);
+  TesseraStatus status;
 
-  if (status == TESSERA_OK)
-    status = tessera_group_blocks (data->trace, data->blocks, data->structure,
-                                   &data->groups, &data->n_groups);
+  data->structure = tessera_structure_new (data->trace, data->blocks);
+  status = tessera_group_blocks (data->trace, data->blocks, data->structure,
+                                 &data->groups, &data->n_groups);
   if (status == TESSERA_OK)
     data->bound_bytes = tessera_blocks_bound (data->blocks, 0, data->blocks->n_events,
                                               &data->bound_index);
