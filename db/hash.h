@@ -33,3 +33,11 @@ tessera_hash_number (uint64_t hash, uint64_t number)
     }
   return hash;
 }
+
+static inline uint64_t
+tessera_hash_numbers (uint64_t hash, const uint64_t *numbers, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    hash = tessera_hash_number (hash, numbers[i]);
+  return hash;
+}

@@ -56,42 +56,10 @@ tessera_plan_pool_bytes (const TesseraPlan *plan)
                              : plan->height_bytes;
 }
 
-static uint64_t
-hash_dynamic (const TesseraPlan *plan, uint64_t hash)
-{
-  for (size_t i = 0; i < plan->n_rooms; i++)
-    {
-      const TesseraRoom *room = &plan->rooms[i];
-      const uint64_t numbers[] = { room->section,  room->before,      room->stream,
-                                   room->is_small, room->begin_bytes, room->end_bytes };
-
-      for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-        hash = tessera_hash_number (hash, numbers[k]);
-    }
-  for (size_t i = 0; i < plan->n_regions; i++)
-    {
-      hash = tessera_hash_number (hash, plan->regions[i].stream);
-      hash = tessera_hash_number (hash, plan->regions[i].is_small);
-      hash = tessera_hash_number (hash, plan->regions[i].end_bytes);
-    }
-  return hash;
-}
-
-static uint64_t
-hash_placeless (const TesseraPlan *plan, uint64_t hash)
-{
-  for (size_t i = 0; i < plan->n_placeless; i++)
-    {
-      const TesseraPlaceless *placeless = &plan->placeless[i];
-      const uint64_t numbers[] = { placeless->section, placeless->before,
-                                   placeless->ordinal, placeless->block_bytes,
-                                   placeless->stream,  placeless->pool };
-
-      for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-        hash = tessera_hash_number (hash, numbers[k]);
-    }
-  return hash;
-}
+/* A digest is of these fields in this order. */
+#define HASH(hash, ...)                                                                  \
+  tessera_hash_numbers ((hash), (const uint64_t[]){ __VA_ARGS__ },                       \
+                        sizeof (uint64_t[]){ __VA_ARGS__ } / sizeof (uint64_t))
 
 uint64_t
 tessera_plan_digest (const TesseraPlan *plan)
@@ -100,21 +68,32 @@ tessera_plan_digest (const TesseraPlan *plan)
 
   for (size_t i = 0; i < plan->n_slots; i++)
     {
-      const TesseraSlot *slot = &plan->slots[i];
-      const uint64_t numbers[] = { slot->section,      slot->ordinal, slot->block_bytes,
-                                   slot->offset_bytes, slot->born,    slot->died,
-                                   slot->stream };
+      const TesseraSlot *s = &plan->slots[i];
 
-      for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-        hash = tessera_hash_number (hash, numbers[k]);
+      hash = HASH (hash, s->section, s->ordinal, s->block_bytes, s->offset_bytes, s->born,
+                   s->died, s->stream);
     }
   for (size_t i = 0; i < plan->n_crossings; i++)
+    hash = HASH (hash, plan->crossings[i].slot, plan->crossings[i].section,
+                 plan->crossings[i].died);
+  for (size_t i = 0; i < plan->n_rooms; i++)
     {
-      hash = tessera_hash_number (hash, plan->crossings[i].slot);
-      hash = tessera_hash_number (hash, plan->crossings[i].section);
-      hash = tessera_hash_number (hash, plan->crossings[i].died);
+      const TesseraRoom *r = &plan->rooms[i];
+
+      hash = HASH (hash, r->section, r->before, r->stream, r->is_small, r->begin_bytes,
+                   r->end_bytes);
     }
-  return hash_placeless (plan, hash_dynamic (plan, hash));
+  for (size_t i = 0; i < plan->n_regions; i++)
+    hash = HASH (hash, plan->regions[i].stream, plan->regions[i].is_small,
+                 plan->regions[i].end_bytes);
+  for (size_t i = 0; i < plan->n_placeless; i++)
+    {
+      const TesseraPlaceless *p = &plan->placeless[i];
+
+      hash = HASH (hash, p->section, p->before, p->ordinal, p->block_bytes, p->stream,
+                   p->pool);
+    }
+  return hash;
 }
 
 /* A gap is never rounded down to nothing. */

@@ -1,14 +1,18 @@
 /*
- * Traces in memory: interning, stacks, ranges, fingerprints, failing allocations.
+ * Traces in memory: interning, stacks, ranges, fingerprints, failing allocations; sorting
+ * by keys; sizes as text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "db/trace.h"
 
 #include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "db/plan.h"
+#include "db/size-text.h"
+#include "db/sort.h"
 #include "tests/fail_alloc.h"
 
 #define SEED 20240517
@@ -411,6 +415,201 @@ test_action_names (void)
   g_assert_cmpstr (tessera_action_name (TESSERA_MARK + 1), ==, "unknown");
 }
 
+/* Sorting by keys: against the C library's sort, with ties. */
+
+/* Values number the entries as they came. */
+static int
+compare_keyed (const void *a, const void *b)
+{
+  const TesseraKeyed *x = a, *y = b;
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  return x->value < y->value ? -1 : x->value > y->value;
+}
+
+static TesseraKeyed *
+draw_keyed (GRand *random, gsize n, int n_bits)
+{
+  TesseraKeyed *keyed = g_new0 (TesseraKeyed, n + 1);
+  guint64 mask = n_bits == 64 ? G_MAXUINT64 : (G_GUINT64_CONSTANT (1) << n_bits) - 1;
+  for (gsize i = 0; i < n; i++)
+    {
+      guint64 key = (guint64) g_rand_int (random) << 32 | g_rand_int (random);
+      keyed[i] = (TesseraKeyed){ key & mask, (guint32) i };
+    }
+  return keyed;
+}
+
+static void
+test_sort (void)
+{
+  static const gsize sizes[] = { 0, 1, 2, 63, 64, 65, 300, 5000 };
+  static const int bits[] = { 0, 1, 5, 9, 33, 64 };
+  GRand *random = g_rand_new_with_seed (4);
+  for (gsize s = 0; s < G_N_ELEMENTS (sizes); s++)
+    for (gsize b = 0; b < G_N_ELEMENTS (bits); b++)
+      {
+        TesseraKeyed *keyed = draw_keyed (random, sizes[s], bits[b]);
+        TesseraKeyed *same = g_memdup2 (keyed, (sizes[s] + 1) * sizeof *keyed);
+        g_assert_cmpint (tessera_sort_keyed (keyed, sizes[s]), ==, TESSERA_OK);
+        qsort (same, sizes[s], sizeof *same, compare_keyed);
+        for (gsize i = 0; i < sizes[s]; i++)
+          {
+            g_assert_cmpuint (keyed[i].key, ==, same[i].key);
+            g_assert_cmpuint (keyed[i].value, ==, same[i].value);
+          }
+        g_free (keyed);
+        g_free (same);
+      }
+  g_rand_free (random);
+}
+
+static void
+test_sort_without_memory (void)
+{
+  GRand *random = g_rand_new_with_seed (7);
+  TesseraKeyed *keyed = draw_keyed (random, 500, 20);
+  TesseraKeyed *same = g_memdup2 (keyed, 500 * sizeof *keyed);
+  tessera_fail_alloc_at (1);
+  g_assert_cmpint (tessera_sort_keyed (keyed, 500), ==, TESSERA_NO_MEMORY);
+  g_assert_true (tessera_fail_alloc_stop ());
+  g_assert_cmpmem (keyed, 500 * sizeof *keyed, same, 500 * sizeof *same);
+  g_free (keyed);
+  g_free (same);
+  g_rand_free (random);
+}
+
+/* Among 0, 10, 10, 20: those below, however many are equal. */
+static void
+test_count_below (void)
+{
+  static const uint64_t numbers[] = { 0, 10, 10, 20 };
+  static const uint32_t expected[] = { 0, 1, 1, 3, 3, 4 };
+
+  for (uint32_t i = 0; i < G_N_ELEMENTS (expected); i++)
+    g_assert_cmpuint (tessera_count_below (numbers, 4, 5 * i), ==, expected[i]);
+  g_assert_cmpuint (tessera_count_below (numbers, 0, 5), ==, 0);
+  g_assert_cmpuint (tessera_count_below (numbers, 4, UINT64_MAX), ==, 4);
+}
+
+/* Sizes as text */
+
+static void
+test_parse_size (void)
+{
+  static const struct
+  {
+    const char *text;
+    guint64 bytes;
+  } cases[] = {
+    { "0", 0 },
+    { "512", 512 },
+    { " 512 bytes ", 512 },
+    { "7 b", 7 },
+    { "24GB", G_GUINT64_CONSTANT (24000000000) },
+    { "24 gb", G_GUINT64_CONSTANT (24000000000) },
+    { "24GiB", G_GUINT64_CONSTANT (24) << 30 },
+    { "24\tgib\n", G_GUINT64_CONSTANT (24) << 30 },
+    { "24G", G_GUINT64_CONSTANT (24) << 30 },
+    { "1KB", 1000 },
+    { "1.5k", 1536 },
+    { ".5 KiB", 512 },
+    { "3.MiB", 3 << 20 },
+    { "0.29 GB", 290000000 },
+    { "0.1GiB", 107374182 },
+    { "2 tib", G_GUINT64_CONSTANT (2) << 40 },
+    { "2TB", G_GUINT64_CONSTANT (2000000000000) },
+    { "1PiB", G_GUINT64_CONSTANT (1) << 50 },
+    { "7EiB", G_GUINT64_CONSTANT (7) << 60 },
+    { "9223372036854775807", G_MAXINT64 },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      uint64_t bytes = 1;
+
+      if (!tessera_parse_bytes (cases[i].text, &bytes))
+        g_error ("\"%s\" is no size", cases[i].text);
+      g_assert_cmpuint (bytes, ==, cases[i].bytes);
+    }
+}
+
+static void
+test_refuse_size (void)
+{
+  static const char *const texts[] = {
+    "",
+    " ",
+    "-1",
+    "+1",
+    "GiB",
+    ".",
+    ". GiB",
+    "much",
+    "1 MiX",
+    "1 MiBs",
+    "1 byt",
+    "1e3",
+    "0x10",
+    "nan",
+    "inf",
+    "1,5 GiB",
+    "1 2GiB",
+    "1 G i B",
+    "1 iB",
+    "1KiB7",
+    "8EiB",
+    "9.3EB",
+    "9223372036854775808",
+    "99999999999999999999",
+    "9000000000000TiB",
+    "\xff",
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      uint64_t bytes = 17;
+
+      if (tessera_parse_bytes (texts[i], &bytes))
+        g_error ("\"%s\" was taken for %" G_GUINT64_FORMAT, texts[i], bytes);
+      g_assert_cmpuint (bytes, ==, 17);
+    }
+}
+
+static void
+test_format_size (void)
+{
+  static const struct
+  {
+    guint64 bytes;
+    const char *text;
+  } cases[] = {
+    { 0, "0 B" },
+    { 1023, "1023 B" },
+    { 1024, "1.00 KiB" },
+    { (1 << 20) - 1, "1.00 MiB" },
+    { 1536 << 10, "1.50 MiB" },
+    { G_GUINT64_CONSTANT (24000000000), "22.35 GiB" },
+    { G_MAXUINT64, "16.00 EiB" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    g_assert_cmpstr (TESSERA_SIZE (cases[i].bytes), ==, cases[i].text);
+}
+
+/* What is written is read again, to the two decimals that are there. */
+static void
+test_sizes_read_again (void)
+{
+  for (guint64 bytes = 1; bytes < G_GUINT64_CONSTANT (7) << 60; bytes += bytes / 3 + 1)
+    {
+      uint64_t read = 0;
+
+      g_assert_true (tessera_parse_bytes (TESSERA_SIZE (bytes), &read));
+      g_assert_cmpfloat_with_epsilon ((double) read / (double) bytes, 1.0, 0.005);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -429,5 +628,12 @@ main (int argc, char **argv)
   g_test_add_func ("/trace/held", test_held);
   g_test_add_func ("/trace/action-names", test_action_names);
   g_test_add_func ("/plan/digest", test_plan_digest);
+  g_test_add_func ("/sort/random", test_sort);
+  g_test_add_func ("/sort/no-memory", test_sort_without_memory);
+  g_test_add_func ("/search/count-below", test_count_below);
+  g_test_add_func ("/size-text/parse", test_parse_size);
+  g_test_add_func ("/size-text/refuse", test_refuse_size);
+  g_test_add_func ("/size-text/format", test_format_size);
+  g_test_add_func ("/size-text/format parses", test_sizes_read_again);
   return g_test_run ();
 }

@@ -327,67 +327,44 @@ tessera_schema_create (sqlite3 *db, const TesseraFormat *format)
   return rc == SQLITE_OK ? sqlite3_exec (db, pragmas, NULL, NULL, NULL) : rc;
 }
 
-/* Looks table after table of @model up in the file. Returns: what SQLite says; the first
- * name that differs goes to @out_name, which has @name_bytes. */
-static int
-compare_tables (sqlite3 *model, sqlite3_stmt *wanted, char *out_name, size_t name_bytes)
-{
-  sqlite3_stmt *tables = NULL;
-  int rc = sqlite3_prepare_v2 (model,
-                               "SELECT name, sql FROM sqlite_schema"
-                               " WHERE type = 'table' AND sql IS NOT NULL",
-                               -1, &tables, NULL);
-
-  while (rc == SQLITE_OK && (rc = sqlite3_step (tables)) == SQLITE_ROW)
-    {
-      rc = sqlite3_bind_value (wanted, 1, sqlite3_column_value (tables, 0));
-      if (rc == SQLITE_OK)
-        rc = sqlite3_bind_value (wanted, 2, sqlite3_column_value (tables, 1));
-      if (rc == SQLITE_OK)
-        rc = sqlite3_step (wanted);
-      if (rc == SQLITE_ROW && !sqlite3_column_int (wanted, 0))
-        {
-          snprintf (out_name, name_bytes, "%s", sqlite3_column_text (tables, 0));
-          break;
-        }
-      if (rc == SQLITE_ROW)
-        rc = sqlite3_reset (wanted);
-    }
-  sqlite3_finalize (tables);
-  return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
+/* The format's SQL has each table's text as SQLite keeps it: from the begin of a line up to
+ * the semicolon behind the line that begins with a bracket. */
 TesseraStatus
 tessera_schema_check (sqlite3 *db,
                       const TesseraFormat *format,
                       const char *path,
                       TesseraError *error)
 {
-  sqlite3 *model = NULL;
   sqlite3_stmt *wanted = NULL;
-  char differs[64] = "";
   TesseraStatus status = TESSERA_OK;
-  int rc = sqlite3_open_v2 (":memory:", &model,
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+  int rc = sqlite3_prepare_v2 (db,
+                               "SELECT count(*) = 1 AND max(sql = ?2 AND type = 'table')"
+                               " FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE",
+                               -1, &wanted, NULL);
 
-  if (rc == SQLITE_OK)
-    rc = tessera_schema_create (model, format);
-  if (rc == SQLITE_OK)
-    rc = sqlite3_prepare_v2 (db,
-                             "SELECT count(*) = 1 AND max(sql = ?2 AND type = 'table')"
-                             " FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE",
-                             -1, &wanted, NULL);
-  if (rc == SQLITE_OK)
-    rc = compare_tables (model, wanted, differs, sizeof differs);
-  if (rc != SQLITE_OK)
+  for (const char *table = format->sql;
+       rc == SQLITE_OK && (table = strstr (table, "\nCREATE TABLE ")) != NULL;)
+    {
+      const char *name = ++table + strlen ("CREATE TABLE ");
+      const char *end = strchr (strstr (name, "\n)"), ';');
+      int n_name = (int) strcspn (name, " ");
+
+      rc = sqlite3_bind_text (wanted, 1, name, n_name, SQLITE_STATIC);
+      if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text (wanted, 2, table, (int) (end - table), SQLITE_STATIC);
+      if (rc == SQLITE_OK)
+        rc = sqlite3_step (wanted);
+      if (rc == SQLITE_ROW && !sqlite3_column_int (wanted, 0))
+        status = tessera_fail (error, TESSERA_BAD_INPUT,
+                               "%s is damaged or of another version of Tessera (its table"
+                               " %.*s is not as this one makes it): %s",
+                               path, n_name, name, format->remedy);
+      else if (rc == SQLITE_ROW)
+        rc = sqlite3_reset (wanted);
+    }
+  if (status == TESSERA_OK && rc != SQLITE_OK)
     status = tessera_fail_sqlite (error, db, rc, path, "read");
-  else if (*differs)
-    status = tessera_fail (error, TESSERA_BAD_INPUT,
-                           "%s is damaged or of another version of Tessera (its table %s"
-                           " is not as this one makes it): %s",
-                           path, differs, format->remedy);
   sqlite3_finalize (wanted);
-  sqlite3_close (model);
   return status;
 }
 
@@ -404,8 +381,8 @@ fail_sqlite (const TesseraNewFile *file, int rc)
   return tessera_fail_sqlite (file->error, file->db, rc, file->path, "write");
 }
 
-void
-tessera_new_file_discard (TesseraNewFile *file)
+static void
+discard (TesseraNewFile *file)
 {
   sqlite3_close (file->db);
   tessera_output_discard (&file->output);
@@ -435,7 +412,7 @@ static TesseraStatus
 settle (TesseraNewFile *file, TesseraStatus status)
 {
   if (status != TESSERA_OK)
-    tessera_new_file_discard (file);
+    discard (file);
   return status;
 }
 
@@ -539,8 +516,8 @@ remove_journals (const char *target)
   return 0;
 }
 
-TesseraStatus
-tessera_new_file_commit (TesseraNewFile *file)
+static TesseraStatus
+commit (TesseraNewFile *file)
 {
   int rc = sqlite3_exec (file->db, "COMMIT", NULL, NULL, NULL), failure = 0;
   TesseraStatus status;
@@ -560,6 +537,15 @@ tessera_new_file_commit (TesseraNewFile *file)
     return settle (file, fail_system (file, failure));
   status = tessera_output_commit (&file->output, file->path, file->error);
   memset (file, 0, sizeof *file);
+  return status;
+}
+
+TesseraStatus
+tessera_new_file_finish (TesseraNewFile *file, TesseraStatus status)
+{
+  if (status == TESSERA_OK)
+    return commit (file);
+  discard (file);
   return status;
 }
 

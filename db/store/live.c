@@ -324,13 +324,7 @@ tessera_live_create (const char *path,
     status =
         tessera_new_file_create (&file, path, &tessera_trace_format, PAGE_BYTES, error);
   if (status == TESSERA_OK)
-    {
-      status = write_batch (live, file.db, batch, error);
-      if (status == TESSERA_OK)
-        status = tessera_new_file_commit (&file);
-      else
-        tessera_new_file_discard (&file);
-    }
+    status = tessera_new_file_finish (&file, write_batch (live, file.db, batch, error));
   if (status == TESSERA_OK)
     status = reopen (live, error);
   if (status == TESSERA_OK)

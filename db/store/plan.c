@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/array.h"
 #include "db/store/private.h"
+
+#define LENGTH(array) (sizeof (array) / sizeof *(array))
 
 /* The slot at a place counted over all orders. */
 static void
@@ -73,6 +74,15 @@ write_edges (TesseraRowWriter *writer, const TesseraLengths *lengths)
 }
 
 /* Its slots are others than the plan's: so are the limits. */
+static void
+set_length_limits (TesseraLimits *limits, const TesseraLengths *lengths)
+{
+  tessera_limits_init (limits);
+  limits->below[TESSERA_LIMIT_STRINGS] = lengths->n_strings;
+  limits->below[TESSERA_LIMIT_LAWS] = lengths->n_laws;
+  limits->below[TESSERA_LIMIT_SLOTS] = lengths->n_slots;
+}
+
 static TesseraStatus
 write_lengths (TesseraNewFile *file, const TesseraLengths *lengths)
 {
@@ -91,96 +101,65 @@ write_lengths (TesseraNewFile *file, const TesseraLengths *lengths)
   TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
   TesseraStatus status;
 
-  tessera_limits_init (&limits);
-  limits.below[TESSERA_LIMIT_STRINGS] = lengths->n_strings;
-  limits.below[TESSERA_LIMIT_LAWS] = lengths->n_laws;
-  limits.below[TESSERA_LIMIT_SLOTS] = lengths->n_slots;
-  status = tessera_write_rows (&writer, 0, parts, sizeof parts / sizeof *parts);
+  set_length_limits (&limits, lengths);
+  status = tessera_write_rows (&writer, 0, parts, LENGTH (parts));
   return status == TESSERA_OK ? write_edges (&writer, lengths) : status;
+}
+
+/* An array of a plan, or of its lengths, and the table that its items are rows of. */
+typedef struct
+{
+  const TesseraTable *table;
+  uint16_t array_at, count_at;
+  uint16_t count_bytes; /* uint32_t or size_t */
+} Part;
+
+#define PART(Plan, table, array, count)                                                  \
+  {                                                                                      \
+    &table, offsetof (Plan, array), offsetof (Plan, count),                              \
+        sizeof ((Plan *) NULL)->count                                                    \
+  }
+
+/* Arrays of a plan have no room to spare: capacities are known while reading only. */
+static TesseraStatus
+read_part (TesseraRowReader *reader, const Part *part, size_t most, void *plan)
+{
+  char *count = (char *) plan + part->count_at;
+  TesseraItems items = { .most = most };
+  TesseraStatus status = tessera_read_items (reader, part->table, &items);
+
+  *(void **) ((char *) plan + part->array_at) = items.items;
+  if (part->count_bytes == sizeof (uint32_t))
+    *(uint32_t *) count = (uint32_t) items.n;
+  else
+    *(size_t *) count = items.n;
+  return status;
+}
+
+/* Of a table that has one row, or none. */
+static TesseraStatus
+read_row (TesseraRowReader *reader,
+          const TesseraTable *table,
+          void *item,
+          bool *out_is_there)
+{
+  TesseraItems items = { .most = 1 };
+  TesseraStatus status = tessera_read_items (reader, table, &items);
+
+  *out_is_there = items.n > 0;
+  if (items.n > 0)
+    memcpy (item, items.items, table->item_bytes);
+  free (items.items);
+  return status;
 }
 
 typedef struct
 {
   TesseraLengths *lengths;
-  uint32_t n_plans;
-  size_t cap_observed, cap_strings, cap_laws, cap_slots, cap_start, cap_orders;
-  uint32_t *places; /* order slots, order after order */
-  size_t n_places, cap_places;
-  TesseraOrderEdge *edges;
-  size_t n_edges, cap_edges;
+  bool is_there;
+  TesseraItems places; /* order slots, order after order */
+  TesseraItems edges;
 } LengthsLoad;
-
-static TesseraStatus
-take_lengths (void *user, void *item, uint64_t index, uint64_t key)
-{
-  LengthsLoad *load = user;
-
-  if (load->n_plans++ > 0)
-    {
-      tessera_item_clear (&tessera_length_plan_table, item);
-      return TESSERA_BAD_INPUT;
-    }
-  *load->lengths = *(const TesseraLengths *) item;
-  return TESSERA_OK;
-}
-
-/* A row at the end of an array of the plan's. */
-#define TAKE(name, Item, array, count, cap)                                              \
-  static TesseraStatus name (void *user, void *item, uint64_t index, uint64_t key)       \
-  {                                                                                      \
-    LengthsLoad *load = user;                                                            \
-                                                                                         \
-    if (load->n_plans == 0 || index >= TESSERA_NONE)                                     \
-      return TESSERA_BAD_INPUT;                                                          \
-    if (!TESSERA_RESERVE (array, cap, (size_t) (count) + 1))                             \
-      return TESSERA_NO_MEMORY;                                                          \
-    (array)[(count)++] = *(const Item *) item;                                           \
-    return TESSERA_OK;                                                                   \
-  }
-
-TAKE (take_step,
-      TesseraParameters,
-      load->lengths->observed,
-      load->lengths->n_observed,
-      load->cap_observed)
-TAKE (
-    take_law, TesseraSizeLaw, load->lengths->laws, load->lengths->n_laws, load->cap_laws)
-TAKE (take_slot,
-      TesseraLengthsSlot,
-      load->lengths->slots,
-      load->lengths->n_slots,
-      load->cap_slots)
-TAKE (take_start,
-      TesseraStartSlot,
-      load->lengths->start,
-      load->lengths->n_start,
-      load->cap_start)
-TAKE (take_order,
-      TesseraOrder,
-      load->lengths->orders,
-      load->lengths->n_orders,
-      load->cap_orders)
-TAKE (take_order_slot, uint32_t, load->places, load->n_places, load->cap_places)
-TAKE (take_edge, TesseraOrderEdge, load->edges, load->n_edges, load->cap_edges)
-
-static TesseraStatus
-take_phase (void *user, void *item, uint64_t index, uint64_t key)
-{
-  LengthsLoad *load = user;
-  TesseraLengths *lengths = load->lengths;
-  TesseraStatus status = TESSERA_OK;
-
-  if (load->n_plans == 0)
-    status = TESSERA_BAD_INPUT;
-  else if (!TESSERA_RESERVE (lengths->strings, load->cap_strings,
-                             (size_t) lengths->n_strings + 1))
-    status = TESSERA_NO_MEMORY;
-  if (status != TESSERA_OK)
-    tessera_item_clear (&tessera_length_phase_table, item);
-  else
-    lengths->strings[lengths->n_strings++] = ((TesseraTextItem *) item)->text;
-  return status;
-}
 
 /* The rows of one order into their arrays. Returns: TESSERA_BAD_INPUT where an edge names
  * another order's, or comes before those of a lower slot. */
@@ -190,11 +169,13 @@ fill_order (const LengthsLoad *load, uint32_t index, size_t *next_edge)
   const TesseraLengths *lengths = load->lengths;
   uint32_t n = lengths->n_swept, first = index * n;
   size_t begin = *next_edge, end = begin;
+  const uint32_t *places = load->places.items;
+  const TesseraOrderEdge *edges = load->edges.items;
   TesseraOrder *order = &lengths->orders[index];
   const TesseraOrder row = *order;
   TesseraStatus status;
 
-  while (end < load->n_edges && load->edges[end].above < (uint64_t) first + n)
+  while (end < load->edges.n && edges[end].above < (uint64_t) first + n)
     end++;
   if (end - begin > UINT32_MAX)
     return TESSERA_BAD_INPUT;
@@ -206,15 +187,15 @@ fill_order (const LengthsLoad *load, uint32_t index, size_t *next_edge)
     return status;
   for (uint32_t i = 0; i < n; i++)
     {
-      order->slots[i] = load->places[first + i];
+      order->slots[i] = places[first + i];
       order->laws[i] = lengths->slots[order->slots[i]].law;
     }
   for (size_t e = begin; e < end; e++)
     {
-      const TesseraOrderEdge *edge = &load->edges[e];
+      const TesseraOrderEdge *edge = &edges[e];
 
       if (edge->below < first || edge->below >= edge->above ||
-          (e > begin && edge->above < load->edges[e - 1].above))
+          (e > begin && edge->above < edges[e - 1].above))
         return TESSERA_BAD_INPUT;
       order->below[e - begin] = edge->below - first;
       order->first_edge[edge->above - first + 1]++;
@@ -234,41 +215,42 @@ fill_orders (const LengthsLoad *load)
 
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     lengths->n_swept += lengths->slots[i].place == TESSERA_PLACE_SWEPT;
-  if (load->n_places != (uint64_t) lengths->n_orders * lengths->n_swept ||
-      load->n_places >= TESSERA_NONE)
+  if (load->places.n != (uint64_t) lengths->n_orders * lengths->n_swept ||
+      load->places.n >= TESSERA_NONE)
     return TESSERA_BAD_INPUT;
   for (uint32_t k = 0; k < lengths->n_orders && status == TESSERA_OK; k++)
     status = fill_order (load, k, &next_edge);
-  return status == TESSERA_OK && next_edge != load->n_edges ? TESSERA_BAD_INPUT : status;
+  return status == TESSERA_OK && next_edge != load->edges.n ? TESSERA_BAD_INPUT : status;
 }
 
+/* As they are read: what comes later names what came before. */
+static const Part length_parts[] = {
+  PART (TesseraLengths, tessera_length_step_table, observed, n_observed),
+  PART (TesseraLengths, tessera_length_phase_table, strings, n_strings),
+  PART (TesseraLengths, tessera_length_law_table, laws, n_laws),
+  PART (TesseraLengths, tessera_length_slot_table, slots, n_slots),
+  PART (TesseraLengths, tessera_start_slot_table, start, n_start),
+  PART (TesseraLengths, tessera_order_table, orders, n_orders),
+};
+
+/* Without a row of their plan the other tables have none. */
 static TesseraStatus
 read_tables (TesseraRowReader *reader, LengthsLoad *load)
 {
-  static const struct
-  {
-    const TesseraTable *table;
-    TesseraTakeRow take;
-  } parts[] = { { &tessera_length_plan_table, take_lengths },
-                { &tessera_length_step_table, take_step },
-                { &tessera_length_phase_table, take_phase },
-                { &tessera_length_law_table, take_law },
-                { &tessera_length_slot_table, take_slot },
-                { &tessera_start_slot_table, take_start },
-                { &tessera_order_table, take_order },
-                { &tessera_order_slot_table, take_order_slot },
-                { &tessera_order_edge_table, take_edge } };
-  const TesseraLengths *lengths = load->lengths;
-  TesseraStatus status = TESSERA_OK;
+  TesseraStatus status =
+      read_row (reader, &tessera_length_plan_table, load->lengths, &load->is_there);
+  size_t most = load->is_there ? TESSERA_NONE : 0;
 
-  for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)
+  for (size_t i = 0; status == TESSERA_OK && i < LENGTH (length_parts); i++)
     {
-      reader->limits.below[TESSERA_LIMIT_STRINGS] = lengths->n_strings;
-      reader->limits.below[TESSERA_LIMIT_LAWS] = lengths->n_laws;
-      reader->limits.below[TESSERA_LIMIT_SLOTS] = lengths->n_slots;
-      status = tessera_read_rows (reader, parts[i].table, (TesseraScope){ 0 },
-                                  parts[i].take, load);
+      set_length_limits (&reader->limits, load->lengths);
+      status = read_part (reader, &length_parts[i], most, load->lengths);
     }
+  load->places.most = load->edges.most = most;
+  if (status == TESSERA_OK)
+    status = tessera_read_items (reader, &tessera_order_slot_table, &load->places);
+  if (status == TESSERA_OK)
+    status = tessera_read_items (reader, &tessera_order_edge_table, &load->edges);
   return status;
 }
 
@@ -280,10 +262,9 @@ read_lengths (TesseraRowReader *reader, TesseraLengths **out_lengths)
   TesseraStatus status = tessera_lengths_new (&load.lengths);
 
   *out_lengths = NULL;
-  tessera_limits_init (&reader->limits);
   if (status == TESSERA_OK)
     status = read_tables (reader, &load);
-  if (status == TESSERA_OK && load.n_plans > 0)
+  if (status == TESSERA_OK && load.is_there)
     {
       status = fill_orders (&load);
       if (status == TESSERA_OK &&
@@ -296,9 +277,9 @@ read_lengths (TesseraRowReader *reader, TesseraLengths **out_lengths)
     }
   if (status == TESSERA_NO_MEMORY)
     tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path, "read");
-  free (load.places);
-  free (load.edges);
-  if (status == TESSERA_OK && load.n_plans > 0)
+  free (load.places.items);
+  free (load.edges.items);
+  if (status == TESSERA_OK && load.is_there)
     *out_lengths = load.lengths;
   else
     tessera_lengths_free (load.lengths);
@@ -340,20 +321,9 @@ write_plan (TesseraNewFile *file, const TesseraPlan *plan)
   TesseraStatus status;
 
   set_limits (&limits, plan);
-  status = tessera_write_rows (&writer, 0, parts, sizeof parts / sizeof *parts);
+  status = tessera_write_rows (&writer, 0, parts, LENGTH (parts));
   return status == TESSERA_OK && plan->lengths ? write_lengths (file, plan->lengths)
                                                : status;
-}
-
-static TesseraStatus
-write_and_commit (TesseraNewFile *file, const TesseraPlan *plan)
-{
-  TesseraStatus status = write_plan (file, plan);
-
-  if (status == TESSERA_OK)
-    return tessera_new_file_commit (file);
-  tessera_new_file_discard (file);
-  return status;
 }
 
 TesseraStatus
@@ -363,84 +333,21 @@ tessera_plan_save (const TesseraPlan *plan, const char *path, TesseraError *erro
   TesseraStatus status =
       tessera_new_file_create (&file, path, &tessera_plan_format, PAGE_BYTES, error);
 
-  return status == TESSERA_OK ? write_and_commit (&file, plan) : status;
+  return status == TESSERA_OK ? tessera_new_file_finish (&file, write_plan (&file, plan))
+                              : status;
 }
-
-/* Arrays of a plan have no room to spare: capacities are known while reading only. */
-typedef struct
-{
-  TesseraPlan *plan;
-  bool has_plan;
-  const struct Part *part; /* whose rows come */
-  size_t cap;              /* of its array */
-} Load;
-
-typedef struct Part
-{
-  const TesseraTable *table;
-  TesseraTakeRow take;
-  size_t array_at, count_at; /* in the plan */
-  size_t item_bytes;
-} Part;
-
-static TesseraStatus
-take_plan (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-
-  if (load->has_plan)
-    {
-      tessera_item_clear (&tessera_plan_table, item);
-      return TESSERA_BAD_INPUT;
-    }
-  *load->plan = *(const TesseraPlan *) item;
-  load->has_plan = true;
-  return TESSERA_OK;
-}
-
-/* At the end of an array of the plan's. */
-static TesseraStatus
-take_item (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-  const Part *part = load->part;
-  char *plan = (char *) load->plan;
-  void **array = (void **) (plan + part->array_at);
-  size_t *count = (size_t *) (plan + part->count_at);
-  TesseraStatus status = TESSERA_OK;
-
-  if (*count >= TESSERA_NONE)
-    status = TESSERA_BAD_INPUT;
-  else if (!tessera_array_reserve (array, &load->cap, *count + 1, part->item_bytes))
-    status = TESSERA_NO_MEMORY;
-  if (status != TESSERA_OK)
-    {
-      tessera_item_clear (part->table, item);
-      return status;
-    }
-  memcpy ((char *) *array + *count * part->item_bytes, item, part->item_bytes);
-  ++*count;
-  return TESSERA_OK;
-}
-
-#define ITEMS(table, array, count)                                                       \
-  {                                                                                      \
-    &table, take_item, offsetof (TesseraPlan, array), offsetof (TesseraPlan, count),     \
-        sizeof *((TesseraPlan *) NULL)->array                                            \
-  }
 
 /* As they are read: what comes later names what came before. */
-static const Part parts[] = {
-  { &tessera_plan_table, take_plan, 0, 0, 0 },
-  ITEMS (tessera_phase_name_table, strings, n_strings),
-  ITEMS (tessera_section_table, sections, n_sections),
-  ITEMS (tessera_group_table, groups, n_groups),
-  ITEMS (tessera_slot_table, slots, n_slots),
-  ITEMS (tessera_plan_edit_table, edits, n_edits),
-  ITEMS (tessera_crossing_table, crossings, n_crossings),
-  ITEMS (tessera_room_table, rooms, n_rooms),
-  ITEMS (tessera_region_table, regions, n_regions),
-  ITEMS (tessera_placeless_table, placeless, n_placeless),
+static const Part plan_parts[] = {
+  PART (TesseraPlan, tessera_phase_name_table, strings, n_strings),
+  PART (TesseraPlan, tessera_section_table, sections, n_sections),
+  PART (TesseraPlan, tessera_group_table, groups, n_groups),
+  PART (TesseraPlan, tessera_slot_table, slots, n_slots),
+  PART (TesseraPlan, tessera_plan_edit_table, edits, n_edits),
+  PART (TesseraPlan, tessera_crossing_table, crossings, n_crossings),
+  PART (TesseraPlan, tessera_room_table, rooms, n_rooms),
+  PART (TesseraPlan, tessera_region_table, regions, n_regions),
+  PART (TesseraPlan, tessera_placeless_table, placeless, n_placeless),
 };
 static_assert (offsetof (TesseraTextItem, text) == 0, "an item of strings is a string");
 
@@ -461,34 +368,34 @@ check_sections (TesseraRowReader *reader, const TesseraPlan *plan)
 }
 
 static TesseraStatus
-read_plan (TesseraRowReader *reader, Load *load)
+read_plan (TesseraRowReader *reader, TesseraPlan *plan)
 {
+  bool is_there;
   TesseraStatus status = TESSERA_OK;
 
-  for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)
+  set_limits (&reader->limits, plan);
+  status = read_row (reader, &tessera_plan_table, plan, &is_there);
+  if (status == TESSERA_OK && !is_there)
+    status =
+        tessera_fail (reader->error, TESSERA_BAD_INPUT,
+                      "%s is damaged: it holds no plan; make it again", reader->path);
+  for (size_t i = 0; status == TESSERA_OK && i < LENGTH (plan_parts); i++)
     {
-      set_limits (&reader->limits, load->plan);
-      load->part = &parts[i];
-      load->cap = 0;
-      if (parts[i].table == &tessera_section_table)
+      set_limits (&reader->limits, plan);
+      if (plan_parts[i].table == &tessera_section_table)
         reader->limits.below[TESSERA_LIMIT_SLOTS] = UINT64_MAX;
-      status = tessera_read_rows (reader, parts[i].table, (TesseraScope){ 0 },
-                                  parts[i].take, load);
-      if (status == TESSERA_OK && !load->has_plan)
-        status =
-            tessera_fail (reader->error, TESSERA_BAD_INPUT,
-                          "%s is damaged: it holds no plan; make it again", reader->path);
+      status = read_part (reader, &plan_parts[i], TESSERA_NONE, plan);
     }
-  set_limits (&reader->limits, load->plan);
+  set_limits (&reader->limits, plan);
   if (status == TESSERA_OK)
-    status = check_sections (reader, load->plan);
-  return status == TESSERA_OK ? read_lengths (reader, &load->plan->lengths) : status;
+    status = check_sections (reader, plan);
+  return status == TESSERA_OK ? read_lengths (reader, &plan->lengths) : status;
 }
 
 TesseraStatus
 tessera_plan_load (const char *path, TesseraError *error, TesseraPlan **out_plan)
 {
-  Load load = { 0 };
+  TesseraPlan *plan = NULL;
   TesseraRowReader reader = { .path = path, .error = error };
   TesseraStatus status =
       tessera_file_open (path, &tessera_plan_format, error, &reader.db);
@@ -496,14 +403,14 @@ tessera_plan_load (const char *path, TesseraError *error, TesseraPlan **out_plan
   *out_plan = NULL;
   if (status != TESSERA_OK)
     return status;
-  status = tessera_plan_new (&load.plan);
+  status = tessera_plan_new (&plan);
   status = status == TESSERA_OK
-               ? read_plan (&reader, &load)
+               ? read_plan (&reader, plan)
                : tessera_fail_sqlite (error, NULL, SQLITE_NOMEM, path, "read");
   sqlite3_close (reader.db);
   if (status == TESSERA_OK)
-    *out_plan = load.plan;
+    *out_plan = plan;
   else
-    tessera_plan_free (load.plan);
+    tessera_plan_free (plan);
   return status;
 }

@@ -82,11 +82,12 @@ TESSERA_MUST_USE TesseraStatus tessera_new_file_copy (TesseraNewFile *file,
                                                       const char *path,
                                                       const TesseraFormat *format,
                                                       TesseraError *error);
-/* Puts it on disk and in the target's place, where journals of an older file must not be
- * taken for its own: they go first. Discards it when that fails. */
-TESSERA_MUST_USE TesseraStatus tessera_new_file_commit (TesseraNewFile *file);
-/* Leaves nothing behind. */
-void tessera_new_file_discard (TesseraNewFile *file);
+/* Where @status, of what was written into it, is TESSERA_OK: puts it on disk and in the
+ * target's place, where journals of an older file must not be taken for its own: they go
+ * first. Else, and where that fails, nothing is left behind. Returns: the first failure.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_new_file_finish (TesseraNewFile *file,
+                                                        TesseraStatus status);
 
 /*
  * C structs as rows of a table: one description serves writing, reading and checking.
@@ -243,6 +244,19 @@ TESSERA_MUST_USE TesseraStatus tessera_read_rows (TesseraRowReader *reader,
                                                   TesseraScope scope,
                                                   TesseraTakeRow take,
                                                   void *user);
+
+/* Rows in an array that grows as they come. */
+typedef struct
+{
+  void *items;
+  size_t n, cap;
+  size_t most; /* rows beyond are refused */
+} TesseraItems;
+
+/* @items: zeroed but for @most; what was read is the caller's, also after a failure. */
+TESSERA_MUST_USE TesseraStatus tessera_read_items (TesseraRowReader *reader,
+                                                   const TesseraTable *table,
+                                                   TesseraItems *items);
 
 /* Frees the texts of an item and sets them to NULL. */
 void tessera_item_clear (const TesseraTable *table, void *item);

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/array.h"
+
 void
 tessera_limits_init (TesseraLimits *limits)
 {
@@ -429,6 +431,41 @@ tessera_read_rows (TesseraRowReader *reader,
   sqlite3_finalize (statement);
   free (item);
   return status;
+}
+
+typedef struct
+{
+  const TesseraTable *table;
+  TesseraItems *items;
+} ItemsOfTable;
+
+static TesseraStatus
+append_item (void *user, void *item, uint64_t index, uint64_t key)
+{
+  const ItemsOfTable *of = user;
+  TesseraItems *to = of->items;
+  size_t item_bytes = of->table->item_bytes;
+  TesseraStatus status = TESSERA_OK;
+
+  if (to->n >= to->most)
+    status = TESSERA_BAD_INPUT;
+  else if (!tessera_array_reserve (&to->items, &to->cap, to->n + 1, item_bytes))
+    status = TESSERA_NO_MEMORY;
+  if (status == TESSERA_OK)
+    memcpy ((char *) to->items + to->n++ * item_bytes, item, item_bytes);
+  else
+    tessera_item_clear (of->table, item);
+  return status;
+}
+
+TesseraStatus
+tessera_read_items (TesseraRowReader *reader,
+                    const TesseraTable *table,
+                    TesseraItems *items)
+{
+  ItemsOfTable of = { table, items };
+
+  return tessera_read_rows (reader, table, (TesseraScope){ 0 }, append_item, &of);
 }
 
 /* Writing */

@@ -42,6 +42,19 @@ assert_refused (const TestPlace *place, TesseraStatus wanted, const char *patter
 }
 
 static void
+assert_plan_refused (const TestPlace *place, const char *pattern)
+{
+  TesseraError error = { 0 };
+  TesseraPlan *loaded = NULL;
+
+  g_assert_cmpint (tessera_plan_load (place->path, &error, &loaded), ==,
+                   TESSERA_BAD_INPUT);
+  g_assert_null (loaded);
+  if (!g_pattern_match_simple (pattern, error.text))
+    g_error ("expected: %s, found: %s", pattern, error.text);
+}
+
+static void
 test_refusals (TestPlace *place, gconstpointer data)
 {
   TesseraPlan *plan = test_plan_new (SEED, 9);
@@ -78,7 +91,7 @@ test_other_versions (TestPlace *place, gconstpointer data)
 {
   static const char *const versions[] = { "0", "2", "12" };
   TesseraTrace *trace = test_trace_new (SEED, 10);
-  TesseraPlan *plan = test_plan_new (SEED, 9), *loaded = NULL;
+  TesseraPlan *plan = test_plan_new (SEED, 9);
 
   for (size_t i = 0; i < G_N_ELEMENTS (versions); i++)
     {
@@ -92,16 +105,13 @@ test_other_versions (TestPlace *place, gconstpointer data)
           "*.tsr is a plan of another version of Tessera (format %s; this one reads"
           " format 1): make it again with tessera plan",
           versions[i]);
-      TesseraError error = { 0 };
 
       save (place, trace);
       test_execute (place->path, sql);
       assert_refused (place, TESSERA_BAD_INPUT, refused);
       g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
       test_execute (place->path, sql);
-      g_assert_cmpint (tessera_plan_load (place->path, &error, &loaded), ==,
-                       TESSERA_BAD_INPUT);
-      g_assert_true (g_pattern_match_simple (plan_refused, error.text));
+      assert_plan_refused (place, plan_refused);
     }
   tessera_trace_free (trace);
   tessera_plan_free (plan);
@@ -166,11 +176,13 @@ test_damaged (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
-static const struct
+typedef struct
 {
   const char *sql;
   const char *pattern;
-} wrong_values[] = {
+} Wrong;
+
+static const Wrong wrong_values[] = {
   { "UPDATE event SET action = 0 WHERE event_index = 5", "*event, row 5, action is 0,*" },
   { "UPDATE event SET action = 11 WHERE event_index = 5", "*row 5, action is 11,*" },
   { "UPDATE event SET action = 300 WHERE event_index = 5", "*row 5, action is of the*" },
@@ -223,33 +235,7 @@ static const struct
     "*its table event is not as this one makes it*make it again with tessera record**" },
 };
 
-/* One wrong value in an otherwise good file, and the words that name it. */
-static void
-test_wrong_values (TestPlace *place, gconstpointer data)
-{
-  TesseraTrace *trace = test_trace_new (SEED, 100);
-  g_autofree char *bytes = NULL;
-  size_t n_bytes;
-
-  save (place, trace);
-  g_assert_cmpuint (trace->n_ranges, >, 1);
-  g_assert_cmpuint (trace->start.n_segments, >, 1);
-  g_assert_true (g_file_get_contents (place->path, &bytes, &n_bytes, NULL));
-  for (size_t i = 0; i < G_N_ELEMENTS (wrong_values); i++)
-    {
-      g_assert_true (g_file_set_contents (place->path, bytes, (gssize) n_bytes, NULL));
-      g_test_message ("%s", wrong_values[i].sql);
-      test_execute (place->path, wrong_values[i].sql);
-      assert_refused (place, TESSERA_BAD_INPUT, wrong_values[i].pattern);
-    }
-  tessera_trace_free (trace);
-}
-
-static const struct
-{
-  const char *sql;
-  const char *pattern;
-} wrong_plan_values[] = {
+static const Wrong wrong_plan_values[] = {
   { "UPDATE slot SET died = 1001", "*slot, row 0, died is 1001*" },
   { "UPDATE slot SET section = 3", "*slot, row 0, section is 3*" },
   { "UPDATE slot SET phase = 2", "*slot, row 0, phase is 2*" },
@@ -297,28 +283,108 @@ static const struct
     "*is missing or not a number*" },
 };
 
+static const Wrong wrong_lengths[] = {
+  { "UPDATE length_plan SET most_length = 0", "*length_plan, row 0*" },
+  { "UPDATE length_plan SET most_length = 9000000", "*slot 0 is out of range*" },
+  { "UPDATE length_plan SET alignment_bytes = 0", "*length_plan, row 0*" },
+  { "UPDATE length_plan SET alignment_bytes = 7", "*slot 0 is out of range*" },
+  { "UPDATE length_plan SET n_early = 7", "*row 0 is out of range*" },
+  { "UPDATE length_plan SET n_early = 2", "*slot 1 is out of range*" },
+  { "UPDATE length_plan SET cut_phase = NULL", "*slot 5 is out of range*" },
+  { "UPDATE length_slot SET is_over_cuts = 1 WHERE length_slot_index = 1",
+    "*slot 1 is out of range*" },
+  { "UPDATE length_plan SET fixed_bytes = 512", "*slot 0 is out of range*" },
+  { "UPDATE length_plan SET start_bytes = 512", "*slot of the start 0 is*" },
+  { "INSERT INTO length_plan SELECT 1, most_batch, most_length,"
+    " has_batch, n_steps, n_early, fixed_bytes, start_bytes, alignment_bytes, cut_phase"
+    " FROM length_plan",
+    "*length_plan, row 1, it repeats*" },
+  { "DELETE FROM length_plan", "*length_step, row 0*" },
+  { "UPDATE length_law SET denominator = 0", "*law 0 is out of range*" },
+  { "UPDATE length_law SET by_square = 9223372036854775807", "*law 0 is out of range*" },
+  { "UPDATE length_law SET by_one = -9223372036854775807 - 1", "*law 0 is out of*" },
+  { "UPDATE length_law SET rounding = 0", "*law 0 is out of range*" },
+  { "UPDATE length_law SET kind = 5", "*law 0 is out of range*" },
+  { "UPDATE length_law SET by_tokens = 1125899906842624", "*slot 0 is out of range*" },
+  { "UPDATE length_slot SET law = 3", "*length_slot, row 0, law is 3*" },
+  { "UPDATE length_slot SET died = 0", "*slot 0 is out of range*" },
+  { "UPDATE length_slot SET died = 7", "*slot 0 is out of range*" },
+  { "UPDATE length_slot SET phase = 2", "*length_slot, row 0, phase is 2*" },
+  { "UPDATE length_slot SET place = 3", "*length_slot, row 0, place is 3*" },
+  { "UPDATE length_slot SET place = 2 WHERE length_slot_index = 1",
+    "*orders do not fit*" },
+  { "UPDATE length_slot SET offset_bytes = 13825 WHERE length_slot_index = 3",
+    "*slot 3 is out of range*" },
+  { "UPDATE length_slot SET offset_bytes = 9223372036854775296"
+    " WHERE length_slot_index = 3",
+    "*slot 3 is out of range*" },
+  { "UPDATE length_slot SET spare_bytes = 14336 WHERE length_slot_index = 3",
+    "*slot 3 is out of range*" },
+  { "UPDATE start_slot SET died = 0", "*slot of the start 0 is*" },
+  { "UPDATE start_slot SET block_bytes = 0", "*slot of the start 0 is*" },
+  { "UPDATE start_slot SET offset_bytes = 1", "*slot of the start 0 is*" },
+  { "DELETE FROM length_order WHERE length_order_index = 2", "*orders do not fit*" },
+  { "UPDATE length_slot SET seen = 3", "*slot 0 is out of range*" },
+  { "UPDATE length_order SET n_low = 3", "*order 0 is out of range*" },
+  { "UPDATE length_order SET is_first = 1", "*order 0 is out of range*" },
+  { "UPDATE length_order SET is_first = 1 WHERE length_order_index = 1",
+    "*order 1 is out of range*" },
+  { "UPDATE length_order SET from_tokens = 0", "*order 1 is out of range*" },
+  { "UPDATE length_order SET from_tokens = from_tokens + 1",
+    "*order 0 is out of range*" },
+  { "DELETE FROM length_order; DELETE FROM length_order_slot; "
+    "DELETE FROM length_order_edge",
+    "*order 0 is out of range*" },
+  { "UPDATE length_order_slot SET slot = 1", "*order 0 is out of range*" },
+  { "UPDATE length_order_slot SET slot = 0", "*order 0 is out of range*" },
+  { "UPDATE length_order_slot SET slot = 6", "*length_order_slot, row 0, slot is 6*" },
+  { "DELETE FROM length_order_slot WHERE length_order_slot_index = 5",
+    "*orders do not fit*" },
+  { "UPDATE length_order_edge SET below = above", "*orders do not fit*" },
+  { "UPDATE length_order_edge SET below = 0", "*orders do not fit*" },
+  { "UPDATE length_order_edge SET above = 9", "*orders do not fit*" },
+  { "UPDATE length_order_edge SET above = 4294967294, below = 4294967293",
+    "*orders do not fit*" },
+};
+
+/* One wrong value in an otherwise good file, and the words that name it. */
 static void
-test_wrong_plan_values (TestPlace *place, gconstpointer data)
+assert_all_refused (const TestPlace *place, const Wrong *wrong, size_t n)
 {
-  TesseraPlan *plan = test_plan_new (SEED, 21);
+  bool is_plan = tessera_file_kind (place->path) == TESSERA_FILE_PLAN;
   g_autofree char *bytes = NULL;
   size_t n_bytes;
 
-  g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
   g_assert_true (g_file_get_contents (place->path, &bytes, &n_bytes, NULL));
-  for (size_t i = 0; i < G_N_ELEMENTS (wrong_plan_values); i++)
+  for (size_t i = 0; i < n; i++)
     {
-      TesseraError error = { 0 };
-      TesseraPlan *loaded = NULL;
-
       g_assert_true (g_file_set_contents (place->path, bytes, (gssize) n_bytes, NULL));
-      test_execute (place->path, wrong_plan_values[i].sql);
-      g_assert_cmpint (tessera_plan_load (place->path, &error, &loaded), ==,
-                       TESSERA_BAD_INPUT);
-      if (!g_pattern_match_simple (wrong_plan_values[i].pattern, error.text))
-        g_error ("expected: %s, found: %s", wrong_plan_values[i].pattern, error.text);
+      g_test_message ("%s", wrong[i].sql);
+      test_execute (place->path, wrong[i].sql);
+      if (is_plan)
+        assert_plan_refused (place, wrong[i].pattern);
+      else
+        assert_refused (place, TESSERA_BAD_INPUT, wrong[i].pattern);
     }
+}
+
+static void
+test_wrong_values (TestPlace *place, gconstpointer data)
+{
+  TesseraTrace *trace = test_trace_new (SEED, 100);
+  TesseraPlan *plan = test_plan_new (SEED, 21);
+
+  g_assert_cmpuint (trace->n_ranges, >, 1);
+  g_assert_cmpuint (trace->start.n_segments, >, 1);
+  save (place, trace);
+  assert_all_refused (place, wrong_values, G_N_ELEMENTS (wrong_values));
+  g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
+  assert_all_refused (place, wrong_plan_values, G_N_ELEMENTS (wrong_plan_values));
+  plan->lengths = test_lengths_new ();
+  g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
+  assert_all_refused (place, wrong_lengths, G_N_ELEMENTS (wrong_lengths));
   tessera_plan_free (plan);
+  tessera_trace_free (trace);
 }
 
 #define ADD(path, test)                                                                  \
@@ -334,6 +400,5 @@ main (int argc, char **argv)
   ADD ("truncated", test_truncated);
   ADD ("damaged", test_damaged);
   ADD ("wrong-values", test_wrong_values);
-  ADD ("wrong-plan-values", test_wrong_plan_values);
   return g_test_run ();
 }

@@ -13,10 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "db/lengths.h"
 #include "tests/db/test-place.h"
 #include "tests/db/test-traces.h"
 
 #define SEED 20240517
+#define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
 
 static void
 save (const TestPlace *place, const TesseraTrace *trace)
@@ -25,7 +27,7 @@ save (const TestPlace *place, const TesseraTrace *trace)
   TesseraStatus status = tessera_trace_save (trace, place->path, NULL, &error);
 
   g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  OK (status);
 }
 
 static TesseraTrace *
@@ -36,7 +38,7 @@ load (const TestPlace *place, uint32_t device)
   TesseraStatus status = tessera_trace_load (place->path, device, NULL, &error, &trace);
 
   g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  OK (status);
   return trace;
 }
 
@@ -67,7 +69,7 @@ test_empty_round_trip (TestPlace *place, gconstpointer data)
 {
   TesseraTrace *trace = NULL, *loaded;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   save (place, trace);
   loaded = load (place, 0);
   test_traces_assert_equal (trace, loaded);
@@ -85,14 +87,131 @@ test_plan_round_trip (TestPlace *place, gconstpointer data)
       TesseraStatus status = tessera_plan_save (plan, place->path, &error);
 
       g_assert_cmpstr (error.text, ==, "");
-      g_assert_cmpint (status, ==, TESSERA_OK);
-      g_assert_cmpint (tessera_plan_load (place->path, &error, &loaded), ==, TESSERA_OK);
+      OK (status);
+      OK (tessera_plan_load (place->path, &error, &loaded));
       test_plans_assert_equal (plan, loaded);
       tessera_plan_free (loaded);
       tessera_plan_free (plan);
       g_assert_cmpint (tessera_file_kind (place->path), ==, TESSERA_FILE_PLAN);
       g_assert_cmpuint (test_place_count_files (place), ==, 1);
     }
+}
+
+/* Plans for every length */
+
+#define SAME(field) g_assert_cmpuint (a->field, ==, b->field)
+#define SAME_ALL(array, n)                                                               \
+  g_assert_true (memcmp (a->array, b->array, (n) * sizeof *a->array) == 0)
+
+static void
+assert_same_law (const TesseraSizeLaw *a, const TesseraSizeLaw *b)
+{
+  SAME_ALL (numerators, TESSERA_N_TERMS);
+  g_assert_cmpint (a->denominator, ==, b->denominator);
+  SAME (cap_bytes);
+  SAME (rounding);
+  SAME (kind);
+}
+
+static void
+assert_same_slot (const TesseraLengthsSlot *a, const TesseraLengthsSlot *b)
+{
+  SAME (law);
+  SAME (died);
+  SAME (phase);
+  SAME (stream);
+  SAME (pool);
+  SAME (place);
+  SAME (is_once);
+  SAME (crosses);
+  SAME (offset_bytes);
+  SAME (spare_bytes);
+  SAME (seen);
+  SAME (from_tokens);
+  SAME (to_tokens);
+  SAME (is_over_cuts);
+}
+
+static void
+assert_same_start (const TesseraStartSlot *a, const TesseraStartSlot *b)
+{
+  SAME (size_bytes);
+  SAME (block_bytes);
+  SAME (offset_bytes);
+  SAME (died);
+  SAME (phase);
+  SAME (stream);
+  SAME (pool);
+  SAME (is_held);
+  SAME (is_left);
+}
+
+static void
+assert_same_order (const TesseraOrder *a, const TesseraOrder *b, uint32_t n_swept)
+{
+  SAME (from_tokens);
+  SAME (is_first);
+  SAME (n_low);
+  SAME (n_edges);
+  SAME_ALL (slots, n_swept);
+  SAME_ALL (laws, n_swept);
+  SAME_ALL (first_edge, n_swept + 1);
+  SAME_ALL (below, a->n_edges);
+}
+
+static void
+assert_lengths_equal (const TesseraLengths *a, const TesseraLengths *b)
+{
+  SAME (n_observed);
+  SAME_ALL (observed, a->n_observed);
+  SAME (n_steps);
+  SAME (most.batch);
+  SAME (most.length);
+  SAME (has_batch);
+  SAME (n_swept);
+  SAME (fixed_bytes);
+  SAME (start_bytes);
+  SAME (alignment_bytes);
+  SAME (n_early);
+  g_assert_cmpstr (a->cut_phase, ==, b->cut_phase);
+  SAME (n_strings);
+  for (uint32_t i = 0; i < a->n_strings; i++)
+    g_assert_cmpstr (a->strings[i], ==, b->strings[i]);
+  SAME (n_laws);
+  for (uint32_t i = 0; i < a->n_laws; i++)
+    assert_same_law (&a->laws[i], &b->laws[i]);
+  SAME (n_slots);
+  for (uint32_t i = 0; i < a->n_slots; i++)
+    assert_same_slot (&a->slots[i], &b->slots[i]);
+  SAME (n_start);
+  for (uint32_t i = 0; i < a->n_start; i++)
+    assert_same_start (&a->start[i], &b->start[i]);
+  SAME (n_orders);
+  for (uint32_t i = 0; i < a->n_orders; i++)
+    assert_same_order (&a->orders[i], &b->orders[i], a->n_swept);
+}
+
+static void
+test_lengths_round_trip (TestPlace *place, gconstpointer data)
+{
+  TesseraPlan *plan = test_plan_new (5, 21), *loaded;
+  TesseraError error = { 0 };
+
+  plan->lengths = test_lengths_new ();
+  OK (tessera_plan_save (plan, place->path, &error));
+  OK (tessera_plan_load (place->path, &error, &loaded));
+  g_assert_nonnull (loaded->lengths);
+  assert_lengths_equal (plan->lengths, loaded->lengths);
+  test_plans_assert_equal (plan, loaded);
+  tessera_plan_free (loaded);
+  /* Without: none, and none of the file before. */
+  tessera_lengths_free (plan->lengths);
+  plan->lengths = NULL;
+  OK (tessera_plan_save (plan, place->path, &error));
+  OK (tessera_plan_load (place->path, &error, &loaded));
+  g_assert_null (loaded->lengths);
+  tessera_plan_free (loaded);
+  tessera_plan_free (plan);
 }
 
 /* Edits in the trace's file are replaced; the trace stays as it is. */
@@ -110,10 +229,8 @@ test_edits_in_trace (TestPlace *place, gconstpointer data)
       TesseraStoredEdit *found = NULL;
       size_t n_found = 0;
 
-      g_assert_cmpint (tessera_trace_save_edits (place->path, edits, n, NULL), ==,
-                       TESSERA_OK);
-      g_assert_cmpint (tessera_trace_load_edits (place->path, NULL, &found, &n_found), ==,
-                       TESSERA_OK);
+      OK (tessera_trace_save_edits (place->path, edits, n, NULL));
+      OK (tessera_trace_load_edits (place->path, NULL, &found, &n_found));
       g_assert_cmpuint (n_found, ==, n);
       for (size_t i = 0; i < n; i++)
         {
@@ -163,11 +280,11 @@ test_targets (TestPlace *place, gconstpointer data)
 
   save (place, trace);
   g_assert_cmpint (symlink (place->path, link), ==, 0);
-  g_assert_cmpint (tessera_trace_save (trace, link, NULL, NULL), ==, TESSERA_OK);
+  OK (tessera_trace_save (trace, link, NULL, NULL));
   g_assert_cmpint (lstat (link, &info), ==, 0);
   g_assert_true (S_ISLNK (info.st_mode));
   g_assert_cmpint (unlink (place->path), ==, 0);
-  g_assert_cmpint (tessera_trace_save (trace, link, NULL, NULL), ==, TESSERA_OK);
+  OK (tessera_trace_save (trace, link, NULL, NULL));
   g_assert_cmpint (lstat (place->path, &info), ==, 0);
   g_assert_true (S_ISREG (info.st_mode));
   g_assert_cmpint (tessera_trace_save (trace, place->folder, NULL, &error), ==,
@@ -191,8 +308,7 @@ test_cancel (TestPlace *place, gconstpointer data)
   TesseraTrace *loaded = NULL;
   unsigned n_saves;
 
-  g_assert_cmpint (tessera_trace_save (trace, place->path, &progress, NULL), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_save (trace, place->path, &progress, NULL));
   n_saves = state.n_calls;
   g_assert_cmpuint (n_saves, >, 20);
   g_assert_cmpuint (n_saves, <, 300);
@@ -338,6 +454,7 @@ main (int argc, char **argv)
   ADD ("round-trip", test_round_trip);
   ADD ("empty-round-trip", test_empty_round_trip);
   ADD ("plan-round-trip", test_plan_round_trip);
+  ADD ("lengths-round-trip", test_lengths_round_trip);
   ADD ("edits-in-trace", test_edits_in_trace);
   ADD ("cannot-save", test_cannot_save);
   ADD ("targets", test_targets);

@@ -27,20 +27,18 @@ get_string (const void *items, size_t index, void *scratch)
       (char *) tessera_trace_string (trace, (uint32_t) index);
 }
 
-static TesseraLimits
-limits_of (const TesseraTrace *trace, const TesseraStackTree *tree)
+/* What a row may name of @trace: when reading, what was read before it. */
+static void
+set_limits (TesseraLimits *limits, const TesseraTrace *trace, size_t n_nodes)
 {
-  TesseraLimits limits;
-
-  tessera_limits_init (&limits);
-  limits.below[TESSERA_LIMIT_STRINGS] = tessera_trace_n_strings (trace);
-  limits.below[TESSERA_LIMIT_FRAMES] = trace->n_frames;
-  limits.below[TESSERA_LIMIT_NODES] = tree->n_nodes;
-  limits.below[TESSERA_LIMIT_STACKS] = trace->n_stacks;
-  limits.below[TESSERA_LIMIT_STREAMS] = trace->n_streams;
-  limits.below[TESSERA_LIMIT_POOLS] = trace->n_pools;
-  limits.below[TESSERA_LIMIT_MOMENTS] = trace->n_events + 1;
-  return limits;
+  tessera_limits_init (limits);
+  limits->below[TESSERA_LIMIT_STRINGS] = tessera_trace_n_strings (trace);
+  limits->below[TESSERA_LIMIT_FRAMES] = trace->n_frames;
+  limits->below[TESSERA_LIMIT_NODES] = n_nodes;
+  limits->below[TESSERA_LIMIT_STACKS] = trace->n_stacks;
+  limits->below[TESSERA_LIMIT_STREAMS] = trace->n_streams;
+  limits->below[TESSERA_LIMIT_POOLS] = trace->n_pools;
+  limits->below[TESSERA_LIMIT_MOMENTS] = trace->n_events + 1;
 }
 
 static TesseraStatus
@@ -71,9 +69,10 @@ write_trace (TesseraNewFile *file,
     { &tessera_range_table, trace->ranges, trace->n_ranges },
   };
   const size_t n_parts = sizeof parts / sizeof *parts;
-  TesseraLimits limits = limits_of (trace, tree);
+  TesseraLimits limits;
   TesseraRowWriter writer = { file->db, file->path, &limits, progress, file->error };
 
+  set_limits (&limits, trace, tree->n_nodes);
   for (size_t i = 0; i < n_parts; i++)
     writer.n_rows += parts[i].n_items;
   return tessera_write_rows (&writer, trace->device, parts, n_parts);
@@ -99,13 +98,7 @@ tessera_trace_save (const TesseraTrace *trace,
         trace->n_events < SMALL_TRACE_EVENTS ? SMALL_PAGE_BYTES : LARGE_PAGE_BYTES,
         error);
   if (status == TESSERA_OK)
-    {
-      status = write_trace (&file, trace, &tree, progress);
-      if (status == TESSERA_OK)
-        status = tessera_new_file_commit (&file);
-      else
-        tessera_new_file_discard (&file);
-    }
+    status = tessera_new_file_finish (&file, write_trace (&file, trace, &tree, progress));
   tessera_stack_tree_clear (&tree);
   return status;
 }
@@ -300,23 +293,6 @@ take_range (void *user, void *item, uint64_t index, uint64_t key)
   return tessera_trace_add_range (load->trace, range);
 }
 
-/* Rows are checked against what was read before them. */
-static void
-set_limits (Load *load)
-{
-  const TesseraTrace *trace = load->trace;
-  uint64_t *below = load->reader.limits.below;
-
-  below[TESSERA_LIMIT_STRINGS] = tessera_trace_n_strings (trace);
-  below[TESSERA_LIMIT_FRAMES] = trace->n_frames;
-  below[TESSERA_LIMIT_NODES] = load->tree.n_nodes;
-  below[TESSERA_LIMIT_STACKS] = trace->n_stacks;
-  below[TESSERA_LIMIT_STREAMS] = trace->n_streams;
-  below[TESSERA_LIMIT_POOLS] = trace->n_pools;
-  below[TESSERA_LIMIT_MOMENTS] =
-      load->is_one_of_many ? TESSERA_MAX_EVENTS + 1 : trace->n_events + 1;
-}
-
 static TesseraStatus
 read_parts (Load *load)
 {
@@ -347,7 +323,9 @@ read_parts (Load *load)
     {
       TesseraScope scope = { .device = load->trace->device, .at_end = parts[i].at_end };
 
-      set_limits (load);
+      set_limits (&load->reader.limits, load->trace, load->tree.n_nodes);
+      if (load->is_one_of_many)
+        load->reader.limits.below[TESSERA_LIMIT_MOMENTS] = TESSERA_MAX_EVENTS + 1;
       load->held = parts[i].at_end ? &load->trace->end : &load->trace->start;
       status =
           tessera_read_rows (&load->reader, parts[i].table, scope, parts[i].take, load);
@@ -418,7 +396,6 @@ tessera_trace_load (const char *path,
   status = tessera_file_open (path, &tessera_trace_format, error, &load.reader.db);
   if (status != TESSERA_OK)
     return status;
-  tessera_limits_init (&load.reader.limits);
   status = tessera_trace_new (&load.trace);
   if (status != TESSERA_OK)
     tessera_fail_sqlite (error, NULL, SQLITE_NOMEM, path, "read");
@@ -436,33 +413,13 @@ tessera_trace_load (const char *path,
   return status;
 }
 
-typedef struct
-{
-  TesseraStoredEdit *edits;
-  size_t n_edits, cap_edits;
-} EditList;
-
-static TesseraStatus
-take_edit (void *user, void *item, uint64_t index, uint64_t key)
-{
-  EditList *load = user;
-
-  if (!TESSERA_RESERVE (load->edits, load->cap_edits, load->n_edits + 1))
-    {
-      tessera_item_clear (&tessera_edit_table, item);
-      return TESSERA_NO_MEMORY;
-    }
-  load->edits[load->n_edits++] = *(const TesseraStoredEdit *) item;
-  return TESSERA_OK;
-}
-
 TesseraStatus
 tessera_trace_load_edits (const char *trace_path,
                           TesseraError *error,
                           TesseraStoredEdit **out_edits,
                           size_t *out_n_edits)
 {
-  EditList load = { 0 };
+  TesseraItems items = { .most = TESSERA_NONE };
   TesseraRowReader reader = { .path = trace_path, .error = error };
   TesseraStatus status =
       tessera_file_open (trace_path, &tessera_trace_format, error, &reader.db);
@@ -472,16 +429,15 @@ tessera_trace_load_edits (const char *trace_path,
   if (status != TESSERA_OK)
     return status;
   tessera_limits_init (&reader.limits);
-  status = tessera_read_rows (&reader, &tessera_edit_table, (TesseraScope){ 0 },
-                              take_edit, &load);
+  status = tessera_read_items (&reader, &tessera_edit_table, &items);
   sqlite3_close (reader.db);
   if (status != TESSERA_OK)
     {
-      tessera_stored_edits_free (load.edits, load.n_edits);
+      tessera_stored_edits_free (items.items, items.n);
       return status;
     }
-  *out_edits = load.edits;
-  *out_n_edits = load.n_edits;
+  *out_edits = items.items;
+  *out_n_edits = items.n;
   return TESSERA_OK;
 }
 
@@ -511,11 +467,7 @@ tessera_trace_save_edits (const char *trace_path,
 
   if (status != TESSERA_OK)
     return status;
-  status = write_edits (&file, edits, n_edits);
-  if (status == TESSERA_OK)
-    return tessera_new_file_commit (&file);
-  tessera_new_file_discard (&file);
-  return status;
+  return tessera_new_file_finish (&file, write_edits (&file, edits, n_edits));
 }
 
 void
