@@ -249,7 +249,7 @@ print_seen (const TesseraLengths *lengths, const TesseraParameters *of)
 {
   TesseraLengthsNeed need;
 
-  if (tessera_lengths_measure (lengths, of, &need) != TESSERA_OK)
+  if (!tessera_lengths_measure (lengths, of, &need))
     return;
   if (lengths->has_batch)
     printf ("  batch %3" G_GUINT64_FORMAT ",", of->batch);
@@ -263,19 +263,19 @@ static void
 print_fits (const CliStudy *study)
 {
   const TesseraLengths *lengths = study->lengths;
-  guint64 device_bytes = study->trace->device_bytes, length;
+  guint64 device_bytes = study->trace->device_bytes;
 
   if (device_bytes == 0)
     return;
   printf ("on a device of %s, as far as laws go:", TESSERA_SIZE (device_bytes));
   for (uint64_t batch = 1; batch <= lengths->most.batch; batch *= 2)
-    if (tessera_lengths_longest (lengths, batch, device_bytes, &length) == TESSERA_OK)
-      {
-        if (lengths->has_batch)
-          printf (" batch %" G_GUINT64_FORMAT, batch);
-        printf (" length up to %" G_GUINT64_FORMAT "%s", length,
-                2 * batch <= lengths->most.batch ? "," : "\n");
-      }
+    {
+      if (lengths->has_batch)
+        printf (" batch %" G_GUINT64_FORMAT, batch);
+      printf (" length up to %" G_GUINT64_FORMAT "%s",
+              tessera_lengths_longest (lengths, batch, device_bytes),
+              2 * batch <= lengths->most.batch ? "," : "\n");
+    }
 }
 
 static guint
@@ -327,7 +327,7 @@ json_need (JsonBuilder *json, const TesseraLengths *lengths, const TesseraParame
 {
   TesseraLengthsNeed need;
 
-  if (lengths == NULL || tessera_lengths_measure (lengths, of, &need) != TESSERA_OK)
+  if (lengths == NULL || !tessera_lengths_measure (lengths, of, &need))
     return;
   cli_json_integer (json, "height_bytes", need.height_bytes);
   cli_json_integer (json, "bound_bytes", need.bound_bytes);

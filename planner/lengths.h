@@ -122,7 +122,7 @@ typedef struct
   TesseraParameters most; /* the plan is for these and less; 0: the largest seen */
   const TesseraPackOptions *pack; /* NULL: defaults */
   const TesseraEdit *edits;       /* (nullable): that the plan beside it is made with.
-                                     They hold at every length: lengths/build.h */
+                                     They hold at every length: lengths/private.h */
   size_t n_edits;
 } TesseraLengthsOptions;
 
@@ -134,7 +134,7 @@ typedef struct
  * every observed and at 40 other parameters; the best is taken, or several, each for a
  * range, where that is better.
  *
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY, TESSERA_CANCELLED, TESSERA_INVALID where laws
+ * Returns: TESSERA_OK, TESSERA_CANCELLED, TESSERA_INVALID where laws
  *   give no sizes at the most, or TESSERA_REFUSED with a sentence why laws are not enough
  */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_plan (const TesseraTrace *trace,
@@ -154,14 +154,12 @@ typedef struct
   uint64_t beside_bytes; /* of no place: what lives into the next step, twice */
 } TesseraLengthsNeed;
 
-/* TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_INVALID: some law gives no size there. */
-TESSERA_MUST_USE TesseraStatus
-tessera_lengths_measure (const TesseraLengths *lengths,
-                         const TesseraParameters *parameters,
-                         TesseraLengthsNeed *out_need);
+/* Returns: false: some model gives no size there. */
+bool tessera_lengths_measure (const TesseraLengths *lengths,
+                              const TesseraParameters *parameters,
+                              TesseraLengthsNeed *out_need);
 
 /* The longest step of the batch that takes at most @device_bytes; 0: none does. */
-TESSERA_MUST_USE TesseraStatus tessera_lengths_longest (const TesseraLengths *lengths,
-                                                        uint64_t batch,
-                                                        uint64_t device_bytes,
-                                                        uint64_t *out_length);
+uint64_t tessera_lengths_longest (const TesseraLengths *lengths,
+                                  uint64_t batch,
+                                  uint64_t device_bytes);

@@ -1,9 +1,9 @@
 /*
- * A size model for a slot, from what was seen of it: see models.h.
+ * A size model for a slot, from what was seen of it: see private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/lengths/models.h"
+#include "planner/lengths/private.h"
 
 #include <string.h>
 

@@ -24,11 +24,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdlib.h>
-
 #include "allocator/caching.h"
 #include "allocator/follow/lengths/sweep.h"
-#include "planner/lengths/build.h"
+#include "planner/lengths/private.h"
 
 /* ---- Lives into the next step ---- */
 
@@ -196,8 +194,7 @@ is_held (const TesseraLengthsBuild *build, uint32_t slot)
 {
   const TesseraLengthsEdits *edits = build->edits;
 
-  return edits && edits->are_any &&
-         (edits->slots.pins[slot] != TESSERA_NOT_PINNED || edits->slots.fixes[slot]);
+  return edits->slots.pins[slot] != TESSERA_NOT_PINNED || edits->slots.fixes[slot];
 }
 
 /* Those that would take two large places. */
@@ -224,37 +221,24 @@ TesseraStatus
 tessera_lengths_crossing (TesseraLengthsBuild *build)
 {
   TesseraLengths *out = build->out;
-  size_t n = (size_t) out->n_slots + 1, n_laws = (size_t) out->n_laws + 1;
-  Crossing crossing = { .build = build,
-                        .gone = malloc (n * sizeof (uint32_t)),
-                        .n_places = malloc (n * sizeof (uint32_t)),
-                        .most_bytes = malloc (n_laws * sizeof (uint64_t)),
-                        .bytes = malloc (n_laws * sizeof (uint64_t)),
-                        .ending = calloc (n, sizeof (uint64_t)) };
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  size_t n = (size_t) out->n_slots + 1;
+  g_autofree uint32_t *gone = g_new (uint32_t, n), *n_places = g_new (uint32_t, n);
+  g_autofree uint64_t *most_bytes = tessera_lengths_sizes (out, &out->most);
+  g_autofree uint64_t *bytes = g_new (uint64_t, (size_t) out->n_laws + 1);
+  g_autofree uint64_t *ending = g_new0 (uint64_t, n);
+  Crossing crossing = { build, gone, n_places, most_bytes, bytes, ending };
+  uint32_t cut;
 
-  if (crossing.gone && crossing.n_places && crossing.most_bytes && crossing.bytes &&
-      crossing.ending)
-    status = tessera_sweep_sizes (out, &out->most, crossing.most_bytes) ? TESSERA_OK
-                                                                        : TESSERA_INVALID;
-  if (status == TESSERA_OK)
-    {
-      uint32_t cut;
-
-      look_at_slots (&crossing);
-      cut = find_cut (&crossing);
-      for (uint32_t i = 0; i < out->n_slots; i++)
-        if (out->slots[i].place != TESSERA_PLACE_NONE && cut > 0)
-          out->slots[i].place =
-              is_swept (&crossing, i, cut) ? TESSERA_PLACE_SWEPT : TESSERA_PLACE_FIXED;
-      leave_out (&crossing);
-    }
-  free (crossing.gone);
-  free (crossing.n_places);
-  free (crossing.most_bytes);
-  free (crossing.bytes);
-  free (crossing.ending);
-  return status;
+  if (!most_bytes)
+    return TESSERA_INVALID;
+  look_at_slots (&crossing);
+  cut = find_cut (&crossing);
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    if (out->slots[i].place != TESSERA_PLACE_NONE && cut > 0)
+      out->slots[i].place =
+          is_swept (&crossing, i, cut) ? TESSERA_PLACE_SWEPT : TESSERA_PLACE_FIXED;
+  leave_out (&crossing);
+  return TESSERA_OK;
 }
 
 /* ---- Made by one part of a step for the others ---- */
@@ -430,42 +414,32 @@ tessera_lengths_over_cuts (TesseraLengthsBuild *build)
 
 /* ---- Offsets ---- */
 
-static TesseraStatus
+static void
 read_start (TesseraLengthsBuild *build)
 {
   const TesseraBlocks *blocks = build->blocks;
-  uint32_t begin = build->structure->steps[0].begin_index;
-  uint32_t n = tessera_first_born (blocks, begin);
   const TesseraEditedPlaces *edited = &build->edits->start;
   TesseraLengths *out = build->out;
+  uint32_t begin = build->structure->steps[0].begin_index;
 
-  out->start = calloc (n + 1, sizeof *out->start);
-  if (!out->start)
-    return TESSERA_NO_MEMORY;
-  out->n_start = n;
-  for (uint32_t i = 0; i < n; i++)
+  out->n_start = tessera_first_born (blocks, begin);
+  out->start = g_new0 (TesseraStartSlot, out->n_start + 1);
+  for (uint32_t i = 0; i < out->n_start; i++)
     {
       const TesseraBlock *block = &blocks->blocks[i];
       uint32_t died = tessera_first_born (blocks, block->died_index);
-      TesseraStartSlot *slot = &out->start[i];
-      TesseraStatus status;
 
-      *slot = (TesseraStartSlot){
+      out->start[i] = (TesseraStartSlot){
         .size_bytes = block->size_bytes,
         .block_bytes = block->block_bytes ? block->block_bytes : out->alignment_bytes,
-        .died = died > i ? died : i + 1,
+        .died = CLAMP (died, i + 1, out->n_start),
+        .phase = tessera_lengths_phase (build, block->born_phase),
         .stream = block->stream,
         .pool = block->pool,
-        .is_held = block->died_index > begin || (edited->fixes && edited->fixes[i]),
-        .is_left = edited->leaves && edited->leaves[i]
+        .is_held = block->died_index > begin || edited->fixes[i],
+        .is_left = edited->leaves[i],
       };
-      if (slot->died > n)
-        slot->died = n;
-      status = tessera_lengths_phase (build, block->born_phase, &slot->phase);
-      if (status != TESSERA_OK)
-        return status;
     }
-  return TESSERA_OK;
 }
 
 /* In the order of coming: in their step or part others may lie there until then. */
@@ -490,9 +464,8 @@ place_staying (TesseraLengths *out,
 static uint64_t
 take (TesseraPinGaps *gaps, const uint64_t *pins, uint32_t index, uint64_t block_bytes)
 {
-  return pins && pins[index] != TESSERA_NOT_PINNED
-             ? pins[index]
-             : tessera_pin_gaps_take (gaps, block_bytes);
+  return pins[index] != TESSERA_NOT_PINNED ? pins[index]
+                                           : tessera_pin_gaps_take (gaps, block_bytes);
 }
 
 static TesseraStatus
@@ -505,11 +478,6 @@ place_fixed (const TesseraLengthsBuild *build,
   TesseraPinGaps gaps;
   TesseraStatus status = tessera_pin_gaps_init (&gaps, build, block_bytes, error);
 
-  if (status != TESSERA_OK)
-    {
-      tessera_pin_gaps_clear (&gaps);
-      return status;
-    }
   for (uint32_t i = 0; i < out->n_start; i++)
     if (out->start[i].is_held && !out->start[i].is_left)
       out->start[i].offset_bytes =
@@ -526,12 +494,12 @@ place_fixed (const TesseraLengthsBuild *build,
         slot->spare_bytes = tessera_pin_gaps_take (&gaps, block_bytes[slot->law]);
     }
   /* Highest what is others' meanwhile. */
-  gaps.n_gaps = 0;
+  g_array_set_size (gaps.gaps, 0);
   place_staying (out, false, block_bytes, &gaps);
   place_staying (out, true, block_bytes, &gaps);
   out->fixed_bytes = gaps.top_bytes;
-  tessera_pin_gaps_clear (&gaps);
-  return TESSERA_OK;
+  g_array_free (gaps.gaps, TRUE);
+  return status;
 }
 
 /* One that has a place. What ends before the first step lies around what stays. */
@@ -548,7 +516,7 @@ item_of_start (const TesseraLengthsBuild *build, uint32_t index)
                        .is_pinned = slot->is_held,
                        .pinned_bytes = slot->offset_bytes };
 
-  if (!slot->is_held && pins && pins[index] != TESSERA_NOT_PINNED)
+  if (!slot->is_held && pins[index] != TESSERA_NOT_PINNED)
     {
       item.is_pinned = true;
       item.pinned_bytes = pins[index];
@@ -560,52 +528,41 @@ static TesseraStatus
 place_start (TesseraLengthsBuild *build, TesseraError *error)
 {
   TesseraLengths *out = build->out;
-  TesseraItem *items = calloc (out->n_start + 1, sizeof *items);
-  uint32_t *slots = calloc (out->n_start + 1, sizeof *slots), n = 0;
-  uint64_t *offsets = calloc (out->n_start + 1, sizeof *offsets);
+  g_autofree TesseraItem *items = g_new (TesseraItem, out->n_start + 1);
+  g_autofree uint32_t *slots = g_new (uint32_t, out->n_start + 1);
+  g_autofree uint64_t *offsets = g_new (uint64_t, out->n_start + 1);
   TesseraPacking packing = { 0 };
-  TesseraPackOptions options = { 0 };
-  TesseraStatus status = items && offsets && slots ? TESSERA_OK : TESSERA_NO_MEMORY;
+  const TesseraPackOptions defaults = { 0 }, *options = build->options->pack;
+  uint32_t n = 0;
+  TesseraStatus status = TESSERA_OK;
 
-  if (build->options->pack)
-    options = *build->options->pack;
-  for (uint32_t i = 0; i < out->n_start && status == TESSERA_OK; i++)
+  for (uint32_t i = 0; i < out->n_start; i++)
     if (!out->start[i].is_left)
       {
         items[n] = item_of_start (build, i);
         slots[n++] = i;
       }
-  if (status == TESSERA_OK && n > 0)
-    status = tessera_pack (items, n, &options, offsets, &packing);
+  if (n > 0)
+    status = tessera_pack (items, n, options ? options : &defaults, offsets, &packing);
   if (status == TESSERA_REFUSED)
-    {
-      const uint32_t conflict[] = { slots[packing.conflict[0]],
-                                    slots[packing.conflict[1]] };
-
-      status = tessera_lengths_pins_refuse_start (build, conflict, error);
-    }
+    return tessera_lengths_pins_refuse_start (build, slots[packing.conflict[0]],
+                                              slots[packing.conflict[1]], error);
   for (uint32_t i = 0; i < n && status == TESSERA_OK; i++)
     out->start[slots[i]].offset_bytes = offsets[i];
   out->start_bytes = packing.height_bytes;
-  free (items);
-  free (slots);
-  free (offsets);
   return status;
 }
 
 TesseraStatus
 tessera_lengths_start (TesseraLengthsBuild *build, TesseraError *error)
 {
-  uint64_t *block_bytes =
-      malloc (((size_t) build->out->n_laws + 1) * sizeof *block_bytes);
-  TesseraStatus status = block_bytes ? read_start (build) : TESSERA_NO_MEMORY;
+  g_autofree uint64_t *block_bytes =
+      tessera_lengths_sizes (build->out, &build->out->most);
+  TesseraStatus status;
 
-  if (status == TESSERA_OK)
-    {
-      status = tessera_sweep_sizes (build->out, &build->out->most, block_bytes)
-                   ? place_fixed (build, block_bytes, error)
-                   : TESSERA_INVALID;
-    }
-  free (block_bytes);
+  if (!block_bytes)
+    return TESSERA_INVALID;
+  read_start (build);
+  status = place_fixed (build, block_bytes, error);
   return status == TESSERA_OK ? place_start (build, error) : status;
 }

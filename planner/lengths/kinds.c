@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/lengths/models.h"
+#include "planner/lengths/private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,12 +113,14 @@ sort (Sorting *sorting)
       out->kind_of_step[out->kinds[k].steps[i]] = k;
 }
 
-void
-tessera_kinds_init (TesseraKinds *kinds,
-                    const TesseraTrace *trace,
-                    const TesseraBlocks *blocks,
-                    const TesseraStructure *structure,
-                    bool are_parts)
+/* Of all steps; of more than TESSERA_FIT_STEPS the last so many. @are_parts: of steps: of
+ * one kind although the last of a step goes on with the optimizer. */
+static void
+kinds_init (TesseraKinds *kinds,
+            const TesseraTrace *trace,
+            const TesseraBlocks *blocks,
+            const TesseraStructure *structure,
+            bool are_parts)
 {
   uint32_t n_all = (uint32_t) structure->n_steps, n = MIN (n_all, TESSERA_FIT_STEPS);
   Sorting sorting = { .blocks = blocks,
@@ -150,8 +152,8 @@ kind_clear (TesseraKind *kind)
   *kind = (TesseraKind){ 0 };
 }
 
-void
-tessera_kinds_clear (TesseraKinds *kinds)
+static void
+kinds_clear (TesseraKinds *kinds)
 {
   for (uint32_t k = 0; k < kinds->n_kinds; k++)
     kind_clear (&kinds->kinds[k]);
@@ -326,7 +328,7 @@ find_all (TesseraLaws *laws,
           const TesseraBlocks *blocks,
           const TesseraStructure *structure)
 {
-  tessera_kinds_init (&laws->kinds, trace, blocks, structure, laws->parts.phase != NULL);
+  kinds_init (&laws->kinds, trace, blocks, structure, laws->parts.phase != NULL);
   laws->laws = g_new0 (TesseraKindLaws, laws->kinds.n_kinds + 1);
   for (uint32_t k = 0; k < laws->kinds.n_kinds; k++)
     find_laws (laws, k, trace, blocks, structure);
@@ -360,7 +362,7 @@ tessera_laws_free (TesseraLaws *laws)
   for (uint32_t k = 0; k < laws->kinds.n_kinds; k++)
     tessera_kind_laws_clear (&laws->laws[k]);
   g_free (laws->laws);
-  tessera_kinds_clear (&laws->kinds);
+  kinds_clear (&laws->kinds);
   tessera_step_parts_clear (&laws->parts);
   g_free (laws);
 }

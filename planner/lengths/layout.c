@@ -4,11 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "allocator/caching.h"
-#include "db/array.h"
-#include "planner/lengths/build.h"
+#include "planner/lengths/private.h"
 
 /* ---- From a layout to an order ---- */
 
@@ -18,40 +16,43 @@ typedef struct
   uint32_t above, below;
 } Edge;
 
+/* An item begins or ends; ends come before begins of the same moment. */
 typedef struct
 {
-  const TesseraLaidOut *items;
-  uint32_t n;
-  uint32_t *by_offset; /* [n] the order */
-  uint32_t *place;     /* [n] of each item in it */
-  uint32_t *by_begin;  /* [n] items */
-  uint32_t *by_end;    /* [n] items */
-  uint32_t *alive;     /* [n] places, ascending */
-  uint32_t n_alive;
-  Edge *edges;
-  size_t n_edges, cap_edges;
+  uint32_t at, begins, item;
+} Moment;
+
+typedef struct
+{
+  GArray *alive; /* places in the order, ascending */
+  GArray *edges; /* Edge */
 } Build;
 
-static bool
+static uint32_t
+alive_at (const Build *build, uint32_t index)
+{
+  return g_array_index (build->alive, uint32_t, index);
+}
+
+static void
 add_edge (Build *build, uint32_t below, uint32_t above)
 {
-  if (!TESSERA_RESERVE (build->edges, build->cap_edges, build->n_edges + 1))
-    return false;
-  build->edges[build->n_edges++] = (Edge){ above, below };
-  return true;
+  const Edge edge = { above, below };
+
+  g_array_append_val (build->edges, edge);
 }
 
 /* How many of those alive lie below the place. */
 static uint32_t
 count_below (const Build *build, uint32_t place)
 {
-  uint32_t low = 0, high = build->n_alive;
+  uint32_t low = 0, high = build->alive->len;
 
   while (low < high)
     {
       uint32_t middle = low + (high - low) / 2;
 
-      if (build->alive[middle] < place)
+      if (alive_at (build, middle) < place)
         low = middle + 1;
       else
         high = middle;
@@ -59,174 +60,123 @@ count_below (const Build *build, uint32_t place)
   return low;
 }
 
-static bool
+static void
 enter (Build *build, uint32_t place)
 {
   uint32_t i = count_below (build, place);
 
-  if (i > 0 && !add_edge (build, build->alive[i - 1], place))
-    return false;
-  if (i < build->n_alive && !add_edge (build, place, build->alive[i]))
-    return false;
-  memmove (build->alive + i + 1, build->alive + i,
-           (build->n_alive - i) * sizeof *build->alive);
-  build->alive[i] = place;
-  build->n_alive++;
-  return true;
+  if (i > 0)
+    add_edge (build, alive_at (build, i - 1), place);
+  if (i < build->alive->len)
+    add_edge (build, place, alive_at (build, i));
+  g_array_insert_val (build->alive, i, place);
 }
 
-static bool
+static void
 leave (Build *build, uint32_t place)
 {
   uint32_t i = count_below (build, place);
 
-  build->n_alive--;
-  memmove (build->alive + i, build->alive + i + 1,
-           (build->n_alive - i) * sizeof *build->alive);
-  return i == 0 || i == build->n_alive ||
-         add_edge (build, build->alive[i - 1], build->alive[i]);
+  g_array_remove_index (build->alive, i);
+  if (i > 0 && i < build->alive->len)
+    add_edge (build, alive_at (build, i - 1), alive_at (build, i));
 }
-
-/* Sorted by a key below @n_keys, equal ones by index. */
-static bool
-sort_by_key (
-    const TesseraLaidOut *items, uint32_t n, bool by_end, uint32_t n_keys, uint32_t *out)
-{
-  uint32_t *first = calloc ((size_t) n_keys + 2, sizeof *first);
-
-  if (!first)
-    return false;
-  for (uint32_t i = 0; i < n; i++)
-    first[(by_end ? items[i].end : items[i].begin) + 1]++;
-  for (uint32_t k = 1; k <= n_keys; k++)
-    first[k] += first[k - 1];
-  for (uint32_t i = 0; i < n; i++)
-    out[first[by_end ? items[i].end : items[i].begin]++] = i;
-  free (first);
-  return true;
-}
-
-typedef struct
-{
-  uint64_t offset_bytes;
-  uint32_t item;
-} Place;
 
 static int
-by_offset (const void *a, const void *b)
+by_time (const void *a, const void *b)
 {
-  const Place *x = a;
-  const Place *y = b;
+  const Moment *x = a, *y = b;
 
-  if (x->offset_bytes != y->offset_bytes)
-    return x->offset_bytes < y->offset_bytes ? -1 : 1;
+  if (x->at != y->at)
+    return x->at < y->at ? -1 : 1;
+  if (x->begins != y->begins)
+    return x->begins < y->begins ? -1 : 1;
   return (x->item > y->item) - (x->item < y->item);
 }
 
-static bool
-sort_places (Build *build)
+static int
+by_offset (gconstpointer a, gconstpointer b, gpointer user)
 {
-  Place *places = malloc ((build->n + 1) * sizeof *places);
+  const TesseraLaidOut *items = user;
+  uint32_t i = *(const uint32_t *) a, k = *(const uint32_t *) b;
 
-  if (!places)
-    return false;
-  for (uint32_t i = 0; i < build->n; i++)
-    places[i] = (Place){ build->items[i].offset_bytes, i };
-  qsort (places, build->n, sizeof *places, by_offset);
-  for (uint32_t i = 0; i < build->n; i++)
-    {
-      build->by_offset[i] = places[i].item;
-      build->place[places[i].item] = i;
-    }
-  free (places);
-  return true;
-}
-
-/* Ends come before begins of the same moment. */
-static bool
-walk (Build *build)
-{
-  uint32_t ended = 0;
-
-  for (uint32_t i = 0; i < build->n; i++)
-    {
-      uint32_t item = build->by_begin[i];
-
-      for (; build->items[build->by_end[ended]].end <= build->items[item].begin; ended++)
-        if (!leave (build, build->place[build->by_end[ended]]))
-          return false;
-      if (!enter (build, build->place[item]))
-        return false;
-    }
-  return true;
+  if (items[i].offset_bytes != items[k].offset_bytes)
+    return items[i].offset_bytes < items[k].offset_bytes ? -1 : 1;
+  return (i > k) - (i < k);
 }
 
 static int
 by_above (const void *a, const void *b)
 {
-  const Edge *x = a;
-  const Edge *y = b;
+  const Edge *x = a, *y = b;
 
   if (x->above != y->above)
     return x->above < y->above ? -1 : 1;
   return (x->below > y->below) - (x->below < y->below);
 }
 
-static TesseraStatus
-finish (Build *build, TesseraOrder *out_order)
+/* From moment to moment, to the last birth. @places: of the items in the order. */
+static void
+walk (Build *build, const TesseraLaidOut *items, uint32_t n, const uint32_t *places)
 {
-  size_t n = 0;
-  TesseraStatus status;
+  g_autofree Moment *moments = g_new (Moment, 2 * (size_t) n + 1);
+  uint32_t n_begun = 0;
 
-  if (build->n_edges > 1)
-    qsort (build->edges, build->n_edges, sizeof *build->edges, by_above);
-  for (size_t i = 0; i < build->n_edges; i++)
-    if (i == 0 || by_above (&build->edges[i - 1], &build->edges[i]) != 0)
-      build->edges[n++] = build->edges[i];
-  if (n > UINT32_MAX)
-    return TESSERA_NO_MEMORY;
-  status = tessera_order_init (out_order, build->n, (uint32_t) n);
-  if (status != TESSERA_OK)
-    return status;
-  memcpy (out_order->slots, build->by_offset, build->n * sizeof *build->by_offset);
-  for (size_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < n; i++)
     {
-      out_order->below[i] = build->edges[i].below;
-      out_order->first_edge[build->edges[i].above + 1]++;
+      moments[2 * i] = (Moment){ items[i].begin, true, i };
+      moments[2 * i + 1] = (Moment){ items[i].end, false, i };
     }
-  for (uint32_t i = 0; i < build->n; i++)
-    out_order->first_edge[i + 1] += out_order->first_edge[i];
-  return TESSERA_OK;
+  qsort (moments, 2 * (size_t) n, sizeof *moments, by_time);
+  for (const Moment *moment = moments; n_begun < n; moment++)
+    {
+      n_begun += moment->begins;
+      (moment->begins ? enter : leave) (build, places[moment->item]);
+    }
 }
 
-TesseraStatus
+/* Each edge once. */
+static void
+store_edges (GArray *edges, uint32_t n, TesseraOrder *order)
+{
+  const Edge *all = (const Edge *) (void *) edges->data;
+
+  g_array_sort (edges, by_above);
+  for (uint32_t i = 0; i < edges->len; i++)
+    if (i == 0 || by_above (&all[i - 1], &all[i]) != 0)
+      {
+        order->below[order->n_edges++] = all[i].below;
+        order->first_edge[all[i].above + 1]++;
+      }
+  for (uint32_t i = 0; i < n; i++)
+    order->first_edge[i + 1] += order->first_edge[i];
+}
+
+void
 tessera_order_from_layout (const TesseraLaidOut *items,
                            uint32_t n_items,
-                           uint32_t n_positions,
                            TesseraOrder *out_order)
 {
-  size_t n_bytes = ((size_t) n_items + 1) * sizeof (uint32_t);
-  Build build = { .items = items, .n = n_items };
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree uint32_t *places = g_new (uint32_t, (size_t) n_items + 1);
+  Build build = { g_array_new (FALSE, FALSE, sizeof (uint32_t)),
+                  g_array_new (FALSE, FALSE, sizeof (Edge)) };
 
-  memset (out_order, 0, sizeof *out_order);
-  build.by_offset = malloc (n_bytes);
-  build.place = malloc (n_bytes);
-  build.by_begin = malloc (n_bytes);
-  build.by_end = malloc (n_bytes);
-  build.alive = malloc (n_bytes);
-  if (build.by_offset && build.place && build.by_begin && build.by_end && build.alive &&
-      sort_places (&build) &&
-      sort_by_key (items, n_items, false, n_positions, build.by_begin) &&
-      sort_by_key (items, n_items, true, n_positions, build.by_end) && walk (&build))
-    status = finish (&build, out_order);
-  free (build.by_offset);
-  free (build.place);
-  free (build.by_begin);
-  free (build.by_end);
-  free (build.alive);
-  free (build.edges);
-  return status;
+  *out_order = (TesseraOrder){
+    .slots = g_new (uint32_t, (size_t) n_items + 1),
+    .laws = g_new0 (uint32_t, (size_t) n_items + 1),
+    .first_edge = g_new0 (uint32_t, (size_t) n_items + 1),
+  };
+  for (uint32_t i = 0; i < n_items; i++)
+    out_order->slots[i] = i;
+  g_qsort_with_data (out_order->slots, (int) n_items, sizeof *out_order->slots, by_offset,
+                     (gpointer) items);
+  for (uint32_t i = 0; i < n_items; i++)
+    places[out_order->slots[i]] = i;
+  walk (&build, items, n_items, places);
+  out_order->below = g_new (uint32_t, (size_t) build.edges->len + 1);
+  store_edges (build.edges, n_items, out_order);
+  g_array_free (build.alive, TRUE);
+  g_array_free (build.edges, TRUE);
 }
 
 /* ---- One packing ---- */
@@ -310,6 +260,12 @@ set_zones (const TesseraLengthsBuild *build, const uint32_t *swept, TesseraItem 
   return n_low < of->n_swept ? n_low : 0;
 }
 
+static TesseraPackOptions
+pack_options (const TesseraLengthsBuild *build)
+{
+  return build->options->pack ? *build->options->pack : (TesseraPackOptions){ 0 };
+}
+
 /* Of parts, where sizes are kept apart: the large ones around what is pinned, the small
  * ones on top of them all. @items: the swept, then what is pinned. */
 static TesseraStatus
@@ -322,9 +278,10 @@ pack_apart (const TesseraLengthsBuild *build,
             uint32_t *out_n_low)
 {
   uint32_t n_swept = build->out->n_swept, n_small = set_zones (build, swept, items);
-  TesseraItem *some = calloc ((size_t) n + 1, sizeof *some);
-  uint64_t *offsets = calloc ((size_t) n + 1, sizeof *offsets), above = 0;
-  TesseraStatus status = some && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+  g_autofree TesseraItem *some = g_new0 (TesseraItem, (size_t) n + 1);
+  g_autofree uint64_t *offsets = g_new0 (uint64_t, (size_t) n + 1);
+  uint64_t above = 0;
+  TesseraStatus status = TESSERA_OK;
 
   for (uint32_t is_small = 0; is_small < 2 && status == TESSERA_OK; is_small++)
     {
@@ -346,9 +303,24 @@ pack_apart (const TesseraLengthsBuild *build,
       above += packing.height_bytes;
     }
   *out_n_low = n_swept - n_small;
-  free (some);
-  free (offsets);
   return status;
+}
+
+/* What is to be packed, with room for @n_more behind it. */
+static TesseraItem *
+list_items (const TesseraLengths *of,
+            const uint32_t *swept,
+            bool is_first,
+            const uint64_t *block_bytes,
+            size_t n_more)
+{
+  TesseraItem *items = g_new0 (TesseraItem, of->n_swept + n_more + 1);
+
+  for (uint32_t i = 0; i < of->n_swept; i++)
+    items[i] = (TesseraItem){ .size_bytes = size_of (of, swept[i], is_first, block_bytes),
+                              .begin = swept[i],
+                              .end = of->slots[swept[i]].died };
+  return items;
 }
 
 TesseraStatus
@@ -360,61 +332,44 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
                          uint32_t *out_n_low)
 {
   const TesseraLengths *of = build->out;
-  size_t most = (size_t) of->n_swept + (way->is_first ? of->n_slots : 0);
-  TesseraItem *items = calloc (most + 1, sizeof *items);
-  uint64_t *offsets = calloc (most + 1, sizeof *offsets);
-  TesseraPackOptions options = { 0 };
+  size_t n_more = way->is_first ? of->n_slots : 0;
+  g_autofree TesseraItem *items =
+      list_items (of, swept, way->is_first, block_bytes, n_more);
+  g_autofree uint64_t *offsets = g_new0 (uint64_t, of->n_swept + n_more + 1);
+  TesseraPackOptions options = pack_options (build);
   TesseraPacking packing;
-  uint32_t n = 0;
-  TesseraStatus status = items && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+  uint32_t n = of->n_swept;
+  TesseraStatus status;
 
-  if (build->options->pack)
-    options = *build->options->pack;
   if (way->is_first && options.work_budget == 0)
     options.work_budget = FIRST_WORK;
-  for (; n < of->n_swept && status == TESSERA_OK; n++)
-    items[n] =
-        (TesseraItem){ .size_bytes = size_of (of, swept[n], way->is_first, block_bytes),
-                       .begin = swept[n],
-                       .end = of->slots[swept[n]].died };
   *out_n_low = 0;
-  if (status == TESSERA_OK && way->has_zones && !way->is_first)
+  if (way->has_zones && !way->is_first)
     *out_n_low = set_zones (build, swept, items);
-  if (status == TESSERA_OK && way->is_first)
+  if (way->is_first)
     n += pin_once (of, block_bytes, items + n);
-  if (status == TESSERA_OK && way->is_first && of->cut_phase && way->has_zones)
+  if (way->is_first && of->cut_phase && way->has_zones)
     status = pack_apart (build, swept, items, n, &options, offsets, out_n_low);
-  else if (status == TESSERA_OK)
+  else
     status = tessera_pack (items, n, &options, offsets, &packing);
   for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
-    out_laid_out[i] = (TesseraLaidOut){ .begin = items[i].begin,
-                                        .end = items[i].end,
-                                        .offset_bytes = offsets[i] };
-  free (items);
-  free (offsets);
+    out_laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };
   return status;
 }
 
-TesseraStatus
+uint64_t
 tessera_lengths_bound (const TesseraLengthsBuild *build,
                        const uint32_t *swept,
                        bool has_zones,
-                       const uint64_t *block_bytes,
-                       uint64_t *out_bytes)
+                       const uint64_t *block_bytes)
 {
   const TesseraLengths *of = build->out;
-  TesseraItem *items = calloc ((size_t) of->n_swept + 1, sizeof *items);
-  TesseraStatus status = items ? TESSERA_OK : TESSERA_NO_MEMORY;
+  g_autofree TesseraItem *items = list_items (of, swept, false, block_bytes, 0);
+  uint64_t bytes;
 
-  for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
-    items[i] = (TesseraItem){ .size_bytes = size_of (of, swept[i], false, block_bytes),
-                              .begin = swept[i],
-                              .end = of->slots[swept[i]].died };
-  if (status == TESSERA_OK && has_zones)
+  if (has_zones)
     (void) set_zones (build, swept, items);
-  *out_bytes = 0;
-  if (status == TESSERA_OK)
-    status = tessera_pack_bound (items, of->n_swept, out_bytes);
-  free (items);
-  return status;
+  if (tessera_pack_bound (items, of->n_swept, &bytes) != TESSERA_OK)
+    return 0;
+  return bytes + of->fixed_bytes;
 }

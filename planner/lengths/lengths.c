@@ -4,11 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "allocator/follow/lengths/sweep.h"
-#include "planner/lengths/build.h"
+#include "planner/lengths/private.h"
 
 /* ---- What a step of a given length takes ---- */
 
@@ -25,17 +24,12 @@ takes_turns (const TesseraLengths *lengths, const TesseraLengthsSlot *slot)
 }
 
 /* The largest load of what is not there for good. */
-static TesseraStatus
-largest_load (const TesseraLengths *lengths,
-              const uint64_t *block_bytes,
-              uint64_t *out_bytes)
+static uint64_t
+largest_load (const TesseraLengths *lengths, const uint64_t *block_bytes)
 {
-  uint64_t *ending = calloc ((size_t) lengths->n_slots + 1, sizeof *ending);
-  uint64_t load = 0;
+  g_autofree uint64_t *ending = g_new0 (uint64_t, (size_t) lengths->n_slots + 1);
+  uint64_t load = 0, most = 0;
 
-  *out_bytes = 0;
-  if (!ending)
-    return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     if (takes_turns (lengths, &lengths->slots[i]))
       {
@@ -51,11 +45,9 @@ largest_load (const TesseraLengths *lengths,
         continue;
       load += block_bytes[slot->law];
       ending[slot->died] += block_bytes[slot->law];
-      if (load > *out_bytes)
-        *out_bytes = load;
+      most = MAX (most, load);
     }
-  free (ending);
-  return TESSERA_OK;
+  return most;
 }
 
 static uint64_t
@@ -104,36 +96,33 @@ beside (const TesseraLengths *lengths, const uint64_t *block_bytes)
   return sum;
 }
 
-TesseraStatus
+uint64_t *
+tessera_lengths_sizes (const TesseraLengths *lengths, const TesseraParameters *at)
+{
+  g_autofree uint64_t *sizes = g_new (uint64_t, (size_t) lengths->n_laws + 1);
+
+  return tessera_sweep_sizes (lengths, at, sizes) ? g_steal_pointer (&sizes) : NULL;
+}
+
+bool
 tessera_lengths_measure (const TesseraLengths *lengths,
                          const TesseraParameters *parameters,
                          TesseraLengthsNeed *out_need)
 {
-  uint64_t *sizes = malloc (((size_t) lengths->n_laws + 1) * sizeof *sizes);
-  uint64_t *most = malloc (((size_t) lengths->n_laws + 1) * sizeof *most);
-  uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree uint64_t *sizes = tessera_lengths_sizes (lengths, parameters);
+  g_autofree uint64_t *most = tessera_lengths_sizes (lengths, &lengths->most);
+  g_autofree uint64_t *tops = g_new (uint64_t, (size_t) lengths->n_swept + 1);
   const TesseraOrder *order;
-  uint64_t load;
 
   *out_need = (TesseraLengthsNeed){ 0 };
-  if (!sizes || !most || !tops)
-    goto out;
-  status = TESSERA_INVALID;
-  if (!tessera_sweep_sizes (lengths, parameters, sizes) ||
-      !tessera_sweep_sizes (lengths, &lengths->most, most))
-    goto out;
+  if (!sizes || !most)
+    return false;
   out_need->height_bytes =
-      tessera_sweep_by (lengths, parameters, false, sizes, NULL, tops, &order);
-  out_need->height_bytes += lacking (lengths, sizes, most);
+      tessera_sweep_by (lengths, parameters, false, sizes, NULL, tops, &order) +
+      lacking (lengths, sizes, most);
   out_need->beside_bytes = beside (lengths, sizes);
-  status = largest_load (lengths, sizes, &load);
-  out_need->bound_bytes = there_for_good (lengths, sizes) + load;
-out:
-  free (sizes);
-  free (most);
-  free (tops);
-  return status;
+  out_need->bound_bytes = there_for_good (lengths, sizes) + largest_load (lengths, sizes);
+  return true;
 }
 
 /* Shorter than any step with these laws: one gives less than nothing. */
@@ -146,46 +135,29 @@ is_too_short (const TesseraLengths *lengths, const TesseraParameters *parameters
   return false;
 }
 
-/* Where a law gives no size, of a step that would be too long, it does not. */
-static TesseraStatus
-fits (const TesseraLengths *lengths,
-      const TesseraParameters *parameters,
-      uint64_t device_bytes,
-      bool *out_fits)
-{
-  TesseraLengthsNeed need;
-  TesseraStatus status = tessera_lengths_measure (lengths, parameters, &need);
-
-  *out_fits =
-      status == TESSERA_OK && need.height_bytes + need.beside_bytes <= device_bytes;
-  return status == TESSERA_NO_MEMORY ? status : TESSERA_OK;
-}
-
-TesseraStatus
+uint64_t
 tessera_lengths_longest (const TesseraLengths *lengths,
                          uint64_t batch,
-                         uint64_t device_bytes,
-                         uint64_t *out_length)
+                         uint64_t device_bytes)
 {
-  uint64_t low = 1, high = LONGEST;
+  uint64_t low = 1, high = LONGEST, longest = 0;
 
-  *out_length = 0;
   while (low < high)
     {
       const TesseraParameters middle = { batch, low + (high - low) / 2 };
-      bool does_fit;
-      TesseraStatus status = fits (lengths, &middle, device_bytes, &does_fit);
+      TesseraLengthsNeed need;
+      /* Where a law gives no size, of a step that would be too long, it does not. */
+      bool does_fit = tessera_lengths_measure (lengths, &middle, &need) &&
+                      need.height_bytes + need.beside_bytes <= device_bytes;
 
-      if (status != TESSERA_OK)
-        return status;
       if (does_fit)
-        *out_length = middle.length;
+        longest = middle.length;
       if (does_fit || is_too_short (lengths, &middle))
         low = middle.length + 1;
       else
         high = middle.length;
     }
-  return TESSERA_OK;
+  return longest;
 }
 
 /* ---- Plans that take more than there ever is are not made ---- */
@@ -227,8 +199,8 @@ refuse_height (const TesseraLengthsBuild *build, double percent, TesseraError *e
 /* What can't move with the length (blocks that live into the next step in sizes that
  * vary, requests that each step makes otherwise) may take more than there ever is, and so
  * may what an edit fixes. */
-TesseraStatus
-tessera_lengths_refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
+static TesseraStatus
+refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
 {
   const TesseraLengths *out = build->out;
   uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
@@ -236,13 +208,9 @@ tessera_lengths_refuse_dear (const TesseraLengthsBuild *build, TesseraError *err
   for (uint32_t k = 0; k < out->n_observed; k++)
     {
       TesseraLengthsNeed need;
-      TesseraStatus status = tessera_lengths_measure (out, &out->observed[k], &need);
 
-      if (status == TESSERA_INVALID) /* a law gives no size there */
-        continue;
-      if (status != TESSERA_OK)
-        return status;
-      if (need.height_bytes > load + load / DEAR_SHARE)
+      if (tessera_lengths_measure (out, &out->observed[k], &need) &&
+          need.height_bytes > load + load / DEAR_SHARE)
         return refuse_height (build, 100.0 * (double) need.height_bytes / (double) load,
                               error);
     }
@@ -251,63 +219,47 @@ tessera_lengths_refuse_dear (const TesseraLengthsBuild *build, TesseraError *err
 
 /* ---- The plan ---- */
 
-TesseraStatus
-tessera_lengths_phase (TesseraLengthsBuild *build, uint32_t phase, uint32_t *out_string)
+uint32_t
+tessera_lengths_phase (TesseraLengthsBuild *build, uint32_t phase)
 {
   TesseraLengths *out = build->out;
   const char *name;
-  char **more;
 
-  *out_string = TESSERA_NONE;
   if (phase == TESSERA_NONE)
-    return TESSERA_OK;
+    return TESSERA_NONE;
   name = tessera_phase_name (build->trace, &build->structure->phases[phase]);
   for (uint32_t i = out->n_strings; i > 0; i--)
     if (strcmp (out->strings[i - 1], name) == 0)
-      {
-        *out_string = i - 1;
-        return TESSERA_OK;
-      }
-  more = realloc (out->strings, (out->n_strings + 1) * sizeof *more);
-  if (!more)
-    return TESSERA_NO_MEMORY;
-  out->strings = more;
-  more[out->n_strings] = strdup (name);
-  if (!more[out->n_strings])
-    return TESSERA_NO_MEMORY;
-  *out_string = out->n_strings++;
-  return TESSERA_OK;
+      return i - 1;
+  out->strings = g_renew (char *, out->strings, out->n_strings + 1);
+  out->strings[out->n_strings] = g_strdup (name);
+  return out->n_strings++;
 }
 
 /* What the plan is for: as asked, else the largest batch and the longest length seen. */
-static TesseraStatus
+static void
 set_parameters (TesseraLengthsBuild *build)
 {
   const TesseraFitSteps *steps = &build->laws->steps;
+  const TesseraParameters *asked = &build->options->most;
   TesseraLengths *out = build->out;
 
-  out->observed = malloc ((steps->n_steps + 1) * sizeof *out->observed);
-  if (!out->observed)
-    return TESSERA_NO_MEMORY;
   out->n_observed = steps->n_steps;
+  out->observed = g_memdup2 (steps->parameters, sizeof steps->parameters);
   out->n_steps = (uint32_t) build->structure->n_steps;
   out->has_batch = steps->has_batch;
-  out->alignment_bytes =
-      build->trace->alignment_bytes ? build->trace->alignment_bytes : 1;
-  out->most = build->options->most;
-  if (build->parts->phase && !(out->cut_phase = strdup (build->parts->phase)))
-    return TESSERA_NO_MEMORY;
+  out->alignment_bytes = MAX (build->trace->alignment_bytes, 1);
+  out->cut_phase = g_strdup (build->parts->phase);
+  out->most = *asked;
   for (uint32_t i = 0; i < steps->n_steps; i++)
     {
-      out->observed[i] = steps->parameters[i];
-      if (build->options->most.batch == 0 && out->most.batch < out->observed[i].batch)
-        out->most.batch = out->observed[i].batch;
-      if (build->options->most.length == 0 && out->most.length < out->observed[i].length)
-        out->most.length = out->observed[i].length;
+      if (asked->batch == 0)
+        out->most.batch = MAX (out->most.batch, out->observed[i].batch);
+      if (asked->length == 0)
+        out->most.length = MAX (out->most.length, out->observed[i].length);
     }
   if (!out->has_batch)
     out->most.batch = 1;
-  return TESSERA_OK;
 }
 
 /* Sizes tell a length up to a factor. One that is said is no shorter than what was seen;
@@ -351,15 +303,12 @@ lay_out (TesseraLengthsBuild *build, TesseraError *error)
   return status;
 }
 
-static TesseraStatus
+static void
 begin (TesseraLengthsBuild *build)
 {
-  TesseraStatus status;
-
   tessera_lengths_free (build->out);
-  build->out = NULL;
-  status = tessera_lengths_new (&build->out);
-  return status == TESSERA_OK ? set_parameters (build) : status;
+  build->out = g_new0 (TesseraLengths, 1);
+  set_parameters (build);
 }
 
 /* Again and again with less, until the pool is no higher than an edit caps it. */
@@ -379,9 +328,8 @@ lay_out_under_cap (TesseraLengthsBuild *build,
       status = tessera_lengths_edits_cap (edits, build, &most_bytes, &fits, error);
       if (status != TESSERA_OK || fits)
         break;
-      status = begin (build);
-      if (status == TESSERA_OK)
-        status = lay_out (build, &found);
+      begin (build);
+      status = lay_out (build, &found);
       if (status == TESSERA_REFUSED) /* too little is left to be laid out */
         status = tessera_lengths_edits_refuse_cap (edits, error);
     }
@@ -395,7 +343,7 @@ check (const TesseraLengthsBuild *build, TesseraError *error)
   TesseraLaw law;
   TesseraStatus status = tessera_check_lengths (build->out, &law, error);
 
-  if (status == TESSERA_OK && build->edits->are_any)
+  if (status == TESSERA_OK && build->options->n_edits > 0)
     status =
         tessera_check_lengths_pins (build->out, slots->pins, start->pins, &law, error);
   for (uint32_t i = 0; i < build->edits->n_aparts && status == TESSERA_OK; i++)
@@ -436,9 +384,8 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (laws->parts.phase)
     build.structure = &laws->parts.structure;
   build.edits = &edits;
-  status = begin (&build);
-  if (status == TESSERA_OK)
-    status = refuse_longer (&build, error);
+  begin (&build);
+  status = refuse_longer (&build, error);
   if (status == TESSERA_OK)
     status = tessera_lengths_edits_init (
         &edits, &build, structure,
@@ -446,7 +393,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = lay_out_under_cap (&build, &edits, error);
   if (status == TESSERA_OK)
-    status = tessera_lengths_refuse_dear (&build, error);
+    status = refuse_dear (&build, error);
   if (status == TESSERA_OK)
     status = check (&build, error);
   tessera_lengths_edits_clear (&edits);

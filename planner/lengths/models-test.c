@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/diff.h"
-#include "planner/lengths/models.h"
+#include "planner/lengths/private.h"
 #include "planner/lengths/test-steps.h"
 
 #include <stdlib.h>

@@ -5,11 +5,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "allocator/follow/lengths/instance.h"
 #include "allocator/follow/lengths/sweep.h"
-#include "planner/lengths/build.h"
+#include "planner/lengths/private.h"
 
 enum
 {
@@ -211,26 +210,21 @@ best_order (const Orders *orders, size_t from, size_t to)
 }
 
 /* Adds a copy of what was tried to the orders of the plan. */
-static TesseraStatus
+static void
 add_chosen (Orders *orders, size_t tried, uint64_t from_tokens)
 {
   TesseraLengths *out = orders->build->out;
-  const TesseraOrder *from = &orders->orders[tried];
   TesseraOrder *order = &out->orders[out->n_orders];
-  TesseraStatus status = tessera_order_init (order, out->n_swept, from->n_edges);
+  size_t n_bytes = ((size_t) out->n_swept + 1) * sizeof *order->slots;
 
-  if (status != TESSERA_OK)
-    return status;
-  memcpy (order->slots, from->slots, out->n_swept * sizeof *order->slots);
-  memcpy (order->laws, from->laws, out->n_swept * sizeof *order->laws);
-  memcpy (order->first_edge, from->first_edge,
-          ((size_t) out->n_swept + 1) * sizeof *order->first_edge);
-  memcpy (order->below, from->below, from->n_edges * sizeof *order->below);
-  order->is_first = from->is_first;
-  order->n_low = from->n_low;
+  *order = orders->orders[tried];
+  order->slots = g_memdup2 (order->slots, n_bytes);
+  order->laws = g_memdup2 (order->laws, n_bytes);
+  order->first_edge = g_memdup2 (order->first_edge, n_bytes);
+  order->below =
+      g_memdup2 (order->below, ((size_t) order->n_edges + 1) * sizeof *order->below);
   order->from_tokens = from_tokens;
   orders->chosen_from[out->n_orders++] = tried;
-  return TESSERA_OK;
 }
 
 static uint64_t
@@ -271,15 +265,14 @@ end_of_range (const Orders *orders, size_t from, size_t *out_best)
 
 /* Ranges of points, as long as one order is good enough for all of each. A range begins
  * beyond the last point of the one before. */
-static TesseraStatus
+static void
 choose_ranges (Orders *orders)
 {
   TesseraLengths *out = orders->build->out;
   bool is_used[TRIED] = { false };
   size_t all = best_order (orders, 0, orders->n_points), from = 0;
-  TesseraStatus status = TESSERA_OK;
 
-  while (from < orders->n_points && status == TESSERA_OK)
+  while (from < orders->n_points)
     {
       size_t to = orders->n_points, best = all, last;
 
@@ -288,12 +281,10 @@ choose_ranges (Orders *orders)
       last = from > 0 ? orders->chosen_from[out->n_orders - 1] : best;
       if (from == 0 || (best != last && !is_used[best]) ||
           worst_of (orders, last, from, to) > 1 + WORTH_A_COPY)
-        status =
-            add_chosen (orders, best, from == 0 ? 0 : tokens_of (orders, from - 1) + 1);
+        add_chosen (orders, best, from == 0 ? 0 : tokens_of (orders, from - 1) + 1);
       is_used[best] = true;
       from = to;
     }
-  return status;
 }
 
 /* ---- The packings that orders are taken from ---- */
@@ -343,42 +334,34 @@ static TesseraStatus
 add_order (Orders *orders, size_t point)
 {
   const TesseraLengths *out = orders->build->out;
-  TesseraLaidOut *laid_out = calloc ((size_t) out->n_swept + 1, sizeof *laid_out);
+  g_autofree TesseraLaidOut *laid_out = g_new (TesseraLaidOut, (size_t) out->n_swept + 1);
   const TesseraLayOutWay way = { .is_first = orders->is_first,
                                  .has_zones = orders->splits };
-  uint32_t n_low = 0;
-  TesseraStatus status = laid_out ? TESSERA_OK : TESSERA_NO_MEMORY;
+  uint32_t n_low;
+  TesseraStatus status;
 
-  if (status == TESSERA_OK &&
-      !tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
-    status = TESSERA_INVALID;
-  if (status == TESSERA_OK)
-    status = tessera_lengths_lay_out (orders->build, orders->swept, &way,
-                                      orders->block_bytes, laid_out, &n_low);
-  if (status == TESSERA_OK)
-    status = tessera_order_from_layout (laid_out, out->n_swept, out->n_slots,
-                                        &orders->orders[orders->n_orders]);
-  if (status == TESSERA_OK)
-    take_in (orders, n_low);
   orders->points[point].is_packed = true;
-  free (laid_out);
-  return status == TESSERA_INVALID ? TESSERA_OK : status;
+  if (!tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
+    return TESSERA_OK;
+  status = tessera_lengths_lay_out (orders->build, orders->swept, &way,
+                                    orders->block_bytes, laid_out, &n_low);
+  if (status != TESSERA_OK)
+    return status == TESSERA_INVALID ? TESSERA_OK : status;
+  tessera_order_from_layout (laid_out, out->n_swept, &orders->orders[orders->n_orders]);
+  take_in (orders, n_low);
+  return TESSERA_OK;
 }
 
 /* What no layout at the @point-th is below, of one that keeps small and large apart where
- * @splits. TESSERA_INVALID: no sizes there. */
-static TesseraStatus
-find_bound (const Orders *orders, size_t point, bool splits, uint64_t *out_bytes)
+ * @splits; 0: there are no sizes. */
+static uint64_t
+find_bound (const Orders *orders, size_t point, bool splits)
 {
-  const TesseraLengths *out = orders->build->out;
-  TesseraStatus status;
-
-  if (!tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
-    return TESSERA_INVALID;
-  status = tessera_lengths_bound (orders->build, orders->swept, splits,
-                                  orders->block_bytes, out_bytes);
-  *out_bytes += out->fixed_bytes;
-  return status;
+  if (!tessera_sweep_sizes (orders->build->out, &orders->points[point].parameters,
+                            orders->block_bytes))
+    return 0;
+  return tessera_lengths_bound (orders->build, orders->swept, splits,
+                                orders->block_bytes);
 }
 
 /* Spread over the points but those outside, the first and last among them. */
@@ -433,31 +416,15 @@ worst_point (const Orders *orders)
   return worst;
 }
 
-/* What no layout is below at each point. */
-static TesseraStatus
-find_bounds (Orders *orders)
-{
-  TesseraStatus status = TESSERA_OK;
-
-  for (size_t i = 0; i < orders->n_points && status == TESSERA_OK; i++)
-    {
-      status = find_bound (orders, i, orders->splits, &orders->points[i].bound_bytes);
-      if (status == TESSERA_INVALID)
-        {
-          orders->points[i].bound_bytes = 0;
-          status = TESSERA_OK;
-        }
-    }
-  return status;
-}
-
 /* One after the other where all orders so far are worst: what helps at one point helps at
  * those around it. */
 static TesseraStatus
 try_further (Orders *orders)
 {
-  TesseraStatus status = find_bounds (orders);
+  TesseraStatus status = TESSERA_OK;
 
+  for (size_t i = 0; i < orders->n_points; i++)
+    orders->points[i].bound_bytes = find_bound (orders, i, orders->splits);
   for (size_t n = 0; n < FURTHER && status == TESSERA_OK; n++)
     {
       size_t worst = worst_point (orders);
@@ -470,42 +437,27 @@ try_further (Orders *orders)
 }
 
 /* What the largest of the steps that were seen takes, whatever the layout. */
-static TesseraStatus
-largest_bound (const Orders *orders, bool splits, uint64_t *out_bytes)
+static uint64_t
+largest_bound (const Orders *orders, bool splits)
 {
-  TesseraStatus status = TESSERA_OK;
+  uint64_t most = 0;
 
-  *out_bytes = 0;
-  for (size_t i = 0; i < orders->n_points && status == TESSERA_OK; i++)
-    {
-      uint64_t bytes = 0;
-
-      if (!orders->points[i].is_observed)
-        continue;
-      status = find_bound (orders, i, splits, &bytes);
-      if (status == TESSERA_OK && bytes > *out_bytes)
-        *out_bytes = bytes;
-      if (status == TESSERA_INVALID)
-        status = TESSERA_OK;
-    }
-  return status;
+  for (size_t i = 0; i < orders->n_points; i++)
+    if (orders->points[i].is_observed)
+      most = MAX (most, find_bound (orders, i, splits));
+  return most;
 }
 
-static TesseraStatus
-find_zones (Orders *orders)
+static bool
+find_zones (const Orders *orders)
 {
   const TesseraLengthsBuild *build = orders->build;
-  uint64_t apart_bytes = 0, together_bytes = 0;
-  TesseraStatus status = TESSERA_OK;
+  uint64_t apart_bytes;
 
-  orders->splits = tessera_lengths_splits_sizes (build);
-  if (!orders->splits || build->trace->n_streams > 1)
-    return TESSERA_OK;
-  status = largest_bound (orders, true, &apart_bytes);
-  if (status == TESSERA_OK)
-    status = largest_bound (orders, false, &together_bytes);
-  orders->splits = apart_bytes - together_bytes <= apart_bytes / DEAR_ZONES_PART;
-  return status;
+  if (!tessera_lengths_splits_sizes (build) || build->trace->n_streams > 1)
+    return tessera_lengths_splits_sizes (build);
+  apart_bytes = largest_bound (orders, true);
+  return apart_bytes - largest_bound (orders, false) <= apart_bytes / DEAR_ZONES_PART;
 }
 
 static TesseraStatus
@@ -559,28 +511,22 @@ static TesseraStatus
 try_first (Orders *orders)
 {
   const TesseraLengths *out = orders->build->out;
-  bool *is_there = calloc ((size_t) out->n_slots + 1, sizeof *is_there);
-  TesseraStatus status = is_there ? TESSERA_OK : TESSERA_NO_MEMORY;
+  g_autofree bool *is_there = g_new (bool, (size_t) out->n_slots + 1);
+  TesseraStatus status;
 
   /* The state is there in all steps but one: parts are of the others. */
-  for (uint32_t i = 0; i < out->n_slots && status == TESSERA_OK; i++)
+  for (uint32_t i = 0; i < out->n_slots; i++)
     is_there[i] = out->cut_phase && out->slots[i].is_once;
-  if (status == TESSERA_OK &&
-      (!tessera_sweep_sizes (out, &out->most, orders->block_bytes) ||
-       tessera_instance_base (out, orders->block_bytes, is_there) == out->fixed_bytes))
-    {
-      free (is_there);
-      return TESSERA_OK;
-    }
-  if (status == TESSERA_OK)
-    status = tessera_instance_floors (out, orders->block_bytes, is_there, orders->floors);
-  free (is_there);
+  if (!tessera_sweep_sizes (out, &out->most, orders->block_bytes) ||
+      tessera_instance_base (out, orders->block_bytes, is_there) == out->fixed_bytes)
+    return TESSERA_OK;
+  tessera_demand_memory (
+      tessera_instance_floors (out, orders->block_bytes, is_there, orders->floors));
   forget_orders (orders);
   orders->is_first = true;
-  if (status == TESSERA_OK)
-    status = try_packings (orders);
+  status = try_packings (orders);
   if (status == TESSERA_OK && is_worth_first (orders))
-    status = choose_ranges (orders);
+    choose_ranges (orders);
   return status;
 }
 
@@ -588,38 +534,31 @@ TesseraStatus
 tessera_lengths_orders (TesseraLengthsBuild *build)
 {
   TesseraLengths *out = build->out;
-  Orders *orders = calloc (1, sizeof *orders);
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree Orders *orders = g_new0 (Orders, 1);
+  g_autofree uint32_t *swept = g_new (uint32_t, (size_t) out->n_swept + 1);
+  g_autofree uint64_t *tops = g_new (uint64_t, (size_t) out->n_swept + 1);
+  g_autofree uint64_t *block_bytes = g_new (uint64_t, (size_t) out->n_laws + 1);
+  g_autofree uint64_t *floors = g_new (uint64_t, (size_t) out->n_slots + 1);
   uint32_t n = 0;
+  TesseraStatus status;
 
-  if (!orders)
-    return status;
   orders->build = build;
-  orders->swept = malloc (((size_t) out->n_swept + 1) * sizeof *orders->swept);
-  orders->tops = malloc (((size_t) out->n_swept + 1) * sizeof *orders->tops);
-  orders->block_bytes = malloc (((size_t) out->n_laws + 1) * sizeof *orders->block_bytes);
-  orders->floors = malloc (((size_t) out->n_slots + 1) * sizeof *orders->floors);
-  out->orders = calloc (2 * POINTS, sizeof *out->orders);
-  if (orders->swept && orders->tops && orders->block_bytes && orders->floors &&
-      out->orders)
+  orders->swept = swept;
+  orders->tops = tops;
+  orders->block_bytes = block_bytes;
+  orders->floors = floors;
+  out->orders = g_new0 (TesseraOrder, 2 * POINTS);
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    if (out->slots[i].place == TESSERA_PLACE_SWEPT)
+      swept[n++] = i;
+  choose_points (orders);
+  orders->splits = find_zones (orders);
+  status = try_packings (orders);
+  if (status == TESSERA_OK)
     {
-      for (uint32_t i = 0; i < out->n_slots; i++)
-        if (out->slots[i].place == TESSERA_PLACE_SWEPT)
-          orders->swept[n++] = i;
-      choose_points (orders);
-      status = find_zones (orders);
-      if (status == TESSERA_OK)
-        status = try_packings (orders);
-      if (status == TESSERA_OK)
-        status = choose_ranges (orders);
-      if (status == TESSERA_OK)
-        status = try_first (orders);
+      choose_ranges (orders);
+      status = try_first (orders);
     }
   forget_orders (orders);
-  free (orders->swept);
-  free (orders->tops);
-  free (orders->block_bytes);
-  free (orders->floors);
-  free (orders);
   return status;
 }

@@ -12,7 +12,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/lengths/models.h"
+#include "planner/lengths/private.h"
 
 #include <stdlib.h>
 #include <string.h>

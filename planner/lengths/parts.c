@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/lengths/models.h"
+#include "planner/lengths/private.h"
 
 #include <string.h>
 

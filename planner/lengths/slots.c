@@ -16,12 +16,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "allocator/follow/lengths/guess.h"
 #include "allocator/follow/lengths/sweep.h"
-#include "planner/lengths/build.h"
+#include "planner/lengths/private.h"
 
 /* ---- What steps keep ---- */
 
@@ -47,10 +44,10 @@ persists (const TesseraLengthsBuild *build, uint32_t step, const TesseraBlock *b
          block->died_index >= structure->steps[step + 1].end_index;
 }
 
-uint32_t
-tessera_lengths_count_kept (const TesseraLengthsBuild *build,
-                            uint32_t slot,
-                            bool *out_is_habit)
+/* Steps, or parts of them, whose block of the slot is there over the whole of the next
+ * step; *@out_is_habit: it is more than one step's. */
+static uint32_t
+count_kept (const TesseraLengthsBuild *build, uint32_t slot, bool *out_is_habit)
 {
   const uint32_t *step_of = build->parts->phase ? build->parts->step_of : NULL;
   uint32_t n = 0, last = TESSERA_NONE;
@@ -126,7 +123,7 @@ is_habit (const TesseraLengthsBuild *build, uint32_t slot)
 {
   bool is_several;
 
-  return (tessera_lengths_count_kept (build, slot, &is_several) > 0 && is_several) ||
+  return (count_kept (build, slot, &is_several) > 0 && is_several) ||
          is_dropped_by_some (build, slot);
 }
 
@@ -152,8 +149,10 @@ leave_habit (TesseraLengthsBuild *build, uint32_t slot, uint64_t *left)
     }
 }
 
-void
-tessera_lengths_leave_habits (TesseraLengthsBuild *build)
+/* What several steps keep, with what looks like it, has no place where that is little.
+ * Needs places. */
+static void
+leave_habits (TesseraLengthsBuild *build)
 {
   uint64_t left = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL) /
                   LITTLE_SHARE;
@@ -172,7 +171,7 @@ is_left (const TesseraLengthsBuild *build, uint32_t slot)
 
   if (slots[slot].place != TESSERA_PLACE_NONE)
     return false;
-  if (tessera_lengths_count_kept (build, slot, &is_several) > 0)
+  if (count_kept (build, slot, &is_several) > 0)
     return true;
   for (uint32_t i = slot > NEARBY ? slot - NEARBY : 0;
        i < build->out->n_slots && i <= slot + NEARBY; i++)
@@ -201,14 +200,14 @@ find_first_way (const TesseraLengthsBuild *build, const uint32_t *firsts, uint32
   return slot;
 }
 
-TesseraStatus
-tessera_lengths_tell_kept (TesseraLengthsBuild *build, uint32_t stream, uint32_t pool)
+/* What steps keep, of the stream and pool that are planned: who follows knows that it
+ * comes, or would take it for one of its equals, which has a place. */
+static void
+annotate_kept (TesseraLengthsBuild *build, uint32_t stream, uint32_t pool)
 {
   TesseraLengthsSlot *slots = build->out->slots;
-  uint32_t *firsts = malloc (((size_t) build->out->n_slots + 1) * sizeof *firsts);
+  g_autofree uint32_t *firsts = g_new (uint32_t, (size_t) build->out->n_slots + 1);
 
-  if (!firsts)
-    return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < build->out->n_slots; i++)
     {
       TesseraLengthsSlot *first;
@@ -222,8 +221,6 @@ tessera_lengths_tell_kept (TesseraLengthsBuild *build, uint32_t stream, uint32_t
       if (slots[i].seen != first->seen)
         first->seen = TESSERA_SEEN_ANYWHERE;
     }
-  free (firsts);
-  return TESSERA_OK;
 }
 
 /* ---- Slots ---- */
@@ -295,7 +292,7 @@ place_slot (const TesseraLengthsBuild *build, uint32_t index, uint32_t owner)
   const TesseraKindSlot *of = &build->kind->slots[index];
   TesseraLengthsSlot *slot = &build->out->slots[index];
   bool is_habit;
-  uint32_t n_persisting = tessera_lengths_count_kept (build, index, &is_habit);
+  uint32_t n_persisting = count_kept (build, index, &is_habit);
 
   slot->place = TESSERA_PLACE_SWEPT;
   if (((uint32_t) of->stream << 16 | of->pool) != owner)
@@ -388,20 +385,12 @@ count_until_known (const TesseraLengthsBuild *build, uint32_t k, TesseraGuess *g
 
 /* Whether what would have a fixed place for no other reason than that the parameters come
  * late is a small part of the pool. */
-static TesseraStatus
-weigh_early (const TesseraLengths *out, bool *out_is_small)
+static bool
+is_little_early (const TesseraLengths *out, const uint64_t *block_bytes)
 {
-  uint64_t early = 0, load = 0, most = 0, *ending, *block_bytes;
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree uint64_t *ending = g_new0 (uint64_t, (size_t) out->n_slots + 1);
+  uint64_t early = 0, load = 0, most = 0;
 
-  ending = calloc ((size_t) out->n_slots + 1, sizeof *ending);
-  block_bytes = malloc (((size_t) out->n_laws + 1) * sizeof *block_bytes);
-  *out_is_small = false;
-  if (!ending || !block_bytes)
-    goto out;
-  status = TESSERA_INVALID;
-  if (!tessera_sweep_sizes (out, &out->most, block_bytes))
-    goto out;
   for (uint32_t i = 0; i < out->n_slots; i++)
     {
       uint64_t bytes = block_bytes[out->slots[i].law];
@@ -411,16 +400,11 @@ weigh_early (const TesseraLengths *out, bool *out_is_small)
         continue;
       load += bytes;
       ending[out->slots[i].died] += bytes;
-      most = load > most ? load : most;
+      most = MAX (most, load);
       if (i < out->n_early && out->slots[i].place == TESSERA_PLACE_SWEPT)
         early += bytes;
     }
-  *out_is_small = early <= most / EARLY_SHARE;
-  status = TESSERA_OK;
-out:
-  free (ending);
-  free (block_bytes);
-  return status;
+  return early <= most / EARLY_SHARE;
 }
 
 /* What is asked for until then can't be swept: it gets a fixed place. */
@@ -428,24 +412,15 @@ static TesseraStatus
 find_early (TesseraLengthsBuild *build, TesseraError *error)
 {
   TesseraLengths *out = build->out;
-  TesseraGuess *guess = malloc (sizeof *guess);
-  TesseraStatus status = TESSERA_OK;
-  bool is_small = false;
+  g_autofree TesseraGuess *guess = g_new (TesseraGuess, 1);
+  g_autofree uint64_t *block_bytes = NULL;
 
-  if (!guess)
-    return TESSERA_NO_MEMORY;
   for (uint32_t k = 0; k < build->kind->n_steps; k++)
-    {
-      uint32_t n = count_until_known (build, k, guess);
-
-      out->n_early = n > out->n_early ? n : out->n_early;
-    }
-  free (guess);
-  if (out->n_early <= out->n_slots)
-    status = weigh_early (out, &is_small);
-  if (status != TESSERA_OK)
-    return status;
-  if (!is_small)
+    out->n_early = MAX (out->n_early, count_until_known (build, k, guess));
+  if (out->n_early <= out->n_slots &&
+      !(block_bytes = tessera_lengths_sizes (out, &out->most)))
+    return TESSERA_INVALID;
+  if (!block_bytes || !is_little_early (out, block_bytes))
     return tessera_fail (error, TESSERA_REFUSED,
                          "sizes vary by a law, but a step tells its length and batch too "
                          "late or not at all: no plan for every length");
@@ -463,27 +438,22 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
   uint32_t owner = main_owner (kind);
   TesseraStatus status;
 
-  out->laws = malloc ((build->laws->n_laws + 1) * sizeof *out->laws);
-  out->slots = calloc (kind->n_slots + 1, sizeof *out->slots);
-  if (!out->laws || !out->slots)
-    return TESSERA_NO_MEMORY;
-  memcpy (out->laws, build->laws->laws, build->laws->n_laws * sizeof *out->laws);
   out->n_laws = build->laws->n_laws;
+  out->laws = g_memdup2 (build->laws->laws, (out->n_laws + 1) * sizeof *out->laws);
   out->n_slots = kind->n_slots;
+  out->slots = g_new0 (TesseraLengthsSlot, kind->n_slots + 1);
   for (uint32_t i = 0; i < kind->n_slots; i++)
     {
-      TesseraLengthsSlot *slot = &out->slots[i];
-
-      *slot = (TesseraLengthsSlot){ .law = build->laws->law_of_slot[i],
-                                    .died = kind->slots[i].died,
-                                    .stream = kind->slots[i].stream,
-                                    .pool = kind->slots[i].pool };
-      status = tessera_lengths_phase (build, kind->slots[i].phase, &slot->phase);
-      if (status != TESSERA_OK)
-        return status;
+      out->slots[i] = (TesseraLengthsSlot){
+        .law = build->laws->law_of_slot[i],
+        .died = kind->slots[i].died,
+        .phase = tessera_lengths_phase (build, kind->slots[i].phase),
+        .stream = kind->slots[i].stream,
+        .pool = kind->slots[i].pool,
+      };
       place_slot (build, i, owner);
     }
-  tessera_lengths_leave_habits (build);
+  leave_habits (build);
   tell_seen (build);
   tessera_lengths_leave_slots (build);
   status = find_early (build, error);
@@ -493,9 +463,10 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
     status = tessera_lengths_crossing (build);
   if (status == TESSERA_OK)
     status = tessera_lengths_fix_slots (build, error);
-  if (status == TESSERA_OK)
-    status = tessera_lengths_tell_kept (build, owner >> 16, owner & 0xffff);
+  if (status != TESSERA_OK)
+    return status;
+  annotate_kept (build, owner >> 16, owner & 0xffff);
   for (uint32_t i = 0; i < out->n_slots; i++)
     out->n_swept += out->slots[i].place == TESSERA_PLACE_SWEPT;
-  return status;
+  return TESSERA_OK;
 }

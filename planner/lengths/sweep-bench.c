@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "planner/lengths/build.h"
+#include "planner/lengths/private.h"
 #include "planner/pack.h"
 
 enum
@@ -74,8 +74,8 @@ make_order (TesseraLengths *lengths, TesseraOrder *order)
     laid_out[i] = (TesseraLaidOut){ .begin = items[i].begin,
                                     .end = items[i].end,
                                     .offset_bytes = offsets[i] };
-  is_made = is_made &&
-            tessera_order_from_layout (laid_out, N_SLOTS, N_SLOTS, order) == TESSERA_OK;
+  if (is_made)
+    tessera_order_from_layout (laid_out, N_SLOTS, order);
   for (uint32_t i = 0; i < N_SLOTS && is_made; i++)
     order->laws[i] = below (N_LAWS);
   lengths->n_swept = N_SLOTS;

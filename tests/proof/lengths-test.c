@@ -92,7 +92,7 @@ judge_need (const Instance *instance,
       tessera_blocks_bound (instance->of.blocks, 0, instance->of.blocks->n_events, NULL);
   TesseraLengthsNeed need;
 
-  if (tessera_lengths_measure (lengths, at, &need) != TESSERA_OK)
+  if (!tessera_lengths_measure (lengths, at, &need))
     return;
   g_assert_cmpuint (need.height_bytes, >=, need.bound_bytes);
   g_assert_cmpuint (need.height_bytes, <=, load + load / 4);
