@@ -27,23 +27,12 @@ typedef enum
   TESSERA_EXACT_IMPOSSIBLE /* proven: no layout of this height exists */
 } TesseraExactAnswer;
 
-/* Parts of the search that can be switched off, to show that the answer stays. */
-enum
-{
-  TESSERA_EXACT_NO_BLOCKING = 1, /* canonical layouts */
-  TESSERA_EXACT_NO_SWAPS = 2,    /* order of equal lives, equal items */
-  TESSERA_EXACT_NO_MEMO = 4,     /* failed states are remembered */
-  TESSERA_EXACT_NO_CORES = 8,    /* taking out what is easy, independent parts */
-  TESSERA_EXACT_NO_REFUSAL = 16  /* refusal by section */
-};
-
 typedef struct
 {
   uint64_t capacity_bytes;
   uint64_t work_budget; /* units (an item looked at, a few ns); 0: default. Never seconds:
                            answer and layout are pure functions of items, capacity and
                            budget */
-  uint32_t without;     /* TESSERA_EXACT_NO_... */
   uint32_t turn;        /* which of its ways the search tries first: asked again with
                            another, it does not do the same again */
   const TesseraProgress *progress;

@@ -140,17 +140,9 @@ list_neighbours (TesseraCore *core)
   for (uint32_t i = 0; i < core->n_items && near->len <= MAX_PAIRS; i++)
     {
       core->near_begin[i] = near->len;
-      core->twin[i] = TESSERA_CORE_NONE;
       for (uint32_t j = 0; j < core->n_items; j++)
-        {
-          if (i == j || !tessera_core_items_meet (&core->items[i], &core->items[j]))
-            continue;
+        if (i != j && tessera_core_items_meet (&core->items[i], &core->items[j]))
           g_array_append_val (near, j);
-          if (j > i && core->twin[i] == TESSERA_CORE_NONE &&
-              core->items[i].size == core->items[j].size &&
-              tessera_core_same_lives (&core->items[i], &core->items[j]))
-            core->twin[i] = j;
-        }
     }
   const bool is_small = near->len <= MAX_PAIRS;
   core->near_begin[core->n_items] = near->len;
@@ -169,17 +161,10 @@ tessera_core_new (const TesseraCoreItem *items,
   core->n_sections = n_sections;
   core->capacity = capacity;
   core->items = g_new (TesseraCoreItem, n_items);
-  core->first_item = g_new0 (uint32_t, n_sections + 1u);
   core->members_begin = g_new0 (uint32_t, n_sections + 1u);
   core->near_begin = g_new0 (uint32_t, n_items + 1u);
-  core->twin = g_new (uint32_t, n_items);
   core->load = g_new0 (uint64_t, n_sections);
-  for (uint32_t i = 0; i < n_items; i++)
-    {
-      core->items[i] = items[i];
-      core->first_item[tessera_core_first_section (&items[i])]++;
-    }
-  (void) sum_up (core->first_item, n_sections);
+  memcpy (core->items, items, n_items * sizeof *items);
   if (list_members (core) && list_neighbours (core))
     return core;
   tessera_core_free (core);
@@ -192,12 +177,10 @@ tessera_core_free (TesseraCore *core)
   if (core == NULL)
     return;
   g_free (core->items);
-  g_free (core->first_item);
   g_free (core->members_begin);
   g_free (core->members);
   g_free (core->near_begin);
   g_free (core->near);
-  g_free (core->twin);
   g_free (core->load);
   g_free (core);
 }

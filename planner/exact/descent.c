@@ -1,5 +1,5 @@
 /*
- * Walks down the tree of decisions, and the memory of failed states. See private.h.
+ * Walks down the tree of decisions. See private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,6 @@
 
 #define NONE TESSERA_CORE_NONE
 #define N_REPORTS 16
-#define N_KEYS (UINT64_C (1) << 17) /* 2 MiB */
 
 typedef struct
 {
@@ -18,7 +17,6 @@ typedef struct
 
 typedef struct
 {
-  TesseraStateKey key;
   size_t n_trail;
   uint32_t item;
   uint32_t part;   /* the part that it is in, as it was opened */
@@ -27,11 +25,10 @@ typedef struct
 } Frame;
 
 void
-tessera_descent_init (TesseraDescent *descent, bool has_memo)
+tessera_descent_init (TesseraDescent *descent)
 {
   descent->frames = g_array_new (FALSE, FALSE, sizeof (Frame));
   descent->parts = g_array_new (FALSE, FALSE, sizeof (OpenPart));
-  descent->memo = has_memo ? g_new0 (TesseraStateKey, N_KEYS) : NULL;
 }
 
 void
@@ -39,7 +36,6 @@ tessera_descent_clear (TesseraDescent *descent)
 {
   g_array_unref (descent->frames);
   g_array_unref (descent->parts);
-  g_free (descent->memo);
 }
 
 static Frame *
@@ -59,55 +55,6 @@ open_part (TesseraDescent *descent, OpenPart part)
 {
   g_array_append_val (descent->parts, part);
   return descent->parts->len - 1;
-}
-
-/* ---- failed states ---- */
-
-/* The last steps of splitmix64: every bit of the result depends on every bit of @z. */
-static uint64_t
-mix (uint64_t z)
-{
-  z = (z ^ (z >> 30)) * UINT64_C (0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C (0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
-/* 1 + the item of its own lives right below it, where that says something. */
-static uint64_t
-right_below (const TesseraExactState *state, uint32_t item)
-{
-  if (state->under[item] == 0)
-    return 0;
-  uint32_t below = (uint32_t) state->under[item] - 1;
-  return state->floors[below] + state->core->items[below].size == state->floors[item]
-             ? state->under[item]
-             : 0;
-}
-
-/* Two of these with different seeds know nothing of each other. */
-static uint64_t
-item_key (const TesseraExactState *state, uint32_t item, uint64_t below, uint64_t seed)
-{
-  uint64_t key = mix (((uint64_t) item << 32 | below) + seed);
-  key = mix (key + state->floors[item] * (seed | 1));
-  return mix (key + state->blocked[item] * (seed | 1));
-}
-
-TesseraStateKey
-tessera_state_key (TesseraExactState *state, uint32_t begin, uint32_t end)
-{
-  const TesseraCore *core = state->core;
-  TesseraStateKey key = { 1, 1 };
-  for (uint32_t i = core->first_item[begin]; i < core->first_item[end]; i++)
-    {
-      if (state->placed[i])
-        continue;
-      uint64_t below = right_below (state, i);
-      key.low += item_key (state, i, below, UINT64_C (0x9e3779b97f4a7c15));
-      key.high += item_key (state, i, below, UINT64_C (0xd1342543de82ef95));
-    }
-  state->work += core->first_item[end] - core->first_item[begin];
-  return key;
 }
 
 /* ---- decisions ---- */
@@ -239,8 +186,6 @@ decide (TesseraDescent *descent, uint32_t frame)
     {
       tessera_exact_state_undo (state, f->n_trail);
       f->n_asked++;
-      if (f->n_asked == 1 && tessera_exact_state_is_dominated (state, f->item))
-        continue;
       descent->n_decisions++;
       if (f->n_asked == 1 ? tessera_exact_state_place (state, f->item)
                           : tessera_exact_state_put_off (state, f->item))
@@ -249,23 +194,15 @@ decide (TesseraDescent *descent, uint32_t frame)
   return false;
 }
 
-/* The frame of the next decision in @part; the one to go back to where its state is known
- * to lead nowhere. */
+/* The frame of the next decision in @part. */
 static uint32_t
 enter (TesseraDescent *descent, TesseraValleyRule rule, uint32_t part)
 {
   const OpenPart open = *part_at (descent, part);
-  Frame frame = { .part = part,
-                  .n_parts = descent->parts->len,
-                  .n_trail = descent->state->n_trail };
-  if (descent->memo != NULL)
-    {
-      frame.key = tessera_state_key (descent->state, open.begin, open.end);
-      const TesseraStateKey *kept = &descent->memo[frame.key.low % N_KEYS];
-      if (kept->low == frame.key.low && kept->high == frame.key.high)
-        return open.parent;
-    }
-  frame.item = choose (descent, rule, open.begin, open.end);
+  const Frame frame = { .part = part,
+                        .n_parts = descent->parts->len,
+                        .n_trail = descent->state->n_trail,
+                        .item = choose (descent, rule, open.begin, open.end) };
   g_array_append_val (descent->frames, frame);
   return descent->frames->len - 1;
 }
@@ -275,12 +212,7 @@ static uint32_t
 decide_or_go_back (TesseraDescent *descent, uint32_t frame)
 {
   while (frame != NONE && !decide (descent, frame))
-    {
-      const Frame *failed = frame_at (descent, frame);
-      if (descent->memo != NULL)
-        descent->memo[failed->key.low % N_KEYS] = failed->key;
-      frame = part_at (descent, failed->part)->parent;
-    }
+    frame = part_at (descent, frame_at (descent, frame)->part)->parent;
   return frame;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Tests of the parts of the exact search: states, keys, reductions.
+ * Tests of the parts of the exact search: states, reductions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,64 +23,13 @@ small_core (void)
   return tessera_core_new (items, G_N_ELEMENTS (items), 2, 10);
 }
 
-static gboolean
-same_key (TesseraStateKey a, TesseraStateKey b)
-{
-  return a.low == b.low || a.high == b.high;
-}
-
-/* The same items placed to the same height, in another order, are another state: what
- * lies right below says whether the next one may be placed there. */
-static void
-test_order_is_in_the_key (void)
-{
-  TesseraCore *core = small_core ();
-  TesseraStateKey keys[2];
-  for (uint32_t k = 0; k < 2; k++)
-    {
-      TesseraExactState state;
-      tessera_exact_state_init (&state, core, 0);
-      g_assert_true (tessera_exact_state_start (&state));
-      g_assert_true (tessera_exact_state_place (&state, k));
-      g_assert_true (tessera_exact_state_place (&state, 1 - k));
-      g_assert_cmpuint (state.floors[2], ==, 3);
-      g_assert_cmpuint (state.floors[3], ==, 3);
-      keys[k] = tessera_state_key (&state, 0, 2);
-      g_assert_true (tessera_exact_state_is_dominated (&state, 2));
-      tessera_exact_state_clear (&state);
-    }
-  g_assert_false (same_key (keys[0], keys[1]));
-  tessera_core_free (core);
-}
-
-static void
-test_key (void)
-{
-  TesseraCore *core = small_core ();
-  TesseraExactState state;
-  tessera_exact_state_init (&state, core, 0);
-  g_assert_true (tessera_exact_state_start (&state));
-  TesseraStateKey start = tessera_state_key (&state, 0, 2);
-  uint64_t *fields[] = { state.floors, state.blocked, state.placed };
-  for (size_t k = 0; k < G_N_ELEMENTS (fields); k++)
-    for (uint32_t i = 0; i < core->n_items; i++)
-      {
-        uint64_t before = fields[k][i];
-        fields[k][i] = before + 1;
-        g_assert_false (same_key (start, tessera_state_key (&state, 0, 2)));
-        fields[k][i] = before;
-      }
-  tessera_exact_state_clear (&state);
-  tessera_core_free (core);
-}
-
 /* All that changes comes back. */
 static void
 test_undo (void)
 {
   TesseraCore *core = small_core ();
   TesseraExactState state;
-  tessera_exact_state_init (&state, core, 0);
+  tessera_exact_state_init (&state, core);
   g_assert_true (tessera_exact_state_start (&state));
   size_t start = state.n_trail;
   uint64_t floors[5], level[2], reach[2], across[2];
@@ -147,8 +96,6 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/exact-parts/order-is-in-the-key", test_order_is_in_the_key);
-  g_test_add_func ("/exact-parts/key", test_key);
   g_test_add_func ("/exact-parts/undo", test_undo);
   g_test_add_func ("/exact-parts/reduction", test_reduction);
   return g_test_run ();

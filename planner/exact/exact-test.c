@@ -128,13 +128,11 @@ fits_by_trying_all (const Instance *instance,
 }
 
 static TesseraExactResult
-search (const Instance *instance, uint64_t capacity, uint32_t without, uint64_t budget)
+search (const Instance *instance, uint64_t capacity, uint64_t budget)
 {
   uint64_t offsets[MAX_ITEMS];
   TesseraExactResult result;
-  TesseraExactOptions options = { .capacity_bytes = capacity,
-                                  .work_budget = budget,
-                                  .without = without };
+  TesseraExactOptions options = { .capacity_bytes = capacity, .work_budget = budget };
   TesseraStatus status = tessera_exact_search (instance->items, instance->n_items,
                                                &options, offsets, &result);
   g_assert_cmpint (status, ==, TESSERA_OK);
@@ -157,60 +155,18 @@ test_against_trying_all (void)
         {
           uint64_t offsets[MAX_ITEMS];
           gboolean fits = fits_by_trying_all (&instance, asked, offsets, 0);
-          TesseraExactResult result = search (&instance, asked, 0, 0);
+          TesseraExactResult result = search (&instance, asked, 0);
           g_assert_cmpint (result.answer, ==,
                            fits ? TESSERA_EXACT_FITS : TESSERA_EXACT_IMPOSSIBLE);
           n_fit += fits;
           n_impossible += !fits;
         }
-      TesseraExactResult below = search (&instance, bound (&instance) - 1, 0, 0);
+      TesseraExactResult below = search (&instance, bound (&instance) - 1, 0);
       g_assert_cmpint (below.answer, ==, TESSERA_EXACT_IMPOSSIBLE);
     }
   g_test_message ("%u fit, %u impossible above the bound", n_fit, n_impossible);
   g_assert_cmpuint (n_fit, >, 100);
   g_assert_cmpuint (n_impossible, >, 50);
-  g_rand_free (random);
-}
-
-/* Whatever is switched off, the answer is the same. */
-static void
-test_pruning_loses_nothing (void)
-{
-  static const uint32_t without[] = {
-    TESSERA_EXACT_NO_BLOCKING,
-    TESSERA_EXACT_NO_SWAPS,
-    TESSERA_EXACT_NO_MEMO,
-    TESSERA_EXACT_NO_CORES,
-    TESSERA_EXACT_NO_REFUSAL,
-    TESSERA_EXACT_NO_BLOCKING | TESSERA_EXACT_NO_SWAPS | TESSERA_EXACT_NO_MEMO |
-        TESSERA_EXACT_NO_CORES,
-    TESSERA_EXACT_NO_BLOCKING | TESSERA_EXACT_NO_SWAPS | TESSERA_EXACT_NO_MEMO |
-        TESSERA_EXACT_NO_CORES | TESSERA_EXACT_NO_REFUSAL,
-  };
-  uint32_t n_rounds = g_test_thorough () ? 50000 : 4000, n_fit = 0, n_impossible = 0,
-           n_unknown = 0;
-  GRand *random = g_rand_new_with_seed (2);
-  for (uint32_t round = 0; round < n_rounds; round++)
-    {
-      uint32_t n_moments = (uint32_t) g_rand_int_range (random, 3, 9);
-      uint32_t capacity = (uint32_t) g_rand_int_range (random, 4, 16);
-      Instance instance = full_instance (random, n_moments, capacity, 12);
-      uint64_t asked = bound (&instance) + (uint64_t) g_rand_int_range (random, 0, 2);
-      TesseraExactResult whole = search (&instance, asked, 0, 0);
-      TesseraExactResult less =
-          search (&instance, asked, without[round % G_N_ELEMENTS (without)], 1 << 19);
-      g_assert_cmpint (whole.answer, !=, TESSERA_EXACT_UNKNOWN);
-      n_unknown += less.answer == TESSERA_EXACT_UNKNOWN;
-      if (less.answer != TESSERA_EXACT_UNKNOWN)
-        g_assert_cmpint (whole.answer, ==, less.answer);
-      n_fit += whole.answer == TESSERA_EXACT_FITS;
-      n_impossible += whole.answer == TESSERA_EXACT_IMPOSSIBLE;
-    }
-  g_test_message ("%u fit, %u impossible; %u not known with less", n_fit, n_impossible,
-                  n_unknown);
-  g_assert_cmpuint (n_unknown, <, n_rounds / 20);
-  g_assert_cmpuint (n_fit, >, n_rounds / 20);
-  g_assert_cmpuint (n_impossible, >, n_rounds / 40);
   g_rand_free (random);
 }
 
@@ -226,10 +182,10 @@ test_proof (void)
                { .size_bytes = 2000, .begin = 3, .end = 4, .begin2 = 2, .end2 = 3 } },
   };
   g_assert_cmpuint (bound (&instance), ==, 5000);
-  g_assert_cmpint (search (&instance, 5000, 0, 0).answer, ==, TESSERA_EXACT_IMPOSSIBLE);
-  g_assert_cmpint (search (&instance, 5999, 0, 0).answer, ==, TESSERA_EXACT_IMPOSSIBLE);
-  g_assert_cmpint (search (&instance, 6000, 0, 0).answer, ==, TESSERA_EXACT_FITS);
-  g_assert_cmpint (search (&instance, UINT64_MAX, 0, 0).answer, ==, TESSERA_EXACT_FITS);
+  g_assert_cmpint (search (&instance, 5000, 0).answer, ==, TESSERA_EXACT_IMPOSSIBLE);
+  g_assert_cmpint (search (&instance, 5999, 0).answer, ==, TESSERA_EXACT_IMPOSSIBLE);
+  g_assert_cmpint (search (&instance, 6000, 0).answer, ==, TESSERA_EXACT_FITS);
+  g_assert_cmpint (search (&instance, UINT64_MAX, 0).answer, ==, TESSERA_EXACT_FITS);
 }
 
 /* The same of sizes near the end of what can be counted, and with no unit but 1. */
@@ -244,11 +200,11 @@ test_huge_sizes (void)
                { .size_bytes = 2 * huge, .begin = 3, .end = 4, .begin2 = 2, .end2 = 3 } },
   };
   g_assert_cmpuint (bound (&instance), ==, 5 * huge + 1);
-  g_assert_cmpint (search (&instance, 5 * huge + 1, 0, 0).answer, ==,
+  g_assert_cmpint (search (&instance, 5 * huge + 1, 0).answer, ==,
                    TESSERA_EXACT_IMPOSSIBLE);
-  g_assert_cmpint (search (&instance, 6 * huge + 1, 0, 0).answer, ==,
+  g_assert_cmpint (search (&instance, 6 * huge + 1, 0).answer, ==,
                    TESSERA_EXACT_IMPOSSIBLE);
-  g_assert_cmpint (search (&instance, 6 * huge + 2, 0, 0).answer, ==, TESSERA_EXACT_FITS);
+  g_assert_cmpint (search (&instance, 6 * huge + 2, 0).answer, ==, TESSERA_EXACT_FITS);
 }
 
 /* The example of docs/PLANNER.md. */
@@ -264,10 +220,8 @@ test_example (void)
                { .size_bytes = 3, .begin = 2, .end = 3 } },
   };
   g_assert_cmpuint (bound (&instance), ==, 4);
-  g_assert_cmpint (search (&instance, 4, TESSERA_EXACT_NO_CORES, 0).answer, ==,
-                   TESSERA_EXACT_FITS);
-  g_assert_cmpint (search (&instance, 4, 0, 0).answer, ==, TESSERA_EXACT_FITS);
-  g_assert_cmpint (search (&instance, 3, 0, 0).answer, ==, TESSERA_EXACT_IMPOSSIBLE);
+  g_assert_cmpint (search (&instance, 4, 0).answer, ==, TESSERA_EXACT_FITS);
+  g_assert_cmpint (search (&instance, 3, 0).answer, ==, TESSERA_EXACT_IMPOSSIBLE);
 }
 
 /* More than a brute force can look at: each is proven impossible at its bound, and a copy
@@ -296,8 +250,8 @@ test_mirrored_proofs (void)
         }
       other.n_items = instance.n_items;
       uint64_t capacity = bound (&instance);
-      TesseraExactResult one = search (&instance, capacity, 0, 0);
-      TesseraExactResult two = search (&other, capacity * 512, 0, 0);
+      TesseraExactResult one = search (&instance, capacity, 0);
+      TesseraExactResult two = search (&other, capacity * 512, 0);
       if (one.answer != TESSERA_EXACT_UNKNOWN && two.answer != TESSERA_EXACT_UNKNOWN)
         g_assert_cmpint (one.answer, ==, two.answer);
       n_impossible += one.answer == TESSERA_EXACT_IMPOSSIBLE;
@@ -316,7 +270,7 @@ hard_instance (void)
       GRand *random = g_rand_new_with_seed (seed);
       Instance instance = full_instance (random, 14, 60, MAX_ITEMS);
       g_rand_free (random);
-      if (search (&instance, bound (&instance), 0, 1 << 24).n_decisions > 5000)
+      if (search (&instance, bound (&instance), 1 << 24).n_decisions > 5000)
         return instance;
     }
 }
@@ -326,11 +280,11 @@ test_budget (void)
 {
   Instance instance = hard_instance ();
   uint64_t capacity = bound (&instance);
-  TesseraExactResult small = search (&instance, capacity, 0, 100000);
+  TesseraExactResult small = search (&instance, capacity, 100000);
   g_assert_cmpint (small.answer, ==, TESSERA_EXACT_UNKNOWN);
   g_assert_cmpuint (small.work, >=, 100000);
   g_assert_cmpuint (small.work, <, 200000);
-  TesseraExactResult again = search (&instance, capacity, 0, 100000);
+  TesseraExactResult again = search (&instance, capacity, 100000);
   g_assert_cmpmem (&small, sizeof small, &again, sizeof again);
 }
 
@@ -405,7 +359,6 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/exact/against-trying-all", test_against_trying_all);
-  g_test_add_func ("/exact/pruning-loses-nothing", test_pruning_loses_nothing);
   g_test_add_func ("/exact/proof", test_proof);
   g_test_add_func ("/exact/example", test_example);
   g_test_add_func ("/exact/huge-sizes", test_huge_sizes);

@@ -8,7 +8,7 @@
  * knows beforehand: one needs a thousand decisions, another does not end. So each
  * combination of valley rule and order gets a small share of work, then all get a larger
  * one, with orders that are shaken a little. What was learned stays: where in time states
- * are refused, and which states lead nowhere.
+ * are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -203,8 +203,8 @@ race (const TesseraCore *core,
                              .progress = options->progress,
                              .work_budget = work_budget };
   TesseraStatus status = TESSERA_OK;
-  tessera_exact_state_init (&state, core, options->without);
-  tessera_descent_init (&descent, !(options->without & TESSERA_EXACT_NO_MEMO));
+  tessera_exact_state_init (&state, core);
+  tessera_descent_init (&descent);
   if (tessera_exact_state_start (&state))
     status = run_rounds (&descent, entries, ranks, work_budget, options->turn, result);
   else
@@ -304,8 +304,7 @@ tessera_exact_search (const TesseraExactItem *items,
   const uint64_t work_budget =
       options->work_budget != 0 ? options->work_budget : DEFAULT_WORK_BUDGET;
   tessera_reduction_init (&reduction, items, (uint32_t) n_items, unit_bytes);
-  tessera_reduction_run (&reduction, capacity_bytes / unit_bytes,
-                         options->without & TESSERA_EXACT_NO_CORES ? 0 : work_budget);
+  tessera_reduction_run (&reduction, capacity_bytes / unit_bytes, work_budget);
   result.work = reduction.work;
   status = search_cores (&reduction, options, work_budget, &result);
   if (status == TESSERA_OK && result.answer == TESSERA_EXACT_FITS)

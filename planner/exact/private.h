@@ -30,12 +30,10 @@ typedef struct
   uint32_t n_items;
   uint32_t n_sections;
   uint64_t capacity;       /* units */
-  uint32_t *first_item;    /* [n_sections + 1]: of the items whose first section it is */
   uint32_t *members_begin; /* [n_sections + 1] into members */
   uint32_t *members;       /* items alive in a section */
   uint32_t *near_begin;    /* [n_items + 1] into near */
   uint32_t *near;          /* items that share a section with an item */
-  uint32_t *twin;          /* [n_items]: the next of the same lives and size, or NONE */
   uint64_t *load;          /* [n_sections]: units */
 } TesseraCore;
 
@@ -43,13 +41,6 @@ static inline uint32_t
 tessera_core_first_section (const TesseraCoreItem *item)
 {
   return item->begin2 < item->end2 ? item->begin2 : item->begin;
-}
-
-static inline bool
-tessera_core_same_lives (const TesseraCoreItem *a, const TesseraCoreItem *b)
-{
-  return a->begin == b->begin && a->end == b->end && a->begin2 == b->begin2 &&
-         a->end2 == b->end2;
 }
 
 static inline bool
@@ -133,9 +124,7 @@ void tessera_reduction_finish (TesseraReduction *reduction);
  *
  * The answer no is that strong because only canonical layouts are looked for: no item
  * could be taken out and put back lower. One exists where any does (move items down until
- * it ends). Of equal items the first lies lower; of two of equal lives, one right on top
- * of the other, the larger lies lower. All three hold in the layout of the smallest sum
- * of size^2 x offset, ties to the first, so they hold together.
+ * it ends).
  *
  * A state is refused when the waiting items of one section, taken in order of floors and
  * each put as low as floor and those before it let it, end above the capacity: no order
@@ -153,12 +142,10 @@ typedef struct
 typedef struct
 {
   const TesseraCore *core;
-  uint32_t without;   /* TESSERA_EXACT_NO_... */
   uint64_t *floors;   /* [n_items]; the offset once it is placed */
   uint64_t *placed;   /* [n_items]: 0 or 1 */
   uint64_t *blocked;  /* [n_items]: 0, or put off: what gets in its way is below this */
   uint64_t n_blocked; /* items that wait for that */
-  uint64_t *under;    /* [n_items]: 1 + an item of its lives that was placed below it */
   uint64_t *level;   /* [n_sections]: lowest floor of those that wait; UINT64_MAX: none */
   uint64_t *reach;   /* [n_sections]: what the refusal came to */
   uint64_t *across;  /* [n_sections]: waiting ones over the border to the next section */
@@ -166,18 +153,14 @@ typedef struct
   uint32_t *in_order; /* members of sections, nearly ascending floors */
   TesseraTrailEntry *trail;
   size_t n_trail, trail_capacity;
-  uint32_t *queue; /* items whose floor or duty changed */
-  uint32_t n_queue;
+  bool has_changed;  /* some floor or duty */
   uint32_t *touched; /* sections to look at again */
   uint32_t n_touched;
-  uint8_t *is_queued;  /* [n_items] */
   uint8_t *is_touched; /* [n_sections] */
   uint64_t work;
 } TesseraExactState;
 
-void tessera_exact_state_init (TesseraExactState *state,
-                               const TesseraCore *core,
-                               uint32_t without);
+void tessera_exact_state_init (TesseraExactState *state, const TesseraCore *core);
 void tessera_exact_state_clear (TesseraExactState *state);
 
 /* Before anything is placed. All of these: false when the state is refused, to be undone.
@@ -187,29 +170,11 @@ TESSERA_MUST_USE bool tessera_exact_state_place (TesseraExactState *state, uint3
 TESSERA_MUST_USE bool tessera_exact_state_put_off (TesseraExactState *state,
                                                    uint32_t item);
 
-/* Tells whether no canonical layout has the item at its floor. */
-bool tessera_exact_state_is_dominated (const TesseraExactState *state, uint32_t item);
-
 /* Tells whether the item is at the bottom of its valley. */
 bool tessera_exact_state_is_lowest (const TesseraExactState *state, uint32_t item);
 
 /* Back to when the trail was so long. */
 void tessera_exact_state_undo (TesseraExactState *state, size_t n_trail);
-
-/* ---- states that were searched to the end without a layout. What can follow depends on
- * the waiting items of a part alone: their floors, who was put off, and what of their own
- * lives lies right below them. Different orders of decisions lead to the same. A state is
- * known by 128 bits of a hash; a newer one takes the place of an older one. Two states
- * with the same 128 bits would be taken for one. ---- */
-
-typedef struct
-{
-  uint64_t low, high;
-} TesseraStateKey;
-
-/* The key of the waiting items within sections [begin, end), an independent part. */
-TesseraStateKey
-tessera_state_key (TesseraExactState *state, uint32_t begin, uint32_t end);
 
 /* ---- one walk down the tree of decisions, by one rule, as far as its share of work goes.
  * A node picks a valley and in it the item that comes first in the order, and asks
@@ -230,7 +195,6 @@ typedef enum
 typedef struct
 {
   TesseraExactState *state;
-  TesseraStateKey *memo; /* (nullable) of failed states, by hash */
   const uint32_t *ranks; /* [n_items]: lower comes first */
   const TesseraProgress *progress;
   GArray *frames, *parts; /* decisions in force; parts that are open */
@@ -239,7 +203,7 @@ typedef struct
   uint64_t next_report;
 } TesseraDescent;
 
-void tessera_descent_init (TesseraDescent *descent, bool has_memo);
+void tessera_descent_init (TesseraDescent *descent);
 void tessera_descent_clear (TesseraDescent *descent);
 
 /*

@@ -10,27 +10,21 @@
 #define FIRST_TRAIL 4096
 
 void
-tessera_exact_state_init (TesseraExactState *state,
-                          const TesseraCore *core,
-                          uint32_t without)
+tessera_exact_state_init (TesseraExactState *state, const TesseraCore *core)
 {
   const size_t n_items = core->n_items, n_sections = core->n_sections;
   const size_t n_members = core->members_begin[n_sections];
   *state = (TesseraExactState){
     .core = core,
-    .without = without,
     .floors = g_new0 (uint64_t, n_items),
     .placed = g_new0 (uint64_t, n_items),
     .blocked = g_new0 (uint64_t, n_items),
-    .under = g_new0 (uint64_t, n_items),
     .level = g_new0 (uint64_t, n_sections),
     .reach = g_new0 (uint64_t, n_sections),
     .across = g_new0 (uint64_t, n_sections),
     .weights = g_new0 (uint64_t, n_sections),
     .in_order = g_new (uint32_t, n_members + 1),
-    .queue = g_new (uint32_t, n_items),
     .touched = g_new (uint32_t, n_sections),
-    .is_queued = g_new0 (uint8_t, n_items),
     .is_touched = g_new0 (uint8_t, n_sections),
     .trail = g_new (TesseraTrailEntry, FIRST_TRAIL),
     .trail_capacity = FIRST_TRAIL,
@@ -41,16 +35,14 @@ tessera_exact_state_init (TesseraExactState *state,
 void
 tessera_exact_state_clear (TesseraExactState *state)
 {
-  uint64_t *of_items[] = { state->floors, state->placed, state->blocked, state->under };
+  uint64_t *of_items[] = { state->floors, state->placed, state->blocked };
   uint64_t *of_sections[] = { state->level, state->reach, state->across, state->weights };
   for (size_t k = 0; k < G_N_ELEMENTS (of_items); k++)
     g_free (of_items[k]);
   for (size_t k = 0; k < G_N_ELEMENTS (of_sections); k++)
     g_free (of_sections[k]);
   g_free (state->in_order);
-  g_free (state->queue);
   g_free (state->touched);
-  g_free (state->is_queued);
   g_free (state->is_touched);
   g_free (state->trail);
 }
@@ -89,14 +81,10 @@ touch (TesseraExactState *state, uint32_t begin, uint32_t end)
 }
 
 static void
-enqueue (TesseraExactState *state, uint32_t item)
+note_change (TesseraExactState *state, uint32_t item)
 {
   const TesseraCoreItem *it = &state->core->items[item];
-  if (!state->is_queued[item])
-    {
-      state->is_queued[item] = 1;
-      state->queue[state->n_queue++] = item;
-    }
+  state->has_changed = true;
   touch (state, it->begin2, it->end2);
   touch (state, it->begin, it->end);
 }
@@ -109,7 +97,7 @@ raise_floor (TesseraExactState *state, uint32_t item, uint64_t floor)
   if (floor + state->core->items[item].size > state->core->capacity)
     return false;
   change (state, &state->floors[item], floor);
-  enqueue (state, item);
+  note_change (state, item);
   return true;
 }
 
@@ -130,17 +118,6 @@ raise_above_blockers (TesseraExactState *state, uint32_t item, uint64_t blocked)
       lowest_top = top < lowest_top ? top : lowest_top;
     }
   return lowest_top != UINT64_MAX && raise_floor (state, item, lowest_top);
-}
-
-/* Equal items lie one above the other, in order. */
-static bool
-raise_twin (TesseraExactState *state, uint32_t item)
-{
-  const TesseraCore *core = state->core;
-  uint32_t twin = core->twin[item];
-  return twin == TESSERA_CORE_NONE || (state->without & TESSERA_EXACT_NO_SWAPS) ||
-         state->placed[twin] ||
-         raise_floor (state, twin, state->floors[item] + core->items[item].size);
 }
 
 static bool
@@ -209,23 +186,19 @@ look_at_section (TesseraExactState *state, uint32_t section)
     change (state, &state->level[section], level);
   if (reach != state->reach[section])
     change (state, &state->reach[section], reach);
-  return reach <= core->capacity || (state->without & TESSERA_EXACT_NO_REFUSAL);
+  return reach <= core->capacity;
 }
 
 /* Until nothing follows any more, or the state is refused. */
 static bool
 settle (TesseraExactState *state, bool is_possible)
 {
-  while (is_possible && state->n_queue > 0)
+  while (is_possible && state->has_changed)
     {
-      while (is_possible && state->n_queue > 0)
-        {
-          uint32_t item = state->queue[--state->n_queue];
-          state->is_queued[item] = 0;
-          is_possible = raise_twin (state, item);
-        }
-      is_possible = is_possible && raise_blocked (state);
+      state->has_changed = false;
+      is_possible = raise_blocked (state);
     }
+  state->has_changed = false;
   for (uint32_t k = 0; k < state->n_touched; k++)
     {
       uint32_t section = state->touched[k];
@@ -237,8 +210,6 @@ settle (TesseraExactState *state, bool is_possible)
         }
     }
   state->n_touched = 0;
-  while (state->n_queue > 0)
-    state->is_queued[state->queue[--state->n_queue]] = 0;
   return is_possible;
 }
 
@@ -251,7 +222,7 @@ tessera_exact_state_start (TesseraExactState *state)
       const TesseraCoreItem *item = &core->items[i];
       for (uint32_t s = tessera_core_first_section (item); s + 1 < item->end; s++)
         state->across[s]++;
-      enqueue (state, i);
+      note_change (state, i);
       if (item->size > core->capacity)
         return settle (state, false);
     }
@@ -266,7 +237,7 @@ take_out (TesseraExactState *state, uint32_t item)
   change (state, &state->placed[item], 1);
   for (uint32_t s = tessera_core_first_section (it); s + 1 < it->end; s++)
     change (state, &state->across[s], state->across[s] - 1);
-  enqueue (state, item);
+  note_change (state, item);
 }
 
 bool
@@ -289,8 +260,6 @@ tessera_exact_state_place (TesseraExactState *state, uint32_t item)
           change (state, &state->n_blocked, state->n_blocked - 1);
         }
       is_possible = raise_floor (state, other, top);
-      if (tessera_core_same_lives (&core->items[item], &core->items[other]))
-        change (state, &state->under[other], item + 1);
     }
   return settle (state, is_possible);
 }
@@ -298,24 +267,11 @@ tessera_exact_state_place (TesseraExactState *state, uint32_t item)
 bool
 tessera_exact_state_put_off (TesseraExactState *state, uint32_t item)
 {
-  if (state->without & TESSERA_EXACT_NO_BLOCKING)
-    return settle (state, raise_above_blockers (state, item, UINT64_MAX));
   change (state, &state->blocked[item],
           state->floors[item] + state->core->items[item].size);
   change (state, &state->n_blocked, state->n_blocked + 1);
-  enqueue (state, item);
+  note_change (state, item);
   return settle (state, true);
-}
-
-bool
-tessera_exact_state_is_dominated (const TesseraExactState *state, uint32_t item)
-{
-  const TesseraCoreItem *items = state->core->items;
-  if (state->under[item] == 0 || (state->without & TESSERA_EXACT_NO_SWAPS))
-    return false;
-  uint32_t below = (uint32_t) state->under[item] - 1;
-  return state->floors[below] + items[below].size == state->floors[item] &&
-         items[below].size < items[item].size;
 }
 
 static bool

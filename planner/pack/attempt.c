@@ -441,17 +441,15 @@ tessera_attempt_first_fit (TesseraWorkspace *workspace,
 
 bool
 tessera_attempt_lowest (TesseraWorkspace *workspace,
-                        uint64_t capacity_bytes,
                         const TesseraPackWatch *watch,
                         uint64_t *out_height_bytes)
 {
-  uint64_t first_bytes = place_first (workspace);
-  const bool is_done = tessera_lowest_place (&workspace->lowest, workspace->order,
-                                             MAX (capacity_bytes, first_bytes), watch,
-                                             workspace->offsets, out_height_bytes);
-  if (is_done)
-    *out_height_bytes = MAX (*out_height_bytes, first_bytes);
-  return is_done;
+  const uint64_t first_bytes = place_first (workspace);
+  if (!tessera_lowest_place (&workspace->lowest, workspace->order, watch,
+                             workspace->offsets, out_height_bytes))
+    return false;
+  *out_height_bytes = MAX (*out_height_bytes, first_bytes);
+  return true;
 }
 
 bool

@@ -121,20 +121,9 @@ void tessera_placed_put (TesseraPlaced *placed, uint32_t item, uint64_t offset);
 typedef struct
 {
   const TesseraPackProblem *problem;
-  const uint32_t *order; /* items by rank, of the attempt in progress */
-  TesseraSkyline skyline;
-  TesseraRoom room;
-  TesseraWindows windows;
-  TesseraFinder finder;  /* those that wait */
-  uint32_t *ranks;       /* [n_items] scratch */
-  uint32_t *parked_next; /* [n_items] by rank */
-  uint32_t *parked_head; /* [n_sections] ranks that wait for room there */
-  uint64_t *parked_bits; /* bit s: parked_head[s] is not empty */
-  size_t n_parked;
-  uint64_t capacity_bytes;
-  uint64_t most_bytes; /* above this lies what is blocked */
-  uint32_t n_raises;   /* of the capacity */
-  bool has_limit;      /* the capacity still holds anybody back */
+  TesseraWindows windows; /* of what lies already */
+  TesseraFinder finder;   /* those that wait */
+  uint32_t *ranks;        /* [n_items] scratch */
 } TesseraLowest;
 
 /* Whether the rule is for this problem: one zone, nothing blocked but the bottom and above
@@ -146,7 +135,6 @@ void tessera_lowest_clear (TesseraLowest *lowest); /* frees; a zeroed one is fin
 /*
  * tessera_lowest_place:
  * @order: items by rank: settles ties
- * @capacity_bytes: at least the bound
  * @offsets: (array): by item: of those that come first (tessera_pack_is_first()); all of
  *   them when done
  * @out_height_bytes: set when done
@@ -155,7 +143,6 @@ void tessera_lowest_clear (TesseraLowest *lowest); /* frees; a zeroed one is fin
  */
 TESSERA_MUST_USE bool tessera_lowest_place (TesseraLowest *lowest,
                                             const uint32_t *order,
-                                            uint64_t capacity_bytes,
                                             const TesseraPackWatch *watch,
                                             uint64_t *offsets,
                                             uint64_t *out_height_bytes);
@@ -311,7 +298,6 @@ TESSERA_MUST_USE bool tessera_attempt_first_fit (TesseraWorkspace *workspace,
                                                  uint64_t *out_height_bytes);
 /* The same at the lowest reachable offset. */
 TESSERA_MUST_USE bool tessera_attempt_lowest (TesseraWorkspace *workspace,
-                                              uint64_t capacity_bytes,
                                               const TesseraPackWatch *watch,
                                               uint64_t *out_height_bytes);
 /* The same by a sweep. @looks: what it may spend. */

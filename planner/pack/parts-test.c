@@ -55,42 +55,6 @@ test_skyline (void)
   g_rand_free (random);
 }
 
-static void
-test_room (void)
-{
-  GRand *random = g_rand_new_with_seed (SEED + 1);
-  for (int run = 0; run < N_RUNS; run++)
-    {
-      uint32_t n = 1 + pick (random, 70), begin, end;
-      int64_t model[70];
-      TesseraRoom room;
-      tessera_room_init (&room, n);
-      tessera_room_reset (&room, 500);
-      for (uint32_t s = 0; s < n; s++)
-        model[s] = 500;
-      for (int step = 0; step < 60; step++)
-        {
-          int64_t bytes = g_rand_int_range (random, -100, 100), lowest = INT64_MAX;
-          pick_range (random, n, &begin, &end);
-          if (step % 8 == 0)
-            tessera_room_add_all (&room, bytes);
-          else
-            tessera_room_add (&room, begin, end, bytes);
-          for (uint32_t s = 0; s < n; s++)
-            model[s] += step % 8 == 0 || (begin <= s && s < end) ? bytes : 0;
-          pick_range (random, n, &begin, &end);
-          for (uint32_t s = begin; s < end; s++)
-            lowest = MIN (lowest, model[s]);
-          uint32_t where;
-          g_assert_cmpint (tessera_room_lowest (&room, begin, end, &where), ==, lowest);
-          g_assert_true (begin <= where && where < end);
-          g_assert_cmpint (model[where], ==, lowest);
-        }
-      tessera_room_clear (&room);
-    }
-  g_rand_free (random);
-}
-
 /* The lowest window is the first longest run of the lowest height. */
 static void
 assert_lowest (const TesseraWindows *windows, const uint64_t *model, uint32_t n)
@@ -562,7 +526,6 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/pack-parts/skyline", test_skyline);
-  g_test_add_func ("/pack-parts/room", test_room);
   g_test_add_func ("/pack-parts/windows", test_windows);
   g_test_add_func ("/pack-parts/finder", test_finder);
   g_test_add_func ("/pack-parts/placed", test_placed);

@@ -153,8 +153,7 @@ attempt_order (Worker *worker,
   tessera_order_items (problem, orders[order].keys, workspace->entries, workspace->order);
   return is_first_fit
              ? tessera_attempt_first_fit (workspace, watch, &attempt->height_bytes)
-             : tessera_attempt_lowest (workspace, tessera_pack_least_height (problem),
-                                       watch, &attempt->height_bytes);
+             : tessera_attempt_lowest (workspace, watch, &attempt->height_bytes);
 }
 
 /* Returns: as above. */

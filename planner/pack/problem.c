@@ -189,49 +189,12 @@ fill_items (TesseraPackProblem *problem,
     }
 }
 
-/* Every other bit of the result is one of @x. */
-static uint64_t
-spread_bits (uint64_t x)
-{
-  static const struct
-  {
-    int shift;
-    uint64_t mask;
-  } steps[] = {
-    { 16, UINT64_C (0x0000ffff0000ffff) }, { 8, UINT64_C (0x00ff00ff00ff00ff) },
-    { 4, UINT64_C (0x0f0f0f0f0f0f0f0f) },  { 2, UINT64_C (0x3333333333333333) },
-    { 1, UINT64_C (0x5555555555555555) },
-  };
-  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-    x = (x | x << steps[i].shift) & steps[i].mask;
-  return x;
-}
-
-/* Moves each item to where its entry stands; entries are used up. */
-static void
-permute (TesseraPackItem *items, TesseraKeyed *from, size_t n_items)
-{
-  for (uint32_t begin = 0; begin < n_items; begin++)
-    {
-      TesseraPackItem first = items[begin];
-      uint32_t at = begin, next = from[begin].value;
-      if (next == begin)
-        continue;
-      for (; next != begin; at = next, next = from[at].value)
-        {
-          items[at] = items[next];
-          from[at].value = at;
-        }
-      items[at] = first;
-      from[at].value = at;
-    }
-}
-
-/* Along a curve that fills the plane of (begin, end), so that what is near in time is
- * near in the array; ties as the caller had them. */
+/* By begin, then end, so that what is near in time is near in the array; ties as the
+ * caller had them. */
 static void
 sort_in_time (TesseraPackProblem *problem)
 {
+  TesseraPackItem *sorted = g_new (TesseraPackItem, problem->n_items + 1);
   TesseraKeyed *entries = g_new (TesseraKeyed, problem->n_items + 1);
   for (uint32_t i = 0; i < problem->n_items; i++)
     entries[i] = (TesseraKeyed){ problem->items[i].source, i };
@@ -239,11 +202,14 @@ sort_in_time (TesseraPackProblem *problem)
   for (size_t i = 0; i < problem->n_items; i++)
     {
       const TesseraPackLives *lives = &problem->items[entries[i].value].lives;
-      entries[i].key = spread_bits (lives->begin) << 1 | spread_bits (lives->end);
+      entries[i].key = (uint64_t) lives->begin << 32 | lives->end;
     }
   tessera_pack_sort (entries, problem->n_items);
-  permute (problem->items, entries, problem->n_items);
+  for (size_t i = 0; i < problem->n_items; i++)
+    sorted[i] = problem->items[entries[i].value];
+  g_free (problem->items);
   g_free (entries);
+  problem->items = sorted;
 }
 
 /* Lists the bodies of this problem and numbers them anew. */

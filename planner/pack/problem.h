@@ -20,8 +20,7 @@
 #include <glib.h>
 
 /* A height never exceeds the highest pinned end and, above it, all items and bodies one
- * on top of the other. That has to stay below 2^60: trees of free room (trees.h) count
- * below 0 as well, an item of two lives twice, and sums of two such must not wrap. */
+ * on top of the other. That has to stay below 2^60: sums of such must not wrap. */
 #define TESSERA_PACK_MOST_BYTES ((UINT64_C (1) << 60) - 1)
 #define TESSERA_PACK_NOT_PINNED UINT64_MAX
 #define TESSERA_PACK_NO_BODY UINT32_MAX
@@ -64,7 +63,7 @@ typedef struct
 
 typedef struct
 {
-  TesseraPackItem *items; /* along a curve that fills the plane of begins and ends */
+  TesseraPackItem *items; /* in order of begins, then ends */
   size_t n_items;
   uint32_t n_sections;
   uint64_t base_bytes;  /* taken below by items that live always */

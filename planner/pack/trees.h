@@ -56,29 +56,6 @@ uint64_t tessera_reach_floor (const TesseraReach *reach, uint32_t item);
 /* The item was placed; it ends at @top. */
 void tessera_reach_raise (TesseraReach *reach, uint32_t item, uint64_t top);
 
-/* ---- the room: section by section, how high the next item may lie so that all that is
- * still to come fits under a given capacity; a placement adds its size over its life */
-
-typedef struct
-{
-  uint32_t n_leaves; /* a power of two, two more than sections at least */
-  int64_t *lowest;   /* [2 * n_leaves]: of the node's sections, own addition included */
-  int64_t *added;    /* [2 * n_leaves]: to the whole node, not repeated below */
-} TesseraRoom;
-
-void tessera_room_init (TesseraRoom *room, uint32_t n_sections);
-void tessera_room_clear (TesseraRoom *room); /* frees; a zeroed one is fine */
-/* Every section gets @bytes. */
-void tessera_room_reset (TesseraRoom *room, int64_t bytes);
-void tessera_room_add (TesseraRoom *room, uint32_t begin, uint32_t end, int64_t bytes);
-/* Raises or lowers all sections at once. */
-void tessera_room_add_all (TesseraRoom *room, int64_t bytes);
-/* The lowest of [begin, end), which must not be empty, and a section that holds it. */
-int64_t tessera_room_lowest (const TesseraRoom *room,
-                             uint32_t begin,
-                             uint32_t end,
-                             uint32_t *out_section);
-
 /* ---- windows: the skyline as longest runs of sections of equal height. A window in which
  * nothing fits any more is lifted to its lower neighbour and becomes one with it: whoever
  * comes next there reaches into the neighbour anyway. So a window may stand higher than
