@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_ROUNDING 128 /* powers of two up to it */
+
 __extension__ typedef __int128 Wide;
 
 uint64_t
@@ -98,13 +100,6 @@ tessera_size_law_is_below (const TesseraSizeLaw *law,
   return add_up (law, parameters, &sum) && sum < 0;
 }
 
-static bool
-is_rounding (uint32_t rounding)
-{
-  return rounding == 1 || rounding == 2 || rounding == 4 || rounding == 8 ||
-         rounding == 16 || rounding == 32 || rounding == 64 || rounding == 128;
-}
-
 bool
 tessera_size_law_is_valid (const TesseraSizeLaw *law)
 {
@@ -112,7 +107,8 @@ tessera_size_law_is_valid (const TesseraSizeLaw *law)
     if (law->numerators[i] < -TESSERA_MAX_TERM || law->numerators[i] > TESSERA_MAX_TERM)
       return false;
   return law->denominator >= 1 && law->denominator <= TESSERA_MAX_TERM &&
-         law->cap_bytes <= (uint64_t) TESSERA_MAX_TERM && is_rounding (law->rounding) &&
+         law->cap_bytes <= (uint64_t) TESSERA_MAX_TERM && law->rounding >= 1 &&
+         law->rounding <= MOST_ROUNDING && (law->rounding & (law->rounding - 1)) == 0 &&
          law->kind < TESSERA_N_SIZE_KINDS;
 }
 
@@ -271,21 +267,21 @@ static bool
 are_orders_sound (const Looking *looking)
 {
   const TesseraLengths *of = looking->of;
-  bool is_sound = true;
+  bool *is_seen = calloc ((size_t) of->n_slots + 1, sizeof *is_seen);
+  bool is_sound = is_seen && of->n_orders > 0 && of->n_orders <= MAX_ORDERS;
 
-  if (of->n_orders == 0 || of->n_orders > MAX_ORDERS)
-    return say (looking, "order", 0);
+  if (!is_seen)
+    looking->reason[0] = '\0';
+  else if (!is_sound)
+    say (looking, "order", 0);
   for (uint32_t k = 0; k < of->n_orders && is_sound; k++)
     {
-      bool *is_seen = calloc ((size_t) of->n_slots + 1, sizeof *is_seen);
-
-      is_sound =
-          is_seen && follows (of, k) && is_order_sound (of, &of->orders[k], is_seen);
-      free (is_seen);
-      if (!is_sound)
-        return say (looking, "order", k);
+      memset (is_seen, 0, of->n_slots * sizeof *is_seen);
+      is_sound = (follows (of, k) && is_order_sound (of, &of->orders[k], is_seen)) ||
+                 say (looking, "order", k);
     }
-  return true;
+  free (is_seen);
+  return is_sound;
 }
 
 bool

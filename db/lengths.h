@@ -232,7 +232,7 @@ void tessera_order_clear (TesseraOrder *order);
 
 /*
  * tessera_lengths_is_sound:
- * @reason: what is wrong, one phrase
+ * @reason: what is wrong, one phrase; "": the host has no memory to look
  *
  * For what comes from a file: whether all numbers name what exists, fixed places lie
  * below fixed_bytes and are as large as their laws say at @most, and each order holds all

@@ -137,6 +137,9 @@ find (const char *path, TesseraOutput *out)
     memset (&out->there, 0, sizeof out->there);
   if (S_ISDIR (out->there.st_mode))
     return EISDIR;
+  /* A file that is protected against writing is not replaced either. */
+  if (out->there.st_mode && out->descriptor < 0 && access (target, W_OK) != 0)
+    return errno;
   out->is_stream =
       out->descriptor >= 0 || (out->there.st_mode && !S_ISREG (out->there.st_mode));
   out->target = strdup (target);
@@ -149,9 +152,6 @@ tessera_output_check (const char *path)
   TesseraOutput output;
   int failure = find (path, &output);
 
-  if (!failure && output.descriptor < 0 && output.there.st_mode &&
-      access (output.target, W_OK) != 0)
-    failure = errno;
   if (!failure && !output.is_stream)
     {
       *strrchr (output.target, '/') = '\0';
@@ -228,10 +228,6 @@ tessera_output_begin (TesseraOutput *output, const char *path, TesseraError *err
 {
   int failure = find (path, output);
 
-  /* A file that is protected against writing is not replaced either. */
-  if (!failure && output->there.st_mode && output->descriptor < 0 &&
-      access (output->target, W_OK) != 0)
-    failure = errno;
   if (!failure)
     failure = make_temporary (output);
   return failure ? fail (output, path, failure, error) : TESSERA_OK;

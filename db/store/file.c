@@ -75,19 +75,15 @@ TesseraFileKind
 tessera_file_kind (const char *path)
 {
   Header header;
+  uint32_t id;
 
   if (read_header (path, &header) != 0 || header.n_bytes < HEADER_BYTES ||
       memcmp (header.bytes, MAGIC, sizeof MAGIC) != 0)
     return TESSERA_FILE_OTHER;
-  switch (number_at (&header, AT_APPLICATION_ID))
-    {
-    case TESSERA_TRACE_APPLICATION_ID:
-      return TESSERA_FILE_TRACE;
-    case TESSERA_PLAN_APPLICATION_ID:
-      return TESSERA_FILE_PLAN;
-    default:
-      return TESSERA_FILE_OTHER;
-    }
+  id = number_at (&header, AT_APPLICATION_ID);
+  return id == TESSERA_TRACE_APPLICATION_ID  ? TESSERA_FILE_TRACE
+         : id == TESSERA_PLAN_APPLICATION_ID ? TESSERA_FILE_PLAN
+                                             : TESSERA_FILE_OTHER;
 }
 
 static TesseraStatus
@@ -369,13 +365,6 @@ tessera_schema_check (sqlite3 *db,
 }
 
 static TesseraStatus
-fail_system (const TesseraNewFile *file, int number)
-{
-  return tessera_fail (file->error, TESSERA_IO, "Cannot write %s: %s", file->path,
-                       strerror (number));
-}
-
-static TesseraStatus
 fail_sqlite (const TesseraNewFile *file, int rc)
 {
   return tessera_fail_sqlite (file->error, file->db, rc, file->path, "write");
@@ -534,7 +523,8 @@ commit (TesseraNewFile *file)
   if (!file->output.is_stream)
     failure = remove_journals (file->output.target);
   if (failure)
-    return settle (file, fail_system (file, failure));
+    return settle (file, tessera_fail (file->error, TESSERA_IO, "Cannot write %s: %s",
+                                       file->path, strerror (failure)));
   status = tessera_output_commit (&file->output, file->path, file->error);
   memset (file, 0, sizeof *file);
   return status;
@@ -543,10 +533,7 @@ commit (TesseraNewFile *file)
 TesseraStatus
 tessera_new_file_finish (TesseraNewFile *file, TesseraStatus status)
 {
-  if (status == TESSERA_OK)
-    return commit (file);
-  discard (file);
-  return status;
+  return status == TESSERA_OK ? commit (file) : settle (file, status);
 }
 
 /* Network file systems lock only what is open for writing, a snapshot may be open for

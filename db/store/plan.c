@@ -23,54 +23,29 @@ get_order_slot (const void *items, size_t index, void *scratch)
   *(uint32_t *) scratch = order->slots[index % lengths->n_swept];
 }
 
-/* Edges of one order; above and below are counted over all orders. */
-typedef struct
+/* The edges of all orders, their places counted over all of them. Returns: NULL where the
+ * host has no memory. */
+static TesseraOrderEdge *
+list_edges (const TesseraLengths *lengths, size_t *out_n_edges)
 {
-  const TesseraOrder *order;
-  uint32_t first_place; /* of the order */
-  uint32_t n_places;
-} EdgesOfOrder;
+  TesseraOrderEdge *edges;
+  size_t n = 1;
 
-static void
-get_edge (const void *items, size_t index, void *scratch)
-{
-  const EdgesOfOrder *edges = items;
-  const TesseraOrder *order = edges->order;
-  uint32_t place = 0;
-
-  for (uint32_t low = 0, high = edges->n_places; low < high;)
+  for (uint32_t k = 0; k < lengths->n_orders; k++)
+    n += lengths->orders[k].n_edges;
+  edges = malloc (n * sizeof *edges);
+  n = 0;
+  for (uint32_t k = 0; edges && k < lengths->n_orders; k++)
     {
-      uint32_t middle = low + (high - low) / 2;
+      const TesseraOrder *order = &lengths->orders[k];
+      uint32_t first = k * lengths->n_swept;
 
-      /* first_edge ascends: the last place whose edges begin at or before this one. */
-      if (order->first_edge[middle + 1] <= index)
-        low = middle + 1;
-      else
-        high = middle;
-      place = low;
+      for (uint32_t i = 0; i < lengths->n_swept; i++)
+        for (uint32_t e = order->first_edge[i]; e < order->first_edge[i + 1]; e++)
+          edges[n++] = (TesseraOrderEdge){ first + i, first + order->below[e] };
     }
-  *(TesseraOrderEdge *) scratch =
-      (TesseraOrderEdge){ .above = edges->first_place + place,
-                          .below = edges->first_place + order->below[index] };
-}
-
-static TesseraStatus
-write_edges (TesseraRowWriter *writer, const TesseraLengths *lengths)
-{
-  uint64_t first_key = 0;
-  TesseraStatus status = TESSERA_OK;
-
-  for (uint32_t k = 0; k < lengths->n_orders && status == TESSERA_OK; k++)
-    {
-      const EdgesOfOrder edges = { &lengths->orders[k], k * lengths->n_swept,
-                                   lengths->n_swept };
-      const TesseraRows rows = { &tessera_order_edge_table, &edges,
-                                 lengths->orders[k].n_edges, get_edge, first_key };
-
-      status = tessera_write_rows (writer, 0, &rows, 1);
-      first_key += lengths->orders[k].n_edges;
-    }
-  return status;
+  *out_n_edges = n;
+  return edges;
 }
 
 /* Its slots are others than the plan's: so are the limits. */
@@ -86,6 +61,8 @@ set_length_limits (TesseraLimits *limits, const TesseraLengths *lengths)
 static TesseraStatus
 write_lengths (TesseraNewFile *file, const TesseraLengths *lengths)
 {
+  size_t n_edges;
+  TesseraOrderEdge *edges = list_edges (lengths, &n_edges);
   const TesseraRows parts[] = {
     { &tessera_length_plan_table, lengths, 1 },
     { &tessera_length_step_table, lengths->observed, lengths->n_observed },
@@ -96,14 +73,18 @@ write_lengths (TesseraNewFile *file, const TesseraLengths *lengths)
     { &tessera_order_table, lengths->orders, lengths->n_orders },
     { &tessera_order_slot_table, lengths, (size_t) lengths->n_orders * lengths->n_swept,
       get_order_slot },
+    { &tessera_order_edge_table, edges, n_edges },
   };
   TesseraLimits limits;
   TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
   TesseraStatus status;
 
+  if (!edges)
+    return tessera_fail_sqlite (file->error, NULL, SQLITE_NOMEM, file->path, "write");
   set_length_limits (&limits, lengths);
   status = tessera_write_rows (&writer, 0, parts, LENGTH (parts));
-  return status == TESSERA_OK ? write_edges (&writer, lengths) : status;
+  free (edges);
+  return status;
 }
 
 /* An array of a plan, or of its lengths, and the table that its items are rows of. */
@@ -269,7 +250,7 @@ read_lengths (TesseraRowReader *reader, TesseraLengths **out_lengths)
       status = fill_orders (&load);
       if (status == TESSERA_OK &&
           !tessera_lengths_is_sound (load.lengths, reason, sizeof reason))
-        status = TESSERA_BAD_INPUT;
+        status = reason[0] != '\0' ? TESSERA_BAD_INPUT : TESSERA_NO_MEMORY;
       if (status == TESSERA_BAD_INPUT)
         tessera_fail (reader->error, status,
                       "%s is damaged: of its plan for every length, %s; make it again",

@@ -344,6 +344,21 @@ read_item (TesseraRowReader *reader,
   return fail_row (reader, table, index, reason);
 }
 
+/* Counts a row as done. Returns: whether the work is to go on. */
+static bool
+report (const TesseraProgress *progress,
+        uint64_t n_rows,
+        uint64_t *n_done,
+        uint64_t *n_next_report)
+{
+  uint64_t n = (*n_done)++;
+
+  if (n < *n_next_report)
+    return true;
+  *n_next_report = n + 1 + n_rows / N_REPORTS;
+  return tessera_progress (progress, n < n_rows ? (double) n / (double) n_rows : 1.0);
+}
+
 static TesseraStatus
 take_item (TesseraRowReader *reader,
            const TesseraTable *table,
@@ -360,13 +375,7 @@ take_item (TesseraRowReader *reader,
   if (status != TESSERA_OK)
     return fail_row (reader, table, index,
                      "it repeats an earlier row, leaves a gap or is one too many");
-  if (reader->n_read++ < reader->n_next_report)
-    return TESSERA_OK;
-  reader->n_next_report = reader->n_read + reader->n_rows / N_REPORTS;
-  if (!tessera_progress (reader->progress,
-                         reader->n_read < reader->n_rows
-                             ? (double) reader->n_read / (double) reader->n_rows
-                             : 1.0))
+  if (!report (reader->progress, reader->n_rows, &reader->n_read, &reader->n_next_report))
     return tessera_fail (reader->error, TESSERA_CANCELLED, "Reading %s was cancelled",
                          reader->path);
   return TESSERA_OK;
@@ -470,18 +479,6 @@ tessera_read_items (TesseraRowReader *reader,
 
 /* Writing */
 
-static bool
-report (TesseraRowWriter *writer)
-{
-  if (writer->n_written++ < writer->n_next_report)
-    return true;
-  writer->n_next_report = writer->n_written + writer->n_rows / N_REPORTS;
-  return tessera_progress (writer->progress, writer->n_rows > 0
-                                                 ? (double) (writer->n_written - 1) /
-                                                       (double) writer->n_rows
-                                                 : 0);
-}
-
 /* INSERT INTO t (device, key, a) VALUES (?, ?, ?) */
 static void
 compose_insert (const TesseraTable *table, bool replaces, char *sql)
@@ -573,7 +570,8 @@ insert_rows (TesseraRowWriter *writer, sqlite3_stmt *statement, const TesseraRow
       uint64_t key = rows->keys ? rows->keys[i] : rows->first_key + i;
       int rc;
 
-      if (!report (writer))
+      if (!report (writer->progress, writer->n_rows, &writer->n_written,
+                   &writer->n_next_report))
         return tessera_fail (writer->error, TESSERA_CANCELLED,
                              "Saving %s was cancelled; nothing was written",
                              writer->path);

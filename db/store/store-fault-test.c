@@ -173,6 +173,7 @@ scene_begin (Scene *scene, gconstpointer data)
   scene->plan_path = g_build_filename (scene->place.folder, "a.tsp", NULL);
   scene->trace = test_trace_new (SEED, 50);
   scene->plan = test_plan_new (SEED, 9);
+  scene->plan->lengths = test_lengths_new ();
 }
 
 static void

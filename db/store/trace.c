@@ -474,9 +474,6 @@ void
 tessera_stored_edits_free (TesseraStoredEdit *edits, size_t n_edits)
 {
   for (size_t i = 0; i < n_edits; i++)
-    {
-      free (edits[i].name);
-      free (edits[i].rule);
-    }
+    tessera_item_clear (&tessera_edit_table, &edits[i]);
   free (edits);
 }
