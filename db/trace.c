@@ -61,11 +61,12 @@ tessera_trace_new (TesseraTrace **out_trace)
   return TESSERA_OK;
 }
 
-static void
-clear_held (TesseraHeld *held)
+void
+tessera_held_clear (TesseraHeld *held)
 {
   free (held->segments);
   free (held->blocks);
+  *held = (TesseraHeld){ 0 };
 }
 
 void
@@ -82,8 +83,8 @@ tessera_trace_free (TesseraTrace *trace)
     tessera_index_clear (trace->frame_table);
   if (trace->stack_table)
     tessera_index_clear (trace->stack_table);
-  clear_held (&trace->start);
-  clear_held (&trace->end);
+  tessera_held_clear (&trace->start);
+  tessera_held_clear (&trace->end);
   tessera_strings_free (trace->strings);
   free (trace->source);
   free (trace->devices);
@@ -295,6 +296,35 @@ tessera_action_name (uint8_t action)
   return action >= TESSERA_ALLOC && action <= TESSERA_MARK ? names[action] : "unknown";
 }
 
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int
+compare_segments (const void *left, const void *right)
+{
+  const TesseraSegment *a = left, *b = right;
+  int order = COMPARE (a->addr, b->addr);
+
+  return order ? order : COMPARE (a->size_bytes, b->size_bytes);
+}
+
+static int
+compare_blocks (const void *left, const void *right)
+{
+  const TesseraHeldBlock *a = left, *b = right;
+  int order = COMPARE (a->addr, b->addr);
+
+  return order ? order : COMPARE (a->block_bytes, b->block_bytes);
+}
+
+void
+tessera_held_sort (TesseraHeld *held)
+{
+  if (held->n_segments > 0)
+    qsort (held->segments, held->n_segments, sizeof *held->segments, compare_segments);
+  if (held->n_blocks > 0)
+    qsort (held->blocks, held->n_blocks, sizeof *held->blocks, compare_blocks);
+}
+
 size_t
 tessera_held_first (const TesseraHeld *held, uint64_t addr)
 {
@@ -426,8 +456,6 @@ tessera_trace_add_stack (TesseraTrace *trace,
   *out_stack = found;
   return TESSERA_OK;
 }
-
-#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
 /* Outer before inner; the last two keys only make the order the same in every run. */
 static int

@@ -242,6 +242,11 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_add_pool (TesseraTrace *trace,
 /* As PyTorch calls it in snapshots. */
 const char *tessera_action_name (uint8_t action);
 
+/* Puts segments and blocks in the order of their addresses, of equal ones the smaller
+ * first. */
+void tessera_held_sort (TesseraHeld *held);
+void tessera_held_clear (TesseraHeld *held);
+
 /* Of the blocks that were held the first at or above @addr, and the one at it; n_blocks
  * where there is none. */
 size_t tessera_held_first (const TesseraHeld *held, uint64_t addr);

@@ -418,30 +418,6 @@ tessera_batch_rows_fill (TesseraBatchRows *rows,
 
 /* What the driver has given at the end */
 
-static int
-by_segment_addr (const void *left, const void *right)
-{
-  const TesseraSegment *a = left, *b = right;
-
-  return (a->addr > b->addr) - (a->addr < b->addr);
-}
-
-static int
-by_block_addr (const void *left, const void *right)
-{
-  const TesseraHeldBlock *a = left, *b = right;
-
-  return (a->addr > b->addr) - (a->addr < b->addr);
-}
-
-static void
-clear_held (TesseraHeld *held)
-{
-  free (held->segments);
-  free (held->blocks);
-  *held = (TesseraHeld){ 0 };
-}
-
 static bool
 copy_held (TesseraHeld *to, const TesseraHeld *from)
 {
@@ -452,10 +428,7 @@ copy_held (TesseraHeld *to, const TesseraHeld *from)
     to->segments[to->n_segments] = from->segments[to->n_segments];
   for (; to->n_blocks < from->n_blocks; to->n_blocks++)
     to->blocks[to->n_blocks] = from->blocks[to->n_blocks];
-  if (to->n_segments > 0)
-    qsort (to->segments, to->n_segments, sizeof *to->segments, by_segment_addr);
-  if (to->n_blocks > 0)
-    qsort (to->blocks, to->n_blocks, sizeof *to->blocks, by_block_addr);
+  tessera_held_sort (to);
   return true;
 }
 
@@ -469,11 +442,11 @@ tessera_ends_set (TesseraEnds *ends, uint32_t device, const TesseraHeld *held)
   if (!TESSERA_RESERVE (ends->states, ends->cap_states, at + 1))
     return;
   if (at < ends->n_states)
-    clear_held (&ends->states[at].held);
+    tessera_held_clear (&ends->states[at].held);
   else
     ends->states[ends->n_states++] = (TesseraEndState){ .device = device };
   if (!copy_held (&ends->states[at].held, held))
-    clear_held (&ends->states[at].held);
+    tessera_held_clear (&ends->states[at].held);
 }
 
 /* A stack, stream or pool that nobody told is unknown: the state is worth more. */
@@ -512,7 +485,7 @@ void
 tessera_ends_clear (TesseraEnds *ends)
 {
   for (size_t i = 0; i < ends->n_states; i++)
-    clear_held (&ends->states[i].held);
+    tessera_held_clear (&ends->states[i].held);
   free (ends->states);
   *ends = (TesseraEnds){ 0 };
 }

@@ -8,10 +8,21 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "db/intern.h"
 #include "db/live.h"
 #include "recorder/recorder.h"
+
+/* Of the clock that nobody sets. */
+static inline int64_t
+tessera_now_ns (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 /*
  * The ring between producers and the writer: fixed size, many in, one out.

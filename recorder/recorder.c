@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdlib.h>
-#include <time.h>
 
 #include "recorder/private.h"
 
@@ -31,15 +30,6 @@ tessera_recorder_is_recording (const TesseraRecorder *recorder)
 {
   return recorder->n_forks == atomic_load_explicit (&n_forks, memory_order_relaxed) &&
          tessera_writer_is_running (recorder->writer);
-}
-
-static int64_t
-now_ns (void)
-{
-  struct timespec now;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static void
@@ -140,7 +130,7 @@ tessera_recorder_event (TesseraRecorder *recorder,
 
   if (!tessera_recorder_is_recording (recorder))
     return false;
-  item.event.at_ns = now_ns ();
+  item.event.at_ns = tessera_now_ns ();
   return tessera_ring_push (recorder->ring, &item);
 }
 
@@ -168,7 +158,7 @@ tessera_recorder_range_begin (TesseraRecorder *recorder,
     return TESSERA_NONE;
   item.range.name = tessera_names_string (&recorder->names, name);
   pthread_mutex_lock (&recorder->range_lock);
-  item.range.at_ns = now_ns ();
+  item.range.at_ns = tessera_now_ns ();
   item.range.handle = recorder->n_handles;
   if (recorder->n_handles < TESSERA_NONE && push_mark (recorder, &item))
     handle = recorder->n_handles++;
@@ -183,7 +173,7 @@ tessera_recorder_range_end (TesseraRecorder *recorder, uint32_t range)
 
   if (range == TESSERA_NONE || !tessera_recorder_is_recording (recorder))
     return;
-  item.range.at_ns = now_ns ();
+  item.range.at_ns = tessera_now_ns ();
   if (!push_mark (recorder, &item))
     tessera_writer_end_range (recorder->writer, range);
 }

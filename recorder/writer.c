@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "db/array.h"
@@ -57,15 +56,6 @@ struct TesseraWriter
   uint64_t n_lost, n_refused_told;
   int64_t begun_ns; /* the last batch */
 };
-
-static int64_t
-now_ns (void)
-{
-  struct timespec now;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 bool
 tessera_writer_is_running (const TesseraWriter *writer)
@@ -117,7 +107,7 @@ end_late_ranges (TesseraWriter *writer)
     {
       uint32_t handle = writer->late_ends[i];
       TesseraStatus ended =
-          tessera_batch_rows_end_range (&writer->rows, handle, now_ns ());
+          tessera_batch_rows_end_range (&writer->rows, handle, tessera_now_ns ());
 
       if (ended == TESSERA_INVALID)
         writer->late_ends[n_kept++] = handle;
@@ -159,7 +149,7 @@ gather (TesseraWriter *writer, size_t *out_n_items)
   if (status == TESSERA_OK && n_items < BATCH_ITEMS)
     status = end_late_ranges (writer);
   if (status == TESSERA_OK && n_lost)
-    status = tessera_batch_rows_add_gap (&writer->rows, gap, now_ns ());
+    status = tessera_batch_rows_add_gap (&writer->rows, gap, tessera_now_ns ());
   return status;
 }
 
@@ -237,7 +227,7 @@ write_all (TesseraWriter *writer)
   uint64_t n_wanted = tessera_ring_n_pushed (writer->ring);
   const struct timespec moment = { .tv_nsec = NS_PER_MS };
 
-  writer->begun_ns = now_ns ();
+  writer->begun_ns = tessera_now_ns ();
   for (int i = 0; i < MOST_WAITS_MS && tessera_writer_is_running (writer);)
     {
       if (write_some (writer) && tessera_ring_n_taken (writer->ring) < n_wanted)
@@ -256,7 +246,7 @@ is_due (const TesseraWriter *writer)
       tessera_ring_n_pushed (writer->ring) - tessera_ring_n_taken (writer->ring);
 
   return n_waiting >= tessera_ring_n_items (writer->ring) / 4 ||
-         now_ns () - writer->begun_ns >= writer->flush_ns / 2;
+         tessera_now_ns () - writer->begun_ns >= writer->flush_ns / 2;
 }
 
 /* Sleeps until there is something to do. Returns: the flush to be completed. */
@@ -269,7 +259,7 @@ await_work (TesseraWriter *writer, bool *out_is_stopping)
   while (!writer->is_stopping && writer->n_flushes == writer->n_flushed &&
          !is_due (writer))
     {
-      int64_t until_ns = now_ns () + (int64_t) TICK_MS * NS_PER_MS;
+      int64_t until_ns = tessera_now_ns () + (int64_t) TICK_MS * NS_PER_MS;
       struct timespec until = { .tv_sec = until_ns / 1000000000,
                                 .tv_nsec = until_ns % 1000000000 };
 
@@ -323,7 +313,7 @@ run (void *user)
   bool is_stopping = false;
 
   write_some (writer); /* makes the file */
-  writer->begun_ns = now_ns ();
+  writer->begun_ns = tessera_now_ns ();
   complete (writer, 0);
   while (!is_stopping && tessera_writer_is_running (writer))
     {
@@ -416,7 +406,7 @@ tessera_writer_start (const char *path,
   writer->keeps_older = access (path, F_OK) == 0;
   writer->names = names;
   atomic_init (&writer->is_running, true);
-  tessera_batch_rows_init (&writer->rows, now_ns ());
+  tessera_batch_rows_init (&writer->rows, tessera_now_ns ());
   if (create_thread (writer) != 0)
     {
       writer_free (writer);

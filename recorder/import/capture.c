@@ -264,23 +264,41 @@ tessera_capture_stack (TesseraCapture *capture, const TesseraFields *fields)
   return stack;
 }
 
+/* How many streams or pools there may be: @index is that of the last. */
+static TesseraStatus
+check_number (TesseraCapture *capture, uint16_t index, const char *what)
+{
+  if (index < TESSERA_MAX_STREAMS)
+    return TESSERA_OK;
+  return tessera_fail (capture->error, TESSERA_BAD_INPUT,
+                       "%s names more than %d %s: the snapshot is damaged",
+                       capture->pickle.stream->name, TESSERA_MAX_STREAMS, what);
+}
+
 TesseraStatus
 tessera_capture_stream (TesseraCapture *capture, uint64_t handle, uint16_t *out_stream)
 {
-  for (size_t i = capture->n_streams; i-- > 0;)
-    if (capture->streams[i] == handle)
-      {
-        *out_stream = (uint16_t) i;
-        return TESSERA_OK;
-      }
-  if (capture->n_streams >= TESSERA_MAX_STREAMS)
-    return tessera_fail (capture->error, TESSERA_BAD_INPUT,
-                         "%s names more than %d streams: the snapshot is damaged",
-                         capture->pickle.stream->name, TESSERA_MAX_STREAMS);
-  IMPORT_RESERVE (capture->streams, capture->cap_streams, capture->n_streams + 1);
-  *out_stream = (uint16_t) capture->n_streams;
-  capture->streams[capture->n_streams++] = handle;
-  return TESSERA_OK;
+  import_must (tessera_trace_add_stream (capture->file, handle, out_stream));
+  return check_number (capture, *out_stream, "streams");
+}
+
+TesseraStatus
+tessera_capture_pool (TesseraCapture *capture, TesseraPoolId id, uint16_t *out_pool)
+{
+  import_must (tessera_trace_add_pool (capture->file, id, out_pool));
+  return check_number (capture, *out_pool, "memory pools");
+}
+
+void
+tessera_capture_renumber (TesseraCapture *capture,
+                          uint16_t *inout_stream,
+                          uint16_t *inout_pool)
+{
+  uint64_t handle = capture->file->streams[*inout_stream];
+  TesseraPoolId id = capture->file->pools[*inout_pool];
+
+  import_must (tessera_trace_add_stream (capture->trace, handle, inout_stream));
+  import_must (tessera_trace_add_pool (capture->trace, id, inout_pool));
 }
 
 bool
@@ -309,26 +327,6 @@ tessera_capture_pool_id (TesseraCapture *capture,
          tessera_heap_u64 (heap, pair->items[1], &out_id->user_id);
 }
 
-TesseraStatus
-tessera_capture_pool (TesseraCapture *capture, TesseraPoolId id, uint16_t *out_pool)
-{
-  for (size_t i = capture->n_pools; i-- > 0;)
-    if (capture->pools[i].owner_id == id.owner_id &&
-        capture->pools[i].user_id == id.user_id)
-      {
-        *out_pool = (uint16_t) i;
-        return TESSERA_OK;
-      }
-  if (capture->n_pools >= TESSERA_MAX_STREAMS)
-    return tessera_fail (capture->error, TESSERA_BAD_INPUT,
-                         "%s names more than %d memory pools: the snapshot is damaged",
-                         capture->pickle.stream->name, TESSERA_MAX_STREAMS);
-  IMPORT_RESERVE (capture->pools, capture->cap_pools, capture->n_pools + 1);
-  *out_pool = (uint16_t) capture->n_pools;
-  capture->pools[capture->n_pools++] = id;
-  return TESSERA_OK;
-}
-
 void
 tessera_capture_init (TesseraCapture *capture,
                       TesseraStream *stream,
@@ -338,6 +336,7 @@ tessera_capture_init (TesseraCapture *capture,
   memset (capture, 0, sizeof *capture);
   capture->trace = trace;
   capture->error = error;
+  import_must (tessera_trace_new (&capture->file));
   tessera_pickle_init (&capture->pickle, stream, error);
   capture->pickle.dict_done = dict_done;
   capture->pickle.user = capture;
@@ -348,16 +347,13 @@ tessera_capture_init (TesseraCapture *capture,
       import_must (tessera_strings_intern (capture->pickle.heap.texts, texts[i],
                                            strlen (texts[i]), &id));
     }
-  IMPORT_RESERVE (capture->pools, capture->cap_pools, 1);
-  capture->pools[capture->n_pools++] = (TesseraPoolId){ 0 };
 }
 
 void
 tessera_capture_clear (TesseraCapture *capture)
 {
   tessera_pickle_clear (&capture->pickle);
-  free (capture->streams);
-  free (capture->pools);
+  tessera_trace_free (capture->file);
   free (capture->segments);
   free (capture->blocks);
   free (capture->histories);

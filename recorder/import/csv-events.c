@@ -430,14 +430,6 @@ forget_times (TesseraTrace *trace)
 
 /* Blocks still live at the end, in the order of their addresses, which is that of birth:
  * ids are numbered by first use, so a table that uses an id again needs the sort. */
-static int
-compare_blocks (const void *left, const void *right)
-{
-  const TesseraHeldBlock *a = left, *b = right;
-
-  return a->addr < b->addr ? -1 : a->addr > b->addr;
-}
-
 static void
 finish (Reader *reader)
 {
@@ -456,9 +448,7 @@ finish (Reader *reader)
       if (id->addr != 0)
         import_must (tessera_trace_add_block (&trace->end, &block));
     }
-  if (trace->end.n_blocks > 0)
-    qsort (trace->end.blocks, trace->end.n_blocks, sizeof *trace->end.blocks,
-           compare_blocks);
+  tessera_held_sort (&trace->end);
   trace->has_time = reader->has_time && trace->n_events > 0;
   if (!trace->has_time)
     forget_times (trace);

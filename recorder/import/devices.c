@@ -212,23 +212,6 @@ gather_events (TesseraCapture *capture, const TesseraObject *entries)
   return TESSERA_OK;
 }
 
-/* Streams and pools get their numbers by first use on this device. */
-static void
-number_streams (TesseraCapture *capture)
-{
-  TesseraTrace *trace = capture->trace;
-
-  for (size_t i = 0; i < trace->n_events; i++)
-    {
-      TesseraEvent *event = &trace->events[i];
-
-      import_must (tessera_trace_add_stream (trace, capture->streams[event->stream],
-                                             &event->stream));
-      import_must (
-          tessera_trace_add_pool (trace, capture->pools[event->pool], &event->pool));
-    }
-}
-
 /* Times count from the first event; one entry without makes them all mean nothing. */
 static void
 settle_times (TesseraTrace *trace, int64_t *out_zero_us)
@@ -264,7 +247,8 @@ tessera_snapshot_take_events (TesseraCapture *capture,
 
   if (status != TESSERA_OK)
     return status;
-  number_streams (capture);
+  for (size_t i = 0; i < trace->n_events; i++)
+    tessera_capture_renumber (capture, &trace->events[i].stream, &trace->events[i].pool);
   settle_times (trace, out_zero_us);
   return TESSERA_OK;
 }

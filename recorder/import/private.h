@@ -451,8 +451,8 @@ typedef struct
   uint32_t device;
   uint32_t stack;
   uint32_t first_block; /* or TESSERA_NONE */
-  uint16_t stream;      /* index into the capture's streams */
-  uint16_t pool;        /* index into the capture's pools */
+  uint16_t stream;      /* numbers of the whole file */
+  uint16_t pool;
   bool is_small;
   bool is_expandable;
   bool is_flawed;
@@ -506,10 +506,7 @@ typedef struct
   TesseraTrace *trace;
   TesseraError *error;
 
-  uint64_t *streams; /* handles, by first use in the file */
-  size_t n_streams, cap_streams;
-  TesseraPoolId *pools; /* by first use in the file; (0, 0) first */
-  size_t n_pools, cap_pools;
+  TesseraTrace *file; /* has the streams and pools of all devices, and nothing else */
   TesseraSegmentRecord *segments;
   size_t n_segments, cap_segments;
   TesseraBlockRecord *blocks;
@@ -611,6 +608,10 @@ bool tessera_capture_pool_id (TesseraCapture *capture,
 TESSERA_MUST_USE TesseraStatus tessera_capture_pool (TesseraCapture *capture,
                                                      TesseraPoolId id,
                                                      uint16_t *out_pool);
+/* From numbers of the file to those of the trace: by first use on its device. */
+void tessera_capture_renumber (TesseraCapture *capture,
+                               uint16_t *inout_stream,
+                               uint16_t *inout_pool);
 
 /* Makers of records: one for each kind of dict. */
 typedef TesseraStatus (*TesseraRecordMaker) (TesseraCapture *capture,

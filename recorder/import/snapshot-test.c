@@ -36,6 +36,16 @@ finish (GByteArray *to)
   return trace;
 }
 
+/* Ends the entries of the last device, too. */
+static TesseraTrace *
+finish_only_trace (GByteArray *to)
+{
+  close_list (to);
+  close_list (to);
+  close_dict (to);
+  return finish (to);
+}
+
 /* Ends the pickle and imports it; the sentence must hold @says. */
 static void
 finish_refused (GByteArray *to, const char *says)
@@ -91,10 +101,7 @@ test_2_0 (void)
   open_list (to);
   open_list (to);
   put_entry (to, "snapshot", 0, 1324, 0, 0);
-  close_list (to);
-  close_list (to);
-  close_dict (to);
-  trace = finish (to);
+  trace = finish_only_trace (to);
 
   g_assert_cmpuint (trace->n_events, ==, 1);
   g_assert_false (trace->has_time);
@@ -237,10 +244,7 @@ test_pools_of_entries (void)
       close_list (to);
       close_dict (to);
     }
-  close_list (to);
-  close_list (to);
-  close_dict (to);
-  trace = finish (to);
+  trace = finish_only_trace (to);
   g_assert_cmpuint (trace->events[0].pool, ==, 0);
   g_assert_cmpuint (trace->events[1].pool, ==, 1);
   g_assert_cmpuint (trace->pools[1].user_id, ==, 1);
@@ -262,10 +266,7 @@ test_times (void)
       open_only_trace (to);
       put_entry (to, "snapshot", 0, 0, 0, latest_us - 3);
       put_entry (to, "snapshot", 0, 0, 0, latest_us + beyond_us);
-      close_list (to);
-      close_list (to);
-      close_dict (to);
-      trace = finish (to);
+      trace = finish_only_trace (to);
       g_assert_cmpuint (trace->n_events, ==, 2);
       g_assert_cmpint (trace->has_time, ==, beyond_us == 0);
       g_assert_cmpint (trace->events[1].at_ns, ==, beyond_us == 0 ? 3000 : 0);
@@ -284,10 +285,7 @@ test_times_that_go_back (void)
   open_only_trace (to);
   for (size_t i = 0; i < G_N_ELEMENTS (times_us); i++)
     put_entry (to, "snapshot", 0, 0, 0, times_us[i]);
-  close_list (to);
-  close_list (to);
-  close_dict (to);
-  trace = finish (to);
+  trace = finish_only_trace (to);
   g_assert_true (trace->has_time);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "note.time_goes_back"), ==,
                    "2 entries are older than the one before");
@@ -638,10 +636,7 @@ test_no_segments (void)
   open_list (to);
   put_entry (to, "free_requested", BASE, 1000, 0, 5);
   put_entry (to, "free_completed", BASE, 1000, 0, 0); /* no time: none at all */
-  close_list (to);
-  close_list (to);
-  close_dict (to);
-  trace = finish (to);
+  trace = finish_only_trace (to);
   g_assert_false (trace->has_segments);
   g_assert_false (trace->has_time);
   g_assert_cmpuint (trace->start.n_blocks, ==, 1);

@@ -228,6 +228,8 @@ add_segment (End *end, uint32_t index)
   TesseraSegment segment = { .addr = record->addr,
                              .size_bytes = record->size_bytes,
                              .stack = record->stack,
+                             .stream = record->stream,
+                             .pool = record->pool,
                              .is_small = record->is_small,
                              .is_expandable = record->is_expandable };
 
@@ -240,41 +242,9 @@ add_segment (End *end, uint32_t index)
       snprintf (where, sizeof where, "segment %" PRIu32, index);
       return tessera_capture_refuse (capture, TESSERA_RECORD_SEGMENT, index, where);
     }
-  import_must (tessera_trace_add_stream (capture->trace, capture->streams[record->stream],
-                                         &segment.stream));
-  import_must (tessera_trace_add_pool (capture->trace, capture->pools[record->pool],
-                                       &segment.pool));
+  tessera_capture_renumber (capture, &segment.stream, &segment.pool);
   import_must (tessera_trace_add_segment (&capture->trace->end, &segment));
   return add_blocks (end, record);
-}
-
-#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
-
-static int
-compare_segments (const void *left, const void *right)
-{
-  const TesseraSegment *a = left, *b = right;
-  int order = COMPARE (a->addr, b->addr);
-
-  return order != 0 ? order : COMPARE (a->size_bytes, b->size_bytes);
-}
-
-static int
-compare_blocks (const void *left, const void *right)
-{
-  const TesseraHeldBlock *a = left, *b = right;
-  int order = COMPARE (a->addr, b->addr);
-
-  return order != 0 ? order : COMPARE (a->block_bytes, b->block_bytes);
-}
-
-static void
-sort_held (TesseraHeld *held)
-{
-  if (held->n_segments > 0)
-    qsort (held->segments, held->n_segments, sizeof *held->segments, compare_segments);
-  if (held->n_blocks > 0)
-    qsort (held->blocks, held->n_blocks, sizeof *held->blocks, compare_blocks);
 }
 
 static void
@@ -318,7 +288,7 @@ take_end (TesseraCapture *capture, const TesseraSnapshotParts *parts)
             return status;
         }
     }
-  sort_held (&capture->trace->end);
+  tessera_held_sort (&capture->trace->end);
   note_oddities (&end);
   return TESSERA_OK;
 }
