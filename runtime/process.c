@@ -9,14 +9,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/device/device.h"
-#include "runtime/process/notice.h"
-#include "runtime/process/plan-file.h"
-#include "runtime/process/recording.h"
-#include "runtime/process/throw.h"
+#include "runtime/process/files.h"
+#include "runtime/process/report.h"
 #include "runtime/tessera.h"
 
-static atomic_int state;                                 /* TesseraProcessState */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* opening devices, stopping */
 static _Atomic (RuntimeDevice *) devices[TESSERA_MAX_DEVICES]; /* written under lock */
 static TesseraPlan *plan;  /* to be followed; never freed: a device may use it */
@@ -27,12 +23,6 @@ const char *
 tessera_version (void)
 {
   return TESSERA_VERSION;
-}
-
-TesseraProcessState
-tessera_process_state (void)
-{
-  return (TesseraProcessState) atomic_load_explicit (&state, memory_order_acquire);
 }
 
 RuntimeDevice *
@@ -115,7 +105,7 @@ tessera_process_device (int ordinal, TesseraError *error)
 static void
 after_fork_in_child (void)
 {
-  atomic_store (&state, TESSERA_PROCESS_FORKED);
+  tessera_process_enter (TESSERA_PROCESS_FORKED);
   tessera_recording_forget ();
   pthread_mutex_init (&lock, NULL);
   tessera_notice_after_fork ();
@@ -166,7 +156,7 @@ tessera_start (void)
         open_plan ();
       if (*tessera_options.record != '\0')
         tessera_recording_begin (policy, plan);
-      atomic_store_explicit (&state, TESSERA_PROCESS_SERVING, memory_order_release);
+      tessera_process_enter (TESSERA_PROCESS_SERVING);
     }
   pthread_mutex_unlock (&lock);
   return result;

@@ -8,23 +8,13 @@
  */
 #pragma once
 
+#include "runtime/device/device.h"
 #include "runtime/process/options.h"
 
 enum
 {
   TESSERA_MAX_DEVICES = 64
 };
-
-typedef struct RuntimeDevice RuntimeDevice;
-
-typedef enum
-{
-  TESSERA_PROCESS_NEW,
-  TESSERA_PROCESS_SERVING,
-  TESSERA_PROCESS_FORKED /* a child: no device, no file */
-} TesseraProcessState;
-
-TesseraProcessState tessera_process_state (void);
 
 /* The device, opened if need be; NULL and @error where it cannot be. Takes locks. */
 RuntimeDevice *tessera_process_device (int ordinal, TesseraError *error);
@@ -34,15 +24,12 @@ RuntimeDevice *tessera_process_known_device (int ordinal);
 /* What tessera_torch_uses_streams() says changed to true. Takes locks. */
 void tessera_process_see_streams (int ordinal);
 
-/* What PyTorch said before the device was there: the memory fraction (0: nothing), and
- * whether the record_stream hook is in place. */
-double tessera_torch_fraction (int ordinal);
-bool tessera_torch_tells_streams (void);
-/* ... and whether the program computes on streams of its own, which need not allocate. */
-bool tessera_torch_uses_streams (int ordinal);
-
 /* What the marks say now, for a device that opens late. Called with the marks' lock. */
 void tessera_marks_lock (void);
 void tessera_marks_unlock (void);
 void tessera_marks_tell (RuntimeDevice *device);
 void tessera_marks_after_fork (void);
+
+/* Asks Python for the module of a thread that has none of its own. No lock may be held:
+ * takes the interpreter's. */
+void tessera_finder_ask (TesseraRecorder *recorder);

@@ -10,10 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/device/finder.h"
-#include "runtime/process/notice.h"
-#include "runtime/process/recording.h"
-#include "runtime/process/throw.h"
+#include "runtime/process.h"
+#include "runtime/process/report.h"
+#include "runtime/process/files.h"
 
 enum
 {

@@ -9,8 +9,56 @@
 
 #include "allocator/table.h"
 #include "runtime/device/device.h"
-#include "runtime/device/spans.h"
-#include "runtime/device/stats.h"
+
+/* What the driver has given to a device now, and to whom: disjoint ranges by address.
+ * Pages of an expandable segment that touch are one range. Changed, coldly, when memory is
+ * taken from the driver or given back. */
+typedef struct
+{
+  uint64_t addr, size_bytes;
+  uint32_t stream, pool;
+  bool is_small, is_expandable;
+} RuntimeSpan;
+
+typedef struct
+{
+  RuntimeSpan *all; /* ascending addr */
+  size_t n, cap;
+} RuntimeSpans;
+
+/* Without memory the range stays unknown. */
+void tessera_spans_add (RuntimeSpans *spans, const RuntimeSpan *span);
+/* Takes a range away, which may be a part of a span. Returns whose it was; a range that
+ * was never added is nobody's (all 0). */
+RuntimeSpan
+tessera_spans_remove (RuntimeSpans *spans, uint64_t addr, uint64_t size_bytes);
+/* NULL: nothing was given there. */
+const RuntimeSpan *tessera_spans_at (const RuntimeSpans *spans, uint64_t addr);
+
+/* The figures' own layout: whole, small pool, large pool. */
+typedef TesseraDeviceStats RuntimeStats;
+
+void
+tessera_stats_alloc (RuntimeStats *stats, bool is_small, uint64_t asked, uint64_t block);
+void tessera_stats_free (RuntimeStats *stats, bool is_small, uint64_t block);
+void tessera_stats_complete (RuntimeStats *stats,
+                             bool is_small,
+                             uint64_t asked,
+                             uint64_t block);
+/* A segment of its own (cudaMalloc), or pages of an expandable one. */
+void tessera_stats_reserve (RuntimeStats *stats,
+                            bool is_small,
+                            bool is_expandable,
+                            uint64_t size_bytes);
+void tessera_stats_unreserve (RuntimeStats *stats,
+                              bool is_small,
+                              bool is_expandable,
+                              uint64_t size_bytes);
+/* As they are now, after one operation. */
+void tessera_stats_splits (RuntimeStats *stats, const TesseraCachingStats *now);
+
+void tessera_stats_reset_peaks (RuntimeStats *stats);
+void tessera_stats_reset_accumulated (RuntimeStats *stats);
 
 enum
 {
@@ -112,7 +160,7 @@ void tessera_device_tell_marks (RuntimeDevice *device);
 /* What @fraction of the memory is; 0: no limit, which is what 1 and more mean. */
 uint64_t tessera_device_limit (const RuntimeDevice *device, double fraction);
 
-/* observer.c: what the policy tells */
+/* memory.c: what the policy tells */
 TesseraObserver tessera_device_observer (RuntimeDevice *device);
 
 /* The plan's pool has another size (@user: the device); recorded: the largest. */
@@ -130,7 +178,7 @@ bool tessera_device_stream (RuntimeDevice *device, uint64_t handle, uint16_t *ou
 /* The pool that serves the stream now. */
 uint16_t tessera_device_route (RuntimeDevice *device, uint64_t stream_handle);
 
-/* pending.c */
+/* serve.c: freed blocks that other streams still use */
 /* @block is in use on the stream too. */
 void tessera_device_note_side (RuntimeDevice *device,
                                RuntimeBlock *block,
@@ -151,7 +199,7 @@ void tessera_device_record (RuntimeDevice *device,
                             const RuntimeBlock *block,
                             uint32_t stack);
 
-/* oom.c: the sentence of the exception; also counts and records */
+/* serve.c: the sentence of the exception; also counts and records */
 void tessera_device_fail (RuntimeDevice *device,
                           const RuntimeRequest *request,
                           uint16_t stream,

@@ -13,8 +13,9 @@
 #include "allocator/cuda.h"
 #include "allocator/policy.h"
 #include "recorder/recorder.h"
-#include "runtime/process.h"
 #include "runtime/tessera.h"
+
+typedef struct RuntimeDevice RuntimeDevice;
 
 /* NULL and @error where it cannot be served. @plan: (nullable): followed if it suits;
  * outlives the device. @recorder: (nullable). Devices are never closed. */

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/process/alloc-conf.h"
-#include "runtime/device/spans.h"
+#include "runtime/process/options.h"
+#include "runtime/device/device-internal.h"
 
 #include <glib.h>
 

@@ -1,13 +1,16 @@
 /*
- * What tessera_configure() was told.
+ * What the process was told, and whether it serves already.
  *
- * Filled before the start by one thread, read-only afterwards.
+ * Options are filled before the start by one thread, read-only afterwards. Of the text of
+ * PYTORCH_CUDA_ALLOC_CONF keys that have no meaning here, and values that PyTorch would
+ * refuse, are left out; the rest is obeyed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include "allocator/policy.h"
+#include "db/trace.h"
 
 /* What of a plan is followed. */
 typedef enum
@@ -46,3 +49,28 @@ bool tessera_options_expand (const TesseraOptions *options,
                              size_t n_bytes);
 /* "native", "expandable" ... */
 const char *tessera_policy_kind_name (TesseraPolicyKind kind);
+
+/* @complain: one sentence for each part that was left out; may be NULL. @settings keeps
+ * what the text does not name. @out_fraction: per_process_memory_fraction, else left. */
+void tessera_alloc_conf_parse (const char *text,
+                               TesseraSettings *settings,
+                               double *out_fraction,
+                               void (*complain) (const char *sentence));
+
+typedef enum
+{
+  TESSERA_PROCESS_NEW,
+  TESSERA_PROCESS_SERVING,
+  TESSERA_PROCESS_FORKED /* a child: no device, no file */
+} TesseraProcessState;
+
+TesseraProcessState tessera_process_state (void);
+/* The state to come; any thread, called with the process's lock but in a forked child. */
+void tessera_process_enter (TesseraProcessState state);
+
+/* What PyTorch said before the device was there: the memory fraction (0: nothing), and
+ * whether the record_stream hook is in place. */
+double tessera_torch_fraction (int ordinal);
+bool tessera_torch_tells_streams (void);
+/* ... and whether the program computes on streams of its own, which need not allocate. */
+bool tessera_torch_uses_streams (int ordinal);

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/process/alloc-conf.h"
 #include "runtime/process/options.h"
 #include "tests/fuzz/fuzz.h"
 

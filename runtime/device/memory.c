@@ -1,7 +1,7 @@
 /*
- * What the policy tells: the driver's memory as it comes and goes, recorded and counted;
- * and what becomes of a plan while it is followed, with a sentence where it turned out
- * not to fit the run.
+ * What the policy tells: the driver's memory as it comes and goes, kept as ranges in a sorted
+ * array (some hundreds, rarely changed), recorded and counted; and what becomes of a plan
+ * while it is followed, with a sentence where it turned out not to fit the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,9 +9,97 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "db/array.h"
 #include "db/size-text.h"
-#include "runtime/process/notice.h"
+#include "runtime/process/report.h"
+
+/* The first span that ends behind @addr. */
+static size_t
+find_span (const RuntimeSpans *spans, uint64_t addr)
+{
+  size_t low = 0, high = spans->n;
+
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+
+      if (spans->all[middle].addr + spans->all[middle].size_bytes <= addr)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static void
+insert (RuntimeSpans *spans, size_t at, const RuntimeSpan *span)
+{
+  if (!TESSERA_RESERVE (spans->all, spans->cap, spans->n + 1))
+    return;
+  memmove (&spans->all[at + 1], &spans->all[at], (spans->n - at) * sizeof spans->all[0]);
+  spans->all[at] = *span;
+  spans->n++;
+}
+
+static void delete (RuntimeSpans *spans, size_t at)
+{
+  spans->n--;
+  memmove (&spans->all[at], &spans->all[at + 1], (spans->n - at) * sizeof spans->all[0]);
+}
+
+/* Two segments of cudaMalloc stay two, however close they lie. */
+static bool
+can_join (const RuntimeSpan *a, const RuntimeSpan *b)
+{
+  return a->is_expandable && b->is_expandable && a->addr + a->size_bytes == b->addr &&
+         a->stream == b->stream && a->pool == b->pool && a->is_small == b->is_small;
+}
+
+void
+tessera_spans_add (RuntimeSpans *spans, const RuntimeSpan *span)
+{
+  size_t at = find_span (spans, span->addr);
+
+  if (at > 0 && can_join (&spans->all[at - 1], span))
+    spans->all[--at].size_bytes += span->size_bytes;
+  else
+    insert (spans, at, span);
+  if (at + 1 < spans->n && can_join (&spans->all[at], &spans->all[at + 1]))
+    {
+      spans->all[at].size_bytes += spans->all[at + 1].size_bytes;
+      delete (spans, at + 1);
+    }
+}
+
+RuntimeSpan
+tessera_spans_remove (RuntimeSpans *spans, uint64_t addr, uint64_t size_bytes)
+{
+  size_t at = find_span (spans, addr);
+  RuntimeSpan whole, rest;
+
+  if (at == spans->n || spans->all[at].addr > addr)
+    return (RuntimeSpan){ .addr = addr, .size_bytes = size_bytes };
+  whole = rest = spans->all[at];
+  rest.addr = addr + size_bytes;
+  rest.size_bytes = whole.addr + whole.size_bytes - rest.addr;
+  if (whole.addr == addr)
+    delete (spans, at);
+  else
+    spans->all[at++].size_bytes = addr - whole.addr;
+  if (rest.size_bytes != 0)
+    insert (spans, at, &rest);
+  return whole;
+}
+
+const RuntimeSpan *
+tessera_spans_at (const RuntimeSpans *spans, uint64_t addr)
+{
+  size_t at = find_span (spans, addr);
+
+  return at < spans->n && spans->all[at].addr <= addr ? &spans->all[at] : NULL;
+}
 
 static void
 record_span (RuntimeDevice *device, TesseraAction action, const RuntimeSpan *span)

@@ -1,15 +1,15 @@
 /*
- * The recorder of the process: opened once, used by every thread, closed under them.
+ * The files of the process: the trace that its recorder writes, the plan that it follows.
  *
- * It is used between enter and leave, which cost an atomic addition each, so that it can
- * be closed under a running program.
+ * The recorder is opened once, used by every thread, closed under them: it is used between
+ * enter and leave, which cost an atomic addition each.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
-#include "allocator/policy.h"
 #include "recorder/recorder.h"
+#include "runtime/process/options.h"
 
 /* NULL where nothing is recorded; else to be left again. */
 TesseraRecorder *tessera_recorder_enter (void);
@@ -27,3 +27,11 @@ TesseraRecorder *tessera_recording_take (void);
 void tessera_recording_end (TesseraRecorder *taken);
 /* In a forked child: the parent's is not ours to close. */
 void tessera_recording_forget (void);
+
+/* Loads, has it checked, and looks whether it was made for a run like this one. Returns
+ * NULL after a notice where it is declined. */
+TesseraPlan *tessera_plan_file_open (const TesseraOptions *options, const char *path);
+
+/* Whether this device may follow it; else a notice says why not. */
+bool
+tessera_plan_file_suits (const TesseraPlan *plan, int ordinal, uint64_t device_bytes);

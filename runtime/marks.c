@@ -1,0 +1,425 @@
+/*
+ * Steps, phases and modules: told to the policies, recorded as ranges.
+ *
+ * Threads without modules of their own (autograd's, in backward) have theirs asked of Python
+ * before an allocation is recorded; as long as the answer stays the same one range is open for
+ * the thread. Steps and phases close all such ranges: a thread that has fallen asleep is in
+ * none.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/process.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device/device.h"
+#include "runtime/process/files.h"
+#include "runtime/tessera.h"
+
+/* Modules that Python names. */
+
+/* How many modules of its own the calling thread is in. */
+static unsigned module_depth (void);
+
+enum
+{
+  NAME_BYTES = 256
+};
+
+typedef struct Inferred Inferred;
+
+/* One for each thread that was ever asked for, until the thread ends. */
+struct Inferred
+{
+  char name[NAME_BYTES];  /* its thread's only */
+  _Atomic uint32_t range; /* whoever takes it away ends it; TESSERA_NONE: closed */
+  Inferred *next, **link; /* under lock */
+};
+
+typedef const char *(*Finder) (void);
+
+static _Atomic (Finder) finder;
+static pthread_mutex_t finder_lock = PTHREAD_MUTEX_INITIALIZER;
+static Inferred *all;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t finder_key; /* ends with the thread */
+static bool has_key;
+static __thread bool is_asking; /* Python may free tensors while it is asked */
+
+/* Of the interpreter in this process, or all NULL. */
+static struct
+{
+  int (*is_initialized) (void);
+  int (*is_finalizing) (void);
+  int (*ensure) (void);
+  void (*release) (int state);
+} python;
+
+static void
+look_up (void *out_function, const char *name, const char *older_name)
+{
+  void *found = dlsym (RTLD_DEFAULT, name);
+
+  if (found == NULL && older_name != NULL)
+    found = dlsym (RTLD_DEFAULT, older_name);
+  *(void **) out_function = found;
+}
+
+static void
+forget (void *user)
+{
+  Inferred *mine = user;
+
+  pthread_mutex_lock (&finder_lock);
+  *mine->link = mine->next;
+  if (mine->next != NULL)
+    mine->next->link = mine->link;
+  pthread_mutex_unlock (&finder_lock);
+  free (mine);
+}
+
+static void
+set_up (void)
+{
+  has_key = pthread_key_create (&finder_key, forget) == 0;
+  look_up (&python.is_initialized, "Py_IsInitialized", NULL);
+  look_up (&python.is_finalizing, "Py_IsFinalizing", "_Py_IsFinalizing");
+  look_up (&python.ensure, "PyGILState_Ensure", NULL);
+  look_up (&python.release, "PyGILState_Release", NULL);
+}
+
+static Inferred *
+mine_or_null (void)
+{
+  pthread_once (&once, set_up);
+  return has_key ? pthread_getspecific (finder_key) : NULL;
+}
+
+static Inferred *
+get_mine (void)
+{
+  Inferred *mine = mine_or_null ();
+
+  if (mine != NULL || !has_key)
+    return mine;
+  mine = calloc (1, sizeof *mine);
+  if (mine == NULL || pthread_setspecific (finder_key, mine) != 0)
+    {
+      free (mine);
+      return NULL;
+    }
+  atomic_init (&mine->range, TESSERA_NONE);
+  pthread_mutex_lock (&finder_lock);
+  mine->next = all;
+  mine->link = &all;
+  if (all != NULL)
+    all->link = &mine->next;
+  all = mine;
+  pthread_mutex_unlock (&finder_lock);
+  return mine;
+}
+
+/* Returns: false where there is no name. A process without Python is asked as it is. */
+static bool
+ask (Finder find, char *out_name)
+{
+  const char *name;
+  int state = 0;
+
+  out_name[0] = '\0';
+  if (python.ensure != NULL && python.release != NULL)
+    {
+      if ((python.is_initialized != NULL && !python.is_initialized ()) ||
+          (python.is_finalizing != NULL && python.is_finalizing ()))
+        return false;
+      state = python.ensure ();
+    }
+  name = find ();
+  if (name != NULL)
+    snprintf (out_name, NAME_BYTES, "%s", name);
+  if (python.ensure != NULL && python.release != NULL)
+    python.release (state);
+  return out_name[0] != '\0';
+}
+
+static void
+close_range (TesseraRecorder *recorder, Inferred *inferred)
+{
+  uint32_t range = atomic_exchange (&inferred->range, TESSERA_NONE);
+
+  if (range != TESSERA_NONE && recorder != NULL)
+    tessera_recorder_range_end (recorder, range);
+}
+
+void
+tessera_finder_ask (TesseraRecorder *recorder)
+{
+  Finder find = atomic_load_explicit (&finder, memory_order_acquire);
+  char name[NAME_BYTES];
+  Inferred *mine;
+  bool has_name;
+
+  if (find == NULL || is_asking || module_depth () != 0 || (mine = get_mine ()) == NULL)
+    return;
+  is_asking = true;
+  has_name = ask (find, name);
+  is_asking = false;
+  if (has_name && atomic_load (&mine->range) != TESSERA_NONE &&
+      strcmp (mine->name, name) == 0)
+    return;
+  close_range (recorder, mine);
+  if (!has_name)
+    return;
+  strcpy (mine->name, name);
+  atomic_store (&mine->range, tessera_recorder_range_begin (
+                                  recorder, TESSERA_RANGE_MODULE, name, true));
+}
+
+static void
+finder_close_mine (TesseraRecorder *recorder)
+{
+  Inferred *mine = mine_or_null ();
+
+  if (mine != NULL)
+    close_range (recorder, mine);
+}
+
+static void
+finder_close_all (TesseraRecorder *recorder)
+{
+  pthread_mutex_lock (&finder_lock);
+  for (Inferred *inferred = all; inferred != NULL; inferred = inferred->next)
+    close_range (recorder, inferred);
+  pthread_mutex_unlock (&finder_lock);
+}
+
+static void
+finder_after_fork (void)
+{
+  pthread_mutex_init (&finder_lock, NULL);
+  atomic_store (&finder, NULL);
+}
+
+void
+tessera_set_module_finder (const char *(*find) (void) )
+{
+  atomic_store_explicit (&finder, find, memory_order_release);
+}
+
+/* Marks of the program. */
+
+enum
+{
+  MAX_DEPTH = 64 /* what is nested deeper is counted, not told */
+};
+
+typedef struct
+{
+  char *name; /* NULL where the host had no memory for it */
+  uint32_t range;
+} Mark;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Mark phases[MAX_DEPTH]; /* the process's */
+static unsigned n_phases;
+static uint32_t step_range = TESSERA_NONE;
+
+static __thread uint32_t modules[MAX_DEPTH]; /* ranges of this thread */
+static __thread unsigned n_modules;
+
+void
+tessera_marks_lock (void)
+{
+  pthread_mutex_lock (&lock);
+}
+
+void
+tessera_marks_unlock (void)
+{
+  pthread_mutex_unlock (&lock);
+}
+
+void
+tessera_marks_after_fork (void)
+{
+  pthread_mutex_init (&lock, NULL);
+  finder_after_fork ();
+}
+
+static const char *
+innermost_phase (void)
+{
+  unsigned depth = n_phases < MAX_DEPTH ? n_phases : MAX_DEPTH;
+
+  return depth != 0 ? phases[depth - 1].name : NULL;
+}
+
+void
+tessera_marks_tell (RuntimeDevice *device)
+{
+  tessera_device_phase (device, innermost_phase ());
+}
+
+static uint32_t
+begin_range (TesseraRecorder *recorder, TesseraRangeKind kind, const char *name)
+{
+  return recorder != NULL ? tessera_recorder_range_begin (recorder, kind, name, false)
+                          : TESSERA_NONE;
+}
+
+static void
+end_range (TesseraRecorder *recorder, uint32_t range)
+{
+  if (recorder != NULL && range != TESSERA_NONE)
+    tessera_recorder_range_end (recorder, range);
+}
+
+static void
+close_inferred (TesseraRecorder *recorder)
+{
+  if (recorder != NULL)
+    finder_close_all (recorder);
+}
+
+void
+tessera_step (int64_t number)
+{
+  TesseraRecorder *recorder;
+  char name[40];
+
+  if (tessera_process_state () == TESSERA_PROCESS_FORKED)
+    return;
+  snprintf (name, sizeof name, "step %" PRId64, number);
+  tessera_marks_lock ();
+  recorder = tessera_recorder_enter ();
+  close_inferred (recorder);
+  end_range (recorder, step_range);
+  step_range =
+      number >= 0 ? begin_range (recorder, TESSERA_RANGE_STEP, name) : TESSERA_NONE;
+  for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
+    if (tessera_process_known_device (i) != NULL)
+      tessera_device_step (tessera_process_known_device (i), recorder);
+  tessera_recorder_leave (recorder);
+  tessera_marks_unlock ();
+}
+
+int
+tessera_step_repeats (void)
+{
+  bool does = true;
+
+  if (tessera_process_state () == TESSERA_PROCESS_FORKED)
+    return 0;
+  tessera_marks_lock ();
+  for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
+    if (tessera_process_known_device (i) != NULL)
+      does &= tessera_device_step_repeats (tessera_process_known_device (i));
+  tessera_marks_unlock ();
+  return does;
+}
+
+static void
+tell_devices (void)
+{
+  for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
+    if (tessera_process_known_device (i) != NULL)
+      tessera_marks_tell (tessera_process_known_device (i));
+}
+
+void
+tessera_phase_begin (const char *name)
+{
+  TesseraRecorder *recorder;
+
+  if (tessera_process_state () == TESSERA_PROCESS_FORKED)
+    return;
+  tessera_marks_lock ();
+  if (n_phases++ < MAX_DEPTH)
+    {
+      recorder = tessera_recorder_enter ();
+      close_inferred (recorder);
+      phases[n_phases - 1] =
+          (Mark){ strdup (name), begin_range (recorder, TESSERA_RANGE_PHASE, name) };
+      tell_devices ();
+      tessera_recorder_leave (recorder);
+    }
+  tessera_marks_unlock ();
+}
+
+void
+tessera_phase_end (void)
+{
+  TesseraRecorder *recorder;
+
+  if (tessera_process_state () == TESSERA_PROCESS_FORKED)
+    return;
+  tessera_marks_lock ();
+  if (n_phases != 0 && --n_phases < MAX_DEPTH)
+    {
+      recorder = tessera_recorder_enter ();
+      close_inferred (recorder);
+      end_range (recorder, phases[n_phases].range);
+      tell_devices (); /* the policies may still hold the old name until here */
+      free (phases[n_phases].name);
+      tessera_recorder_leave (recorder);
+    }
+  tessera_marks_unlock ();
+}
+
+static unsigned
+module_depth (void)
+{
+  return n_modules;
+}
+
+void
+tessera_module_begin (const char *name)
+{
+  TesseraRecorder *recorder = tessera_recorder_enter ();
+
+  if (recorder != NULL)
+    finder_close_mine (recorder);
+  if (n_modules++ < MAX_DEPTH)
+    modules[n_modules - 1] = begin_range (recorder, TESSERA_RANGE_MODULE, name);
+  tessera_recorder_leave (recorder);
+}
+
+void
+tessera_module_end (void)
+{
+  TesseraRecorder *recorder = tessera_recorder_enter ();
+
+  if (n_modules != 0 && --n_modules < MAX_DEPTH)
+    end_range (recorder, modules[n_modules]);
+  tessera_recorder_leave (recorder);
+}
+
+void
+tessera_note (const char *key, const char *value)
+{
+  TesseraRecorder *recorder = tessera_recorder_enter ();
+
+  if (recorder != NULL)
+    tessera_recorder_meta (recorder, key, value);
+  tessera_recorder_leave (recorder);
+}
+
+void
+tessera_mark (const char *name)
+{
+  TesseraRecorder *recorder = tessera_recorder_enter ();
+
+  if (recorder == NULL)
+    return;
+  end_range (recorder, begin_range (recorder, TESSERA_RANGE_OTHER, name));
+  for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
+    if (tessera_process_known_device (i) != NULL)
+      tessera_device_mark (tessera_process_known_device (i), recorder);
+  tessera_recorder_leave (recorder);
+}
