@@ -130,7 +130,7 @@ typedef struct
  * tessera_lengths_plan:
  * @out_lengths: NULL on TESSERA_OK too where no kind of step varies by a law
  *
- * Each order is that of a packing at one of the observed parameters. All are measured at
+ * Each order is that of a packing at one of sixteen parameters. All are measured at
  * every observed and at 40 other parameters; the best is taken, or several, each for a
  * range, where that is better.
  *

@@ -12,12 +12,9 @@
 
 enum
 {
-  UNSEEN = 40,  /* parameters besides the observed, up to the most */
-  OUTSIDE = 16, /* shorter and longer ones than a plan is likely to meet */
-  POINTS = TESSERA_FIT_STEPS + UNSEEN + OUTSIDE,
-  SPREAD = 10,  /* points that are packed for in any case */
-  FURTHER = 16, /* ... and where orders are highest above the bound */
-  TRIED = SPREAD + FURTHER
+  UNSEEN = 40, /* parameters besides the observed, up to the most */
+  POINTS = TESSERA_FIT_STEPS + UNSEEN,
+  PACKED = 16 /* ... of which so many are packed for */
 };
 
 /* Another order is worth its place in the file where it is better by this. */
@@ -27,10 +24,7 @@ typedef struct
 {
   TesseraParameters parameters;
   bool is_observed;
-  bool is_outside;
-  uint64_t bound_bytes; /* no layout of those that are tried is below; 0: nobody looked */
-  bool is_packed;       /* an order was tried that is for this point */
-  uint64_t heights[TRIED];
+  uint64_t heights[PACKED];
 } Point;
 
 typedef struct
@@ -42,7 +36,7 @@ typedef struct
   bool is_first;        /* orders for that step are looked for */
   Point points[POINTS]; /* by tokens */
   size_t n_points;
-  TesseraOrder orders[TRIED];
+  TesseraOrder orders[PACKED];
   size_t n_orders;
   bool splits;                /* small and large blocks have zones of their own */
   size_t chosen_from[POINTS]; /* which of them those of the plan are */
@@ -68,12 +62,6 @@ between (uint64_t least, uint64_t most, uint64_t i, uint64_t n)
   return least + (most - least) * (2 * i + 1) / (2 * n);
 }
 
-static void
-add_point (Orders *orders, const TesseraParameters *at)
-{
-  orders->points[orders->n_points++] = (Point){ .parameters = *at };
-}
-
 /* The shortest and the smallest batch that were seen; what the plan is for, if more. */
 static void
 add_observed (Orders *orders, TesseraParameters *least, TesseraParameters *most)
@@ -87,8 +75,8 @@ add_observed (Orders *orders, TesseraParameters *least, TesseraParameters *most)
     {
       const TesseraParameters *at = &out->observed[i];
 
-      add_point (orders, at);
-      orders->points[i].is_observed = true;
+      orders->points[orders->n_points++] =
+          (Point){ .parameters = *at, .is_observed = true };
       least->batch = at->batch < least->batch ? at->batch : least->batch;
       least->length = at->length < least->length ? at->length : least->length;
     }
@@ -96,61 +84,24 @@ add_observed (Orders *orders, TesseraParameters *least, TesseraParameters *most)
     *most = *least;
 }
 
-/* So many 32ths of the length, and that batch. */
-static void
-add_outside (Orders *orders, uint64_t length, uint64_t parts, uint64_t batch)
-{
-  TesseraParameters at = { .batch = batch };
-
-  if (__builtin_mul_overflow (length, parts, &at.length))
-    return;
-  at.length = at.length < 32 ? 1 : at.length / 32;
-  add_point (orders, &at);
-  orders->points[orders->n_points - 1].is_outside = true;
-}
-
-/* Lengths below half the shortest and above the longest, of the smallest and the largest
- * batch. */
-static void
-add_all_outside (Orders *orders,
-                 const TesseraParameters *least,
-                 const TesseraParameters *most)
-{
-  static const uint8_t shorter[] = { 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1 };
-  static const uint8_t longer[] = { 36, 40, 48, 64 };
-
-  for (size_t i = 0; i < sizeof shorter; i++)
-    add_outside (orders, least->length, shorter[i], i % 2 ? 1 : most->batch);
-  for (size_t i = 0; i < sizeof longer; i++)
-    add_outside (orders, most->length, longer[i], i % 2 ? 1 : most->batch);
-  _Static_assert(sizeof shorter + sizeof longer == OUTSIDE,
-                 "so many points there are room for");
-}
-
 /* From the least to the longest, each batch in turn. */
 static void
 add_unseen (Orders *orders, const TesseraParameters *least, const TesseraParameters *most)
 {
   for (uint64_t i = 0; i < UNSEEN; i++)
-    {
-      const TesseraParameters at = {
-        .batch = least->batch + i % (most->batch - least->batch + 1),
-        .length = between (least->length, most->length, i, UNSEEN),
-      };
-
-      add_point (orders, &at);
-    }
+    orders->points[orders->n_points++].parameters = (TesseraParameters){
+      .batch = least->batch + i % (most->batch - least->batch + 1),
+      .length = between (least->length, most->length, i, UNSEEN),
+    };
 }
 
-/* The observed, others from half the shortest to the longest, and some that are shorter or
- * longer than that. */
+/* The observed, and others from half the shortest to the longest. */
 static void
 choose_points (Orders *orders)
 {
   TesseraParameters least, most;
 
   add_observed (orders, &least, &most);
-  add_all_outside (orders, &least, &most);
   least.length = (least.length + 1) / 2;
   add_unseen (orders, &least, &most);
   qsort (orders->points, orders->n_points, sizeof *orders->points, by_tokens);
@@ -160,9 +111,6 @@ choose_points (Orders *orders)
 
 /* An order that is there already is worth a second place where it is better by this. */
 #define WORTH_A_COPY 0.01
-
-/* What an order loses where steps are unlikely counts for so much less. */
-#define OUTSIDE_PART 10
 
 static uint64_t
 least_height (const Orders *orders, const Point *point)
@@ -174,16 +122,7 @@ least_height (const Orders *orders, const Point *point)
   return least;
 }
 
-/* How much worse than the best the order is at the point: 1 is no worse. */
-static double
-cost_at (const Orders *orders, size_t order, const Point *point)
-{
-  double ratio = (double) point->heights[order] / (double) least_height (orders, point);
-
-  return point->is_outside ? 1 + (ratio - 1) / OUTSIDE_PART : ratio;
-}
-
-/* The same at its worst. */
+/* How much worse than the best the order is, where it is most: 1 is no worse. */
 static double
 worst_of (const Orders *orders, size_t order, size_t from, size_t to)
 {
@@ -191,9 +130,11 @@ worst_of (const Orders *orders, size_t order, size_t from, size_t to)
 
   for (size_t i = from; i < to; i++)
     {
-      double cost = cost_at (orders, order, &orders->points[i]);
+      const Point *point = &orders->points[i];
+      double cost =
+          (double) point->heights[order] / (double) least_height (orders, point);
 
-      worst = cost > worst ? cost : worst;
+      worst = MAX (worst, cost);
     }
   return worst;
 }
@@ -269,7 +210,7 @@ static void
 choose_ranges (Orders *orders)
 {
   TesseraLengths *out = orders->build->out;
-  bool is_used[TRIED] = { false };
+  bool is_used[PACKED] = { false };
   size_t all = best_order (orders, 0, orders->n_points), from = 0;
 
   while (from < orders->n_points)
@@ -289,9 +230,6 @@ choose_ranges (Orders *orders)
 
 /* ---- The packings that orders are taken from ---- */
 
-/* A packing more is worth its time where every order is above what no layout is below by
- * more than this part of it. */
-#define WORTH_A_PACKING 0.003
 /* Small and large blocks have zones of their own where that costs no more than this part
  * of the largest step (planner/plan/places.c). */
 #define DEAR_ZONES_PART 256
@@ -340,7 +278,6 @@ add_order (Orders *orders, size_t point)
   uint32_t n_low;
   TesseraStatus status;
 
-  orders->points[point].is_packed = true;
   if (!tessera_sweep_sizes (out, &orders->points[point].parameters, orders->block_bytes))
     return TESSERA_OK;
   status = tessera_lengths_lay_out (orders->build, orders->swept, &way,
@@ -364,76 +301,16 @@ find_bound (const Orders *orders, size_t point, bool splits)
                                 orders->block_bytes);
 }
 
-/* Spread over the points but those outside, the first and last among them. */
+/* Spread over the points, the first and last among them. */
 static TesseraStatus
-try_spread (Orders *orders)
+try_packings (Orders *orders)
 {
   TesseraStatus status = TESSERA_OK;
-  size_t inside[POINTS], n_inside = 0, n;
+  size_t n = MIN (orders->n_points, (size_t) PACKED);
 
-  for (size_t i = 0; i < orders->n_points; i++)
-    if (!orders->points[i].is_outside)
-      inside[n_inside++] = i;
-  n = n_inside < SPREAD ? n_inside : SPREAD;
   for (size_t i = 0; i < n && status == TESSERA_OK; i++)
-    {
-      size_t at = n > 1 ? i * (n_inside - 1) / (n - 1) : 0;
-
-      status = add_order (orders, inside[at]);
-    }
-  return status;
-}
-
-/* How far the lowest order at the point is above what no layout is below, as a part of
- * it. */
-static double
-part_above (const Orders *orders, const Point *point)
-{
-  uint64_t least = least_height (orders, point);
-
-  return least == UINT64_MAX || point->bound_bytes == 0
-             ? 0
-             : (double) least / (double) point->bound_bytes - 1;
-}
-
-/* The point where that is most, of those that nothing was packed for; n_points: it is
- * little at all of them. */
-static size_t
-worst_point (const Orders *orders)
-{
-  double most = WORTH_A_PACKING;
-  size_t worst = orders->n_points;
-
-  for (size_t i = 0; i < orders->n_points; i++)
-    {
-      const Point *point = &orders->points[i];
-
-      if (point->is_outside || point->is_packed || part_above (orders, point) <= most)
-        continue;
-      most = part_above (orders, point);
-      worst = i;
-    }
-  return worst;
-}
-
-/* One after the other where all orders so far are worst: what helps at one point helps at
- * those around it. */
-static TesseraStatus
-try_further (Orders *orders)
-{
-  TesseraStatus status = TESSERA_OK;
-
-  for (size_t i = 0; i < orders->n_points; i++)
-    orders->points[i].bound_bytes = find_bound (orders, i, orders->splits);
-  for (size_t n = 0; n < FURTHER && status == TESSERA_OK; n++)
-    {
-      size_t worst = worst_point (orders);
-
-      if (worst == orders->n_points)
-        break;
-      status = add_order (orders, worst);
-    }
-  return status;
+    status = add_order (orders, n > 1 ? i * (orders->n_points - 1) / (n - 1) : 0);
+  return status == TESSERA_OK && orders->n_orders == 0 ? TESSERA_INVALID : status;
 }
 
 /* What the largest of the steps that were seen takes, whatever the layout. */
@@ -460,19 +337,6 @@ find_zones (const Orders *orders)
   return apart_bytes - largest_bound (orders, false) <= apart_bytes / DEAR_ZONES_PART;
 }
 
-static TesseraStatus
-try_packings (Orders *orders)
-{
-  TesseraStatus status;
-
-  for (size_t i = 0; i < orders->n_points; i++)
-    orders->points[i].is_packed = false;
-  status = try_spread (orders);
-  if (status == TESSERA_OK && orders->n_orders == 0)
-    return TESSERA_INVALID;
-  return status == TESSERA_OK && !orders->is_first ? try_further (orders) : status;
-}
-
 /* ---- All of it ---- */
 
 static void
@@ -495,8 +359,7 @@ is_worth_first (const Orders *orders)
       const TesseraOrder *order;
       uint64_t height = UINT64_MAX;
 
-      if (!point->is_outside &&
-          tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
+      if (tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
         height = tessera_sweep_by (out, &point->parameters, false, orders->block_bytes,
                                    orders->floors, orders->tops, &order);
       if (height != UINT64_MAX &&
