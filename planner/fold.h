@@ -23,6 +23,8 @@
  */
 #pragma once
 
+#include <glib.h>
+
 #include "db/plan.h"
 #include "planner/structure.h"
 
@@ -147,8 +149,7 @@ typedef struct
   const TesseraTrace *trace;
   const TesseraBlocks *blocks;
   uint64_t most_bytes; /* blocks up to so large */
-  uint64_t *tokens;    /* ascending */
-  size_t n_tokens;
+  GHashTable *tokens;  /* of size, stream and pool; NULL: nothing was looked for */
 } TesseraHabits;
 
 /* What at least two of the ranges keep, in blocks of at most @most_bytes. The trace and
@@ -160,6 +161,7 @@ void tessera_habits_init (TesseraHabits *habits,
                           size_t n_ranges,
                           uint64_t most_bytes);
 void tessera_habits_clear (TesseraHabits *habits);
+bool tessera_habits_are_any (const TesseraHabits *habits);
 
 /* Whether what is asked for at @event, an allocation, is such. */
 bool tessera_habits_have (const TesseraHabits *habits, uint32_t event);

@@ -67,3 +67,7 @@ TesseraStructure *tessera_structure_new (const TesseraTrace *trace,
 void tessera_structure_free (TesseraStructure *structure); /* NULL is fine */
 /* Borrowed; never NULL. */
 const char *tessera_phase_name (const TesseraTrace *trace, const TesseraPhase *phase);
+/* Of the name of the @phase-th, or of TESSERA_NONE. */
+uint64_t tessera_phase_hash (const TesseraTrace *trace,
+                             const TesseraStructure *structure,
+                             uint32_t phase);

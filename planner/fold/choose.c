@@ -18,12 +18,6 @@
  * repeat without having been seen to. */
 #define ASSUMED_DIFFERENCE 0.1
 
-static bool
-asks (const TesseraEvent *event)
-{
-  return event->action == TESSERA_ALLOC || event->action == TESSERA_OOM;
-}
-
 /* A digest of the requests in [begin, end). */
 static uint64_t
 digest (const TesseraRun *run, uint32_t begin, uint32_t end)
@@ -34,7 +28,7 @@ digest (const TesseraRun *run, uint32_t begin, uint32_t end)
     {
       const TesseraEvent *event = &run->trace->events[i];
 
-      if (!asks (event))
+      if (!tessera_asks (event))
         continue;
       hash = tessera_mix (tessera_mix (hash, event->action), event->size_bytes);
       hash = tessera_mix (hash, (uint64_t) event->stream << 16 | event->pool);
@@ -179,7 +173,7 @@ end_of (const TesseraRun *run, uint32_t first, uint32_t last)
 static bool
 is_planned (const TesseraRun *run, uint32_t event)
 {
-  return asks (&run->trace->events[event]) &&
+  return tessera_asks (&run->trace->events[event]) &&
          !(run->is_dynamic && run->is_dynamic[run->blocks->block_of_event[event]]);
 }
 
@@ -369,7 +363,7 @@ fold_with_habits (TesseraRun *run,
   if (!run->is_dynamic)
     return;
   kept_first = first;
-  if (habits->n_tokens > 0)
+  if (tessera_habits_are_any (habits))
     find_kept (run, &kept_first, last);
   if (kept_first != first)
     {
@@ -416,7 +410,7 @@ fold_partly (TesseraRun *run, uint32_t from, uint32_t to)
   if (run->repeats || from == to)
     return;
   find_habits (run, from, to, &habits);
-  if (habits.n_tokens > 0)
+  if (tessera_habits_are_any (&habits))
     fold_with_habits (run, &habits, from, to);
   tessera_habits_clear (&habits);
 }

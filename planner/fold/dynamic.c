@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/hash.h"
 #include "db/plan.h"
 #include "planner/diff.h"
 #include "planner/structure/private.h"
@@ -53,41 +52,23 @@ typedef struct
   uint32_t n_steps;
 } Share;
 
-/* A failed request is one as well. */
-static bool
-asks (const TesseraEvent *event)
-{
-  return event->action == TESSERA_ALLOC || event->action == TESSERA_OOM;
-}
-
-static uint64_t
-hash_phase (const Share *share, uint32_t phase)
-{
-  const char *name;
-
-  if (phase == TESSERA_NONE)
-    return TESSERA_HASH_START;
-  name = tessera_phase_name (share->trace, &share->structure->phases[phase]);
-  return tessera_hash_bytes (TESSERA_HASH_START, name, strlen (name));
-}
-
 static void
 fill (const Share *share, Step *step, uint32_t begin, uint32_t end)
 {
   uint32_t phase = TESSERA_NONE;
-  uint64_t of_phase = hash_phase (share, phase);
+  uint64_t of_phase = tessera_phase_hash (share->trace, share->structure, phase);
 
   for (uint32_t i = begin; i < end; i++)
     {
       const TesseraBlock *block;
 
-      if (!asks (&share->trace->events[i]))
+      if (!tessera_asks (&share->trace->events[i]))
         continue;
       block = &share->blocks->blocks[share->blocks->block_of_event[i]];
       if (block->born_phase != phase)
         {
           phase = block->born_phase;
-          of_phase = hash_phase (share, phase);
+          of_phase = tessera_phase_hash (share->trace, share->structure, phase);
         }
       step->events[step->n] = i;
       step->tokens[step->n++] =

@@ -119,22 +119,11 @@ tessera_kept_say (uint32_t n_kept, uint64_t step_bytes, char *out_text, size_t n
             TESSERA_SIZE (step_bytes), n_kept, n_kept == 1 ? "" : "s");
 }
 
-/* What steps that do not ask for the same one by one keep: so many of them at least. */
-#define HABIT_RANGES 2
-
 static uint64_t
 token_of (const TesseraEvent *event)
 {
   return (event->size_bytes << 20 ^ event->size_bytes >> 44) ^
          ((uint64_t) event->stream << 4 | (uint64_t) event->pool << 12);
-}
-
-static int
-compare_tokens (const void *a, const void *b)
-{
-  const uint64_t *x = a, *y = b;
-
-  return (*x > *y) - (*x < *y);
 }
 
 static const TesseraBlock *
@@ -143,25 +132,12 @@ block_at (const TesseraHabits *habits, uint32_t event)
   return &habits->blocks->blocks[habits->blocks->block_of_event[event]];
 }
 
-/* Tokens of what the range keeps, each once, behind those of others. */
-static void
-add_tokens (const TesseraHabits *habits,
-            const TesseraHabitRange *range,
-            uint64_t *tokens,
-            size_t *n_tokens)
+static bool
+is_kept (const TesseraHabits *habits, const TesseraHabitRange *range, uint32_t event)
 {
-  size_t first = *n_tokens, n = first;
-
-  for (uint32_t e = range->begin; e < range->end; e++)
-    if (habits->trace->events[e].action == TESSERA_ALLOC &&
-        block_at (habits, e)->block_bytes <= habits->most_bytes &&
-        block_at (habits, e)->died_index >= range->until)
-      tokens[n++] = token_of (&habits->trace->events[e]);
-  if (n > first)
-    qsort (tokens + first, n - first, sizeof *tokens, compare_tokens);
-  for (size_t k = first; k < n; k++)
-    if (k == first || tokens[k] != tokens[k - 1])
-      tokens[(*n_tokens)++] = tokens[k];
+  return habits->trace->events[event].action == TESSERA_ALLOC &&
+         block_at (habits, event)->block_bytes <= habits->most_bytes &&
+         block_at (habits, event)->died_index >= range->until;
 }
 
 void
@@ -172,40 +148,40 @@ tessera_habits_init (TesseraHabits *habits,
                      size_t n_ranges,
                      uint64_t most_bytes)
 {
-  uint64_t *tokens = g_new (uint64_t, blocks->n_blocks + 1);
-  size_t n = 0, alike = 0;
+  g_autoptr (GHashTable) range_of = g_hash_table_new (NULL, NULL); /* the first's + 1 */
 
-  *habits = (TesseraHabits){
-    .trace = trace, .blocks = blocks, .most_bytes = most_bytes, .tokens = tokens
-  };
+  *habits = (TesseraHabits){ trace, blocks, most_bytes, g_hash_table_new (NULL, NULL) };
   for (size_t i = 0; i < n_ranges; i++)
-    add_tokens (habits, &ranges[i], tokens, &n);
-  if (n > 0)
-    qsort (tokens, n, sizeof *tokens, compare_tokens);
-  for (size_t i = 0; i < n; i++)
-    {
-      alike = i > 0 && tokens[i] == tokens[i - 1] ? alike + 1 : 1;
-      if (alike == HABIT_RANGES)
-        tokens[habits->n_tokens++] = tokens[i];
-    }
+    for (uint32_t e = ranges[i].begin; e < ranges[i].end; e++)
+      if (is_kept (habits, &ranges[i], e))
+        {
+          gpointer token = GSIZE_TO_POINTER (token_of (&trace->events[e]));
+          gsize first = GPOINTER_TO_SIZE (g_hash_table_lookup (range_of, token));
+
+          if (first == 0)
+            g_hash_table_insert (range_of, token, GSIZE_TO_POINTER (i + 1));
+          else if (first != i + 1)
+            g_hash_table_add (habits->tokens, token);
+        }
 }
 
 void
 tessera_habits_clear (TesseraHabits *habits)
 {
-  free (habits->tokens);
-  *habits = (TesseraHabits){ 0 };
+  g_clear_pointer (&habits->tokens, g_hash_table_unref);
+}
+
+bool
+tessera_habits_are_any (const TesseraHabits *habits)
+{
+  return habits->tokens && g_hash_table_size (habits->tokens) > 0;
 }
 
 bool
 tessera_habits_have (const TesseraHabits *habits, uint32_t event)
 {
-  uint64_t token;
-
-  if (habits->n_tokens == 0) /* and perhaps no trace: nothing was looked for */
-    return false;
-  token = token_of (&habits->trace->events[event]);
-  return block_at (habits, event)->block_bytes <= habits->most_bytes &&
-         bsearch (&token, habits->tokens, habits->n_tokens, sizeof token,
-                  compare_tokens) != NULL;
+  return tessera_habits_are_any (habits) && /* else perhaps no trace */
+         block_at (habits, event)->block_bytes <= habits->most_bytes &&
+         g_hash_table_contains (
+             habits->tokens, GSIZE_TO_POINTER (token_of (&habits->trace->events[event])));
 }

@@ -192,9 +192,9 @@ take_keeping (TesseraUnits *units,
   keeping.n_kinds = 0;
   if (status == TESSERA_OK)
     find_habits (&search, tessera_kept_most (peak_bytes, n_folded > 0));
-  if (status == TESSERA_OK && search.habits.n_tokens > 0)
+  if (status == TESSERA_OK && tessera_habits_are_any (&search.habits))
     status = tessera_kind_window_narrow (&search);
-  if (status == TESSERA_OK && search.habits.n_tokens > 0 &&
+  if (status == TESSERA_OK && tessera_habits_are_any (&search.habits) &&
       count_folded (&search) > n_folded)
     {
       status = keep_window (&search);

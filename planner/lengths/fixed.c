@@ -360,7 +360,7 @@ seen_in (const TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t sl
  * not nobody knows: what is left out and comes misses, and no more; several that don't
  * come make the follower miss what comes behind them, however large. */
 static void
-tell_limits (TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t slot)
+set_limits (TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t slot)
 {
   TesseraLengthsSlot *of = &build->out->slots[slot];
   uint64_t least_in = UINT64_MAX, most_in = 0, least_out = UINT64_MAX, most_out = 0;
@@ -409,7 +409,7 @@ tessera_lengths_over_cuts (TesseraLengthsBuild *build)
     out->slots[i].seen = (uint8_t) seen_in (build, &parts, i);
   for (uint32_t i = out->n_early; i < out->n_slots; i++)
     if (out->slots[i].place == TESSERA_PLACE_SWEPT)
-      tell_limits (build, &parts, i);
+      set_limits (build, &parts, i);
 }
 
 /* ---- Offsets ---- */

@@ -60,17 +60,6 @@ tessera_first_born (const TesseraBlocks *blocks, uint32_t index)
 }
 
 static uint64_t
-hash_phase (const TesseraTrace *trace, const TesseraStructure *structure, uint32_t phase)
-{
-  const char *name;
-
-  if (phase == TESSERA_NONE)
-    return TESSERA_HASH_START;
-  name = tessera_phase_name (trace, &structure->phases[phase]);
-  return tessera_hash_bytes (TESSERA_HASH_START, name, strlen (name));
-}
-
-static uint64_t
 life_class (const TesseraSkeletonRequest *request, uint32_t index)
 {
   uint32_t life = request->end - index, bits = 0;
@@ -114,7 +103,7 @@ fill (TesseraSkeleton *skeleton,
   uint32_t next_born = first + n < blocks->n_blocks ? blocks->blocks[first + n].born_index
                                                     : skeleton->end_index;
   uint32_t phase = TESSERA_NONE;
-  uint64_t of_phase = hash_phase (trace, structure, phase);
+  uint64_t of_phase = tessera_phase_hash (trace, structure, phase);
 
   for (uint32_t i = 0; i < n; i++)
     {
@@ -124,7 +113,7 @@ fill (TesseraSkeleton *skeleton,
       if (block->born_phase != phase)
         {
           phase = block->born_phase;
-          of_phase = hash_phase (trace, structure, phase);
+          of_phase = tessera_phase_hash (trace, structure, phase);
         }
       request->block = first + i;
       request->crosses = block->died_index >= next_born;

@@ -338,7 +338,7 @@ find_first (const TesseraLengthsBuild *build)
 /* Who was asked for where. What one step alone asked for that did not make anything is by
  * chance, as its size is: no other step will ask for the same. */
 static void
-tell_seen (TesseraLengthsBuild *build)
+set_seen (TesseraLengthsBuild *build)
 {
   const TesseraKind *kind = build->kind;
   uint32_t first = build->parts->phase ? TESSERA_NONE : find_first (build);
@@ -454,7 +454,7 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
       place_slot (build, i, owner);
     }
   leave_habits (build);
-  tell_seen (build);
+  set_seen (build);
   tessera_lengths_leave_slots (build);
   status = find_early (build, error);
   if (status == TESSERA_OK && build->parts->phase)

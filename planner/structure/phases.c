@@ -16,6 +16,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "db/hash.h"
+
 /* ---- Labels from stacks ---- */
 
 /* Shorter stretches belong to what they lie in: single tensors freed late, or callbacks.
@@ -305,4 +307,17 @@ const char *
 tessera_phase_name (const TesseraTrace *trace, const TesseraPhase *phase)
 {
   return phase->label ? phase->label : tessera_trace_string (trace, phase->name);
+}
+
+uint64_t
+tessera_phase_hash (const TesseraTrace *trace,
+                    const TesseraStructure *structure,
+                    uint32_t phase)
+{
+  const char *name;
+
+  if (phase == TESSERA_NONE)
+    return TESSERA_HASH_START;
+  name = tessera_phase_name (trace, &structure->phases[phase]);
+  return tessera_hash_bytes (TESSERA_HASH_START, name, strlen (name));
 }
