@@ -43,8 +43,6 @@ typedef struct
   TesseraExactAnswer answer;
   uint64_t n_decisions; /* items placed or put off, over all restarts */
   uint64_t work;        /* units spent */
-  uint32_t n_restarts;
-  uint32_t n_in_core; /* items that had to be searched for */
 } TesseraExactResult;
 
 /*

@@ -175,7 +175,6 @@ run_rounds (TesseraDescent *descent,
           make_ranks (state->core, order, round == 0 ? 0 : shakings[round % 2],
                       &random_state, entries, ranks);
           status = tessera_descent_walk (descent, rule, share, &result->answer);
-          result->n_restarts++;
           if (status != TESSERA_OK || result->answer != TESSERA_EXACT_UNKNOWN)
             return status;
           if (state->work >= work_budget)
@@ -270,7 +269,6 @@ search_cores (TesseraReduction *reduction,
        k++)
     {
       uint64_t left = result->work < work_budget ? work_budget - result->work : 0;
-      result->n_in_core += reduction->cores[k].n_items;
       status = search_core (reduction, &reduction->cores[k], options,
                             left / (reduction->n_cores - k), result);
       if (result->answer != TESSERA_EXACT_FITS)

@@ -407,10 +407,8 @@ begin (TesseraWorkspace *workspace)
   return height_bytes;
 }
 
-/* Those that come first, in the order that stands in the workspace. Returns: their
- * height. */
-static uint64_t
-place_first (TesseraWorkspace *workspace)
+uint64_t
+tessera_attempt_first (TesseraWorkspace *workspace)
 {
   const TesseraPackProblem *problem = workspace->problem;
   uint64_t height_bytes = 0;
@@ -444,33 +442,10 @@ tessera_attempt_lowest (TesseraWorkspace *workspace,
                         const TesseraPackWatch *watch,
                         uint64_t *out_height_bytes)
 {
-  const uint64_t first_bytes = place_first (workspace);
+  const uint64_t first_bytes = tessera_attempt_first (workspace);
   if (!tessera_lowest_place (&workspace->lowest, workspace->order, watch,
                              workspace->offsets, out_height_bytes))
     return false;
   *out_height_bytes = MAX (*out_height_bytes, first_bytes);
-  return true;
-}
-
-bool
-tessera_attempt_sweep (TesseraWorkspace *workspace,
-                       const TesseraRule *rule,
-                       uint64_t looks,
-                       const TesseraPackWatch *watch,
-                       uint64_t *out_height_bytes)
-{
-  TesseraSweep *sweep = &workspace->sweep;
-  uint32_t ends[TESSERA_RULE_N_CLASSES];
-  tessera_rule_order (rule, sweep->times, workspace->order, ends);
-  tessera_sweep_begin (sweep, rule->is_backward, looks);
-  *out_height_bytes = place_first (workspace);
-  for (uint32_t i = 0; i < ends[0]; i++)
-    tessera_sweep_note (sweep, workspace->order[i]);
-  for (uint32_t c = 1; c < TESSERA_RULE_N_CLASSES; c++)
-    if (ends[c] > ends[c - 1] &&
-        !tessera_sweep_class (sweep, &workspace->order[ends[c - 1]],
-                              ends[c] - ends[c - 1], rule->fit, watch, workspace->offsets,
-                              out_height_bytes))
-      return false;
   return true;
 }

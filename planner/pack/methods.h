@@ -175,15 +175,6 @@ typedef struct
   uint32_t n;
 } TesseraGaps;
 
-/* @n_taken: the most ranges that are ever taken at once. */
-void tessera_gaps_init (TesseraGaps *gaps, size_t n_taken);
-/* All is free. */
-void tessera_gaps_reset (TesseraGaps *gaps);
-/* [@begin, @end) must be free. */
-void tessera_gaps_take (TesseraGaps *gaps, uint64_t begin, uint64_t end);
-/* [@begin, @end) must have been taken. */
-void tessera_gaps_give (TesseraGaps *gaps, uint64_t begin, uint64_t end);
-
 typedef struct
 {
   const TesseraTimes *times;
@@ -197,32 +188,12 @@ typedef struct
 
 void tessera_sweep_init (TesseraSweep *sweep, const TesseraTimes *times);
 void tessera_sweep_clear (TesseraSweep *sweep); /* frees; a zeroed one is fine */
-/* Starts anew: nobody has a place. @looks: what may be spent. */
-void tessera_sweep_begin (TesseraSweep *sweep, bool is_backward, uint64_t looks);
-/* The item, of one life or two, lies at offsets[item] already. */
-void tessera_sweep_note (TesseraSweep *sweep, uint32_t item);
 
 typedef enum
 {
   TESSERA_SWEEP_FIRST_FIT, /* lowest gap that takes it */
   TESSERA_SWEEP_BEST_FIT   /* smallest gap that takes it, the lowest of these */
 } TesseraSweepFit;
-
-/*
- * tessera_sweep_class:
- * @class: (array length=n): items of one life, in the order of the sweep
- * @offsets: by item; of those that have a place
- * @height_bytes: raised by the highest end
- *
- * Returns: false when the watch said stop, or what may be spent is spent.
- */
-TESSERA_MUST_USE bool tessera_sweep_class (TesseraSweep *sweep,
-                                           const uint32_t *class,
-                                           size_t n,
-                                           TesseraSweepFit fit,
-                                           const TesseraPackWatch *watch,
-                                           uint64_t *offsets,
-                                           uint64_t *height_bytes);
 
 /* Which class comes first, which way, which fit. Items are cut into long-lived and
  * short-lived ones. Those with two lives, and those held to something, come before both. */
@@ -291,6 +262,9 @@ void tessera_workspace_init (TesseraWorkspace *workspace,
                              const TesseraTimes *times);
 void tessera_workspace_clear (TesseraWorkspace *workspace); /* a zeroed one is fine */
 
+/* Places those that come first, in the order that stands in the workspace. Returns: their
+ * height. */
+uint64_t tessera_attempt_first (TesseraWorkspace *workspace);
 /* Places all items in the order that stands in the workspace. Returns: false when the
  * watch said stop; else workspace->offsets and *out_height_bytes are set. */
 TESSERA_MUST_USE bool tessera_attempt_first_fit (TesseraWorkspace *workspace,
@@ -300,7 +274,7 @@ TESSERA_MUST_USE bool tessera_attempt_first_fit (TesseraWorkspace *workspace,
 TESSERA_MUST_USE bool tessera_attempt_lowest (TesseraWorkspace *workspace,
                                               const TesseraPackWatch *watch,
                                               uint64_t *out_height_bytes);
-/* The same by a sweep. @looks: what it may spend. */
+/* The same by a sweep (sweep.c). @looks: at lives of earlier classes, that it may spend. */
 TESSERA_MUST_USE bool tessera_attempt_sweep (TesseraWorkspace *workspace,
                                              const TesseraRule *rule,
                                              uint64_t looks,

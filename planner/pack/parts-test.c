@@ -239,70 +239,8 @@ test_placed (void)
 
 enum
 {
-  N_BYTES = 600,
   MAX_ITEMS = 150
 };
-
-/* The free ranges are those of the model. */
-static void
-assert_gaps (const TesseraGaps *gaps, const gboolean *is_taken)
-{
-  uint32_t n = 0;
-  for (uint64_t begin = 0, end; begin <= N_BYTES; begin = end + 1)
-    {
-      for (end = begin; end < N_BYTES && !is_taken[end];)
-        end++;
-      if (end < N_BYTES && end == begin)
-        continue;
-      g_assert_cmpuint (gaps->gaps[n].begin, ==, begin);
-      g_assert_cmpuint (gaps->gaps[n++].end, ==, end < N_BYTES ? end : UINT64_MAX);
-    }
-  g_assert_cmpuint (gaps->n, ==, n);
-}
-
-static void
-test_gaps (void)
-{
-  GRand *random = g_rand_new_with_seed (SEED + 5);
-  for (int run = 0; run < 12; run++)
-    {
-      gboolean is_taken[N_BYTES] = { FALSE };
-      uint64_t held[N_BYTES][2];
-      uint32_t n_held = 0;
-      TesseraGaps gaps = { 0 };
-      tessera_gaps_init (&gaps, N_BYTES);
-      for (int step = 0; step < 4000; step++)
-        {
-          /* Filled to the brim and emptied again and again. */
-          gboolean takes = pick (random, 10) < (step / 500 % 2 == 0 ? 8 : 2);
-          if (takes)
-            {
-              uint64_t begin = pick (random, N_BYTES), end = begin;
-              uint64_t longest = 1 + pick (random, run % 2 ? 2 : 9);
-              while (end < N_BYTES && end - begin < longest && !is_taken[end])
-                is_taken[end++] = TRUE;
-              if (begin == end)
-                continue;
-              tessera_gaps_take (&gaps, begin, end);
-              held[n_held][0] = begin;
-              held[n_held++][1] = end;
-            }
-          else if (n_held > 0)
-            {
-              uint32_t k = pick (random, n_held);
-              tessera_gaps_give (&gaps, held[k][0], held[k][1]);
-              for (uint64_t at = held[k][0]; at < held[k][1]; at++)
-                is_taken[at] = FALSE;
-              memcpy (held[k], held[--n_held], sizeof held[k]);
-            }
-          if (step % 16 == 0)
-            assert_gaps (&gaps, is_taken);
-        }
-      assert_gaps (&gaps, is_taken);
-      g_free (gaps.gaps);
-    }
-  g_rand_free (random);
-}
 
 static TesseraPackProblem *
 sweep_problem (GRand *random, uint32_t n_items, gboolean has_second)
@@ -430,66 +368,6 @@ test_against_naive (void)
   g_rand_free (random);
 }
 
-/* More ranges ahead than an item keeps in mind: it goes around all of them all the same,
- * and what it may spend on looking is all it spends. */
-static void
-test_much_ahead (void)
-{
-  enum
-  {
-    N = 9000
-  };
-  TesseraItem *items = g_new0 (TesseraItem, N + 1);
-  uint32_t *members = g_new (uint32_t, N + 1);
-  uint64_t *offsets = g_new0 (uint64_t, N + 1);
-  TesseraPackProblem *problem;
-  TesseraTimes times;
-  TesseraSweep sweep = { 0 };
-  TesseraPackShared shared = { .best_height_bytes = UINT64_MAX, .reached = UINT32_MAX };
-  const TesseraPackWatch watch = { &shared, 0 };
-  uint64_t height = 0;
-  uint32_t long_one = 0;
-  for (uint32_t i = 0; i <= N; i++)
-    {
-      members[i] = i;
-      items[i] = (TesseraItem){ .size_bytes = 10, .begin = 2 * i + 2, .end = 2 * i + 3 };
-    }
-  items[N].begin = 0;
-  items[N].end = 2 * N + 2;
-  items[N].size_bytes = 9;
-  problem = tessera_pack_problem_new (items, NULL, members, N + 1, NULL);
-  tessera_times_init (&times, problem);
-  tessera_sweep_init (&sweep, &times);
-  for (int spends = 0; spends < 2; spends++)
-    {
-      /* The first of the others is born in the same section: not ahead. */
-      tessera_sweep_begin (&sweep, false, spends ? N - 1 : N - 2);
-      for (uint32_t i = 0; i <= N; i++)
-        {
-          uint32_t source = problem->items[i].source;
-          if (source == N)
-            long_one = i;
-          else
-            tessera_sweep_note (&sweep, i);
-          offsets[i] = 19 * (uint64_t) source; /* 9 bytes between any two */
-        }
-      g_assert_true (tessera_sweep_class (&sweep, &long_one, 1, TESSERA_SWEEP_FIRST_FIT,
-                                          &watch, offsets, &height) == (spends == 1));
-    }
-  for (uint32_t i = 0; i <= N; i++)
-    if (i != long_one)
-      g_assert_true (offsets[i] + 10 <= offsets[long_one] ||
-                     offsets[long_one] + 9 <= offsets[i]);
-  g_assert_cmpuint (height, ==, offsets[long_one] + 9);
-  g_assert_cmpuint (height, <=, 19 * (uint64_t) N);
-  tessera_sweep_clear (&sweep);
-  tessera_times_clear (&times);
-  tessera_pack_problem_free (problem);
-  g_free (items);
-  g_free (members);
-  g_free (offsets);
-}
-
 /* What is generated is valid, the same each time, of many sizes, and in flight together.
  */
 static void
@@ -529,9 +407,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-parts/windows", test_windows);
   g_test_add_func ("/pack-parts/finder", test_finder);
   g_test_add_func ("/pack-parts/placed", test_placed);
-  g_test_add_func ("/pack-parts/gaps", test_gaps);
   g_test_add_func ("/pack-parts/sweep/against-naive", test_against_naive);
-  g_test_add_func ("/pack-parts/sweep/much-ahead", test_much_ahead);
   g_test_add_func ("/pack-parts/generated", test_generated);
   return g_test_run ();
 }

@@ -152,19 +152,21 @@ tessera_rule_order (const TesseraRule *rule,
 
 /* ---- free ranges ---- */
 
-void
-tessera_gaps_init (TesseraGaps *gaps, size_t n_taken)
-{
-  gaps->gaps =
-      g_new (TesseraGap, n_taken + 2); /* one more than ranges, and one on the way */
-  tessera_gaps_reset (gaps);
-}
-
-void
-tessera_gaps_reset (TesseraGaps *gaps)
+/* All is free. */
+static void
+reset_gaps (TesseraGaps *gaps)
 {
   gaps->gaps[0] = (TesseraGap){ 0, NO_END };
   gaps->n = 1;
+}
+
+/* @n_taken: the most ranges that are ever taken at once. */
+static void
+gaps_init (TesseraGaps *gaps, size_t n_taken)
+{
+  gaps->gaps =
+      g_new (TesseraGap, n_taken + 2); /* one more than ranges, and one on the way */
+  reset_gaps (gaps);
 }
 
 /* How many gaps begin at or below @address. */
@@ -198,8 +200,9 @@ erase_gap (TesseraGaps *gaps, uint32_t at)
   memmove (&gaps->gaps[at], &gaps->gaps[at + 1], (gaps->n - at) * sizeof *gaps->gaps);
 }
 
-void
-tessera_gaps_take (TesseraGaps *gaps, uint64_t begin, uint64_t end)
+/* [@begin, @end) must be free. */
+static void
+take_range (TesseraGaps *gaps, uint64_t begin, uint64_t end)
 {
   const uint32_t at = count_below (gaps, begin) - 1;
   TesseraGap *gap = &gaps->gaps[at];
@@ -216,8 +219,9 @@ tessera_gaps_take (TesseraGaps *gaps, uint64_t begin, uint64_t end)
     erase_gap (gaps, at);
 }
 
-void
-tessera_gaps_give (TesseraGaps *gaps, uint64_t begin, uint64_t end)
+/* [@begin, @end) must have been taken. */
+static void
+give_range (TesseraGaps *gaps, uint64_t begin, uint64_t end)
 {
   const uint32_t at = count_below (gaps, begin); /* of the gap above */
   TesseraGap *low = at > 0 ? &gaps->gaps[at - 1] : NULL, *high = &gaps->gaps[at];
@@ -294,7 +298,7 @@ tessera_sweep_init (TesseraSweep *sweep, const TesseraTimes *times)
   sweep->later = g_new (uint32_t, times->n_lives);
   sweep->is_placed = g_new (uint8_t, problem->n_items);
   sweep->taken = g_array_new (FALSE, FALSE, sizeof (TesseraGap));
-  tessera_gaps_init (&sweep->gaps, highest + problem->n_blocked);
+  gaps_init (&sweep->gaps, highest + problem->n_blocked);
 }
 
 void
@@ -307,26 +311,12 @@ tessera_sweep_clear (TesseraSweep *sweep)
     g_array_unref (sweep->taken);
 }
 
-void
-tessera_sweep_begin (TesseraSweep *sweep, bool is_backward, uint64_t looks)
-{
-  memset (sweep->is_placed, 0, sweep->times->problem->n_items * sizeof *sweep->is_placed);
-  sweep->is_backward = is_backward;
-  sweep->looks_left = looks;
-}
-
-void
-tessera_sweep_note (TesseraSweep *sweep, uint32_t item)
-{
-  sweep->is_placed[item] = 1;
-}
-
 static void
 leave (TesseraSweep *sweep, const Moment *moment, uint32_t life)
 {
   const TesseraPackItem *item = item_of (sweep, life);
   uint64_t offset = moment->offsets[life / 2];
-  tessera_gaps_give (&sweep->gaps, offset, offset + item->size_bytes);
+  give_range (&sweep->gaps, offset, offset + item->size_bytes);
 }
 
 /* Ends and begins up to @time, as they come: what is taken must be free, so ends of a
@@ -351,8 +341,7 @@ go_on_to (TesseraSweep *sweep, Moment *moment, uint32_t time)
         return;
       uint32_t life = sweep->later[moment->entered++];
       uint64_t offset = moment->offsets[life / 2];
-      tessera_gaps_take (&sweep->gaps, offset,
-                         offset + item_of (sweep, life)->size_bytes);
+      take_range (&sweep->gaps, offset, offset + item_of (sweep, life)->size_bytes);
     }
 }
 
@@ -464,10 +453,10 @@ static void
 open_gaps (TesseraSweep *sweep)
 {
   const TesseraPackProblem *problem = sweep->times->problem;
-  tessera_gaps_reset (&sweep->gaps);
+  reset_gaps (&sweep->gaps);
   for (size_t i = 0; i < problem->n_blocked; i++)
-    tessera_gaps_take (&sweep->gaps, problem->blocked[i].begin_bytes,
-                       problem->blocked[i].end_bytes);
+    take_range (&sweep->gaps, problem->blocked[i].begin_bytes,
+                problem->blocked[i].end_bytes);
 }
 
 /* What lies already begins at some moment of this class as well. */
@@ -482,14 +471,16 @@ list_later (TesseraSweep *sweep, Moment *moment)
     }
 }
 
-bool
-tessera_sweep_class (TesseraSweep *sweep,
-                     const uint32_t *class,
-                     size_t n,
-                     TesseraSweepFit fit,
-                     const TesseraPackWatch *watch,
-                     uint64_t *offsets,
-                     uint64_t *height_bytes)
+/* Places the items of @class, in the order of the sweep, each of one life. Returns: false
+ * when the watch said stop, or what may be spent is spent. */
+static bool
+place_class (TesseraSweep *sweep,
+             const uint32_t *class,
+             size_t n,
+             TesseraSweepFit fit,
+             const TesseraPackWatch *watch,
+             uint64_t *offsets,
+             uint64_t *height_bytes)
 {
   Moment moment = { .offsets = offsets };
   list_later (sweep, &moment);
@@ -505,11 +496,35 @@ tessera_sweep_class (TesseraSweep *sweep,
       if (!collect_taken (sweep, &moment, life))
         return false;
       uint64_t offset = find (sweep, size_bytes, fit);
-      tessera_gaps_take (&sweep->gaps, offset, offset + size_bytes);
+      take_range (&sweep->gaps, offset, offset + size_bytes);
       sweep->is_placed[class[i]] = 1;
       offsets[class[i]] = offset;
       if (offset + size_bytes > *height_bytes)
         *height_bytes = offset + size_bytes;
     }
+  return true;
+}
+
+bool
+tessera_attempt_sweep (TesseraWorkspace *workspace,
+                       const TesseraRule *rule,
+                       uint64_t looks,
+                       const TesseraPackWatch *watch,
+                       uint64_t *out_height_bytes)
+{
+  TesseraSweep *sweep = &workspace->sweep;
+  uint32_t ends[TESSERA_RULE_N_CLASSES];
+  tessera_rule_order (rule, sweep->times, workspace->order, ends);
+  memset (sweep->is_placed, 0, sweep->times->problem->n_items * sizeof *sweep->is_placed);
+  sweep->is_backward = rule->is_backward;
+  sweep->looks_left = looks;
+  *out_height_bytes = tessera_attempt_first (workspace);
+  for (uint32_t i = 0; i < ends[0]; i++)
+    sweep->is_placed[workspace->order[i]] = 1;
+  for (uint32_t c = 1; c < TESSERA_RULE_N_CLASSES; c++)
+    if (ends[c] > ends[c - 1] &&
+        !place_class (sweep, &workspace->order[ends[c - 1]], ends[c] - ends[c - 1],
+                      rule->fit, watch, workspace->offsets, out_height_bytes))
+      return false;
   return true;
 }
