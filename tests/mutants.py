@@ -30,7 +30,7 @@ WATCHERS = {
     "planner/check": (
         ["planner-check", "planner-check-kinds", "planner-check-lengths",
          "planner-check-placeless", "fuzz-corpus-check", "planner-plan-rotas",
-         "planner-compare", "planner-lengths-parts", "planner-kept", "planner-dynamic", "edits-conflicts"],
+         "planner-compare", "planner-lengths-places", "planner-kept", "planner-dynamic", "edits-conflicts"],
         ["planner-lengths", "planner-lengths-edits", "planner-lengths-random", "edits-plan",
          "edits-cap", "by-length", "kinds", "placeless", "plan", "golden", "fuzz-corpus-follow"]),
     "allocator/caching": (

@@ -25,14 +25,8 @@ typedef struct
 static void
 plan (TesseraTrace *trace, Planned *out)
 {
-  const TesseraLengthsOptions options = { .pack = NULL };
-  TesseraError error = { 0 };
-
   test_study (trace, &out->of);
-  g_assert_cmpint (tessera_lengths_plan (trace, out->of.blocks, out->of.structure,
-                                         out->of.laws, &options, &error, &out->lengths),
-                   ==, TESSERA_OK);
-  g_assert_nonnull (out->lengths);
+  out->lengths = test_plan_lengths (&out->of);
 }
 
 static void

@@ -171,3 +171,17 @@ test_study_clear (TestStudied *of)
   tessera_blocks_free (of->blocks);
   tessera_trace_free (of->trace);
 }
+
+TesseraLengths *
+test_plan_lengths (const TestStudied *of)
+{
+  const TesseraLengthsOptions options = { .pack = NULL };
+  TesseraError error = { 0 };
+  TesseraLengths *lengths;
+
+  g_assert_cmpint (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws,
+                                         &options, &error, &lengths),
+                   ==, TESSERA_OK);
+  g_assert_nonnull (lengths);
+  return lengths;
+}

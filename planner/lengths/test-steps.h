@@ -46,3 +46,5 @@ typedef struct
 /* Takes the trace. */
 void test_study (TesseraTrace *trace, TestStudied *out);
 void test_study_clear (TestStudied *of);
+/* The plan that has to be made of it. */
+TesseraLengths *test_plan_lengths (const TestStudied *of);
