@@ -21,8 +21,7 @@
  * model is bounded by the largest size that was seen.
  *
  * Exact throughout: coefficients are fractions (Cramer's rule in 128 bits, refused where
- * that is not enough). Most models that are tried are contradicted by a few observations,
- * which arithmetic by 2^64 sees at once.
+ * that is not enough).
  */
 
 enum
