@@ -185,6 +185,9 @@ test_among_equals (void)
   /* the last request of a step, with a spare behind it */
   check ("|ABa*", "|ABA|ABA", "ab.ab.");
   check ("|Ba*|C", "|BA|BA", "a.a.");
+  /* and before a kind of step that has spares alone */
+  check ("|Ba|*|C", "|BA|BA", "a.a.");
+  check ("|Ba|*b|C", "|BA|BA", "a.a.");
 }
 
 /* What the run leaves out or adds costs itself, and moves nothing. */

@@ -128,8 +128,7 @@ compare_rotas (const Member *x, const Member *y)
 static int
 compare_members (const void *a, const void *b)
 {
-  const Member *x = a;
-  const Member *y = b;
+  const Member *x = a, *y = b;
   int order = compare_rotas (x, y);
 
   if (order != 0)
@@ -219,8 +218,7 @@ hash_gram (const uint32_t *signatures)
 static int
 compare_grams (const void *a, const void *b)
 {
-  const TesseraGram *x = a;
-  const TesseraGram *y = b;
+  const TesseraGram *x = a, *y = b;
 
   if (x->hash != y->hash)
     return x->hash < y->hash ? -1 : 1;
@@ -433,6 +431,7 @@ fill_requests (TesseraSlots *slots)
           slots->next_slots[n] =
               slot < last ? slot
                           : plan->sections[s].first_slot + plan->sections[s].n_slots;
+          slots->have_slots[n] = of != NULL;
           slots->phases[n] = of == NULL ? placeless->phase : of->phase;
           slots->signatures[n++] =
               of == NULL
@@ -449,8 +448,7 @@ fill_requests (TesseraSlots *slots)
 static int
 compare_u64 (const void *a, const void *b)
 {
-  const uint64_t *x = a;
-  const uint64_t *y = b;
+  const uint64_t *x = a, *y = b;
 
   return (*x > *y) - (*x < *y);
 }
@@ -495,6 +493,7 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
   slots->signatures = malloc (n_requests * sizeof *slots->signatures);
   slots->phases = malloc (n_requests * sizeof *slots->phases);
   slots->next_slots = malloc (n_requests * sizeof *slots->next_slots);
+  slots->have_slots = malloc (n_requests * sizeof *slots->have_slots);
   slots->rotas = malloc (n_slots * sizeof *slots->rotas);
   slots->next_places = malloc (n_slots * sizeof *slots->next_places);
   slots->n_asked = calloc (plan->n_sections + 1, sizeof *slots->n_asked);
@@ -507,7 +506,7 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
       slots->phases == NULL || slots->next_slots == NULL || slots->rotas == NULL ||
       slots->next_places == NULL || slots->n_asked == NULL || slots->ranks == NULL ||
       slots->end_ranks == NULL || slots->offsets == NULL || slots->table == NULL ||
-      slots->grams == NULL)
+      slots->grams == NULL || slots->have_slots == NULL)
     {
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
@@ -532,6 +531,7 @@ tessera_slots_clear (TesseraSlots *slots)
   free (slots->signatures);
   free (slots->phases);
   free (slots->next_slots);
+  free (slots->have_slots);
   free (slots->rotas);
   free (slots->next_places);
   free (slots->n_asked);

@@ -45,6 +45,7 @@ typedef struct
   uint32_t *phases;         /* [n_requests] */
   uint32_t *next_slots;  /* [n_requests + 1] the request's slot; of a placeless one that
                             of the next which has one, as for the request after it */
+  bool *have_slots;      /* [n_requests] all but the placeless ones */
   uint64_t most_bytes;   /* of the largest request, rounded */
   uint64_t step_bytes;   /* that all sizes are multiples of; 0: not all are */
   uint32_t *rotas;       /* [n_slots] 0, 1, 2 ..., or TESSERA_NONE: takes no turns */
@@ -91,9 +92,7 @@ tessera_slots_n_requests (const TesseraSlots *slots, uint32_t section)
 static inline uint32_t
 tessera_slots_of_request (const TesseraSlots *slots, uint32_t request)
 {
-  uint32_t slot = slots->next_slots[request];
-
-  return slots->next_slots[request + 1] != slot ? slot : TESSERA_NONE;
+  return slots->have_slots[request] ? slots->next_slots[request] : TESSERA_NONE;
 }
 
 /*
