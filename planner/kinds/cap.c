@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 
-#include "db/array.h"
 #include "planner/kinds/plan.h"
 #include "planner/plan/cap.h"
 
@@ -16,22 +15,16 @@ typedef struct
   const TesseraPlanBuild *build;
   const TesseraCarries *carries;
   TesseraCapItem *items;
-  size_t n_items;
   TesseraCapLife *lives;
   size_t n_lives, cap_lives;
-  TesseraStatus status;
 } Cap;
 
 static void
 add_life (Cap *cap, const TesseraSlot *like, uint32_t begin, uint32_t end, size_t item)
 {
-  if (begin >= end || cap->status != TESSERA_OK)
+  if (begin >= end)
     return;
-  if (!TESSERA_RESERVE (cap->lives, cap->cap_lives, cap->n_lives + 1))
-    {
-      cap->status = TESSERA_NO_MEMORY;
-      return;
-    }
+  TESSERA_GROW (cap->lives, cap->cap_lives, cap->n_lives + 1);
   cap->items[item].size_bytes = like->block_bytes;
   cap->lives[cap->n_lives++] =
       (TesseraCapLife){ .zone = tessera_build_splits_sizes (cap->build)
@@ -110,7 +103,7 @@ give_up_carry (TesseraPlanBuild *build,
     give_up_place (build, carry->start, loss);
 }
 
-static TesseraStatus
+static void
 leave_out (TesseraPlanBuild *build,
            void *user,
            uint64_t most_bytes,
@@ -118,19 +111,14 @@ leave_out (TesseraPlanBuild *build,
 {
   const TesseraCarries *carries = &((TesseraKindsBuild *) user)->carries;
   size_t n_slots = build->plan->n_slots;
+  size_t n_items = n_slots + carries->n_carries;
   Cap cap = { .build = build,
               .carries = carries,
-              .n_items = n_slots + carries->n_carries,
-              .items = calloc (n_slots + carries->n_carries + 1, sizeof *cap.items),
-              .status = TESSERA_OK };
+              .items = g_new0 (TesseraCapItem, n_items + 1) };
 
-  if (!cap.items)
-    return TESSERA_NO_MEMORY;
   list_items (&cap);
-  if (cap.status == TESSERA_OK)
-    cap.status =
-        tessera_cap_choose (cap.items, cap.n_items, cap.lives, cap.n_lives, most_bytes);
-  for (size_t i = 0; cap.status == TESSERA_OK && i < cap.n_items; i++)
+  tessera_cap_choose (cap.items, cap.lives, cap.n_lives, most_bytes);
+  for (size_t i = 0; i < n_items; i++)
     if (!cap.items[i].is_gone)
       continue;
     else if (i < n_slots)
@@ -139,7 +127,6 @@ leave_out (TesseraPlanBuild *build,
       give_up_carry (build, carries, &carries->carries[i - n_slots], out_loss);
   free (cap.items);
   free (cap.lives);
-  return cap.status;
 }
 
 static TesseraStatus

@@ -5,11 +5,9 @@
  */
 #include "planner/kinds/carries.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "planner/memory.h"
 
-#include "db/array.h"
-#include "planner/kinds/rota.h"
+#include <string.h>
 
 /* The block of @spot goes on beyond its @unit. */
 static void
@@ -77,7 +75,7 @@ see_unit (TesseraCarries *carries, uint32_t u)
     }
 }
 
-static TesseraStatus
+static void
 list_spots (TesseraCarries *carries, const uint32_t *left_out)
 {
   const TesseraUnits *units = carries->units;
@@ -85,9 +83,7 @@ list_spots (TesseraCarries *carries, const uint32_t *left_out)
   for (uint32_t k = 0; k < units->n_kinds; k++)
     carries->first_spot[k + 1] = carries->first_spot[k] + units->kinds[k].n_requests;
   carries->n_spots = carries->first_spot[units->n_kinds];
-  carries->spots = calloc (carries->n_spots + 1, sizeof *carries->spots);
-  if (!carries->spots)
-    return TESSERA_NO_MEMORY;
+  carries->spots = g_new0 (TesseraSpot, carries->n_spots + 1);
   for (uint32_t k = 0, i = 0; k < units->n_kinds; k++)
     for (uint32_t r = 0; r < units->kinds[k].n_requests; r++, i++)
       {
@@ -108,7 +104,6 @@ list_spots (TesseraCarries *carries, const uint32_t *left_out)
   for (uint32_t u = 0; u < units->n_units; u++)
     if (units->units[u].kind != TESSERA_NONE)
       see_unit (carries, u);
-  return TESSERA_OK;
 }
 
 static int
@@ -136,9 +131,7 @@ tessera_carries_add (TesseraCarries *carries, const TesseraSpot *like)
 {
   TesseraCarry *carry;
 
-  if (!TESSERA_RESERVE (carries->carries, carries->cap_carries,
-                        (size_t) carries->n_carries + 1))
-    return NULL;
+  TESSERA_GROW (carries->carries, carries->cap_carries, (size_t) carries->n_carries + 1);
   carry = &carries->carries[carries->n_carries++];
   *carry = (TesseraCarry){ .block_bytes = like->block_bytes,
                            .start = TESSERA_NONE,
@@ -204,7 +197,7 @@ guess_ends (const TesseraCarries *carries, TesseraCarry *carry)
 
 /* Carried spots of one shape, by kind and birth. Each joins the first carry of the shape
  * that has none of its kind and that it gets along with. */
-static TesseraStatus
+static void
 join_shape (TesseraCarries *carries, TesseraSpot **spots, size_t n_spots)
 {
   uint32_t first = carries->n_carries, next = first, kind = TESSERA_NONE;
@@ -219,14 +212,13 @@ join_shape (TesseraCarries *carries, TesseraSpot **spots, size_t n_spots)
       for (carry = next; carry < carries->n_carries; carry++)
         if (may_join (carries, &carries->carries[carry], spots[i]))
           break;
-      if (carry == carries->n_carries && !tessera_carries_add (carries, spots[i]))
-        return TESSERA_NO_MEMORY;
+      if (carry == carries->n_carries)
+        tessera_carries_add (carries, spots[i]);
       join (carries, carry, spots[i]);
       next = carry == next ? next + 1 : next;
     }
   for (uint32_t carry = first; carry < carries->n_carries; carry++)
     guess_ends (carries, &carries->carries[carry]);
-  return TESSERA_OK;
 }
 
 /* A birth at the very begin of a section leaves no moment for the block before it. */
@@ -237,46 +229,38 @@ outlives_a_birth (const TesseraCarries *carries, const TesseraSpot *spot)
          spot->born == carries->units->kinds[spot->kind].begin;
 }
 
-static TesseraStatus
+static void
 join_spots (TesseraCarries *carries)
 {
-  TesseraSpot **spots = malloc ((carries->n_spots + 1) * sizeof *spots);
+  g_autofree TesseraSpot **spots = g_new (TesseraSpot *, carries->n_spots + 1);
   size_t n = 0, end;
-  TesseraStatus status = spots ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  for (uint32_t i = 0; spots && i < carries->n_spots; i++)
+  for (uint32_t i = 0; i < carries->n_spots; i++)
     if (carries->spots[i].is_carried && !carries->spots[i].is_left_out)
       spots[n++] = &carries->spots[i];
-  if (n > 0)
-    qsort (spots, n, sizeof *spots, compare_spots);
-  for (size_t i = 0; status == TESSERA_OK && i < n; i = end)
+  qsort (spots, n, sizeof *spots, compare_spots);
+  for (size_t i = 0; i < n; i = end)
     {
       bool takes_turns = false;
 
       for (end = i; end < n && compare_shapes (spots[i], spots[end]) == 0; end++)
         takes_turns = takes_turns || outlives_a_birth (carries, spots[end]);
-      status = takes_turns ? tessera_carries_rota (carries, spots + i, end - i)
-                           : join_shape (carries, spots + i, end - i);
+      if (takes_turns)
+        tessera_carries_rota (carries, spots + i, end - i);
+      else
+        join_shape (carries, spots + i, end - i);
     }
-  free (spots);
-  return status;
 }
 
-TesseraStatus
+void
 tessera_carries_init (TesseraCarries *carries,
                       const TesseraUnits *units,
                       const uint32_t *left_out,
                       const uint64_t *holders)
 {
-  TesseraStatus status;
-
   *carries = (TesseraCarries){ .units = units, .holders = holders };
-  status = list_spots (carries, left_out);
-  if (status == TESSERA_OK)
-    status = join_spots (carries);
-  if (status != TESSERA_OK)
-    tessera_carries_clear (carries);
-  return status;
+  list_spots (carries, left_out);
+  join_spots (carries);
 }
 
 void

@@ -66,14 +66,21 @@ typedef struct
 } TesseraCarries;
 
 /* @left_out: [n_blocks] not 0: the spot of this block has no place. @holders may be NULL;
- * it and @units must outlive @carries. TESSERA_OK or TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus tessera_carries_init (TesseraCarries *carries,
-                                                     const TesseraUnits *units,
-                                                     const uint32_t *left_out,
-                                                     const uint64_t *holders);
+ * it and @units must outlive @carries. */
+void tessera_carries_init (TesseraCarries *carries,
+                           const TesseraUnits *units,
+                           const uint32_t *left_out,
+                           const uint64_t *holders);
 void tessera_carries_clear (TesseraCarries *carries);
 
 /* For a block of the start that ends in the first unit of the window: a carry that stands
  * for the rest of it, or TESSERA_NONE. Each carry does so for one block at most; one that
  * edits hold asks for a carry that they hold alike. */
 uint32_t tessera_carries_take_start (TesseraCarries *carries, uint32_t block);
+
+/* A carry for each place that the carried @spots of one stream, pool and size need
+ * together; they are in order of kind and birth. */
+void tessera_carries_rota (TesseraCarries *carries, TesseraSpot **spots, size_t n_spots);
+
+/* Adds a carry like a spot; valid until the next. */
+TesseraCarry *tessera_carries_add (TesseraCarries *carries, const TesseraSpot *like);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "planner/diff.h"
-#include "planner/kinds/embed.h"
+#include "planner/kinds/search.h"
 #include "planner/kinds/pack.h"
 #include "planner/structure/private.h"
 
@@ -43,15 +43,13 @@ leave_kept_out (TesseraPlanBuild *build, const TesseraUnits *units)
             TESSERA_LEFT_OUT_KEPT;
 }
 
-TesseraStatus
+void
 tessera_kinds_leave_out (TesseraPlanBuild *build, const TesseraUnits *units)
 {
   size_t n_blocks = build->blocks->n_blocks;
 
   free (build->left_out);
-  build->left_out = calloc (n_blocks + 1, sizeof *build->left_out);
-  if (!build->left_out)
-    return TESSERA_NO_MEMORY;
+  build->left_out = g_new0 (uint32_t, n_blocks + 1);
   leave_kept_out (build, units);
   for (uint32_t i = 0; build->constraints.left_out && i < n_blocks; i++)
     {
@@ -62,7 +60,6 @@ tessera_kinds_leave_out (TesseraPlanBuild *build, const TesseraUnits *units)
       if (block != TESSERA_NONE && !build->left_out[block])
         build->left_out[block] = build->constraints.left_out[i];
     }
-  return TESSERA_OK;
 }
 
 /* Adds to what holds each of the blocks; @seen: [n_blocks] the last number that was added
@@ -90,42 +87,37 @@ add_holder (const TesseraUnits *units,
     }
 }
 
-TesseraStatus
-tessera_kinds_find_holders (const TesseraPlanBuild *build,
-                            const TesseraUnits *units,
-                            uint64_t **out_holders)
+uint64_t *
+tessera_kinds_find_holders (const TesseraPlanBuild *build, const TesseraUnits *units)
 {
   const TesseraConstraints *constraints = &build->constraints;
   size_t n_blocks = build->blocks->n_blocks;
-  uint32_t *seen;
+  g_autofree uint32_t *seen = NULL;
+  uint64_t *holders;
 
-  *out_holders = NULL;
   if (constraints->n_constraints == 0)
-    return TESSERA_OK;
-  *out_holders = calloc (n_blocks + 1, sizeof **out_holders);
-  seen = calloc (n_blocks + 1, sizeof *seen);
-  for (size_t w = 0; *out_holders && seen && w < constraints->n_constraints; w++)
+    return NULL;
+  seen = g_new0 (uint32_t, n_blocks + 1);
+  holders = g_new0 (uint64_t, n_blocks + 1);
+  for (size_t w = 0; w < constraints->n_constraints; w++)
     {
       const TesseraConstraint *constraint = &constraints->constraints[w];
 
       add_holder (units, constraint->blocks, constraint->offsets, constraint->n_blocks,
-                  2 * (uint32_t) w + 1, seen, *out_holders);
+                  2 * (uint32_t) w + 1, seen, holders);
       add_holder (units, constraint->with, NULL, constraint->n_with, 2 * (uint32_t) w + 2,
-                  seen, *out_holders);
+                  seen, holders);
     }
-  free (seen);
-  return *out_holders && seen ? TESSERA_OK : TESSERA_NO_MEMORY;
+  return holders;
 }
 
 /* Of slots in one place for good the first; of all others themselves. */
-static TesseraStatus
-find_places (const TesseraPlan *plan, const TesseraCarries *carries, uint32_t *places)
+static uint32_t *
+find_places (const TesseraPlan *plan, const TesseraCarries *carries)
 {
-  uint32_t *first = malloc (((size_t) carries->n_carries + 1) * sizeof *first);
+  g_autofree uint32_t *first = tessera_new_nones (carries->n_carries);
+  uint32_t *places = tessera_new_nones (plan->n_slots);
 
-  if (!first)
-    return TESSERA_NO_MEMORY;
-  memset (first, 0xff, ((size_t) carries->n_carries + 1) * sizeof *first);
   for (uint32_t i = 0; i < plan->n_slots; i++)
     {
       uint32_t carry = carries->of_slot[i];
@@ -134,76 +126,30 @@ find_places (const TesseraPlan *plan, const TesseraCarries *carries, uint32_t *p
         first[carry] = i;
       places[i] = carry != TESSERA_NONE ? first[carry] : i;
     }
-  free (first);
-  return TESSERA_OK;
-}
-
-/* Slots of blocks that stand for themselves, then of all. */
-static void
-find_slots (const TesseraPlanBuild *build,
-            const TesseraUnits *units,
-            uint32_t *own,
-            uint32_t *slots)
-{
-  size_t n_blocks = build->blocks->n_blocks;
-
-  memset (own, 0xff, (n_blocks + 1) * sizeof *own);
-  for (uint32_t i = 0; i < build->plan->n_slots; i++)
-    if (!tessera_build_is_spare (build, i))
-      own[build->plan->slots[i].block] = i;
-  for (uint32_t i = 0; i < n_blocks; i++)
-    {
-      uint32_t block = tessera_units_stands_for (units, i);
-
-      slots[i] = block != TESSERA_NONE ? own[block] : TESSERA_NONE;
-    }
-}
-
-static void
-find_kept (const TesseraPlanBuild *build, const TesseraUnits *units, uint8_t *is_kept)
-{
-  for (uint32_t i = 0; i < build->blocks->n_blocks; i++)
-    {
-      uint32_t block = tessera_units_stands_for (units, i);
-
-      is_kept[i] =
-          block != TESSERA_NONE && build->left_out[block] == TESSERA_LEFT_OUT_KEPT;
-    }
+  return places;
 }
 
 TesseraStatus
 tessera_kinds_find_holds (TesseraPlanBuild *build, const TesseraCarries *carries)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (build);
   size_t n_blocks = build->blocks->n_blocks;
-  uint32_t *own, *slots, *places;
-  uint8_t *is_kept;
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree uint32_t *stands_for = NULL, *places = NULL;
+  g_autofree uint8_t *is_kept = NULL;
 
   if (build->constraints.n_constraints == 0)
     return TESSERA_OK;
-  is_kept = malloc (n_blocks + 1);
-  own = malloc ((n_blocks + 1) * sizeof *own);
-  slots = malloc ((n_blocks + 1) * sizeof *slots);
-  places = malloc ((build->plan->n_slots + 1) * sizeof *places);
-  if (own && slots && places && is_kept)
+  stands_for = tessera_new_nones (n_blocks);
+  places = find_places (build->plan, carries);
+  is_kept = g_new0 (uint8_t, n_blocks + 1);
+  for (uint32_t i = 0; i < n_blocks; i++)
     {
-      const TesseraHoldsMap map = { .slot_of_block = slots,
-                                    .first_at_place = places,
-                                    .is_kept = is_kept };
-
-      find_slots (build, carries->units, own, slots);
-      find_kept (build, carries->units, is_kept);
-      status = find_places (build->plan, carries, places);
-      if (status == TESSERA_OK)
-        status = tessera_holds_init (&build->constraints, build->plan, &map, &complaint,
-                                     &build->holds);
+      stands_for[i] = tessera_units_stands_for (carries->units, i);
+      is_kept[i] = stands_for[i] != TESSERA_NONE &&
+                   build->left_out[stands_for[i]] == TESSERA_LEFT_OUT_KEPT;
     }
-  free (own);
-  free (slots);
-  free (places);
-  free (is_kept);
-  return status;
+  return tessera_build_find_holds (
+      build, stands_for,
+      (TesseraHoldsMap){ .first_at_place = places, .is_kept = is_kept });
 }
 
 /*
@@ -249,16 +195,15 @@ kind_of (const TesseraUnits *units, const TesseraSlot *slot)
 }
 
 /* Slots of other kinds that pins and the like place together with the first one. */
-static TesseraStatus
+static void
 add_later (TesseraKindsPacking *packing, Stretch *stretches)
 {
   const TesseraPlan *plan = packing->build->plan;
   const TesseraHolds *holds = &packing->build->holds;
   uint32_t behind = tessera_kinds_after_all (packing);
-  TesseraStatus status = TESSERA_OK;
 
   for (size_t h = 0; h < holds->n_holds; h++)
-    for (size_t i = 0; status == TESSERA_OK && i < holds->holds[h].n_slots; i++)
+    for (size_t i = 0; i < holds->holds[h].n_slots; i++)
       {
         uint32_t index = holds->holds[h].slots[i];
         const TesseraSlot *slot = &plan->slots[index];
@@ -267,17 +212,12 @@ add_later (TesseraKindsPacking *packing, Stretch *stretches)
         if (holds->holds[h].kind == TESSERA_EDIT_APART ||
             packing->item_of_slot[index] != TESSERA_NONE)
           continue;
-        status = tessera_kinds_add_elsewhere (packing, index, behind + slot->born,
-                                              behind + slot->died);
-        if (status != TESSERA_OK)
-          break;
+        tessera_kinds_add_elsewhere (packing, index, behind + slot->born,
+                                     behind + slot->died);
         packing->items[packing->item_of_slot[index]].apart = set_of_kind (kind);
-        if (slot->born < stretches[kind].begin)
-          stretches[kind].begin = slot->born;
-        if (slot->died > stretches[kind].end)
-          stretches[kind].end = slot->died;
+        stretches[kind].begin = MIN (slot->born, stretches[kind].begin);
+        stretches[kind].end = MAX (slot->died, stretches[kind].end);
       }
-  return status;
 }
 
 /* Whether what is placed for all kinds may be there while those slots of the kind are. */
@@ -316,17 +256,14 @@ hold_first (TesseraKindsPacking *packing)
   const TesseraComplaint complaint = tessera_build_complaint (packing->build);
   TesseraPlanBuild *build = packing->build;
   Stretch stretches[TESSERA_MAX_KINDS];
-  TesseraStatus status;
 
   for (uint32_t k = 0; k < TESSERA_MAX_KINDS; k++)
     stretches[k] = (Stretch){ UINT32_MAX, 0 };
-  status = add_later (packing, stretches);
-  for (uint32_t k = 0; status == TESSERA_OK && k < packing->carries->units->n_kinds; k++)
+  add_later (packing, stretches);
+  for (uint32_t k = 0; k < packing->carries->units->n_kinds; k++)
     keep_clear (packing, k, &stretches[k]);
-  return status == TESSERA_OK
-             ? tessera_holds_apply (&build->holds, packing->item_of_slot, build->plan,
-                                    &complaint, packing->items, packing->n_items)
-             : status;
+  return tessera_holds_apply (&build->holds, packing->item_of_slot, build->plan,
+                              &complaint, packing->items, packing->n_items);
 }
 
 /* What has its place and is held to something comes along, each in a moment by itself. */
@@ -336,19 +273,16 @@ hold_next (TesseraKindsPacking *packing)
   const TesseraComplaint complaint = tessera_build_complaint (packing->build);
   const TesseraPlanBuild *build = packing->build;
   uint32_t moment = tessera_kinds_after_all (packing);
-  TesseraStatus status = TESSERA_OK;
 
-  for (uint32_t i = 0; status == TESSERA_OK && i < build->plan->n_slots; i++)
+  for (uint32_t i = 0; i < build->plan->n_slots; i++)
     if (build->holds.is_held[i] && packing->has_place[i] &&
         packing->item_of_slot[i] == TESSERA_NONE)
       {
-        status = tessera_kinds_add_elsewhere (packing, i, moment, moment + 1);
+        tessera_kinds_add_elsewhere (packing, i, moment, moment + 1);
         moment++;
       }
-  return status == TESSERA_OK
-             ? tessera_holds_apply_sets (&build->holds, packing->item_of_slot,
-                                         build->plan, &complaint, packing->items)
-             : status;
+  return tessera_holds_apply_sets (&build->holds, packing->item_of_slot, build->plan,
+                                   &complaint, packing->items);
 }
 
 TesseraStatus
@@ -366,49 +300,42 @@ tessera_kinds_hold (TesseraKindsPacking *packing)
 
 #define MAX_DIFFERENT 2048
 
-/* The tokens of a kind's requests; NULL: no memory. */
+/* The tokens of a kind's requests. */
 static uint64_t *
 tokens_of (const TesseraUnits *units, uint32_t kind)
 {
   const TesseraUnit *unit = &units->units[units->kinds[kind].unit];
-  uint64_t *tokens = malloc ((unit->n_requests + 1) * sizeof *tokens);
+  uint64_t *tokens = g_new (uint64_t, unit->n_requests + 1);
 
-  if (tokens)
-    tessera_embed_tokens (units->trace, unit->begin, unit->end, tokens);
+  tessera_embed_tokens (units->trace, unit->begin, unit->end, tokens);
   return tokens;
 }
 
 /* For each request of the kind at hand the like of it in @other, or TESSERA_NONE; of all,
- * or only of those that both begin with. */
-static TesseraStatus
+ * or only of those that both begin with. Returns: how many have one. */
+static uint32_t
 compare_with (const TesseraKindsPacking *packing,
               uint32_t other,
               bool begins_only,
-              uint32_t *likes,
-              uint32_t *out_n_common)
+              uint32_t *likes)
 {
   const TesseraUnits *units = packing->carries->units;
   uint32_t n = units->kinds[packing->kind].n_requests;
   uint32_t n_other = units->kinds[other].n_requests;
-  uint64_t *a = tokens_of (units, packing->kind), *b = tokens_of (units, other);
-  TesseraStatus status = a && b ? TESSERA_OK : TESSERA_NO_MEMORY;
-  uint32_t k = 0;
+  g_autofree uint64_t *a = tokens_of (units, packing->kind);
+  g_autofree uint64_t *b = tokens_of (units, other);
+  uint32_t n_common = 0;
 
-  *out_n_common = 0;
   for (uint32_t r = 0; r < n; r++)
     likes[r] = TESSERA_NONE;
-  if (status == TESSERA_OK && !begins_only)
-    *out_n_common = tessera_diff (a, n, b, n_other, MAX_DIFFERENT, likes);
+  if (!begins_only)
+    n_common = tessera_diff (a, n, b, n_other, MAX_DIFFERENT, likes);
+  if (n_common > 0)
+    return n_common;
   /* Too different: what both begin with. */
-  while (status == TESSERA_OK && *out_n_common == k && k < n && k < n_other &&
-         a[k] == b[k])
-    {
-      likes[k] = k;
-      *out_n_common = ++k;
-    }
-  free (a);
-  free (b);
-  return status;
+  for (; n_common < MIN (n, n_other) && a[n_common] == b[n_common]; n_common++)
+    likes[n_common] = n_common;
+  return n_common;
 }
 
 /* Kept apart whenever they live. */
@@ -493,40 +420,28 @@ pin_likes (TesseraKindsPacking *packing,
   return n_pinned;
 }
 
-TesseraStatus
-tessera_kinds_pin (TesseraKindsPacking *packing, bool begins_only, size_t *out_n_pinned)
+size_t
+tessera_kinds_pin (TesseraKindsPacking *packing, bool begins_only)
 {
   const TesseraUnits *units = packing->carries->units;
-  uint32_t n = units->kinds[packing->kind].n_requests;
-  uint32_t *likes = malloc ((n + 1) * sizeof *likes);
-  uint32_t *best = malloc ((n + 1) * sizeof *best);
-  Pinned pinned = { .items = packing->items,
-                    .list = malloc ((packing->n_items + 1) * sizeof *pinned.list) };
+  g_autofree uint32_t *best = NULL;
+  g_autofree uint32_t *list = g_new (uint32_t, packing->n_items + 1);
+  Pinned pinned = { .items = packing->items, .list = list };
   uint32_t n_best = 0, best_kind = TESSERA_NONE;
-  TesseraStatus status = likes && best && pinned.list ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  *out_n_pinned = 0;
-  for (uint32_t k = 0; status == TESSERA_OK && k < units->n_kinds; k++)
-    {
-      uint32_t n_common;
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    if (packing->is_placed[k])
+      {
+        g_autofree uint32_t *likes =
+            tessera_new_nones (units->kinds[packing->kind].n_requests);
+        uint32_t n_common = compare_with (packing, k, begins_only, likes);
 
-      if (!packing->is_placed[k])
-        continue;
-      status = compare_with (packing, k, begins_only, likes, &n_common);
-      if (status == TESSERA_OK && n_common > n_best)
-        {
-          uint32_t *kept = best;
-
-          best = likes;
-          likes = kept;
-          n_best = n_common;
-          best_kind = k;
-        }
-    }
-  if (status == TESSERA_OK && best_kind != TESSERA_NONE)
-    *out_n_pinned = pin_likes (packing, best_kind, best, &pinned);
-  free (likes);
-  free (best);
-  free (pinned.list);
-  return status;
+        if (n_common <= n_best)
+          continue;
+        g_free (best);
+        best = g_steal_pointer (&likes);
+        n_best = n_common;
+        best_kind = k;
+      }
+  return n_best > 0 ? pin_likes (packing, best_kind, best, &pinned) : 0;
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "planner/diff.h"
-#include "planner/kinds/embed.h"
 
 enum
 {
@@ -27,14 +26,11 @@ compare_hosts (const void *a, const void *b)
 }
 
 /* One host for each sequence of requests in the window, the longest first. */
-static TesseraStatus
+static void
 list_hosts (TesseraKindSearch *search)
 {
-  TesseraKindHost *hosts =
-      realloc (search->hosts, (search->n_all + 1) * sizeof *search->hosts);
+  TesseraKindHost *hosts = g_renew (TesseraKindHost, search->hosts, search->n_all + 1u);
 
-  if (!hosts)
-    return TESSERA_NO_MEMORY;
   search->hosts = hosts;
   search->n_hosts = 0;
   for (uint32_t i = search->first; i < search->end; i++)
@@ -56,7 +52,6 @@ list_hosts (TesseraKindSearch *search)
       hosts[k].n_units++;
     }
   qsort (hosts, search->n_hosts, sizeof *hosts, compare_hosts);
-  return TESSERA_OK;
 }
 
 static bool
@@ -69,30 +64,24 @@ is_apart (const TesseraKindSearch *search, const TesseraKindHost *guest)
 }
 
 /* Guests go to the shortest host that has all of their requests in order. */
-static TesseraStatus
+static void
 find_guests (TesseraKindSearch *search)
 {
   for (uint32_t g = 0; g < search->n_hosts; g++)
     for (uint32_t h = g; h-- > 0 && search->hosts[g].host == TESSERA_NONE;)
       {
         TesseraKindHost *guest = &search->hosts[g], *host = &search->hosts[h];
-        bool fits = false;
-        TesseraStatus status = TESSERA_OK;
 
         if (host->host == TESSERA_NONE && host->n_alike >= LEAST_UNITS &&
             !is_apart (search, guest) &&
-            guest->n_requests >= host->n_requests / GUEST_SHARE)
-          status = tessera_embed (search->units->trace, search->units->blocks, host,
-                                  guest, NULL, &fits);
-        if (status != TESSERA_OK)
-          return status;
-        if (fits)
+            guest->n_requests >= host->n_requests / GUEST_SHARE &&
+            tessera_embed (search->units->trace, search->units->blocks, host, guest,
+                           NULL))
           {
             guest->host = h;
             host->n_units += guest->n_units;
           }
       }
-  return TESSERA_OK;
 }
 
 static TesseraKindHost *
@@ -165,16 +154,12 @@ number_kinds (TesseraKindSearch *search)
     }
 }
 
-TesseraStatus
+void
 tessera_kind_hosts_find (TesseraKindSearch *search)
 {
-  TesseraStatus status = list_hosts (search);
-
-  if (status == TESSERA_OK)
-    status = find_guests (search);
-  if (status == TESSERA_OK)
-    number_kinds (search);
-  return status;
+  list_hosts (search);
+  find_guests (search);
+  number_kinds (search);
 }
 
 bool
@@ -191,7 +176,7 @@ tessera_kind_hosts_part (TesseraKindSearch *search, const TesseraUnit *unit)
 }
 
 /*
- * Whether one unit's requests are among another's, in order: see embed.h.
+ * Whether one unit's requests are among another's, in order: see search.h.
  */
 
 #define MAX_LEFT_OUT 1024 /* here and there */
@@ -222,7 +207,9 @@ requests_clear (Requests *requests)
   free (requests->crosses);
 }
 
-static TesseraStatus
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Requests, requests_clear)
+
+static void
 requests_init (Requests *requests,
                const TesseraTrace *trace,
                const TesseraBlocks *blocks,
@@ -230,17 +217,14 @@ requests_init (Requests *requests,
 {
   uint32_t n = 0;
 
-  *requests = (Requests){ .tokens = malloc ((of->n_requests + 1) * sizeof (uint64_t)),
-                          .crosses = malloc ((of->n_requests + 1) * sizeof (bool)),
+  *requests = (Requests){ .tokens = g_new (uint64_t, of->n_requests + 1u),
+                          .crosses = g_new (bool, of->n_requests + 1u),
                           .n = of->n_requests };
-  if (!requests->tokens || !requests->crosses)
-    return TESSERA_NO_MEMORY;
   tessera_embed_tokens (trace, of->begin, of->end, requests->tokens);
   for (uint32_t e = of->begin; e < of->end; e++)
     if (tessera_unit_asks (&trace->events[e]))
       requests->crosses[n++] =
           blocks->blocks[blocks->block_of_event[e]].died_index >= of->end;
-  return TESSERA_OK;
 }
 
 /* One stretch is left out. Where it may be at several places, say of two micro-batches
@@ -282,33 +266,22 @@ leaves_out_some (const Requests *host, const Requests *guest, uint32_t *out_plac
                        out_places) == guest->n;
 }
 
-TesseraStatus
+bool
 tessera_embed (const TesseraTrace *trace,
                const TesseraBlocks *blocks,
                const TesseraKindHost *host,
                const TesseraKindHost *guest,
-               uint32_t *out_places,
-               bool *out_fits)
+               uint32_t *out_places)
 {
-  Requests of_host = { 0 }, of_guest = { 0 };
-  uint32_t *places = out_places;
-  TesseraStatus status;
+  g_auto (Requests) of_host = { 0 }, of_guest = { 0 };
+  g_autofree uint32_t *own_places = NULL;
 
-  *out_fits = false;
   if (guest->n_requests > host->n_requests)
-    return TESSERA_OK;
-  if (!places)
-    places = malloc ((guest->n_requests + 1) * sizeof *places);
-  status = places ? requests_init (&of_host, trace, blocks, host) : TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK)
-    status = requests_init (&of_guest, trace, blocks, guest);
-  if (status == TESSERA_OK)
-    *out_fits = leaves_out_a_stretch (&of_host, &of_guest, places);
-  if (status == TESSERA_OK && !*out_fits)
-    *out_fits = leaves_out_some (&of_host, &of_guest, places);
-  requests_clear (&of_host);
-  requests_clear (&of_guest);
-  if (places != out_places)
-    free (places);
-  return status;
+    return false;
+  if (!out_places)
+    out_places = own_places = g_new (uint32_t, guest->n_requests + 1);
+  requests_init (&of_host, trace, blocks, host);
+  requests_init (&of_guest, trace, blocks, guest);
+  return leaves_out_a_stretch (&of_host, &of_guest, out_places) ||
+         leaves_out_some (&of_host, &of_guest, out_places);
 }

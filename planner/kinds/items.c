@@ -3,9 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdlib.h>
 
-#include "db/array.h"
 #include "db/sort.h"
 #include "planner/kinds/pack.h"
 
@@ -38,18 +36,16 @@ zone_of (const TesseraKindsPacking *packing, const TesseraSlot *slot)
   return tessera_count_below (packing->owners, packing->n_zones, owner);
 }
 
-static TesseraStatus
-add_item (TesseraKindsPacking *packing, const TesseraItem *item, uint32_t *out_index)
+static uint32_t
+add_item (TesseraKindsPacking *packing, const TesseraItem *item)
 {
-  if (!TESSERA_RESERVE (packing->items, packing->cap_items, packing->n_items + 1))
-    return TESSERA_NO_MEMORY;
-  *out_index = (uint32_t) packing->n_items;
-  packing->items[packing->n_items++] = *item;
-  return TESSERA_OK;
+  TESSERA_GROW (packing->items, packing->cap_items, packing->n_items + 1);
+  packing->items[packing->n_items] = *item;
+  return (uint32_t) packing->n_items++;
 }
 
 /* What is no carry's: alive over one stretch. */
-static TesseraStatus
+static void
 add_slot (TesseraKindsPacking *packing, uint32_t index)
 {
   const TesseraSlot *slot = &packing->build->plan->slots[index];
@@ -72,7 +68,7 @@ add_slot (TesseraKindsPacking *packing, uint32_t index)
       item.begin = units->begin;
       item.end = step_end (packing);
     }
-  return add_item (packing, &item, &packing->item_of_slot[index]);
+  packing->item_of_slot[index] = add_item (packing, &item);
 }
 
 /* Is the slot of interest while this kind is packed? */
@@ -131,7 +127,7 @@ set_lives (const TesseraKindsPacking *packing,
         born_of_start (packing, carry->start);
 }
 
-static TesseraStatus
+static void
 add_carry (TesseraKindsPacking *packing, uint32_t index)
 {
   const TesseraCarry *carry = &packing->carries->carries[index];
@@ -144,7 +140,7 @@ add_carry (TesseraKindsPacking *packing, uint32_t index)
                        .pinned_bytes = packing->is_first ? 0 : carry->offset_bytes };
 
   set_lives (packing, carry, &item);
-  return add_item (packing, &item, &packing->item_of_carry[index]);
+  packing->item_of_carry[index] = add_item (packing, &item);
 }
 
 typedef struct
@@ -164,23 +160,21 @@ compare_ranges (const void *a, const void *b)
 }
 
 /* What one zone has been given no other may use: fences, in a moment after all others. */
-static TesseraStatus
+static void
 add_fences (TesseraKindsPacking *packing)
 {
   const TesseraPlan *plan = packing->build->plan;
-  uint32_t moment = step_end (packing) + 1, item;
-  Range *ranges = malloc ((plan->n_slots + 1) * sizeof *ranges);
+  uint32_t moment = step_end (packing) + 1;
+  g_autofree Range *ranges = g_new (Range, plan->n_slots + 1);
   size_t n = 0, end;
-  TesseraStatus status = ranges ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  for (uint32_t i = 0; ranges && i < plan->n_slots; i++)
+  for (uint32_t i = 0; i < plan->n_slots; i++)
     if (packing->has_place[i])
       ranges[n++] = (Range){ plan->slots[i].offset_bytes,
                              plan->slots[i].offset_bytes + plan->slots[i].block_bytes,
                              zone_of (packing, &plan->slots[i]) };
-  if (n > 0)
-    qsort (ranges, n, sizeof *ranges, compare_ranges);
-  for (size_t i = 0; status == TESSERA_OK && i < n; i = end)
+  qsort (ranges, n, sizeof *ranges, compare_ranges);
+  for (size_t i = 0; i < n; i = end)
     {
       TesseraItem fence = { .begin = moment,
                             .end = moment + 1,
@@ -192,15 +186,13 @@ add_fences (TesseraKindsPacking *packing)
       for (end = i + 1;
            end < n && ranges[end].zone == fence.zone && ranges[end].begin_bytes <= top;
            end++)
-        top = ranges[end].end_bytes > top ? ranges[end].end_bytes : top;
+        top = MAX (ranges[end].end_bytes, top);
       fence.size_bytes = top - fence.pinned_bytes;
-      status = add_item (packing, &fence, &item);
+      add_item (packing, &fence);
     }
-  free (ranges);
-  return status;
 }
 
-TesseraStatus
+void
 tessera_kinds_add_elsewhere (TesseraKindsPacking *packing,
                              uint32_t slot,
                              uint32_t begin,
@@ -214,7 +206,7 @@ tessera_kinds_add_elsewhere (TesseraKindsPacking *packing,
                              .is_pinned = packing->has_place[slot],
                              .pinned_bytes = of->offset_bytes };
 
-  return add_item (packing, &item, &packing->item_of_slot[slot]);
+  packing->item_of_slot[slot] = add_item (packing, &item);
 }
 
 /* The fences' moment is the last before. */
@@ -228,22 +220,21 @@ TesseraStatus
 tessera_kinds_items (TesseraKindsPacking *packing)
 {
   const TesseraPlan *plan = packing->build->plan;
-  TesseraStatus status = TESSERA_OK;
+  const uint32_t *carry_of = packing->carries->of_slot;
 
   packing->n_items = 0;
-  for (uint32_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
+  for (uint32_t i = 0; i < plan->n_slots; i++)
     {
       packing->item_of_slot[i] = TESSERA_NONE;
-      if (packing->carries->of_slot[i] == TESSERA_NONE &&
-          is_wanted (packing, &plan->slots[i]))
-        status = add_slot (packing, i);
+      if (carry_of[i] == TESSERA_NONE && is_wanted (packing, &plan->slots[i]))
+        add_slot (packing, i);
     }
-  for (uint32_t i = 0; status == TESSERA_OK && i < packing->carries->n_carries; i++)
-    status = add_carry (packing, i);
-  for (uint32_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
-    if (packing->carries->of_slot[i] != TESSERA_NONE)
-      packing->item_of_slot[i] = packing->item_of_carry[packing->carries->of_slot[i]];
-  if (status == TESSERA_OK && !packing->is_first && packing->n_zones > 1)
-    status = add_fences (packing);
-  return status == TESSERA_OK ? tessera_kinds_hold (packing) : status;
+  for (uint32_t i = 0; i < packing->carries->n_carries; i++)
+    add_carry (packing, i);
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    if (carry_of[i] != TESSERA_NONE)
+      packing->item_of_slot[i] = packing->item_of_carry[carry_of[i]];
+  if (!packing->is_first && packing->n_zones > 1)
+    add_fences (packing);
+  return tessera_kinds_hold (packing);
 }

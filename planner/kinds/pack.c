@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/kinds/pack.h"
-#include "planner/plan/unheld.h"
+#include "planner/plan/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,26 +25,22 @@ compare_owners (const void *a, const void *b)
 }
 
 /* PyTorch's streams, pools and sizes that share no address. */
-static TesseraStatus
+static void
 list_zones (TesseraKindsPacking *packing)
 {
   const TesseraPlan *plan = packing->build->plan;
   bool splits = tessera_build_splits_sizes (packing->build);
   uint32_t n = 0;
 
-  packing->owners = malloc ((plan->n_slots + 1) * sizeof *packing->owners);
-  if (!packing->owners)
-    return TESSERA_NO_MEMORY;
+  packing->owners = g_new (uint64_t, plan->n_slots + 1);
   for (size_t i = 0; i < plan->n_slots; i++)
     packing->owners[i] =
         splits ? tessera_slot_owner (&plan->slots[i]) : plan->slots[i].pool;
-  if (plan->n_slots > 0)
-    qsort (packing->owners, plan->n_slots, sizeof *packing->owners, compare_owners);
+  qsort (packing->owners, plan->n_slots, sizeof *packing->owners, compare_owners);
   for (size_t i = 0; i < plan->n_slots; i++)
     if (i == 0 || packing->owners[i] != packing->owners[n - 1])
       packing->owners[n++] = packing->owners[i];
   packing->n_zones = n;
-  return TESSERA_OK;
 }
 
 /* Writes the places of what has none yet. */
@@ -130,13 +126,10 @@ pack_pinned (TesseraKindsPacking *packing,
              uint64_t *out_height)
 {
   TesseraPacking result;
-  size_t n_pinned;
   TesseraStatus status = tessera_kinds_items (packing);
 
   *out_height = UINT64_MAX;
-  if (status == TESSERA_OK)
-    status = tessera_kinds_pin (packing, begins_only, &n_pinned);
-  if (status != TESSERA_OK || n_pinned == 0)
+  if (status != TESSERA_OK || tessera_kinds_pin (packing, begins_only) == 0)
     return status;
   status = pack (packing, offsets, &result);
   if (status == TESSERA_OK)
@@ -182,18 +175,17 @@ static TesseraStatus
 pack_kind (TesseraKindsPacking *packing, uint32_t kind)
 {
   TesseraPacking result;
-  uint64_t *offsets = NULL, *other_offsets = NULL, height = 0;
+  g_autofree uint64_t *offsets = NULL, *other_offsets = NULL;
+  uint64_t height = 0;
   TesseraStatus status;
 
   packing->kind = kind;
   status = tessera_kinds_items (packing);
   if (status != TESSERA_OK)
     return status;
-  offsets = malloc ((packing->n_items + 1) * sizeof *offsets);
-  other_offsets = malloc ((packing->n_items + 1) * sizeof *other_offsets);
-  if (!offsets || !other_offsets)
-    status = TESSERA_NO_MEMORY;
-  else if (!packing->is_first)
+  offsets = g_new (uint64_t, packing->n_items + 1);
+  other_offsets = g_new (uint64_t, packing->n_items + 1);
+  if (!packing->is_first)
     status = pack_next (packing, offsets, other_offsets, &height);
   else
     {
@@ -201,28 +193,22 @@ pack_kind (TesseraKindsPacking *packing, uint32_t kind)
       height = result.height_bytes;
       packing->strategy = result.strategy;
     }
-  if (status == TESSERA_OK)
-    {
-      packing->height_bytes = height;
-      write_places (packing, offsets);
-    }
-  free (offsets);
-  free (other_offsets);
-  return status;
+  if (status != TESSERA_OK)
+    return status;
+  packing->height_bytes = height;
+  write_places (packing, offsets);
+  return TESSERA_OK;
 }
 
 /* The most that a kind's own blocks take in one moment. */
-static TesseraStatus
-load_of (const TesseraKindsPacking *packing, uint32_t kind, uint64_t *out_bytes)
+static uint64_t
+load_of (const TesseraKindsPacking *packing, uint32_t kind)
 {
   const TesseraStepKind *of = &packing->carries->units->kinds[kind];
   const TesseraPlan *plan = packing->build->plan;
-  uint64_t *changes = calloc ((size_t) (of->end - of->begin) + 1, sizeof *changes);
-  uint64_t load = 0;
+  g_autofree uint64_t *changes = g_new0 (uint64_t, (size_t) (of->end - of->begin) + 1);
+  uint64_t load = 0, most = 0;
 
-  *out_bytes = 0;
-  if (!changes)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[i];
@@ -237,10 +223,9 @@ load_of (const TesseraKindsPacking *packing, uint32_t kind, uint64_t *out_bytes)
   for (uint32_t i = 0; i < of->end - of->begin; i++)
     {
       load += changes[i];
-      *out_bytes = load > *out_bytes ? load : *out_bytes;
+      most = MAX (load, most);
     }
-  free (changes);
-  return TESSERA_OK;
+  return most;
 }
 
 /* All kinds anew, the one with the largest load first. */
@@ -257,8 +242,8 @@ pack_kinds (TesseraKindsPacking *packing)
   packing->strategy = "nothing to place";
   memset (packing->is_placed, 0, sizeof packing->is_placed);
   memset (packing->has_place, 0, plan->n_slots);
-  for (uint32_t k = 0; status == TESSERA_OK && k < n_kinds; k++)
-    status = load_of (packing, k, &loads[k]);
+  for (uint32_t k = 0; k < n_kinds; k++)
+    loads[k] = load_of (packing, k);
   for (uint32_t n = 0; status == TESSERA_OK && n < n_kinds; n++)
     {
       uint32_t largest = TESSERA_NONE;
@@ -278,8 +263,7 @@ height_of (const TesseraPlan *plan)
   uint64_t height = 0;
 
   for (size_t i = 0; i < plan->n_slots; i++)
-    if (plan->slots[i].offset_bytes + plan->slots[i].block_bytes > height)
-      height = plan->slots[i].offset_bytes + plan->slots[i].block_bytes;
+    height = MAX (height, plan->slots[i].offset_bytes + plan->slots[i].block_bytes);
   return height;
 }
 
@@ -287,25 +271,23 @@ TesseraStatus
 tessera_kinds_pack (TesseraPlanBuild *build, TesseraCarries *carries)
 {
   TesseraPlan *plan = build->plan;
-  TesseraKindsPacking packing = { .build = build, .carries = carries };
-  TesseraStatus status = list_zones (&packing);
+  TesseraKindsPacking packing = { .build = build,
+                                  .carries = carries,
+                                  .item_of_slot = tessera_new_nones (plan->n_slots),
+                                  .item_of_carry = tessera_new_nones (carries->n_carries),
+                                  .has_place = g_new0 (uint8_t, plan->n_slots + 1) };
+  TesseraStatus status;
 
-  packing.item_of_slot = malloc ((plan->n_slots + 1) * sizeof (uint32_t));
-  packing.item_of_carry = malloc ((carries->n_carries + 1) * sizeof (uint32_t));
-  packing.has_place = calloc (plan->n_slots + 1, 1);
+  list_zones (&packing);
   build->holds.own_sets = tessera_kinds_own_sets ();
-  if (!packing.item_of_slot || !packing.item_of_carry || !packing.has_place)
-    status = TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK)
-    status = pack_kinds (&packing);
+  status = pack_kinds (&packing);
   plan->height_bytes = height_of (plan);
-  free (plan->strategy);
-  plan->strategy =
-      status == TESSERA_OK ? tessera_build_describe (build, packing.strategy) : NULL;
+  if (status == TESSERA_OK)
+    tessera_build_describe (build, packing.strategy);
   free (packing.owners);
   free (packing.items);
   free (packing.item_of_slot);
   free (packing.item_of_carry);
   free (packing.has_place);
-  return status == TESSERA_OK && !plan->strategy ? TESSERA_NO_MEMORY : status;
+  return status;
 }

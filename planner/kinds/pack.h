@@ -39,17 +39,14 @@ TESSERA_MUST_USE TesseraStatus tessera_kinds_hold (TesseraKindsPacking *packing)
 uint64_t tessera_kinds_own_sets (void);
 
 /* An item for a slot that is not of the kind at hand, alive over [@begin, @end). */
-TESSERA_MUST_USE TesseraStatus tessera_kinds_add_elsewhere (TesseraKindsPacking *packing,
-                                                            uint32_t slot,
-                                                            uint32_t begin,
-                                                            uint32_t end);
+void tessera_kinds_add_elsewhere (TesseraKindsPacking *packing,
+                                  uint32_t slot,
+                                  uint32_t begin,
+                                  uint32_t end);
 
 /* A position behind all that the kind's items live over. */
 uint32_t tessera_kinds_after_all (const TesseraKindsPacking *packing);
 
 /* Pins requests of the kind at hand where an earlier packed kind has the same ones, or
- * only those that both begin with, as far as they are free there. *@out_n_pinned: how
- * many. */
-TESSERA_MUST_USE TesseraStatus tessera_kinds_pin (TesseraKindsPacking *packing,
-                                                  bool begins_only,
-                                                  size_t *out_n_pinned);
+ * only those that both begin with, as far as they are free there. Returns: how many. */
+size_t tessera_kinds_pin (TesseraKindsPacking *packing, bool begins_only);

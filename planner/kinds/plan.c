@@ -23,28 +23,25 @@ count_steps (const TesseraUnits *units)
   return n;
 }
 
-TesseraStatus
-tessera_kinds_find (const TesseraPlanBuild *build, TesseraKindsBuild *kinds)
+TesseraKindsBuild
+tessera_kinds_find (const TesseraPlanBuild *build)
 {
   const TesseraPlanOptions *options = build->options;
   const TesseraStructure *structure = build->structure;
   const TesseraRun *run = &build->run;
   /* Steps that are alike in part only fold better in kinds, where there are any. */
-  TesseraUnits *units = &kinds->units;
   uint32_t n_run =
       run->repeats && !run->is_dynamic ? run->last_step - run->first_step + 1 : 0;
-  TesseraStatus status;
+  TesseraKindsBuild kinds = { 0 };
 
-  *kinds = (TesseraKindsBuild){ 0 };
   if (options->first_step >= 0 || options->last_step >= 0 || structure->n_steps < 2)
-    return TESSERA_OK;
-  status = tessera_units_init (units, build->trace, build->blocks, structure, 0,
-                               (uint32_t) structure->n_steps - 1,
-                               (uint32_t) build->trace->n_events);
-  if (status == TESSERA_OK && units->n_kinds > 0 &&
-      count_steps (units) <= n_run + LEAST_GAIN)
-    tessera_units_clear (units);
-  return status;
+    return kinds;
+  tessera_units_init (&kinds.units, build->trace, build->blocks, structure, 0,
+                      (uint32_t) structure->n_steps - 1,
+                      (uint32_t) build->trace->n_events);
+  if (kinds.units.n_kinds > 0 && count_steps (&kinds.units) <= n_run + LEAST_GAIN)
+    tessera_units_clear (&kinds.units);
+  return kinds;
 }
 
 /* The kind whose units keep the most bytes for good. */
@@ -60,33 +57,33 @@ keeps_most (const TesseraUnits *units)
 }
 
 /* "two kinds of step (12 and 4 times)" */
-static TesseraStatus
+static void
 describe (TesseraPlanBuild *build, const TesseraUnits *units)
 {
   TesseraPlan *plan = build->plan;
   const TesseraStepKind *most = keeps_most (units);
-  char reason[400];
-  size_t n = 0;
+  GString *reason = g_string_new (NULL);
+  char kept[200] = "";
 
-  n += (size_t) snprintf (reason, sizeof reason, "steps come in %" PRIu32 " kind%s (",
-                          units->n_kinds, units->n_kinds == 1 ? "" : "s");
+  g_string_printf (reason, "steps come in %" PRIu32 " kind%s (", units->n_kinds,
+                   units->n_kinds == 1 ? "" : "s");
   for (uint32_t k = 0; k < units->n_kinds; k++)
-    n += (size_t) snprintf (reason + n, sizeof reason - n, "%s%" PRIu32,
+    g_string_append_printf (reason, "%s%" PRIu32,
                             k == 0                    ? ""
                             : k + 1 == units->n_kinds ? " and "
                                                       : ", ",
                             units->kinds[k].n_units);
-  n += (size_t) snprintf (reason + n, sizeof reason - n,
-                          " times): a run follows this plan for any number of steps in "
-                          "any order");
   if (most->n_kept > 0)
-    tessera_kept_say (most->n_kept, most->kept_bytes, reason + n, sizeof reason - n);
+    tessera_kept_say (most->n_kept, most->kept_bytes, kept, sizeof kept);
+  g_string_append_printf (reason,
+                          " times): a run follows this plan for any number of steps in "
+                          "any order%s",
+                          kept);
   free (plan->follow_reason);
-  plan->follow_reason = strdup (reason);
+  plan->follow_reason = g_string_free (reason, FALSE);
   plan->n_positions = units->n_positions;
   if (plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
     plan->followable = TESSERA_FOLLOWABLE_YES;
-  return plan->follow_reason ? TESSERA_OK : TESSERA_NO_MEMORY;
 }
 
 static void
@@ -117,16 +114,14 @@ add_load_of_carry (uint64_t *changes,
 }
 
 /* The most that is held in one moment of any order of steps. */
-static TesseraStatus
+static void
 find_bound (TesseraPlanBuild *build, const TesseraCarries *carries)
 {
   const TesseraUnits *units = carries->units;
   TesseraPlan *plan = build->plan;
-  uint64_t *changes = calloc ((size_t) plan->n_positions + 2, sizeof *changes);
+  g_autofree uint64_t *changes = g_new0 (uint64_t, (size_t) plan->n_positions + 2);
   uint64_t load = 0;
 
-  if (!changes)
-    return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < plan->n_slots; i++)
     if (!plan->slots[i].wraps)
       add_load (changes, plan->slots[i].born, plan->slots[i].died,
@@ -137,12 +132,9 @@ find_bound (TesseraPlanBuild *build, const TesseraCarries *carries)
   for (uint32_t i = 0; i < plan->n_positions; i++)
     {
       load += changes[i];
-      if (load > plan->bound_bytes)
-        plan->bound_bytes = load;
+      plan->bound_bytes = MAX (load, plan->bound_bytes);
     }
   plan->proven_bound_bytes = plan->bound_bytes;
-  free (changes);
-  return TESSERA_OK;
 }
 
 void
@@ -162,26 +154,20 @@ tessera_kinds_lay_out (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 
   tessera_build_forget (build);
   tessera_carries_clear (carries);
-  status = tessera_carries_init (carries, &kinds->units, build->left_out, kinds->holders);
-  if (status == TESSERA_OK)
-    status = tessera_kinds_slots (build, carries);
-  if (status == TESSERA_OK)
-    status = tessera_build_names (build);
-  if (status == TESSERA_OK)
-    status = find_bound (build, carries);
-  if (status == TESSERA_OK)
-    status = tessera_kinds_find_holds (build, carries);
+  tessera_carries_init (carries, &kinds->units, build->left_out, kinds->holders);
+  tessera_kinds_slots (build, carries);
+  tessera_build_names (build);
+  find_bound (build, carries);
+  status = tessera_kinds_find_holds (build, carries);
   return status == TESSERA_OK ? tessera_kinds_pack (build, carries) : status;
 }
 
 TesseraStatus
 tessera_kinds_plan (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 {
-  TesseraStatus status = describe (build, &kinds->units);
-
-  if (status == TESSERA_OK)
-    status = tessera_kinds_leave_out (build, &kinds->units);
-  if (status == TESSERA_OK && !kinds->holders)
-    status = tessera_kinds_find_holders (build, &kinds->units, &kinds->holders);
-  return status == TESSERA_OK ? tessera_kinds_lay_out (build, kinds) : status;
+  describe (build, &kinds->units);
+  tessera_kinds_leave_out (build, &kinds->units);
+  if (!kinds->holders)
+    kinds->holders = tessera_kinds_find_holders (build, &kinds->units);
+  return tessera_kinds_lay_out (build, kinds);
 }

@@ -18,12 +18,10 @@ typedef struct
 
 void tessera_kinds_build_clear (TesseraKindsBuild *kinds);
 
-/* Whether the trace has kinds of step that fold more of its steps than its one run of
+/* The kinds of step of the trace, where they fold more of its steps than its one run of
  * equal ones, and nothing is asked for that only plans of one kind can have (streams that
- * share addresses, chosen steps). Then @kinds has at least one kind, else none.
- * TESSERA_OK or TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus tessera_kinds_find (const TesseraPlanBuild *build,
-                                                   TesseraKindsBuild *kinds);
+ * share addresses, chosen steps); else it has none. */
+TesseraKindsBuild tessera_kinds_find (const TesseraPlanBuild *build);
 
 /* Fills build->plan: sections, slots, crossings, names, holds, offsets, height, bound.
  * @kinds must stay where it is. TESSERA_REFUSED where edits conflict. */
@@ -41,8 +39,7 @@ TESSERA_MUST_USE TesseraStatus tessera_kinds_under_cap (TesseraPlanBuild *build,
 /* A slot for each block and spot that is planned, without offsets, and the placeless
  * requests; the carries of @carries that stand for blocks of the start know it
  * afterwards. */
-TESSERA_MUST_USE TesseraStatus tessera_kinds_slots (TesseraPlanBuild *build,
-                                                    TesseraCarries *carries);
+void tessera_kinds_slots (TesseraPlanBuild *build, TesseraCarries *carries);
 
 /* Offsets of slots and carries. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_pack (TesseraPlanBuild *build,
@@ -50,10 +47,8 @@ TESSERA_MUST_USE TesseraStatus tessera_kinds_pack (TesseraPlanBuild *build,
 
 /* Edits: what they leave out, into build->left_out; numbers of who is held by what
  * (carries.h), for the caller to free; and their holds on slots, once there are any. */
-TESSERA_MUST_USE TesseraStatus tessera_kinds_leave_out (TesseraPlanBuild *build,
-                                                        const TesseraUnits *units);
-TESSERA_MUST_USE TesseraStatus tessera_kinds_find_holders (const TesseraPlanBuild *build,
-                                                           const TesseraUnits *units,
-                                                           uint64_t **out_holders);
+void tessera_kinds_leave_out (TesseraPlanBuild *build, const TesseraUnits *units);
+uint64_t *tessera_kinds_find_holders (const TesseraPlanBuild *build,
+                                      const TesseraUnits *units);
 TESSERA_MUST_USE TesseraStatus tessera_kinds_find_holds (TesseraPlanBuild *build,
                                                          const TesseraCarries *carries);

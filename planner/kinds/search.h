@@ -5,9 +5,42 @@
  */
 #pragma once
 
-#include "planner/kinds/embed.h"
 #include "planner/kinds/units.h"
 #include "planner/fold.h"
+
+/* Units that ask for the same. */
+typedef struct
+{
+  uint64_t digest;
+  uint32_t n_requests;
+  uint32_t begin, end; /* events of the first of them */
+  uint32_t unit;       /* the first of them */
+  uint32_t n_alike;    /* units */
+  uint32_t n_units;    /* with those of its guests */
+  uint32_t host;       /* among hosts, or TESSERA_NONE: has a kind of its own */
+  uint32_t kind;       /* or TESSERA_NONE: rare */
+  bool is_common;
+} TesseraKindHost;
+
+/*
+ * tessera_embed:
+ * @out_places: (array) (nullable): for each of the guest's requests, how many of the
+ *   host's come before the one that it is; ascending
+ *
+ * Whether one unit's requests are among another's, in order. First as one stretch that is
+ * left out; else by the longest common sequence where few are left out.
+ */
+bool tessera_embed (const TesseraTrace *trace,
+                    const TesseraBlocks *blocks,
+                    const TesseraKindHost *host,
+                    const TesseraKindHost *guest,
+                    uint32_t *out_places);
+
+/* The requests in [@begin, @end) as tokens: equal where they ask for the same. */
+void tessera_embed_tokens (const TesseraTrace *trace,
+                           uint32_t begin,
+                           uint32_t end,
+                           uint64_t *out_tokens);
 
 enum
 {
@@ -28,20 +61,16 @@ typedef struct
   bool has_leaks;       /* something larger is, or would be where none may */
 } TesseraKindSearch;
 
-/* All that steps [@from, @to] and what lies between them do; the window is all of it.
- * TESSERA_OK or TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus
-tessera_kind_window_init (TesseraKindSearch *search,
-                          const TesseraStructure *structure,
-                          uint32_t from,
-                          uint32_t to);
-/* Narrows the window to units of kinds that fold; an empty one: none do. TESSERA_OK or
- * TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus tessera_kind_window_narrow (TesseraKindSearch *search);
+/* All that steps [@from, @to] and what lies between them do; the window is all of it. */
+void tessera_kind_window_init (TesseraKindSearch *search,
+                               const TesseraStructure *structure,
+                               uint32_t from,
+                               uint32_t to);
+/* Narrows the window to units of kinds that fold; an empty one: none do. */
+void tessera_kind_window_narrow (TesseraKindSearch *search);
 
-/* Hosts and guests among the units of the window, and the kind of each unit. TESSERA_OK
- * or TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus tessera_kind_hosts_find (TesseraKindSearch *search);
+/* Hosts and guests among the units of the window, and the kind of each unit. */
+void tessera_kind_hosts_find (TesseraKindSearch *search);
 /* A guest that what its host keeps goes through, or the other way round, is of another
  * kind after all. Returns: whether it was one. */
 bool tessera_kind_hosts_part (TesseraKindSearch *search, const TesseraUnit *unit);

@@ -3,13 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "db/array.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "planner/kinds/plan.h"
-#include "planner/kinds/rota.h"
 
 static_assert (TESSERA_MAX_KINDS + 2 <= TESSERA_BUILD_MOST_SECTIONS,
                "a section for the start, each kind and the end");
@@ -22,37 +19,15 @@ typedef struct
   size_t cap_crossings;
 } Slots;
 
-static TesseraStatus
+static void
 add_slot (Slots *slots, const TesseraSlot *slot, uint32_t carry)
 {
-  TesseraPlan *plan = slots->build->plan;
   TesseraCarries *carries = slots->carries;
+  size_t index = slots->build->plan->n_slots;
 
-  if (!TESSERA_RESERVE (plan->slots, slots->build->cap_slots, plan->n_slots + 1) ||
-      !TESSERA_RESERVE (carries->of_slot, carries->cap_of_slot, plan->n_slots + 1))
-    return TESSERA_NO_MEMORY;
-  carries->of_slot[plan->n_slots] = carry;
-  plan->slots[plan->n_slots++] = *slot;
-  return TESSERA_OK;
-}
-
-static TesseraSlot
-make_slot (const Slots *slots, uint32_t index, uint32_t born, uint32_t died)
-{
-  const TesseraBlock *block = &slots->build->blocks->blocks[index];
-
-  return (TesseraSlot){ .size_bytes = block->size_bytes,
-                        .block_bytes = block->block_bytes,
-                        .born = born,
-                        .died = died > born ? died : born + 1,
-                        .section = slots->section,
-                        .phase = TESSERA_NONE,
-                        .ordinal = TESSERA_NONE,
-                        .group = block->group,
-                        .block = index,
-                        .stream = block->stream,
-                        .pool = block->pool,
-                        .lifetime_class = block->lifetime_class };
+  TESSERA_GROW (carries->of_slot, carries->cap_of_slot, index + 1);
+  carries->of_slot[index] = carry;
+  tessera_build_add_slot (slots->build, slot);
 }
 
 static void
@@ -78,16 +53,20 @@ close_section (Slots *slots)
 
 /* Up to the window's begin, and over all kinds of step where it lives longer, unless a
  * carry stands for the rest. */
-static TesseraStatus
+static void
 add_start (Slots *slots, uint32_t index)
 {
   const TesseraUnits *units = slots->carries->units;
   const TesseraBlock *block = &slots->build->blocks->blocks[index];
   uint32_t born = block->flags & TESSERA_AT_START ? 0 : block->born_index;
   uint32_t died = block->died_index, carry = TESSERA_NONE;
+  TesseraSlot slot;
 
   if (slots->build->left_out[index])
-    return tessera_build_placeless (slots->build, index, slots->section, born);
+    {
+      tessera_build_placeless (slots->build, index, slots->section, born);
+      return;
+    }
   if (died >= units->end)
     died = tessera_units_outside (units, died);
   else if (died > units->begin)
@@ -95,11 +74,11 @@ add_start (Slots *slots, uint32_t index)
       carry = tessera_carries_take_start (slots->carries, index);
       died = carry != TESSERA_NONE ? units->begin : units->first_end;
     }
-  const TesseraSlot slot = make_slot (slots, index, born, died);
-  return add_slot (slots, &slot, carry);
+  slot = tessera_build_make_slot (slots->build, index, slots->section, born, died);
+  add_slot (slots, &slot, carry);
 }
 
-static TesseraStatus
+static void
 cross (Slots *slots, uint32_t kind, const uint32_t *ends)
 {
   const TesseraUnits *units = slots->carries->units;
@@ -109,26 +88,27 @@ cross (Slots *slots, uint32_t kind, const uint32_t *ends)
     {
       if (k == kind || ends[k] >= units->kinds[k].end)
         continue;
-      if (!TESSERA_RESERVE (plan->crossings, slots->cap_crossings, plan->n_crossings + 1))
-        return TESSERA_NO_MEMORY;
+      TESSERA_GROW (plan->crossings, slots->cap_crossings, plan->n_crossings + 1);
       plan->crossings[plan->n_crossings++] =
           (TesseraCrossing){ .slot = (uint32_t) plan->n_slots,
                              .section = slots->section - kind + k,
                              .died = ends[k] };
     }
-  return TESSERA_OK;
 }
 
-static TesseraStatus
+static void
 add_spot (Slots *slots, TesseraSpot *spot)
 {
-  TesseraSlot slot = make_slot (slots, spot->block, spot->born, spot->died);
-  TesseraStatus status = TESSERA_OK;
+  TesseraPlanBuild *build = slots->build;
+  TesseraSlot slot = tessera_build_make_slot (build, spot->block, slots->section,
+                                              spot->born, spot->died);
 
   if (spot->is_left_out)
-    return tessera_build_placeless (slots->build, spot->block, slots->section,
-                                    spot->born);
-  spot->slot = (uint32_t) slots->build->plan->n_slots;
+    {
+      tessera_build_placeless (build, spot->block, slots->section, spot->born);
+      return;
+    }
+  spot->slot = (uint32_t) build->plan->n_slots;
   if (spot->carry != TESSERA_NONE)
     {
       const TesseraCarry *carry = &slots->carries->carries[spot->carry];
@@ -138,13 +118,13 @@ add_spot (Slots *slots, TesseraSpot *spot)
       slot.died_next = ends[spot->kind];
       slot.died =
           carry->after ? carry->after : slots->carries->units->kinds[spot->kind].end;
-      status = cross (slots, spot->kind, ends);
+      cross (slots, spot->kind, ends);
     }
-  return status == TESSERA_OK ? add_slot (slots, &slot, spot->carry) : status;
+  add_slot (slots, &slot, spot->carry);
 }
 
 /* The places of a rota that a kind uses and makes no requests of its own for. */
-static TesseraStatus
+static void
 add_spares (Slots *slots, uint32_t kind)
 {
   const TesseraCarries *carries = slots->carries;
@@ -153,102 +133,96 @@ add_spares (Slots *slots, uint32_t kind)
   for (uint32_t i = 0; i < carries->n_carries; i++)
     {
       const TesseraCarry *carry = &carries->carries[i];
-      TesseraStatus status;
+      TesseraSlot slot;
 
       if (!carry->is_turn || carry->spots[kind] != TESSERA_NONE ||
           carries->carries[carry->rota].spots[kind] == TESSERA_NONE)
         continue;
-      TesseraSlot slot =
-          make_slot (slots, carries->spots[carry->like].block, of->end - 1, of->end);
+      slot = tessera_build_make_slot (slots->build, carries->spots[carry->like].block,
+                                      slots->section, of->end - 1, of->end);
       slot.wraps = true;
       slot.died = carry->after ? carry->after : of->end;
       slot.died_next = of->end - 1 > of->begin ? of->end - 1 : of->end;
-      status = add_slot (slots, &slot, i);
-      if (status != TESSERA_OK)
-        return status;
+      add_slot (slots, &slot, i);
       slots->build->n_spares[slots->section]++;
     }
-  return TESSERA_OK;
 }
 
-static TesseraStatus
+static void
 add_kind (Slots *slots, uint32_t kind)
 {
   TesseraCarries *carries = slots->carries;
-  TesseraStatus status = TESSERA_OK;
 
-  for (uint32_t i = carries->first_spot[kind];
-       status == TESSERA_OK && i < carries->first_spot[kind + 1]; i++)
-    status = add_spot (slots, &carries->spots[i]);
-  return status == TESSERA_OK ? add_spares (slots, kind) : status;
+  for (uint32_t i = carries->first_spot[kind]; i < carries->first_spot[kind + 1]; i++)
+    add_spot (slots, &carries->spots[i]);
+  add_spares (slots, kind);
 }
 
-static TesseraStatus
+static void
 add_end (Slots *slots, uint32_t index)
 {
   const TesseraUnits *units = slots->carries->units;
   const TesseraBlock *block = &slots->build->blocks->blocks[index];
   uint32_t born = tessera_units_outside (units, block->born_index);
   const TesseraSlot slot =
-      make_slot (slots, index, born, tessera_units_outside (units, block->died_index));
+      tessera_build_make_slot (slots->build, index, slots->section, born,
+                               tessera_units_outside (units, block->died_index));
 
-  return slots->build->left_out[index]
-             ? tessera_build_placeless (slots->build, index, slots->section, born)
-             : add_slot (slots, &slot, TESSERA_NONE);
+  if (slots->build->left_out[index])
+    tessera_build_placeless (slots->build, index, slots->section, born);
+  else
+    add_slot (slots, &slot, TESSERA_NONE);
 }
 
 /* Blocks from @block on that are born before @until. */
-static TesseraStatus
+static void
 add_blocks (Slots *slots, uint32_t *block, uint32_t until, bool is_start)
 {
   const TesseraBlocks *blocks = slots->build->blocks;
-  TesseraStatus status = TESSERA_OK;
 
-  for (; status == TESSERA_OK && *block < blocks->n_blocks; ++*block)
+  for (; *block < blocks->n_blocks; ++*block)
     {
       const TesseraBlock *of = &blocks->blocks[*block];
 
       if (of->born_index >= until && !(of->flags & TESSERA_AT_START))
         break;
-      status = is_start ? add_start (slots, *block) : add_end (slots, *block);
+      if (is_start)
+        add_start (slots, *block);
+      else
+        add_end (slots, *block);
     }
-  return status;
 }
 
-TesseraStatus
+void
 tessera_kinds_slots (TesseraPlanBuild *build, TesseraCarries *carries)
 {
   const TesseraUnits *units = carries->units;
   Slots slots = { .build = build, .carries = carries };
   const TesseraBlocks *blocks = build->blocks;
   uint32_t block = 0;
-  TesseraStatus status = TESSERA_OK;
 
-  build->plan->sections = calloc (TESSERA_MAX_KINDS + 2, sizeof *build->plan->sections);
-  if (!build->plan->sections)
-    return TESSERA_NO_MEMORY;
+  build->plan->sections = g_new0 (TesseraSection, TESSERA_MAX_KINDS + 2);
   if (units->begin > 0)
     {
       open_section (&slots, 0, units->begin, TESSERA_SECTION_ONCE);
-      status = add_blocks (&slots, &block, units->begin, true);
+      add_blocks (&slots, &block, units->begin, true);
       close_section (&slots);
     }
-  for (uint32_t k = 0; status == TESSERA_OK && k < units->n_kinds; k++)
+  for (uint32_t k = 0; k < units->n_kinds; k++)
     {
       open_section (&slots, units->kinds[k].begin, units->kinds[k].end,
                     TESSERA_SECTION_REPEATS);
       build->plan->sections[slots.section].n_steps = units->kinds[k].n_units;
-      status = add_kind (&slots, k);
+      add_kind (&slots, k);
       close_section (&slots);
     }
-  if (status != TESSERA_OK || units->first_end == units->n_positions)
-    return status;
+  if (units->first_end == units->n_positions)
+    return;
   while (block < blocks->n_blocks && blocks->blocks[block].born_index < units->end)
     block++;
   open_section (&slots, units->first_end, units->n_positions, TESSERA_SECTION_ONCE);
-  status = add_blocks (&slots, &block, units->limit, false);
+  add_blocks (&slots, &block, units->limit, false);
   close_section (&slots);
-  return status;
 }
 
 /*
@@ -328,7 +302,7 @@ count_places (const Rota *rota)
   return most;
 }
 
-TesseraStatus
+void
 tessera_carries_rota (TesseraCarries *carries, TesseraSpot **spots, size_t n_spots)
 {
   Rota rota = { .units = carries->units, .spots = spots, .n_spots = n_spots };
@@ -338,13 +312,11 @@ tessera_carries_rota (TesseraCarries *carries, TesseraSpot **spots, size_t n_spo
   guess_ends (&rota);
   n_places = count_places (&rota);
   for (size_t i = 0; i < n_spots; i++)
-    after = spots[i]->after > after ? spots[i]->after : after;
+    after = MAX (spots[i]->after, after);
   for (size_t i = 0; i < n_places; i++)
     {
       TesseraCarry *carry = tessera_carries_add (carries, spots[0]);
 
-      if (!carry)
-        return TESSERA_NO_MEMORY;
       carry->is_turn = true;
       carry->rota = first;
       carry->after = after;
@@ -358,5 +330,4 @@ tessera_carries_rota (TesseraCarries *carries, TesseraSpot **spots, size_t n_spo
       carries->carries[first + n_of_kind].spots[spots[i]->kind] =
           (uint32_t) (spots[i] - carries->spots);
     }
-  return TESSERA_OK;
 }

@@ -18,7 +18,7 @@ enum
 };
 
 /* Positions: the start, the unit that stands for each kind, the end. */
-static TesseraStatus
+static void
 lay_out (TesseraUnits *units)
 {
   uint32_t position = units->begin;
@@ -31,16 +31,13 @@ lay_out (TesseraUnits *units)
 
       kind->begin = position;
       kind->end = position += unit->end - unit->begin;
-      kind->requests = malloc ((kind->n_requests + 1) * sizeof *kind->requests);
-      if (!kind->requests)
-        return TESSERA_NO_MEMORY;
+      kind->requests = g_new (uint32_t, kind->n_requests + 1u);
       for (uint32_t e = unit->begin; e < unit->end; e++)
         if (tessera_unit_asks (&units->trace->events[e]))
           kind->requests[n++] = e;
     }
   units->first_end = position;
   units->n_positions = units->limit - units->end + position;
-  return TESSERA_OK;
 }
 
 static TesseraKindHost
@@ -53,21 +50,16 @@ make_host (const TesseraUnit *unit)
 }
 
 /* Counts the requests of its kind before each event. */
-static TesseraStatus
+static void
 place_events (TesseraUnits *units)
 {
-  uint32_t *places;
-  TesseraStatus status = TESSERA_OK;
+  g_autofree uint32_t *places = g_new (uint32_t, units->end - units->begin + 1u);
 
-  units->place_of = calloc (units->end - units->begin + 1, sizeof *units->place_of);
-  places = malloc ((units->end - units->begin + 1) * sizeof *places);
-  if (!units->place_of || !places)
-    status = TESSERA_NO_MEMORY;
-  for (uint32_t i = 0; status == TESSERA_OK && i < units->n_units; i++)
+  units->place_of = g_new0 (uint32_t, units->end - units->begin + 1u);
+  for (uint32_t i = 0; i < units->n_units; i++)
     {
       const TesseraUnit *unit = &units->units[i];
       uint32_t n = 0;
-      bool fits;
 
       if (unit->kind == TESSERA_NONE)
         continue;
@@ -75,7 +67,7 @@ place_events (TesseraUnits *units)
       const TesseraKindHost host =
           make_host (&units->units[units->kinds[unit->kind].unit]);
 
-      status = tessera_embed (units->trace, units->blocks, &host, &guest, places, &fits);
+      (void) tessera_embed (units->trace, units->blocks, &host, &guest, places);
       places[unit->n_requests] = host.n_requests;
       for (uint32_t e = unit->begin; e < unit->end; e++)
         {
@@ -83,8 +75,6 @@ place_events (TesseraUnits *units)
           n += tessera_unit_asks (&units->trace->events[e]);
         }
     }
-  free (places);
-  return status;
 }
 
 /* Are most of the steps looked at of some kind? */
@@ -100,24 +90,20 @@ is_worth_it (const TesseraKindSearch *search)
   return 2 * n_folded >= n_steps;
 }
 
-static TesseraStatus
+static void
 keep_window (TesseraKindSearch *search)
 {
   TesseraUnits *units = search->units;
-  TesseraStatus status;
 
   units->n_units = search->end - search->first;
-  units->units = malloc ((units->n_units + 1) * sizeof *units->units);
-  if (!units->units)
-    return TESSERA_NO_MEMORY;
-  memcpy (units->units, search->all + search->first,
-          units->n_units * sizeof *units->units);
+  units->units =
+      g_memdup2 (search->all + search->first, units->n_units * sizeof *units->units);
   units->begin = units->units[0].begin;
   units->end = units->units[units->n_units - 1].end;
   for (uint32_t k = 0; k < units->n_kinds; k++)
     units->kinds[k].unit -= search->first;
-  status = lay_out (units);
-  return status == TESSERA_OK ? place_events (units) : status;
+  lay_out (units);
+  place_events (units);
 }
 
 static void
@@ -171,14 +157,13 @@ find_habits (TesseraKindSearch *search, uint64_t most_bytes)
 }
 
 /* Looks again, with what may be kept; takes it where more than @n_folded steps fold.
- * *@out_takes: whether it did. */
-static TesseraStatus
+ * Returns: whether it did. */
+static bool
 take_keeping (TesseraUnits *units,
               const TesseraStructure *structure,
               uint32_t from,
               uint32_t to,
-              uint32_t n_folded,
-              bool *out_takes)
+              uint32_t n_folded)
 {
   uint32_t second = from < to ? from + 1 : to;
   uint64_t peak_bytes =
@@ -186,34 +171,30 @@ take_keeping (TesseraUnits *units,
                             structure->steps[second].end_index, NULL);
   TesseraUnits keeping = *units;
   TesseraKindSearch search = { .units = &keeping };
-  TesseraStatus status = tessera_kind_window_init (&search, structure, from, to);
+  bool takes = false;
 
-  *out_takes = false;
   keeping.n_kinds = 0;
-  if (status == TESSERA_OK)
-    find_habits (&search, tessera_kept_most (peak_bytes, n_folded > 0));
-  if (status == TESSERA_OK && tessera_habits_are_any (&search.habits))
-    status = tessera_kind_window_narrow (&search);
-  if (status == TESSERA_OK && tessera_habits_are_any (&search.habits) &&
-      count_folded (&search) > n_folded)
+  tessera_kind_window_init (&search, structure, from, to);
+  find_habits (&search, tessera_kept_most (peak_bytes, n_folded > 0));
+  if (tessera_habits_are_any (&search.habits))
+    tessera_kind_window_narrow (&search);
+  if (tessera_habits_are_any (&search.habits) && count_folded (&search) > n_folded)
     {
-      status = keep_window (&search);
-      if (status == TESSERA_OK)
-        status = tessera_units_find_kept (&keeping);
-      *out_takes =
-          status == TESSERA_OK && is_kept_small (&keeping, peak_bytes, n_folded > 0);
+      keep_window (&search);
+      tessera_units_find_kept (&keeping);
+      takes = is_kept_small (&keeping, peak_bytes, n_folded > 0);
     }
   else
     keeping.n_kinds = 0;
   search_clear (&search);
-  if (*out_takes)
+  if (takes)
     *units = keeping;
   else
     tessera_units_clear (&keeping);
-  return status;
+  return takes;
 }
 
-TesseraStatus
+void
 tessera_units_init (TesseraUnits *units,
                     const TesseraTrace *trace,
                     const TesseraBlocks *blocks,
@@ -223,28 +204,22 @@ tessera_units_init (TesseraUnits *units,
                     uint32_t limit)
 {
   TesseraKindSearch search = { .units = units };
-  uint32_t n_folded = 0;
-  bool takes = false;
-  TesseraStatus status;
+  uint32_t n_folded;
 
   *units = (TesseraUnits){ .trace = trace, .blocks = blocks, .limit = limit };
   if (to - from >= STEPS_AT_MOST)
     from = to - STEPS_AT_MOST + 1;
-  status = tessera_kind_window_init (&search, structure, from, to);
-  if (status == TESSERA_OK)
-    status = tessera_kind_window_narrow (&search);
-  if (status == TESSERA_OK)
-    n_folded = count_folded (&search);
-  if (status == TESSERA_OK && search.has_leaks)
-    status = take_keeping (units, structure, from, to, n_folded, &takes);
-  if (status == TESSERA_OK && !takes && n_folded > 0)
-    status = keep_window (&search);
-  else if (!takes)
-    units->n_kinds = 0;
+  tessera_kind_window_init (&search, structure, from, to);
+  tessera_kind_window_narrow (&search);
+  n_folded = count_folded (&search);
+  if (!search.has_leaks || !take_keeping (units, structure, from, to, n_folded))
+    {
+      if (n_folded > 0)
+        keep_window (&search);
+      else
+        units->n_kinds = 0;
+    }
   search_clear (&search);
-  if (status != TESSERA_OK)
-    tessera_units_clear (units);
-  return status;
 }
 
 void
@@ -308,17 +283,13 @@ sum_up (const TesseraUnits *units, TesseraStepKind *kind)
       }
 }
 
-TesseraStatus
+void
 tessera_units_find_kept (TesseraUnits *units)
 {
   uint32_t later[TESSERA_MAX_KINDS]; /* the next unit of each kind */
 
   for (uint32_t k = 0; k < units->n_kinds; k++)
-    {
-      units->kinds[k].is_kept = calloc ((size_t) units->kinds[k].n_requests + 1, 1);
-      if (!units->kinds[k].is_kept)
-        return TESSERA_NO_MEMORY;
-    }
+    units->kinds[k].is_kept = g_new0 (uint8_t, units->kinds[k].n_requests + 1u);
   memset (later, 0xff, sizeof later);
   for (uint32_t u = units->n_units; u-- > 0;)
     {
@@ -332,7 +303,6 @@ tessera_units_find_kept (TesseraUnits *units)
     }
   for (uint32_t k = 0; k < units->n_kinds; k++)
     sum_up (units, &units->kinds[k]);
-  return TESSERA_OK;
 }
 
 /*

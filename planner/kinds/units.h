@@ -62,14 +62,14 @@ typedef struct
 } TesseraUnits;
 
 /* Steps [@from, @to] of the structure; events from @limit on are left out. Where fewer
- * than two kinds come often enough, n_kinds is 0. TESSERA_OK or TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus tessera_units_init (TesseraUnits *units,
-                                                   const TesseraTrace *trace,
-                                                   const TesseraBlocks *blocks,
-                                                   const TesseraStructure *structure,
-                                                   uint32_t from,
-                                                   uint32_t to,
-                                                   uint32_t limit);
+ * than two kinds come often enough, n_kinds is 0. */
+void tessera_units_init (TesseraUnits *units,
+                         const TesseraTrace *trace,
+                         const TesseraBlocks *blocks,
+                         const TesseraStructure *structure,
+                         uint32_t from,
+                         uint32_t to,
+                         uint32_t limit);
 void tessera_units_clear (TesseraUnits *units);
 
 /* The most that a unit of some kind has alive at one moment of what it asks for, among
@@ -79,8 +79,8 @@ uint64_t
 tessera_units_load_beside (const TesseraUnits *units, uint32_t begin, uint32_t end);
 
 /* Marks the requests of each kind that some unit keeps over a whole later one of its
- * kind. TESSERA_OK or TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus tessera_units_find_kept (TesseraUnits *units);
+ * kind. */
+void tessera_units_find_kept (TesseraUnits *units);
 
 /* The unit of the window that the event lies in. */
 uint32_t tessera_units_at (const TesseraUnits *units, uint32_t event);

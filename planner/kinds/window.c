@@ -40,7 +40,7 @@ add (TesseraKindSearch *search, uint32_t begin, uint32_t end, bool is_step)
     search->all[search->n_all - 1].end = end;
 }
 
-TesseraStatus
+void
 tessera_kind_window_init (TesseraKindSearch *search,
                           const TesseraStructure *structure,
                           uint32_t from,
@@ -48,9 +48,7 @@ tessera_kind_window_init (TesseraKindSearch *search,
 {
   const TesseraStep *steps = structure->steps;
 
-  search->all = malloc ((2 * (size_t) (to - from + 1) + 1) * sizeof *search->all);
-  if (!search->all)
-    return TESSERA_NO_MEMORY;
+  search->all = g_new (TesseraUnit, 2 * (size_t) (to - from + 1) + 1);
   for (uint32_t k = from; k <= to; k++)
     {
       add (search, steps[k].begin_index, steps[k].end_index, true);
@@ -58,7 +56,6 @@ tessera_kind_window_init (TesseraKindSearch *search,
         add (search, steps[k].end_index, steps[k + 1].begin_index, false);
     }
   search->end = search->n_all;
-  return TESSERA_OK;
 }
 
 /* The last unit that keeps something over a whole later one of its kind, and not for
@@ -92,7 +89,7 @@ find_leak (const TesseraKindSearch *search, uint32_t *out_later)
   return TESSERA_NONE;
 }
 
-TesseraStatus
+void
 tessera_kind_window_narrow (TesseraKindSearch *search)
 {
   const TesseraBlocks *blocks = search->units->blocks;
@@ -102,10 +99,8 @@ tessera_kind_window_narrow (TesseraKindSearch *search)
   for (int i = 0; i < TESSERA_NARROWINGS; i++)
     {
       uint32_t first = search->first, end = search->end, leak, later;
-      TesseraStatus status = tessera_kind_hosts_find (search);
 
-      if (status != TESSERA_OK)
-        return status;
+      tessera_kind_hosts_find (search);
       while (first < end && (search->all[first].kind == TESSERA_NONE ||
                              (search->all[first].begin == 0 && has_blocks_before)))
         first++;
@@ -122,10 +117,9 @@ tessera_kind_window_narrow (TesseraKindSearch *search)
       if (first >= end)
         break;
       if (first == search->first && end == search->end)
-        return TESSERA_OK;
+        return;
       search->first = first;
       search->end = end;
     }
   search->first = search->end;
-  return TESSERA_OK;
 }

@@ -661,8 +661,7 @@ leave_more (TesseraLengthsEdits *edits,
 
   list_start (&capped);
   list_step (&capped);
-  tessera_demand_memory (
-      tessera_cap_choose (items, n, lives, capped.n_lives, most_bytes));
+  tessera_cap_choose (items, lives, capped.n_lives, most_bytes);
   return take_gone (&capped, edits);
 }
 

@@ -10,6 +10,7 @@
 
 #include "planner/edits/constraints.h"
 #include "planner/lengths.h"
+#include "planner/memory.h"
 
 /*
  * A size model of a slot (db/lengths.h), from what was seen of it.
@@ -178,15 +179,6 @@ void tessera_step_parts_clear (TesseraStepParts *parts);
 bool tessera_cuts_are_clean (const TesseraLaws *laws, const TesseraBlocks *blocks);
 
 /* ---- A plan while it is being made ---- */
-
-/* Of a function that fails for lack of memory alone, which ends the command as GLib's own
- * do. */
-static inline void
-tessera_demand_memory (TesseraStatus status)
-{
-  if (status != TESSERA_OK)
-    g_error ("there is no memory left for a plan for every length");
-}
 
 typedef struct
 {

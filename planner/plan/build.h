@@ -5,11 +5,13 @@
  */
 #pragma once
 
+#include <time.h>
+
 #include "planner/edits/holds.h"
-#include "planner/pack.h"
-#include "planner/plan/stop.h"
-#include "planner/planner.h"
 #include "planner/fold.h"
+#include "planner/memory.h"
+#include "planner/pack.h"
+#include "planner/planner.h"
 
 enum
 {
@@ -18,6 +20,18 @@ enum
 
 /* In left_out below: no edit does, steps keep it for good (planner/fold.h). */
 #define TESSERA_LEFT_OUT_KEPT UINT32_MAX
+
+/* When planning is to stop before its end: a person said so, or its time is up. In the
+ * thread that plans; time is looked at where progress is reported, so a plan may take
+ * somewhat longer than its limit. */
+typedef struct
+{
+  const TesseraProgress *asked; /* (nullable): the caller's */
+  TesseraProgress progress;     /* asks both; once it said stop, it stays with it */
+  double time_limit_s;          /* of CLOCK_MONOTONIC; 0: none */
+  struct timespec begin;
+  TesseraCut cut; /* who said stop */
+} TesseraStop;
 
 typedef struct
 {
@@ -64,31 +78,35 @@ void tessera_match_tails (TesseraTail *starts,
                           TesseraTail *wraps,
                           size_t n_wraps);
 
-/* The spares of the repeating step, whose slots are the last so far: as few as serve all
- * rotas (db/plan.h). */
-TESSERA_MUST_USE TesseraStatus tessera_build_rotas (TesseraPlanBuild *build);
-/* Adds a spare like the slot @like. */
-TESSERA_MUST_USE TesseraStatus tessera_build_spare (TesseraPlanBuild *build,
-                                                    uint32_t like);
+/* A slot of @block without an offset and names; the end is behind the birth. */
+TesseraSlot tessera_build_make_slot (const TesseraPlanBuild *build,
+                                     uint32_t block,
+                                     uint32_t section,
+                                     uint32_t born,
+                                     uint32_t died);
+void tessera_build_add_slot (TesseraPlanBuild *build, const TesseraSlot *slot);
 /* Adds a placeless request, without its names: it comes before the next slot that is
  * added. */
-TESSERA_MUST_USE TesseraStatus tessera_build_placeless (TesseraPlanBuild *build,
-                                                        uint32_t block,
-                                                        uint32_t section,
-                                                        uint32_t born);
+void tessera_build_placeless (TesseraPlanBuild *build,
+                              uint32_t block,
+                              uint32_t section,
+                              uint32_t born);
 /* Slots in their order, without offsets; sections; phases and ordinals, and the placeless
  * requests. */
-TESSERA_MUST_USE TesseraStatus tessera_build_slots (TesseraPlanBuild *build);
-TESSERA_MUST_USE TesseraStatus tessera_build_names (TesseraPlanBuild *build);
+void tessera_build_slots (TesseraPlanBuild *build);
+void tessera_build_names (TesseraPlanBuild *build);
 /* Items of the slots, in zones that keep apart what must not share an address. */
 TESSERA_MUST_USE TesseraStatus tessera_build_items (TesseraPlanBuild *build);
-/* Drops items that no slot uses any more; the order is kept. */
-TESSERA_MUST_USE TesseraStatus tessera_build_close_ranks (TesseraPlanBuild *build);
 /* What edits leave out, and what steps keep, of one kind of step. */
 TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build);
 /* One more that stands for others, and its like in the other step of a pair. @why: 1 +
  * the edit. */
 void tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why);
+/* What edits hold, of slots. @stands_for: [n_blocks] the block whose slot stands for each,
+ * or TESSERA_NONE. @map: all but the slots of blocks. */
+TESSERA_MUST_USE TesseraStatus tessera_build_find_holds (TesseraPlanBuild *build,
+                                                         const uint32_t *stands_for,
+                                                         TesseraHoldsMap map);
 /* Takes all of the layout back; the second one frees nothing: who has it keeps it. */
 void tessera_build_forget (TesseraPlanBuild *build);
 void tessera_build_release (TesseraPlanBuild *build);
@@ -116,11 +134,26 @@ TESSERA_MUST_USE TesseraStatus tessera_build_pack_groups (const TesseraPlanBuild
                                                           size_t n_items,
                                                           uint64_t *offsets,
                                                           TesseraPacking *out_packing);
-/* "free: lowest offset next", after the strategy asked for. Allocated; NULL: no memory. */
-char *tessera_build_describe (const TesseraPlanBuild *build, const char *packing);
+/* "free: lowest offset next", after the strategy asked for: of the plan. */
+void tessera_build_describe (TesseraPlanBuild *build, const char *packing);
 /* Offsets, height and strategy, for the items as they are. */
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
 
+/*
+ * tessera_unheld_improve:
+ * @options: what the layout was packed with
+ * @offsets: (array length=n_items): of a layout; set where something lower was found
+ * @packing: of @offsets
+ *
+ * Does nothing where nobody is held, nothing lower can be, or it was stopped.
+ *
+ * Returns: as tessera_pack() does
+ */
+TESSERA_MUST_USE TesseraStatus tessera_unheld_improve (const TesseraItem *items,
+                                                       size_t n_items,
+                                                       const TesseraPackOptions *options,
+                                                       uint64_t *offsets,
+                                                       TesseraPacking *packing);
 /* Fills the rooms of a plan that has its offsets; none where nothing is dynamic. */
 void tessera_build_rooms (TesseraPlanBuild *build);
 

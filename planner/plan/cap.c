@@ -5,8 +5,6 @@
  */
 #include "planner/plan/cap.h"
 
-#include "planner/plan/strip.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,56 +18,6 @@
 /* A strip needs no packing, and has few requests: of three pipelines of 100,000 blocks
  * 3,610 instead of 21,887, for 1.05 times the bytes x lifetime. */
 #define MOST_TIMES_LOST 1.25
-
-/* A heap of items, the lightest on top. */
-typedef struct
-{
-  uint32_t *items;
-  size_t n;
-  const TesseraCapItem *of;
-} Heap;
-
-static bool
-is_lighter (const Heap *heap, uint32_t a, uint32_t b)
-{
-  double x = heap->of[a].weight, y = heap->of[b].weight;
-
-  return x != y ? x < y : a < b;
-}
-
-static void
-push (Heap *heap, uint32_t item)
-{
-  size_t at = heap->n++;
-
-  for (; at > 0 && is_lighter (heap, item, heap->items[(at - 1) / 2]); at = (at - 1) / 2)
-    heap->items[at] = heap->items[(at - 1) / 2];
-  heap->items[at] = item;
-}
-
-static uint32_t
-pop (Heap *heap)
-{
-  uint32_t top = heap->items[0], last = heap->items[--heap->n];
-  size_t at = 0;
-
-  for (;;)
-    {
-      size_t child = 2 * at + 1;
-
-      if (child >= heap->n)
-        break;
-      if (child + 1 < heap->n &&
-          is_lighter (heap, heap->items[child + 1], heap->items[child]))
-        child++;
-      if (!is_lighter (heap, heap->items[child], last))
-        break;
-      heap->items[at] = heap->items[child];
-      at = child;
-    }
-  heap->items[at] = last;
-  return top;
-}
 
 static int
 by_begin (const void *a, const void *b)
@@ -100,50 +48,56 @@ typedef struct
   TesseraCapItem *items;
   TesseraCapLife *begins, *ends; /* [n_lives] each, by zone */
   size_t n_lives;
-  Heap heap;
-  uint8_t *is_alive; /* by item */
 } Cap;
+
+static int
+by_weight (gconstpointer a, gconstpointer b, gpointer items)
+{
+  uint32_t x = GPOINTER_TO_UINT (a), y = GPOINTER_TO_UINT (b);
+  double of_x = ((const TesseraCapItem *) items)[x].weight;
+  double of_y = ((const TesseraCapItem *) items)[y].weight;
+
+  if (of_x != of_y)
+    return of_x < of_y ? -1 : 1;
+  return (x > y) - (x < y);
+}
 
 /* Walks over the lives [first, last) of one zone; where the load exceeds @most_bytes
  * items go, while any can. Returns: the highest load that is left. */
 static uint64_t
 sweep (Cap *cap, size_t first, size_t last, uint64_t most_bytes)
 {
-  const TesseraCapItem *items = cap->items;
+  TesseraCapItem *items = cap->items;
+  g_autoptr (GTree) alive = g_tree_new_with_data (by_weight, items); /* what may go */
   uint64_t load = 0, peak = 0;
   size_t ended = first;
 
-  cap->heap.n = 0;
   for (size_t i = first; i < last; i++)
     {
       const TesseraCapLife *life = &cap->begins[i];
+      GTreeNode *lightest;
 
       for (; cap->ends[ended].end <= life->begin; ended++)
-        if (!cap->items[cap->ends[ended].item].is_gone)
+        if (!items[cap->ends[ended].item].is_gone)
           {
             load -= items[cap->ends[ended].item].size_bytes;
-            cap->is_alive[cap->ends[ended].item] = 0;
+            g_tree_remove (alive, GUINT_TO_POINTER (cap->ends[ended].item));
           }
-      if (cap->items[life->item].is_gone)
+      if (items[life->item].is_gone)
         continue;
       load += items[life->item].size_bytes;
-      cap->is_alive[life->item] = 1;
-      if (!cap->items[life->item].stays)
-        push (&cap->heap, life->item);
-      while (load > most_bytes && cap->heap.n > 0)
+      if (!items[life->item].stays)
+        g_tree_insert (alive, GUINT_TO_POINTER (life->item), NULL);
+      while (load > most_bytes && (lightest = g_tree_node_first (alive)) != NULL)
         {
-          uint32_t lightest = pop (&cap->heap);
+          uint32_t item = GPOINTER_TO_UINT (g_tree_node_key (lightest));
 
-          if (!cap->is_alive[lightest] || cap->items[lightest].is_gone)
-            continue;
-          cap->items[lightest].is_gone = true;
-          cap->is_alive[lightest] = 0;
-          load -= items[lightest].size_bytes;
+          items[item].is_gone = true;
+          load -= items[item].size_bytes;
+          g_tree_remove (alive, GUINT_TO_POINTER (item));
         }
-      peak = load > peak ? load : peak;
+      peak = MAX (load, peak);
     }
-  for (size_t i = first; i < last; i++)
-    cap->is_alive[cap->begins[i].item] = 0;
   return peak;
 }
 
@@ -171,57 +125,28 @@ sweep_zones (Cap *cap, uint64_t most_bytes, uint64_t all_peaks, uint64_t *peaks)
   return sum;
 }
 
-static TesseraStatus
-cap_init (Cap *cap,
-          TesseraCapItem *items,
-          size_t n_items,
-          TesseraCapLife *lives,
-          size_t n_lives)
-{
-  *cap = (Cap){ .items = items,
-                .begins = lives,
-                .n_lives = n_lives,
-                .ends = malloc ((n_lives + 1) * sizeof *cap->ends),
-                .heap = { malloc ((n_lives + 1) * sizeof *cap->heap.items), 0, items },
-                .is_alive = calloc (n_items + 1, 1) };
-  if (!cap->ends || !cap->heap.items || !cap->is_alive)
-    return TESSERA_NO_MEMORY;
-  if (n_lives == 0)
-    return TESSERA_OK;
-  for (size_t i = 0; i < n_lives; i++)
-    items[lives[i].item].weight += (double) items[lives[i].item].size_bytes *
-                                   (double) (lives[i].end - lives[i].begin);
-  memcpy (cap->ends, cap->begins, n_lives * sizeof *cap->ends);
-  qsort (cap->begins, n_lives, sizeof *cap->begins, by_begin);
-  qsort (cap->ends, n_lives, sizeof *cap->ends, by_end);
-  return TESSERA_OK;
-}
-
-TesseraStatus
+void
 tessera_cap_choose (TesseraCapItem *items,
-                    size_t n_items,
                     TesseraCapLife *lives,
                     size_t n_lives,
                     uint64_t most_bytes)
 {
-  Cap cap;
-  TesseraStatus status = cap_init (&cap, items, n_items, lives, n_lives);
-  uint64_t *peaks = calloc (n_lives + 1, sizeof *peaks);
+  g_autofree TesseraCapLife *ends = g_new (TesseraCapLife, n_lives + 1);
+  g_autofree uint64_t *peaks = g_new0 (uint64_t, n_lives + 1);
+  Cap cap = { .items = items, .begins = lives, .ends = ends, .n_lives = n_lives };
+  uint64_t all_peaks;
 
-  if (!peaks)
-    status = TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK)
-    {
-      uint64_t all_peaks = sweep_zones (&cap, 0, 0, peaks);
-
-      if (all_peaks > 0)
-        sweep_zones (&cap, most_bytes, all_peaks, peaks);
-    }
-  free (peaks);
-  free (cap.ends);
-  free (cap.heap.items);
-  free (cap.is_alive);
-  return status;
+  if (n_lives == 0)
+    return;
+  for (size_t i = 0; i < n_lives; i++)
+    items[lives[i].item].weight += (double) items[lives[i].item].size_bytes *
+                                   (double) (lives[i].end - lives[i].begin);
+  memcpy (ends, lives, n_lives * sizeof *ends);
+  qsort (lives, n_lives, sizeof *lives, by_begin);
+  qsort (ends, n_lives, sizeof *ends, by_end);
+  all_peaks = sweep_zones (&cap, 0, 0, peaks);
+  if (all_peaks > 0)
+    sweep_zones (&cap, most_bytes, all_peaks, peaks);
 }
 
 static void
@@ -249,35 +174,28 @@ list_lives (const TesseraPlanBuild *build,
 }
 
 /* Of one kind of step. */
-static TesseraStatus
+static void
 leave_out (TesseraPlanBuild *build,
            void *user,
            uint64_t most_bytes,
            TesseraCapLoss *out_loss)
 {
-  TesseraCapItem *items = malloc ((build->n_items + 1) * sizeof *items);
-  TesseraCapLife *lives = malloc ((2 * build->n_items + 1) * sizeof *lives);
+  g_autofree TesseraCapItem *items = g_new (TesseraCapItem, build->n_items + 1);
+  g_autofree TesseraCapLife *lives = g_new (TesseraCapLife, 2 * build->n_items + 1);
   size_t n_lives;
-  TesseraStatus status = items && lives ? TESSERA_OK : TESSERA_NO_MEMORY;
 
   (void) user;
-  if (status == TESSERA_OK)
-    {
-      list_lives (build, items, lives, &n_lives);
-      status = tessera_cap_choose (items, build->n_items, lives, n_lives, most_bytes);
-    }
-  for (size_t i = 0; status == TESSERA_OK && i < build->plan->n_slots; i++)
+  list_lives (build, items, lives, &n_lives);
+  tessera_cap_choose (items, lives, n_lives, most_bytes);
+  for (size_t i = 0; i < build->plan->n_slots; i++)
     if (items[build->item_of_slot[i]].is_gone)
       {
         tessera_build_mark_left_out (build, build->plan->slots[i].block,
                                      build->constraints.cap_edit + 1);
         out_loss->n_requests++;
       }
-  for (size_t i = 0; status == TESSERA_OK && i < build->n_items; i++)
+  for (size_t i = 0; i < build->n_items; i++)
     out_loss->weight += items[i].is_gone ? items[i].weight : 0;
-  free (items);
-  free (lives);
-  return status;
 }
 
 static TesseraStatus
@@ -367,14 +285,12 @@ lose_some (TesseraPlanBuild *build,
   TesseraStrip *strip = NULL;
   TesseraCapLoss loss = { 0 };
   bool is_taken = false;
-  TesseraStatus status = TESSERA_OK;
+  TesseraStatus status;
 
   if (ways->has_strips)
-    status = tessera_strip_find (build, build->constraints.cap_bytes, &strip);
-  if (status == TESSERA_OK)
-    status = ways->leave_out (build, user, most_bytes, &loss);
-  if (status == TESSERA_OK)
-    status = take_strip (build, strip, &loss, &is_taken);
+    strip = tessera_strip_find (build, build->constraints.cap_bytes);
+  ways->leave_out (build, user, most_bytes, &loss);
+  status = take_strip (build, strip, &loss, &is_taken);
   tessera_strip_free (strip);
   if (status != TESSERA_OK || is_taken)
     return status;
@@ -403,11 +319,8 @@ tessera_build_under_cap (TesseraPlanBuild *build, const TesseraCapWays *ways, vo
   uint64_t most_bytes = 0;
   TesseraStatus status = check_pins (build);
 
-  if (status == TESSERA_OK && build->options->is_preview)
-    {
-      build->last = malloc ((build->blocks->n_blocks + 1) * sizeof *build->last);
-      status = build->last ? TESSERA_OK : TESSERA_NO_MEMORY;
-    }
+  if (build->options->is_preview)
+    build->last = g_new (uint64_t, build->blocks->n_blocks + 1);
   for (int round = 0;
        status == TESSERA_OK && build->plan->height_bytes > build->constraints.cap_bytes;
        round++)

@@ -9,15 +9,13 @@
 #include <string.h>
 
 /* The most that slots take at one position. */
-static TesseraStatus
+static void
 load_bound (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
-  uint64_t *change = calloc ((size_t) plan->n_positions + 2, sizeof *change);
+  g_autofree uint64_t *change = g_new0 (uint64_t, (size_t) plan->n_positions + 2);
   uint64_t load = 0;
 
-  if (!change)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[i];
@@ -34,11 +32,8 @@ load_bound (TesseraPlanBuild *build)
   for (uint32_t i = 0; i < plan->n_positions; i++)
     {
       load += change[i];
-      if (load > plan->bound_bytes)
-        plan->bound_bytes = load;
+      plan->bound_bytes = MAX (load, plan->bound_bytes);
     }
-  free (change);
-  return TESSERA_OK;
 }
 
 void
@@ -88,25 +83,18 @@ tessera_build_forget (TesseraPlanBuild *build)
 static TesseraStatus
 refuse_dynamic (TesseraPlanBuild *build)
 {
-  const TesseraPlanOptions *options = build->options;
-  const TesseraComplaint complaint = { options->edits, build->error,
-                                       options->out_conflict };
+  const TesseraComplaint complaint = tessera_build_complaint (build);
   const uint32_t *left_out = build->constraints.left_out;
-  uint8_t *reaches = calloc (options->n_edits + 1, 1); /* 1: dynamic ones, 2: others */
-  uint32_t refused = TESSERA_NONE;
+  size_t n_edits = build->options->n_edits;
+  g_autofree uint8_t *reaches = g_new0 (uint8_t, n_edits + 1); /* 1: dynamic, 2: others */
 
-  if (!reaches)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < build->blocks->n_blocks; i++)
     if (left_out[i])
       reaches[left_out[i] - 1] |= build->run.is_dynamic[i] ? 1 : 2;
-  for (uint32_t i = 0; i < options->n_edits && refused == TESSERA_NONE; i++)
+  for (uint32_t i = 0; i < n_edits; i++)
     if (reaches[i] == 1)
-      refused = i;
-  free (reaches);
-  return refused == TESSERA_NONE
-             ? TESSERA_OK
-             : tessera_complain (&complaint, refused, refused, TESSERA_ALL_DYNAMIC);
+      return tessera_complain (&complaint, i, i, TESSERA_ALL_DYNAMIC);
+  return TESSERA_OK;
 }
 
 void
@@ -122,23 +110,17 @@ tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t w
 TesseraStatus
 tessera_build_leave_out (TesseraPlanBuild *build)
 {
+  const uint32_t *left_out = build->constraints.left_out;
   size_t n_blocks = build->blocks->n_blocks;
+  TesseraStatus status = TESSERA_OK;
 
   free (build->left_out);
-  build->left_out = calloc (n_blocks + 1, sizeof *build->left_out);
-  if (!build->left_out)
-    return TESSERA_NO_MEMORY;
-  if (build->constraints.left_out && build->run.is_dynamic)
+  build->left_out = g_new0 (uint32_t, n_blocks + 1);
+  if (left_out && build->run.is_dynamic)
+    status = refuse_dynamic (build);
+  for (uint32_t i = 0; status == TESSERA_OK && i < n_blocks; i++)
     {
-      TesseraStatus status = refuse_dynamic (build);
-
-      if (status != TESSERA_OK)
-        return status;
-    }
-  for (uint32_t i = 0; i < n_blocks; i++)
-    {
-      uint32_t why = build->constraints.left_out ? build->constraints.left_out[i] : 0;
-      uint32_t block;
+      uint32_t why = left_out ? left_out[i] : 0, block;
 
       if (tessera_run_keeps (&build->run, i))
         why = TESSERA_LEFT_OUT_KEPT;
@@ -146,44 +128,45 @@ tessera_build_leave_out (TesseraPlanBuild *build)
       if (block != TESSERA_NONE && !build->left_out[block])
         tessera_build_mark_left_out (build, block, why);
     }
-  return TESSERA_OK;
+  return status;
+}
+
+TesseraStatus
+tessera_build_find_holds (TesseraPlanBuild *build,
+                          const uint32_t *stands_for,
+                          TesseraHoldsMap map)
+{
+  const TesseraComplaint complaint = tessera_build_complaint (build);
+  const TesseraPlan *plan = build->plan;
+  size_t n_blocks = build->blocks->n_blocks;
+  g_autofree uint32_t *own = tessera_new_nones (n_blocks); /* of what stands for itself */
+  g_autofree uint32_t *slots = tessera_new_nones (n_blocks);
+
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    if (!tessera_build_is_spare (build, i))
+      own[plan->slots[i].block] = i;
+  for (uint32_t i = 0; i < n_blocks; i++)
+    if (stands_for[i] != TESSERA_NONE)
+      slots[i] = own[stands_for[i]];
+  map.slot_of_block = slots;
+  return tessera_holds_init (&build->constraints, plan, &map, &complaint, &build->holds);
 }
 
 /* What edits hold, of slots: each stands for the blocks of all steps. */
 static TesseraStatus
 find_holds (TesseraPlanBuild *build)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (build);
+  const TesseraHoldsMap map = { .is_dynamic = build->run.is_dynamic,
+                                .is_kept = build->run.is_kept };
   size_t n_blocks = build->blocks->n_blocks;
-  uint32_t *slot_of, *slots; /* slot_of: those that stand for themselves */
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree uint32_t *stands_for = NULL;
 
   if (build->constraints.n_constraints == 0)
     return TESSERA_OK;
-  slot_of = malloc ((n_blocks + 1) * sizeof *slot_of);
-  slots = malloc ((n_blocks + 1) * sizeof *slots);
-  if (slot_of && slots)
-    {
-      const TesseraHoldsMap map = { .slot_of_block = slots,
-                                    .is_dynamic = build->run.is_dynamic,
-                                    .is_kept = build->run.is_kept };
-
-      memset (slot_of, 0xff, (n_blocks + 1) * sizeof *slot_of);
-      for (uint32_t i = 0; i < build->plan->n_slots; i++)
-        if (!tessera_build_is_spare (build, i))
-          slot_of[build->plan->slots[i].block] = i;
-      for (uint32_t i = 0; i < n_blocks; i++)
-        {
-          uint32_t block = tessera_run_stands_for (&build->run, i);
-
-          slots[i] = block == TESSERA_NONE ? TESSERA_NONE : slot_of[block];
-        }
-      status = tessera_holds_init (&build->constraints, build->plan, &map, &complaint,
-                                   &build->holds);
-    }
-  free (slot_of);
-  free (slots);
-  return status;
+  stands_for = tessera_new_nones (n_blocks);
+  for (uint32_t i = 0; i < n_blocks; i++)
+    stands_for[i] = tessera_run_stands_for (&build->run, i);
+  return tessera_build_find_holds (build, stands_for, map);
 }
 
 TesseraStatus
@@ -192,15 +175,13 @@ tessera_build_prepare (TesseraPlanBuild *build)
   TesseraStatus status;
 
   tessera_build_forget (build);
-  status = tessera_build_slots (build);
-  if (status == TESSERA_OK)
-    status = tessera_build_names (build);
-  if (status == TESSERA_OK)
-    status = find_holds (build);
+  tessera_build_slots (build);
+  tessera_build_names (build);
+  status = find_holds (build);
   if (status == TESSERA_OK)
     status = tessera_build_items (build);
   if (status == TESSERA_OK)
-    status = load_bound (build);
+    load_bound (build);
   return status;
 }
 

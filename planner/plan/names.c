@@ -7,9 +7,6 @@
 #include "planner/plan/build.h"
 #include "planner/structure/private.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Requests of equal stream and size in the stretch @stretch. */
 typedef struct
 {
@@ -78,111 +75,46 @@ cursor_reach (Cursor *cursor, uint32_t event)
     }
 }
 
-/* Ids of the plan's names, by name; TESSERA_NONE: empty. Larger than names can come. */
-typedef struct
-{
-  uint32_t *ids;
-  size_t n_ids; /* a power of two */
-} NameTable;
-
-static TesseraStatus
-name_add (TesseraPlan *plan, const char *name)
-{
-  size_t n = plan->n_strings;
-
-  if ((n & (n - 1)) == 0)
-    {
-      char **more = realloc (plan->strings, (n ? 2 * n : 1) * sizeof *more);
-
-      if (!more)
-        return TESSERA_NO_MEMORY;
-      plan->strings = more;
-    }
-  plan->strings[n] = strdup (name);
-  if (!plan->strings[n])
-    return TESSERA_NO_MEMORY;
-  plan->n_strings++;
-  return TESSERA_OK;
-}
-
-/* The plan's id of a name, added where it is new. */
-static TesseraStatus
-name_id (TesseraPlan *plan, const NameTable *table, const char *name, uint32_t *out_id)
-{
-  uint64_t hash = TESSERA_FNV_BASIS;
-  TesseraStatus status = TESSERA_OK;
-  size_t at;
-
-  for (const char *c = name; *c != '\0'; c++)
-    hash = tessera_mix (hash, (uint8_t) *c);
-  for (at = hash & (table->n_ids - 1);; at = (at + 1) & (table->n_ids - 1))
-    if (table->ids[at] == TESSERA_NONE ||
-        strcmp (plan->strings[table->ids[at]], name) == 0)
-      break;
-  if (table->ids[at] == TESSERA_NONE)
-    {
-      status = name_add (plan, name);
-      if (status == TESSERA_OK)
-        table->ids[at] = (uint32_t) (plan->n_strings - 1);
-    }
-  *out_id = table->ids[at];
-  return status;
-}
-
-static bool
-name_table_init (NameTable *table, size_t n_names)
-{
-  table->n_ids = 16;
-  while (table->n_ids < 2 * n_names)
-    table->n_ids *= 2;
-  table->ids = malloc (table->n_ids * sizeof *table->ids);
-  if (table->ids)
-    memset (table->ids, 0xff, table->n_ids * sizeof *table->ids);
-  return table->ids != NULL;
-}
-
 /* What naming looks up and counts, request after request. */
 typedef struct
 {
   TesseraPlanBuild *build;
-  NameTable names;
-  uint32_t *id_of_string; /* of the trace: each name is compared once */
+  GHashTable *names; /* ids of the plan's names */
   CountTable counts;
   Cursor cursor;
 } Naming;
 
-static TesseraStatus
-phase_id (Naming *naming, uint32_t phase, uint32_t *out_id)
+/* The plan's id of a name, added where it is new. */
+static uint32_t
+phase_id (Naming *naming, const char *name)
 {
-  TesseraPlanBuild *build = naming->build;
-  const TesseraPhase *of = &build->structure->phases[phase];
-  TesseraStatus status;
+  TesseraPlan *plan = naming->build->plan;
+  size_t n = plan->n_strings;
+  gpointer id;
 
-  if (of->label)
-    return name_id (build->plan, &naming->names, of->label, out_id);
-  if (of->name == TESSERA_NONE)
-    return TESSERA_OK;
-  if (naming->id_of_string[of->name] == TESSERA_NONE)
-    {
-      status = name_id (build->plan, &naming->names,
-                        tessera_trace_string (build->trace, of->name),
-                        &naming->id_of_string[of->name]);
-      if (status != TESSERA_OK)
-        return status;
-    }
-  *out_id = naming->id_of_string[of->name];
-  return TESSERA_OK;
+  if (g_hash_table_lookup_extended (naming->names, name, NULL, &id))
+    return GPOINTER_TO_UINT (id);
+  if ((n & (n - 1)) == 0)
+    plan->strings = g_renew (char *, plan->strings, n ? 2 * n : 1);
+  plan->strings[n] = g_strdup (name);
+  g_hash_table_insert (naming->names, plan->strings[n], GUINT_TO_POINTER (n));
+  plan->n_strings++;
+  return (uint32_t) n;
 }
 
 /* The phase of the block's birth, and its ordinal unless it is no request's. */
-static TesseraStatus
+static void
 name_block (Naming *naming,
             uint32_t index,
             bool is_request,
             uint32_t *out_phase,
             uint32_t *out_ordinal)
 {
-  const TesseraBlock *block = &naming->build->blocks->blocks[index];
+  const TesseraPlanBuild *build = naming->build;
+  const TesseraBlock *block = &build->blocks->blocks[index];
+  const TesseraPhase *phase = block->born_phase != TESSERA_NONE
+                                  ? &build->structure->phases[block->born_phase]
+                                  : NULL;
 
   if (is_request && !(block->flags & TESSERA_AT_START))
     {
@@ -190,49 +122,41 @@ name_block (Naming *naming,
       *out_ordinal = next_ordinal (&naming->counts, block->block_bytes, block->stream,
                                    naming->cursor.stretch);
     }
-  return block->born_phase != TESSERA_NONE
-             ? phase_id (naming, block->born_phase, out_phase)
-             : TESSERA_OK;
+  if (phase && (phase->label || phase->name != TESSERA_NONE))
+    *out_phase = phase_id (naming, tessera_phase_name (build->trace, phase));
 }
 
 /* The placeless requests from *@next on that come before the slot. */
-static TesseraStatus
+static void
 name_placeless (Naming *naming, size_t slot, size_t *next)
 {
   TesseraPlan *plan = naming->build->plan;
-  TesseraStatus status = TESSERA_OK;
 
-  for (; status == TESSERA_OK && *next < plan->n_placeless; ++*next)
+  for (; *next < plan->n_placeless && plan->placeless[*next].before <= slot; ++*next)
     {
       TesseraPlaceless *placeless = &plan->placeless[*next];
 
-      if (placeless->before > slot)
-        break;
-      status = name_block (naming, placeless->block, true, &placeless->phase,
-                           &placeless->ordinal);
+      name_block (naming, placeless->block, true, &placeless->phase, &placeless->ordinal);
     }
-  return status;
 }
 
 /* Slots and placeless requests, in the order in which they are asked for. */
-static TesseraStatus
+static void
 name_all (Naming *naming)
 {
   TesseraPlanBuild *build = naming->build;
   TesseraPlan *plan = build->plan;
   size_t next = 0;
-  TesseraStatus status = TESSERA_OK;
 
-  for (size_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
+  for (size_t i = 0; i < plan->n_slots; i++)
     {
       TesseraSlot *slot = &plan->slots[i];
 
-      status = name_placeless (naming, i, &next);
-      if (status == TESSERA_OK)
-        status = name_block (naming, slot->block, !tessera_build_is_spare (build, i),
-                             &slot->phase, &slot->ordinal);
+      name_placeless (naming, i, &next);
+      name_block (naming, slot->block, !tessera_build_is_spare (build, i), &slot->phase,
+                  &slot->ordinal);
     }
-  return status == TESSERA_OK ? name_placeless (naming, plan->n_slots, &next) : status;
+  name_placeless (naming, plan->n_slots, &next);
 }
 
 /* No placeless request comes behind the slots of its section that are asked for: those
@@ -256,29 +180,17 @@ close_sections (TesseraPlan *plan)
     }
 }
 
-TesseraStatus
+void
 tessera_build_names (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
-  size_t n_strings = tessera_trace_n_strings (build->trace);
-  Naming naming = { .build = build,
-                    .id_of_string = malloc ((n_strings + 1) * sizeof (uint32_t)),
-                    .counts = { NULL, 16 },
-                    .cursor = { .build = build } };
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+  Naming naming = { build, names, { NULL, 16 }, { .build = build } };
 
   while (naming.counts.n_counts < 2 * (plan->n_slots + plan->n_placeless))
     naming.counts.n_counts *= 2;
-  naming.counts.counts = calloc (naming.counts.n_counts, sizeof *naming.counts.counts);
-  if (naming.id_of_string && naming.counts.counts &&
-      name_table_init (&naming.names, n_strings + build->structure->n_phases))
-    {
-      memset (naming.id_of_string, 0xff, (n_strings + 1) * sizeof (uint32_t));
-      status = name_all (&naming);
-      close_sections (plan);
-    }
-  free (naming.id_of_string);
-  free (naming.names.ids);
-  free (naming.counts.counts);
-  return status;
+  naming.counts.counts = g_new0 (Count, naming.counts.n_counts);
+  name_all (&naming);
+  close_sections (plan);
+  g_free (naming.counts.counts);
 }

@@ -5,11 +5,9 @@
  */
 #include "planner/plan/build.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/plan/unheld.h"
 #include "planner/stalloc/stalloc.h"
 
 TesseraComplaint
@@ -45,20 +43,14 @@ tessera_build_settle_cut (TesseraPlanBuild *build, const TesseraPacking *packing
 }
 
 /* Where the items lay in the plan before, by their blocks: for the caller to free. */
-static TesseraStatus
-find_former (const TesseraPlanBuild *build, uint64_t **out_former)
+static uint64_t *
+find_former (const TesseraPlanBuild *build)
 {
   const TesseraPlan *before = build->options->former, *plan = build->plan;
   size_t n_blocks = build->blocks->n_blocks;
-  uint64_t *of_block = malloc ((n_blocks + 1) * sizeof *of_block);
-  uint64_t *former = malloc ((build->n_items + 1) * sizeof *former);
+  g_autofree uint64_t *of_block = g_new (uint64_t, n_blocks + 1);
+  uint64_t *former = g_new (uint64_t, build->n_items + 1);
 
-  *out_former = former;
-  if (!of_block || !former)
-    {
-      free (of_block);
-      return TESSERA_NO_MEMORY;
-    }
   memset (of_block, 0xff, n_blocks * sizeof *of_block);
   memset (former, 0xff, build->n_items * sizeof *former);
   for (size_t i = 0; i < before->n_slots; i++)
@@ -67,8 +59,7 @@ find_former (const TesseraPlanBuild *build, uint64_t **out_former)
   for (size_t i = 0; i < plan->n_slots; i++)
     former[build->item_of_slot[i]] =
         build->last ? build->last[plan->slots[i].block] : of_block[plan->slots[i].block];
-  free (of_block);
-  return TESSERA_OK;
+  return former;
 }
 
 /* Rotas of single steps cost places, so load. Where pairs have no less of it, packing
@@ -91,18 +82,16 @@ static TesseraStatus
 pack_freely (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
 {
   TesseraPackOptions options = tessera_build_pack_options (build);
-  uint64_t *former = NULL;
-  TesseraStatus status = TESSERA_OK;
+  g_autofree uint64_t *former = NULL;
+  TesseraStatus status;
 
   if (build->options->is_preview && build->options->former != NULL)
-    status = find_former (build, &former);
+    former = find_former (build);
   options.former = former;
-  if (status == TESSERA_OK)
-    status = tessera_pack (build->items, build->n_items, &options, offsets, out_packing);
+  status = tessera_pack (build->items, build->n_items, &options, offsets, out_packing);
   if (status == TESSERA_OK && !build->options->is_preview)
     status = tessera_unheld_improve (build->items, build->n_items, &options, offsets,
                                      out_packing);
-  free (former);
   if (status == TESSERA_OK && build->load_bytes == 0)
     build->load_bytes = out_packing->bound_bytes;
   return status;
@@ -153,15 +142,10 @@ tessera_build_pack_groups (const TesseraPlanBuild *build,
                            TesseraPacking *out_packing)
 {
   const TesseraPackOptions options = tessera_build_pack_options (build);
-  TesseraStallocItem *grouped = malloc ((n_items + 1) * sizeof *grouped);
-  TesseraStatus status;
+  g_autofree TesseraStallocItem *grouped = g_new (TesseraStallocItem, n_items + 1);
 
-  if (!grouped)
-    return TESSERA_NO_MEMORY;
   find_groups (build, item_of_slot, n_items, grouped);
-  status = tessera_stalloc_pack (items, grouped, n_items, &options, offsets, out_packing);
-  free (grouped);
-  return status;
+  return tessera_stalloc_pack (items, grouped, n_items, &options, offsets, out_packing);
 }
 
 /* Packs as the strategy says, and says which edits conflict. Of pairs whose load is not
@@ -195,44 +179,43 @@ pack (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
   return status == TESSERA_OK ? tessera_build_settle_cut (build, out_packing) : status;
 }
 
-char *
-tessera_build_describe (const TesseraPlanBuild *build, const char *packing)
+void
+tessera_build_describe (TesseraPlanBuild *build, const char *packing)
 {
-  const char *name =
-      build->options->strategy == TESSERA_STRATEGY_STALLOC ? "stalloc" : "free";
-  size_t n_bytes = strlen (name) + strlen (packing) + sizeof ": ";
-  char *text = malloc (n_bytes);
+  bool is_stalloc = build->options->strategy == TESSERA_STRATEGY_STALLOC;
 
-  if (text)
-    snprintf (text, n_bytes, "%s: %s", name, packing);
-  return text;
+  free (build->plan->strategy);
+  build->plan->strategy =
+      g_strdup_printf ("%s: %s", is_stalloc ? "stalloc" : "free", packing);
 }
 
 TesseraStatus
 tessera_build_offsets (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
-  uint64_t *offsets = malloc ((build->n_items + 1) * sizeof *offsets);
+  g_autofree uint64_t *offsets = g_new (uint64_t, build->n_items + 1);
   TesseraPacking packing;
-  TesseraStatus status = offsets ? pack (build, offsets, &packing) : TESSERA_NO_MEMORY;
+  TesseraStatus status = pack (build, offsets, &packing);
 
   if (status != TESSERA_OK)
-    goto out;
+    return status;
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->slots[i].offset_bytes = offsets[build->item_of_slot[i]];
   plan->height_bytes = packing.height_bytes;
   plan->proven_bound_bytes = packing.proven_bound_bytes;
-  free (plan->strategy);
-  plan->strategy = tessera_build_describe (build, packing.strategy);
-  if (!plan->strategy)
-    status = TESSERA_NO_MEMORY;
-out:
-  free (offsets);
-  return status;
+  tessera_build_describe (build, packing.strategy);
+  return TESSERA_OK;
 }
 
 /*
- * What the items of a plan come to without what edits hold them to. See unheld.h.
+ * What the items of a plan come to without what edits hold them to, and what that is
+ * worth with it.
+ *
+ * Few rules go around what is held as well as they do without: four pins leave the lowest
+ * offset with windows that it has to lift. So where a layout with edits ends above what
+ * is proven, the items are packed once more as if nothing held them, and that layout is
+ * repaired (planner/pack/repack/repair.h), as a preview repairs the plan before. It is a
+ * pure function of items and options, as all of a plan.
  */
 
 /* The two packings more take 5 to 17 processor seconds where no rule reaches the bound,
@@ -266,13 +249,10 @@ pack_unheld (const TesseraItem *items,
              const TesseraPackOptions *options,
              uint64_t *offsets)
 {
-  TesseraItem *unheld = malloc (n_items * sizeof *unheld);
+  g_autofree TesseraItem *unheld = g_new (TesseraItem, n_items);
   TesseraPackOptions silent = *options;
   TesseraPacking packing;
-  TesseraStatus status;
 
-  if (!unheld)
-    return TESSERA_NO_MEMORY;
   silent.listener = NULL;
   memcpy (unheld, items, n_items * sizeof *unheld);
   for (size_t i = 0; i < n_items; i++)
@@ -283,9 +263,7 @@ pack_unheld (const TesseraItem *items,
       unheld[i].body = 0;
       unheld[i].body_offset_bytes = 0;
     }
-  status = tessera_pack (unheld, n_items, &silent, offsets, &packing);
-  free (unheld);
-  return status;
+  return tessera_pack (unheld, n_items, &silent, offsets, &packing);
 }
 
 TesseraStatus
@@ -297,28 +275,25 @@ tessera_unheld_improve (const TesseraItem *items,
 {
   TesseraPackOptions repair = *options;
   TesseraPacking repaired = { .is_cut_short = false };
-  uint64_t *former, *others;
+  g_autofree uint64_t *former = NULL, *others = NULL;
   TesseraStatus status;
 
   if (!is_worth_it (items, n_items, packing))
     return TESSERA_OK;
-  former = malloc (2 * n_items * sizeof *former);
-  if (!former)
-    return TESSERA_NO_MEMORY;
-  others = former + n_items;
+  repair.former = former = g_new (uint64_t, n_items);
+  others = g_new (uint64_t, n_items);
   status = pack_unheld (items, n_items, options, former);
-  repair.former = former;
   if (status == TESSERA_OK)
     status = tessera_pack (items, n_items, &repair, others, &repaired);
-  if (status == TESSERA_OK && repaired.height_bytes < packing->height_bytes)
+  if (status != TESSERA_OK)
+    return status;
+  if (repaired.height_bytes < packing->height_bytes)
     {
       memcpy (offsets, others, n_items * sizeof *offsets);
       packing->height_bytes = repaired.height_bytes;
       packing->strategy = "as without edits, repaired";
       packing->is_optimal = packing->height_bytes == packing->proven_bound_bytes;
     }
-  if (status == TESSERA_OK)
-    packing->is_cut_short = repaired.is_cut_short;
-  free (former);
-  return status;
+  packing->is_cut_short = repaired.is_cut_short;
+  return TESSERA_OK;
 }

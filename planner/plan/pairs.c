@@ -85,8 +85,8 @@ lay_out_pairs (TesseraPlanBuild *build, const TesseraRun *run)
   build->run = *run;
   plan->n_positions = run->n_positions;
   free (plan->follow_reason);
-  plan->follow_reason = strdup (run->reason);
-  return plan->follow_reason ? lay_out (build) : TESSERA_NO_MEMORY;
+  plan->follow_reason = g_strdup (run->reason);
+  return lay_out (build);
 }
 
 bool

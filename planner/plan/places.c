@@ -142,15 +142,13 @@ list_tails (const TesseraPlanBuild *build,
 
 /* A block of the start that lives on into the first repeating step takes the range of a
  * wrapping slot that ends no sooner there: they are never both alive. */
-static TesseraStatus
+static void
 join_tails (TesseraPlanBuild *build)
 {
   TesseraSlot *slots = build->plan->slots;
-  TesseraTail *tails = malloc ((build->plan->n_slots + 1) * sizeof *tails);
+  g_autofree TesseraTail *tails = g_new (TesseraTail, build->plan->n_slots + 1);
   size_t n_starts, n_wraps;
 
-  if (!tails)
-    return TESSERA_NO_MEMORY;
   list_tails (build, tails, &n_starts, &n_wraps);
   tessera_match_tails (tails, n_starts, tails + n_starts, n_wraps);
   for (const TesseraTail *start = tails; start < tails + n_starts; start++)
@@ -167,19 +165,15 @@ join_tails (TesseraPlanBuild *build)
       else
         item->begin = slots[start->slot].born;
     }
-  free (tails);
-  return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_build_close_ranks (TesseraPlanBuild *build)
+/* Drops items that no slot uses any more; the order is kept. */
+static void
+close_ranks (TesseraPlanBuild *build)
 {
-  uint32_t *new_index = malloc ((build->n_items + 1) * sizeof *new_index);
+  g_autofree uint32_t *new_index = tessera_new_nones (build->n_items);
   size_t n_items = 0;
 
-  if (!new_index)
-    return TESSERA_NO_MEMORY;
-  memset (new_index, 0xff, (build->n_items + 1) * sizeof *new_index);
   for (size_t i = 0; i < build->plan->n_slots; i++)
     new_index[build->item_of_slot[i]] = 0;
   for (size_t i = 0; i < build->n_items; i++)
@@ -191,8 +185,6 @@ tessera_build_close_ranks (TesseraPlanBuild *build)
   build->n_items = n_items;
   for (size_t i = 0; i < build->plan->n_slots; i++)
     build->item_of_slot[i] = new_index[build->item_of_slot[i]];
-  free (new_index);
-  return TESSERA_OK;
 }
 
 /* @splits: small and large have zones of their own. @out_bytes: what the zones need, one
@@ -201,11 +193,9 @@ static TesseraStatus
 number_zones (TesseraPlanBuild *build, bool splits, uint64_t *out_bytes)
 {
   const TesseraPlan *plan = build->plan;
-  Owned *owned = malloc ((plan->n_slots + 1) * sizeof *owned);
+  g_autofree Owned *owned = g_new (Owned, plan->n_slots + 1);
   uint32_t zone = 0;
 
-  if (!owned)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       uint64_t owner =
@@ -219,7 +209,6 @@ number_zones (TesseraPlanBuild *build, bool splits, uint64_t *out_bytes)
       zone += i && owned[i].owner != owned[i - 1].owner;
       build->items[build->item_of_slot[owned[i].slot]].zone = zone;
     }
-  free (owned);
   return tessera_pack_bound (build->items, build->n_items, out_bytes);
 }
 
@@ -243,12 +232,9 @@ TesseraStatus
 tessera_build_items (TesseraPlanBuild *build)
 {
   const TesseraPlan *plan = build->plan;
-  TesseraStatus status = TESSERA_OK;
 
-  build->items = malloc ((plan->n_slots + 1) * sizeof *build->items);
-  build->item_of_slot = malloc ((plan->n_slots + 1) * sizeof *build->item_of_slot);
-  if (!build->items || !build->item_of_slot)
-    return TESSERA_NO_MEMORY;
+  build->items = g_new (TesseraItem, plan->n_slots + 1);
+  build->item_of_slot = g_new (uint32_t, plan->n_slots + 1);
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       build->items[i] = item_of (build, &plan->slots[i]);
@@ -256,8 +242,9 @@ tessera_build_items (TesseraPlanBuild *build)
     }
   build->n_items = plan->n_slots;
   if (build->run.repeats)
-    status = join_tails (build);
-  if (status == TESSERA_OK)
-    status = tessera_build_close_ranks (build);
-  return status == TESSERA_OK ? set_zones (build) : status;
+    {
+      join_tails (build);
+      close_ranks (build);
+    }
+  return set_zones (build);
 }

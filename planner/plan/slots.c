@@ -8,21 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/array.h"
-#include "planner/structure/private.h"
-
-static TesseraStatus
-add_slot (TesseraPlanBuild *build, const TesseraSlot *slot)
+void
+tessera_build_add_slot (TesseraPlanBuild *build, const TesseraSlot *slot)
 {
   TesseraPlan *plan = build->plan;
 
-  if (!TESSERA_RESERVE (plan->slots, build->cap_slots, plan->n_slots + 1))
-    return TESSERA_NO_MEMORY;
+  TESSERA_GROW (plan->slots, build->cap_slots, plan->n_slots + 1);
   plan->slots[plan->n_slots++] = *slot;
-  return TESSERA_OK;
 }
 
-static TesseraStatus
+static void
 add_sections (TesseraPlanBuild *build)
 {
   const TesseraRun *run = &build->run;
@@ -33,13 +28,10 @@ add_sections (TesseraPlanBuild *build)
     { run->step_end, run->n_positions, 0, 0, TESSERA_SECTION_ONCE, 0, 0 },
   };
 
-  build->plan->sections = calloc (3, sizeof *build->plan->sections);
-  if (!build->plan->sections)
-    return TESSERA_NO_MEMORY;
+  build->plan->sections = g_new0 (TesseraSection, 3);
   for (size_t i = 0; i < 3; i++)
     if (all[i].begin < all[i].end)
       build->plan->sections[build->plan->n_sections++] = all[i];
-  return TESSERA_OK;
 }
 
 /* The section that the position lies in. */
@@ -53,29 +45,31 @@ section_at (const TesseraPlan *plan, uint32_t position)
   return section;
 }
 
-static TesseraSlot
-make_slot (const TesseraPlanBuild *build, uint32_t index, const TesseraLifetime *lifetime)
+TesseraSlot
+tessera_build_make_slot (const TesseraPlanBuild *build,
+                         uint32_t block,
+                         uint32_t section,
+                         uint32_t born,
+                         uint32_t died)
 {
-  const TesseraBlock *block = &build->blocks->blocks[index];
+  const TesseraBlock *of = &build->blocks->blocks[block];
 
-  return (TesseraSlot){ .size_bytes = block->size_bytes,
-                        .block_bytes = block->block_bytes,
-                        .born = lifetime->born,
-                        .died = lifetime->died,
-                        .died_next = lifetime->died_next,
-                        .section = section_at (build->plan, lifetime->born),
+  return (TesseraSlot){ .size_bytes = of->size_bytes,
+                        .block_bytes = of->block_bytes,
+                        .born = born,
+                        .died = died > born ? died : born + 1,
+                        .section = section,
                         .phase = TESSERA_NONE,
                         .ordinal = TESSERA_NONE,
-                        .group = block->group,
-                        .block = index,
-                        .stream = block->stream,
-                        .pool = block->pool,
-                        .lifetime_class = block->lifetime_class,
-                        .wraps = lifetime->wraps };
+                        .group = of->group,
+                        .block = block,
+                        .stream = of->stream,
+                        .pool = of->pool,
+                        .lifetime_class = of->lifetime_class };
 }
 
-TesseraStatus
-tessera_build_spare (TesseraPlanBuild *build, uint32_t like)
+static void
+add_spare (TesseraPlanBuild *build, uint32_t like)
 {
   uint32_t last = build->run.step_end - 1;
   TesseraSlot spare = build->plan->slots[like];
@@ -83,10 +77,10 @@ tessera_build_spare (TesseraPlanBuild *build, uint32_t like)
   spare.born = last;
   spare.wraps = true;
   spare.died_next = last > build->run.step_begin ? last : last + 1;
-  return add_slot (build, &spare);
+  tessera_build_add_slot (build, &spare);
 }
 
-TesseraStatus
+void
 tessera_build_placeless (TesseraPlanBuild *build,
                          uint32_t block,
                          uint32_t section,
@@ -95,8 +89,7 @@ tessera_build_placeless (TesseraPlanBuild *build,
   TesseraPlan *plan = build->plan;
   const TesseraBlock *of = &build->blocks->blocks[block];
 
-  if (!TESSERA_RESERVE (plan->placeless, build->cap_placeless, plan->n_placeless + 1))
-    return TESSERA_NO_MEMORY;
+  TESSERA_GROW (plan->placeless, build->cap_placeless, plan->n_placeless + 1);
   plan->placeless[plan->n_placeless++] =
       (TesseraPlaceless){ .size_bytes = of->size_bytes,
                           .block_bytes = of->block_bytes,
@@ -108,19 +101,6 @@ tessera_build_placeless (TesseraPlanBuild *build,
                           .block = block,
                           .stream = of->stream,
                           .pool = of->pool };
-  return TESSERA_OK;
-}
-
-/* Those of the repeating step come at its very end, after all slots so far. */
-static TesseraStatus
-add_spares (TesseraPlanBuild *build)
-{
-  uint32_t section = section_at (build->plan, build->run.step_begin);
-  size_t first = build->plan->n_slots;
-  TesseraStatus status = tessera_build_rotas (build);
-
-  build->n_spares[section] = build->plan->n_slots - first;
-  return status;
 }
 
 static void
@@ -139,43 +119,19 @@ count_slots (TesseraPlan *plan)
     }
 }
 
-static TesseraStatus
+static void
 add_request (TesseraPlanBuild *build, uint32_t block, const TesseraLifetime *lifetime)
 {
-  const TesseraSlot slot = make_slot (build, block, lifetime);
+  uint32_t section = section_at (build->plan, lifetime->born);
+  TesseraSlot slot =
+      tessera_build_make_slot (build, block, section, lifetime->born, lifetime->died);
 
-  return build->left_out[block]
-             ? tessera_build_placeless (build, block, slot.section, slot.born)
-             : add_slot (build, &slot);
-}
-
-TesseraStatus
-tessera_build_slots (TesseraPlanBuild *build)
-{
-  const TesseraRun *run = &build->run;
-  TesseraStatus status = add_sections (build);
-  bool are_spares_due = run->repeats;
-
-  for (uint32_t i = 0; status == TESSERA_OK && i < build->blocks->n_blocks; i++)
-    {
-      TesseraLifetime lifetime;
-
-      if (!tessera_run_lifetime (run, i, &lifetime))
-        continue;
-      if (are_spares_due && lifetime.born >= run->step_end)
-        {
-          status = add_spares (build);
-          are_spares_due = false;
-        }
-      if (status != TESSERA_OK)
-        break;
-      status = add_request (build, i, &lifetime);
-    }
-  if (status == TESSERA_OK && are_spares_due)
-    status = add_spares (build);
-  if (status == TESSERA_OK)
-    count_slots (build->plan);
-  return status;
+  slot.died_next = lifetime->died_next;
+  slot.wraps = lifetime->wraps;
+  if (build->left_out[block])
+    tessera_build_placeless (build, block, section, slot.born);
+  else
+    tessera_build_add_slot (build, &slot);
 }
 
 /*
@@ -296,7 +252,7 @@ end_together (TesseraPlan *plan, const Member *members, size_t n_members)
     plan->slots[members[i].slot].died = died;
 }
 
-static TesseraStatus
+static void
 build_rota (TesseraPlanBuild *build,
             const Member *members,
             size_t n_members,
@@ -304,37 +260,60 @@ build_rota (TesseraPlanBuild *build,
 {
   TesseraPlan *plan = build->plan;
   size_t n_spares = most_alive (plan, members, n_members, ends) - n_members;
-  TesseraStatus status = TESSERA_OK;
 
   end_together (plan, members, n_members);
   /* At most one for each that outlives a birth. */
-  for (size_t i = 0; n_spares > 0 && status == TESSERA_OK; i++)
+  for (size_t i = 0; n_spares > 0; i++)
     if (outlives_a_birth (&plan->slots[members[i].slot]))
       {
-        status = tessera_build_spare (build, members[i].slot);
+        add_spare (build, members[i].slot);
         n_spares--;
       }
-  return status;
 }
 
-TesseraStatus
-tessera_build_rotas (TesseraPlanBuild *build)
+/* Those of the repeating step come at its very end, after all slots so far: as few as
+ * serve all rotas (db/plan.h). */
+static void
+add_spares (TesseraPlanBuild *build)
 {
-  size_t n_slots = build->plan->n_slots;
-  Member *members = malloc ((n_slots + 1) * sizeof *members);
-  uint32_t *ends = malloc ((n_slots + 1) * sizeof *ends);
-  TesseraStatus status = members && ends ? TESSERA_OK : TESSERA_NO_MEMORY;
-  size_t n_members = status == TESSERA_OK ? list_members (build, members) : 0, end;
+  size_t n_slots = build->plan->n_slots, n_members, end;
+  g_autofree Member *members = g_new (Member, n_slots + 1);
+  g_autofree uint32_t *ends = g_new (uint32_t, n_slots + 1);
 
-  for (size_t i = 0; status == TESSERA_OK && i < n_members; i = end)
+  n_members = list_members (build, members);
+  for (size_t i = 0; i < n_members; i = end)
     {
-      end = i + 1;
-      while (end < n_members && compare_rotas (&members[i], &members[end]) == 0)
+      for (end = i + 1;
+           end < n_members && compare_rotas (&members[i], &members[end]) == 0;)
         end++;
       if (has_turns (build->plan, members + i, end - i))
-        status = build_rota (build, members + i, end - i, ends);
+        build_rota (build, members + i, end - i, ends);
     }
-  free (members);
-  free (ends);
-  return status;
+  build->n_spares[section_at (build->plan, build->run.step_begin)] =
+      build->plan->n_slots - n_slots;
+}
+
+void
+tessera_build_slots (TesseraPlanBuild *build)
+{
+  const TesseraRun *run = &build->run;
+  bool are_spares_due = run->repeats;
+
+  add_sections (build);
+  for (uint32_t i = 0; i < build->blocks->n_blocks; i++)
+    {
+      TesseraLifetime lifetime;
+
+      if (!tessera_run_lifetime (run, i, &lifetime))
+        continue;
+      if (are_spares_due && lifetime.born >= run->step_end)
+        {
+          add_spares (build);
+          are_spares_due = false;
+        }
+      add_request (build, i, &lifetime);
+    }
+  if (are_spares_due)
+    add_spares (build);
+  count_slots (build->plan);
 }

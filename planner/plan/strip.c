@@ -1,9 +1,9 @@
 /*
- * A strip cut out of a layout. See strip.h.
+ * A strip cut out of a layout. See cap.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/plan/strip.h"
+#include "planner/plan/cap.h"
 
 #include "db/sort.h"
 
@@ -56,32 +56,27 @@ tessera_strip_free (TesseraStrip *strip)
   free (strip);
 }
 
-static TesseraStrip *
-strip_new (const TesseraPlanBuild *build)
-{
-  size_t n_blocks = build->blocks->n_blocks;
-  TesseraStrip *strip = calloc (1, sizeof *strip);
-
-  if (!strip)
-    return NULL;
-  strip->n_places = build->n_items;
-  strip->places = calloc (build->n_items + 1, sizeof *strip->places);
-  strip->place_of_block = malloc ((n_blocks + 1) * sizeof *strip->place_of_block);
-  strip->place_of_spare = malloc ((n_blocks + 1) * sizeof *strip->place_of_spare);
-  strip->left_out = malloc ((n_blocks + 1) * sizeof *strip->left_out);
-  strip->lost = malloc ((build->plan->n_slots + 1) * sizeof *strip->lost);
-  strip->strategy = strdup (build->plan->strategy);
-  if (strip->places && strip->place_of_block && strip->place_of_spare &&
-      strip->left_out && strip->lost && strip->strategy)
-    return strip;
-  tessera_strip_free (strip);
-  return NULL;
-}
-
 static bool
 is_at_bound (const TesseraPlan *plan)
 {
   return plan->height_bytes - plan->bound_bytes <= plan->height_bytes / ROUGH_PART;
+}
+
+static TesseraStrip *
+strip_new (const TesseraPlanBuild *build)
+{
+  size_t n_blocks = build->blocks->n_blocks;
+  TesseraStrip *strip = g_new0 (TesseraStrip, 1);
+
+  strip->n_places = build->n_items;
+  strip->places = g_new0 (Place, build->n_items + 1);
+  strip->place_of_block = tessera_new_nones (n_blocks);
+  strip->place_of_spare = tessera_new_nones (n_blocks);
+  strip->left_out = g_memdup2 (build->left_out, n_blocks * sizeof *build->left_out);
+  strip->lost = g_new (uint32_t, build->plan->n_slots + 1);
+  strip->strategy = g_strdup (build->plan->strategy);
+  strip->was_at_bound = is_at_bound (build->plan);
+  return strip;
 }
 
 static bool
@@ -97,13 +92,8 @@ has_any_spare (const TesseraPlanBuild *build)
 static void
 note_places (const TesseraPlanBuild *build, TesseraStrip *strip)
 {
-  size_t n_blocks = build->blocks->n_blocks;
   bool has_spares = has_any_spare (build);
 
-  memset (strip->place_of_block, 0xff, n_blocks * sizeof *strip->place_of_block);
-  memset (strip->place_of_spare, 0xff, n_blocks * sizeof *strip->place_of_spare);
-  memcpy (strip->left_out, build->left_out, n_blocks * sizeof *strip->left_out);
-  strip->was_at_bound = is_at_bound (build->plan);
   for (size_t i = 0; i < build->n_items; i++)
     {
       const TesseraItem *item = &build->items[i];
@@ -144,16 +134,13 @@ typedef struct
   uint64_t least_bytes; /* where it may begin: nothing that edits hold lies above it */
 } Rise;
 
-static TesseraStatus
+static void
 rise_init (const TesseraPlanBuild *build, const TesseraStrip *strip, Rise *rise)
 {
   size_t n = strip->n_places;
-  TesseraStatus status;
 
-  rise->met = malloc ((n + 1) * sizeof *rise->met);
-  rise->left = malloc ((n + 1) * sizeof *rise->left);
-  if (!rise->met || !rise->left)
-    return TESSERA_NO_MEMORY;
+  rise->met = g_new (TesseraKeyed, n + 1);
+  rise->left = g_new (TesseraKeyed, n + 1);
   for (uint32_t i = 0; i < n; i++)
     {
       uint64_t at = strip->places[i].offset_bytes, top = at + size_of (build, i);
@@ -166,12 +153,12 @@ rise_init (const TesseraPlanBuild *build, const TesseraStrip *strip, Rise *rise)
     {
       const TesseraSlot *slot = &build->plan->slots[i];
 
-      if (build->holds.is_held[i] &&
-          slot->offset_bytes + slot->block_bytes > rise->least_bytes)
-        rise->least_bytes = slot->offset_bytes + slot->block_bytes;
+      if (build->holds.is_held[i])
+        rise->least_bytes =
+            MAX (rise->least_bytes, slot->offset_bytes + slot->block_bytes);
     }
-  status = tessera_sort_keyed (rise->met, n);
-  return status == TESSERA_OK ? tessera_sort_keyed (rise->left, n) : status;
+  tessera_demand_memory (tessera_sort_keyed (rise->met, n));
+  tessera_demand_memory (tessera_sort_keyed (rise->left, n));
 }
 
 /* Whether a strip may begin there, and loses less than the best. */
@@ -257,38 +244,30 @@ has_bodies (const TesseraPlanBuild *build)
   return false;
 }
 
-TesseraStatus
-tessera_strip_find (const TesseraPlanBuild *build,
-                    uint64_t cap_bytes,
-                    TesseraStrip **out_strip)
+TesseraStrip *
+tessera_strip_find (const TesseraPlanBuild *build, uint64_t cap_bytes)
 {
   uint64_t alignment_bytes = build->plan->alignment_bytes,
            n_bytes = build->plan->height_bytes - cap_bytes;
   Rise rise = { .n_bytes =
                     (n_bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes };
   TesseraStrip *strip;
-  TesseraStatus status;
 
-  *out_strip = NULL;
   if (rise.n_bytes > build->plan->height_bytes || has_bodies (build))
-    return TESSERA_OK;
+    return NULL;
   strip = strip_new (build);
-  if (!strip)
-    return TESSERA_NO_MEMORY;
   note_places (build, strip);
-  status = rise_init (build, strip, &rise);
-  if (status == TESSERA_OK)
-    choose (build, strip, &rise);
+  rise_init (build, strip, &rise);
+  choose (build, strip, &rise);
   free (rise.met);
   free (rise.left);
-  if (status != TESSERA_OK || strip->n_bytes == 0)
+  if (strip->n_bytes == 0)
     {
       tessera_strip_free (strip);
-      return status;
+      return NULL;
     }
   list_lost (build, strip);
-  *out_strip = strip;
-  return TESSERA_OK;
+  return strip;
 }
 
 double
@@ -359,44 +338,24 @@ set_offsets (TesseraPlanBuild *build, const TesseraStrip *strip, Pairing *pairin
   return true;
 }
 
-static TesseraStatus
-find_offsets (TesseraPlanBuild *build, const TesseraStrip *strip, bool *out_are_found)
+static bool
+find_offsets (TesseraPlanBuild *build, const TesseraStrip *strip)
 {
-  Pairing pairing = {
-    .place_of_item = malloc ((build->n_items + 1) * sizeof *pairing.place_of_item),
-    .item_of_place = malloc ((strip->n_places + 1) * sizeof *pairing.item_of_place),
-  };
-  bool has_room = pairing.place_of_item && pairing.item_of_place;
+  g_autofree uint32_t *place_of_item = tessera_new_nones (build->n_items);
+  g_autofree uint32_t *item_of_place = tessera_new_nones (strip->n_places);
+  Pairing pairing = { place_of_item, item_of_place };
 
-  if (has_room)
-    {
-      memset (pairing.place_of_item, 0xff,
-              build->n_items * sizeof *pairing.place_of_item);
-      memset (pairing.item_of_place, 0xff,
-              strip->n_places * sizeof *pairing.item_of_place);
-      *out_are_found = set_offsets (build, strip, &pairing);
-    }
-  free (pairing.place_of_item);
-  free (pairing.item_of_place);
-  return has_room ? TESSERA_OK : TESSERA_NO_MEMORY;
+  return set_offsets (build, strip, &pairing);
 }
 
-static TesseraStatus
+static void
 describe (TesseraPlan *plan, const TesseraStrip *strip)
 {
-  static const char suffix[] = ", without a strip of addresses";
-  size_t n_bytes = strlen (strip->strategy) + sizeof suffix;
-  char *strategy = malloc (n_bytes);
-
-  if (!strategy)
-    return TESSERA_NO_MEMORY;
-  snprintf (strategy, n_bytes, "%s%s", strip->strategy, suffix);
   free (plan->strategy);
-  plan->strategy = strategy;
+  plan->strategy = g_strdup_printf ("%s, without a strip of addresses", strip->strategy);
   if (plan->proven_bound_bytes > plan->height_bytes ||
       plan->proven_bound_bytes < plan->bound_bytes)
     plan->proven_bound_bytes = plan->bound_bytes;
-  return TESSERA_OK;
 }
 
 /* Whether packing anew what is left is of no use. A preview does it only where it had
@@ -418,27 +377,21 @@ settle (TesseraPlanBuild *build, const TesseraStrip *strip)
 {
   TesseraPlan *plan = build->plan;
   uint64_t height_bytes = plan->height_bytes;
-  uint64_t *offsets;
-  TesseraStatus status;
+  g_autofree uint64_t *offsets = g_new (uint64_t, plan->n_slots + 1);
+  TesseraStatus status = TESSERA_OK;
 
-  plan->proven_bound_bytes = plan->bound_bytes;
-  if (is_low_enough (build, strip))
-    return describe (plan, strip);
-  offsets = malloc ((plan->n_slots + 1) * sizeof *offsets);
-  if (!offsets)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < plan->n_slots; i++)
     offsets[i] = plan->slots[i].offset_bytes;
-  status = tessera_build_offsets (build);
-  if (status == TESSERA_OK && plan->height_bytes >= height_bytes)
-    {
-      for (size_t i = 0; i < plan->n_slots; i++)
-        plan->slots[i].offset_bytes = offsets[i];
-      plan->height_bytes = height_bytes;
-      status = describe (plan, strip);
-    }
-  free (offsets);
-  return status;
+  plan->proven_bound_bytes = plan->bound_bytes;
+  if (!is_low_enough (build, strip))
+    status = tessera_build_offsets (build);
+  if (status != TESSERA_OK || plan->height_bytes < height_bytes)
+    return status;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    plan->slots[i].offset_bytes = offsets[i];
+  plan->height_bytes = height_bytes;
+  describe (plan, strip);
+  return TESSERA_OK;
 }
 
 TesseraStatus
@@ -446,26 +399,20 @@ tessera_strip_take (TesseraPlanBuild *build,
                     const TesseraStrip *strip,
                     bool *out_is_taken)
 {
-  size_t n_blocks = build->blocks->n_blocks;
-  uint32_t *chosen = malloc ((n_blocks + 1) * sizeof *chosen); /* by load */
+  size_t n_bytes = build->blocks->n_blocks * sizeof *build->left_out;
+  g_autofree uint32_t *chosen = g_memdup2 (build->left_out, n_bytes); /* by load */
   TesseraStatus status;
 
-  *out_is_taken = false;
-  if (!chosen)
-    return TESSERA_NO_MEMORY;
-  memcpy (chosen, build->left_out, n_blocks * sizeof *chosen);
-  memcpy (build->left_out, strip->left_out, n_blocks * sizeof *build->left_out);
+  memcpy (build->left_out, strip->left_out, n_bytes);
   for (size_t i = 0; i < strip->n_lost; i++)
     tessera_build_mark_left_out (build, strip->lost[i], build->constraints.cap_edit + 1);
   status = tessera_build_prepare (build);
-  if (status == TESSERA_OK)
-    status = find_offsets (build, strip, out_is_taken);
-  if (status == TESSERA_OK && *out_is_taken)
+  *out_is_taken = status == TESSERA_OK && find_offsets (build, strip);
+  if (*out_is_taken)
     status = settle (build, strip);
-  if (status == TESSERA_OK && *out_is_taken)
+  else
+    memcpy (build->left_out, chosen, n_bytes);
+  if (*out_is_taken && status == TESSERA_OK)
     tessera_build_rooms (build);
-  if (!*out_is_taken)
-    memcpy (build->left_out, chosen, n_blocks * sizeof *build->left_out);
-  free (chosen);
   return status;
 }

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/plan/unheld.h"
+#include "planner/plan/build.h"
 
 #include <glib.h>
 #include <string.h>

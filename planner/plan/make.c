@@ -48,6 +48,41 @@ tessera_check_blocks (const TesseraBlocks *blocks, TesseraError *error)
   return TESSERA_OK;
 }
 
+static bool
+time_is_up (const TesseraStop *stop)
+{
+  struct timespec now;
+
+  if (stop->time_limit_s <= 0)
+    return false;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (double) (now.tv_sec - stop->begin.tv_sec) +
+             (double) (now.tv_nsec - stop->begin.tv_nsec) * 1e-9 >=
+         stop->time_limit_s;
+}
+
+static bool
+report (void *user, double fraction)
+{
+  TesseraStop *stop = user;
+
+  if (stop->cut == TESSERA_CUT_NOT && !tessera_progress (stop->asked, fraction))
+    stop->cut = TESSERA_CUT_BY_PERSON;
+  if (stop->cut == TESSERA_CUT_NOT && time_is_up (stop))
+    stop->cut = TESSERA_CUT_BY_TIME;
+  return stop->cut == TESSERA_CUT_NOT;
+}
+
+/* Begins now. @stop must stay where it is. */
+static void
+stop_init (TesseraStop *stop, const TesseraProgress *asked, double time_limit_s)
+{
+  *stop = (TesseraStop){ .asked = asked,
+                         .progress = { report, stop },
+                         .time_limit_s = time_limit_s };
+  clock_gettime (CLOCK_MONOTONIC, &stop->begin);
+}
+
 /* The blocks with their groups, as edited: those of the caller stay as they are. */
 static TesseraStatus
 group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grouped)
@@ -59,7 +94,7 @@ group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grou
       &build->plan->groups, &build->plan->n_groups, &build->constraints);
 }
 
-static TesseraStatus
+static void
 describe (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
@@ -81,9 +116,8 @@ describe (TesseraPlanBuild *build)
       reason =
           "this is a planner's instance, not the record of a run: nothing follows it";
     }
-  plan->follow_reason = strdup (reason);
-  plan->source = strdup (trace->source ? trace->source : "");
-  return plan->follow_reason && plan->source ? TESSERA_OK : TESSERA_NO_MEMORY;
+  plan->follow_reason = g_strdup (reason);
+  plan->source = g_strdup (trace->source ? trace->source : "");
 }
 
 /* 0 where the recording did not say, or not sensibly. */
@@ -97,19 +131,15 @@ number_told (const TesseraTrace *trace, const char *key)
 }
 
 /* Which run it was, so that another can decline the plan. */
-static TesseraStatus
+static void
 describe_run (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
-  const char *torch = tessera_trace_get_meta (build->trace, "torch");
 
   plan->world = number_told (build->trace, "world");
   plan->rank = number_told (build->trace, "rank");
   plan->device_bytes = build->trace->device_bytes;
-  if (torch == NULL)
-    return TESSERA_OK;
-  plan->torch = strdup (torch);
-  return plan->torch != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+  plan->torch = g_strdup (tessera_trace_get_meta (build->trace, "torch"));
 }
 
 /* Above the most that the trace has alive by so much, one kind of step may be lower. */
@@ -138,9 +168,9 @@ take_lower (TesseraPlanBuild *build, TesseraKindsBuild *kinds, bool *out_has_kin
   tessera_build_forget (build);
   plan->n_positions = build->run.n_positions;
   free (plan->follow_reason);
-  plan->follow_reason = strdup (build->run.reason);
+  plan->follow_reason = g_strdup (build->run.reason);
   build->error = &unheard; /* edits that hold in several kinds need not in one */
-  status = plan->follow_reason ? tessera_build_pairs (build) : TESSERA_NO_MEMORY;
+  status = tessera_build_pairs (build);
   build->error = error;
   if (status == TESSERA_REFUSED && options->out_conflict)
     *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
@@ -158,12 +188,11 @@ take_lower (TesseraPlanBuild *build, TesseraKindsBuild *kinds, bool *out_has_kin
 static TesseraStatus
 lay_out (TesseraPlanBuild *build)
 {
-  TesseraKindsBuild kinds;
-  TesseraStatus status = tessera_kinds_find (build, &kinds);
+  TesseraKindsBuild kinds = tessera_kinds_find (build);
   bool has_kinds = kinds.units.n_kinds > 0;
+  TesseraStatus status =
+      has_kinds ? tessera_kinds_plan (build, &kinds) : tessera_build_pairs (build);
 
-  if (status == TESSERA_OK)
-    status = has_kinds ? tessera_kinds_plan (build, &kinds) : tessera_build_pairs (build);
   if (status == TESSERA_OK && has_kinds && build->run.repeats && is_high (build))
     status = take_lower (build, &kinds, &has_kinds);
   if (status == TESSERA_OK && build->plan->height_bytes > build->constraints.cap_bytes)
@@ -176,12 +205,11 @@ lay_out (TesseraPlanBuild *build)
 static TesseraStatus
 make (TesseraPlanBuild *build)
 {
-  TesseraStatus status = describe (build);
+  TesseraStatus status;
 
-  if (status == TESSERA_OK)
-    status = describe_run (build);
-  if (status == TESSERA_OK)
-    status = lay_out (build);
+  describe (build);
+  describe_run (build);
+  status = lay_out (build);
   build->plan->slot_digest = tessera_plan_digest (build->plan);
   return status;
 }
@@ -229,13 +257,14 @@ tessera_plan_trace (const TesseraTrace *trace,
   TesseraStatus status = tessera_check_blocks (blocks, error);
 
   *out_plan = NULL;
-  tessera_stop_init (&build.stop, options->progress, options->time_limit_s);
+  stop_init (&build.stop, options->progress, options->time_limit_s);
   if (options->out_conflict)
     *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
   if (status == TESSERA_OK)
-    status = tessera_plan_new (&build.plan);
-  if (status == TESSERA_OK)
-    status = group (&build, blocks, &grouped);
+    {
+      tessera_demand_memory (tessera_plan_new (&build.plan));
+      status = group (&build, blocks, &grouped);
+    }
   if (status == TESSERA_OK)
     status = tessera_run_init (trace, build.blocks, structure, options->first_step,
                                options->last_step, error, &build.run);
@@ -285,16 +314,17 @@ tessera_edit_reach (const TesseraTrace *trace,
   TesseraPlanBuild build = {
     .trace = trace, .blocks = blocks, .structure = structure, .options = &options
   };
-  TesseraKindsBuild kinds = { 0 };
   TesseraStatus status =
       tessera_run_init (trace, blocks, structure, -1, -1, NULL, &build.run);
 
   *out_reach = (TesseraEditReach){ 0 };
   if (status == TESSERA_OK)
-    status = tessera_kinds_find (&build, &kinds);
-  if (status == TESSERA_OK)
-    count_reach (&build, &kinds.units, selected, out_reach);
-  tessera_kinds_build_clear (&kinds);
+    {
+      TesseraKindsBuild kinds = tessera_kinds_find (&build);
+
+      count_reach (&build, &kinds.units, selected, out_reach);
+      tessera_kinds_build_clear (&kinds);
+    }
   tessera_run_clear (&build.run);
   return status;
 }
