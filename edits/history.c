@@ -363,13 +363,6 @@ tessera_history_goes_on (const TesseraHistory *history, const TesseraPlan *plan)
   return true;
 }
 
-bool
-tessera_history_made_plan (const TesseraHistory *history, const TesseraPlan *plan)
-{
-  return plan->n_edits == tessera_history_get_n_standing (history) &&
-         tessera_history_goes_on (history, plan);
-}
-
 TesseraHistory *
 tessera_history_from_plan (const TesseraPlan *plan, const char *name, TesseraError *error)
 {
