@@ -1,13 +1,13 @@
 /*
  * The blocks as a list: sorted and filtered.
  *
- * Sorting is a radix sort of (key, block) pairs: 10 M blocks would take a comparison sort
- * seconds. Text is compared once for each stack, phase and group, not for each block.
+ * Text is compared once for each stack, phase and group, not for each block.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/panels/private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What a list is made of while it is. */
@@ -28,35 +28,14 @@ typedef struct
   uint32_t index;
 } Pair;
 
-/* Least significant digit first, 16 bits each; digits in which all agree are skipped. */
-static Pair *
-radix_sort (Pair *pairs, Pair *spare, uint32_t n)
+static int
+compare_pairs (const void *a, const void *b)
 {
-  g_autofree uint32_t *counts = g_new (uint32_t, 65536);
+  const Pair *x = a, *y = b;
 
-  for (int shift = 0; shift < 64; shift += 16)
-    {
-      uint32_t sum = 0;
-      Pair *swap = pairs;
-
-      memset (counts, 0, 65536 * sizeof *counts);
-      for (uint32_t i = 0; i < n; i++)
-        counts[pairs[i].key >> shift & 65535]++;
-      if (n > 0 && counts[pairs[0].key >> shift & 65535] == n)
-        continue;
-      for (int digit = 0; digit < 65536; digit++)
-        {
-          uint32_t count = counts[digit];
-
-          counts[digit] = sum;
-          sum += count;
-        }
-      for (uint32_t i = 0; i < n; i++)
-        spare[counts[pairs[i].key >> shift & 65535]++] = pairs[i];
-      pairs = spare;
-      spare = swap;
-    }
-  return pairs;
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
 }
 
 void
@@ -66,20 +45,18 @@ tessera_sort_indices (uint32_t *indices,
                       gconstpointer user,
                       gboolean down)
 {
-  g_autofree Pair *first = g_new (Pair, MAX (n, 1));
-  g_autofree Pair *second = g_new (Pair, MAX (n, 1));
-  const Pair *sorted;
+  g_autofree Pair *pairs = g_new (Pair, MAX (n, 1));
 
   for (uint32_t i = 0; i < n; i++)
     {
       uint64_t key = key_of (user, indices[i]);
 
-      /* Downwards by turning the key round keeps equals in their order. */
-      first[i] = (Pair){ down ? ~key : key, indices[i] };
+      /* Downwards by turning the key round keeps equals in ascending order. */
+      pairs[i] = (Pair){ down ? ~key : key, indices[i] };
     }
-  sorted = radix_sort (first, second, n);
+  qsort (pairs, n, sizeof *pairs, compare_pairs);
   for (uint32_t i = 0; i < n; i++)
-    indices[i] = sorted[i].index;
+    indices[i] = pairs[i].index;
 }
 
 static uint64_t

@@ -190,8 +190,10 @@ names_new (void)
   gtk_widget_set_hexpand (names, TRUE);
   gtk_widget_set_hexpand (expander, FALSE);
   gtk_box_append (GTK_BOX (names), name);
-  reason = tessera_cell_new (8, FALSE);
-  gtk_widget_add_css_class (reason, "reason");
+  reason = tessera_sentence_new ("", "reason");
+  gtk_label_set_lines (GTK_LABEL (reason), 2);
+  gtk_label_set_ellipsize (GTK_LABEL (reason), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_name (reason, "line");
   gtk_box_append (GTK_BOX (names), reason);
   gtk_tree_expander_set_child (GTK_TREE_EXPANDER (expander), names);
   return expander;
@@ -220,8 +222,9 @@ show_names (GtkTreeExpander *expander,
        w = gtk_widget_get_next_sibling (w))
     gtk_widget_set_valign (w, GTK_ALIGN_START);
   tessera_name_set (name, name_text);
-  gtk_inscription_set_text (GTK_INSCRIPTION (reason), reason_text);
+  gtk_label_set_text (GTK_LABEL (reason), reason_text);
   tessera_set_tip (name, name_text);
+  tessera_set_tip (reason, reason_text);
   gtk_widget_set_visible (reason, *reason_text != '\0');
 }
 
