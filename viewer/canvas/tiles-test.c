@@ -34,7 +34,6 @@ static void
 set_up (Fixture *f, gconstpointer unused)
 {
   MadeLayout *made = f->made = made_layout_random (20000, 7);
-  TesseraError error = { 0 };
 
   f->data = g_atomic_rc_box_new0 (TesseraData);
   g_mutex_init (&f->data->lock);
@@ -44,9 +43,7 @@ set_up (Fixture *f, gconstpointer unused)
   f->sheet = g_atomic_rc_box_new0 (TesseraSheet);
   f->sheet->data = f->data;
   f->sheet->layout = &made->layout;
-  g_assert_cmpint (
-      tessera_data_get_axis (f->data, TESSERA_AXIS_EVENTS, &error, &f->sheet->axis), ==,
-      TESSERA_OK);
+  f->sheet->axis = tessera_data_get_axis (f->data, TESSERA_AXIS_EVENTS);
   f->sheet->scene = tessera_scene_new (f->data->blocks, f->sheet->layout, f->sheet->axis);
   f->paint = tessera_paint_new (f->data, TESSERA_COLOUR_SIZE, FALSE);
   f->tiles = tessera_tiles_new (on_ready, f);

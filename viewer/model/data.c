@@ -207,28 +207,28 @@ tessera_data_regroup (TesseraData *data,
              : tessera_explain (status, error, "putting blocks into their groups");
 }
 
-TesseraStatus
-tessera_data_get_axis (TesseraData *data,
-                       TesseraAxisKind kind,
-                       TesseraError *error,
-                       const TesseraAxis **out_axis)
+const TesseraAxis *
+tessera_data_get_axis (TesseraData *data, TesseraAxisKind kind)
 {
   TesseraAxis *axis;
 
   data = tessera_data_origin (data);
   g_mutex_lock (&data->lock);
-  *out_axis = data->axes[kind];
+  axis = data->axes[kind];
   g_mutex_unlock (&data->lock);
-  if (*out_axis != NULL)
-    return TESSERA_OK;
+  if (axis != NULL)
+    return axis;
   axis = tessera_axis_new (data->trace, data->blocks, kind);
   g_mutex_lock (&data->lock);
   if (data->axes[kind] == NULL)
-    data->axes[kind] = g_steal_pointer (&axis);
-  *out_axis = data->axes[kind];
+    data->axes[kind] = axis;
+  else
+    {
+      tessera_axis_free (axis);
+      axis = data->axes[kind];
+    }
   g_mutex_unlock (&data->lock);
-  tessera_axis_free (axis);
-  return TESSERA_OK;
+  return axis;
 }
 
 static void
@@ -241,13 +241,14 @@ folds_new (const TesseraLayout *layout, TesseraFolds *folds)
   folds->reserved = tessera_fold_new (layout->curves.reserved_bytes, n);
 }
 
-TesseraStatus
-tessera_data_simulate (TesseraData *data,
-                       TesseraLayoutKind kind,
-                       const TesseraPlan *plan,
-                       const TesseraProgress *progress,
-                       TesseraError *error,
-                       TesseraLayout **out_layout)
+/* Not kept: the caller frees it. */
+static TesseraStatus
+simulate (TesseraData *data,
+          TesseraLayoutKind kind,
+          const TesseraPlan *plan,
+          const TesseraProgress *progress,
+          TesseraError *error,
+          TesseraLayout **out_layout)
 {
   TesseraSimulateOptions options = {
     .kind = kind,
@@ -281,7 +282,7 @@ tessera_data_get_layout (TesseraData *data,
   g_mutex_unlock (&data->lock);
   if (*out_layout != NULL)
     return TESSERA_OK;
-  status = tessera_data_simulate (data, kind, NULL, progress, error, &layout);
+  status = simulate (data, kind, NULL, progress, error, &layout);
   if (status == TESSERA_OK)
     folds_new (layout, &folds);
   g_mutex_lock (&data->lock);
@@ -381,8 +382,8 @@ tessera_followed_new (TesseraData *data,
   if (status == TESSERA_OK && history != NULL && planned->plan->n_edits == 0)
     tessera_history_into_plan (history, planned->plan);
   if (status == TESSERA_OK)
-    status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan,
-                                    watch->following, error, &planned->layout);
+    status = simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, watch->following, error,
+                       &planned->layout);
   if (status == TESSERA_OK && !request->is_preview)
     status = advise (planned, watch, error);
   planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
@@ -409,8 +410,8 @@ tessera_followed_load (TesseraData *data,
   if (status == TESSERA_OK)
     status = tessera_check_plan (planned->plan, data->trace, &law, error);
   if (status == TESSERA_OK)
-    status = tessera_data_simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, progress,
-                                    error, &planned->layout);
+    status = simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, progress, error,
+                       &planned->layout);
   if (status == TESSERA_OK)
     *out_planned = g_steal_pointer (&planned);
   tessera_followed_unref (planned);
@@ -462,9 +463,8 @@ tessera_sheet_new (TesseraData *data,
   else
     status = tessera_data_get_layout (data, kind, progress, error, &sheet->layout);
   if (status == TESSERA_OK)
-    status = tessera_data_get_axis (data, axis_kind, error, &sheet->axis);
-  if (status == TESSERA_OK)
     {
+      sheet->axis = tessera_data_get_axis (data, axis_kind);
       sheet->scene = tessera_scene_new (data->blocks, sheet->layout, sheet->axis);
       *out_sheet = g_steal_pointer (&sheet);
     }

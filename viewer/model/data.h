@@ -103,10 +103,7 @@ TesseraData *tessera_data_ref (TesseraData *data);
 void tessera_data_unref (TesseraData *data);
 
 /* Made on first use, borrowed, valid as long as @data. Any thread. */
-TesseraStatus tessera_data_get_axis (TesseraData *data,
-                                     TesseraAxisKind kind,
-                                     TesseraError *error,
-                                     const TesseraAxis **out_axis);
+const TesseraAxis *tessera_data_get_axis (TesseraData *data, TesseraAxisKind kind);
 TesseraStatus tessera_data_get_layout (TesseraData *data,
                                        TesseraLayoutKind kind,
                                        const TesseraProgress *progress,
@@ -114,14 +111,6 @@ TesseraStatus tessera_data_get_layout (TesseraData *data,
                                        const TesseraLayout **out_layout);
 /* Of a layout that was already made. */
 const TesseraFolds *tessera_data_get_folds (TesseraData *data, TesseraLayoutKind kind);
-
-/* Not kept: the caller frees it. */
-TesseraStatus tessera_data_simulate (TesseraData *data,
-                                     TesseraLayoutKind kind,
-                                     const TesseraPlan *plan,
-                                     const TesseraProgress *progress,
-                                     TesseraError *error,
-                                     TesseraLayout **out_layout);
 
 /* Every failure leaves with a sentence, also where a layer below had none to give.
  * @doing: "reading", "planning" ... */
@@ -354,11 +343,11 @@ typedef struct
 } TesseraMoment;
 
 /* Looks at every block born so far: for workers. */
-TesseraStatus tessera_moment_at (const TesseraData *data,
-                                 const TesseraLayout *layout,
-                                 const TesseraPaint *paint,
-                                 uint32_t event_index,
-                                 TesseraMoment *out_moment);
+void tessera_moment_at (const TesseraData *data,
+                        const TesseraLayout *layout,
+                        const TesseraPaint *paint,
+                        uint32_t event_index,
+                        TesseraMoment *out_moment);
 
 /* The largest blocks live at an event of @layout in at most @n rows of those that are alike,
  * largest first, of equal sizes the oldest first. Returns: how many rows there are. */
@@ -453,7 +442,6 @@ typedef struct
   gboolean is_free;
 } TesseraStop;
 
-/* Shared like TesseraData, never changed. */
 typedef struct
 {
   uint32_t *blocks;         /* that were chosen and lie in the pool, ascending */
@@ -477,19 +465,6 @@ TesseraStatus tessera_landings_new (TesseraFollowed *planned,
                                     const TesseraProgress *progress,
                                     TesseraError *error,
                                     TesseraLandings **out_landings);
-TesseraLandings *tessera_landings_ref (TesseraLandings *landings);
-void tessera_landings_unref (TesseraLandings *landings);
-
-/* The stop that is nearest to @offset_bytes, a free one where one is within
- * @reach_bytes. */
-uint64_t tessera_landings_snap (const TesseraLandings *landings,
-                                int64_t offset_bytes,
-                                uint64_t reach_bytes);
-/* The next stop above (@direction > 0) or below, a free one unless @pushing or unless
- * there is none. Where there is nothing: @offset_bytes. */
-uint64_t tessera_landings_next (const TesseraLandings *landings,
-                                uint64_t offset_bytes,
-                                int direction,
-                                gboolean pushing);
+void tessera_landings_free (TesseraLandings *landings); /* NULL is fine */
 /* The blocks that are in the way: (transfer full) (array), each once, ascending. */
 GArray *tessera_landings_pushed (const TesseraLandings *landings, uint64_t offset_bytes);

@@ -41,8 +41,9 @@ without_idle_decimals (char *text)
   return text;
 }
 
-char *
-tessera_describe_bytes_round (uint64_t bytes)
+/* "40 GiB". */
+static char *
+describe_round (uint64_t bytes)
 {
   return without_idle_decimals (tessera_describe_bytes (bytes));
 }
@@ -54,7 +55,7 @@ tessera_describe_height (uint64_t bytes, double step_bytes)
   int decimals = (int) ceil (log10 (unit->bytes / MAX (step_bytes, 1)));
 
   if (decimals <= 2)
-    return tessera_describe_bytes_round (bytes);
+    return describe_round (bytes);
   return g_strdup_printf ("%.*f %s", decimals, (double) bytes / unit->bytes, unit->name);
 }
 

@@ -60,13 +60,10 @@ void tessera_document_refresh_facts (TesseraDocument *self);
 /* Groups and classes, as the edits that stand make them. */
 void tessera_document_refresh_groups (TesseraDocument *self);
 void tessera_document_changed (TesseraDocument *self, guint what);
-void tessera_document_refresh_moment (TesseraDocument *self);
 void tessera_document_refresh_verdict (TesseraDocument *self);
 void tessera_document_refresh_paint (TesseraDocument *self);
 void tessera_document_refresh_sheets (TesseraDocument *self);
 void tessera_document_refresh_world (TesseraDocument *self);
-/* @path: (nullable): of the file it was read from. */
-void tessera_document_note_plan (TesseraDocument *self, const char *path);
 void tessera_document_refresh_comparison (TesseraDocument *self);
 void tessera_kept_free (gpointer kept);
 
@@ -74,8 +71,6 @@ void tessera_kept_free (gpointer kept);
 void tessera_document_remember_height (TesseraDocument *self);
 /* Takes @history over. */
 void tessera_document_take_history (TesseraDocument *self, TesseraHistory *history);
-/* What follows any change of the edits: kept, shown, planned again. */
-void tessera_document_edits_changed (TesseraDocument *self);
 /* Writes the edits where they are kept. What others have kept there meanwhile stays, and
  * is taken over. */
 void tessera_document_keep_edits (TesseraDocument *self);

@@ -333,10 +333,8 @@ test_latest_moment_wins (Fixture *f, gconstpointer unused)
   tessera_document_set_left_kind (f->document, TESSERA_LAYOUT_EXPANDABLE);
   WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
   g_assert_cmpuint (f->document->told.parts.event_index, ==, 3);
-  g_assert_cmpint (tessera_moment_at (f->document->data,
-                                      f->document->sheets[TESSERA_SIDE_LEFT]->layout,
-                                      f->document->paint, 3, &told),
-                   ==, TESSERA_OK);
+  tessera_moment_at (f->document->data, f->document->sheets[TESSERA_SIDE_LEFT]->layout,
+                     f->document->paint, 3, &told);
   g_assert_cmpuint (f->document->told.parts.reserved_bytes, ==,
                     told.parts.reserved_bytes);
   g_assert_cmpuint (f->document->told.n_largest, ==, told.n_largest);

@@ -171,8 +171,6 @@ void tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strat
 void tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind);
 /* On the left, in place of PyTorch's layout. */
 void tessera_document_set_left_plan (TesseraDocument *self, TesseraFollowed *planned);
-/* One that was made before, as the plan. */
-void tessera_document_show_plan (TesseraDocument *self, TesseraFollowed *planned);
 void tessera_document_set_axis_kind (TesseraDocument *self, TesseraAxisKind kind);
 void tessera_document_set_colour_key (TesseraDocument *self, TesseraColourKey key);
 void tessera_document_set_dark (TesseraDocument *self, gboolean dark);
@@ -235,8 +233,7 @@ void tessera_document_select_next_too (TesseraDocument *self, int direction);
 gboolean tessera_document_is_selected (TesseraDocument *self, uint32_t block);
 size_t tessera_document_n_selected (TesseraDocument *self);
 
-/* Searches, on a worker: the selection changes a moment later, and the largest block
- * leads unless who led is in it.
+/* Of those found the largest block leads, unless who led is in it.
  * All that meet @rect of a side, in time and address. */
 void tessera_document_select_in (TesseraDocument *self,
                                  TesseraSide side,
@@ -246,11 +243,8 @@ void tessera_document_select_alive (TesseraDocument *self,
                                     uint32_t event_index,
                                     TesseraSelectHow how);
 void tessera_document_select_all (TesseraDocument *self);
-/* What a selector says. @selector passes and is left cleared. */
-void tessera_document_select_matches (TesseraDocument *self,
-                                      TesseraSelector *selector,
-                                      TesseraSelectHow how);
-/* What an edit of the history is about: of those kept apart, both. Nothing changes for a
+/* The next three search on a worker: the selection changes a moment later.
+ * What an edit of the history is about: of those kept apart, both. Nothing changes for a
  * cap, which is about the pool. */
 void tessera_document_select_edit (TesseraDocument *self, size_t index);
 /* All of a block's group. */
@@ -373,7 +367,7 @@ void tessera_document_seek_rule (TesseraDocument *self);
 void tessera_document_propose (TesseraDocument *self);
 /* Is it on the move, or are its places being looked for? */
 gboolean tessera_document_is_proposing (TesseraDocument *self);
-/* To the nearest stop; see tessera_landings_snap(). */
+/* To the nearest stop, a free one where one is within @reach_bytes. */
 void tessera_document_propose_at (TesseraDocument *self,
                                   int64_t offset_bytes,
                                   uint64_t reach_bytes);
@@ -395,7 +389,6 @@ char *tessera_document_describe_proposal (TesseraDocument *self);
 /* One way of saying each thing. All strings are (transfer full). */
 
 char *tessera_describe_bytes (uint64_t bytes);       /* "7.83 GiB" */
-char *tessera_describe_bytes_round (uint64_t bytes); /* "40 GiB": no idle decimals */
 char *tessera_describe_bytes_exact (uint64_t bytes); /* "8,407,552,000 bytes" */
 /* "33.172 GiB": with as many decimals as tell it from one @step_bytes away. */
 char *tessera_describe_height (uint64_t bytes, double step_bytes);

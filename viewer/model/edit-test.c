@@ -522,7 +522,7 @@ test_stops_are_honest (TestSession *f, gconstpointer unused)
           g_assert_cmpuint (pushed->len, ==, n);
           g_assert_cmpint (landings->stops[i].is_free, ==, n == 0);
         }
-      tessera_landings_unref (landings);
+      tessera_landings_free (landings);
     }
 }
 

@@ -73,8 +73,9 @@ tessera_document_remember_height (TesseraDocument *self)
     self->former_bytes = tessera_followed_peak_bytes (self->planned, &beside_bytes);
 }
 
-void
-tessera_document_edits_changed (TesseraDocument *self)
+/* What follows any change of the edits: kept, shown, planned again. */
+static void
+edits_changed (TesseraDocument *self)
 {
   tessera_document_remember_height (self);
   self->request.generation++;
@@ -108,21 +109,21 @@ tessera_document_add_edit (TesseraDocument *self, TesseraEdit *edit)
   if (edit->created_s == 0)
     edit->created_s = g_get_real_time () / G_USEC_PER_SEC;
   tessera_history_add (self->history, edit);
-  tessera_document_edits_changed (self);
+  edits_changed (self);
 }
 
 void
 tessera_document_undo (TesseraDocument *self)
 {
   if (self->history != NULL && tessera_history_undo (self->history))
-    tessera_document_edits_changed (self);
+    edits_changed (self);
 }
 
 void
 tessera_document_redo (TesseraDocument *self)
 {
   if (self->history != NULL && tessera_history_redo (self->history))
-    tessera_document_edits_changed (self);
+    edits_changed (self);
 }
 
 void
@@ -132,7 +133,7 @@ tessera_document_go_to_edits (TesseraDocument *self, size_t n_standing)
       n_standing == tessera_document_n_standing (self))
     return;
   tessera_history_go (self->history, n_standing);
-  tessera_document_edits_changed (self);
+  edits_changed (self);
 }
 
 /* A name is no reason to plan again, but the exported plan bears it. */
@@ -147,7 +148,7 @@ tessera_document_rename_edit (TesseraDocument *self, size_t index, const char *n
     return;
   tessera_history_rename (self->history, index, stripped);
   if (index < tessera_document_n_standing (self))
-    tessera_document_edits_changed (self);
+    edits_changed (self);
   else
     {
       tessera_document_keep_edits (self);
@@ -235,7 +236,7 @@ add_read_edits (TesseraDocument *self, gpointer user)
                                   n_standing == 1 ? " was" : "s were", reading->path);
   tessera_document_changed (self, TESSERA_CHANGED_WORK);
   if (n_standing > 0)
-    tessera_document_edits_changed (self);
+    edits_changed (self);
 }
 
 static const TesseraWorkKind read_kind = { TESSERA_WORK_EDIT, "edits",

@@ -38,16 +38,14 @@ clear_load (gpointer user)
 }
 
 /* The last failure, else the peak: what the verdict is about, and shown first. */
-static TesseraStatus
-tell_verdicts_moment (Load *load, TesseraError *error)
+static void
+tell_verdicts_moment (Load *load)
 {
   const TesseraLayout *layout = load->sheet->layout;
 
   load->moment = layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
                                     : layout->peak_reserved_index;
-  return tessera_explain (
-      tessera_moment_at (load->data, layout, load->paint, load->moment, &load->told),
-      error, "looking at the moment");
+  tessera_moment_at (load->data, layout, load->paint, load->moment, &load->told);
 }
 
 /* What the left picture does not wait for. */
@@ -63,13 +61,10 @@ static gpointer
 analyse (gpointer user)
 {
   Analysis *analysis = user;
-  const TesseraAxis *axis;
 
   /* The picture needs it after its layout, so it comes first. */
-  analysis->status = tessera_data_get_axis (analysis->data, analysis->axis_kind,
-                                            &analysis->error, &axis);
-  if (analysis->status == TESSERA_OK)
-    analysis->status = tessera_data_analyse (analysis->data, &analysis->error);
+  tessera_data_get_axis (analysis->data, analysis->axis_kind);
+  analysis->status = tessera_data_analyse (analysis->data, &analysis->error);
   return NULL;
 }
 
@@ -126,7 +121,8 @@ read_trace (TesseraJob *job, gpointer user, TesseraError *error)
     return status;
   load->history = load_edits (load);
   load->paint = tessera_paint_new (load->data, load->base.colour_key, load->base.dark);
-  return tell_verdicts_moment (load, error);
+  tell_verdicts_moment (load);
+  return TESSERA_OK;
 }
 
 /* Edits that cannot be read are no reason not to look at the trace. They stay where they

@@ -217,7 +217,7 @@ tessera_largest_blocks (const TesseraBlocks *blocks,
   return n_found;
 }
 
-TesseraStatus
+void
 tessera_moment_at (const TesseraData *data,
                    const TesseraLayout *layout,
                    const TesseraPaint *paint,
@@ -230,5 +230,4 @@ tessera_moment_at (const TesseraData *data,
   tessera_colouring_live_at (paint->colouring, data->blocks, layout, event_index,
                              out_moment->live_bytes);
   out_moment->parts = tessera_parts_at (data->trace, data->blocks, layout, event_index);
-  return TESSERA_OK;
 }

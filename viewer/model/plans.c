@@ -87,6 +87,9 @@ find_plan (TesseraJob *job, gpointer user, TesseraError *error)
 }
 
 /* The plan that was stays unless there is a new one. */
+/* @path: (nullable): of the file it was read from. */
+static void note_plan (TesseraDocument *self, const char *path);
+
 static void
 take_plan (TesseraDocument *self, Planning *planning)
 {
@@ -107,7 +110,7 @@ take_plan (TesseraDocument *self, Planning *planning)
   self->sheets[TESSERA_SIDE_RIGHT] = g_steal_pointer (&planning->sheet);
   self->needs.plan_bytes = 0;
   tessera_document_refresh_world (self);
-  tessera_document_note_plan (self, planning->path);
+  note_plan (self, planning->path);
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
   tessera_document_refresh_comparison (self);
   if (base->axis_kind != self->axis_kind)
@@ -131,7 +134,7 @@ keep_preview (TesseraDocument *self, const Planning *planning)
   shown->plan->cut_short = cut->cut_short;
   shown->plan->proven_bound_bytes =
       MAX (shown->plan->proven_bound_bytes, cut->proven_bound_bytes);
-  tessera_document_note_plan (self, NULL);
+  note_plan (self, NULL);
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
   return TRUE;
 }
@@ -213,8 +216,8 @@ tessera_document_plan_at_once (TesseraDocument *self)
   start_plan (self, TRUE);
 }
 
-void
-tessera_document_show_plan (TesseraDocument *self, TesseraFollowed *planned)
+static void
+show_plan (TesseraDocument *self, TesseraFollowed *planned)
 {
   Planning *planning;
 
@@ -428,8 +431,8 @@ name_of (const TesseraFollowed *followed, const char *path)
   return g_string_free (name, FALSE);
 }
 
-void
-tessera_document_note_plan (TesseraDocument *self, const char *path)
+static void
+note_plan (TesseraDocument *self, const char *path)
 {
   if (!self->planned->request.is_preview &&
       tessera_document_plan_name (self, self->planned) == NULL)
@@ -463,7 +466,7 @@ tessera_document_show_kept (TesseraDocument *self, TesseraSide side, guint index
     return;
   followed = tessera_document_get_kept (self, index)->followed;
   if (side == TESSERA_SIDE_RIGHT)
-    tessera_document_show_plan (self, followed);
+    show_plan (self, followed);
   else
     tessera_document_set_left_plan (self, followed);
 }

@@ -67,18 +67,17 @@ lane_free (gpointer user)
   g_free (lane);
 }
 
-static void
-landings_clear (gpointer user)
+void
+tessera_landings_free (TesseraLandings *landings)
 {
-  TesseraLandings *landings = user;
-
+  if (landings == NULL)
+    return;
   g_free (landings->blocks);
   g_free (landings->distance_bytes);
   g_free (landings->obstacles);
   g_free (landings->stops);
+  g_free (landings);
 }
-
-TESSERA_DEFINE_SHARED (TesseraLandings, tessera_landings, landings_clear)
 
 static Lane
 key_of (const Search *search, uint32_t block)
@@ -270,7 +269,7 @@ tessera_landings_new (TesseraFollowed *planned,
                       TesseraLandings **out_landings)
 {
   uint32_t n_blocks = (uint32_t) planned->data->blocks->n_blocks;
-  TesseraLandings *landings = g_atomic_rc_box_new0 (TesseraLandings);
+  TesseraLandings *landings = g_new0 (TesseraLandings, 1);
   g_autoptr (GPtrArray) lanes = g_ptr_array_new_with_free_func (lane_free);
   g_autoptr (GHashTable) lane_of = g_hash_table_new (lane_hash, lane_equal);
   g_autofree uint8_t *moves = g_new0 (uint8_t, MAX (n_blocks, 1));
@@ -307,7 +306,7 @@ tessera_landings_new (TesseraFollowed *planned,
       make_stops (landings);
       *out_landings = g_steal_pointer (&landings);
     }
-  tessera_landings_unref (landings);
+  tessera_landings_free (landings);
   return status;
 }
 
@@ -352,10 +351,10 @@ nearest (const TesseraLandings *landings, int64_t offset_bytes, gboolean only_fr
   return (int64_t) above - offset_bytes < offset_bytes - (int64_t) below ? above : below;
 }
 
-uint64_t
-tessera_landings_snap (const TesseraLandings *landings,
-                       int64_t offset_bytes,
-                       uint64_t reach_bytes)
+/* The stop that is nearest to @offset_bytes, a free one where one is within
+ * @reach_bytes. */
+static uint64_t
+snap (const TesseraLandings *landings, int64_t offset_bytes, uint64_t reach_bytes)
 {
   uint64_t free_one = nearest (landings, offset_bytes, TRUE);
 
@@ -365,11 +364,13 @@ tessera_landings_snap (const TesseraLandings *landings,
   return nearest (landings, offset_bytes, FALSE);
 }
 
-uint64_t
-tessera_landings_next (const TesseraLandings *landings,
-                       uint64_t offset_bytes,
-                       int direction,
-                       gboolean pushing)
+/* The next stop above (@direction > 0) or below, a free one unless @pushing or unless
+ * there is none. Where there is nothing: @offset_bytes. */
+static uint64_t
+next_stop (const TesseraLandings *landings,
+           uint64_t offset_bytes,
+           int direction,
+           gboolean pushing)
 {
   size_t from = direction > 0 ? first_stop (landings, (int64_t) offset_bytes + 1)
                               : first_stop (landings, (int64_t) offset_bytes) - 1;
@@ -476,7 +477,7 @@ typedef struct
 static void
 clear_places (gpointer user)
 {
-  tessera_landings_unref (((Places *) user)->landings);
+  tessera_landings_free (((Places *) user)->landings);
 }
 
 static TesseraStatus
@@ -526,29 +527,31 @@ copy_of (const void *bytes, size_t n_bytes)
 static void
 accept (TesseraDocument *self, gboolean by_rule)
 {
-  TesseraLandings *landings = self->proposal.landings;
+  const TesseraLandings *landings = self->proposal.landings;
   TesseraEdit edit;
+  gboolean is_ruled;
 
   if (landings == NULL || self->selection == NULL)
     return;
-  tessera_landings_ref (landings);
   edit = tessera_edit_of (TESSERA_EDIT_PIN);
   edit.at = self->proposal.offset_bytes;
-  tessera_document_drop_proposal (self);
   /* What lies at one place is told by a rule; the distances of several are of these very
    * blocks. */
-  if (is_at_one_place (landings) && self->selection->n_blocks == landings->n_blocks)
-    tessera_document_edit_selection (self, &edit, by_rule);
-  else
+  is_ruled =
+      is_at_one_place (landings) && self->selection->n_blocks == landings->n_blocks;
+  if (!is_ruled)
     {
       edit.what.blocks =
           copy_of (landings->blocks, landings->n_blocks * sizeof *landings->blocks);
       edit.what.n_blocks = landings->n_blocks;
       edit.shape = copy_of (landings->distance_bytes,
                             landings->n_blocks * sizeof *landings->distance_bytes);
-      tessera_document_add_listed (self, &edit);
     }
-  tessera_landings_unref (landings);
+  tessera_document_drop_proposal (self);
+  if (is_ruled)
+    tessera_document_edit_selection (self, &edit, by_rule);
+  else
+    tessera_document_add_listed (self, &edit);
 }
 
 static void
@@ -624,17 +627,15 @@ tessera_document_propose_at (TesseraDocument *self,
                              uint64_t reach_bytes)
 {
   if (self->proposal.landings != NULL)
-    move_to (self,
-             tessera_landings_snap (self->proposal.landings, offset_bytes, reach_bytes));
+    move_to (self, snap (self->proposal.landings, offset_bytes, reach_bytes));
 }
 
 void
 tessera_document_propose_next (TesseraDocument *self, int direction, gboolean pushing)
 {
   if (self->proposal.landings != NULL)
-    move_to (self,
-             tessera_landings_next (self->proposal.landings, self->proposal.offset_bytes,
-                                    direction, pushing));
+    move_to (self, next_stop (self->proposal.landings, self->proposal.offset_bytes,
+                              direction, pushing));
   else if (self->jobs[TESSERA_WORK_PLACES] == NULL)
     propose (self, direction, pushing);
 }
@@ -645,7 +646,7 @@ tessera_document_drop_proposal (TesseraDocument *self)
   g_clear_pointer (&self->jobs[TESSERA_WORK_PLACES], tessera_job_drop);
   if (self->proposal.landings == NULL)
     return;
-  g_clear_pointer (&self->proposal.landings, tessera_landings_unref);
+  g_clear_pointer (&self->proposal.landings, tessera_landings_free);
   g_clear_pointer (&self->proposal.pushed, g_array_unref);
   tessera_document_changed (self, TESSERA_CHANGED_PROPOSAL);
 }

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What looks at every block of a trace is a worker's: half a million take longer than a
- * frame has. */
+/* What looks at the numbers of blocks is done at once: half a million take a few frames.
+ * What compares texts or counts is a worker's. */
 
 /* --- at once ---------------------------------------------------------------------- */
 
@@ -196,38 +196,6 @@ tessera_document_n_selected (TesseraDocument *self)
 
 /* --- searches --------------------------------------------------------------------- */
 
-typedef struct Search Search;
-/* Of an edit: what it is about, and what that is kept apart from. */
-#define MOST_SELECTORS 2
-
-/* Marks what it is looking for. On a worker. */
-typedef TesseraStatus (*SearchFunc) (const Search *search, uint8_t *is_in);
-
-struct Search
-{
-  TesseraWorkInput base;
-  SearchFunc look;
-  TesseraSelectHow how;
-  TesseraSide side;
-  TesseraView rect;
-  uint32_t event_index;
-  uint32_t place;                            /* of a group */
-  TesseraSelector selectors[MOST_SELECTORS]; /* any of which matches */
-  size_t n_selectors;
-  TesseraSelection *after;
-  uint32_t largest;
-};
-
-static void
-clear_search (gpointer user)
-{
-  Search *search = user;
-
-  tessera_selection_unref (search->after);
-  for (size_t i = 0; i < MOST_SELECTORS; i++)
-    tessera_selector_clear (&search->selectors[i]);
-}
-
 static uint32_t
 largest_of (const TesseraSelection *selection, const TesseraBlocks *blocks)
 {
@@ -240,62 +208,18 @@ largest_of (const TesseraSelection *selection, const TesseraBlocks *blocks)
   return largest;
 }
 
-static TesseraStatus
-find_blocks (TesseraJob *job, gpointer user, TesseraError *error)
-{
-  Search *search = user;
-  size_t n = search->base.data->blocks->n_blocks;
-  uint8_t *is_in = g_malloc0 (MAX (n, 1));
-  TesseraStatus status = search->look (search, is_in);
-  TesseraSelection *found;
-
-  if (status != TESSERA_OK)
-    {
-      g_free (is_in);
-      return tessera_explain (status, error, "looking for blocks");
-    }
-  found = tessera_selection_new (n, is_in);
-  search->after = tessera_selection_join (search->base.selection, found, search->how);
-  search->largest = largest_of (search->after, search->base.data->blocks);
-  tessera_selection_unref (found);
-  return TESSERA_OK;
-}
-
+/* The largest block leads unless who led is in it. Takes @is_in over. */
 static void
-take_found (TesseraDocument *self, gpointer user)
+select_marked (TesseraDocument *self, uint8_t *is_in, TesseraSelectHow how)
 {
-  Search *search = user;
-  uint32_t lead = tessera_selection_has (search->after, self->selected) ? self->selected
-                                                                        : search->largest;
+  TesseraSelection *found = tessera_selection_new (n_blocks_of (self), is_in);
+  TesseraSelection *after = tessera_selection_join (self->selection, found, how);
+  uint32_t lead = tessera_selection_has (after, self->selected)
+                      ? self->selected
+                      : largest_of (after, self->data->blocks);
 
-  tessera_document_set_selection (self, g_steal_pointer (&search->after), lead);
-}
-
-static const TesseraWorkKind search_kind = { TESSERA_WORK_SELECT, "search",
-                                             sizeof (Search),     find_blocks,
-                                             take_found,          clear_search };
-
-static Search *
-search_new (TesseraDocument *self, SearchFunc look, TesseraSelectHow how)
-{
-  Search *search = tessera_work_new (self, &search_kind);
-
-  search->look = look;
-  search->how = how;
-  for (size_t i = 0; i < MOST_SELECTORS; i++)
-    tessera_selector_init (&search->selectors[i]);
-  return search;
-}
-
-static TesseraStatus
-look_in_rect (const Search *search, uint8_t *is_in)
-{
-  g_autoptr (GArray) blocks =
-      tessera_scene_blocks_in (search->base.sheets[search->side]->scene, &search->rect);
-
-  for (guint i = 0; i < blocks->len; i++)
-    is_in[g_array_index (blocks, uint32_t, i)] = 1;
-  return TESSERA_OK;
+  tessera_document_set_selection (self, after, lead);
+  tessera_selection_unref (found);
 }
 
 void
@@ -304,25 +228,16 @@ tessera_document_select_in (TesseraDocument *self,
                             const TesseraView *rect,
                             TesseraSelectHow how)
 {
-  Search *search;
+  g_autoptr (GArray) blocks = NULL;
+  uint8_t *is_in;
 
   if (self->sheets[side] == NULL)
     return;
-  search = search_new (self, look_in_rect, how);
-  search->side = side;
-  search->rect = *rect;
-  tessera_work_start (self, search);
-}
-
-static TesseraStatus
-look_alive (const Search *search, uint8_t *is_in)
-{
-  const TesseraBlocks *blocks = search->base.data->blocks;
-
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    is_in[i] = blocks->blocks[i].born_index <= search->event_index &&
-               blocks->blocks[i].died_index > search->event_index;
-  return TESSERA_OK;
+  blocks = tessera_scene_blocks_in (self->sheets[side]->scene, rect);
+  is_in = g_malloc0 (MAX (n_blocks_of (self), 1));
+  for (guint i = 0; i < blocks->len; i++)
+    is_in[g_array_index (blocks, uint32_t, i)] = 1;
+  select_marked (self, is_in, how);
 }
 
 void
@@ -330,51 +245,121 @@ tessera_document_select_alive (TesseraDocument *self,
                                uint32_t event_index,
                                TesseraSelectHow how)
 {
-  Search *search;
+  size_t n = n_blocks_of (self);
+  uint8_t *is_in = g_malloc0 (MAX (n, 1));
 
-  if (self->data == NULL)
-    return;
-  search = search_new (self, look_alive, how);
-  search->event_index = event_index;
-  tessera_work_start (self, search);
-}
+  for (size_t i = 0; i < n; i++)
+    {
+      const TesseraBlock *block = &self->data->blocks->blocks[i];
 
-static TesseraStatus
-look_everywhere (const Search *search, uint8_t *is_in)
-{
-  memset (is_in, 1, search->base.data->blocks->n_blocks);
-  return TESSERA_OK;
+      is_in[i] = block->born_index <= event_index && block->died_index > event_index;
+    }
+  if (self->data != NULL)
+    select_marked (self, is_in, how);
+  else
+    g_free (is_in);
 }
 
 void
 tessera_document_select_all (TesseraDocument *self)
 {
-  if (self->data != NULL)
-    tessera_work_start (self, search_new (self, look_everywhere, TESSERA_SELECT_ONLY));
+  size_t n = n_blocks_of (self);
+  uint8_t *is_in;
+
+  if (n == 0)
+    return;
+  is_in = g_malloc (n);
+  memset (is_in, 1, n);
+  select_marked (self, is_in, TESSERA_SELECT_ONLY);
+}
+
+void
+tessera_document_select_group_of (TesseraDocument *self, uint32_t block)
+{
+  size_t n = n_blocks_of (self);
+  uint32_t place;
+  uint8_t *is_in;
+
+  if (block >= n)
+    return;
+  place = tessera_place_of (self->data, block);
+  is_in = g_malloc (n);
+  for (uint32_t i = 0; i < n; i++)
+    is_in[i] = tessera_place_of (self->data, i) == place;
+  select_marked (self, is_in, TESSERA_SELECT_ONLY);
+}
+
+/* --- searches by selectors ---------------------------------------------------------- */
+
+/* Of an edit: what it is about, and what that is kept apart from. */
+#define MOST_SELECTORS 2
+
+typedef struct
+{
+  TesseraWorkInput base;
+  TesseraSelectHow how;
+  TesseraSelector selectors[MOST_SELECTORS]; /* any of which matches */
+  size_t n_selectors;
+  uint8_t *is_in;
+} Search;
+
+static void
+clear_search (gpointer user)
+{
+  Search *search = user;
+
+  g_free (search->is_in);
+  for (size_t i = 0; i < MOST_SELECTORS; i++)
+    tessera_selector_clear (&search->selectors[i]);
 }
 
 static TesseraStatus
-look_for_matches (const Search *search, uint8_t *is_in)
+find_matches (TesseraJob *job, gpointer user, TesseraError *error)
 {
+  Search *search = user;
   const TesseraData *data = search->base.data;
   size_t n_blocks = data->blocks->n_blocks;
   g_autofree uint8_t *matches = g_malloc0 (MAX (n_blocks, 1));
   TesseraStatus status = TESSERA_OK;
 
+  search->is_in = g_malloc0 (MAX (n_blocks, 1));
   for (size_t i = 0; i < search->n_selectors && status == TESSERA_OK; i++)
     {
       status = tessera_select (&search->selectors[i], data->trace, data->blocks,
                                data->structure, data->groups, data->n_groups, matches);
       for (size_t block = 0; block < n_blocks; block++)
-        is_in[block] |= matches[block];
+        search->is_in[block] |= matches[block];
     }
-  return status;
+  return tessera_explain (status, error, "looking for blocks");
 }
 
-void
-tessera_document_select_matches (TesseraDocument *self,
-                                 TesseraSelector *selector,
-                                 TesseraSelectHow how)
+static void
+take_matches (TesseraDocument *self, gpointer user)
+{
+  Search *search = user;
+
+  select_marked (self, g_steal_pointer (&search->is_in), search->how);
+}
+
+static const TesseraWorkKind search_kind = { TESSERA_WORK_SELECT, "search",
+                                             sizeof (Search),     find_matches,
+                                             take_matches,        clear_search };
+
+static Search *
+search_new (TesseraDocument *self, TesseraSelectHow how)
+{
+  Search *search = tessera_work_new (self, &search_kind);
+
+  search->how = how;
+  search->n_selectors = 1;
+  for (size_t i = 0; i < MOST_SELECTORS; i++)
+    tessera_selector_init (&search->selectors[i]);
+  return search;
+}
+
+/* Takes what is in *@selector over. */
+static void
+select_matches (TesseraDocument *self, TesseraSelector *selector, TesseraSelectHow how)
 {
   Search *search;
 
@@ -383,10 +368,8 @@ tessera_document_select_matches (TesseraDocument *self,
       tessera_selector_clear (selector);
       return;
     }
-  search = search_new (self, look_for_matches, how);
+  search = search_new (self, how);
   search->selectors[0] = *selector;
-  search->n_selectors = 1;
-  tessera_selector_init (selector);
   tessera_work_start (self, search);
 }
 
@@ -402,33 +385,13 @@ tessera_document_select_edit (TesseraDocument *self, size_t index)
   /* A cap is about the pool. */
   if (self->data == NULL || index >= n_edits || edits[index].kind == TESSERA_EDIT_CAP)
     return;
-  search = search_new (self, look_for_matches, TESSERA_SELECT_ONLY);
+  search = search_new (self, TESSERA_SELECT_ONLY);
   search->n_selectors = edits[index].has_with ? 2 : 1;
   status = tessera_selector_copy (&edits[index].what, &search->selectors[0]);
   if (status == TESSERA_OK && edits[index].has_with)
     status = tessera_selector_copy (&edits[index].with, &search->selectors[1]);
   if (status != TESSERA_OK)
     g_error ("out of memory");
-  tessera_work_start (self, search);
-}
-
-static TesseraStatus
-look_in_group (const Search *search, uint8_t *is_in)
-{
-  for (uint32_t i = 0; i < search->base.data->blocks->n_blocks; i++)
-    is_in[i] = tessera_place_of (search->base.data, i) == search->place;
-  return TESSERA_OK;
-}
-
-void
-tessera_document_select_group_of (TesseraDocument *self, uint32_t block)
-{
-  Search *search;
-
-  if (block >= n_blocks_of (self))
-    return;
-  search = search_new (self, look_in_group, TESSERA_SELECT_ONLY);
-  search->place = tessera_place_of (self->data, block);
   tessera_work_start (self, search);
 }
 
@@ -548,7 +511,7 @@ tessera_document_select_query (TesseraDocument *self,
   tessera_selector_init (&selector);
   if (tessera_query_parse (text, &selector, &error))
     {
-      tessera_document_select_matches (self, &selector, how);
+      select_matches (self, &selector, how);
       return TRUE;
     }
   tessera_selector_clear (&selector);
@@ -567,7 +530,7 @@ tessera_document_select_similar (TesseraDocument *self, uint32_t block)
     return;
   tessera_selector_init (&selector);
   tessera_query_similar (data->trace, data->blocks, data->structure, block, &selector);
-  tessera_document_select_matches (self, &selector, TESSERA_SELECT_ONLY);
+  select_matches (self, &selector, TESSERA_SELECT_ONLY);
 }
 
 /* --- the selection in numbers -------------------------------------------------------- */

@@ -21,11 +21,13 @@ find_moment (TesseraJob *job, gpointer user, TesseraError *error)
   Telling *telling = user;
   const TesseraWorkInput *base = &telling->base;
 
-  return tessera_explain (tessera_moment_at (tessera_data_origin (base->data),
-                                             base->sheets[TESSERA_SIDE_LEFT]->layout,
-                                             base->paint, base->moment, &telling->told),
-                          error, "looking at the moment");
+  tessera_moment_at (tessera_data_origin (base->data),
+                     base->sheets[TESSERA_SIDE_LEFT]->layout, base->paint, base->moment,
+                     &telling->told);
+  return TESSERA_OK;
 }
+
+static void refresh_moment (TesseraDocument *self);
 
 static void
 take_moment (TesseraDocument *self, gpointer user)
@@ -42,14 +44,14 @@ take_moment (TesseraDocument *self, gpointer user)
     }
   if (!is_of_this || base->moment != self->moment ||
       base->paint->colouring != self->paint->colouring)
-    tessera_document_refresh_moment (self);
+    refresh_moment (self);
 }
 
 static const TesseraWorkKind moment_kind = { TESSERA_WORK_MOMENT, "moment",
                                              sizeof (Telling), find_moment, take_moment };
 
-void
-tessera_document_refresh_moment (TesseraDocument *self)
+static void
+refresh_moment (TesseraDocument *self)
 {
   if (self->sheets[TESSERA_SIDE_LEFT] != NULL && self->jobs[TESSERA_WORK_MOMENT] == NULL)
     tessera_work_start (self, tessera_work_new (self, &moment_kind));
@@ -65,7 +67,7 @@ tessera_document_set_moment (TesseraDocument *self, uint32_t event_index)
     return;
   self->moment = event_index;
   tessera_document_changed (self, TESSERA_CHANGED_MOMENT);
-  tessera_document_refresh_moment (self);
+  refresh_moment (self);
 }
 
 void
@@ -137,7 +139,7 @@ take_paint (TesseraDocument *self, TesseraPaint *paint)
   tessera_document_relight (self);
   tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
   if (self->told.colouring != paint->colouring)
-    tessera_document_refresh_moment (self);
+    refresh_moment (self);
 }
 
 typedef struct
@@ -316,7 +318,7 @@ take_sheets (TesseraDocument *self, gpointer user)
   /* The hole lies in the layout that was. */
   self->told.parts.largest_hole_bytes = 0;
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
-  tessera_document_refresh_moment (self);
+  refresh_moment (self);
   tessera_document_refresh_comparison (self);
 }
 
