@@ -86,11 +86,11 @@ take_headroom (CliQuestion *question)
 static void
 take_limits (CliJob *job)
 {
-  gboolean is_told = events >= 0 || seconds > 0;
+  gboolean is_reported = events >= 0 || seconds > 0;
 
   job->most_events = MAX (events, 0);
   job->most_seconds = seconds;
-  if (!is_told && steps == NULL)
+  if (!is_reported && steps == NULL)
     job->most_events = MOST_EVENTS;
 }
 

@@ -219,10 +219,10 @@ find_concerned (const TesseraEdit *edit,
                 const guint8 *mates,
                 uint32_t block,
                 gboolean is_left,
-                gboolean was_told)
+                gboolean was_reported)
 {
   if (edit->kind == TESSERA_EDIT_CAP)
-    return is_left && !was_told ? block : TESSERA_NONE;
+    return is_left && !was_reported ? block : TESSERA_NONE;
   if (is_left && (edit->kind == TESSERA_EDIT_PIN || edit->kind == TESSERA_EDIT_TOGETHER ||
                   edit->kind == TESSERA_EDIT_APART))
     return TESSERA_NONE;
@@ -476,7 +476,7 @@ print_row (CliTable *table,
       "%s%s", row->name, row->is_recomputable ? " (could be recomputed)" : "");
   g_autofree char *text =
       answer != NULL && answer->n_changed > 0 ? describe_answer (explain, answer) : NULL;
-  g_autofree char *told =
+  g_autofree char *reported =
       text == NULL
           ? NULL
           : g_strdup_printf ("%s: %s",
@@ -486,7 +486,7 @@ print_row (CliTable *table,
   cli_table_integer (table, row->n_blocks);
   cli_table_text (table, cli_class_name (row->lifetime_class));
   cli_table_text (table, name);
-  cli_table_text (table, told);
+  cli_table_text (table, reported);
   cli_table_end_row (table);
 }
 

@@ -363,7 +363,7 @@ test_blocks_odd (TestPlace *place, gconstpointer data)
 
 /* A gap is never told as none, and a plan that was cut short says so. */
 static void
-test_proofs_are_told (TestPlace *place, gconstpointer data)
+test_proofs_are_reported (TestPlace *place, gconstpointer data)
 {
   static const struct
   {
@@ -456,7 +456,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  ADD ("proofs-are-told", test_proofs_are_told);
+  ADD ("proofs-are-told", test_proofs_are_reported);
   ADD ("shown-bound", test_shown_bound);
   ADD ("questions", test_questions);
   ADD ("document-is-complete", test_document_is_complete);

@@ -30,7 +30,7 @@ struct TesseraRing
       atomic_uint_fast64_t tail; /* writer: release; producers: acquire */
   atomic_bool is_losing;         /* set by the producer that finds the ring full */
   _Alignas(LINE_BYTES) atomic_uint_fast64_t n_lost;
-  uint64_t n_lost_told; /* writer's own */
+  uint64_t n_lost_reported; /* writer's own */
   uint64_t mask;
   Place places[];
 };
@@ -127,8 +127,8 @@ tessera_ring_take_lost (TesseraRing *ring)
 
   if (tessera_ring_n_taken (ring) != tessera_ring_n_pushed (ring))
     return 0;
-  n_lost = tessera_ring_n_lost (ring) - ring->n_lost_told;
-  ring->n_lost_told += n_lost;
+  n_lost = tessera_ring_n_lost (ring) - ring->n_lost_reported;
+  ring->n_lost_reported += n_lost;
   /* a producer that saw it set and counts itself late belongs to the next gap */
   atomic_store_explicit (&ring->is_losing, false, memory_order_relaxed);
   return n_lost;

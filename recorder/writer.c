@@ -53,7 +53,7 @@ struct TesseraWriter
   size_t n_held;    /* of them: taken and not looked at yet */
   int claim;        /* of that file; -1: none */
   bool keeps_older; /* a file that is there stays until there is an event */
-  uint64_t n_lost, n_refused_told;
+  uint64_t n_lost, n_refused_reported;
   int64_t begun_ns; /* the last batch */
 };
 
@@ -123,9 +123,9 @@ end_late_ranges (TesseraWriter *writer)
 static uint64_t
 take_refused (TesseraWriter *writer)
 {
-  uint64_t n_refused = writer->rows.n_refused - writer->n_refused_told;
+  uint64_t n_refused = writer->rows.n_refused - writer->n_refused_reported;
 
-  writer->n_refused_told += n_refused;
+  writer->n_refused_reported += n_refused;
   return n_refused;
 }
 

@@ -46,13 +46,13 @@ save_plan (void)
  * stream wait: that comes before the next large request, as PyTorch needs it. Returns:
  * whether a small block lies where that work still goes on. */
 static gboolean
-is_in_the_way (gboolean is_told_late)
+is_in_the_way (gboolean is_reported_late)
 {
   char *large = program_must_alloc (8 * MIB, 0), *small;
   uintptr_t side = program_stream (1);
   gboolean is_inside;
 
-  if (is_told_late)
+  if (is_reported_late)
     tessera_torch_has_streams (0);
   program_delay (side, 1e9);
   program_free (large, 0);
@@ -72,7 +72,7 @@ alone_body (void)
 }
 
 static void
-told_early_body (void)
+reported_early_body (void)
 {
   program_start ("plan", program_file ("run.tsp"), NULL);
   tessera_torch_has_streams (0);
@@ -81,7 +81,7 @@ told_early_body (void)
 }
 
 static void
-told_late_body (void)
+reported_late_body (void)
 {
   program_start ("plan", program_file ("run.tsp"), NULL);
   tessera_torch_has_streams (-1); /* nobody's */
@@ -96,8 +96,8 @@ test_children (void)
 {
   save_plan ();
   PROGRAM_RUN_CHILD (alone_body);
-  PROGRAM_RUN_CHILD (told_early_body);
-  PROGRAM_RUN_CHILD (told_late_body);
+  PROGRAM_RUN_CHILD (reported_early_body);
+  PROGRAM_RUN_CHILD (reported_late_body);
 }
 
 int
@@ -105,8 +105,8 @@ main (int argc, char **argv)
 {
   program_init (&argc, &argv);
   PROGRAM_ADD_CHILD (alone_body);
-  PROGRAM_ADD_CHILD (told_early_body);
-  PROGRAM_ADD_CHILD (told_late_body);
+  PROGRAM_ADD_CHILD (reported_early_body);
+  PROGRAM_ADD_CHILD (reported_late_body);
   g_test_add_func ("/streams/unseen", test_children);
   return program_finish ();
 }

@@ -196,7 +196,7 @@ test_strays (void)
 /* A step tells its length inside a phase: what comes next in it, however like the first
  * request of another length, is the same step's. */
 static void
-test_told_in_a_phase (void)
+test_reported_in_a_phase (void)
 {
   const MadeOptions options = {
     .n_kinds = 1, .varies = true, .has_phases = true, .scale = 64
@@ -494,7 +494,7 @@ main (int argc, char **argv)
   g_test_add_func ("/by-length/zeroes-later", test_zeroes_later);
   g_test_add_func ("/by-length/outlives", test_outlives);
   g_test_add_func ("/by-length/strays", test_strays);
-  g_test_add_func ("/by-length/told-in-a-phase", test_told_in_a_phase);
+  g_test_add_func ("/by-length/told-in-a-phase", test_reported_in_a_phase);
   g_test_add_func ("/by-length/real", test_real);
   g_test_add_func ("/by-length/full-device", test_full_device);
   g_test_add_func ("/by-length/parts", test_parts);

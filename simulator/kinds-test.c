@@ -181,7 +181,7 @@ run_in_order (const char *order)
 
 /* Streams apart are dear, of one kind as of two: that is no reason to leave one out. */
 static void
-test_dear (void)
+test_costly (void)
 {
   Case planned = case_new (run_in_order ("AAABABAAAA"));
   Case other = case_new (run_in_order ("BABBAABABB"));
@@ -221,7 +221,7 @@ static void
 test_strategies (void)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 2);
-  guint n_kinds = 0, n_dear = 0;
+  guint n_kinds = 0, n_costly = 0;
 
   for (guint n = 0; n < 20; n++)
     {
@@ -234,7 +234,7 @@ test_strategies (void)
       if (count_kinds (bare) > 1 && count_kinds (grouped) > 1)
         {
           n_kinds++;
-          n_dear += grouped->height_bytes > bare->height_bytes;
+          n_costly += grouped->height_bytes > bare->height_bytes;
           g_assert_true (g_str_has_prefix (grouped->strategy, "stalloc: "));
         }
       tessera_plan_free (bare);
@@ -242,7 +242,7 @@ test_strategies (void)
       case_clear (&of);
     }
   g_assert_cmpuint (n_kinds, >, 10);
-  g_assert_cmpuint (n_dear, >, 0);
+  g_assert_cmpuint (n_costly, >, 0);
 }
 
 static bool
@@ -350,7 +350,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/simulator/kinds/orders", test_orders);
   g_test_add_func ("/simulator/kinds/parts", test_parts);
-  g_test_add_func ("/simulator/kinds/dear", test_dear);
+  g_test_add_func ("/simulator/kinds/costly", test_costly);
   g_test_add_func ("/simulator/kinds/strategies", test_strategies);
   g_test_add_func ("/simulator/kinds/stopped", test_stopped);
   g_test_add_func ("/simulator/kinds/again", test_again);

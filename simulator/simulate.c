@@ -426,9 +426,9 @@ static void
 tell_steps (Run *run, uint32_t e)
 {
   const TesseraTrace *trace = run->trace;
-  bool is_told = run->step_end <= e;
+  bool is_reported = run->step_end <= e;
 
-  if (is_told)
+  if (is_reported)
     run->step_end = TESSERA_NONE;
   for (; run->n_ranges < trace->n_ranges && trace->ranges[run->n_ranges].begin_index <= e;
        run->n_ranges++)
@@ -437,10 +437,10 @@ tell_steps (Run *run, uint32_t e)
 
       if (range->kind != TESSERA_RANGE_STEP || range->is_inferred)
         continue;
-      is_told = true;
+      is_reported = true;
       run->step_end = range->end_index > e ? range->end_index : TESSERA_NONE;
     }
-  if (is_told)
+  if (is_reported)
     tessera_policy_step (run->policy);
 }
 

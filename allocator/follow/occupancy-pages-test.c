@@ -217,26 +217,26 @@ typedef struct
 {
   const Books *books;
   guint next; /* grain that is not told of yet */
-} Told;
+} Reported;
 
 static void
 see_piece (void *user, const TesseraBlockInfo *info)
 {
-  Told *told = user;
-  const Grain *grains = told->books->grains;
+  Reported *reported = user;
+  const Grain *grains = reported->books->grains;
   guint at = (guint) ((info->addr - POOL_ADDR) / GRAIN_BYTES);
   guint n = (guint) (info->block_bytes / GRAIN_BYTES);
 
-  for (; told->next < at; told->next++)
-    g_assert_true (grains[told->next].is_closed);
-  g_assert_cmpuint (at, ==, told->next);
+  for (; reported->next < at; reported->next++)
+    g_assert_true (grains[reported->next].is_closed);
+  g_assert_cmpuint (at, ==, reported->next);
   g_assert_cmpuint (n, >, 0);
   g_assert_cmpuint (at + n, <=, GRAINS);
   g_assert_cmpuint (info->segment_addr, ==, POOL_ADDR);
   g_assert_cmpuint (info->size_bytes, ==, grains[at].block ? n * GRAIN_BYTES : 0);
-  for (; told->next < at + n; told->next++)
+  for (; reported->next < at + n; reported->next++)
     {
-      const Grain *grain = &grains[told->next];
+      const Grain *grain = &grains[reported->next];
 
       g_assert_false (grain->is_closed);
       g_assert_cmpuint (grain->block, ==, grains[at].block);
@@ -252,11 +252,11 @@ see_piece (void *user, const TesseraBlockInfo *info)
 static void
 check_each (const Books *books)
 {
-  Told told = { .books = books };
+  Reported reported = { .books = books };
 
-  tessera_occupancy_each (books->map, POOL_ADDR, see_piece, &told);
-  for (; told.next < GRAINS; told.next++)
-    g_assert_true (books->grains[told.next].is_closed);
+  tessera_occupancy_each (books->map, POOL_ADDR, see_piece, &reported);
+  for (; reported.next < GRAINS; reported.next++)
+    g_assert_true (books->grains[reported.next].is_closed);
 }
 
 static void

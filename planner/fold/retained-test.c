@@ -56,7 +56,7 @@ ask (Run *run, uint64_t size_bytes)
 }
 
 static void
-let_go_of_first (Run *run)
+drop_first (Run *run)
 {
   test_free (run->trace, g_array_index (run->kept, uint64_t, 0), run->kept_bytes);
   g_array_remove_index (run->kept, 0);
@@ -68,7 +68,7 @@ collect (Run *run, const Loop *loop)
 {
   if (loop->habit == MAKES_CYCLES && g_rand_int_range (run->random, 0, 60) == 0)
     while (run->kept->len > 0)
-      let_go_of_first (run);
+      drop_first (run);
 }
 
 /* Scores, which are of one size, and what they send here. */
@@ -95,7 +95,7 @@ compute_loss (Run *run, const Loop *loop, uint32_t step)
   else
     g_array_append_val (run->kept, kept);
   if (loop->habit == KEEPS_WINDOW && run->kept->len > 3)
-    let_go_of_first (run);
+    drop_first (run);
   test_free (run->trace, after, LOSS_BYTES);
 }
 

@@ -27,7 +27,7 @@ ask (Maker *maker, uint64_t size_bytes)
 }
 
 static void
-let_go (Maker *maker, Made made)
+drop (Maker *maker, Made made)
 {
   test_free (maker->trace, made.addr, made.size_bytes);
 }
@@ -55,11 +55,11 @@ forward (Maker *maker, uint32_t layer, Made *kept, uint32_t *n_kept)
         {
           in = ask (maker, draw (maker));
           out = ask (maker, draw (maker));
-          let_go (maker, in);
+          drop (maker, in);
           kept[(*n_kept)++] = out;
         }
-      let_go (maker, ask (maker, 131072));
-      let_go (maker, mask);
+      drop (maker, ask (maker, 131072));
+      drop (maker, mask);
     }
 }
 
@@ -79,14 +79,14 @@ test_experts_new (uint32_t seed, gboolean may_be_equal, uint32_t n_steps, uint32
 
       for (uint32_t l = 0; l < TEST_EXPERTS_LAYERS; l++)
         forward (&maker, l, kept, &n_kept);
-      let_go (&maker, ask (&maker, 1 << 20));
+      drop (&maker, ask (&maker, 1 << 20));
       backward = (uint32_t) maker.trace->n_events;
       while (n_kept > 0)
         {
           Made gradient = ask (&maker, 40960);
 
-          let_go (&maker, kept[--n_kept]);
-          let_go (&maker, gradient);
+          drop (&maker, kept[--n_kept]);
+          drop (&maker, gradient);
         }
       test_range (maker.trace, TESSERA_RANGE_STEP, name, begin,
                   (uint32_t) maker.trace->n_events);

@@ -164,7 +164,7 @@ tessera_lengths_longest (const TesseraLengths *lengths,
 
 enum
 {
-  DEAR_SHARE = 4 /* above the trace's own load by more, expandable rules serve better */
+  COSTLY_SHARE = 4 /* above the trace's own load by more, expandable rules serve better */
 };
 
 static TesseraStatus
@@ -200,7 +200,7 @@ refuse_height (const TesseraLengthsBuild *build, double percent, TesseraError *e
  * vary, requests that each step makes otherwise) may take more than there ever is, and so
  * may what an edit fixes. */
 static TesseraStatus
-refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
+refuse_costly (const TesseraLengthsBuild *build, TesseraError *error)
 {
   const TesseraLengths *out = build->out;
   uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
@@ -210,7 +210,7 @@ refuse_dear (const TesseraLengthsBuild *build, TesseraError *error)
       TesseraLengthsNeed need;
 
       if (tessera_lengths_measure (out, &out->observed[k], &need) &&
-          need.height_bytes > load + load / DEAR_SHARE)
+          need.height_bytes > load + load / COSTLY_SHARE)
         return refuse_height (build, 100.0 * (double) need.height_bytes / (double) load,
                               error);
     }
@@ -393,7 +393,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = lay_out_under_cap (&build, &edits, error);
   if (status == TESSERA_OK)
-    status = refuse_dear (&build, error);
+    status = refuse_costly (&build, error);
   if (status == TESSERA_OK)
     status = check (&build, error);
   tessera_lengths_edits_clear (&edits);

@@ -232,7 +232,7 @@ choose_ranges (Orders *orders)
 
 /* Small and large blocks have zones of their own where that costs no more than this part
  * of the largest step (planner/plan/places.c). */
-#define DEAR_ZONES_PART 256
+#define COSTLY_ZONES_PART 256
 
 /* The height that an order gives at the point; UINT64_MAX: no sizes there. */
 static uint64_t
@@ -334,7 +334,7 @@ find_zones (const Orders *orders)
   if (!tessera_lengths_splits_sizes (build) || build->trace->n_streams > 1)
     return tessera_lengths_splits_sizes (build);
   apart_bytes = largest_bound (orders, true);
-  return apart_bytes - largest_bound (orders, false) <= apart_bytes / DEAR_ZONES_PART;
+  return apart_bytes - largest_bound (orders, false) <= apart_bytes / COSTLY_ZONES_PART;
 }
 
 /* ---- All of it ---- */

@@ -205,7 +205,7 @@ check (const TesseraPackLimit *limits,
 /* What is pinned keeps its distances by itself: zones that share such a body can be
  * placed one after the other. */
 static void
-let_go_of_pinned (TesseraPackLimit *limits, size_t n_items)
+drop_pinned (TesseraPackLimit *limits, size_t n_items)
 {
   for (size_t i = 0; i < n_items; i++)
     if (limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
@@ -233,7 +233,7 @@ tessera_pack_limits_new (const TesseraItem *items,
   TesseraStatus status = number_bodies (limits, items, n_items, entries, conflict);
   if (status == TESSERA_OK)
     status = check (limits, items, n_items, entries, conflict);
-  let_go_of_pinned (limits, n_items);
+  drop_pinned (limits, n_items);
   g_free (entries);
   if (status == TESSERA_OK)
     *out_limits = limits;

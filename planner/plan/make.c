@@ -122,7 +122,7 @@ describe (TesseraPlanBuild *build)
 
 /* 0 where the recording did not say, or not sensibly. */
 static uint32_t
-number_told (const TesseraTrace *trace, const char *key)
+meta_number (const TesseraTrace *trace, const char *key)
 {
   const char *text = tessera_trace_get_meta (trace, key);
   unsigned long number = text != NULL ? strtoul (text, NULL, 10) : 0;
@@ -136,8 +136,8 @@ describe_run (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
 
-  plan->world = number_told (build->trace, "world");
-  plan->rank = number_told (build->trace, "rank");
+  plan->world = meta_number (build->trace, "world");
+  plan->rank = meta_number (build->trace, "rank");
   plan->device_bytes = build->trace->device_bytes;
   plan->torch = g_strdup (tessera_trace_get_meta (build->trace, "torch"));
 }

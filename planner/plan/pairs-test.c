@@ -152,7 +152,7 @@ typedef struct
 } Program;
 
 static void
-let_go (Program *program, uint32_t request)
+drop (Program *program, uint32_t request)
 {
   if (program->is_held[request])
     g_assert_true (
@@ -171,14 +171,14 @@ do_step (Program *program, uint32_t n_left_out)
       bool hits =
           tessera_follower_malloc (program->follower, sizes[i], 0, 0, &offset, NULL);
 
-      let_go (program, i);
+      drop (program, i);
       program->n_missed += !hits;
       program->is_held[i] = hits;
       program->offsets[i] = offset;
     }
   for (uint32_t i = 0; i < N_REQUESTS; i++)
     if (!is_kept[i])
-      let_go (program, i);
+      drop (program, i);
 }
 
 static TesseraFollowerStats
@@ -216,7 +216,7 @@ test_follow (void)
         tessera_follower_step (program.follower);
       if (s % 7 == 6)
         for (uint32_t i = 0; i < N_REQUESTS; i++)
-          let_go (&program, i);
+          drop (&program, i);
       do_step (&program, 0);
     }
   g_assert_cmpuint (program.n_missed, ==, 0);

@@ -17,7 +17,7 @@
 /* Of one stream small and large keep zones of their own where that costs no more than
  * this share of the pool: strays of a run that differs, most of them small, have a place
  * there that is in no large block's way. */
-#define DEAR_ZONES_SHARE 256
+#define COSTLY_ZONES_SHARE 256
 
 typedef struct
 {
@@ -223,7 +223,7 @@ set_zones (TesseraPlanBuild *build)
     return status;
   status = number_zones (build, false, &together_bytes);
   return status == TESSERA_OK &&
-                 apart_bytes - together_bytes <= apart_bytes / DEAR_ZONES_SHARE
+                 apart_bytes - together_bytes <= apart_bytes / COSTLY_ZONES_SHARE
              ? number_zones (build, true, &apart_bytes)
              : status;
 }

@@ -85,17 +85,18 @@ test_heard (void)
       uint64_t offsets[N_ITEMS];
       Heard heard = { .lowest_bytes = UINT64_MAX };
       const TesseraListener listener = { hear, &heard };
-      TesseraPackOptions told = options;
+      TesseraPackOptions reported = options;
       TesseraPacking packing;
 
-      told.listener = &listener;
+      reported.listener = &listener;
       fill (random, items);
-      g_assert_cmpint (tessera_pack (items, N_ITEMS, &told, offsets, &packing), ==,
+      g_assert_cmpint (tessera_pack (items, N_ITEMS, &reported, offsets, &packing), ==,
                        TESSERA_OK);
       g_assert_cmpuint (heard.last_bytes, ==, packing.height_bytes);
       heard.last_bytes = 0;
-      g_assert_cmpint (tessera_unheld_improve (items, N_ITEMS, &told, offsets, &packing),
-                       ==, TESSERA_OK);
+      g_assert_cmpint (
+          tessera_unheld_improve (items, N_ITEMS, &reported, offsets, &packing), ==,
+          TESSERA_OK);
       g_assert_cmpuint (heard.lowest_bytes, ==, packing.height_bytes);
       n_repaired += heard.last_bytes != 0;
     }

@@ -166,7 +166,7 @@ allocate (Model *model)
 }
 
 static void
-let_go (Model *model)
+drop (Model *model)
 {
   Lot *lot;
 
@@ -254,7 +254,7 @@ play (Model *model, int rounds)
       else if (what < 7)
         allocate (model);
       else
-        let_go (model);
+        drop (model);
     }
 }
 

@@ -121,7 +121,7 @@ insert (Ranges *list, size_t at, Range range)
 }
 
 static void
-let_go (Books *books, Use *use)
+drop (Books *books, Use *use)
 {
   if (--use->n_ranges > 0)
     return;
@@ -140,7 +140,7 @@ take_out (Books *books, Ranges *list, size_t at)
   list->n--;
   memmove (&list->ranges[at], &list->ranges[at + 1],
            (list->n - at) * sizeof *list->ranges);
-  let_go (books, use);
+  drop (books, use);
 }
 
 /* Forgets what was in [@addr, @end): its edges stay. */

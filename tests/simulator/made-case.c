@@ -228,7 +228,7 @@ case_check_layout (const Case *c, const TesseraLayout *layout, guint seed)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   const uint64_t *reserved = layout->curves.reserved_bytes;
-  uint64_t peak = 0, grown = 0, told;
+  uint64_t peak = 0, grown = 0, reported;
 
   for (guint i = 0; i < 60; i++)
     check_moment (c, layout,
@@ -240,11 +240,11 @@ case_check_layout (const Case *c, const TesseraLayout *layout, guint seed)
         grown = MAX (grown, reserved[e]);
     }
   g_assert_cmpuint (layout->peak_reserved_bytes, ==, peak);
-  told = reserved[layout->peak_reserved_index];
+  reported = reserved[layout->peak_reserved_index];
   /* Of a peak that was there at the start it may be what the run grew to near it. */
-  if (told != peak)
+  if (reported != peak)
     {
-      g_assert_cmpuint (told, ==, grown);
+      g_assert_cmpuint (reported, ==, grown);
       g_assert_cmpfloat ((double) grown, >=, 0.9 * (double) peak);
     }
   for (size_t i = 1; i < layout->n_spans; i++)

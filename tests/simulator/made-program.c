@@ -285,7 +285,7 @@ complete (Run *run, const Held *held)
 }
 
 static void
-let_go (Run *run, Held *held)
+drop (Run *run, Held *held)
 {
   if (held->size_bytes)
     test_event (run->trace, TESSERA_FREE_REQUESTED, held->addr, held->size_bytes,
@@ -314,7 +314,7 @@ free_locals (Run *run, guint until)
   for (guint i = 0; i < run->locals->len;)
     if (g_array_index (run->locals, Held, i).until <= until)
       {
-        let_go (run, &g_array_index (run->locals, Held, i));
+        drop (run, &g_array_index (run->locals, Held, i));
         g_array_remove_index (run->locals, i);
       }
     else
@@ -325,7 +325,7 @@ static void
 collect (Run *run)
 {
   for (guint i = 0; i < run->kept->len; i++)
-    let_go (run, &g_array_index (run->kept, Held, i));
+    drop (run, &g_array_index (run->kept, Held, i));
   g_array_set_size (run->kept, 0);
 }
 
@@ -361,7 +361,7 @@ operate (Run *run, const MadeOperation *operation, guint at)
       g_array_append_val (run->locals, held);
       break;
     case MADE_GRADIENT:
-      let_go (run, &run->gradients[operation->which]);
+      drop (run, &run->gradients[operation->which]);
       run->gradients[operation->which] = ask (run, operation->size_bytes, 0);
       break;
     case MADE_KEEP:
@@ -370,11 +370,11 @@ operate (Run *run, const MadeOperation *operation, guint at)
       break;
     case MADE_ZERO:
       for (guint i = 0; i < MADE_N_GRADIENTS; i++)
-        let_go (run, &run->gradients[i]);
+        drop (run, &run->gradients[i]);
       break;
     default:
       held = ask (run, operation->size_bytes, 0);
-      let_go (run, &run->variable);
+      drop (run, &run->variable);
       run->variable = held;
     }
 }

@@ -140,7 +140,7 @@ static gboolean
 hole_box (TesseraCanvas *self, graphene_rect_t *out_box)
 {
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
-  const TesseraParts *parts = &self->panel.document->told.parts;
+  const TesseraParts *parts = &self->panel.document->described.parts;
   uint64_t bottom;
   double x, y, end;
 
@@ -485,7 +485,7 @@ say_failures (Words *words)
 static void
 say_hole (Words *words)
 {
-  const TesseraParts *parts = &words->canvas->panel.document->told.parts;
+  const TesseraParts *parts = &words->canvas->panel.document->described.parts;
   g_autofree char *size = tessera_describe_bytes (parts->largest_hole_bytes);
   g_autofree char *words_of = g_strdup_printf ("largest hole %s", size);
   g_autoptr (PangoLayout) text = NULL;

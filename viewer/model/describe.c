@@ -373,10 +373,10 @@ tessera_describe_source (TesseraData *data, uint32_t block)
 }
 
 char *
-tessera_describe_told (TesseraDocument *document)
+tessera_describe_moment (TesseraDocument *document)
 {
   const TesseraParts *verdict = &document->verdict.parts;
-  uint32_t event_index = document->told.parts.event_index;
+  uint32_t event_index = document->described.parts.event_index;
   const TesseraLayout *layout;
 
   if (event_index != verdict->event_index)

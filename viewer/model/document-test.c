@@ -286,13 +286,13 @@ test_filter (Fixture *f, gconstpointer unused)
 static void
 check_legend (TesseraDocument *document)
 {
-  const TesseraMoment *told = &document->told;
+  const TesseraMoment *described = &document->described;
   uint64_t live_bytes = 0;
 
-  g_assert_true (told->colouring == document->paint->colouring);
-  for (size_t i = 0; i < told->colouring->n_entries; i++)
-    live_bytes += told->live_bytes[i];
-  g_assert_cmpuint (live_bytes, ==, told->parts.live_bytes);
+  g_assert_true (described->colouring == document->paint->colouring);
+  for (size_t i = 0; i < described->colouring->n_entries; i++)
+    live_bytes += described->live_bytes[i];
+  g_assert_cmpuint (live_bytes, ==, described->parts.live_bytes);
 }
 
 static void
@@ -301,7 +301,7 @@ test_parts_sum (Fixture *f, gconstpointer unused)
   test_open (f->document, f->path);
   for (uint32_t event = 0; event < f->document->data->blocks->n_events; event++)
     {
-      const TesseraParts *p = &f->document->told.parts;
+      const TesseraParts *p = &f->document->described.parts;
 
       tessera_document_set_moment (f->document, event);
       WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
@@ -324,7 +324,7 @@ test_parts_sum (Fixture *f, gconstpointer unused)
 static void
 test_latest_moment_wins (Fixture *f, gconstpointer unused)
 {
-  TesseraMoment told;
+  TesseraMoment described;
 
   test_open (f->document, f->path);
   for (int pass = 0; pass < 200; pass++)
@@ -332,17 +332,18 @@ test_latest_moment_wins (Fixture *f, gconstpointer unused)
   tessera_document_set_moment (f->document, 3);
   tessera_document_set_left_kind (f->document, TESSERA_LAYOUT_EXPANDABLE);
   WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-  g_assert_cmpuint (f->document->told.parts.event_index, ==, 3);
+  g_assert_cmpuint (f->document->described.parts.event_index, ==, 3);
   tessera_moment_at (f->document->data, f->document->sheets[TESSERA_SIDE_LEFT]->layout,
-                     f->document->paint, 3, &told);
-  g_assert_cmpuint (f->document->told.parts.reserved_bytes, ==,
-                    told.parts.reserved_bytes);
-  g_assert_cmpuint (f->document->told.n_largest, ==, told.n_largest);
-  for (size_t i = 0; i < told.n_largest; i++)
+                     f->document->paint, 3, &described);
+  g_assert_cmpuint (f->document->described.parts.reserved_bytes, ==,
+                    described.parts.reserved_bytes);
+  g_assert_cmpuint (f->document->described.n_largest, ==, described.n_largest);
+  for (size_t i = 0; i < described.n_largest; i++)
     {
-      g_assert_cmpuint (f->document->told.largest[i].block, ==, told.largest[i].block);
-      g_assert_cmpuint (f->document->told.largest[i].n_blocks, ==,
-                        told.largest[i].n_blocks);
+      g_assert_cmpuint (f->document->described.largest[i].block, ==,
+                        described.largest[i].block);
+      g_assert_cmpuint (f->document->described.largest[i].n_blocks, ==,
+                        described.largest[i].n_blocks);
     }
 }
 

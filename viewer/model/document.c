@@ -41,7 +41,7 @@ clear_contents (TesseraDocument *self)
   self->former_bytes = 0;
   self->needs = (TesseraNeeds){ 0 };
   self->verdict = (TesseraVerdict){ 0 };
-  self->told = (TesseraMoment){ 0 };
+  self->described = (TesseraMoment){ 0 };
   self->selected = TESSERA_NONE;
   g_clear_pointer (&self->selection, tessera_selection_unref);
   g_clear_pointer (&self->grouping, tessera_grouping_unref);

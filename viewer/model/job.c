@@ -26,7 +26,7 @@ struct TesseraJob
   gboolean dropped; /* or done; main thread only, as is the owner */
   int stop;         /* atomic: STOP_* */
   int permille;     /* atomic: where the work is */
-  int told;         /* atomic: the main thread will soon be told */
+  int reported;     /* atomic: the main thread will soon be told */
   TesseraStatus status;
   TesseraError error;
   TesseraProgress progress; /* worker only, as are the next two */
@@ -62,7 +62,7 @@ tell_progress (gpointer user)
 {
   TesseraJob *job = user;
 
-  g_atomic_int_set (&job->told, 0);
+  g_atomic_int_set (&job->reported, 0);
   if (!job->dropped && job->kind->progress != NULL)
     job->kind->progress (job->owner, job->input,
                          g_atomic_int_get (&job->permille) / 1000.0);
@@ -75,7 +75,7 @@ move_on (TesseraJob *job, double fraction)
   double whole = job->begin + CLAMP (fraction, 0, 1) * (job->end - job->begin);
 
   g_atomic_int_set (&job->permille, (int) (whole * 1000));
-  if (g_atomic_int_compare_and_exchange (&job->told, 0, 1))
+  if (g_atomic_int_compare_and_exchange (&job->reported, 0, 1))
     g_timeout_add_full (G_PRIORITY_DEFAULT, TELL_EVERY_MS, tell_progress, job_ref (job),
                         (GDestroyNotify) tessera_job_unref);
 }

@@ -17,7 +17,7 @@ typedef struct
   TesseraSheet *sheet; /* on the left */
   TesseraPaint *paint;
   uint32_t moment; /* event: what the verdict is about, and shown first */
-  TesseraMoment told;
+  TesseraMoment described;
   struct stat seen;           /* the file, before it was read */
   TesseraHistory *history;    /* edits that are kept with it; NULL: they can't be read */
   char *kept_json;            /* the same, as the file has them */
@@ -45,7 +45,7 @@ tell_verdicts_moment (Load *load)
 
   load->moment = layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
                                     : layout->peak_reserved_index;
-  tessera_moment_at (load->data, layout, load->paint, load->moment, &load->told);
+  tessera_moment_at (load->data, layout, load->paint, load->moment, &load->described);
 }
 
 /* What the left picture does not wait for. */
@@ -174,8 +174,8 @@ take_trace (TesseraDocument *self, gpointer user)
     tessera_document_refresh_paint (self);
   tessera_document_refresh_world (self);
   self->moment = load->moment;
-  self->told = load->told;
-  self->verdict.parts = load->told.parts;
+  self->described = load->described;
+  self->verdict.parts = load->described.parts;
   tessera_document_refresh_verdict (self);
   tessera_document_changed (self, TESSERA_CHANGED_ALL);
   tessera_document_refresh_groups (self);

@@ -147,37 +147,37 @@ test_dropped_is_gone (TestSession *f, gconstpointer unused)
 }
 
 static void
-count_told (TesseraDocument *document, guint what, guint *n_told)
+count_reported (TesseraDocument *document, guint what, guint *n_reported)
 {
-  *n_told += (what & TESSERA_CHANGED_WORK) != 0;
+  *n_reported += (what & TESSERA_CHANGED_WORK) != 0;
 }
 
 /* Each telling draws the window: what tells with each step of the planner keeps the main
  * thread busy for as long as a plan takes. And nothing is told of what is over. */
 static void
-test_told_seldom (TestSession *f, gconstpointer unused)
+test_reported_seldom (TestSession *f, gconstpointer unused)
 {
   gboolean passed = FALSE;
-  guint n_told = 0;
+  guint n_reported = 0;
   gint64 begin_us;
   double most;
 
   WAIT (is_planning (f), SLOW_MS);
-  g_signal_connect (f->document, "changed", G_CALLBACK (count_told), &n_told);
+  g_signal_connect (f->document, "changed", G_CALLBACK (count_reported), &n_reported);
   begin_us = g_get_monotonic_time ();
   g_timeout_add (600, test_set_true, &passed);
   WAIT (passed, SLOW_MS);
   g_assert_nonnull (f->document->jobs[TESSERA_WORK_PLAN]);
   most = (double) (g_get_monotonic_time () - begin_us) / 1e6 * 16 + 3;
-  g_test_message ("%u of %.0f", n_told, most);
-  g_assert_cmpuint (n_told, >, 1);
-  g_assert_cmpfloat (n_told, <=, most);
+  g_test_message ("%u of %.0f", n_reported, most);
+  g_assert_cmpuint (n_reported, >, 1);
+  g_assert_cmpfloat (n_reported, <=, most);
   tessera_document_close (f->document);
-  n_told = 0;
+  n_reported = 0;
   passed = FALSE;
   g_timeout_add (200, test_set_true, &passed);
   WAIT (passed, SLOW_MS);
-  g_assert_cmpuint (n_told, ==, 0);
+  g_assert_cmpuint (n_reported, ==, 0);
 }
 
 int
@@ -190,6 +190,6 @@ main (int argc, char **argv)
   ADD ("a stop keeps the best", test_stop_keeps_best);
   ADD ("never above the preview", test_never_above_preview);
   ADD ("what was dropped is gone", test_dropped_is_gone);
-  ADD ("told seldom", test_told_seldom);
+  ADD ("told seldom", test_reported_seldom);
   return g_test_run ();
 }

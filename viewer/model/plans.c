@@ -556,11 +556,11 @@ static const TesseraWorkKind compare_kind = { TESSERA_WORK_COMPARE, "comparison"
 void
 tessera_document_refresh_comparison (TesseraDocument *self)
 {
-  gboolean was_told = self->comparison != NULL || self->difference != NULL;
+  gboolean was_reported = self->comparison != NULL || self->difference != NULL;
 
   g_clear_pointer (&self->jobs[TESSERA_WORK_COMPARE], tessera_job_drop);
   drop_comparison (self);
-  if (was_told)
+  if (was_reported)
     {
       tessera_document_relight (self);
       tessera_document_changed (self, TESSERA_CHANGED_PLANS | TESSERA_CHANGED_SELECTION);

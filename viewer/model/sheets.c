@@ -12,7 +12,7 @@
 typedef struct
 {
   TesseraWorkInput base;
-  TesseraMoment told;
+  TesseraMoment described;
 } Telling;
 
 static TesseraStatus
@@ -23,7 +23,7 @@ find_moment (TesseraJob *job, gpointer user, TesseraError *error)
 
   tessera_moment_at (tessera_data_origin (base->data),
                      base->sheets[TESSERA_SIDE_LEFT]->layout, base->paint, base->moment,
-                     &telling->told);
+                     &telling->described);
   return TESSERA_OK;
 }
 
@@ -39,7 +39,7 @@ take_moment (TesseraDocument *self, gpointer user)
 
   if (is_of_this)
     {
-      self->told = telling->told;
+      self->described = telling->described;
       tessera_document_changed (self, TESSERA_CHANGED_MOMENT);
     }
   if (!is_of_this || base->moment != self->moment ||
@@ -80,7 +80,7 @@ void
 tessera_document_select_hole_keeper (TesseraDocument *self)
 {
   const TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
-  const TesseraParts *parts = &self->told.parts;
+  const TesseraParts *parts = &self->described.parts;
   uint32_t beside[2], keeper = TESSERA_NONE, died = 0;
   uint64_t bottom;
   double t;
@@ -138,7 +138,7 @@ take_paint (TesseraDocument *self, TesseraPaint *paint)
   self->paint = paint;
   tessera_document_relight (self);
   tessera_document_changed (self, TESSERA_CHANGED_COLOUR);
-  if (self->told.colouring != paint->colouring)
+  if (self->described.colouring != paint->colouring)
     refresh_moment (self);
 }
 
@@ -316,7 +316,7 @@ take_sheets (TesseraDocument *self, gpointer user)
       }
   tessera_document_refresh_world (self);
   /* The hole lies in the layout that was. */
-  self->told.parts.largest_hole_bytes = 0;
+  self->described.parts.largest_hole_bytes = 0;
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
   refresh_moment (self);
   tessera_document_refresh_comparison (self);

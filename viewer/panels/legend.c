@@ -96,11 +96,11 @@ write_entry (Legend *self, Row *row, size_t index)
 {
   const TesseraPaint *paint = self->panel.document->paint;
   const TesseraLegendEntry *entry = &paint->colouring->entries[index];
-  const TesseraMoment *told = &self->panel.document->told;
-  gboolean is_counted = told->colouring == paint->colouring;
-  g_autofree char *moment = tessera_describe_told (self->panel.document);
+  const TesseraMoment *described = &self->panel.document->described;
+  gboolean is_counted = described->colouring == paint->colouring;
+  g_autofree char *moment = tessera_describe_moment (self->panel.document);
   g_autofree char *amount =
-      is_counted ? tessera_describe_bytes (told->live_bytes[index]) : g_strdup ("…");
+      is_counted ? tessera_describe_bytes (described->live_bytes[index]) : g_strdup ("…");
   g_autofree char *count = tessera_describe_counted (entry->n_blocks, "block");
   g_autofree char *tip = g_strdup_printf ("%s: %s, %s live at %s\n"
                                           "Click: this alone. Ctrl+click: out or in.",
@@ -189,7 +189,7 @@ write_fixed_rows (Legend *self)
 {
   const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
   TesseraSheet *sheet = self->panel.document->sheets[TESSERA_SIDE_LEFT];
-  const TesseraParts *parts = &self->panel.document->told.parts;
+  const TesseraParts *parts = &self->panel.document->described.parts;
 
   write_failed (self, sheet != NULL ? sheet->layout : NULL, palette->bad);
   write_missed (self, palette);
@@ -224,7 +224,7 @@ static void
 write_all (Legend *self)
 {
   const TesseraPaint *paint = self->panel.document->paint;
-  g_autofree char *moment = tessera_describe_told (self->panel.document);
+  g_autofree char *moment = tessera_describe_moment (self->panel.document);
   g_autofree char *caption = g_strconcat ("live at ", moment, NULL);
   guint n = write_entries (self);
   g_autofree char *more = g_strdup_printf ("%u more", n - MIN (n, MOST_OPEN));
@@ -346,7 +346,7 @@ typedef struct
 static void
 list_parts (TesseraDocument *document, TesseraPart rows[N_PART_ROWS])
 {
-  const TesseraParts *parts = &document->told.parts;
+  const TesseraParts *parts = &document->described.parts;
 
   tessera_parts_list (document->data->trace, parts, rows);
   rows[SUM] =
@@ -368,7 +368,7 @@ list_parts (TesseraDocument *document, TesseraPart rows[N_PART_ROWS])
 static void
 set_heading (Parts *self)
 {
-  g_autofree char *moment = tessera_describe_told (self->panel.document);
+  g_autofree char *moment = tessera_describe_moment (self->panel.document);
   g_autofree char *text = g_strconcat ("At ", moment, NULL);
 
   gtk_label_set_text (GTK_LABEL (self->heading), text);
@@ -383,7 +383,7 @@ static void
 show_part (Parts *self, int row, const TesseraPart *part)
 {
   const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
-  double whole = (double) MAX (self->panel.document->told.parts.reserved_bytes, 1);
+  double whole = (double) MAX (self->panel.document->described.parts.reserved_bytes, 1);
   g_autofree char *amount = tessera_describe_bytes (part->bytes);
   g_autofree char *exact = tessera_describe_bytes_exact (part->bytes);
   g_autofree char *tip = g_strdup_printf ("%s: %s", part->meaning, exact);

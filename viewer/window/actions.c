@@ -386,7 +386,7 @@ what_there_is (TesseraDocument *document)
     { NEEDS_STANDING, n_standing > 0 },
     { NEEDS_UNDONE, n_standing < n_edits },
     { NEEDS_CONFLICT, document->conflict.first != TESSERA_NONE },
-    { NEEDS_HOLE, document->told.parts.largest_hole_bytes != 0 },
+    { NEEDS_HOLE, document->described.parts.largest_hole_bytes != 0 },
   };
   guint there = 0;
 

@@ -111,11 +111,11 @@ static void
 assert_shows_bytes (Path *p, const char *name, JsonObject *object, const char *member)
 {
   char buffer[32];
-  const char *told = tessera_format_bytes (
+  const char *described = tessera_format_bytes (
       (uint64_t) json_object_get_int_member (object, member), buffer, sizeof buffer);
 
-  if (strstr (text_of (p, name), told) == NULL)
-    g_error ("%s says \"%s\", the command line %s", name, text_of (p, name), told);
+  if (strstr (text_of (p, name), described) == NULL)
+    g_error ("%s says \"%s\", the command line %s", name, text_of (p, name), described);
 }
 
 static void

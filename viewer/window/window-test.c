@@ -364,7 +364,7 @@ test_compare (TestView *f, gconstpointer unused)
   g_autofree char *output = NULL;
   g_autoptr (JsonParser) parser = json_parser_new ();
   GtkWidget *window = GTK_WIDGET (f->window);
-  JsonObject *told;
+  JsonObject *described;
   int wait_status;
 
   test_window_open (f->window, f->path);
@@ -386,10 +386,10 @@ test_compare (TestView *f, gconstpointer unused)
   g_assert_true (g_spawn_sync (NULL, (char **) argv, NULL, 0, NULL, NULL, &output, NULL,
                                &wait_status, NULL));
   g_assert_true (json_parser_load_from_data (parser, output, -1, NULL));
-  told = json_node_get_object (json_parser_get_root (parser));
+  described = json_node_get_object (json_parser_get_root (parser));
   for (int i = 0; i < 2; i++)
     {
-      JsonObject *count = json_object_get_object_member (told, members[i]);
+      JsonObject *count = json_object_get_object_member (described, members[i]);
       g_autofree char *n = g_strdup_printf ("%" G_GINT64_FORMAT,
                                             json_object_get_int_member (count, "blocks"));
 
