@@ -630,7 +630,7 @@ const CliCommand cli_explain = {
       "plan is made\n"
       "with the edits that are kept with FILE, unless --edits or --no-edits is given, "
       "and "
-      "they are told.",
+      "they are listed.",
   .takes = CLI_READS_TRACE,
   .n_least = 1,
   .n_most = 2,

@@ -170,7 +170,7 @@ static const GOptionEntry info_options[] = {
       0,
       INT64,
       &at_event,
-      "The moment whose parts are told (default: the verdict's: the last failure, "
+      "The moment whose parts are listed (default: the verdict's: the last failure, "
       "else the first maximum of reserved, of a followed plan the fullest)",
       "EVENT"),
   CLI_OPTION_NO_EDITS,

@@ -373,7 +373,7 @@ tessera_describe_source (TesseraData *data, uint32_t block)
 }
 
 char *
-tessera_describe_moment (TesseraDocument *document)
+tessera_document_describe_moment (TesseraDocument *document)
 {
   const TesseraParts *verdict = &document->verdict.parts;
   uint32_t event_index = document->described.parts.event_index;

@@ -414,7 +414,7 @@ char *tessera_describe_moment (TesseraData *data, uint32_t event_index);
 /* What parts, legend and the largest blocks are of: "the failure", "the peak of reserved",
  * "the later peak of reserved" (that comes back after a start with full caches), "event
  * 1,234". */
-char *tessera_describe_moment (TesseraDocument *document);
+char *tessera_document_describe_moment (TesseraDocument *document);
 /* "step 1, forward": where a block was born; of an unknown moment "at the start". */
 char *tessera_describe_birth (TesseraData *data, uint32_t block);
 char *tessera_describe_death (TesseraData *data, uint32_t block);

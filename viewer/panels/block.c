@@ -519,7 +519,7 @@ show_largest (Inspector *self)
   tessera_links_begin (self->largest);
   if (document->data == NULL)
     return;
-  moment = tessera_describe_moment (document);
+  moment = tessera_document_describe_moment (document);
   text = g_strconcat ("Largest at ", moment, NULL);
   gtk_label_set_text (GTK_LABEL (gtk_widget_get_first_child (self->largest)), text);
   for (size_t i = 0; i < document->described.n_largest; i++)

@@ -98,7 +98,7 @@ write_entry (Legend *self, Row *row, size_t index)
   const TesseraLegendEntry *entry = &paint->colouring->entries[index];
   const TesseraMoment *described = &self->panel.document->described;
   gboolean is_counted = described->colouring == paint->colouring;
-  g_autofree char *moment = tessera_describe_moment (self->panel.document);
+  g_autofree char *moment = tessera_document_describe_moment (self->panel.document);
   g_autofree char *amount =
       is_counted ? tessera_describe_bytes (described->live_bytes[index]) : g_strdup ("…");
   g_autofree char *count = tessera_describe_counted (entry->n_blocks, "block");
@@ -224,7 +224,7 @@ static void
 write_all (Legend *self)
 {
   const TesseraPaint *paint = self->panel.document->paint;
-  g_autofree char *moment = tessera_describe_moment (self->panel.document);
+  g_autofree char *moment = tessera_document_describe_moment (self->panel.document);
   g_autofree char *caption = g_strconcat ("live at ", moment, NULL);
   guint n = write_entries (self);
   g_autofree char *more = g_strdup_printf ("%u more", n - MIN (n, MOST_OPEN));
@@ -368,7 +368,7 @@ list_parts (TesseraDocument *document, TesseraPart rows[N_PART_ROWS])
 static void
 set_heading (Parts *self)
 {
-  g_autofree char *moment = tessera_describe_moment (self->panel.document);
+  g_autofree char *moment = tessera_document_describe_moment (self->panel.document);
   g_autofree char *text = g_strconcat ("At ", moment, NULL);
 
   gtk_label_set_text (GTK_LABEL (self->heading), text);
