@@ -175,11 +175,9 @@ select_blocks (const CliStudy *study, const TesseraEdit *edit)
   TesseraGroup *groups = NULL;
   size_t n_groups = 0;
 
-  cli_must_of (study->path, tessera_group_blocks (study->trace, blocks, study->structure,
-                                                  &groups, &n_groups));
-  cli_must_of (study->path,
-               tessera_select (&edit->what, study->trace, blocks, study->structure,
-                               groups, n_groups, selected));
+  tessera_group_blocks (study->trace, blocks, study->structure, &groups, &n_groups);
+  tessera_select (&edit->what, study->trace, blocks, study->structure, groups, n_groups,
+                  selected);
   tessera_groups_free (groups, n_groups);
   if (memchr (selected, 1, blocks->n_blocks) == NULL)
     cli_fail_with ("no block of %s is \"%s\"", study->path,
@@ -278,8 +276,7 @@ add (Call *call, const char *unused)
       check_reach (call, &study, selected, &edit);
       if (given.shape != NULL)
         take_shape (&study, selected, &edit);
-      cli_must_of (call->path, tessera_edits_name_blocks (study.trace, study.blocks,
-                                                          study.structure, &edit, 1));
+      tessera_edits_name_blocks (study.trace, study.blocks, study.structure, &edit, 1);
     }
   else
     look_at_trace (call);
@@ -297,10 +294,8 @@ add_standing (TesseraHistory *history, void *more, TesseraError *error)
   for (size_t i = 0; i < n_standing; i++)
     {
       TesseraEdit edit;
-      TesseraStatus status = tessera_edit_copy (&edits[i], &edit);
 
-      if (status != TESSERA_OK)
-        return status;
+      tessera_edit_copy (&edits[i], &edit);
       tessera_history_add (history, &edit);
     }
   return TESSERA_OK;

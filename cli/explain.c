@@ -63,14 +63,12 @@ find_moments (Explain *explain)
 {
   const CliStudy *study = &explain->study;
   TesseraMoments *moments = &explain->moments;
-  TesseraStatus status = TESSERA_OK;
   guint64 event;
 
   if (freed_before == NULL)
-    status = tessera_moments_of_peaks (study->blocks, study->structure, moments);
+    tessera_moments_of_peaks (study->blocks, study->structure, moments);
   else if (!is_event (freed_before, &event))
-    status =
-        tessera_moments_of_phase (study->trace, study->structure, freed_before, moments);
+    tessera_moments_of_phase (study->trace, study->structure, freed_before, moments);
   else if (event >= study->blocks->n_events)
     cli_fail_with ("%s has events 0 to %u, so there is no event %s", study->path,
                    study->blocks->n_events - 1, freed_before);
@@ -79,7 +77,6 @@ find_moments (Explain *explain)
       moments->events = calloc (1, sizeof *moments->events);
       moments->events[moments->n_events++] = (uint32_t) event;
     }
-  cli_must_of (study->path, status);
   if (moments->n_events == 0)
     cli_fail_with ("%s has no phase called \"%s\": the viewer shows those it has",
                    study->path, freed_before != NULL ? freed_before : "");
@@ -97,8 +94,7 @@ plan_as_edited (Explain *explain)
   cli_study_plan (study, options);
   explain->settled = g_new0 (TesseraEdit, options->n_edits + 1);
   for (size_t i = 0; i < options->n_edits; i++)
-    cli_must_of (study->path,
-                 tessera_edit_copy (&options->edits[i], &explain->settled[i]));
+    tessera_edit_copy (&options->edits[i], &explain->settled[i]);
   cli_must_of (study->path,
                tessera_edits_settle (study->trace, study->blocks, study->structure,
                                      explain->settled, options->n_edits));
@@ -120,10 +116,9 @@ ask_what_if (const Explain *explain, const guint8 *chosen, guint8 lifetime_class
   size_t n_changed;
 
   options.edits = explain->settled;
-  cli_must_of (study->path,
-               tessera_blocks_freed_before (study->blocks, chosen,
-                                            answer.without ? NULL : &explain->moments,
-                                            &n_changed, &answer.changed_bytes, &copy));
+  tessera_blocks_freed_before (study->blocks, chosen,
+                               answer.without ? NULL : &explain->moments, &n_changed,
+                               &answer.changed_bytes, &copy);
   cli_must (tessera_plan_trace (study->trace, &copy, study->structure, &options,
                                 cli_error (), &plan));
   tessera_blocks_freed_before_clear (&copy);

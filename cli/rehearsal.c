@@ -365,7 +365,7 @@ cut_study (const CliStudy *study, size_t n_events, TesseraTrace *cut)
   cut->ranges = g_memdup2 (cut->ranges, cut->n_ranges * sizeof *cut->ranges);
   for (size_t i = 0; i < cut->n_ranges; i++)
     cut->ranges[i].end_index = MIN (cut->ranges[i].end_index, (uint32_t) n_events);
-  cli_must_of (study->path, tessera_blocks_new (cut, &part.blocks));
+  part.blocks = tessera_blocks_new (cut);
   part.structure = tessera_structure_new (cut, part.blocks);
   return part;
 }

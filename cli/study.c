@@ -51,7 +51,7 @@ cli_own_line (const TesseraTrace *trace, uint32_t stack)
 static void
 study_trace (CliStudy *study)
 {
-  cli_must_of (study->path, tessera_blocks_new (study->trace, &study->blocks));
+  study->blocks = tessera_blocks_new (study->trace);
   cli_must_of (study->path, tessera_check_blocks (study->blocks, cli_error ()));
   study->structure = tessera_structure_new (study->trace, study->blocks);
   study->needs.leak = tessera_leak_find (study->blocks, study->structure);

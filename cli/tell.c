@@ -81,9 +81,9 @@ is_about_nothing (const CliStudy *study, const TesseraEdit *edit)
 {
   g_autofree uint8_t *selected = g_new0 (uint8_t, study->blocks->n_blocks + 1);
 
+  tessera_select (&edit->what, study->trace, study->blocks, study->structure, NULL, 0,
+                  selected);
   return edit->what.group == NULL && edit->what.lifetime_class == 0 &&
-         tessera_select (&edit->what, study->trace, study->blocks, study->structure, NULL,
-                         0, selected) == TESSERA_OK &&
          memchr (selected, 1, study->blocks->n_blocks) == NULL;
 }
 

@@ -231,7 +231,7 @@ settle (const TestScene *scene, TesseraEdit **out_edits, gsize *out_n_edits)
 
   *out_edits = g_new0 (TesseraEdit, *out_n_edits + 1);
   for (gsize i = 0; i < *out_n_edits; i++)
-    g_assert_cmpint (tessera_edit_copy (&edits[i], &(*out_edits)[i]), ==, TESSERA_OK);
+    tessera_edit_copy (&edits[i], &(*out_edits)[i]);
   return tessera_edits_settle (scene->trace, scene->blocks, scene->structure, *out_edits,
                                *out_n_edits);
 }

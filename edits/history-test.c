@@ -286,9 +286,7 @@ test_in_plan (void)
     {
       TesseraEdit wanted;
 
-      g_assert_cmpint (
-          tessera_edit_copy (&tessera_history_get (history, NULL)[i], &wanted), ==,
-          TESSERA_OK);
+      tessera_edit_copy (&tessera_history_get (history, NULL)[i], &wanted);
       wanted.created_s = 0;
       test_edits_assert_equal (&wanted, &tessera_history_get (found, NULL)[i]);
       tessera_edit_clear (&wanted);

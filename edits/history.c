@@ -42,8 +42,7 @@ tessera_history_copy (const TesseraHistory *history)
     {
       TesseraEdit edit;
 
-      edits_demand_memory (
-          tessera_edit_copy (&g_array_index (history->edits, TesseraEdit, i), &edit));
+      tessera_edit_copy (&g_array_index (history->edits, TesseraEdit, i), &edit);
       g_array_append_val (copy->edits, edit);
     }
   copy->n_standing = history->n_standing;
@@ -109,9 +108,7 @@ tessera_history_find_blocks (TesseraHistory *history,
 
   if (status == TESSERA_REFUSED)
     return tessera_fail (error, status, "%s: %s", name, why.text);
-  return status == TESSERA_OK
-             ? status
-             : tessera_fail (error, status, "%s: this machine has no memory left", name);
+  return status;
 }
 
 gboolean

@@ -184,7 +184,6 @@ read_block_name (const Place *place,
   guint64 size_bytes, ordinal, step = TESSERA_NONE;
   g_autofree char *text = NULL;
   const char *at, *phase = NULL;
-  TesseraStatus status;
 
   if (!read_text (place, "names", node, &text))
     return FALSE;
@@ -199,10 +198,8 @@ read_block_name (const Place *place,
     phase = at + strlen (" phase ");
   else if (*at != '\0')
     return complain (place, "\"names\" has \"%s\": at its end is no phase", text);
-  status = tessera_block_names_set (names, index, size_bytes, phase, (uint32_t) step,
-                                    (uint32_t) ordinal);
-  edits_demand_memory (status);
-  return status == TESSERA_OK ||
+  return tessera_block_names_set (names, index, size_bytes, phase, (uint32_t) step,
+                                  (uint32_t) ordinal) ||
          complain (place, "\"names\" name more than %d phases", TESSERA_MOST_NAME_PHASES);
 }
 
@@ -215,7 +212,6 @@ read_block_names (const Place *place, JsonNode *node, TesseraSelector *selector)
   if (array == NULL)
     return FALSE;
   selector->names = tessera_block_names_new (n);
-  edits_demand_memory (selector->names != NULL ? TESSERA_OK : TESSERA_NO_MEMORY);
   for (guint i = 0; i < n; i++)
     if (!read_block_name (place, json_array_get_element (array, i), i, selector->names))
       return FALSE;

@@ -124,9 +124,8 @@ intersect (TesseraSelector *common, const TesseraSelector *other)
 static gboolean
 is_exact (const View *view, const TesseraSelector *selector)
 {
-  edits_demand_memory (tessera_select (selector, view->trace, view->blocks,
-                                       view->structure, view->groups, view->n_groups,
-                                       view->selected));
+  tessera_select (selector, view->trace, view->blocks, view->structure, view->groups,
+                  view->n_groups, view->selected);
   return memcmp (view->selected, view->chosen, view->blocks->n_blocks) == 0;
 }
 
@@ -156,7 +155,7 @@ generalise (const View *view, TesseraSelector *selector)
     {
       TesseraSelector wider;
 
-      edits_demand_memory (tessera_selector_copy (selector, &wider));
+      tessera_selector_copy (selector, &wider);
       leave_out (&wider, left_out[i]);
       if (is_exact (view, &wider))
         {
@@ -235,7 +234,7 @@ tessera_query_rule_for (const TesseraTrace *trace,
                 .selected = selected };
   gboolean is_rule;
 
-  edits_demand_memory (tessera_block_ordinals (trace, blocks, structure, ordinals));
+  tessera_block_ordinals (trace, blocks, structure, ordinals);
   view.modules = tessera_find_modules (trace);
   for (gsize i = 0; i < n_chosen; i++)
     marks[chosen[i]] = 1;

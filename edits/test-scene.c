@@ -16,7 +16,7 @@ test_scene_open (TestScene *scene, TesseraTrace *trace)
   scene->options = (TesseraPlanOptions){ .first_step = -1,
                                          .last_step = -1,
                                          .work_budget = 1 << 16 }; /* they are small */
-  g_assert_cmpint (tessera_blocks_new (trace, &scene->blocks), ==, TESSERA_OK);
+  scene->blocks = tessera_blocks_new (trace);
   scene->structure = tessera_structure_new (trace, scene->blocks);
 }
 
@@ -115,9 +115,8 @@ test_select_blocks (const TestScene *scene, const char *query)
   guint8 *selected = g_new0 (guint8, scene->blocks->n_blocks + 1);
   TesseraSelector selector = selector_of (query);
 
-  g_assert_cmpint (tessera_select (&selector, scene->trace, scene->blocks,
-                                   scene->structure, NULL, 0, selected),
-                   ==, TESSERA_OK);
+  tessera_select (&selector, scene->trace, scene->blocks, scene->structure, NULL, 0,
+                  selected);
   tessera_selector_clear (&selector);
   return selected;
 }

@@ -55,11 +55,8 @@ typedef struct
  *
  * Pairs allocations with frees by address. What a damaged or truncated trace lacks is
  * made up for as the flags and counts say; no trace is refused.
- *
- * Returns: TESSERA_OK or TESSERA_NO_MEMORY
  */
-TESSERA_MUST_USE TesseraStatus tessera_blocks_new (const TesseraTrace *trace,
-                                                   TesseraBlocks **out_blocks);
+TesseraBlocks *tessera_blocks_new (const TesseraTrace *trace);
 void tessera_blocks_free (TesseraBlocks *blocks); /* NULL is fine */
 
 /* The load bound over [begin_index, end_index): the largest sum of block_bytes alive at

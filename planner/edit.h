@@ -103,10 +103,8 @@ typedef struct
 void tessera_selector_init (TesseraSelector *selector);
 void tessera_selector_clear (TesseraSelector *selector); /* leaves it as after init */
 void tessera_edit_clear (TesseraEdit *edit);
-TESSERA_MUST_USE TesseraStatus tessera_selector_copy (const TesseraSelector *from,
-                                                      TesseraSelector *out_copy);
-TESSERA_MUST_USE TesseraStatus tessera_edit_copy (const TesseraEdit *from,
-                                                  TesseraEdit *out_copy);
+void tessera_selector_copy (const TesseraSelector *from, TesseraSelector *out_copy);
+void tessera_edit_copy (const TesseraEdit *from, TesseraEdit *out_copy);
 
 /*
  * tessera_select:
@@ -115,29 +113,26 @@ TESSERA_MUST_USE TesseraStatus tessera_edit_copy (const TesseraEdit *from,
  *
  * Any thread. Linear in blocks, and in frames of stacks where @selector has a source or a
  * module.
- *
- * Returns: TESSERA_OK or TESSERA_NO_MEMORY
  */
-TESSERA_MUST_USE TesseraStatus tessera_select (const TesseraSelector *selector,
-                                               const TesseraTrace *trace,
-                                               const TesseraBlocks *blocks,
-                                               const TesseraStructure *structure,
-                                               const TesseraGroup *groups,
-                                               size_t n_groups,
-                                               uint8_t *selected);
+void tessera_select (const TesseraSelector *selector,
+                     const TesseraTrace *trace,
+                     const TesseraBlocks *blocks,
+                     const TesseraStructure *structure,
+                     const TesseraGroup *groups,
+                     size_t n_groups,
+                     uint8_t *selected);
 /* The indices of those that are, ascending; the caller frees them. */
-TESSERA_MUST_USE TesseraStatus tessera_selected_list (const uint8_t *selected,
-                                                      size_t n_blocks,
-                                                      uint32_t **out_blocks,
-                                                      size_t *out_n_blocks);
+void tessera_selected_list (const uint8_t *selected,
+                            size_t n_blocks,
+                            uint32_t **out_blocks,
+                            size_t *out_n_blocks);
 
 /* 0, 1 ... of each block among those of equal step, size_bytes and name of the innermost
- * phase of birth, in planner order. @ordinals: (array): one for each block. Returns:
- * TESSERA_OK or TESSERA_NO_MEMORY. */
-TESSERA_MUST_USE TesseraStatus tessera_block_ordinals (const TesseraTrace *trace,
-                                                       const TesseraBlocks *blocks,
-                                                       const TesseraStructure *structure,
-                                                       uint32_t *ordinals);
+ * phase of birth, in planner order. @ordinals: (array): one for each block. */
+void tessera_block_ordinals (const TesseraTrace *trace,
+                             const TesseraBlocks *blocks,
+                             const TesseraStructure *structure,
+                             uint32_t *ordinals);
 
 /*
  * tessera_edits_name_blocks:
@@ -153,15 +148,14 @@ TESSERA_MUST_USE TesseraStatus tessera_block_ordinals (const TesseraTrace *trace
  *
  * Any thread. Linear in blocks, where any edit lists some.
  *
- * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_REFUSED: a block that an edit lists is
- * not there. Then some edits are as they were.
+ * Returns: TESSERA_OK or TESSERA_REFUSED: a block that an edit lists is not there. Then
+ * some edits are as they were.
  */
-TESSERA_MUST_USE TesseraStatus
-tessera_edits_name_blocks (const TesseraTrace *trace,
-                           const TesseraBlocks *blocks,
-                           const TesseraStructure *structure,
-                           TesseraEdit *edits,
-                           size_t n_edits);
+void tessera_edits_name_blocks (const TesseraTrace *trace,
+                                const TesseraBlocks *blocks,
+                                const TesseraStructure *structure,
+                                TesseraEdit *edits,
+                                size_t n_edits);
 TESSERA_MUST_USE TesseraStatus
 tessera_edits_find_blocks (const TesseraTrace *trace,
                            const TesseraBlocks *blocks,
@@ -216,7 +210,7 @@ TESSERA_MUST_USE TesseraStatus tessera_edit_reach (const TesseraTrace *trace,
  *
  * Any thread. As long as grouping takes, once more for each edit of a class.
  *
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_REFUSED: an edit can't be applied.
+ * Returns: TESSERA_OK or TESSERA_REFUSED: an edit can't be applied.
  * Nothing is given back then.
  */
 TESSERA_MUST_USE TesseraStatus tessera_edits_regroup (const TesseraTrace *trace,
@@ -238,7 +232,7 @@ TESSERA_MUST_USE TesseraStatus tessera_edits_regroup (const TesseraTrace *trace,
  *
  * Any thread. As long as tessera_edits_regroup().
  *
- * Returns: TESSERA_OK; TESSERA_NO_MEMORY; TESSERA_REFUSED where one can't be applied.
+ * Returns: TESSERA_OK or TESSERA_REFUSED where one can't be applied.
  * Then some are as they were.
  */
 TESSERA_MUST_USE TesseraStatus tessera_edits_settle (const TesseraTrace *trace,

@@ -12,15 +12,14 @@
 
 /* Sets group of every block and returns the groups with local height and time-memory
  * product. Ownership of *out_groups (and each name) passes to the caller. */
-TESSERA_MUST_USE TesseraStatus tessera_group_blocks (const TesseraTrace *trace,
-                                                     TesseraBlocks *blocks,
-                                                     const TesseraStructure *structure,
-                                                     TesseraGroup **out_groups,
-                                                     size_t *out_n_groups);
+void tessera_group_blocks (const TesseraTrace *trace,
+                           TesseraBlocks *blocks,
+                           const TesseraStructure *structure,
+                           TesseraGroup **out_groups,
+                           size_t *out_n_groups);
 /* Number, height and product of groups whose blocks are what the blocks' group fields
  * say. Names stay as they are. */
-TESSERA_MUST_USE TesseraStatus tessera_groups_measure (const TesseraBlocks *blocks,
-                                                       TesseraGroup *groups);
+void tessera_groups_measure (const TesseraBlocks *blocks, TesseraGroup *groups);
 void tessera_groups_free (TesseraGroup *groups, size_t n_groups);
 
 typedef struct
@@ -32,7 +31,5 @@ typedef struct
 } TesseraDecision;
 
 /* A local layout: each of @decisions, which are in order of begin, in the lowest gap that
- * holds it. *@out_height_bytes is the highest end. */
-TESSERA_MUST_USE TesseraStatus tessera_lay_lowest (TesseraDecision *decisions,
-                                                   size_t n_decisions,
-                                                   uint64_t *out_height_bytes);
+ * holds it. Returns: the highest end. */
+uint64_t tessera_lay_lowest (TesseraDecision *decisions, size_t n_decisions);

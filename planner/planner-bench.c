@@ -86,8 +86,7 @@ plan_file (const char *folder, const char *file)
   if (tessera_open (path, &options, &error, &trace) != TESSERA_OK)
     g_error ("%s", error.text);
   begin_s = processor_s ();
-  if (tessera_blocks_new (trace, &blocks) != TESSERA_OK)
-    g_error ("not enough memory");
+  blocks = tessera_blocks_new (trace);
   structure = tessera_structure_new (trace, blocks);
   begin_s = processor_s () - begin_s;
   *strchr (name, '.') = '\0';

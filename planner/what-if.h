@@ -19,17 +19,15 @@ typedef struct
 } TesseraMoments;
 
 /* The peak of the load in each step; without steps, of the whole trace. */
-TESSERA_MUST_USE TesseraStatus
-tessera_moments_of_peaks (const TesseraBlocks *blocks,
-                          const TesseraStructure *structure,
-                          TesseraMoments *out_moments);
+void tessera_moments_of_peaks (const TesseraBlocks *blocks,
+                               const TesseraStructure *structure,
+                               TesseraMoments *out_moments);
 /* Where phases begin that have the name @name and are in none of that name. None:
  * n_events is 0. */
-TESSERA_MUST_USE TesseraStatus
-tessera_moments_of_phase (const TesseraTrace *trace,
-                          const TesseraStructure *structure,
-                          const char *name,
-                          TesseraMoments *out_moments);
+void tessera_moments_of_phase (const TesseraTrace *trace,
+                               const TesseraStructure *structure,
+                               const char *name,
+                               TesseraMoments *out_moments);
 
 /*
  * tessera_blocks_freed_before:
@@ -39,13 +37,11 @@ tessera_moments_of_phase (const TesseraTrace *trace,
  * A copy in which each chosen block that is alive at one of @moments, and was born before
  * it, ends there at the latest. All else is as it was; events are shared with @blocks,
  * which has to outlive the copy.
- *
- * Returns: TESSERA_OK or TESSERA_NO_MEMORY
  */
-TESSERA_MUST_USE TesseraStatus tessera_blocks_freed_before (const TesseraBlocks *blocks,
-                                                            const uint8_t *chosen,
-                                                            const TesseraMoments *moments,
-                                                            size_t *out_n_changed,
-                                                            uint64_t *out_changed_bytes,
-                                                            TesseraBlocks *out_copy);
+void tessera_blocks_freed_before (const TesseraBlocks *blocks,
+                                  const uint8_t *chosen,
+                                  const TesseraMoments *moments,
+                                  size_t *out_n_changed,
+                                  uint64_t *out_changed_bytes,
+                                  TesseraBlocks *out_copy);
 void tessera_blocks_freed_before_clear (TesseraBlocks *copy);

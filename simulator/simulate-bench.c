@@ -135,8 +135,7 @@ main (void)
   TesseraPlan plan;
   double base;
 
-  if (tessera_blocks_new (trace, &blocks) != TESSERA_OK)
-    g_error ("no memory");
+  blocks = tessera_blocks_new (trace);
   structure = tessera_structure_new (trace, blocks);
   plan = stack_plan (blocks);
   base = time_malloc (trace, blocks);

@@ -30,7 +30,7 @@ stage_new (const char *path)
   TesseraStatus status = tessera_open (path, &open, &error, &stage->trace);
   g_assert_cmpstr (error.text, ==, "");
   g_assert_cmpint (status, ==, TESSERA_OK);
-  g_assert_cmpint (tessera_blocks_new (stage->trace, &stage->blocks), ==, TESSERA_OK);
+  stage->blocks = tessera_blocks_new (stage->trace);
   stage->structure = tessera_structure_new (stage->trace, stage->blocks);
   stage->left = simulate (stage, TESSERA_LAYOUT_RECORDED);
   status = tessera_plan_trace (stage->trace, stage->blocks, stage->structure, &plan,

@@ -42,7 +42,7 @@ stage_new (void)
 {
   Stage *stage = g_new0 (Stage, 1);
   stage->trace = made_trace_new ();
-  g_assert_cmpint (tessera_blocks_new (stage->trace, &stage->blocks), ==, TESSERA_OK);
+  stage->blocks = tessera_blocks_new (stage->trace);
   stage->structure = tessera_structure_new (stage->trace, stage->blocks);
   stage->left = simulate (stage, TESSERA_LAYOUT_NATIVE, stage->trace->device_bytes);
   stage->right = simulate (stage, TESSERA_LAYOUT_EXPANDABLE, 0);

@@ -218,9 +218,7 @@ colour_by_group (const TesseraFigure *f)
   size_t n_groups;
   grouped.blocks = g_new (TesseraBlock, grouped.n_blocks + 1);
   memcpy (grouped.blocks, f->blocks->blocks, grouped.n_blocks * sizeof *grouped.blocks);
-  if (tessera_group_blocks (f->trace, &grouped, f->structure, &groups, &n_groups) !=
-      TESSERA_OK)
-    g_error ("failed to allocate groups of %zu blocks", grouped.n_blocks);
+  tessera_group_blocks (f->trace, &grouped, f->structure, &groups, &n_groups);
   TesseraColouring *colouring = tessera_colouring_new (
       f->trace, &grouped, f->structure, groups, n_groups, f->colour, f->dark);
   tessera_groups_free (groups, n_groups);

@@ -6,14 +6,13 @@
 #include "planner/blocks.h"
 
 #include "planner/test-traces.h"
-#include "tests/fail_alloc.h"
 
 static TesseraBlocks *
 make (const TesseraTrace *trace)
 {
   TesseraBlocks *blocks;
 
-  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  blocks = tessera_blocks_new (trace);
   return blocks;
 }
 
@@ -247,32 +246,6 @@ test_nonsense (void)
     }
 }
 
-static void
-test_no_memory (void)
-{
-  TesseraTrace *trace = test_trace_random (7, 800, 2);
-
-  for (unsigned nth = 1;; nth++)
-    {
-      TesseraBlocks *blocks = NULL;
-      long held = tessera_fail_alloc_held ();
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status = tessera_blocks_new (trace, &blocks);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          tessera_blocks_free (blocks);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_null (blocks);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
-  tessera_trace_free (trace);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -285,6 +258,5 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/blocks/giant", test_giant);
   g_test_add_func ("/planner/blocks/bound", test_bound);
   g_test_add_func ("/planner/blocks/nonsense", test_nonsense);
-  g_test_add_func ("/planner/blocks/no-memory", test_no_memory);
   return g_test_run ();
 }

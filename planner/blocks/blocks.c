@@ -9,17 +9,14 @@
  */
 #include "planner/blocks.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "db/array.h"
-#include "planner/blocks/places.h"
+#include "planner/memory.h"
 
 typedef struct
 {
   const TesseraTrace *trace;
   TesseraBlocks *out;
-  TesseraPlaces places;
+  GHashTable *holders; /* by address, which comes back: the last block that held it, or
+                          TESSERA_NONE once that is freed */
   size_t cap_blocks;
   bool is_mixed;  /* blocks of the start lie behind others: to be put in front */
   bool completes; /* the trace has FREE_COMPLETED events: a lone request is pending */
@@ -43,23 +40,20 @@ round_up (uint64_t size_bytes, uint64_t alignment_bytes)
   return size_bytes - rest + alignment_bytes;
 }
 
-static TesseraStatus
-add_block (Walk *walk, const TesseraBlock *block, uint32_t *out_index)
+static uint32_t
+add_block (Walk *walk, const TesseraBlock *block)
 {
   TesseraBlocks *out = walk->out;
   const TesseraBlock *last;
 
-  if (!TESSERA_RESERVE (out->blocks, walk->cap_blocks, out->n_blocks + 1))
-    return TESSERA_NO_MEMORY;
+  TESSERA_GROW (out->blocks, walk->cap_blocks, out->n_blocks + 1);
   last = out->n_blocks > 0 ? &out->blocks[out->n_blocks - 1] : NULL;
   walk->is_mixed |= last != NULL && (block->flags & TESSERA_AT_START) != 0 &&
                     ((last->flags & TESSERA_AT_START) == 0 || last->addr > block->addr);
-  *out_index = (uint32_t) out->n_blocks;
   out->blocks[out->n_blocks] = *block;
   out->blocks[out->n_blocks].block_bytes =
       round_up (block->size_bytes, walk->trace->alignment_bytes);
-  out->n_blocks++;
-  return TESSERA_OK;
+  return (uint32_t) out->n_blocks++;
 }
 
 static TesseraBlock
@@ -75,6 +69,44 @@ new_block (const Walk *walk)
                          .born_phase = TESSERA_NONE,
                          .died_phase = TESSERA_NONE,
                          .group = TESSERA_NONE };
+}
+
+static TesseraBlock
+block_of (const Walk *walk, const TesseraEvent *event)
+{
+  TesseraBlock block = new_block (walk);
+
+  block.size_bytes = event->size_bytes;
+  block.stack = event->stack;
+  block.stream = event->stream;
+  block.pool = event->pool;
+  return block;
+}
+
+/* Multiplication by 2^64 / golden ratio spreads addresses that are multiples of 512. */
+static guint
+hash_address (gconstpointer addr)
+{
+  return (guint) (((uint64_t) (uintptr_t) addr * UINT64_C (0x9E3779B97F4A7C15)) >> 32);
+}
+
+static void
+hold (Walk *walk, uint64_t addr, uint32_t holder)
+{
+  g_hash_table_insert (walk->holders, (gpointer) (uintptr_t) addr,
+                       GUINT_TO_POINTER (holder));
+}
+
+/* Whether somebody held the address at some time, and who does now. */
+static bool
+was_held (const Walk *walk, uint64_t addr, uint32_t *out_holder)
+{
+  gpointer holder;
+  bool was = g_hash_table_lookup_extended (
+      walk->holders, (gconstpointer) (uintptr_t) addr, NULL, &holder);
+
+  *out_holder = was ? GPOINTER_TO_UINT (holder) : TESSERA_NONE;
+  return was;
 }
 
 /* The segment that holds @addr, or NULL. Segments are in ascending order of address. */
@@ -98,7 +130,7 @@ segment_at (const TesseraHeld *held, uint64_t addr)
   return &held->segments[low - 1];
 }
 
-static TesseraStatus
+static void
 hold_start (Walk *walk)
 {
   const TesseraHeld *start = &walk->trace->start;
@@ -108,14 +140,9 @@ hold_start (Walk *walk)
       const TesseraHeldBlock *held = &start->blocks[i];
       const TesseraSegment *segment = segment_at (start, held->addr);
       TesseraBlock block = new_block (walk);
-      TesseraPlace *place;
-      uint32_t index;
 
       if (held->state == TESSERA_BLOCK_FREE)
         continue;
-      place = tessera_places_find (&walk->places, held->addr);
-      if (!place)
-        return TESSERA_NO_MEMORY;
       block.addr = held->addr;
       block.size_bytes = held->size_bytes;
       block.stack = held->stack;
@@ -127,11 +154,8 @@ hold_start (Walk *walk)
         }
       if (held->state == TESSERA_BLOCK_PENDING)
         block.freed_index = 0;
-      if (add_block (walk, &block, &index) != TESSERA_OK)
-        return TESSERA_NO_MEMORY;
-      tessera_places_hold (&walk->places, place, held->addr, index);
+      hold (walk, held->addr, add_block (walk, &block));
     }
-  return TESSERA_OK;
 }
 
 /* Every block lives for at least one event, also one that is freed by the first. */
@@ -143,128 +167,102 @@ end_block (TesseraBlock *block, uint32_t at_index)
   block->died_index = at_index > block->born_index ? at_index : block->born_index + 1;
 }
 
-static TesseraStatus
+static void
 see_alloc (Walk *walk, const TesseraEvent *event, uint32_t at_index)
 {
   TesseraBlocks *out = walk->out;
-  TesseraBlock block = new_block (walk);
-  TesseraPlace *place = tessera_places_find (&walk->places, event->addr);
-  uint32_t index;
+  TesseraBlock block = block_of (walk, event);
+  uint32_t holder;
 
-  if (!place)
-    return TESSERA_NO_MEMORY;
-  if (place->is_used && place->holder != TESSERA_NONE)
+  if (was_held (walk, event->addr, &holder) && holder != TESSERA_NONE)
     {
-      end_block (&out->blocks[place->holder], at_index);
+      end_block (&out->blocks[holder], at_index);
       out->n_displaced++;
     }
   block.addr = event->addr;
-  block.size_bytes = event->size_bytes;
   block.born_index = at_index;
-  block.stack = event->stack;
-  block.stream = event->stream;
-  block.pool = event->pool;
-  if (add_block (walk, &block, &index) != TESSERA_OK)
-    return TESSERA_NO_MEMORY;
-  tessera_places_hold (&walk->places, place, event->addr, index);
-  out->block_of_event[at_index] = index;
-  return TESSERA_OK;
+  out->block_of_event[at_index] = add_block (walk, &block);
+  hold (walk, event->addr, out->block_of_event[at_index]);
 }
 
-static TesseraStatus
+static void
 see_failure (Walk *walk, const TesseraEvent *event, uint32_t at_index)
 {
-  TesseraBlock block = new_block (walk);
-  uint32_t index;
+  TesseraBlock block = block_of (walk, event);
 
-  block.size_bytes = event->size_bytes;
   block.born_index = at_index;
   block.freed_index = block.died_index = at_index + 1;
-  block.stack = event->stack;
-  block.stream = event->stream;
-  block.pool = event->pool;
   block.flags = TESSERA_FAILED;
-  if (add_block (walk, &block, &index) != TESSERA_OK)
-    return TESSERA_NO_MEMORY;
-  walk->out->block_of_event[at_index] = index;
-  return TESSERA_OK;
+  walk->out->block_of_event[at_index] = add_block (walk, &block);
 }
 
 /* A free of an address that no event and no state named before: it lived from the start,
- * unless nothing did (a recording may have lost the allocation). */
-static TesseraStatus
-assume_start (Walk *walk, TesseraPlace *place, const TesseraEvent *event)
+ * unless nothing did (a recording may have lost the allocation). Returns: the block, or
+ * TESSERA_NONE */
+static uint32_t
+assume_start (Walk *walk, const TesseraEvent *event)
 {
-  TesseraBlock block = new_block (walk);
-  uint32_t index;
+  TesseraBlock block = block_of (walk, event);
 
+  if (event->size_bytes == 0 || walk->trace->starts_empty)
+    return TESSERA_NONE;
   block.addr = event->addr;
-  block.size_bytes = event->size_bytes;
-  block.stack = event->stack;
-  block.stream = event->stream;
-  block.pool = event->pool;
   block.flags = TESSERA_AT_START | TESSERA_UNKNOWN_START;
   if (event->action == TESSERA_FREE_COMPLETED)
     block.freed_index = 0;
-  if (add_block (walk, &block, &index) != TESSERA_OK)
-    return TESSERA_NO_MEMORY;
-  tessera_places_hold (&walk->places, place, event->addr, index);
-  return TESSERA_OK;
+  return add_block (walk, &block);
 }
 
-static TesseraStatus
+static void
 see_free (Walk *walk, const TesseraEvent *event, uint32_t at_index)
 {
-  TesseraPlace *place = tessera_places_find (&walk->places, event->addr);
   TesseraBlock *block;
+  uint32_t holder;
 
-  if (!place)
-    return TESSERA_NO_MEMORY;
-  if (!place->is_used && event->size_bytes > 0 && !walk->trace->starts_empty &&
-      assume_start (walk, place, event) != TESSERA_OK)
-    return TESSERA_NO_MEMORY;
-  if (!place->is_used || place->holder == TESSERA_NONE)
+  if (!was_held (walk, event->addr, &holder))
+    {
+      holder = assume_start (walk, event);
+      if (holder != TESSERA_NONE)
+        hold (walk, event->addr, holder);
+    }
+  if (holder == TESSERA_NONE)
     {
       walk->out->n_orphans++;
-      return TESSERA_OK;
+      return;
     }
-  walk->out->block_of_event[at_index] = place->holder;
-  block = &walk->out->blocks[place->holder];
+  walk->out->block_of_event[at_index] = holder;
+  block = &walk->out->blocks[holder];
   if (block->died_stack == TESSERA_NONE)
     block->died_stack = event->stack;
   if (event->action == TESSERA_FREE_REQUESTED && walk->completes)
     {
-      if (block->freed_index > at_index)
-        block->freed_index = at_index;
-      return TESSERA_OK;
+      block->freed_index = MIN (block->freed_index, at_index);
+      return;
     }
   end_block (block, at_index);
-  place->holder = TESSERA_NONE;
-  return TESSERA_OK;
+  hold (walk, event->addr, TESSERA_NONE);
 }
 
-static TesseraStatus
+static void
 walk_events (Walk *walk)
 {
   const TesseraTrace *trace = walk->trace;
-  TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; i < trace->n_events && !walk->completes; i++)
     walk->completes = trace->events[i].action == TESSERA_FREE_COMPLETED;
-  for (size_t i = 0; i < trace->n_events && status == TESSERA_OK; i++)
+  for (uint32_t i = 0; i < trace->n_events; i++)
     {
       const TesseraEvent *event = &trace->events[i];
 
       walk->out->block_of_event[i] = TESSERA_NONE;
       if (event->action == TESSERA_ALLOC)
-        status = see_alloc (walk, event, (uint32_t) i);
+        see_alloc (walk, event, i);
       else if (event->action == TESSERA_OOM)
-        status = see_failure (walk, event, (uint32_t) i);
+        see_failure (walk, event, i);
       else if (event->action == TESSERA_FREE_REQUESTED ||
                event->action == TESSERA_FREE_COMPLETED)
-        status = see_free (walk, event, (uint32_t) i);
+        see_free (walk, event, i);
     }
-  return status;
 }
 
 static bool
@@ -307,17 +305,15 @@ by_addr (const void *a, const void *b)
 
 /* Blocks of the start in front, by address; the others were made in order of birth. Nearly
  * always they lie so already, and no copy is made. */
-static TesseraStatus
+static void
 put_in_order (TesseraBlocks *out)
 {
-  TesseraBlock *sorted = malloc ((out->n_blocks + 1) * sizeof *sorted);
-  const TesseraBlock **starts = malloc ((out->n_blocks + 1) * sizeof *starts);
-  uint32_t *index_of = malloc ((out->n_blocks + 1) * sizeof *index_of);
+  TesseraBlock *sorted = g_new (TesseraBlock, out->n_blocks + 1);
+  g_autofree const TesseraBlock **starts =
+      g_new (const TesseraBlock *, out->n_blocks + 1);
+  g_autofree uint32_t *index_of = g_new (uint32_t, out->n_blocks + 1);
   size_t n_starts = 0, n_sorted = 0;
-  TesseraStatus status = TESSERA_NO_MEMORY;
 
-  if (!sorted || !starts || !index_of)
-    goto out;
   for (size_t i = 0; i < out->n_blocks; i++)
     if (out->blocks[i].flags & TESSERA_AT_START)
       starts[n_starts++] = &out->blocks[i];
@@ -338,72 +334,42 @@ put_in_order (TesseraBlocks *out)
       out->block_of_event[i] = index_of[out->block_of_event[i]];
   free (out->blocks);
   out->blocks = sorted;
-  sorted = NULL;
-  status = TESSERA_OK;
-out:
-  free (sorted);
-  free (starts);
-  free (index_of);
-  return status;
 }
 
 /* A counting sort: deaths are event indices. */
-static TesseraStatus
+static void
 order_deaths (TesseraBlocks *out)
 {
   size_t n_counts = (size_t) out->n_events + 3;
-  uint32_t *next = calloc (n_counts, sizeof *next);
+  g_autofree uint32_t *next = g_new0 (uint32_t, n_counts);
 
-  out->by_death = malloc ((out->n_blocks + 1) * sizeof *out->by_death);
-  if (!next || !out->by_death)
-    {
-      free (next);
-      return TESSERA_NO_MEMORY;
-    }
+  out->by_death = g_new (uint32_t, out->n_blocks + 1);
   for (size_t i = 0; i < out->n_blocks; i++)
     next[out->blocks[i].died_index + 1]++;
   for (size_t i = 1; i < n_counts; i++)
     next[i] += next[i - 1];
   for (size_t i = 0; i < out->n_blocks; i++)
     out->by_death[next[out->blocks[i].died_index]++] = (uint32_t) i;
-  free (next);
-  return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_blocks_new (const TesseraTrace *trace, TesseraBlocks **out_blocks)
+TesseraBlocks *
+tessera_blocks_new (const TesseraTrace *trace)
 {
-  Walk walk = { .trace = trace };
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  TesseraBlocks *blocks = g_new0 (TesseraBlocks, 1);
+  Walk walk = { .trace = trace,
+                .out = blocks,
+                .holders = g_hash_table_new (hash_address, NULL) };
 
-  *out_blocks = NULL;
-  walk.out = calloc (1, sizeof *walk.out);
-  if (!walk.out)
-    return TESSERA_NO_MEMORY;
-  walk.out->n_events = (uint32_t) trace->n_events;
-  walk.out->block_of_event =
-      malloc ((trace->n_events + 1) * sizeof *walk.out->block_of_event);
-  if (!walk.out->block_of_event)
-    goto out;
-  status = hold_start (&walk);
-  if (status == TESSERA_OK)
-    status = walk_events (&walk);
-  if (status != TESSERA_OK)
-    goto out;
+  blocks->n_events = (uint32_t) trace->n_events;
+  blocks->block_of_event = g_new (uint32_t, trace->n_events + 1);
+  hold_start (&walk);
+  walk_events (&walk);
   settle_end (&walk);
-  tessera_places_clear (&walk.places);
+  g_hash_table_unref (walk.holders);
   if (walk.is_mixed)
-    status = put_in_order (walk.out);
-  if (status == TESSERA_OK)
-    status = order_deaths (walk.out);
-  if (status != TESSERA_OK)
-    goto out;
-  *out_blocks = walk.out;
-  walk.out = NULL;
-out:
-  tessera_places_clear (&walk.places);
-  tessera_blocks_free (walk.out);
-  return status;
+    put_in_order (blocks);
+  order_deaths (blocks);
+  return blocks;
 }
 
 void
@@ -451,68 +417,4 @@ tessera_blocks_bound (const TesseraBlocks *blocks,
         }
     }
   return bound;
-}
-
-/*
- * Which block holds an address: see places.h. Open addressing, linear probing.
- */
-
-static size_t
-slot_of (const TesseraPlaces *places, uint64_t addr)
-{
-  /* Multiplication by 2^64 / golden ratio spreads addresses that are multiples of 512. */
-  size_t i =
-      (size_t) ((addr * UINT64_C (0x9E3779B97F4A7C15)) >> 20) & (places->n_places - 1);
-
-  while (places->places[i].is_used && places->places[i].addr != addr)
-    i = (i + 1) & (places->n_places - 1);
-  return i;
-}
-
-static TesseraStatus
-grow (TesseraPlaces *places)
-{
-  TesseraPlaces larger = { .n_places = places->n_places ? 2 * places->n_places : 1024,
-                           .n_used = places->n_used };
-
-  larger.places = calloc (larger.n_places, sizeof *larger.places);
-  if (!larger.places)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < places->n_places; i++)
-    if (places->places[i].is_used)
-      larger.places[slot_of (&larger, places->places[i].addr)] = places->places[i];
-  free (places->places);
-  *places = larger;
-  return TESSERA_OK;
-}
-
-TesseraPlace *
-tessera_places_find (TesseraPlaces *places, uint64_t addr)
-{
-  size_t i;
-
-  if (4 * places->n_used >= 3 * places->n_places && grow (places) != TESSERA_OK)
-    return NULL;
-  i = slot_of (places, addr);
-  return &places->places[i];
-}
-
-void
-tessera_places_hold (TesseraPlaces *places,
-                     TesseraPlace *place,
-                     uint64_t addr,
-                     uint32_t block)
-{
-  if (!place->is_used)
-    places->n_used++;
-  place->is_used = 1;
-  place->addr = addr;
-  place->holder = block;
-}
-
-void
-tessera_places_clear (TesseraPlaces *places)
-{
-  free (places->places);
-  *places = (TesseraPlaces){ 0 };
 }

@@ -5,10 +5,9 @@
  */
 #include "planner/what-if.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "planner/memory.h"
 
-TesseraStatus
+void
 tessera_moments_of_peaks (const TesseraBlocks *blocks,
                           const TesseraStructure *structure,
                           TesseraMoments *out_moments)
@@ -16,9 +15,7 @@ tessera_moments_of_peaks (const TesseraBlocks *blocks,
   size_t n = structure->n_steps;
 
   out_moments->n_events = 0;
-  out_moments->events = malloc ((n + 1) * sizeof *out_moments->events);
-  if (!out_moments->events)
-    return TESSERA_NO_MEMORY;
+  out_moments->events = g_new (uint32_t, n + 1);
   for (size_t i = 0; i < n; i++)
     {
       const TesseraStep *step = &structure->steps[i];
@@ -32,7 +29,6 @@ tessera_moments_of_peaks (const TesseraBlocks *blocks,
       (void) tessera_blocks_bound (blocks, 0, blocks->n_events, &out_moments->events[0]);
       out_moments->n_events = 1;
     }
-  return TESSERA_OK;
 }
 
 /* Whether the phase or one around it has the name, from @phase on outward. */
@@ -48,16 +44,14 @@ is_inside (const TesseraTrace *trace,
   return false;
 }
 
-TesseraStatus
+void
 tessera_moments_of_phase (const TesseraTrace *trace,
                           const TesseraStructure *structure,
                           const char *name,
                           TesseraMoments *out_moments)
 {
   out_moments->n_events = 0;
-  out_moments->events = malloc ((structure->n_phases + 1) * sizeof *out_moments->events);
-  if (!out_moments->events)
-    return TESSERA_NO_MEMORY;
+  out_moments->events = g_new (uint32_t, structure->n_phases + 1);
   for (size_t i = 0; i < structure->n_phases; i++)
     {
       const TesseraPhase *phase = &structure->phases[i];
@@ -66,7 +60,6 @@ tessera_moments_of_phase (const TesseraTrace *trace,
           !is_inside (trace, structure, phase->parent, name))
         out_moments->events[out_moments->n_events++] = phase->begin_index;
     }
-  return TESSERA_OK;
 }
 
 /* The first of @moments at which the block is alive and older, or its end; without
@@ -107,20 +100,16 @@ by_death (const void *a, const void *b)
   return left->block < right->block ? -1 : left->block > right->block;
 }
 
-static TesseraStatus
+static void
 sort_deaths (TesseraBlocks *copy)
 {
-  Death *deaths = malloc ((copy->n_blocks + 1) * sizeof *deaths);
+  g_autofree Death *deaths = g_new (Death, copy->n_blocks + 1);
 
-  if (!deaths)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < copy->n_blocks; i++)
     deaths[i] = (Death){ copy->blocks[i].died_index, (uint32_t) i };
   qsort (deaths, copy->n_blocks, sizeof *deaths, by_death);
   for (size_t i = 0; i < copy->n_blocks; i++)
     copy->by_death[i] = deaths[i].block;
-  free (deaths);
-  return TESSERA_OK;
 }
 
 static void
@@ -132,7 +121,7 @@ free_early (TesseraBlock *block, uint32_t end)
   block->flags &= (uint16_t) ~TESSERA_AT_END;
 }
 
-TesseraStatus
+void
 tessera_blocks_freed_before (const TesseraBlocks *blocks,
                              const uint8_t *chosen,
                              const TesseraMoments *moments,
@@ -140,19 +129,14 @@ tessera_blocks_freed_before (const TesseraBlocks *blocks,
                              uint64_t *out_changed_bytes,
                              TesseraBlocks *out_copy)
 {
-  TesseraStatus status;
-
   *out_n_changed = 0;
   *out_changed_bytes = 0;
   *out_copy = *blocks;
-  out_copy->blocks = malloc ((blocks->n_blocks + 1) * sizeof *out_copy->blocks);
-  out_copy->by_death = malloc ((blocks->n_blocks + 1) * sizeof *out_copy->by_death);
-  if (!out_copy->blocks || !out_copy->by_death)
-    {
-      tessera_blocks_freed_before_clear (out_copy);
-      return TESSERA_NO_MEMORY;
-    }
-  memcpy (out_copy->blocks, blocks->blocks, blocks->n_blocks * sizeof *out_copy->blocks);
+  out_copy->blocks = g_new (TesseraBlock, blocks->n_blocks + 1);
+  out_copy->by_death = g_new (uint32_t, blocks->n_blocks + 1);
+  if (blocks->n_blocks > 0)
+    memcpy (out_copy->blocks, blocks->blocks,
+            blocks->n_blocks * sizeof *out_copy->blocks);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       uint32_t end = chosen[i] ? end_of (&blocks->blocks[i], moments) : 0;
@@ -163,10 +147,7 @@ tessera_blocks_freed_before (const TesseraBlocks *blocks,
       ++*out_n_changed;
       *out_changed_bytes += blocks->blocks[i].block_bytes;
     }
-  status = sort_deaths (out_copy);
-  if (status != TESSERA_OK)
-    tessera_blocks_freed_before_clear (out_copy);
-  return status;
+  sort_deaths (out_copy);
 }
 
 void

@@ -9,8 +9,7 @@
  */
 #include "planner/edits/holds.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "planner/memory.h"
 
 /* Sets are bits. */
 #define MAX_SETS 64
@@ -160,20 +159,16 @@ find_root (uint32_t *parents, uint32_t item)
   return item;
 }
 
-/* Numbers bodies, 1 and up, into the items. Returns: how many; UINT32_MAX: no memory. */
+/* Numbers bodies, 1 and up, into the items. Returns: how many. */
 static uint32_t
 number_bodies (Apply *apply)
 {
-  uint32_t *parents = malloc ((2 * apply->n_items + 1) * sizeof *parents);
-  uint32_t *numbers = parents + apply->n_items, n_bodies = 0;
+  g_autofree uint32_t *parents = g_new (uint32_t, apply->n_items + 1);
+  g_autofree uint32_t *numbers = g_new0 (uint32_t, apply->n_items + 1);
+  uint32_t n_bodies = 0;
 
-  if (!parents)
-    return UINT32_MAX;
   for (uint32_t i = 0; i < apply->n_items; i++)
-    {
-      parents[i] = i;
-      numbers[i] = 0;
-    }
+    parents[i] = i;
   for (size_t h = 0; h < apply->holds->n_holds; h++)
     {
       const TesseraHold *hold = &apply->holds->holds[h];
@@ -189,7 +184,6 @@ number_bodies (Apply *apply)
       numbers[i] = numbers[i] > 1 ? ++n_bodies : 0;
   for (uint32_t i = 0; i < apply->n_items; i++)
     apply->items[i].body = numbers[find_root (parents, i)];
-  free (parents);
   return n_bodies;
 }
 
@@ -281,45 +275,33 @@ static TesseraStatus
 lay_out_bodies (Apply *apply)
 {
   uint32_t n_bodies = number_bodies (apply);
-  Body gathered = { malloc ((apply->n_items + 1) * sizeof *gathered.items),
-                    malloc ((apply->n_items + 1) * sizeof *gathered.sources),
-                    malloc ((apply->n_items + 1) * sizeof *gathered.offsets),
-                    0,
-                    0,
-                    0 };
-  TesseraStatus status =
-      n_bodies != UINT32_MAX && gathered.items && gathered.sources && gathered.offsets
-          ? TESSERA_OK
-          : TESSERA_NO_MEMORY;
+  g_autofree TesseraItem *items = g_new (TesseraItem, apply->n_items + 1);
+  g_autofree uint32_t *sources = g_new (uint32_t, apply->n_items + 1);
+  g_autofree uint64_t *offsets = g_new (uint64_t, apply->n_items + 1);
+  Body gathered = { items, sources, offsets, 0, 0, 0 };
+  TesseraStatus status = TESSERA_OK;
 
   for (uint32_t body = 1; status == TESSERA_OK && body <= n_bodies; body++)
     status = lay_out (apply, body, &gathered);
-  free (gathered.items);
-  free (gathered.sources);
-  free (gathered.offsets);
   return status;
 }
 
 /* Distances of the slots kept together, for whoever looks whether they are kept. */
-static TesseraStatus
+static void
 note_distances (const Apply *apply, TesseraHold *hold)
 {
   uint64_t lowest = UINT64_MAX;
 
   free (hold->offsets);
-  hold->offsets = malloc ((hold->n_slots + 1) * sizeof *hold->offsets);
-  if (!hold->offsets)
-    return TESSERA_NO_MEMORY;
+  hold->offsets = g_new (uint64_t, hold->n_slots + 1);
   for (size_t i = 0; i < hold->n_slots; i++)
     {
       hold->offsets[i] =
           apply->items[apply->item_of_slot[hold->slots[i]]].body_offset_bytes;
-      if (hold->offsets[i] < lowest)
-        lowest = hold->offsets[i];
+      lowest = MIN (hold->offsets[i], lowest);
     }
   for (size_t i = 0; i < hold->n_slots; i++)
     hold->offsets[i] -= lowest;
-  return TESSERA_OK;
 }
 
 TesseraStatus
@@ -357,9 +339,7 @@ tessera_holds_apply (TesseraHolds *holds,
 
   if (holds->n_holds == 0)
     return TESSERA_OK;
-  apply.pinned_by = malloc ((n_items + 1) * sizeof *apply.pinned_by);
-  if (!apply.pinned_by)
-    return TESSERA_NO_MEMORY;
+  apply.pinned_by = g_new (uint32_t, n_items + 1);
   for (size_t i = 0; i < n_items; i++)
     {
       items[i].is_pinned = 0;
@@ -379,7 +359,7 @@ tessera_holds_apply (TesseraHolds *holds,
     status = lay_out_bodies (&apply);
   for (size_t h = 0; h < holds->n_holds && status == TESSERA_OK; h++)
     if (holds->holds[h].kind == TESSERA_EDIT_TOGETHER)
-      status = note_distances (&apply, &holds->holds[h]);
+      note_distances (&apply, &holds->holds[h]);
   free (apply.pinned_by);
   return status;
 }

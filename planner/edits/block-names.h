@@ -35,16 +35,16 @@ struct TesseraBlockNames
   size_t n_phases, cap_phases;
 };
 
-/* Owned once. NULL: no memory. */
-TESSERA_MUST_USE TesseraBlockNames *tessera_block_names_new (size_t n_names);
+/* Owned once. */
+TesseraBlockNames *tessera_block_names_new (size_t n_names);
 /* One owner more, one less; any thread; NULL is fine. */
 TesseraBlockNames *tessera_block_names_ref (TesseraBlockNames *names);
 void tessera_block_names_unref (TesseraBlockNames *names);
-/* Before anybody else has them. @phase: (nullable). Returns: TESSERA_OK,
- * TESSERA_NO_MEMORY, or TESSERA_INVALID: more than TESSERA_MOST_NAME_PHASES. */
-TESSERA_MUST_USE TesseraStatus tessera_block_names_set (TesseraBlockNames *names,
-                                                        size_t index,
-                                                        uint64_t size_bytes,
-                                                        const char *phase,
-                                                        uint32_t step,
-                                                        uint32_t ordinal);
+/* Before anybody else has them. @phase: (nullable). Returns: false: they are of more
+ * than TESSERA_MOST_NAME_PHASES. */
+TESSERA_MUST_USE bool tessera_block_names_set (TesseraBlockNames *names,
+                                               size_t index,
+                                               uint64_t size_bytes,
+                                               const char *phase,
+                                               uint32_t step,
+                                               uint32_t ordinal);

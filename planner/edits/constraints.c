@@ -6,12 +6,9 @@
 #include "planner/edits/constraints.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "db/array.h"
-#include "planner/edits/regroup.h"
 #include "planner/groups.h"
+#include "planner/memory.h"
 
 typedef struct
 {
@@ -36,13 +33,13 @@ refuse_group (Apply *apply, uint32_t index)
                        edit->name, edit->group);
 }
 
-static TesseraStatus
+static void
 select_blocks (Apply *apply, const TesseraSelector *selector)
 {
   const TesseraRegroup *regroup = &apply->regroup;
 
-  return tessera_select (selector, regroup->trace, regroup->blocks, regroup->structure,
-                         regroup->groups, regroup->n_groups, apply->selected);
+  tessera_select (selector, regroup->trace, regroup->blocks, regroup->structure,
+                  regroup->groups, regroup->n_groups, apply->selected);
 }
 
 /* A shape goes by the blocks that were listed, in their order, of which some may not be
@@ -64,92 +61,81 @@ tessera_pin_offsets (const TesseraEdit *edit,
     }
 }
 
-static TesseraStatus
-find_offsets (const TesseraEdit *edit, TesseraConstraint *constraint)
-{
-  constraint->offsets = malloc ((constraint->n_blocks + 1) * sizeof *constraint->offsets);
-  if (!constraint->offsets)
-    return TESSERA_NO_MEMORY;
-  tessera_pin_offsets (edit, constraint->blocks, constraint->n_blocks,
-                       constraint->offsets);
-  return TESSERA_OK;
-}
-
-static TesseraStatus
+static void
 list_selected (const Apply *apply, uint32_t **out_blocks, size_t *out_n_blocks)
 {
-  return tessera_selected_list (apply->selected, apply->regroup.blocks->n_blocks,
-                                out_blocks, out_n_blocks);
+  tessera_selected_list (apply->selected, apply->regroup.blocks->n_blocks, out_blocks,
+                         out_n_blocks);
 }
 
-static TesseraStatus
+static void
 add_constraint (Apply *apply, uint32_t index)
 {
   TesseraConstraints *constraints = apply->constraints;
   const TesseraEdit *edit = &apply->edits[index];
   TesseraConstraint *constraint;
-  TesseraStatus status;
 
-  if (!TESSERA_RESERVE (constraints->constraints, constraints->cap_constraints,
-                        constraints->n_constraints + 1))
-    return TESSERA_NO_MEMORY;
+  TESSERA_GROW (constraints->constraints, constraints->cap_constraints,
+                constraints->n_constraints + 1);
   constraint = &constraints->constraints[constraints->n_constraints++];
   *constraint = (TesseraConstraint){ .edit = index,
                                      .kind = edit->kind,
                                      .has_with = edit->has_with };
-  status = list_selected (apply, &constraint->blocks, &constraint->n_blocks);
-  if (status == TESSERA_OK && edit->kind == TESSERA_EDIT_PIN)
-    status = find_offsets (edit, constraint);
-  if (status == TESSERA_OK && edit->has_with)
-    status = select_blocks (apply, &edit->with);
-  if (status == TESSERA_OK && edit->has_with)
-    status = list_selected (apply, &constraint->with, &constraint->n_with);
-  return status;
+  list_selected (apply, &constraint->blocks, &constraint->n_blocks);
+  if (edit->kind == TESSERA_EDIT_PIN)
+    {
+      constraint->offsets = g_new (uint64_t, constraint->n_blocks + 1);
+      tessera_pin_offsets (edit, constraint->blocks, constraint->n_blocks,
+                           constraint->offsets);
+    }
+  if (edit->has_with)
+    {
+      select_blocks (apply, &edit->with);
+      list_selected (apply, &constraint->with, &constraint->n_with);
+    }
 }
 
-static TesseraStatus
+static void
 leave_out (Apply *apply, uint32_t index)
 {
   TesseraConstraints *constraints = apply->constraints;
   size_t n_blocks = apply->regroup.blocks->n_blocks;
 
   if (!constraints->left_out)
-    constraints->left_out = calloc (n_blocks + 1, sizeof *constraints->left_out);
-  if (!constraints->left_out)
-    return TESSERA_NO_MEMORY;
+    constraints->left_out = g_new0 (uint32_t, n_blocks + 1);
   for (size_t i = 0; i < n_blocks; i++)
     if (apply->selected[i] && !constraints->left_out[i])
       constraints->left_out[i] = index + 1;
-  return TESSERA_OK;
 }
 
 static TesseraStatus
 apply_edit (Apply *apply, uint32_t index)
 {
   const TesseraEdit *edit = &apply->edits[index];
-  TesseraStatus status = select_blocks (apply, &edit->what);
 
-  if (status != TESSERA_OK)
-    return status;
+  select_blocks (apply, &edit->what);
   switch (edit->kind)
     {
     case TESSERA_EDIT_PIN:
     case TESSERA_EDIT_TOGETHER:
     case TESSERA_EDIT_APART:
-      return add_constraint (apply, index);
+      add_constraint (apply, index);
+      break;
     case TESSERA_EDIT_DYNAMIC:
-      return leave_out (apply, index);
+      leave_out (apply, index);
+      break;
     case TESSERA_EDIT_CAP:
       if (edit->at < apply->constraints->cap_bytes)
         {
           apply->constraints->cap_bytes = edit->at;
           apply->constraints->cap_edit = index;
         }
-      return TESSERA_OK;
+      break;
     default:
-      status = tessera_regroup (&apply->regroup, edit, apply->selected);
-      return status == TESSERA_REFUSED ? refuse_group (apply, index) : status;
+      if (!tessera_regroup (&apply->regroup, edit, apply->selected))
+        return refuse_group (apply, index);
     }
+  return TESSERA_OK;
 }
 
 /* @blocks get groups and classes; @groups are those that are left, measured anew. */
@@ -165,8 +151,10 @@ apply_all (const TesseraTrace *trace,
            TesseraEditConflict *out_conflict,
            TesseraConstraints *out_constraints)
 {
+  g_autofree uint8_t *selected = g_new (uint8_t, blocks->n_blocks + 1);
   Apply apply = { .regroup = { trace, blocks, structure, *groups, *n_groups, *n_groups },
                   .edits = edits,
+                  .selected = selected,
                   .constraints = out_constraints,
                   .error = error,
                   .conflict = out_conflict };
@@ -174,9 +162,6 @@ apply_all (const TesseraTrace *trace,
   TesseraStatus status = TESSERA_OK;
 
   *out_constraints = (TesseraConstraints){ .cap_bytes = UINT64_MAX };
-  apply.selected = malloc (blocks->n_blocks + 1);
-  if (!apply.selected)
-    return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < n_edits && status == TESSERA_OK; i++)
     if (!edits[i].is_undone)
       {
@@ -184,11 +169,20 @@ apply_all (const TesseraTrace *trace,
         is_any = true;
       }
   if (status == TESSERA_OK && is_any)
-    status = tessera_regroup_finish (&apply.regroup);
+    tessera_regroup_finish (&apply.regroup);
   *groups = apply.regroup.groups;
   *n_groups = apply.regroup.n_groups;
-  free (apply.selected);
   return status;
+}
+
+static TesseraBlock *
+copy_blocks (const TesseraBlocks *blocks)
+{
+  TesseraBlock *copies = g_new (TesseraBlock, blocks->n_blocks + 1);
+
+  if (blocks->n_blocks > 0)
+    memcpy (copies, blocks->blocks, blocks->n_blocks * sizeof *copies);
+  return copies;
 }
 
 TesseraStatus
@@ -204,17 +198,9 @@ tessera_constraints_of_trace (const TesseraTrace *trace,
                               size_t *n_groups,
                               TesseraConstraints *out_constraints)
 {
-  TesseraStatus status;
-
-  *out_constraints = (TesseraConstraints){ 0 };
   *edited = *blocks;
-  edited->blocks = malloc ((blocks->n_blocks + 1) * sizeof *edited->blocks);
-  if (!edited->blocks)
-    return TESSERA_NO_MEMORY;
-  memcpy (edited->blocks, blocks->blocks, blocks->n_blocks * sizeof *edited->blocks);
-  status = tessera_group_blocks (trace, edited, structure, groups, n_groups);
-  if (status != TESSERA_OK)
-    return status;
+  edited->blocks = copy_blocks (blocks);
+  tessera_group_blocks (trace, edited, structure, groups, n_groups);
   return apply_all (trace, edited, structure, groups, n_groups, edits, n_edits, error,
                     out_conflict, out_constraints);
 }
@@ -271,56 +257,48 @@ tessera_constraints_clear (TesseraConstraints *constraints)
 }
 
 /* *@selector, of the blocks that @selected says and of nothing else. */
-static TesseraStatus
+static void
 by_hand (TesseraSelector *selector, const uint8_t *selected, size_t n_blocks)
 {
   tessera_selector_clear (selector);
-  return tessera_selected_list (selected, n_blocks, &selector->blocks,
-                                &selector->n_blocks);
+  tessera_selected_list (selected, n_blocks, &selector->blocks, &selector->n_blocks);
 }
 
 /* Distances of the blocks in @settled, of those that @edit gives. */
-static TesseraStatus
+static void
 keep_shape (const TesseraEdit *edit, TesseraEdit *settled)
 {
   if (!edit->shape)
-    return TESSERA_OK;
+    return;
   free (settled->shape);
-  settled->shape = malloc ((settled->what.n_blocks + 1) * sizeof *settled->shape);
-  if (!settled->shape)
-    return TESSERA_NO_MEMORY;
+  settled->shape = g_new (uint64_t, settled->what.n_blocks + 1);
   tessera_pin_offsets (edit, settled->what.blocks, settled->what.n_blocks,
                        settled->shape);
   for (size_t i = 0; i < settled->what.n_blocks; i++)
     settled->shape[i] -= edit->at;
-  return TESSERA_OK;
 }
 
-static TesseraStatus
+static bool
 settle (TesseraRegroup *regroup, uint8_t *selected, TesseraEdit *settled)
 {
   const size_t n_blocks = regroup->blocks->n_blocks;
   TesseraEdit edit;
-  TesseraStatus status = tessera_edit_copy (settled, &edit);
+  bool is_done;
 
-  if (status == TESSERA_OK)
-    status =
-        tessera_select (&edit.what, regroup->trace, regroup->blocks, regroup->structure,
-                        regroup->groups, regroup->n_groups, selected);
-  if (status == TESSERA_OK)
-    status = by_hand (&settled->what, selected, n_blocks);
-  if (status == TESSERA_OK)
-    status = keep_shape (&edit, settled);
-  if (status == TESSERA_OK)
-    status = tessera_regroup (regroup, &edit, selected);
-  if (status == TESSERA_OK && edit.has_with)
-    status =
-        tessera_select (&edit.with, regroup->trace, regroup->blocks, regroup->structure,
-                        regroup->groups, regroup->n_groups, selected);
-  if (status == TESSERA_OK && edit.has_with)
-    status = by_hand (&settled->with, selected, n_blocks);
+  tessera_edit_copy (settled, &edit);
+  tessera_select (&edit.what, regroup->trace, regroup->blocks, regroup->structure,
+                  regroup->groups, regroup->n_groups, selected);
+  by_hand (&settled->what, selected, n_blocks);
+  keep_shape (&edit, settled);
+  is_done = tessera_regroup (regroup, &edit, selected);
+  if (is_done && edit.has_with)
+    {
+      tessera_select (&edit.with, regroup->trace, regroup->blocks, regroup->structure,
+                      regroup->groups, regroup->n_groups, selected);
+      by_hand (&settled->with, selected, n_blocks);
+    }
   tessera_edit_clear (&edit);
-  return status;
+  return is_done;
 }
 
 TesseraStatus
@@ -332,22 +310,15 @@ tessera_edits_settle (const TesseraTrace *trace,
 {
   TesseraBlocks edited = *blocks;
   TesseraRegroup regroup = { trace, &edited, structure, NULL, 0, 0 };
-  uint8_t *selected = malloc (blocks->n_blocks + 1);
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree TesseraBlock *copies = copy_blocks (blocks);
+  g_autofree uint8_t *selected = g_new (uint8_t, blocks->n_blocks + 1);
+  bool are_done = true;
 
-  edited.blocks = malloc ((blocks->n_blocks + 1) * sizeof *edited.blocks);
-  if (selected && edited.blocks)
-    {
-      memcpy (edited.blocks, blocks->blocks, blocks->n_blocks * sizeof *edited.blocks);
-      status = tessera_group_blocks (trace, &edited, structure, &regroup.groups,
-                                     &regroup.n_groups);
-      regroup.cap_groups = regroup.n_groups;
-    }
-  for (size_t i = 0; i < n_edits && status == TESSERA_OK; i++)
-    if (!edits[i].is_undone)
-      status = settle (&regroup, selected, &edits[i]);
+  edited.blocks = copies;
+  tessera_group_blocks (trace, &edited, structure, &regroup.groups, &regroup.n_groups);
+  regroup.cap_groups = regroup.n_groups;
+  for (size_t i = 0; i < n_edits && are_done; i++)
+    are_done = edits[i].is_undone || settle (&regroup, selected, &edits[i]);
   tessera_groups_free (regroup.groups, regroup.n_groups);
-  free (edited.blocks);
-  free (selected);
-  return status;
+  return are_done ? TESSERA_OK : TESSERA_REFUSED;
 }

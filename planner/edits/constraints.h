@@ -44,8 +44,8 @@ typedef struct
  * Groups the blocks anew, and applies the edits. What was made is the caller's to free
  * (edited->blocks, groups) and to clear (@out_constraints) in any case.
  *
- * Returns: TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_REFUSED where an edit can't be
- * applied at all: *out_conflict says which
+ * Returns: TESSERA_OK, or TESSERA_REFUSED where an edit can't be applied at all:
+ * *out_conflict says which
  */
 TESSERA_MUST_USE TesseraStatus
 tessera_constraints_of_trace (const TesseraTrace *trace,
@@ -66,3 +66,21 @@ void tessera_pin_offsets (const TesseraEdit *edit,
                           const uint32_t *blocks,
                           size_t n_blocks,
                           uint64_t *offsets);
+
+/* Edits of groups: merge, split, group, move, class. */
+typedef struct
+{
+  const TesseraTrace *trace;
+  TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  TesseraGroup *groups; /* owned by whoever made them; may hold groups without blocks */
+  size_t n_groups, cap_groups;
+} TesseraRegroup;
+
+/* Applies an edit of groups to what @selected (by block) says. Returns: false: there is no
+ * group of the name. */
+bool tessera_regroup (TesseraRegroup *regroup,
+                      const TesseraEdit *edit,
+                      const uint8_t *selected);
+/* Drops groups without blocks and measures the others. */
+void tessera_regroup_finish (TesseraRegroup *regroup);

@@ -5,10 +5,7 @@
  */
 #include "planner/edits/block-names.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "db/array.h"
+#include "planner/memory.h"
 
 void
 tessera_selector_init (TesseraSelector *selector)
@@ -45,79 +42,49 @@ tessera_edit_clear (TesseraEdit *edit)
 }
 
 /* NULL stays NULL. */
-static bool
-copy_text (const char *from, char **out_copy)
+static void *
+copy_bytes (const void *from, size_t n_bytes)
 {
-  *out_copy = from ? strdup (from) : NULL;
-  return *out_copy || !from;
+  void *copy = from ? g_malloc (n_bytes + 1) : NULL;
+
+  if (copy)
+    memcpy (copy, from, n_bytes);
+  return copy;
 }
 
-static bool
-copy_bytes (const void *from, size_t n_bytes, void **out_copy)
-{
-  *out_copy = from ? malloc (n_bytes + 1) : NULL;
-  if (*out_copy)
-    memcpy (*out_copy, from, n_bytes);
-  return *out_copy || !from;
-}
-
-TesseraStatus
+void
 tessera_selector_copy (const TesseraSelector *from, TesseraSelector *out_copy)
 {
-  TesseraSelector copy = *from;
-  void *blocks;
-  bool is_whole =
-      copy_bytes (from->blocks, from->n_blocks * sizeof *from->blocks, &blocks);
-
-  copy.blocks = blocks;
-  copy.names = tessera_block_names_ref (from->names);
-  is_whole = copy_text (from->phase, &copy.phase) && is_whole;
-  is_whole = copy_text (from->died_phase, &copy.died_phase) && is_whole;
-  is_whole = copy_text (from->module, &copy.module) && is_whole;
-  is_whole = copy_text (from->source, &copy.source) && is_whole;
-  is_whole = copy_text (from->group, &copy.group) && is_whole;
-  if (!is_whole)
-    tessera_selector_clear (&copy);
-  *out_copy = copy;
-  return is_whole ? TESSERA_OK : TESSERA_NO_MEMORY;
+  *out_copy = *from;
+  out_copy->blocks = copy_bytes (from->blocks, from->n_blocks * sizeof *from->blocks);
+  out_copy->names = tessera_block_names_ref (from->names);
+  out_copy->phase = g_strdup (from->phase);
+  out_copy->died_phase = g_strdup (from->died_phase);
+  out_copy->module = g_strdup (from->module);
+  out_copy->source = g_strdup (from->source);
+  out_copy->group = g_strdup (from->group);
 }
 
-TesseraStatus
+void
 tessera_edit_copy (const TesseraEdit *from, TesseraEdit *out_copy)
 {
-  TesseraEdit copy = *from;
-  TesseraStatus status;
-  void *shape;
-  bool is_whole =
-      copy_bytes (from->shape, from->what.n_blocks * sizeof *from->shape, &shape);
-
-  copy.shape = shape;
-  is_whole = copy_text (from->name, &copy.name) && is_whole;
-  is_whole = copy_text (from->group, &copy.group) && is_whole;
-  status = tessera_selector_copy (&from->what, &copy.what);
-  is_whole = status == TESSERA_OK && is_whole;
-  status = tessera_selector_copy (&from->with, &copy.with);
-  is_whole = status == TESSERA_OK && is_whole;
-  if (!is_whole)
-    tessera_edit_clear (&copy);
-  *out_copy = copy;
-  return is_whole ? TESSERA_OK : TESSERA_NO_MEMORY;
+  *out_copy = *from;
+  out_copy->shape = copy_bytes (from->shape, from->what.n_blocks * sizeof *from->shape);
+  out_copy->name = g_strdup (from->name);
+  out_copy->group = g_strdup (from->group);
+  tessera_selector_copy (&from->what, &out_copy->what);
+  tessera_selector_copy (&from->with, &out_copy->with);
 }
 
 TesseraBlockNames *
 tessera_block_names_new (size_t n_names)
 {
-  TesseraBlockNames *names = calloc (1, sizeof *names);
+  TesseraBlockNames *names = g_new0 (TesseraBlockNames, 1);
 
-  if (!names)
-    return NULL;
   atomic_init (&names->n_owners, 1);
   names->n_names = n_names;
-  names->names = calloc (n_names + 1, sizeof *names->names);
-  if (names->names)
-    return names;
-  free (names);
-  return NULL;
+  names->names = g_new0 (TesseraBlockName, n_names + 1);
+  return names;
 }
 
 TesseraBlockNames *
@@ -140,9 +107,10 @@ tessera_block_names_unref (TesseraBlockNames *names)
   free (names);
 }
 
-/* Neighbours mostly are of one phase: the last that came is looked at first. */
-static TesseraStatus
-find_phase (TesseraBlockNames *names, const char *phase, uint32_t *out_phase)
+/* Neighbours mostly are of one phase: the last that came is looked at first. TESSERA_NONE:
+ * there are too many. */
+static uint32_t
+find_phase (TesseraBlockNames *names, const char *phase)
 {
   size_t at = names->n_phases;
 
@@ -151,19 +119,15 @@ find_phase (TesseraBlockNames *names, const char *phase, uint32_t *out_phase)
   if (at == 0)
     {
       if (names->n_phases == TESSERA_MOST_NAME_PHASES)
-        return TESSERA_INVALID;
-      if (!TESSERA_RESERVE (names->phases, names->cap_phases, names->n_phases + 1))
-        return TESSERA_NO_MEMORY;
-      names->phases[names->n_phases] = strdup (phase);
-      if (!names->phases[names->n_phases])
-        return TESSERA_NO_MEMORY;
+        return TESSERA_NONE;
+      TESSERA_GROW (names->phases, names->cap_phases, names->n_phases + 1);
+      names->phases[names->n_phases] = g_strdup (phase);
       at = ++names->n_phases;
     }
-  *out_phase = (uint32_t) at - 1;
-  return TESSERA_OK;
+  return (uint32_t) at - 1;
 }
 
-TesseraStatus
+bool
 tessera_block_names_set (TesseraBlockNames *names,
                          size_t index,
                          uint64_t size_bytes,
@@ -171,8 +135,8 @@ tessera_block_names_set (TesseraBlockNames *names,
                          uint32_t step,
                          uint32_t ordinal)
 {
-  TesseraBlockName *name = &names->names[index];
+  uint32_t number = phase ? find_phase (names, phase) : TESSERA_NONE;
 
-  *name = (TesseraBlockName){ size_bytes, step, TESSERA_NONE, ordinal };
-  return phase ? find_phase (names, phase, &name->phase) : TESSERA_OK;
+  names->names[index] = (TesseraBlockName){ size_bytes, step, number, ordinal };
+  return !phase || number != TESSERA_NONE;
 }

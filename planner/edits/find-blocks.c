@@ -6,10 +6,9 @@
 #include "planner/edits/block-names.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "db/hash.h"
+#include "planner/memory.h"
 
 /* Labels that inferred phases can have are fewer. */
 #define N_LABELS 16
@@ -88,35 +87,28 @@ number_phases (const TesseraTrace *trace,
     }
 }
 
-TesseraStatus
+void
 tessera_block_ordinals (const TesseraTrace *trace,
                         const TesseraBlocks *blocks,
                         const TesseraStructure *structure,
                         uint32_t *ordinals)
 {
   LikeTable table = { NULL, 16 };
-  uint32_t *names = malloc ((structure->n_phases + 1) * sizeof *names);
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree uint32_t *names = g_new (uint32_t, structure->n_phases + 1);
 
   while (table.n_likes < 2 * blocks->n_blocks)
     table.n_likes *= 2;
-  table.likes = calloc (table.n_likes, sizeof *table.likes);
-  if (table.likes && names)
+  table.likes = g_new0 (Like, table.n_likes);
+  number_phases (trace, structure, names);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
     {
-      number_phases (trace, structure, names);
-      for (size_t i = 0; i < blocks->n_blocks; i++)
-        {
-          const TesseraBlock *block = &blocks->blocks[i];
-          uint32_t name =
-              block->born_phase == TESSERA_NONE ? TESSERA_NONE : names[block->born_phase];
+      const TesseraBlock *block = &blocks->blocks[i];
+      uint32_t name =
+          block->born_phase == TESSERA_NONE ? TESSERA_NONE : names[block->born_phase];
 
-          ordinals[i] = find (&table, block->size_bytes, block->step, name)->count++;
-        }
-      status = TESSERA_OK;
+      ordinals[i] = find (&table, block->size_bytes, block->step, name)->count++;
     }
   free (table.likes);
-  free (names);
-  return status;
 }
 
 /* A phase that the trace does not have. */
@@ -148,19 +140,17 @@ view_clear (View *view)
   free (view->table);
 }
 
-static TesseraStatus
+static void
 view_open (View *view,
            const TesseraTrace *trace,
            const TesseraBlocks *blocks,
            const TesseraStructure *structure)
 {
   *view = (View){ trace, blocks, structure, NULL, NULL, NULL, 16 };
-  view->numbers = malloc ((structure->n_phases + 1) * sizeof *view->numbers);
-  view->ordinals = malloc ((blocks->n_blocks + 1) * sizeof *view->ordinals);
-  if (!view->numbers || !view->ordinals)
-    return TESSERA_NO_MEMORY;
+  view->numbers = g_new (uint32_t, structure->n_phases + 1);
+  view->ordinals = g_new (uint32_t, blocks->n_blocks + 1);
   number_phases (trace, structure, view->numbers);
-  return tessera_block_ordinals (trace, blocks, structure, view->ordinals);
+  tessera_block_ordinals (trace, blocks, structure, view->ordinals);
 }
 
 /* What @block is called here; its phase is the trace's number of that. */
@@ -204,59 +194,51 @@ slot_of (const View *view, const TesseraBlockName *name)
     }
 }
 
-static TesseraStatus
+static void
 make_table (View *view)
 {
   if (view->table)
-    return TESSERA_OK;
+    return;
   while (view->n_table < 2 * view->blocks->n_blocks)
     view->n_table *= 2;
-  view->table = malloc (view->n_table * sizeof *view->table);
-  if (!view->table)
-    return TESSERA_NO_MEMORY;
-  memset (view->table, 0xff, view->n_table * sizeof *view->table);
+  view->table = tessera_new_nones (view->n_table);
   for (uint32_t i = 0; i < view->blocks->n_blocks; i++)
     {
       TesseraBlockName name = name_of (view, i);
 
       *slot_of (view, &name) = i;
     }
-  return TESSERA_OK;
 }
 
 /* --- naming ----------------------------------------------------------------------- */
 
-static TesseraStatus
+/* What can have no names is of this trace only. */
+static void
 name_list (const View *view, TesseraSelector *selector)
 {
   TesseraBlockNames *names = tessera_block_names_new (selector->n_blocks);
-  TesseraStatus status = names ? TESSERA_OK : TESSERA_NO_MEMORY;
+  bool have_all = true;
 
-  for (size_t i = 0; i < selector->n_blocks && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < selector->n_blocks && have_all; i++)
     {
       uint32_t index = selector->blocks[i];
       const TesseraBlock *block;
-      const char *phase;
+      const char *phase = NULL;
 
-      if (index >= view->blocks->n_blocks)
-        {
-          status = TESSERA_INVALID;
-          break;
-        }
+      have_all = index < view->blocks->n_blocks;
+      if (!have_all)
+        break;
       block = &view->blocks->blocks[index];
-      phase = block->born_phase == TESSERA_NONE
-                  ? NULL
-                  : tessera_phase_name (view->trace,
-                                        &view->structure->phases[block->born_phase]);
-      status = tessera_block_names_set (names, i, block->size_bytes, phase, block->step,
-                                        view->ordinals[index]);
+      if (block->born_phase != TESSERA_NONE)
+        phase =
+            tessera_phase_name (view->trace, &view->structure->phases[block->born_phase]);
+      have_all = tessera_block_names_set (names, i, block->size_bytes, phase, block->step,
+                                          view->ordinals[index]);
     }
-  if (status == TESSERA_OK)
+  if (have_all)
     selector->names = names;
   else
     tessera_block_names_unref (names);
-  /* What has no names is of this trace only. */
-  return status == TESSERA_NO_MEMORY ? status : TESSERA_OK;
 }
 
 static bool
@@ -265,7 +247,7 @@ lacks_names (const TesseraSelector *selector)
   return selector->blocks && !selector->names;
 }
 
-TesseraStatus
+void
 tessera_edits_name_blocks (const TesseraTrace *trace,
                            const TesseraBlocks *blocks,
                            const TesseraStructure *structure,
@@ -274,22 +256,20 @@ tessera_edits_name_blocks (const TesseraTrace *trace,
 {
   bool is_any = false;
   View view;
-  TesseraStatus status;
 
   for (size_t i = 0; i < n_edits; i++)
     is_any |= lacks_names (&edits[i].what) || lacks_names (&edits[i].with);
   if (!is_any)
-    return TESSERA_OK;
-  status = view_open (&view, trace, blocks, structure);
-  for (size_t i = 0; i < n_edits && status == TESSERA_OK; i++)
+    return;
+  view_open (&view, trace, blocks, structure);
+  for (size_t i = 0; i < n_edits; i++)
     {
       if (lacks_names (&edits[i].what))
-        status = name_list (&view, &edits[i].what);
-      if (status == TESSERA_OK && lacks_names (&edits[i].with))
-        status = name_list (&view, &edits[i].with);
+        name_list (&view, &edits[i].what);
+      if (lacks_names (&edits[i].with))
+        name_list (&view, &edits[i].with);
     }
   view_clear (&view);
-  return status;
 }
 
 /* --- finding ---------------------------------------------------------------------- */
@@ -298,9 +278,9 @@ tessera_edits_name_blocks (const TesseraTrace *trace,
 static uint32_t *
 translate_phases (const View *view, const TesseraBlockNames *names)
 {
-  uint32_t *numbers = malloc ((names->n_phases + 1) * sizeof *numbers);
+  uint32_t *numbers = g_new (uint32_t, names->n_phases + 1);
 
-  for (size_t k = 0; numbers && k < names->n_phases; k++)
+  for (size_t k = 0; k < names->n_phases; k++)
     {
       numbers[k] = NO_PHASE;
       for (size_t i = 0; i < view->structure->n_phases && numbers[k] == NO_PHASE; i++)
@@ -411,34 +391,26 @@ find_list (View *view,
            TesseraError *error)
 {
   const TesseraBlockNames *names = selector->names;
-  uint32_t *numbers;
-  Found *found;
-  TesseraStatus status;
+  g_autofree uint32_t *numbers = NULL;
+  g_autofree Found *found = NULL;
 
   if (!names || selector->n_blocks != names->n_names)
     return TESSERA_OK;
   numbers = translate_phases (view, names);
-  found = malloc ((selector->n_blocks + 1) * sizeof *found);
-  status = numbers && found ? TESSERA_OK : TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK && !is_at_home (view, selector, numbers))
+  if (is_at_home (view, selector, numbers))
+    return TESSERA_OK;
+  make_table (view);
+  found = g_new (Found, names->n_names + 1);
+  for (size_t i = 0; i < names->n_names; i++)
     {
-      status = make_table (view);
-      for (size_t i = 0; i < names->n_names && status == TESSERA_OK; i++)
-        {
-          found[i].block = find_block (view, translate (&names->names[i], numbers));
-          found[i].distance = shape ? shape[i] : 0;
-          if (found[i].block == TESSERA_NONE)
-            status = complain (edit, names, i, error);
-        }
-      if (status == TESSERA_OK)
-        {
-          take_found (selector, found, names->n_names, shape);
-          status = name_list (view, selector);
-        }
+      found[i].block = find_block (view, translate (&names->names[i], numbers));
+      found[i].distance = shape ? shape[i] : 0;
+      if (found[i].block == TESSERA_NONE)
+        return complain (edit, names, i, error);
     }
-  free (numbers);
-  free (found);
-  return status;
+  take_found (selector, found, names->n_names, shape);
+  name_list (view, selector);
+  return TESSERA_OK;
 }
 
 TesseraStatus
@@ -451,13 +423,13 @@ tessera_edits_find_blocks (const TesseraTrace *trace,
 {
   bool is_any = false;
   View view;
-  TesseraStatus status;
+  TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; i < n_edits; i++)
     is_any |= edits[i].what.names || edits[i].with.names;
   if (!is_any)
     return TESSERA_OK;
-  status = view_open (&view, trace, blocks, structure);
+  view_open (&view, trace, blocks, structure);
   for (size_t i = 0; i < n_edits && status == TESSERA_OK; i++)
     {
       status = find_list (&view, &edits[i], &edits[i].what, edits[i].shape, error);

@@ -5,8 +5,7 @@
  */
 #include "planner/edits/holds.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "planner/memory.h"
 
 TesseraStatus
 tessera_complain (const TesseraComplaint *complaint,
@@ -60,18 +59,13 @@ map_blocks (const Map *map,
             uint32_t **out_slots,
             size_t *out_n_slots)
 {
-  Placed *placed = malloc ((n_blocks + 1) * sizeof *placed);
+  g_autofree Placed *placed = g_new (Placed, n_blocks + 1);
   size_t n = 0, n_slots = 0;
   TesseraStatus status = TESSERA_OK;
 
-  *out_slots = malloc ((n_blocks + 1) * sizeof **out_slots);
+  *out_slots = g_new (uint32_t, n_blocks + 1);
   if (offsets)
-    hold->offsets = malloc ((n_blocks + 1) * sizeof *hold->offsets);
-  if (!placed || !*out_slots || (offsets && !hold->offsets))
-    {
-      free (placed);
-      return TESSERA_NO_MEMORY;
-    }
+    hold->offsets = g_new (uint64_t, n_blocks + 1);
   for (size_t i = 0; i < n_blocks; i++)
     {
       uint32_t slot = map->of->slot_of_block[blocks[i]];
@@ -83,8 +77,7 @@ map_blocks (const Map *map,
       if (slot != TESSERA_NONE)
         placed[n++] = (Placed){ slot, offsets ? offsets[i] : 0 };
     }
-  if (n)
-    qsort (placed, n, sizeof *placed, compare_placed);
+  qsort (placed, n, sizeof *placed, compare_placed);
   for (size_t i = 0; i < n && status == TESSERA_OK; i++)
     if (i == 0 || placed[i].slot != placed[i - 1].slot)
       {
@@ -97,7 +90,6 @@ map_blocks (const Map *map,
                                  "it pins blocks of different steps that have one place "
                                  "to different offsets");
   *out_n_slots = n_slots;
-  free (placed);
   return status;
 }
 
@@ -183,10 +175,8 @@ tessera_holds_init (const TesseraConstraints *constraints,
   *out_holds = (TesseraHolds){ 0 };
   if (constraints->n_constraints == 0)
     return TESSERA_OK;
-  out_holds->holds = calloc (constraints->n_constraints, sizeof *out_holds->holds);
-  out_holds->is_held = calloc (plan->n_slots + 1, 1);
-  if (!out_holds->holds || !out_holds->is_held)
-    return TESSERA_NO_MEMORY;
+  out_holds->holds = g_new0 (TesseraHold, constraints->n_constraints);
+  out_holds->is_held = g_new0 (uint8_t, plan->n_slots + 1);
   for (size_t i = 0; i < constraints->n_constraints && status == TESSERA_OK; i++)
     status = make_hold (&map, &constraints->constraints[i],
                         &out_holds->holds[out_holds->n_holds++]);

@@ -55,7 +55,7 @@ typedef struct
   const uint8_t *is_kept; /* (nullable) [n_blocks] has none, since steps keep it */
 } TesseraHoldsMap;
 
-/* TESSERA_OK, TESSERA_NO_MEMORY, TESSERA_REFUSED. To be cleared in any case. */
+/* TESSERA_OK or TESSERA_REFUSED. To be cleared in any case. */
 TESSERA_MUST_USE TesseraStatus tessera_holds_init (const TesseraConstraints *constraints,
                                                    const TesseraPlan *plan,
                                                    const TesseraHoldsMap *of,

@@ -1,36 +1,25 @@
 /*
- * Edits of groups: see regroup.h.
+ * Edits of groups: see constraints.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/edits/regroup.h"
-
-#include "planner/groups.h"
-#include "planner/modules.h"
-
-#include "db/array.h"
-#include "db/hash.h"
+#include "planner/edits/constraints.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static TesseraStatus
-add_group (TesseraRegroup *regroup, const char *name, uint32_t *out_group)
+#include "db/hash.h"
+#include "planner/groups.h"
+#include "planner/memory.h"
+#include "planner/modules.h"
+
+static uint32_t
+add_group (TesseraRegroup *regroup, const char *name)
 {
-  char *copy = strdup (name);
-
-  if (!copy ||
-      !TESSERA_RESERVE (regroup->groups, regroup->cap_groups, regroup->n_groups + 1))
-    {
-      free (copy);
-      return TESSERA_NO_MEMORY;
-    }
-  *out_group = (uint32_t) regroup->n_groups;
-  regroup->groups[regroup->n_groups++] =
-      (TesseraGroup){ .name = copy, .kind = TESSERA_GROUP_HAND };
-  return TESSERA_OK;
+  TESSERA_GROW (regroup->groups, regroup->cap_groups, regroup->n_groups + 1);
+  regroup->groups[regroup->n_groups] =
+      (TesseraGroup){ .name = g_strdup (name), .kind = TESSERA_GROUP_HAND };
+  return (uint32_t) regroup->n_groups++;
 }
 
 /* The first of that name, or TESSERA_NONE. */
@@ -43,11 +32,12 @@ find_group (const TesseraRegroup *regroup, const char *name)
   return TESSERA_NONE;
 }
 
-static TesseraStatus
-find_or_add_group (TesseraRegroup *regroup, const char *name, uint32_t *out_group)
+static uint32_t
+find_or_add_group (TesseraRegroup *regroup, const char *name)
 {
-  *out_group = find_group (regroup, name);
-  return *out_group == TESSERA_NONE ? add_group (regroup, name, out_group) : TESSERA_OK;
+  uint32_t group = find_group (regroup, name);
+
+  return group == TESSERA_NONE ? add_group (regroup, name) : group;
 }
 
 static void
@@ -58,58 +48,32 @@ join (TesseraRegroup *regroup, const uint8_t *selected, uint32_t group)
       regroup->blocks->blocks[i].group = group;
 }
 
-/* By group: whether a selected block is in it. NULL: no memory. */
+/* By group: whether a selected block is in it. */
 static uint8_t *
 find_touched (const TesseraRegroup *regroup, const uint8_t *selected)
 {
-  uint8_t *touched = calloc (regroup->n_groups + 1, 1);
+  uint8_t *touched = g_new0 (uint8_t, regroup->n_groups + 1);
 
-  for (size_t i = 0; touched && i < regroup->blocks->n_blocks; i++)
+  for (size_t i = 0; i < regroup->blocks->n_blocks; i++)
     if (selected[i])
       touched[regroup->blocks->blocks[i].group] = 1;
   return touched;
 }
 
-static TesseraStatus
+static void
 merge (TesseraRegroup *regroup, const TesseraEdit *edit, const uint8_t *selected)
 {
-  uint8_t *touched = find_touched (regroup, selected);
+  g_autofree uint8_t *touched = find_touched (regroup, selected);
   size_t n_touched = regroup->n_groups;
-  uint32_t group;
-  TesseraStatus status =
-      touched ? find_or_add_group (regroup, edit->group, &group) : TESSERA_NO_MEMORY;
+  uint32_t group = find_or_add_group (regroup, edit->group);
 
-  for (size_t i = 0; status == TESSERA_OK && i < regroup->blocks->n_blocks; i++)
+  for (size_t i = 0; i < regroup->blocks->n_blocks; i++)
     {
       TesseraBlock *block = &regroup->blocks->blocks[i];
 
       if (block->group < n_touched && touched[block->group])
         block->group = group;
     }
-  free (touched);
-  return status;
-}
-
-static TesseraStatus
-make_group (TesseraRegroup *regroup, const TesseraEdit *edit, const uint8_t *selected)
-{
-  uint32_t group;
-  TesseraStatus status = find_or_add_group (regroup, edit->group, &group);
-
-  if (status == TESSERA_OK)
-    join (regroup, selected, group);
-  return status;
-}
-
-static TesseraStatus
-move (TesseraRegroup *regroup, const TesseraEdit *edit, const uint8_t *selected)
-{
-  uint32_t group = find_group (regroup, edit->group);
-
-  if (group == TESSERA_NONE)
-    return TESSERA_REFUSED;
-  join (regroup, selected, group);
-  return TESSERA_OK;
 }
 
 /* A part of a group that is split. */
@@ -186,14 +150,13 @@ key_of (const Split *split, const TesseraBlock *block, char *name, size_t n_name
   return tessera_hash_bytes (TESSERA_HASH_START, name, strlen (name));
 }
 
-static TesseraStatus
-find_part (Split *split, const TesseraBlock *block, uint32_t *out_group)
+static uint32_t
+find_part (Split *split, const TesseraBlock *block)
 {
   char suffix[256], name[1024], shown[1024];
   uint64_t key = key_of (split, block, suffix, sizeof suffix);
   uint64_t hash = tessera_hash_number (TESSERA_HASH_START, key ^ block->group);
   size_t at = (size_t) (hash >> 16) & (split->n_parts - 1);
-  TesseraStatus status = TESSERA_OK;
   Part *part;
 
   while (split->parts[at].is_used &&
@@ -205,100 +168,83 @@ find_part (Split *split, const TesseraBlock *block, uint32_t *out_group)
       *part = (Part){ .key = key, .from = block->group, .is_used = true };
       snprintf (name, sizeof name, "%s, %s", split->regroup->groups[block->group].name,
                 suffix);
-      status = add_group (split->regroup, tessera_show_text (name, shown, sizeof shown),
-                          &part->to);
+      part->to =
+          add_group (split->regroup, tessera_show_text (name, shown, sizeof shown));
     }
-  *out_group = part->to;
-  return status;
+  return part->to;
 }
 
-static TesseraStatus
+static void
 split_groups (TesseraRegroup *regroup, const TesseraEdit *edit, const uint8_t *selected)
 {
   TesseraBlocks *blocks = regroup->blocks;
   Split split = { .regroup = regroup, .edit = edit, .n_parts = 16 };
   size_t n_touched = regroup->n_groups;
-  TesseraStatus status = TESSERA_OK;
 
   if (edit->by == TESSERA_SPLIT_MODULE)
     split.modules = tessera_find_modules (regroup->trace);
   while (split.n_parts < 2 * blocks->n_blocks)
     split.n_parts *= 2;
   split.touched = find_touched (regroup, selected);
-  split.parts = calloc (split.n_parts, sizeof *split.parts);
-  if (!split.touched || !split.parts)
-    status = TESSERA_NO_MEMORY;
-  for (size_t i = 0; status == TESSERA_OK && i < blocks->n_blocks; i++)
+  split.parts = g_new0 (Part, split.n_parts);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       TesseraBlock *block = &blocks->blocks[i];
 
       if (block->group < n_touched && split.touched[block->group])
-        status = find_part (&split, block, &block->group);
+        block->group = find_part (&split, block);
     }
   free (split.modules);
   free (split.touched);
   free (split.parts);
-  return status;
 }
 
 /* The group of the same name as @wanted, with the kind of that where it is new. */
-static TesseraStatus
-adopt (TesseraRegroup *regroup, const TesseraGroup *wanted, uint32_t *out_group)
+static uint32_t
+adopt (TesseraRegroup *regroup, const TesseraGroup *wanted)
 {
   size_t n_before = regroup->n_groups;
-  TesseraStatus status = find_or_add_group (regroup, wanted->name, out_group);
+  uint32_t group = find_or_add_group (regroup, wanted->name);
 
-  if (status == TESSERA_OK && *out_group == n_before)
-    regroup->groups[*out_group].kind = wanted->kind;
-  return status;
+  if (group == n_before)
+    regroup->groups[group].kind = wanted->kind;
+  return group;
 }
 
 /* The selected go to the groups that they would have been put into with their new class;
  * the others stay where they are. */
-static TesseraStatus
+static void
 set_class (TesseraRegroup *regroup, const TesseraEdit *edit, const uint8_t *selected)
 {
   TesseraBlocks *blocks = regroup->blocks, fresh = *blocks;
-  TesseraGroup *groups = NULL;
-  size_t n_groups = 0;
-  uint32_t *to = NULL;
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  TesseraGroup *groups;
+  size_t n_groups;
+  g_autofree TesseraBlock *copies = g_new (TesseraBlock, blocks->n_blocks + 1);
+  g_autofree uint32_t *to = NULL;
 
-  fresh.blocks = malloc ((blocks->n_blocks + 1) * sizeof *fresh.blocks);
-  if (!fresh.blocks)
-    return status;
+  fresh.blocks = copies;
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       if (selected[i])
         blocks->blocks[i].lifetime_class = edit->lifetime_class;
       fresh.blocks[i] = blocks->blocks[i];
     }
-  if (tessera_group_blocks (regroup->trace, &fresh, regroup->structure, &groups,
-                            &n_groups) == TESSERA_OK)
-    to = malloc ((n_groups + 1) * sizeof *to);
-  if (to)
-    {
-      status = TESSERA_OK;
-      memset (to, 0xff, (n_groups + 1) * sizeof *to); /* TESSERA_NONE */
-    }
-  for (size_t i = 0; status == TESSERA_OK && i < blocks->n_blocks; i++)
+  tessera_group_blocks (regroup->trace, &fresh, regroup->structure, &groups, &n_groups);
+  to = tessera_new_nones (n_groups);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       uint32_t group = fresh.blocks[i].group;
 
       if (!selected[i])
         continue;
       if (to[group] == TESSERA_NONE)
-        status = adopt (regroup, &groups[group], &to[group]);
-      if (status == TESSERA_OK)
-        blocks->blocks[i].group = to[group];
+        to[group] = adopt (regroup, &groups[group]);
+      blocks->blocks[i].group = to[group];
     }
   tessera_groups_free (groups, n_groups);
-  free (to);
-  free (fresh.blocks);
-  return status;
 }
 
-TesseraStatus
+bool
 tessera_regroup (TesseraRegroup *regroup,
                  const TesseraEdit *edit,
                  const uint8_t *selected)
@@ -306,18 +252,26 @@ tessera_regroup (TesseraRegroup *regroup,
   switch (edit->kind)
     {
     case TESSERA_EDIT_MERGE:
-      return merge (regroup, edit, selected);
+      merge (regroup, edit, selected);
+      break;
     case TESSERA_EDIT_SPLIT:
-      return split_groups (regroup, edit, selected);
+      split_groups (regroup, edit, selected);
+      break;
     case TESSERA_EDIT_GROUP:
-      return make_group (regroup, edit, selected);
+      join (regroup, selected, find_or_add_group (regroup, edit->group));
+      break;
     case TESSERA_EDIT_MOVE:
-      return move (regroup, edit, selected);
+      if (find_group (regroup, edit->group) == TESSERA_NONE)
+        return false;
+      join (regroup, selected, find_group (regroup, edit->group));
+      break;
     case TESSERA_EDIT_CLASS:
-      return set_class (regroup, edit, selected);
+      set_class (regroup, edit, selected);
+      break;
     default:
-      return TESSERA_OK;
+      break;
     }
+  return true;
 }
 
 /* The class that all blocks of a group have; 0: there are several. */
@@ -338,15 +292,13 @@ find_classes (TesseraRegroup *regroup)
     }
 }
 
-TesseraStatus
+void
 tessera_regroup_finish (TesseraRegroup *regroup)
 {
   TesseraBlocks *blocks = regroup->blocks;
-  uint32_t *new_index = malloc ((regroup->n_groups + 1) * sizeof *new_index);
+  g_autofree uint32_t *new_index = g_new (uint32_t, regroup->n_groups + 1);
   size_t n_left = 0;
 
-  if (!new_index)
-    return TESSERA_NO_MEMORY;
   find_classes (regroup);
   for (size_t i = 0; i < regroup->n_groups; i++)
     {
@@ -359,6 +311,5 @@ tessera_regroup_finish (TesseraRegroup *regroup)
   regroup->n_groups = n_left;
   for (size_t i = 0; i < blocks->n_blocks; i++)
     blocks->blocks[i].group = new_index[blocks->blocks[i].group];
-  free (new_index);
-  return tessera_groups_measure (blocks, regroup->groups);
+  tessera_groups_measure (blocks, regroup->groups);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/memory.h"
 #include "planner/modules.h"
 
 /* Patterns of selectors: "*" stands for any run of characters, the rest for itself, and
@@ -75,9 +76,9 @@ ask_phases (const TesseraTrace *trace,
             const TesseraStructure *structure,
             const char *pattern)
 {
-  uint8_t *answers = calloc (structure->n_phases + 1, 1);
+  uint8_t *answers = g_new0 (uint8_t, structure->n_phases + 1);
 
-  for (size_t i = 0; answers && i < structure->n_phases; i++)
+  for (size_t i = 0; i < structure->n_phases; i++)
     {
       const TesseraPhase *phase = &structure->phases[i];
 
@@ -90,9 +91,9 @@ ask_phases (const TesseraTrace *trace,
 static uint8_t *
 ask_groups (const TesseraGroup *groups, size_t n_groups, const char *pattern)
 {
-  uint8_t *answers = calloc (n_groups + 1, 1);
+  uint8_t *answers = g_new0 (uint8_t, n_groups + 1);
 
-  for (size_t i = 0; answers && i < n_groups; i++)
+  for (size_t i = 0; i < n_groups; i++)
     answers[i] = match (pattern, groups[i].name);
   return answers;
 }
@@ -121,19 +122,18 @@ is_frame (const TesseraTrace *trace, const TesseraFrame *frame, const char *patt
 static uint8_t *
 ask_stacks (const TesseraTrace *trace, const char *pattern)
 {
-  uint8_t *frames = calloc (trace->n_frames + 1, 1);
-  uint8_t *answers = frames ? calloc (trace->n_stacks + 1, 1) : NULL;
+  g_autofree uint8_t *frames = g_new0 (uint8_t, trace->n_frames + 1);
+  uint8_t *answers = g_new0 (uint8_t, trace->n_stacks + 1);
 
-  for (size_t i = 0; answers && i < trace->n_frames; i++)
+  for (size_t i = 0; i < trace->n_frames; i++)
     frames[i] = is_frame (trace, &trace->frames[i], pattern);
-  for (size_t s = 0; answers && s < trace->n_stacks; s++)
+  for (size_t s = 0; s < trace->n_stacks; s++)
     for (uint32_t i = trace->stack_begin[s]; i < trace->stack_begin[s + 1]; i++)
       answers[s] |= frames[trace->stack_frames[i]];
-  free (frames);
   return answers;
 }
 
-static TesseraStatus
+static void
 ask_modules (const TesseraTrace *trace, const char *pattern, Answers *answers)
 {
   bool by_string;
@@ -142,9 +142,7 @@ ask_modules (const TesseraTrace *trace, const char *pattern, Answers *answers)
   answers->module_of_event = tessera_find_modules (trace);
   by_string = answers->module_of_event != NULL;
   n = by_string ? tessera_trace_n_strings (trace) : trace->n_stacks;
-  answers->modules = calloc (n + 1, 1);
-  if (!answers->modules)
-    return TESSERA_NO_MEMORY;
+  answers->modules = g_new0 (uint8_t, n + 1);
   for (uint32_t i = 0; i < n; i++)
     {
       const char *name = by_string ? tessera_trace_string (trace, i)
@@ -152,10 +150,9 @@ ask_modules (const TesseraTrace *trace, const char *pattern, Answers *answers)
 
       answers->modules[i] = name && match (pattern, name);
     }
-  return TESSERA_OK;
 }
 
-static TesseraStatus
+static void
 ask (const TesseraSelector *selector,
      const TesseraTrace *trace,
      const TesseraBlocks *blocks,
@@ -164,8 +161,6 @@ ask (const TesseraSelector *selector,
      size_t n_groups,
      Answers *answers)
 {
-  TesseraStatus status = TESSERA_OK;
-
   if (selector->phase)
     answers->phases = ask_phases (trace, structure, selector->phase);
   if (selector->died_phase)
@@ -174,18 +169,12 @@ ask (const TesseraSelector *selector,
     answers->groups = ask_groups (groups, n_groups, selector->group);
   if (selector->source)
     answers->stacks = ask_stacks (trace, selector->source);
-  if ((selector->phase && !answers->phases) ||
-      (selector->died_phase && !answers->died_phases) ||
-      (selector->group && !answers->groups) || (selector->source && !answers->stacks))
-    return TESSERA_NO_MEMORY;
   if (selector->module)
-    status = ask_modules (trace, selector->module, answers);
-  if (status != TESSERA_OK || selector->ordinal == TESSERA_NONE)
-    return status;
-  answers->ordinals = malloc ((blocks->n_blocks + 1) * sizeof *answers->ordinals);
-  return answers->ordinals
-             ? tessera_block_ordinals (trace, blocks, structure, answers->ordinals)
-             : TESSERA_NO_MEMORY;
+    ask_modules (trace, selector->module, answers);
+  if (selector->ordinal == TESSERA_NONE)
+    return;
+  answers->ordinals = g_new (uint32_t, blocks->n_blocks + 1);
+  tessera_block_ordinals (trace, blocks, structure, answers->ordinals);
 }
 
 static bool
@@ -233,7 +222,7 @@ is_of_numbers (const TesseraSelector *selector,
                                 structure->steps[block->step].number == selector->step);
 }
 
-TesseraStatus
+void
 tessera_select (const TesseraSelector *selector,
                 const TesseraTrace *trace,
                 const TesseraBlocks *blocks,
@@ -243,14 +232,13 @@ tessera_select (const TesseraSelector *selector,
                 uint8_t *selected)
 {
   Answers answers = { 0 };
-  TesseraStatus status =
-      ask (selector, trace, blocks, structure, groups, n_groups, &answers);
 
+  ask (selector, trace, blocks, structure, groups, n_groups, &answers);
   memset (selected, selector->blocks ? 0 : 1, blocks->n_blocks);
   for (size_t i = 0; selector->blocks && i < selector->n_blocks; i++)
     if (selector->blocks[i] < blocks->n_blocks)
       selected[selector->blocks[i]] = 1;
-  for (size_t i = 0; status == TESSERA_OK && i < blocks->n_blocks; i++)
+  for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &blocks->blocks[i];
 
@@ -264,10 +252,9 @@ tessera_select (const TesseraSelector *selector,
           (!answers.ordinals || answers.ordinals[i] == selector->ordinal);
     }
   clear (&answers);
-  return status;
 }
 
-TesseraStatus
+void
 tessera_selected_list (const uint8_t *selected,
                        size_t n_blocks,
                        uint32_t **out_blocks,
@@ -277,12 +264,9 @@ tessera_selected_list (const uint8_t *selected,
 
   for (size_t i = 0; i < n_blocks; i++)
     n += selected[i];
+  *out_blocks = g_new (uint32_t, n + 1);
   *out_n_blocks = 0;
-  *out_blocks = malloc ((n + 1) * sizeof **out_blocks);
-  if (!*out_blocks)
-    return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < n_blocks; i++)
     if (selected[i])
       (*out_blocks)[(*out_n_blocks)++] = i;
-  return TESSERA_OK;
 }

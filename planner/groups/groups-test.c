@@ -6,7 +6,6 @@
 #include "planner/groups.h"
 
 #include "planner/test-traces.h"
-#include "tests/fail_alloc.h"
 
 static const TesseraGroup *
 find_group (const TesseraGroup *groups, size_t n_groups, const char *name)
@@ -27,10 +26,9 @@ test_names (void)
   const TesseraGroup *group;
   size_t n_groups, n_members = 0;
 
-  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  blocks = tessera_blocks_new (trace);
   structure = tessera_structure_new (trace, blocks);
-  g_assert_cmpint (tessera_group_blocks (trace, blocks, structure, &groups, &n_groups),
-                   ==, TESSERA_OK);
+  tessera_group_blocks (trace, blocks, structure, &groups, &n_groups);
   group = find_group (groups, n_groups, "persistent, from the start");
   g_assert_cmpuint (group->n_blocks, ==, 20);
   g_assert_cmpint (group->kind, ==, TESSERA_GROUP_PERSISTENT);
@@ -75,10 +73,9 @@ test_homo_size (void)
   test_free (trace, UINT64_C (32) << 30, size);
   for (uint64_t i = 0; i < 32; i++)
     test_free (trace, (i + 100) << 30, 4096 + 512 * i);
-  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  blocks = tessera_blocks_new (trace);
   structure = tessera_structure_new (trace, blocks);
-  g_assert_cmpint (tessera_group_blocks (trace, blocks, structure, &groups, &n_groups),
-                   ==, TESSERA_OK);
+  tessera_group_blocks (trace, blocks, structure, &groups, &n_groups);
   g_assert_cmpuint (n_groups, ==, 2);
   group = find_group (groups, n_groups, "32 x 16.00 MiB, no phase");
   g_assert_cmpint (group->kind, ==, TESSERA_GROUP_HOMO_SIZE);
@@ -109,47 +106,13 @@ test_no_events (void)
 
   g_assert_cmpint (tessera_trace_add_segment (&trace->start, &segment), ==, TESSERA_OK);
   g_assert_cmpint (tessera_trace_add_block (&trace->start, &pending), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  blocks = tessera_blocks_new (trace);
   structure = tessera_structure_new (trace, blocks);
-  g_assert_cmpint (tessera_group_blocks (trace, blocks, structure, &groups, &n_groups),
-                   ==, TESSERA_OK);
+  tessera_group_blocks (trace, blocks, structure, &groups, &n_groups);
   g_assert_cmpuint (n_groups, ==, 1);
   g_assert_cmpuint (groups[0].n_blocks, ==, 1);
   g_assert_cmpuint (groups[0].height_bytes, ==, 0);
   tessera_groups_free (groups, n_groups);
-  tessera_structure_free (structure);
-  tessera_blocks_free (blocks);
-  tessera_trace_free (trace);
-}
-
-static void
-test_no_memory (void)
-{
-  TesseraTrace *trace = test_trace_loop (3, 20, true);
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-
-  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
-  structure = tessera_structure_new (trace, blocks);
-  for (unsigned nth = 1;; nth++)
-    {
-      TesseraGroup *groups = NULL;
-      size_t n_groups = 0;
-      long held = tessera_fail_alloc_held ();
-      TesseraStatus status;
-
-      tessera_fail_alloc_at (nth);
-      status = tessera_group_blocks (trace, blocks, structure, &groups, &n_groups);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          tessera_groups_free (groups, n_groups);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-      g_assert_null (groups);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-    }
   tessera_structure_free (structure);
   tessera_blocks_free (blocks);
   tessera_trace_free (trace);
@@ -162,6 +125,5 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/groups/names", test_names);
   g_test_add_func ("/planner/groups/homo-size", test_homo_size);
   g_test_add_func ("/planner/groups/no-events", test_no_events);
-  g_test_add_func ("/planner/groups/no-memory", test_no_memory);
   return g_test_run ();
 }

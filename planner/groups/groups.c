@@ -10,11 +10,8 @@
  */
 #include "planner/groups/private.h"
 
-#include "db/array.h"
+#include "planner/memory.h"
 #include "planner/modules.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* So many equal blocks of at least this size make a HomoSize group. */
 #define MANY_BLOCKS 16
@@ -64,24 +61,16 @@ by_key (const void *a, const void *b)
 }
 
 /* Phases of equal name, whatever their instance: the first of them stands for all. */
-static TesseraStatus
+static void
 find_names (Grouping *grouping)
 {
   const TesseraStructure *structure = grouping->structure;
   size_t n_strings = tessera_trace_n_strings (grouping->trace);
-  uint32_t *first = malloc ((n_strings + 1) * sizeof *first);
-  uint32_t *labelled = malloc ((structure->n_phases + 1) * sizeof *labelled);
+  g_autofree uint32_t *first = tessera_new_nones (n_strings);
+  g_autofree uint32_t *labelled = tessera_new_nones (structure->n_phases);
   size_t n_labelled = 0;
 
-  grouping->first_of_name =
-      malloc ((structure->n_phases + 1) * sizeof *grouping->first_of_name);
-  if (!first || !labelled || !grouping->first_of_name)
-    {
-      free (first);
-      free (labelled);
-      return TESSERA_NO_MEMORY;
-    }
-  memset (first, 0xff, (n_strings + 1) * sizeof *first);
+  grouping->first_of_name = tessera_new_nones (structure->n_phases);
   for (uint32_t i = 0; i < structure->n_phases; i++)
     {
       const TesseraPhase *phase = &structure->phases[i];
@@ -102,9 +91,6 @@ find_names (Grouping *grouping)
         labelled[n_labelled++] = i;
       grouping->first_of_name[i] = labelled[k];
     }
-  free (first);
-  free (labelled);
-  return TESSERA_OK;
 }
 
 static uint32_t
@@ -154,17 +140,15 @@ key_of (const Grouping *grouping, const TesseraBlock *block)
   return key;
 }
 
-static TesseraStatus
-add_group (Grouping *grouping, const TesseraGroupKey *key, uint32_t *out_group)
+static uint32_t
+add_group (Grouping *grouping, const TesseraGroupKey *key)
 {
-  if (!TESSERA_RESERVE (grouping->groups, grouping->cap_groups, grouping->n_groups + 1))
-    return TESSERA_NO_MEMORY;
-  *out_group = (uint32_t) grouping->n_groups;
-  grouping->groups[grouping->n_groups++] = (TesseraGroup){
+  TESSERA_GROW (grouping->groups, grouping->cap_groups, grouping->n_groups + 1);
+  grouping->groups[grouping->n_groups] = (TesseraGroup){
     .kind = key->kind,
     .lifetime_class = key->lifetime_class,
   };
-  return TESSERA_OK;
+  return (uint32_t) grouping->n_groups++;
 }
 
 static bool
@@ -184,17 +168,15 @@ is_same_phase (const TesseraGroupKey *a, const TesseraGroupKey *b)
   return compare_keys (&x, &y) == 0;
 }
 
-/* Gives the members of each key a group; keys[i] afterwards says what group i is. */
-static TesseraStatus
-assign (Grouping *grouping, TesseraGroupKey **out_keys)
+/* Gives the members of each key a group. Returns: what each group is; the caller frees it. */
+static TesseraGroupKey *
+assign (Grouping *grouping)
 {
   size_t n = grouping->blocks->n_blocks;
-  TesseraGroupKey *keys = calloc (n + 1, sizeof *keys);
+  TesseraGroupKey *keys = g_new0 (TesseraGroupKey, n + 1);
   uint32_t rest = TESSERA_NONE, group = 0;
-  TesseraStatus status = keys ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  *out_keys = keys;
-  for (size_t i = 0, end; i < n && status == TESSERA_OK; i = end)
+  for (size_t i = 0, end; i < n; i = end)
     {
       Keyed *keyed = &grouping->keyed[i];
 
@@ -206,9 +188,7 @@ assign (Grouping *grouping, TesseraGroupKey **out_keys)
       group = rest;
       if (is_many (keyed, end - i) || rest == TESSERA_NONE)
         {
-          status = add_group (grouping, &keyed->key, &group);
-          if (status != TESSERA_OK)
-            break;
+          group = add_group (grouping, &keyed->key);
           keys[group] = keyed->key;
           if (is_many (keyed, end - i))
             keys[group].kind = grouping->groups[group].kind = TESSERA_GROUP_HOMO_SIZE;
@@ -221,95 +201,65 @@ assign (Grouping *grouping, TesseraGroupKey **out_keys)
       for (size_t k = i; k < end; k++)
         grouping->blocks->blocks[grouping->keyed[k].block].group = group;
     }
-  return status;
+  return keys;
 }
 
-TesseraStatus
+void
 tessera_groups_measure (const TesseraBlocks *blocks, TesseraGroup *groups)
 {
   size_t n = blocks->n_blocks;
-  TesseraKeyed *members = malloc ((n + 1) * sizeof *members);
-  TesseraDecision *room = malloc ((n + 1) * sizeof *room);
-  TesseraStatus status = TESSERA_NO_MEMORY;
+  g_autofree TesseraKeyed *members = g_new (TesseraKeyed, n + 1);
+  g_autofree TesseraDecision *room = g_new (TesseraDecision, n + 1);
 
-  for (uint32_t i = 0; members && i < n; i++)
+  for (uint32_t i = 0; i < n; i++)
     members[i] = (TesseraKeyed){ blocks->blocks[i].group, i };
-  if (members && room)
-    status = tessera_sort_keyed (members, n);
-  for (size_t i = 0, end; i < n && status == TESSERA_OK; i = end)
+  tessera_demand_memory (tessera_sort_keyed (members, n));
+  for (size_t i = 0, end; i < n; i = end)
     {
       for (end = i + 1; end < n && members[end].key == members[i].key;)
         end++;
-      status = tessera_group_measure (blocks, members + i, end - i, room,
-                                      &groups[members[i].key]);
+      tessera_group_measure (blocks, members + i, end - i, room, &groups[members[i].key]);
     }
-  free (members);
-  free (room);
-  return status;
 }
 
-static TesseraStatus
+static void
 name_groups (Grouping *grouping, const TesseraGroupKey *keys)
 {
-  uint32_t *ordinals = NULL;
-  TesseraStatus status =
-      tessera_phase_ordinals (grouping->trace, grouping->structure, &ordinals);
+  g_autofree uint32_t *ordinals =
+      tessera_phase_ordinals (grouping->trace, grouping->structure);
 
-  for (size_t g = 0; g < grouping->n_groups && status == TESSERA_OK; g++)
-    {
-      TesseraGroup *group = &grouping->groups[g];
-
-      group->name = tessera_group_name (grouping->trace, grouping->structure, ordinals,
-                                        &keys[g], group->n_blocks);
-      if (!group->name)
-        status = TESSERA_NO_MEMORY;
-    }
-  free (ordinals);
-  return status;
+  for (size_t g = 0; g < grouping->n_groups; g++)
+    grouping->groups[g].name =
+        tessera_group_name (grouping->trace, grouping->structure, ordinals, &keys[g],
+                            grouping->groups[g].n_blocks);
 }
 
-TesseraStatus
+void
 tessera_group_blocks (const TesseraTrace *trace,
                       TesseraBlocks *blocks,
                       const TesseraStructure *structure,
                       TesseraGroup **out_groups,
                       size_t *out_n_groups)
 {
-  Grouping grouping = { .trace = trace, .blocks = blocks, .structure = structure };
-  TesseraGroupKey *keys = NULL;
-  TesseraStatus status;
+  g_autofree Keyed *keyed = g_new (Keyed, blocks->n_blocks + 1);
+  g_autofree TesseraGroupKey *keys = NULL;
+  Grouping grouping = { .trace = trace,
+                        .blocks = blocks,
+                        .structure = structure,
+                        .module_of_event = tessera_find_modules (trace),
+                        .keyed = keyed };
 
-  *out_groups = NULL;
-  *out_n_groups = 0;
-  grouping.module_of_event = tessera_find_modules (trace);
-  status = find_names (&grouping);
-  grouping.keyed = malloc ((blocks->n_blocks + 1) * sizeof *grouping.keyed);
-  if (!grouping.keyed)
-    status = TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK)
-    {
-      for (uint32_t i = 0; i < blocks->n_blocks; i++)
-        grouping.keyed[i] = (Keyed){ key_of (&grouping, &blocks->blocks[i]), i };
-      if (blocks->n_blocks)
-        qsort (grouping.keyed, blocks->n_blocks, sizeof *grouping.keyed, by_key);
-      status = assign (&grouping, &keys);
-    }
-  if (status == TESSERA_OK)
-    status = tessera_groups_measure (blocks, grouping.groups);
-  if (status == TESSERA_OK)
-    status = name_groups (&grouping, keys);
-  if (status == TESSERA_OK)
-    {
-      *out_groups = grouping.groups;
-      *out_n_groups = grouping.n_groups;
-    }
-  else
-    tessera_groups_free (grouping.groups, grouping.n_groups);
-  free (keys);
-  free (grouping.keyed);
+  find_names (&grouping);
+  for (uint32_t i = 0; i < blocks->n_blocks; i++)
+    keyed[i] = (Keyed){ key_of (&grouping, &blocks->blocks[i]), i };
+  qsort (keyed, blocks->n_blocks, sizeof *keyed, by_key);
+  keys = assign (&grouping);
+  tessera_groups_measure (blocks, grouping.groups);
+  name_groups (&grouping, keys);
+  *out_groups = grouping.groups;
+  *out_n_groups = grouping.n_groups;
   free (grouping.module_of_event);
   free (grouping.first_of_name);
-  return status;
 }
 
 void

@@ -6,10 +6,7 @@
  */
 #include "planner/groups/private.h"
 
-#include "db/array.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "planner/memory.h"
 
 typedef struct
 {
@@ -50,7 +47,7 @@ take (Space *space, uint64_t size_bytes)
   return at;
 }
 
-static TesseraStatus
+static void
 give_back (Space *space, uint64_t at, uint64_t size_bytes)
 {
   size_t low = 0, high = space->n_gaps;
@@ -75,53 +72,45 @@ give_back (Space *space, uint64_t at, uint64_t size_bytes)
   if (low < space->n_gaps && space->gaps[low].low == end)
     {
       space->gaps[low].low = at;
-      return TESSERA_OK;
+      return;
     }
   if (end == space->top)
     {
       space->top = at;
-      return TESSERA_OK;
+      return;
     }
-  if (!TESSERA_RESERVE (space->gaps, space->cap_gaps, space->n_gaps + 1))
-    return TESSERA_NO_MEMORY;
+  TESSERA_GROW (space->gaps, space->cap_gaps, space->n_gaps + 1);
   memmove (&space->gaps[low + 1], &space->gaps[low],
            (space->n_gaps - low) * sizeof (Gap));
   space->gaps[low] = (Gap){ at, end };
   space->n_gaps++;
-  return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_lay_lowest (TesseraDecision *decisions,
-                    size_t n_decisions,
-                    uint64_t *out_height_bytes)
+uint64_t
+tessera_lay_lowest (TesseraDecision *decisions, size_t n_decisions)
 {
-  TesseraKeyed *ends = malloc ((n_decisions + 1) * sizeof *ends);
+  g_autofree TesseraKeyed *ends = g_new (TesseraKeyed, n_decisions + 1);
   Space space = { 0 };
-  TesseraStatus status = TESSERA_NO_MEMORY;
 
-  for (uint32_t i = 0; ends && i < n_decisions; i++)
+  for (uint32_t i = 0; i < n_decisions; i++)
     ends[i] = (TesseraKeyed){ decisions[i].end, i };
-  if (ends)
-    status = tessera_sort_keyed (ends, n_decisions);
-  for (size_t i = 0, n_ended = 0; i < n_decisions && status == TESSERA_OK; i++)
+  tessera_demand_memory (tessera_sort_keyed (ends, n_decisions));
+  for (size_t i = 0, n_ended = 0; i < n_decisions; i++)
     {
       /* What ends by now began before it: it has a place. */
-      for (; ends[n_ended].key <= decisions[i].begin && status == TESSERA_OK; n_ended++)
+      for (; ends[n_ended].key <= decisions[i].begin; n_ended++)
         {
           const TesseraDecision *ended = &decisions[ends[n_ended].value];
 
-          status = give_back (&space, ended->offset_bytes, ended->size_bytes);
+          give_back (&space, ended->offset_bytes, ended->size_bytes);
         }
       decisions[i].offset_bytes = take (&space, decisions[i].size_bytes);
     }
-  *out_height_bytes = space.height;
   free (space.gaps);
-  free (ends);
-  return status;
+  return space.height;
 }
 
-TesseraStatus
+void
 tessera_group_measure (const TesseraBlocks *blocks,
                        const TesseraKeyed *members,
                        size_t n_members,
@@ -131,13 +120,12 @@ tessera_group_measure (const TesseraBlocks *blocks,
   uint32_t end = 0;
   size_t n = 0;
   double used = 0, reserved;
-  TesseraStatus status;
 
   for (size_t i = 0; i < n_members; i++)
     {
       const TesseraBlock *block = &blocks->blocks[members[i].value];
 
-      end = block->died_index > end ? block->died_index : end;
+      end = MAX (block->died_index, end);
       /* What was pending when the trace began may end before its first event. */
       if (block->died_index <= block->born_index)
         continue;
@@ -146,13 +134,12 @@ tessera_group_measure (const TesseraBlocks *blocks,
                                      .end = block->died_index };
       used += (double) block->block_bytes * (block->died_index - block->born_index);
     }
-  status = tessera_lay_lowest (room, n, &group->height_bytes);
-  if (status != TESSERA_OK || !n_members)
-    return status;
+  group->height_bytes = tessera_lay_lowest (room, n);
+  if (!n_members)
+    return;
   reserved =
       (double) group->height_bytes * (end - blocks->blocks[members[0].value].born_index);
   group->n_blocks = (uint32_t) n_members;
   group->bytes_x_events = used < 1.8e19 ? (uint64_t) used : UINT64_MAX;
   group->time_memory_product = reserved > 0 ? used / reserved : 1;
-  return TESSERA_OK;
 }

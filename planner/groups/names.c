@@ -7,10 +7,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "db/size-text.h"
+#include "planner/memory.h"
 
 typedef struct
 {
@@ -42,21 +40,13 @@ step_from (const TesseraStructure *structure, uint32_t event, uint32_t from)
   return from;
 }
 
-TesseraStatus
-tessera_phase_ordinals (const TesseraTrace *trace,
-                        const TesseraStructure *structure,
-                        uint32_t **out_ordinals)
+uint32_t *
+tessera_phase_ordinals (const TesseraTrace *trace, const TesseraStructure *structure)
 {
   size_t n = structure->n_phases;
-  Named *named = malloc ((n + 1) * sizeof *named);
-  uint32_t *ordinals = calloc (n + 1, sizeof *ordinals), step = 0, count = 0;
+  g_autofree Named *named = g_new (Named, n + 1);
+  uint32_t *ordinals = g_new0 (uint32_t, n + 1), step = 0, count = 0;
 
-  *out_ordinals = ordinals;
-  if (!named || !ordinals)
-    {
-      free (named);
-      return TESSERA_NO_MEMORY;
-    }
   for (uint32_t i = 0; i < n; i++)
     {
       step = step_from (structure, structure->phases[i].begin_index, step);
@@ -75,8 +65,7 @@ tessera_phase_ordinals (const TesseraTrace *trace,
       if (count == 1)
         ordinals[named[i].phase] = 0;
     }
-  free (named);
-  return TESSERA_OK;
+  return ordinals;
 }
 
 /* "forward", "forward 2" where the step has several; @phase may be TESSERA_NONE. */
@@ -133,5 +122,5 @@ tessera_group_name (const TesseraTrace *trace,
     snprintf (name, sizeof name, "%s%s%s", head, of, step);
   else
     snprintf (name, sizeof name, "%s%s -> %s%s", head, of, to[0] ? to : "after", step);
-  return strdup (tessera_show_text (name, shown, sizeof shown));
+  return g_strdup (tessera_show_text (name, shown, sizeof shown));
 }

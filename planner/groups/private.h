@@ -22,19 +22,18 @@ typedef struct
 
 /* Fills height, bytes_x_events, product and number of a group. The values of @members are
  * its blocks in order of birth; @room is for as many. */
-TESSERA_MUST_USE TesseraStatus tessera_group_measure (const TesseraBlocks *blocks,
-                                                      const TesseraKeyed *members,
-                                                      size_t n_members,
-                                                      TesseraDecision *room,
-                                                      TesseraGroup *group);
+void tessera_group_measure (const TesseraBlocks *blocks,
+                            const TesseraKeyed *members,
+                            size_t n_members,
+                            TesseraDecision *room,
+                            TesseraGroup *group);
 
-/* Allocated; NULL: no memory. */
+/* Allocated. */
 char *tessera_group_name (const TesseraTrace *trace,
                           const TesseraStructure *structure,
                           const uint32_t *phase_ordinals,
                           const TesseraGroupKey *key,
                           size_t n_members);
 /* [n_phases] 1, 2 ...: which of the phases of its name in its step; 0: the only one. */
-TESSERA_MUST_USE TesseraStatus tessera_phase_ordinals (const TesseraTrace *trace,
-                                                       const TesseraStructure *structure,
-                                                       uint32_t **out_ordinals);
+uint32_t *tessera_phase_ordinals (const TesseraTrace *trace,
+                                  const TesseraStructure *structure);

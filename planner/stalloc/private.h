@@ -27,11 +27,10 @@ typedef struct
 } TesseraStallocUnits;
 
 /* Units of the items in @order, which is by group and then by begin; adjacent groups are
- * fused. Returns: TESSERA_OK or TESSERA_NO_MEMORY; @out is to be cleared in any case. */
-TESSERA_MUST_USE TesseraStatus
-tessera_stalloc_make_units (const TesseraItem *items,
-                            const TesseraStallocItem *grouped,
-                            const uint32_t *order,
-                            size_t n_order,
-                            TesseraStallocUnits *out);
+ * fused. @out is to be cleared. */
+void tessera_stalloc_make_units (const TesseraItem *items,
+                                 const TesseraStallocItem *grouped,
+                                 const uint32_t *order,
+                                 size_t n_order,
+                                 TesseraStallocUnits *out);
 void tessera_stalloc_clear_units (TesseraStallocUnits *units);

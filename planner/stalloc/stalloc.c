@@ -5,10 +5,7 @@
  */
 #include "planner/stalloc/private.h"
 
-#include "db/array.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "planner/memory.h"
 
 #define STRATEGY "groups as units, fused, in layers"
 
@@ -80,25 +77,23 @@ has_room (const Layer *layer, const TesseraStallocUnit *unit)
          (unit->begin2 == unit->end2 || end_before (layer, unit->end2) <= unit->begin2);
 }
 
-static bool
+static void
 take_time (Layer *layer, uint32_t begin, uint32_t end)
 {
   size_t at = count_before (layer, begin);
 
   if (begin >= end)
-    return true;
-  if (!TESSERA_RESERVE (layer->times, layer->cap_times, layer->n_times + 1))
-    return false;
+    return;
+  TESSERA_GROW (layer->times, layer->cap_times, layer->n_times + 1);
   memmove (&layer->times[at + 1], &layer->times[at],
            (layer->n_times - at) * sizeof *layer->times);
   layer->times[at] = (Time){ begin, end };
   layer->n_times++;
-  return true;
 }
 
 /* Of the first @n_standing layers, which are higher, the first that is free; else of the
  * others, of equal height, the one whose last end is the latest that is not after the
- * unit's begin; else a new one. NULL: no memory. */
+ * unit's begin; else a new one. */
 static Layer *
 find_layer (Layers *all, size_t n_standing, const TesseraStallocUnit *unit)
 {
@@ -118,44 +113,41 @@ find_layer (Layers *all, size_t n_standing, const TesseraStallocUnit *unit)
         layer = &all->layers[i];
         latest = end;
       }
-  if (layer || !TESSERA_RESERVE (all->layers, all->cap_layers, all->n_layers + 1))
+  if (layer)
     return layer;
+  TESSERA_GROW (all->layers, all->cap_layers, all->n_layers + 1);
   layer = &all->layers[all->n_layers++];
   *layer = (Layer){ .offset_bytes = all->top_bytes };
   all->top_bytes += unit->height_bytes;
   return layer;
 }
 
-/* Sorts the units and gives each an offset in layers from @base_bytes upwards.
- * *@out_top_bytes: the end of the highest layer */
-static TesseraStatus
-place_in_layers (TesseraStallocUnits *units, uint64_t base_bytes, uint64_t *out_top_bytes)
+/* Sorts the units and gives each an offset in layers from @base_bytes upwards. Returns:
+ * the end of the highest layer */
+static uint64_t
+place_in_layers (TesseraStallocUnits *units, uint64_t base_bytes)
 {
   TesseraStallocUnit *all = units->units;
   Layers layers = { .top_bytes = base_bytes };
   size_t n_standing = 0;
-  TesseraStatus status = TESSERA_OK;
 
   if (units->n_units)
     qsort (all, units->n_units, sizeof *all, by_size_and_begin);
-  for (size_t i = 0; i < units->n_units && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < units->n_units; i++)
     {
       Layer *layer;
 
       if (i && all[i].height_bytes != all[i - 1].height_bytes)
         n_standing = layers.n_layers;
       layer = find_layer (&layers, n_standing, &all[i]);
-      if (!layer || !take_time (layer, all[i].begin, all[i].end) ||
-          !take_time (layer, all[i].begin2, all[i].end2))
-        status = TESSERA_NO_MEMORY;
-      else
-        all[i].offset_bytes = layer->offset_bytes;
+      take_time (layer, all[i].begin, all[i].end);
+      take_time (layer, all[i].begin2, all[i].end2);
+      all[i].offset_bytes = layer->offset_bytes;
     }
   for (size_t i = 0; i < layers.n_layers; i++)
     free (layers.layers[i].times);
   free (layers.layers);
-  *out_top_bytes = layers.top_bytes;
-  return status;
+  return layers.top_bytes;
 }
 
 typedef struct
@@ -194,22 +186,21 @@ by_zone_group_and_begin (const void *a, const void *b)
   return (x->item > y->item) - (x->item < y->item);
 }
 
-/* Lays the items in @order, of one zone, from *@top_bytes upwards. */
-static TesseraStatus
+/* Lays the items in @order, of one zone, from @top_bytes upwards. Returns: where they
+ * end */
+static uint64_t
 place_zone (const TesseraItem *items,
             const TesseraStallocItem *grouped,
             const uint32_t *order,
             size_t n_order,
             uint64_t *offsets,
-            uint64_t *top_bytes)
+            uint64_t top_bytes)
 {
   TesseraStallocUnits units;
-  TesseraStatus status =
-      tessera_stalloc_make_units (items, grouped, order, n_order, &units);
 
-  if (status == TESSERA_OK)
-    status = place_in_layers (&units, *top_bytes, top_bytes);
-  for (size_t i = 0; status == TESSERA_OK && i < units.n_units; i++)
+  tessera_stalloc_make_units (items, grouped, order, n_order, &units);
+  top_bytes = place_in_layers (&units, top_bytes);
+  for (size_t i = 0; i < units.n_units; i++)
     for (size_t k = 0; k < units.units[i].n_decisions; k++)
       {
         const TesseraDecision *decision = &units.units[i].decisions[k];
@@ -217,42 +208,39 @@ place_zone (const TesseraItem *items,
         offsets[decision->source] = units.units[i].offset_bytes + decision->offset_bytes;
       }
   tessera_stalloc_clear_units (&units);
-  return status;
+  return top_bytes;
 }
 
-/* Offsets of what goes into layers, the zones one upon another; UINT64_MAX for others. */
-static TesseraStatus
+/* Offsets of what goes into layers, the zones one upon another; UINT64_MAX for others.
+ * Returns: their height */
+static uint64_t
 place_layers (const TesseraItem *items,
               const TesseraStallocItem *grouped,
               size_t n_items,
-              uint64_t *offsets,
-              uint64_t *out_height_bytes)
+              uint64_t *offsets)
 {
-  Place *places = malloc ((n_items + 1) * sizeof *places);
-  uint32_t *order = malloc ((n_items + 1) * sizeof *order);
-  TesseraStatus status = places && order ? TESSERA_OK : TESSERA_NO_MEMORY;
+  g_autofree Place *places = g_new (Place, n_items + 1);
+  g_autofree uint32_t *order = g_new (uint32_t, n_items + 1);
+  uint64_t height_bytes = 0;
   size_t n = 0;
 
-  *out_height_bytes = 0;
-  for (uint32_t i = 0; status == TESSERA_OK && i < n_items; i++)
+  for (uint32_t i = 0; i < n_items; i++)
     {
       offsets[i] = UINT64_MAX;
       if (is_for_layers (&items[i], &grouped[i]))
         places[n++] = (Place){ items[i].zone, grouped[i].group, items[i].begin, i };
     }
-  if (n)
-    qsort (places, n, sizeof *places, by_zone_group_and_begin);
+  qsort (places, n, sizeof *places, by_zone_group_and_begin);
   for (size_t i = 0; i < n; i++)
     order[i] = places[i].item;
-  for (size_t i = 0, end; i < n && status == TESSERA_OK; i = end)
+  for (size_t i = 0, end; i < n; i = end)
     {
       for (end = i + 1; end < n && places[end].zone == places[i].zone;)
         end++;
-      status = place_zone (items, grouped, order + i, end - i, offsets, out_height_bytes);
+      height_bytes =
+          place_zone (items, grouped, order + i, end - i, offsets, height_bytes);
     }
-  free (places);
-  free (order);
-  return status;
+  return height_bytes;
 }
 
 static int
@@ -263,15 +251,14 @@ by_begin (const void *a, const void *b)
   return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
 }
 
-/* Where pins hold items, by themselves or with their body: ascending and disjoint. */
-static TesseraStatus
-find_pinned (const TesseraItem *items, size_t n_items, Range *pinned, size_t *out_n)
+/* Where pins hold items, by themselves or with their body: ascending and disjoint.
+ * Returns: how many */
+static size_t
+find_pinned (const TesseraItem *items, size_t n_items, Range *pinned)
 {
-  uint64_t *bases = malloc ((n_items + 1) * sizeof *bases);
+  g_autofree uint64_t *bases = g_new (uint64_t, n_items + 1);
   size_t n = 0, n_apart = 0;
 
-  if (!bases)
-    return TESSERA_NO_MEMORY;
   memset (bases, 0xff, (n_items + 1) * sizeof *bases); /* UINT64_MAX */
   for (size_t i = 0; i < n_items; i++)
     if (items[i].body && items[i].is_pinned)
@@ -286,19 +273,14 @@ find_pinned (const TesseraItem *items, size_t n_items, Range *pinned, size_t *ou
         at_bytes = bases[items[i].body] + items[i].body_offset_bytes;
       pinned[n++] = (Range){ at_bytes, at_bytes + items[i].size_bytes };
     }
-  free (bases);
-  if (n)
-    qsort (pinned, n, sizeof *pinned, by_begin);
+  qsort (pinned, n, sizeof *pinned, by_begin);
   for (size_t i = 0; i < n; i++)
     if (n_apart && pinned[i].begin_bytes <= pinned[n_apart - 1].end_bytes)
-      {
-        if (pinned[i].end_bytes > pinned[n_apart - 1].end_bytes)
-          pinned[n_apart - 1].end_bytes = pinned[i].end_bytes;
-      }
+      pinned[n_apart - 1].end_bytes =
+          MAX (pinned[n_apart - 1].end_bytes, pinned[i].end_bytes);
     else
       pinned[n_apart++] = pinned[i];
-  *out_n = n_apart;
-  return TESSERA_OK;
+  return n_apart;
 }
 
 static bool
@@ -328,15 +310,12 @@ place_rest (const TesseraItem *items,
             TesseraPacking *out_packing)
 {
   TesseraPackOptions one_pass = *options;
-  TesseraItem *around = malloc ((n_items + 1) * sizeof *around);
-  Range *pinned = malloc ((n_items + 1) * sizeof *pinned);
-  size_t n_pinned = 0;
-  TesseraStatus status = around && pinned
-                             ? find_pinned (items, n_items, pinned, &n_pinned)
-                             : TESSERA_NO_MEMORY;
+  g_autofree TesseraItem *around = g_new (TesseraItem, n_items + 1);
+  g_autofree Range *pinned = g_new (Range, n_items + 1);
+  size_t n_pinned = find_pinned (items, n_items, pinned);
 
   one_pass.work_budget = 1; /* as the method is: nothing is improved */
-  for (size_t i = 0; status == TESSERA_OK && i < n_items; i++)
+  for (size_t i = 0; i < n_items; i++)
     {
       around[i] = items[i];
       if (offsets[i] == UINT64_MAX ||
@@ -345,11 +324,7 @@ place_rest (const TesseraItem *items,
       around[i].is_pinned = 1;
       around[i].pinned_bytes = offsets[i];
     }
-  if (status == TESSERA_OK)
-    status = tessera_pack (around, n_items, &one_pass, offsets, out_packing);
-  free (around);
-  free (pinned);
-  return status;
+  return tessera_pack (around, n_items, &one_pass, offsets, out_packing);
 }
 
 TesseraStatus
@@ -360,12 +335,12 @@ tessera_stalloc_pack (const TesseraItem *items,
                       uint64_t *offsets,
                       TesseraPacking *out_packing)
 {
-  TesseraPacking packing = { 0 };
-  TesseraStatus status =
-      place_layers (items, grouped, n_items, offsets, &packing.height_bytes);
+  TesseraPacking packing = { .height_bytes =
+                                 place_layers (items, grouped, n_items, offsets) };
+  TesseraStatus status = TESSERA_OK;
   bool has_rest = false;
 
-  for (size_t i = 0; status == TESSERA_OK && i < n_items; i++)
+  for (size_t i = 0; i < n_items; i++)
     has_rest = has_rest || offsets[i] == UINT64_MAX;
   if (has_rest)
     status = place_rest (items, n_items, options, offsets, &packing);

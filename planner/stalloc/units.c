@@ -5,10 +5,7 @@
  */
 #include "planner/stalloc/private.h"
 
-#include "db/array.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "planner/memory.h"
 
 /* Fusing looks at the larger unit for each of its offsets and each item of the smaller;
  * pairs that would cost more comparisons stay two. */
@@ -41,7 +38,7 @@ measure (TesseraStallocUnit *unit)
     }
 }
 
-static TesseraStatus
+static void
 add_unit (TesseraStallocUnits *out,
           const TesseraItem *items,
           const TesseraStallocItem *grouped,
@@ -50,20 +47,14 @@ add_unit (TesseraStallocUnits *out,
           bool is_group)
 {
   const TesseraStallocItem *first = &grouped[members[0]];
-  TesseraStallocUnit unit = { .decisions = malloc (n_members * sizeof *unit.decisions),
+  TesseraStallocUnit unit = { .decisions = g_new (TesseraDecision, n_members),
                               .n_decisions = n_members,
                               .begin2 = items[members[0]].begin2,
                               .end2 = items[members[0]].end2,
                               .from_phase = first->from_phase,
                               .to_phase = first->to_phase,
                               .is_group = is_group };
-  TesseraStatus status;
 
-  if (!unit.decisions || !TESSERA_RESERVE (out->units, out->cap_units, out->n_units + 1))
-    {
-      free (unit.decisions);
-      return TESSERA_NO_MEMORY;
-    }
   for (size_t i = 0; i < n_members; i++)
     {
       const TesseraItem *item = &items[members[i]];
@@ -71,10 +62,10 @@ add_unit (TesseraStallocUnits *out,
       unit.decisions[i] =
           (TesseraDecision){ item->size_bytes, item->begin, item->end, 0, members[i] };
     }
-  status = tessera_lay_lowest (unit.decisions, n_members, &unit.height_bytes);
+  tessera_lay_lowest (unit.decisions, n_members);
   measure (&unit);
+  TESSERA_GROW (out->units, out->cap_units, out->n_units + 1);
   out->units[out->n_units++] = unit;
-  return status;
 }
 
 static int
@@ -196,35 +187,28 @@ can_fuse (const TesseraStallocUnit *a, const TesseraStallocUnit *b)
 
 /* Fuses two units where the area of one is less than that of both: then the time-memory
  * product is above their average. @a becomes the whole, @b is left empty. */
-static TesseraStatus
+static void
 fuse (TesseraStallocUnit *a, TesseraStallocUnit *b)
 {
   const TesseraStallocUnit *large = a->height_bytes >= b->height_bytes ? a : b;
   const TesseraStallocUnit *small = large == a ? b : a;
   size_t n_large = large->n_decisions, n_small = small->n_decisions;
-  TesseraStallocUnit fused = { .decisions =
-                                   malloc ((n_large + n_small) * sizeof *fused.decisions),
+  TesseraStallocUnit fused = { .decisions = g_new (TesseraDecision, n_large + n_small),
                                .n_decisions = n_large,
                                .from_phase = (a->begin <= b->begin ? a : b)->from_phase,
                                .to_phase = (a->end >= b->end ? a : b)->to_phase,
                                .is_group = true };
-  TesseraDecision *rest = malloc (n_small * sizeof *rest);
-  uint64_t *offsets = malloc (n_large * sizeof *offsets);
-  TesseraStatus status =
-      fused.decisions && rest && offsets ? TESSERA_OK : TESSERA_NO_MEMORY;
+  g_autofree TesseraDecision *rest = g_memdup2 (small->decisions, n_small * sizeof *rest);
+  g_autofree uint64_t *offsets = g_new (uint64_t, n_large);
 
-  if (status == TESSERA_OK)
-    {
-      memcpy (fused.decisions, large->decisions, n_large * sizeof *rest);
-      memcpy (rest, small->decisions, n_small * sizeof *rest);
-      for (size_t i = 0; i < n_large; i++)
-        offsets[i] = large->decisions[i].offset_bytes;
-      qsort (rest, n_small, sizeof *rest, by_begin);
-      qsort (offsets, n_large, sizeof *offsets, by_number);
-      fill_gaps (&fused, rest, n_small, offsets, n_large);
-      put_on_top (&fused, rest, n_small);
-    }
-  if (status == TESSERA_OK && area (&fused) < area (a) + area (b))
+  memcpy (fused.decisions, large->decisions, n_large * sizeof *rest);
+  for (size_t i = 0; i < n_large; i++)
+    offsets[i] = large->decisions[i].offset_bytes;
+  qsort (rest, n_small, sizeof *rest, by_begin);
+  qsort (offsets, n_large, sizeof *offsets, by_number);
+  fill_gaps (&fused, rest, n_small, offsets, n_large);
+  put_on_top (&fused, rest, n_small);
+  if (area (&fused) < area (a) + area (b))
     {
       free (a->decisions);
       free (b->decisions);
@@ -233,64 +217,53 @@ fuse (TesseraStallocUnit *a, TesseraStallocUnit *b)
     }
   else
     free (fused.decisions);
-  free (rest);
-  free (offsets);
-  return status;
 }
 
 /* Each group with those after it, once: what was fused goes on as one. There can be as
  * many single items as there are slots, so the groups are listed first. */
-static TesseraStatus
+static void
 fuse_groups (TesseraStallocUnits *all)
 {
-  uint32_t *groups = malloc ((all->n_units + 1) * sizeof *groups);
+  g_autofree uint32_t *groups = g_new (uint32_t, all->n_units + 1);
   size_t n_groups = 0, n_left = 0;
-  TesseraStatus status = groups ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  for (uint32_t i = 0; groups && i < all->n_units; i++)
+  for (uint32_t i = 0; i < all->n_units; i++)
     if (all->units[i].is_group)
       groups[n_groups++] = i;
   for (size_t i = 0; i < n_groups; i++)
-    for (size_t k = i + 1; k < n_groups && status == TESSERA_OK; k++)
+    for (size_t k = i + 1; k < n_groups; k++)
       if (can_fuse (&all->units[groups[i]], &all->units[groups[k]]))
-        status = fuse (&all->units[groups[i]], &all->units[groups[k]]);
+        fuse (&all->units[groups[i]], &all->units[groups[k]]);
   for (size_t i = 0; i < all->n_units; i++)
     if (all->units[i].n_decisions > 0)
       all->units[n_left++] = all->units[i];
   all->n_units = n_left;
-  free (groups);
-  return status;
 }
 
-TesseraStatus
+void
 tessera_stalloc_make_units (const TesseraItem *items,
                             const TesseraStallocItem *grouped,
                             const uint32_t *order,
                             size_t n_order,
                             TesseraStallocUnits *out)
 {
-  TesseraStatus status = TESSERA_OK;
-  uint32_t *members = malloc ((n_order + 1) * sizeof *members);
+  g_autofree uint32_t *members = g_new (uint32_t, n_order + 1);
 
   *out = (TesseraStallocUnits){ 0 };
-  if (!members)
-    return TESSERA_NO_MEMORY;
-  for (size_t i = 0, end; i < n_order && status == TESSERA_OK; i = end)
+  for (size_t i = 0, end; i < n_order; i = end)
     {
       size_t n_members = 0;
 
-      for (end = i; end < n_order && status == TESSERA_OK &&
-                    grouped[order[end]].group == grouped[order[i]].group;
+      for (end = i; end < n_order && grouped[order[end]].group == grouped[order[i]].group;
            end++)
         if (is_alone (&items[order[end]], &grouped[order[end]]))
-          status = add_unit (out, items, grouped, &order[end], 1, false);
+          add_unit (out, items, grouped, &order[end], 1, false);
         else
           members[n_members++] = order[end];
-      if (status == TESSERA_OK && n_members > 0)
-        status = add_unit (out, items, grouped, members, n_members, true);
+      if (n_members > 0)
+        add_unit (out, items, grouped, members, n_members, true);
     }
-  free (members);
-  return status == TESSERA_OK ? fuse_groups (out) : status;
+  fuse_groups (out);
 }
 
 void

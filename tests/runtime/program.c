@@ -271,7 +271,7 @@ program_plan (const char *recording, const char *name)
   TesseraPlan *plan;
   TesseraError error = { 0 };
 
-  g_assert_cmpint (tessera_blocks_new (trace, &blocks), ==, TESSERA_OK);
+  blocks = tessera_blocks_new (trace);
   structure = tessera_structure_new (trace, blocks);
   if (tessera_plan_trace (trace, blocks, structure, &options, &error, &plan) !=
           TESSERA_OK ||

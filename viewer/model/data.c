@@ -80,10 +80,8 @@ tessera_data_read (const char *path,
   status = tessera_explain (tessera_open (path, &options, error, &data->trace), error,
                             "reading");
   if (status == TESSERA_OK)
-    status = tessera_explain (tessera_blocks_new (data->trace, &data->blocks), error,
-                              "looking for blocks");
-  if (status == TESSERA_OK)
     {
+      data->blocks = tessera_blocks_new (data->trace);
       status = tessera_check_blocks (data->blocks, &found);
       if (status != TESSERA_OK)
         tessera_fail (error, status, "%s: %s", path, found.text);
@@ -99,20 +97,15 @@ tessera_data_read (const char *path,
   return status;
 }
 
-TesseraStatus
-tessera_data_analyse (TesseraData *data, TesseraError *error)
+void
+tessera_data_analyse (TesseraData *data)
 {
-  TesseraStatus status;
-
   data->structure = tessera_structure_new (data->trace, data->blocks);
-  status = tessera_group_blocks (data->trace, data->blocks, data->structure,
-                                 &data->groups, &data->n_groups);
-  if (status == TESSERA_OK)
-    data->bound_bytes = tessera_blocks_bound (data->blocks, 0, data->blocks->n_events,
-                                              &data->bound_index);
-  if (status == TESSERA_OK)
-    data->leak = tessera_leak_find (data->blocks, data->structure);
-  return tessera_explain (status, error, "looking for steps and groups");
+  tessera_group_blocks (data->trace, data->blocks, data->structure, &data->groups,
+                        &data->n_groups);
+  data->bound_bytes =
+      tessera_blocks_bound (data->blocks, 0, data->blocks->n_events, &data->bound_index);
+  data->leak = tessera_leak_find (data->blocks, data->structure);
 }
 
 TesseraData *

@@ -82,7 +82,7 @@ TesseraStatus tessera_data_read (const char *path,
 /* Finds steps, phases, groups and the bound, once, before anybody else asks for them.
  * Axes and layouts of policies other than a plan need none of that and may be made on
  * another thread meanwhile. */
-TesseraStatus tessera_data_analyse (TesseraData *data, TesseraError *error);
+void tessera_data_analyse (TesseraData *data);
 /* The same with the groups and classes that blocks have under edits. @data may have been
  * made so itself: edits are applied to what it comes from. The very data, as analysed,
  * where none of the edits is about groups; @data itself where they make it so: views have

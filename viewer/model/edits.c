@@ -227,8 +227,7 @@ add_read_edits (TesseraDocument *self, gpointer user)
     {
       TesseraEdit copy;
 
-      if (tessera_edit_copy (&edits[i], &copy) != TESSERA_OK)
-        g_error ("out of memory");
+      tessera_edit_copy (&edits[i], &copy);
       tessera_history_add (self->history, &copy);
     }
   g_free (self->notice);
@@ -300,16 +299,14 @@ list_blocks (const Question *question, TesseraSelector *selector)
 }
 
 /* What is listed is found in other traces by its names. */
-static TesseraStatus
+static void
 name_blocks (const Question *question, TesseraSelector *selector)
 {
   const TesseraData *data = question->base.data;
   TesseraEdit edit = { .what = *selector };
-  TesseraStatus status =
-      tessera_edits_name_blocks (data->trace, data->blocks, data->structure, &edit, 1);
 
+  tessera_edits_name_blocks (data->trace, data->blocks, data->structure, &edit, 1);
   selector->names = edit.what.names;
-  return status;
 }
 
 static TesseraStatus
@@ -320,7 +317,10 @@ find_rule (TesseraJob *job, gpointer user, TesseraError *error)
   TesseraRule *rule;
 
   if (question->is_listed)
-    return name_blocks (question, &question->edit.what);
+    {
+      name_blocks (question, &question->edit.what);
+      return TESSERA_OK;
+    }
   rule = g_new0 (TesseraRule, 1);
   tessera_selector_init (&rule->selector);
   question->rule = rule;
@@ -332,7 +332,9 @@ find_rule (TesseraJob *job, gpointer user, TesseraError *error)
                                 data->n_groups, question->base.selection->blocks,
                                 question->base.selection->n_blocks, &rule->selector);
   rule->text = tessera_query_format (&rule->selector);
-  return question->has_edit ? name_blocks (question, &rule->selector) : TESSERA_OK;
+  if (question->has_edit)
+    name_blocks (question, &rule->selector);
+  return TESSERA_OK;
 }
 
 /* A pin of several by a rule is at one place; by a list each keeps its distance. */

@@ -53,8 +53,6 @@ typedef struct
 {
   TesseraData *data;
   TesseraAxisKind axis_kind;
-  TesseraStatus status;
-  TesseraError error;
 } Analysis;
 
 static gpointer
@@ -64,7 +62,7 @@ analyse (gpointer user)
 
   /* The picture needs it after its layout, so it comes first. */
   tessera_data_get_axis (analysis->data, analysis->axis_kind);
-  analysis->status = tessera_data_analyse (analysis->data, &analysis->error);
+  tessera_data_analyse (analysis->data);
   return NULL;
 }
 
@@ -83,8 +81,6 @@ make_left_sheet (TesseraJob *job, Load *load, TesseraError *error)
                          tessera_job_progress (job, 0.7, 1), error, &load->sheet);
   if (thread != NULL)
     g_thread_join (thread);
-  if (status == TESSERA_OK && analysis.status != TESSERA_OK)
-    return tessera_fail (error, analysis.status, "%s", analysis.error.text);
   return status;
 }
 

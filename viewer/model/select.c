@@ -320,17 +320,16 @@ find_matches (TesseraJob *job, gpointer user, TesseraError *error)
   const TesseraData *data = search->base.data;
   size_t n_blocks = data->blocks->n_blocks;
   g_autofree uint8_t *matches = g_malloc0 (MAX (n_blocks, 1));
-  TesseraStatus status = TESSERA_OK;
 
   search->is_in = g_malloc0 (MAX (n_blocks, 1));
-  for (size_t i = 0; i < search->n_selectors && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < search->n_selectors; i++)
     {
-      status = tessera_select (&search->selectors[i], data->trace, data->blocks,
-                               data->structure, data->groups, data->n_groups, matches);
+      tessera_select (&search->selectors[i], data->trace, data->blocks, data->structure,
+                      data->groups, data->n_groups, matches);
       for (size_t block = 0; block < n_blocks; block++)
         search->is_in[block] |= matches[block];
     }
-  return tessera_explain (status, error, "looking for blocks");
+  return TESSERA_OK;
 }
 
 static void
@@ -380,18 +379,15 @@ tessera_document_select_edit (TesseraDocument *self, size_t index)
   const TesseraEdit *edits =
       self->history != NULL ? tessera_history_get (self->history, &n_edits) : NULL;
   Search *search;
-  TesseraStatus status;
 
   /* A cap is about the pool. */
   if (self->data == NULL || index >= n_edits || edits[index].kind == TESSERA_EDIT_CAP)
     return;
   search = search_new (self, TESSERA_SELECT_ONLY);
   search->n_selectors = edits[index].has_with ? 2 : 1;
-  status = tessera_selector_copy (&edits[index].what, &search->selectors[0]);
-  if (status == TESSERA_OK && edits[index].has_with)
-    status = tessera_selector_copy (&edits[index].with, &search->selectors[1]);
-  if (status != TESSERA_OK)
-    g_error ("out of memory");
+  tessera_selector_copy (&edits[index].what, &search->selectors[0]);
+  if (edits[index].has_with)
+    tessera_selector_copy (&edits[index].with, &search->selectors[1]);
   tessera_work_start (self, search);
 }
 
@@ -420,7 +416,6 @@ tessera_query_groups (TesseraData *data,
                       TesseraGrouping **out_grouping)
 {
   g_autofree uint8_t *is_in = NULL;
-  TesseraStatus status = TESSERA_OK;
 
   *out_grouping = NULL;
   if (text != NULL)
@@ -431,12 +426,10 @@ tessera_query_groups (TesseraData *data,
       if (!tessera_query_parse (text, &selector, &misread))
         return tessera_fail (error, TESSERA_INVALID, "%s", misread);
       is_in = g_malloc0 (MAX (data->blocks->n_blocks, 1));
-      status = tessera_select (&selector, data->trace, data->blocks, data->structure,
-                               data->groups, data->n_groups, is_in);
+      tessera_select (&selector, data->trace, data->blocks, data->structure, data->groups,
+                      data->n_groups, is_in);
       tessera_selector_clear (&selector);
     }
-  if (status != TESSERA_OK)
-    return tessera_explain (status, error, "looking for blocks");
   *out_grouping = tessera_grouping_new (data, is_in);
   return TESSERA_OK;
 }
