@@ -10,59 +10,12 @@
 
 #include "cli/command.h"
 
-#define LEFT_LEAST_WIDTH 228
-/* A title, lanes and a layout; the rest is a scroll away. */
-#define CENTRE_LEAST_HEIGHT 160
 /* Of what is said, in one line of it. */
 #define SAID_CHARS 80
 
 G_DEFINE_TYPE (TesseraWindow, tessera_window, ADW_TYPE_APPLICATION_WINDOW)
 
-/* --- the header ---------------------------------------------------------------------- */
-
-static GtkWidget *
-menu_button_new (const char *menu_id, const char *tooltip)
-{
-  g_autoptr (GtkBuilder) builder =
-      gtk_builder_new_from_resource ("/org/tessera/Viewer/menus.ui");
-  GtkWidget *button = gtk_menu_button_new ();
-
-  gtk_menu_button_set_menu_model (
-      GTK_MENU_BUTTON (button), G_MENU_MODEL (gtk_builder_get_object (builder, menu_id)));
-  gtk_widget_set_tooltip_text (button, tooltip);
-  tessera_set_accessible_label (button, tooltip);
-  gtk_widget_set_name (button, menu_id);
-  return button;
-}
-
-/* A toggle that follows its action: pressed when the action's state is @target, or true.
- */
-static GtkWidget *
-toggle_new (const char *icon, const char *action, const char *target, const char *tooltip)
-{
-  GtkWidget *toggle = gtk_toggle_button_new ();
-
-  gtk_button_set_icon_name (GTK_BUTTON (toggle), icon);
-  if (target != NULL)
-    gtk_actionable_set_action_target (GTK_ACTIONABLE (toggle), "s", target);
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (toggle), action);
-  gtk_widget_set_tooltip_text (toggle, tooltip);
-  tessera_set_accessible_label (toggle, tooltip);
-  return toggle;
-}
-
-static GtkWidget *
-arrange_new (void)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
-
-  gtk_widget_add_css_class (box, "linked");
-  gtk_box_append (GTK_BOX (box), toggle_new ("tessera-side-symbolic", "win.arrange",
-                                             "side", "Side by side"));
-  gtk_box_append (GTK_BOX (box), toggle_new ("tessera-stacked-symbolic", "win.arrange",
-                                             "stacked", "One above the other"));
-  return box;
-}
+/* --- what is in it ------------------------------------------------------------------- */
 
 /* The menu says itself why an item is off, so it can always be opened. */
 static GtkWidget *
@@ -88,175 +41,40 @@ button_new (const char *label, const char *action, const char *name)
   return button;
 }
 
-static GtkWidget *
-linked_new (GtkWidget *first, GtkWidget *second)
+static void
+add_side (TesseraWindow *self, GtkWidget *view, const char *name, const char *title)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  GtkWidget *page = view;
 
-  gtk_widget_add_css_class (box, "linked");
-  gtk_box_append (GTK_BOX (box), first);
-  gtk_box_append (GTK_BOX (box), second);
-  return box;
+  gtk_widget_add_css_class (view, "panel");
+  /* The tree scrolls by itself. */
+  if (view != self->groups)
+    {
+      page = gtk_scrolled_window_new ();
+      gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (page), GTK_POLICY_NEVER,
+                                      GTK_POLICY_AUTOMATIC);
+      gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (page), view);
+      gtk_widget_set_size_request (page, 256, -1);
+    }
+  gtk_stack_add_titled (GTK_STACK (self->side), page, name, title);
 }
 
-static GtkWidget *
-open_buttons_new (TesseraWindow *self)
+static void
+add_sides (TesseraWindow *self)
 {
-  GtkWidget *open = button_new ("Open", "win.open", "open-button");
-
-  gtk_widget_set_tooltip_text (open, "Open a snapshot, a trace or a plan (Ctrl+O)");
-  self->recent_menu = gtk_menu_button_new ();
-  gtk_widget_set_tooltip_text (self->recent_menu, "Recent files");
-  tessera_set_accessible_label (self->recent_menu, "Recent files");
-  return linked_new (open, self->recent_menu);
+  self->groups = tessera_groups_view_new (self->document);
+  self->edits = tessera_edits_view_new (self->document);
+  add_side (self, tessera_inspector_new (self->document), "block", "Block");
+  add_side (self, self->groups, "groups", "Groups");
+  add_side (self, self->edits, "edits", "Edits");
+  add_side (self, tessera_plans_view_new (self->document), "plans", "Plans");
 }
 
-static GtkWidget *
-header_new (TesseraWindow *self)
+static void
+add_centre (TesseraWindow *self, GtkBuilder *builder)
 {
-  GtkWidget *widget = adw_header_bar_new ();
-  AdwHeaderBar *header = ADW_HEADER_BAR (widget);
-  GtkWidget *title = adw_window_title_new ("", "");
-  GtkWidget *main_menu = menu_button_new ("main-menu", "Menu");
+  GtkBox *centre = GTK_BOX (gtk_builder_get_object (builder, "centre"));
 
-  self->title = ADW_WINDOW_TITLE (title);
-  gtk_widget_set_name (title, "title");
-  self->left_menu = menu_button_new ("left-menu", "Whose layout is on the left");
-  self->plan_button = button_new ("Plan", "win.plan", "plan-button");
-  self->export_button = button_new ("Export plan", "win.export-plan", "export-button");
-  gtk_widget_add_css_class (self->export_button, "suggested-action");
-  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (main_menu), "open-menu-symbolic");
-  gtk_menu_button_set_primary (GTK_MENU_BUTTON (main_menu), TRUE);
-  adw_header_bar_set_title_widget (header, title);
-  adw_header_bar_pack_start (header, open_buttons_new (self));
-  adw_header_bar_pack_start (header, self->left_menu);
-  adw_header_bar_pack_start (header, tessera_devices_new (self->document));
-  adw_header_bar_pack_start (header, edit_button_new (self));
-  adw_header_bar_pack_end (header, main_menu);
-  adw_header_bar_pack_end (header, self->export_button);
-  adw_header_bar_pack_end (
-      header,
-      linked_new (self->plan_button, menu_button_new ("plan-menu", "How to plan")));
-  adw_header_bar_pack_end (header, toggle_new ("tessera-table-symbolic", "win.table",
-                                               NULL, "Table of blocks (Ctrl+T)"));
-  adw_header_bar_pack_end (header, arrange_new ());
-  return widget;
-}
-
-/* --- nothing open yet ---------------------------------------------------------------- */
-
-static GtkWidget *
-empty_page_new (void)
-{
-  GtkWidget *page = adw_status_page_new ();
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 14);
-  GtkWidget *open = button_new ("Open a snapshot", "win.open", "empty-open");
-  GtkWidget *how = gtk_label_new ("To make one, add to the training script:");
-  GtkWidget *code =
-      gtk_label_new ("torch.cuda.memory._record_memory_history(stacks=\"python\")\n"
-                     "…  # from before the first CUDA tensor, for a few steps\n"
-                     "torch.cuda.memory._dump_snapshot(\"run.pickle\")");
-
-  adw_status_page_set_icon_name (ADW_STATUS_PAGE (page), TESSERA_APPLICATION_ID);
-  adw_status_page_set_title (ADW_STATUS_PAGE (page), "Why does GPU memory run out?");
-  adw_status_page_set_description (
-      ADW_STATUS_PAGE (page),
-      "Open a memory snapshot of PyTorch, or drop one here. Tessera says why memory is "
-      "wasted and where, and lays the same blocks better.");
-  gtk_widget_set_css_classes (open, (const char *[]){ "suggested-action", "pill", NULL });
-  gtk_widget_set_halign (open, GTK_ALIGN_CENTER);
-  gtk_label_set_wrap (GTK_LABEL (how), TRUE);
-  gtk_label_set_selectable (GTK_LABEL (code), TRUE);
-  gtk_widget_set_focusable (code, FALSE);
-  gtk_widget_add_css_class (code, "empty-code");
-  gtk_widget_set_halign (code, GTK_ALIGN_CENTER);
-  gtk_box_append (GTK_BOX (box), open);
-  gtk_box_append (GTK_BOX (box), how);
-  gtk_box_append (GTK_BOX (box), code);
-  adw_status_page_set_child (ADW_STATUS_PAGE (page), box);
-  gtk_widget_set_name (page, "empty");
-  return page;
-}
-
-static GtkWidget *
-loading_page_new (TesseraWindow *self)
-{
-  GtkWidget *page = adw_status_page_new ();
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 14);
-  GtkWidget *cancel = button_new ("Cancel", "win.cancel", "loading-cancel");
-
-  self->loading = ADW_STATUS_PAGE (page);
-  self->loading_progress = gtk_progress_bar_new ();
-  tessera_set_accessible_label (self->loading_progress, "Opening");
-  gtk_widget_set_halign (cancel, GTK_ALIGN_CENTER);
-  gtk_box_append (GTK_BOX (box), self->loading_progress);
-  gtk_box_append (GTK_BOX (box), cancel);
-  adw_status_page_set_child (self->loading, box);
-  return page;
-}
-
-/* --- what shows a trace -------------------------------------------------------------- */
-
-static GtkWidget *
-key_new (const char *name, const char *css_class)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 5);
-  GtkWidget *mark = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
-  GtkWidget *label;
-
-  gtk_widget_set_css_classes (mark, (const char *[]){ "curve-key", css_class, NULL });
-  gtk_widget_set_valign (mark, GTK_ALIGN_CENTER);
-  gtk_box_append (GTK_BOX (box), mark);
-  label = tessera_label_new (name, "quiet");
-  gtk_box_append (GTK_BOX (box), label);
-  return box;
-}
-
-static GtkWidget *
-curves_panel_new (TesseraWindow *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 4);
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
-  GtkWidget *title = tessera_label_new ("Memory", "pane-title");
-  GtkWidget *gap = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
-
-  self->axis_menu = menu_button_new ("axis-menu", "What the time axis measures");
-  gtk_widget_add_css_class (self->axis_menu, "small");
-  gtk_menu_button_set_has_frame (GTK_MENU_BUTTON (self->axis_menu), FALSE);
-  gtk_widget_set_hexpand (gap, TRUE);
-  gtk_box_append (GTK_BOX (head), title);
-  gtk_box_append (GTK_BOX (head), key_new ("reserved", "key-reserved"));
-  gtk_box_append (GTK_BOX (head), key_new ("allocated", "key-allocated"));
-  gtk_box_append (GTK_BOX (head), key_new ("live", "key-live"));
-  gtk_box_append (GTK_BOX (head), key_new ("bound", "key-bound"));
-  gtk_box_append (GTK_BOX (head), gap);
-  gtk_box_append (GTK_BOX (head), self->axis_menu);
-  gtk_box_append (GTK_BOX (box), head);
-  gtk_box_append (GTK_BOX (box), tessera_curves_view_new (self->document));
-  return box;
-}
-
-static GtkWidget *
-scrolled_new (GtkWidget *child, int width)
-{
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
-
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER,
-                                  GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), child);
-  gtk_widget_set_size_request (scrolled, width, -1);
-  return scrolled;
-}
-
-static GtkWidget *
-centre_new (TesseraWindow *self)
-{
-  GtkWidget *top = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
-  GtkWidget *scrolled;
-
-  self->panes = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 14);
-  gtk_box_set_homogeneous (GTK_BOX (self->panes), TRUE);
-  gtk_widget_set_vexpand (self->panes, TRUE);
   for (int side = 0; side < TESSERA_N_SIDES; side++)
     {
       GtkWidget *pane = tessera_pane_new (self->document, (TesseraSide) side);
@@ -265,129 +83,67 @@ centre_new (TesseraWindow *self)
       gtk_box_append (GTK_BOX (self->panes), pane);
     }
   self->edit_bar = tessera_edit_bar_new (self->document);
-  gtk_box_append (GTK_BOX (top), self->edit_bar);
-  gtk_box_append (GTK_BOX (top), self->panes);
-  gtk_box_append (GTK_BOX (top), curves_panel_new (self));
-  gtk_box_append (GTK_BOX (top), tessera_status_bar_new (self->document));
-  gtk_widget_add_css_class (top, "centre");
-  tessera_window_add_shortcuts (top);
-  /* With the table and a bar open a low screen has no room for every part
-   * at its least height. */
-  scrolled = scrolled_new (top, -1);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scrolled),
-                                              CENTRE_LEAST_HEIGHT);
-  return scrolled;
-}
-
-static GtkWidget *
-left_panel_new (TesseraWindow *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 14);
-  GtkWidget *scrolled;
-
-  gtk_box_append (GTK_BOX (box), tessera_legend_new (self->document));
-  gtk_box_append (GTK_BOX (box), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
-  gtk_box_append (GTK_BOX (box), tessera_parts_view_new (self->document));
-  gtk_widget_add_css_class (box, "panel");
-  scrolled = scrolled_new (box, LEFT_LEAST_WIDTH);
-  gtk_widget_add_css_class (scrolled, "panel-side");
-  return scrolled;
+  gtk_box_prepend (centre, self->edit_bar);
+  gtk_box_append (GTK_BOX (gtk_builder_get_object (builder, "curves")),
+                  tessera_curves_view_new (self->document));
+  gtk_box_append (centre, tessera_status_bar_new (self->document));
+  tessera_window_add_shortcuts (GTK_WIDGET (centre));
 }
 
 static void
-add_side (TesseraWindow *self, GtkWidget *view, const char *name, const char *title)
+add_panels (TesseraWindow *self, GtkBuilder *builder)
 {
-  /* The tree scrolls by itself. */
-  GtkWidget *page = view == self->groups ? view : scrolled_new (view, 256);
+  GtkBox *left = GTK_BOX (gtk_builder_get_object (builder, "left-panel"));
+  AdwHeaderBar *header = ADW_HEADER_BAR (gtk_builder_get_object (builder, "header"));
 
-  gtk_widget_add_css_class (view, "panel");
-  gtk_stack_add_titled (GTK_STACK (self->side), page, name, title);
-}
-
-static GtkWidget *
-right_panel_new (TesseraWindow *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *switcher = gtk_stack_switcher_new ();
-
-  self->side = gtk_stack_new ();
-  self->groups = tessera_groups_view_new (self->document);
-  gtk_widget_set_name (self->groups, "groups-panel");
-  self->edits = tessera_edits_view_new (self->document);
-  add_side (self, tessera_inspector_new (self->document), "block", "Block");
-  add_side (self, self->groups, "groups", "Groups");
-  add_side (self, self->edits, "edits", "Edits");
-  add_side (self, tessera_plans_view_new (self->document), "plans", "Plans");
-  gtk_stack_set_hhomogeneous (GTK_STACK (self->side), FALSE);
-  gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (switcher), GTK_STACK (self->side));
-  gtk_widget_add_css_class (switcher, "panel-switcher");
-  gtk_widget_set_vexpand (self->side, TRUE);
-  gtk_widget_add_css_class (box, "panel-side");
-  gtk_box_append (GTK_BOX (box), switcher);
-  gtk_box_append (GTK_BOX (box), self->side);
-  return box;
-}
-
-/* The table has more columns than fit between the panels. */
-static GtkWidget *
-above_table_new (TesseraWindow *self, GtkWidget *above)
-{
-  GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_VERTICAL);
-
+  adw_header_bar_pack_start (header, tessera_devices_new (self->document));
+  adw_header_bar_pack_start (header, edit_button_new (self));
+  gtk_box_prepend (GTK_BOX (gtk_builder_get_object (builder, "below")),
+                   tessera_headline_new (self->document));
+  gtk_box_append (left, tessera_legend_new (self->document));
+  gtk_box_append (left, gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
+  gtk_box_append (left, tessera_parts_view_new (self->document));
+  add_centre (self, builder);
+  add_sides (self);
   self->table_panel = tessera_table_new (self->document);
   gtk_widget_set_size_request (self->table_panel, -1, TESSERA_TABLE_LEAST_HEIGHT);
   gtk_widget_set_visible (self->table_panel, FALSE);
-  gtk_paned_set_start_child (GTK_PANED (paned), above);
-  gtk_paned_set_end_child (GTK_PANED (paned), self->table_panel);
-  gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
-  gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
-  gtk_paned_set_resize_end_child (GTK_PANED (paned), FALSE);
-  self->above_table = paned;
-  tessera_window_add_copy_key (paned);
-  return paned;
-}
-
-static GtkWidget *
-main_page_new (TesseraWindow *self)
-{
-  GtkWidget *outer = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
-  GtkWidget *inner = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
-
-  gtk_paned_set_start_child (GTK_PANED (inner), centre_new (self));
-  gtk_paned_set_end_child (GTK_PANED (inner), right_panel_new (self));
-  gtk_paned_set_resize_end_child (GTK_PANED (inner), FALSE);
-  gtk_paned_set_shrink_start_child (GTK_PANED (inner), FALSE);
-  gtk_paned_set_shrink_end_child (GTK_PANED (inner), FALSE);
-  gtk_paned_set_start_child (GTK_PANED (outer), left_panel_new (self));
-  gtk_paned_set_end_child (GTK_PANED (outer), inner);
-  gtk_paned_set_resize_start_child (GTK_PANED (outer), FALSE);
-  gtk_paned_set_shrink_start_child (GTK_PANED (outer), FALSE);
-  gtk_paned_set_shrink_end_child (GTK_PANED (outer), FALSE);
-  return above_table_new (self, outer);
+  gtk_paned_set_end_child (GTK_PANED (self->above_table), self->table_panel);
+  tessera_window_add_copy_key (self->above_table);
 }
 
 static void
 build (TesseraWindow *self)
 {
-  GtkWidget *all = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *below = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *toasts = adw_toast_overlay_new ();
+  g_autoptr (GtkBuilder) builder =
+      gtk_builder_new_from_resource ("/org/tessera/Viewer/menus.ui");
+  const struct
+  {
+    const char *id;
+    gpointer place;
+  } parts[] = { { "title", &self->title },
+                { "toasts", &self->toasts },
+                { "loading", &self->loading },
+                { "left-button", &self->left_menu },
+                { "axis-button", &self->axis_menu },
+                { "recent-menu", &self->recent_menu },
+                { "plan-button", &self->plan_button },
+                { "export-button", &self->export_button },
+                { "stack", &self->stack },
+                { "loading-progress", &self->loading_progress },
+                { "panes", &self->panes },
+                { "above-table", &self->above_table },
+                { "side", &self->side } };
+  g_autoptr (GError) error = NULL;
 
-  self->toasts = ADW_TOAST_OVERLAY (toasts);
-  self->stack = gtk_stack_new ();
-  gtk_stack_add_named (GTK_STACK (self->stack), empty_page_new (), "empty");
-  gtk_stack_add_named (GTK_STACK (self->stack), loading_page_new (self), "loading");
-  gtk_stack_add_named (GTK_STACK (self->stack), main_page_new (self), "main");
-  gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
-  gtk_stack_set_vhomogeneous (GTK_STACK (self->stack), FALSE);
-  gtk_widget_set_vexpand (self->stack, TRUE);
-  gtk_box_append (GTK_BOX (below), tessera_headline_new (self->document));
-  gtk_box_append (GTK_BOX (below), self->stack);
-  adw_toast_overlay_set_child (self->toasts, below);
-  gtk_widget_set_vexpand (toasts, TRUE);
-  gtk_box_append (GTK_BOX (all), header_new (self));
-  gtk_box_append (GTK_BOX (all), toasts);
-  adw_application_window_set_content (ADW_APPLICATION_WINDOW (self), all);
+  if (!gtk_builder_add_from_resource (builder, "/org/tessera/Viewer/window.ui", &error))
+    g_error ("%s", error->message);
+  for (size_t i = 0; i < G_N_ELEMENTS (parts); i++)
+    *(gpointer *) parts[i].place = gtk_builder_get_object (builder, parts[i].id);
+  add_panels (self, builder);
+  adw_application_window_set_content (
+      ADW_APPLICATION_WINDOW (self),
+      GTK_WIDGET (gtk_builder_get_object (builder, "content")));
 }
 
 /* --- what is said -------------------------------------------------------------------- */
