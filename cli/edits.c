@@ -288,16 +288,7 @@ add (Call *call, const char *unused)
 static TesseraStatus
 add_standing (TesseraHistory *history, void *more, TesseraError *error)
 {
-  const TesseraEdit *edits = tessera_history_get (more, NULL);
-  size_t n_standing = tessera_history_get_n_standing (more);
-
-  for (size_t i = 0; i < n_standing; i++)
-    {
-      TesseraEdit edit;
-
-      tessera_edit_copy (&edits[i], &edit);
-      tessera_history_add (history, &edit);
-    }
+  tessera_history_add_standing (history, more, 0);
   return TESSERA_OK;
 }
 

@@ -29,6 +29,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraHistory, tessera_history_free)
 
 /* Takes what is in *@edit over and leaves it cleared. Undone edits are dropped. */
 void tessera_history_add (TesseraHistory *history, TesseraEdit *edit);
+/* Copies of those that stand in @more, from number @first on. */
+void tessera_history_add_standing (TesseraHistory *history,
+                                   const TesseraHistory *more,
+                                   size_t first);
 /* FALSE: there was nothing to undo or redo. */
 gboolean tessera_history_undo (TesseraHistory *history);
 gboolean tessera_history_redo (TesseraHistory *history);

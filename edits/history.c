@@ -50,6 +50,20 @@ tessera_history_copy (const TesseraHistory *history)
 }
 
 void
+tessera_history_add_standing (TesseraHistory *history,
+                              const TesseraHistory *more,
+                              size_t first)
+{
+  for (size_t i = first; i < more->n_standing; i++)
+    {
+      TesseraEdit edit;
+
+      tessera_edit_copy (&g_array_index (more->edits, TesseraEdit, i), &edit);
+      tessera_history_add (history, &edit);
+    }
+}
+
+void
 tessera_history_free (TesseraHistory *history)
 {
   if (!history)

@@ -9,14 +9,6 @@
 #include "db/store.h"
 #include "edits/edits.h"
 
-/* The planner's status of no memory, which ends the command as GLib's own does. */
-static inline void
-edits_demand_memory (TesseraStatus status)
-{
-  if (status == TESSERA_NO_MEMORY)
-    g_error ("there is no memory left for edits");
-}
-
 typedef enum
 {
   EDITS_TEXT,

@@ -215,21 +215,13 @@ static void
 add_read_edits (TesseraDocument *self, gpointer user)
 {
   Reading *reading = user;
-  const TesseraEdit *edits;
   size_t n_standing;
 
   if (self->data == NULL || self->history == NULL ||
       tessera_data_origin (reading->base.data) != tessera_data_origin (self->data))
     return;
-  edits = tessera_history_get (reading->history, NULL);
   n_standing = tessera_history_get_n_standing (reading->history);
-  for (size_t i = 0; i < n_standing; i++)
-    {
-      TesseraEdit copy;
-
-      tessera_edit_copy (&edits[i], &copy);
-      tessera_history_add (self->history, &copy);
-    }
+  tessera_history_add_standing (self->history, reading->history, 0);
   g_free (self->notice);
   self->notice = g_strdup_printf ("%zu edit%s read from %s.", n_standing,
                                   n_standing == 1 ? " was" : "s were", reading->path);
@@ -291,11 +283,8 @@ list_blocks (const Question *question, TesseraSelector *selector)
 {
   tessera_selector_clear (selector);
   selector->n_blocks = question->base.selection->n_blocks;
-  selector->blocks = malloc (selector->n_blocks * sizeof *selector->blocks);
-  if (selector->blocks == NULL)
-    g_error ("out of memory");
-  memcpy (selector->blocks, question->base.selection->blocks,
-          selector->n_blocks * sizeof *selector->blocks);
+  selector->blocks = g_memdup2 (question->base.selection->blocks,
+                                selector->n_blocks * sizeof *selector->blocks);
 }
 
 /* What is listed is found in other traces by its names. */

@@ -155,17 +155,8 @@ withdraw_undone (const Kept *kept, TesseraHistory *found)
 static void
 join_others (Kept *kept, TesseraHistory *found)
 {
-  const TesseraEdit *edits = tessera_history_get (kept->history, NULL);
-  size_t n_standing = tessera_history_get_n_standing (kept->history);
-
   withdraw_undone (kept, found);
-  for (size_t i = kept->n_same; i < n_standing; i++)
-    {
-      TesseraEdit edit;
-
-      tessera_edit_copy (&edits[i], &edit);
-      tessera_history_add (found, &edit);
-    }
+  tessera_history_add_standing (found, kept->history, kept->n_same);
   tessera_history_free (kept->history);
   kept->history = found;
 }
