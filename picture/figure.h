@@ -39,3 +39,6 @@ TESSERA_MUST_USE TesseraStatus tessera_figure_draw (const TesseraFigure *figure,
                                                     double height,
                                                     double scale,
                                                     TesseraError *error);
+
+/* "1,234,567", cut where @text is too small. Returns: @text. */
+char *tessera_format_count (uint64_t count, char *text, size_t n_text);

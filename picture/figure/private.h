@@ -104,8 +104,6 @@ void tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha);
 void tessera_fill_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);
 /* A crisp line one unit wide along the area's inside. */
 void tessera_frame_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);
-/* "1,234,567". */
-char *tessera_format_count (uint64_t count, char *text, size_t n_text);
 /* Bytes as "12.34", in the unit of all of a sheet's tables; see tessera_unit_name(). */
 void
 tessera_number (const TesseraSheet *sheet, uint64_t bytes, char *text, size_t n_text);

@@ -9,6 +9,7 @@
 #include "db/plan.h"
 #include "db/size-text.h"
 #include "picture/colour.h"
+#include "picture/figure.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,17 +63,9 @@ tessera_describe_height (uint64_t bytes, double step_bytes)
 char *
 tessera_describe_count (uint64_t count)
 {
-  g_autofree char *digits = g_strdup_printf ("%" G_GUINT64_FORMAT, count);
-  size_t n = strlen (digits);
-  GString *text = g_string_new (NULL);
+  char text[32];
 
-  for (size_t i = 0; i < n; i++)
-    {
-      if (i > 0 && (n - i) % 3 == 0)
-        g_string_append_c (text, ',');
-      g_string_append_c (text, digits[i]);
-    }
-  return g_string_free (text, FALSE);
+  return g_strdup (tessera_format_count (count, text, sizeof text));
 }
 
 char *

@@ -86,10 +86,10 @@ find_plan (TesseraJob *job, gpointer user, TesseraError *error)
   return status;
 }
 
-/* The plan that was stays unless there is a new one. */
 /* @path: (nullable): of the file it was read from. */
 static void note_plan (TesseraDocument *self, const char *path);
 
+/* The plan that was stays unless there is a new one. */
 static void
 take_plan (TesseraDocument *self, Planning *planning)
 {

@@ -514,16 +514,6 @@ is_at_one_place (const TesseraLandings *landings)
   return TRUE;
 }
 
-static void *
-copy_of (const void *bytes, size_t n_bytes)
-{
-  void *copy = malloc (n_bytes);
-
-  if (copy == NULL)
-    g_error ("out of memory");
-  return memcpy (copy, bytes, n_bytes);
-}
-
 static void
 accept (TesseraDocument *self, gboolean by_rule)
 {
@@ -542,10 +532,10 @@ accept (TesseraDocument *self, gboolean by_rule)
   if (!is_ruled)
     {
       edit.what.blocks =
-          copy_of (landings->blocks, landings->n_blocks * sizeof *landings->blocks);
+          g_memdup2 (landings->blocks, landings->n_blocks * sizeof *landings->blocks);
       edit.what.n_blocks = landings->n_blocks;
-      edit.shape = copy_of (landings->distance_bytes,
-                            landings->n_blocks * sizeof *landings->distance_bytes);
+      edit.shape = g_memdup2 (landings->distance_bytes,
+                              landings->n_blocks * sizeof *landings->distance_bytes);
     }
   tessera_document_drop_proposal (self);
   if (is_ruled)
@@ -661,7 +651,7 @@ char *
 tessera_document_describe_proposal (TesseraDocument *self)
 {
   const TesseraProposal *proposal = &self->proposal;
-  g_autofree char *place = NULL, *count = NULL;
+  g_autofree char *place = NULL, *blocks = NULL;
 
   if (proposal->landings == NULL)
     return NULL;
@@ -670,7 +660,6 @@ tessera_document_describe_proposal (TesseraDocument *self)
     return g_strdup_printf ("%s, as it lies", place);
   if (proposal->pushed->len == 0)
     return g_strdup_printf ("%s, free", place);
-  count = tessera_describe_count (proposal->pushed->len);
-  return g_strdup_printf ("%s, pushes %s block%s", place, count,
-                          proposal->pushed->len == 1 ? "" : "s");
+  blocks = tessera_describe_counted (proposal->pushed->len, "block");
+  return g_strdup_printf ("%s, pushes %s", place, blocks);
 }
