@@ -191,7 +191,7 @@ typedef struct
   "that could be held"
 
 /* @selected: (array): one byte for each block. In a plan of all steps. Any thread; finds
- * the steps that fold. Returns: TESSERA_OK or TESSERA_NO_MEMORY */
+ * the steps that fold. Returns: TESSERA_OK */
 TESSERA_MUST_USE TesseraStatus tessera_edit_reach (const TesseraTrace *trace,
                                                    const TesseraBlocks *blocks,
                                                    const TesseraStructure *structure,

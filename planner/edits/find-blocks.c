@@ -13,39 +13,23 @@
 /* Labels that inferred phases can have are fewer. */
 #define N_LABELS 16
 
-typedef struct
+static guint
+hash_name (gconstpointer key)
 {
-  uint64_t size_bytes;
-  uint32_t step, name;
-  uint32_t count; /* 0: unused */
-} Like;
+  const TesseraBlockName *name = key;
+  uint64_t hash = tessera_hash_number (TESSERA_HASH_START, name->size_bytes);
 
-typedef struct
+  hash = tessera_hash_number (hash, (uint64_t) name->step << 32 | name->phase);
+  return (guint) (tessera_hash_number (hash, name->ordinal) >> 16);
+}
+
+static gboolean
+is_same (gconstpointer a, gconstpointer b)
 {
-  Like *likes;
-  size_t n_likes; /* a power of two */
-} LikeTable;
+  const TesseraBlockName *x = a, *y = b;
 
-static Like *
-find (const LikeTable *table, uint64_t size_bytes, uint32_t step, uint32_t name)
-{
-  uint64_t hash = tessera_hash_number (TESSERA_HASH_START, size_bytes);
-  size_t at;
-
-  hash = tessera_hash_number (hash, (uint64_t) step << 32 | name);
-  for (at = (size_t) (hash >> 16) & (table->n_likes - 1);;
-       at = (at + 1) & (table->n_likes - 1))
-    {
-      Like *like = &table->likes[at];
-
-      if (like->count &&
-          (like->size_bytes != size_bytes || like->step != step || like->name != name))
-        continue;
-      like->size_bytes = size_bytes;
-      like->step = step;
-      like->name = name;
-      return like;
-    }
+  return x->size_bytes == y->size_bytes && x->step == y->step && x->phase == y->phase &&
+         x->ordinal == y->ordinal;
 }
 
 /* The string that says what the label says, else a number beyond all strings. */
@@ -93,22 +77,21 @@ tessera_block_ordinals (const TesseraTrace *trace,
                         const TesseraStructure *structure,
                         uint32_t *ordinals)
 {
-  LikeTable table = { NULL, 16 };
-  g_autofree uint32_t *names = g_new (uint32_t, structure->n_phases + 1);
+  g_autofree uint32_t *numbers = g_new (uint32_t, structure->n_phases + 1);
+  g_autofree TesseraBlockName *likes = g_new (TesseraBlockName, blocks->n_blocks + 1);
+  g_autoptr (GHashTable) counts = g_hash_table_new (hash_name, is_same);
 
-  while (table.n_likes < 2 * blocks->n_blocks)
-    table.n_likes *= 2;
-  table.likes = g_new0 (Like, table.n_likes);
-  number_phases (trace, structure, names);
+  number_phases (trace, structure, numbers);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &blocks->blocks[i];
-      uint32_t name =
-          block->born_phase == TESSERA_NONE ? TESSERA_NONE : names[block->born_phase];
 
-      ordinals[i] = find (&table, block->size_bytes, block->step, name)->count++;
+      likes[i] = (TesseraBlockName){ block->size_bytes, block->step, TESSERA_NONE, 0 };
+      if (block->born_phase != TESSERA_NONE)
+        likes[i].phase = numbers[block->born_phase];
+      ordinals[i] = GPOINTER_TO_UINT (g_hash_table_lookup (counts, &likes[i]));
+      g_hash_table_insert (counts, &likes[i], GUINT_TO_POINTER (ordinals[i] + 1));
     }
-  free (table.likes);
 }
 
 /* A phase that the trace does not have. */
@@ -119,10 +102,9 @@ typedef struct
   const TesseraTrace *trace;
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
-  uint32_t *numbers;  /* of phases */
-  uint32_t *ordinals; /* of blocks */
-  uint32_t *table;    /* blocks by what they are called; NULL: not needed so far */
-  size_t n_table;     /* a power of two */
+  uint32_t *numbers;       /* of phases */
+  TesseraBlockName *names; /* of blocks; their phases are the trace's numbers of them */
+  GHashTable *by_name;     /* 1 + the block */
 } View;
 
 /* A block that a list means here, and its distance where the list has a shape. */
@@ -136,8 +118,8 @@ static void
 view_clear (View *view)
 {
   free (view->numbers);
-  free (view->ordinals);
-  free (view->table);
+  free (view->names);
+  g_hash_table_unref (view->by_name);
 }
 
 static void
@@ -146,67 +128,26 @@ view_open (View *view,
            const TesseraBlocks *blocks,
            const TesseraStructure *structure)
 {
-  *view = (View){ trace, blocks, structure, NULL, NULL, NULL, 16 };
-  view->numbers = g_new (uint32_t, structure->n_phases + 1);
-  view->ordinals = g_new (uint32_t, blocks->n_blocks + 1);
+  g_autofree uint32_t *ordinals = g_new (uint32_t, blocks->n_blocks + 1);
+
+  *view = (View){ trace,
+                  blocks,
+                  structure,
+                  g_new (uint32_t, structure->n_phases + 1),
+                  g_new (TesseraBlockName, blocks->n_blocks + 1),
+                  g_hash_table_new (hash_name, is_same) };
   number_phases (trace, structure, view->numbers);
-  tessera_block_ordinals (trace, blocks, structure, view->ordinals);
-}
-
-/* What @block is called here; its phase is the trace's number of that. */
-static TesseraBlockName
-name_of (const View *view, uint32_t block)
-{
-  const TesseraBlock *it = &view->blocks->blocks[block];
-
-  return (TesseraBlockName){ it->size_bytes, it->step,
-                             it->born_phase == TESSERA_NONE
-                                 ? TESSERA_NONE
-                                 : view->numbers[it->born_phase],
-                             view->ordinals[block] };
-}
-
-static bool
-is_same (const TesseraBlockName *a, const TesseraBlockName *b)
-{
-  return a->size_bytes == b->size_bytes && a->step == b->step && a->phase == b->phase &&
-         a->ordinal == b->ordinal;
-}
-
-/* Where in the table the block is, or would be. */
-static uint32_t *
-slot_of (const View *view, const TesseraBlockName *name)
-{
-  uint64_t hash = tessera_hash_number (TESSERA_HASH_START, name->size_bytes);
-
-  hash = tessera_hash_number (hash, (uint64_t) name->step << 32 | name->phase);
-  hash = tessera_hash_number (hash, name->ordinal);
-  for (size_t at = (size_t) (hash >> 16);; at++)
+  tessera_block_ordinals (trace, blocks, structure, ordinals);
+  for (uint32_t i = 0; i < blocks->n_blocks; i++)
     {
-      uint32_t *slot = &view->table[at & (view->n_table - 1)];
-      TesseraBlockName other;
+      const TesseraBlock *block = &blocks->blocks[i];
+      uint32_t phase = block->born_phase == TESSERA_NONE
+                           ? TESSERA_NONE
+                           : view->numbers[block->born_phase];
 
-      if (*slot == TESSERA_NONE)
-        return slot;
-      other = name_of (view, *slot);
-      if (is_same (&other, name))
-        return slot;
-    }
-}
-
-static void
-make_table (View *view)
-{
-  if (view->table)
-    return;
-  while (view->n_table < 2 * view->blocks->n_blocks)
-    view->n_table *= 2;
-  view->table = tessera_new_nones (view->n_table);
-  for (uint32_t i = 0; i < view->blocks->n_blocks; i++)
-    {
-      TesseraBlockName name = name_of (view, i);
-
-      *slot_of (view, &name) = i;
+      view->names[i] =
+          (TesseraBlockName){ block->size_bytes, block->step, phase, ordinals[i] };
+      g_hash_table_insert (view->by_name, &view->names[i], GUINT_TO_POINTER (i + 1));
     }
 }
 
@@ -233,7 +174,7 @@ name_list (const View *view, TesseraSelector *selector)
         phase =
             tessera_phase_name (view->trace, &view->structure->phases[block->born_phase]);
       have_all = tessera_block_names_set (names, i, block->size_bytes, phase, block->step,
-                                          view->ordinals[index]);
+                                          view->names[index].ordinal);
     }
   if (have_all)
     selector->names = names;
@@ -307,12 +248,10 @@ is_at_home (const View *view, const TesseraSelector *selector, const uint32_t *n
 {
   for (size_t i = 0; i < selector->n_blocks; i++)
     {
-      TesseraBlockName name = translate (&selector->names->names[i], numbers), here;
+      TesseraBlockName name = translate (&selector->names->names[i], numbers);
 
-      if (selector->blocks[i] >= view->blocks->n_blocks)
-        return false;
-      here = name_of (view, selector->blocks[i]);
-      if (!is_same (&here, &name))
+      if (selector->blocks[i] >= view->blocks->n_blocks ||
+          !is_same (&view->names[selector->blocks[i]], &name))
         return false;
     }
   return true;
@@ -323,18 +262,16 @@ is_at_home (const View *view, const TesseraSelector *selector, const uint32_t *n
 static uint32_t
 find_block (const View *view, TesseraBlockName name)
 {
-  uint32_t found = *slot_of (view, &name);
+  guint found = GPOINTER_TO_UINT (g_hash_table_lookup (view->by_name, &name));
 
-  if (name.step == TESSERA_NONE || found != TESSERA_NONE)
-    return found;
-  if (name.step > view->structure->n_steps)
-    name.step = (uint32_t) view->structure->n_steps;
-  while (found == TESSERA_NONE && name.step > 0)
+  if (name.step != TESSERA_NONE && !found)
+    name.step = MIN (name.step, (uint32_t) view->structure->n_steps);
+  while (!found && name.step != TESSERA_NONE && name.step > 0)
     {
       name.step--;
-      found = *slot_of (view, &name);
+      found = GPOINTER_TO_UINT (g_hash_table_lookup (view->by_name, &name));
     }
-  return found;
+  return found ? found - 1 : TESSERA_NONE;
 }
 
 static int
@@ -399,7 +336,6 @@ find_list (View *view,
   numbers = translate_phases (view, names);
   if (is_at_home (view, selector, numbers))
     return TESSERA_OK;
-  make_table (view);
   found = g_new (Found, names->n_names + 1);
   for (size_t i = 0; i < names->n_names; i++)
     {
