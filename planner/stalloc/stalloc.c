@@ -1,13 +1,303 @@
 /*
- * Units in layers, and what is left around these: see stalloc.h.
+ * Groups as units, their fusion, units in layers, and what is left around these: see
+ * stalloc.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/stalloc/private.h"
+#include "planner/stalloc/stalloc.h"
 
+#include "planner/groups.h"
 #include "planner/memory.h"
 
 #define STRATEGY "groups as units, fused, in layers"
+
+/* A group, several that were fused, or a single item. */
+typedef struct
+{
+  TesseraDecision *decisions; /* sources are items; offsets within the unit */
+  size_t n_decisions;
+  uint64_t height_bytes, offset_bytes;
+  uint32_t begin, end;
+  uint32_t begin2, end2;         /* of a single item that wraps; else equal */
+  uint32_t from_phase, to_phase; /* of a group; TESSERA_NONE: none */
+  bool is_group;
+} Unit;
+
+typedef struct
+{
+  Unit *units;
+  size_t n_units, cap_units;
+} Units;
+
+/* Fusing looks at the larger unit for each of its offsets and each item of the smaller;
+ * pairs that would cost more comparisons stay two. */
+#define MOST_COMPARISONS (UINT64_C (1) << 24)
+
+static bool
+is_alone (const TesseraItem *item, const TesseraStallocItem *grouped)
+{
+  return grouped->group == TESSERA_NONE || grouped->kind == TESSERA_GROUP_HOMO_SIZE ||
+         item->begin2 < item->end2;
+}
+
+static void
+measure (Unit *unit)
+{
+  unit->begin = UINT32_MAX;
+  unit->end = 0;
+  unit->height_bytes = 0;
+  for (size_t i = 0; i < unit->n_decisions; i++)
+    {
+      const TesseraDecision *decision = &unit->decisions[i];
+      uint64_t top_bytes = decision->offset_bytes + decision->size_bytes;
+
+      if (decision->begin < unit->begin)
+        unit->begin = (uint32_t) decision->begin;
+      if (decision->end > unit->end)
+        unit->end = (uint32_t) decision->end;
+      if (top_bytes > unit->height_bytes)
+        unit->height_bytes = top_bytes;
+    }
+}
+
+static void
+add_unit (Units *out,
+          const TesseraItem *items,
+          const TesseraStallocItem *grouped,
+          const uint32_t *members,
+          size_t n_members,
+          bool is_group)
+{
+  const TesseraStallocItem *first = &grouped[members[0]];
+  Unit unit = { .decisions = g_new (TesseraDecision, n_members),
+                .n_decisions = n_members,
+                .begin2 = items[members[0]].begin2,
+                .end2 = items[members[0]].end2,
+                .from_phase = first->from_phase,
+                .to_phase = first->to_phase,
+                .is_group = is_group };
+
+  for (size_t i = 0; i < n_members; i++)
+    {
+      const TesseraItem *item = &items[members[i]];
+
+      unit.decisions[i] =
+          (TesseraDecision){ item->size_bytes, item->begin, item->end, 0, members[i] };
+    }
+  tessera_lay_lowest (unit.decisions, n_members);
+  measure (&unit);
+  TESSERA_GROW (out->units, out->cap_units, out->n_units + 1);
+  out->units[out->n_units++] = unit;
+}
+
+static int
+by_birth (const void *a, const void *b)
+{
+  const TesseraDecision *x = a, *y = b;
+
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
+  if (x->size_bytes != y->size_bytes)
+    return x->size_bytes > y->size_bytes ? -1 : 1;
+  return (x->offset_bytes > y->offset_bytes) - (x->offset_bytes < y->offset_bytes);
+}
+
+static int
+by_number (const void *a, const void *b)
+{
+  const uint64_t *x = a, *y = b;
+
+  return (*x > *y) - (*x < *y);
+}
+
+static bool
+is_free (const Unit *unit, const TesseraDecision *decision, uint64_t at_bytes)
+{
+  for (size_t i = 0; i < unit->n_decisions; i++)
+    {
+      const TesseraDecision *other = &unit->decisions[i];
+
+      if (decision->begin < other->end && other->begin < decision->end &&
+          at_bytes < other->offset_bytes + other->size_bytes &&
+          other->offset_bytes < at_bytes + decision->size_bytes)
+        return false;
+    }
+  return true;
+}
+
+static void
+take (Unit *fused, TesseraDecision *decision, uint64_t at_bytes)
+{
+  fused->decisions[fused->n_decisions] = *decision;
+  fused->decisions[fused->n_decisions++].offset_bytes = at_bytes;
+  decision->size_bytes = 0;
+}
+
+/* Puts what fits of @rest (by begin; size 0: has its place) at each of the ascending
+ * @offsets of the larger unit, and right above what was put there. */
+static void
+fill_gaps (Unit *fused,
+           TesseraDecision *rest,
+           size_t n_rest,
+           const uint64_t *offsets,
+           size_t n_offsets)
+{
+  uint64_t at_bytes = 0;
+
+  for (size_t k = 0; k < n_offsets; k++)
+    {
+      if (k && offsets[k] <= at_bytes)
+        continue;
+      at_bytes = offsets[k];
+      for (size_t i = 0; i < n_rest;)
+        if (rest[i].size_bytes && is_free (fused, &rest[i], at_bytes))
+          {
+            uint64_t size_bytes = rest[i].size_bytes;
+
+            take (fused, &rest[i], at_bytes);
+            at_bytes += size_bytes;
+            i = 0;
+          }
+        else
+          i++;
+    }
+}
+
+/* What is left over keeps its own layout, on top. */
+static void
+put_on_top (Unit *fused, TesseraDecision *rest, size_t n_rest)
+{
+  uint64_t lowest_bytes = UINT64_MAX, top_bytes;
+
+  measure (fused);
+  top_bytes = fused->height_bytes;
+  for (size_t i = 0; i < n_rest; i++)
+    if (rest[i].size_bytes && rest[i].offset_bytes < lowest_bytes)
+      lowest_bytes = rest[i].offset_bytes;
+  for (size_t i = 0; i < n_rest; i++)
+    if (rest[i].size_bytes)
+      take (fused, &rest[i], top_bytes + (rest[i].offset_bytes - lowest_bytes));
+  measure (fused);
+}
+
+static double
+area (const Unit *unit)
+{
+  return (double) unit->height_bytes * (double) (unit->end - unit->begin);
+}
+
+/* The end phase of one is the start phase of the other. */
+static bool
+are_adjacent (const Unit *a, const Unit *b)
+{
+  return (a->to_phase != TESSERA_NONE && a->to_phase == b->from_phase) ||
+         (b->to_phase != TESSERA_NONE && b->to_phase == a->from_phase);
+}
+
+static bool
+can_fuse (const Unit *a, const Unit *b)
+{
+  const Unit *large = a->height_bytes >= b->height_bytes ? a : b;
+  const Unit *small = large == a ? b : a;
+  uint64_t n_large = large->n_decisions;
+
+  return n_large > 0 && small->n_decisions > 0 && are_adjacent (a, b) &&
+         n_large * n_large <= MOST_COMPARISONS / small->n_decisions;
+}
+
+/* Fuses two units where the area of one is less than that of both: then the time-memory
+ * product is above their average. @a becomes the whole, @b is left empty. */
+static void
+fuse (Unit *a, Unit *b)
+{
+  const Unit *large = a->height_bytes >= b->height_bytes ? a : b;
+  const Unit *small = large == a ? b : a;
+  size_t n_large = large->n_decisions, n_small = small->n_decisions;
+  Unit fused = { .decisions = g_new (TesseraDecision, n_large + n_small),
+                 .n_decisions = n_large,
+                 .from_phase = (a->begin <= b->begin ? a : b)->from_phase,
+                 .to_phase = (a->end >= b->end ? a : b)->to_phase,
+                 .is_group = true };
+  g_autofree TesseraDecision *rest = g_memdup2 (small->decisions, n_small * sizeof *rest);
+  g_autofree uint64_t *offsets = g_new (uint64_t, n_large);
+
+  memcpy (fused.decisions, large->decisions, n_large * sizeof *rest);
+  for (size_t i = 0; i < n_large; i++)
+    offsets[i] = large->decisions[i].offset_bytes;
+  qsort (rest, n_small, sizeof *rest, by_birth);
+  qsort (offsets, n_large, sizeof *offsets, by_number);
+  fill_gaps (&fused, rest, n_small, offsets, n_large);
+  put_on_top (&fused, rest, n_small);
+  if (area (&fused) < area (a) + area (b))
+    {
+      free (a->decisions);
+      free (b->decisions);
+      *a = fused;
+      *b = (Unit){ 0 };
+    }
+  else
+    free (fused.decisions);
+}
+
+/* Each group with those after it, once: what was fused goes on as one. There can be as
+ * many single items as there are slots, so the groups are listed first. */
+static void
+fuse_groups (Units *all)
+{
+  g_autofree uint32_t *groups = g_new (uint32_t, all->n_units + 1);
+  size_t n_groups = 0, n_left = 0;
+
+  for (uint32_t i = 0; i < all->n_units; i++)
+    if (all->units[i].is_group)
+      groups[n_groups++] = i;
+  for (size_t i = 0; i < n_groups; i++)
+    for (size_t k = i + 1; k < n_groups; k++)
+      if (can_fuse (&all->units[groups[i]], &all->units[groups[k]]))
+        fuse (&all->units[groups[i]], &all->units[groups[k]]);
+  for (size_t i = 0; i < all->n_units; i++)
+    if (all->units[i].n_decisions > 0)
+      all->units[n_left++] = all->units[i];
+  all->n_units = n_left;
+}
+
+/* Units of the items in @order, which is by group and then by begin; adjacent groups are
+ * fused. @out is to be cleared. */
+static void
+make_units (const TesseraItem *items,
+            const TesseraStallocItem *grouped,
+            const uint32_t *order,
+            size_t n_order,
+            Units *out)
+{
+  g_autofree uint32_t *members = g_new (uint32_t, n_order + 1);
+
+  *out = (Units){ 0 };
+  for (size_t i = 0, end; i < n_order; i = end)
+    {
+      size_t n_members = 0;
+
+      for (end = i; end < n_order && grouped[order[end]].group == grouped[order[i]].group;
+           end++)
+        if (is_alone (&items[order[end]], &grouped[order[end]]))
+          add_unit (out, items, grouped, &order[end], 1, false);
+        else
+          members[n_members++] = order[end];
+      if (n_members > 0)
+        add_unit (out, items, grouped, members, n_members, true);
+    }
+  fuse_groups (out);
+}
+
+static void
+clear_units (Units *units)
+{
+  for (size_t i = 0; i < units->n_units; i++)
+    free (units->units[i].decisions);
+  free (units->units);
+  *units = (Units){ 0 };
+}
+
+/* Layers. */
 
 typedef struct
 {
@@ -33,7 +323,7 @@ typedef struct
 static int
 by_size_and_begin (const void *a, const void *b)
 {
-  const TesseraStallocUnit *x = a, *y = b;
+  const Unit *x = a, *y = b;
 
   if (x->height_bytes != y->height_bytes)
     return x->height_bytes > y->height_bytes ? -1 : 1;
@@ -71,7 +361,7 @@ end_before (const Layer *layer, uint32_t at)
 }
 
 static bool
-has_room (const Layer *layer, const TesseraStallocUnit *unit)
+has_room (const Layer *layer, const Unit *unit)
 {
   return end_before (layer, unit->end) <= unit->begin &&
          (unit->begin2 == unit->end2 || end_before (layer, unit->end2) <= unit->begin2);
@@ -95,7 +385,7 @@ take_time (Layer *layer, uint32_t begin, uint32_t end)
  * others, of equal height, the one whose last end is the latest that is not after the
  * unit's begin; else a new one. */
 static Layer *
-find_layer (Layers *all, size_t n_standing, const TesseraStallocUnit *unit)
+find_layer (Layers *all, size_t n_standing, const Unit *unit)
 {
   Layer *layer = NULL;
   uint32_t latest = 0;
@@ -125,9 +415,9 @@ find_layer (Layers *all, size_t n_standing, const TesseraStallocUnit *unit)
 /* Sorts the units and gives each an offset in layers from @base_bytes upwards. Returns:
  * the end of the highest layer */
 static uint64_t
-place_in_layers (TesseraStallocUnits *units, uint64_t base_bytes)
+place_in_layers (Units *units, uint64_t base_bytes)
 {
-  TesseraStallocUnit *all = units->units;
+  Unit *all = units->units;
   Layers layers = { .top_bytes = base_bytes };
   size_t n_standing = 0;
 
@@ -196,9 +486,9 @@ place_zone (const TesseraItem *items,
             uint64_t *offsets,
             uint64_t top_bytes)
 {
-  TesseraStallocUnits units;
+  Units units;
 
-  tessera_stalloc_make_units (items, grouped, order, n_order, &units);
+  make_units (items, grouped, order, n_order, &units);
   top_bytes = place_in_layers (&units, top_bytes);
   for (size_t i = 0; i < units.n_units; i++)
     for (size_t k = 0; k < units.units[i].n_decisions; k++)
@@ -207,7 +497,7 @@ place_zone (const TesseraItem *items,
 
         offsets[decision->source] = units.units[i].offset_bytes + decision->offset_bytes;
       }
-  tessera_stalloc_clear_units (&units);
+  clear_units (&units);
   return top_bytes;
 }
 
