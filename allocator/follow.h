@@ -6,7 +6,7 @@
  * position alone. An address is handed out only if its range is free at that moment, and
  * the caller's own hook takes it. A request whose slot is taken gets another place that
  * no slot needs meanwhile, or swaps with a later one of its size. What does not match is
- * a miss, and the caller serves it by expandable rules; so is a placeless request
+ * a miss, and the caller serves it by expandable rules; so is an unplanned request
  * (db/plan.h), which nothing is handed out for.
  *
  * Not thread-safe by itself.
@@ -49,8 +49,8 @@ bool tessera_follower_malloc (TesseraFollower *follower,
                               uint32_t pool,
                               uint64_t *out_offset_bytes,
                               uint32_t *out_slot);
-/* Whether the last request was a placeless one: a miss that was planned. */
-bool tessera_follower_was_placeless (const TesseraFollower *follower);
+/* Whether the last request was an unplanned one: a miss that was planned. */
+bool tessera_follower_was_unplanned (const TesseraFollower *follower);
 /* The block at this offset is done (after its side streams). False: nothing lies there.
  */
 bool tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes);
@@ -73,7 +73,7 @@ typedef struct
   uint64_t misses_unknown; /* no slot of this signature near */
   uint64_t
       misses_occupied; /* a slot matched but its range was not free, or not granted */
-  uint64_t misses_planned, planned_miss_bytes; /* of the misses: placeless requests */
+  uint64_t misses_planned, planned_miss_bytes; /* of the misses: unplanned requests */
 } TesseraFollowerStats;
 void tessera_follower_get_stats (const TesseraFollower *follower,
                                  TesseraFollowerStats *out_stats);

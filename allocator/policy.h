@@ -67,7 +67,7 @@ typedef struct
 {
   TesseraGrant grant;
   bool is_hit;       /* plan: the plan served it, in the pool */
-  bool is_placeless; /* plan: it left the request to others, on purpose */
+  bool is_unplanned; /* plan: it left the request to others, on purpose */
   uint32_t slot;     /* plan: the slot, or TESSERA_NONE */
 } TesseraPolicyGrant;
 

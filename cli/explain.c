@@ -1,6 +1,6 @@
 /*
- * tessera explain FILE [BLOCK]: why a block lies where it lies, what makes the peak of the
- * load, and what a plan would take if blocks were freed before it.
+ * tessera explain FILE [BLOCK]: why a block lies where it lies, what makes the peak of
+ * the load, and what a plan would take if blocks were freed before it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -125,7 +125,7 @@ ask_what_if (const Explain *explain, const guint8 *chosen, guint8 lifetime_class
   answer.n_changed = n_changed;
   answer.bound_bytes = plan->bound_bytes;
   answer.height_bytes = plan->height_bytes;
-  answer.n_left = plan->n_placeless;
+  answer.n_left = plan->n_unplanned;
   tessera_plan_free (plan);
   return answer;
 }
@@ -138,11 +138,11 @@ describe_answer (const Explain *explain, const WhatIf *answer)
   const guint64 now_bytes = plan->height_bytes, then_bytes = answer->height_bytes;
   const gboolean wins = then_bytes <= now_bytes;
   g_autofree char *left =
-      plan->n_placeless == 0 && answer->n_left == 0
+      plan->n_unplanned == 0 && answer->n_left == 0
           ? g_strdup ("")
           : g_strdup_printf (", and leaves %" G_GUINT64_FORMAT
                              " requests to the dynamic allocator instead of %zu",
-                             answer->n_left, plan->n_placeless);
+                             answer->n_left, plan->n_unplanned);
 
   return g_strdup_printf (
       "%s instead of %s (%s%s)%s", TESSERA_SIZE (then_bytes), TESSERA_SIZE (now_bytes),

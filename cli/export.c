@@ -115,20 +115,20 @@ write_slots (const CliStudy *study, CliTable *table)
 }
 
 static void
-write_placeless (const CliStudy *study, CliTable *table)
+write_unplanned (const CliStudy *study, CliTable *table)
 {
   const TesseraPlan *plan = study->plan;
 
-  for (size_t i = 0; i < plan->n_placeless; i++)
+  for (size_t i = 0; i < plan->n_unplanned; i++)
     {
-      const TesseraPlaceless *placeless = &plan->placeless[i];
-      CLI_INTEGERS (table, i, placeless->section, placeless->before,
-                    placeless->size_bytes, placeless->block_bytes, placeless->born,
-                    placeless->stream);
-      cli_table_text (table, placeless->phase == TESSERA_NONE
+      const TesseraUnplanned *unplanned = &plan->unplanned[i];
+      CLI_INTEGERS (table, i, unplanned->section, unplanned->before,
+                    unplanned->size_bytes, unplanned->block_bytes, unplanned->born,
+                    unplanned->stream);
+      cli_table_text (table, unplanned->phase == TESSERA_NONE
                                  ? NULL
-                                 : plan->strings[placeless->phase]);
-      cli_table_integer (table, or_empty (placeless->block));
+                                 : plan->strings[unplanned->phase]);
+      cli_table_integer (table, or_empty (unplanned->block));
       cli_table_end_row (table);
     }
 }
@@ -163,10 +163,10 @@ static const struct
     (const char *const[]){ "slot", "section", "size_bytes", "block_bytes", "offset_bytes",
                            "born", "died", "stream", "class", "phase", NULL },
     write_slots, TRUE },
-  { "placeless",
-    (const char *const[]){ "placeless", "section", "before_slot", "size_bytes",
+  { "unplanned",
+    (const char *const[]){ "unplanned", "section", "before_slot", "size_bytes",
                            "block_bytes", "born", "stream", "phase", "block", NULL },
-    write_placeless, TRUE },
+    write_unplanned, TRUE },
 };
 
 static int
@@ -185,11 +185,11 @@ run_export (int n_files, char **files)
   while (which < G_N_ELEMENTS (tables) && !g_str_equal (tables[which].name, name))
     which++;
   if (is_plan && (which == G_N_ELEMENTS (tables) || !tables[which].is_of_plan))
-    cli_usage ("%s is a plan: it holds slots and placeless, not %s", files[0], name);
+    cli_usage ("%s is a plan: it holds slots and unplanned, not %s", files[0], name);
   if (which == G_N_ELEMENTS (tables))
     cli_usage (
         "there is no table \"%s\": blocks, events, segments, curves, steps, slots, "
-        "placeless",
+        "unplanned",
         name);
   if (tables[which].is_of_plan)
     study.plan = cli_load_plan (files[0]);
@@ -211,7 +211,7 @@ static const GOptionEntry export_options[] = {
               STRING,
               &table_name,
               "blocks (default), events, segments, curves, steps; of a plan slots "
-              "(default) or placeless",
+              "(default) or unplanned",
               "TABLE"),
   CLI_OPTION_FORCE,
   { NULL }
@@ -221,7 +221,7 @@ const CliCommand cli_export = {
   .name = "export",
   .synopsis = "FILE -o OUT",
   .summary = "tables as CSV or JSON: blocks, events, segments, curves, steps, slots",
-  .help = "FILE is a snapshot, a .tsr, or (for slots and placeless) a .tsp.",
+  .help = "FILE is a snapshot, a .tsr, or (for slots and unplanned) a .tsp.",
   .takes = CLI_READS_TRACE | CLI_WRITES_OTHER,
   .n_least = 1,
   .n_most = 1,

@@ -29,7 +29,7 @@ print_json (const CliStudy *study)
   cli_json_integer (json, "height_bytes", plan->height_bytes);
   cli_json_proof (json, plan);
   cli_json_integer (json, "slots", plan->n_slots);
-  cli_json_integer (json, "placeless", plan->n_placeless);
+  cli_json_integer (json, "unplanned", plan->n_unplanned);
   cli_json_integer (json, "sections", plan->n_sections);
   cli_json_integer (json, "groups", plan->n_groups);
   cli_json_integer (json, "rooms", plan->n_rooms);
@@ -99,9 +99,9 @@ print_text (const CliStudy *study)
   if (plan->n_rooms > 0)
     printf ("rooms for dynamic requests: %zu, and %s above the height\n", plan->n_rooms,
             TESSERA_SIZE (tessera_plan_pool_bytes (plan) - plan->height_bytes));
-  if (plan->n_placeless > 0)
+  if (plan->n_unplanned > 0)
     printf ("left to the dynamic allocator: %zu requests of the plan\n",
-            plan->n_placeless);
+            plan->n_unplanned);
   printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
           " misses%s\n",
           planned->n_hits, planned->n_misses, misses);

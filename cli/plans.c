@@ -34,7 +34,7 @@ json_check (const char *path, const TesseraPlan *plan, TesseraLaw law, const cha
                                                   : path);
   cli_json_text (json, "finding", is_accepted ? NULL : text);
   cli_json_integer (json, "slots", plan->n_slots);
-  cli_json_integer (json, "placeless", plan->n_placeless);
+  cli_json_integer (json, "unplanned", plan->n_unplanned);
   cli_json_integer (json, "height_bytes", plan->height_bytes);
   cli_json_integer (json, "bound_bytes", plan->bound_bytes);
   cli_json_proof (json, plan);

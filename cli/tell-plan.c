@@ -97,13 +97,13 @@ free_kept (gpointer kept)
 
 /* Of a pair of steps: the first keeps as much. */
 static gboolean
-is_of_second (const CliStudy *study, const TesseraPlaceless *placeless)
+is_of_second (const CliStudy *study, const TesseraUnplanned *unplanned)
 {
-  const TesseraSection *section = &study->plan->sections[placeless->section];
+  const TesseraSection *section = &study->plan->sections[unplanned->section];
   const TesseraBlock *all = study->blocks->blocks;
 
   return section->is_paired && section->n_slots > 0 &&
-         all[placeless->block].step !=
+         all[unplanned->block].step !=
              all[study->plan->slots[section->first_slot].block].step;
 }
 
@@ -118,16 +118,16 @@ list_kept (const CliStudy *study)
 
   if (study->history != NULL && tessera_history_get_n_standing (study->history) > 0)
     return rows;
-  for (size_t i = 0; i < plan->n_placeless; i++)
+  for (size_t i = 0; i < plan->n_unplanned; i++)
     {
-      const TesseraPlaceless *placeless = &plan->placeless[i];
+      const TesseraUnplanned *unplanned = &plan->unplanned[i];
 
-      if (plan->sections[placeless->section].kind != TESSERA_SECTION_REPEATS ||
-          placeless->block >= study->blocks->n_blocks || is_of_second (study, placeless))
+      if (plan->sections[unplanned->section].kind != TESSERA_SECTION_REPEATS ||
+          unplanned->block >= study->blocks->n_blocks || is_of_second (study, unplanned))
         continue;
       g_autofree char *line =
-          cli_own_line (study->trace, study->blocks->blocks[placeless->block].stack);
-      char *key = g_strdup_printf ("%u %s", placeless->section, line);
+          cli_own_line (study->trace, study->blocks->blocks[unplanned->block].stack);
+      char *key = g_strdup_printf ("%u %s", unplanned->section, line);
       Kept *row = g_hash_table_lookup (found, key);
       if (row == NULL)
         {
@@ -136,7 +136,7 @@ list_kept (const CliStudy *study)
           g_ptr_array_add (rows, row);
         }
       g_hash_table_replace (found, key, row);
-      row->bytes += placeless->block_bytes;
+      row->bytes += unplanned->block_bytes;
       row->n_requests++;
     }
   return rows;

@@ -404,7 +404,7 @@ test_proofs_are_reported (TestPlace *place, gconstpointer data)
         .n_edits = 2 },
       "within 12.50 % of the proven bound with its edits, 8.00 MiB above the load bound",
       0.125 },
-    { { .height_bytes = 8, .bound_bytes = 8, .n_edits = 1, .n_placeless = 3 },
+    { { .height_bytes = 8, .bound_bytes = 8, .n_edits = 1, .n_unplanned = 3 },
       "optimal with its edits (proven), 3 requests left out",
       0 },
   };

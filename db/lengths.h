@@ -195,7 +195,7 @@ tessera_lengths_slot_stays (const TesseraLengthsSlot *slot)
 }
 
 /* Whether it is known to come without having a place, since steps keep it for good or an
- * edit leaves it to others: a placeless request (db/plan.h) of
+ * edit leaves it to others: an unplanned request (db/plan.h) of
  * each step's plan. */
 static inline bool
 tessera_lengths_slot_is_kept (const TesseraLengthsSlot *slot)

@@ -34,7 +34,7 @@ tessera_plan_free (TesseraPlan *plan)
     }
   tessera_lengths_free (plan->lengths);
   free (plan->slots);
-  free (plan->placeless);
+  free (plan->unplanned);
   free (plan->sections);
   free (plan->crossings);
   free (plan->rooms);
@@ -86,9 +86,9 @@ tessera_plan_digest (const TesseraPlan *plan)
   for (size_t i = 0; i < plan->n_regions; i++)
     hash = HASH (hash, plan->regions[i].stream, plan->regions[i].is_small,
                  plan->regions[i].end_bytes);
-  for (size_t i = 0; i < plan->n_placeless; i++)
+  for (size_t i = 0; i < plan->n_unplanned; i++)
     {
-      const TesseraPlaceless *p = &plan->placeless[i];
+      const TesseraUnplanned *p = &plan->unplanned[i];
 
       hash = HASH (hash, p->section, p->before, p->ordinal, p->block_bytes, p->stream,
                    p->pool);
@@ -146,8 +146,8 @@ describe_edits (const TesseraPlan *plan, char *text, size_t n_text)
     snprintf (text, n_text, ", %s above the load bound",
               tessera_format_bytes (plan->height_bytes - plan->bound_bytes, bytes,
                                     sizeof bytes));
-  else if (plan->n_placeless > 0)
-    snprintf (text, n_text, ", %zu requests left out", plan->n_placeless);
+  else if (plan->n_unplanned > 0)
+    snprintf (text, n_text, ", %zu requests left out", plan->n_unplanned);
 }
 
 void

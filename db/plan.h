@@ -18,13 +18,13 @@
  * stretch is a longest run of consecutive requests and frees in the same step and the
  * same innermost phase.
  *
- * Rotas: a block may outlive the birth of the next step's block in its place (died_next >
- * born). Then its slot takes turns with all slots of the repeating section that wrap with
- * died_next >= born and are equal in stream, pool and block_bytes: they are a rota. Each
- * of its places is reserved over the whole step and up to the one end (died) that its
- * slots have in common, and a request that finds its own taken gets any that is free.
- * There is one at every moment, whoever lies where: a rota has as many slots as blocks
- * are ever alive together.
+ * Rotations: a block may outlive the birth of the next step's block in its place
+ * (died_next > born). Then its slot takes turns with all slots of the repeating section
+ * that wrap with died_next >= born and are equal in stream, pool and block_bytes: they
+ * are a rotation. Each of its places is reserved over the whole step and up to the one
+ * end (died) that its slots have in common, and a request that finds its own taken gets
+ * any that is free. There is one at every moment, whoever lies where: a rotation has as
+ * many slots as blocks are ever alive together.
  *
  * Pairs: where such a block is large, steps may be planned two by two instead. The
  * repeating section is then two steps that ask for the same, and a run takes its halves
@@ -32,8 +32,8 @@
  * and neither outlives a birth.
  *
  * Two kinds of slots are no request's own (ordinal TESSERA_NONE): blocks alive before the
- * first event (born 0), and spares, last of the repeating section: the places that a rota
- * needs beyond those of its requests (wraps, died_next >= born).
+ * first event (born 0), and spares, last of the repeating section: the places that a
+ * rotation needs beyond those of its requests (wraps, died_next >= born).
  * A block of the start that lives on into the first repeating step shares the range of
  * the wrapping slot that ends at the same request: its own slot then ends where the step
  * begins, the other's second interval stands for the rest.
@@ -44,7 +44,7 @@
  * each. Then died is its section's end, or a position of the end section. What of the
  * start lives longer is held over all kinds (died: not before the end of the last),
  * unless a wrapping slot at the same place stands for the rest. Slots of several kinds
- * may share a place when the one is gone wherever the other is born. A rota is of all
+ * may share a place when the one is gone wherever the other is born. A rotation is of all
  * kinds: each in which one of its requests is made has all of its places, some as spares;
  * they are reserved all the time.
  *
@@ -55,7 +55,7 @@
  * of each stream and size class, that nobody else needs. The pool ends with the last of
  * them.
  *
- * Placeless requests: a person may leave a request to the dynamic allocator, and steps
+ * Unplanned requests: a person may leave a request to the dynamic allocator, and steps
  * may keep for good what it gives (planner/fold.h). It has no slot and no address, but it
  * is known like a slot's: by its identity, between the requests of two slots. So who
  * follows the plan knows which of several equal requests is to miss, and counts that as
@@ -102,7 +102,7 @@ typedef struct
   uint32_t died;      /* position of its end; > born, <= n_positions */
   uint32_t died_next; /* wraps: position inside the repeating step at which the block of
                          the step before ends; else 0. With it, died >= the step's end.
-                         Beyond born: see rotas */
+                         Beyond born: see rotations */
   uint32_t section;
   uint32_t phase;   /* innermost: string id into the plan's strings, or TESSERA_NONE */
   uint32_t ordinal; /* 0, 1 ... in its stretch, or TESSERA_NONE: see above */
@@ -181,7 +181,7 @@ typedef struct
   uint32_t block;   /* of the trace the plan was made from, or TESSERA_NONE */
   uint16_t stream;
   uint16_t pool;
-} TesseraPlaceless;
+} TesseraUnplanned;
 
 typedef enum
 {
@@ -215,8 +215,8 @@ typedef struct
 {
   TesseraSlot *slots; /* by section, then born */
   size_t n_slots;
-  TesseraPlaceless *placeless; /* in the order of their requests */
-  size_t n_placeless;
+  TesseraUnplanned *unplanned; /* in the order of their requests */
+  size_t n_unplanned;
   TesseraSection *sections;
   size_t n_sections;
   TesseraCrossing *crossings; /* by slot, then section */
@@ -267,7 +267,7 @@ void tessera_plan_free (TesseraPlan *plan); /* NULL is fine */
 uint64_t tessera_plan_pool_bytes (const TesseraPlan *plan);
 
 /* FNV-1a over (section, ordinal order, block_bytes, offset, born, died, stream) of all
- * slots, and of all crossings, rooms, regions and placeless requests. */
+ * slots, and of all crossings, rooms, regions and unplanned requests. */
 uint64_t tessera_plan_digest (const TesseraPlan *plan);
 
 /* What is proven about a plan's height.
@@ -282,9 +282,9 @@ uint64_t tessera_plan_digest (const TesseraPlan *plan);
 uint64_t tessera_plan_proven_bound (const TesseraPlan *plan);
 
 /* The one bound that is shown: what is proven for @plan, but where edits may force it, or
- * where PyTorch does with a smaller device (@pytorch_bytes; 0: not known), since a plan may be
- * held to more than a layout is; never below @load_bound_bytes, what is alive at most.
- * @plan: (nullable) */
+ * where PyTorch does with a smaller device (@pytorch_bytes; 0: not known), since a plan
+ * may be held to more than a layout is; never below @load_bound_bytes, what is alive at
+ * most. @plan: (nullable) */
 uint64_t tessera_plan_shown_bound (const TesseraPlan *plan,
                                    uint64_t load_bound_bytes,
                                    uint64_t pytorch_bytes);

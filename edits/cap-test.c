@@ -14,12 +14,12 @@ check_capped (TestScene *scene, const TesseraPlan *capped, size_t n_slots)
   g_autofree guint8 *missed = test_find_missed (scene, capped);
   gsize n_missed = 0;
 
-  g_assert_cmpuint (capped->n_slots + capped->n_placeless, ==, n_slots);
+  g_assert_cmpuint (capped->n_slots + capped->n_unplanned, ==, n_slots);
   for (gsize i = 0; i < scene->blocks->n_blocks; i++)
     n_missed += missed[i];
-  g_assert_cmpuint (n_missed, ==, capped->n_placeless);
-  for (gsize i = 0; i < capped->n_placeless; i++)
-    g_assert_true (missed[capped->placeless[i].block]);
+  g_assert_cmpuint (n_missed, ==, capped->n_unplanned);
+  for (gsize i = 0; i < capped->n_unplanned; i++)
+    g_assert_true (missed[capped->unplanned[i].block]);
 }
 
 /* Bytes x lifetime of all slots. */
@@ -172,8 +172,8 @@ test_cap_cuts_a_strip (void)
   TestScene scene;
   TesseraPlan *made = plan_peaks (&scene, false, false);
 
-  g_assert_cmpuint (made->n_placeless, ==, 1);
-  g_assert_cmpuint (made->placeless[0].block, ==, 0);
+  g_assert_cmpuint (made->n_unplanned, ==, 1);
+  g_assert_cmpuint (made->unplanned[0].block, ==, 0);
   g_assert_cmpuint (made->n_slots, ==, N_PEAKS);
   g_assert_cmpuint (made->height_bytes, ==, 5120);
   tessera_plan_free (made);
@@ -187,14 +187,14 @@ test_cap_cuts_around_what_is_held (void)
   TestScene scene;
   TesseraPlan *made = plan_peaks (&scene, true, false);
 
-  g_assert_cmpuint (made->n_placeless, ==, N_PEAKS);
+  g_assert_cmpuint (made->n_unplanned, ==, N_PEAKS);
   g_assert_cmpuint (made->slots[0].block, ==, 0);
   g_assert_cmpuint (made->slots[0].offset_bytes, ==, 0);
   tessera_plan_free (made);
   test_scene_end (&scene, NULL);
 
   made = plan_peaks (&scene, false, true);
-  g_assert_cmpuint (made->n_placeless, ==, 1);
+  g_assert_cmpuint (made->n_unplanned, ==, 1);
   for (gsize i = 0; i < made->n_slots; i++)
     g_assert_cmpuint (made->slots[i].offset_bytes, ==, 0);
   tessera_plan_free (made);
@@ -238,8 +238,8 @@ check_strip_of_preview (uint64_t n_less, uint64_t n_above)
   scene.options.is_preview = true;
   test_add (&scene, TESSERA_EDIT_CAP, "", (n_bound + n_less) * UNIT);
   made = test_plan (&scene);
-  g_assert_cmpuint (made->n_placeless, ==, 1);
-  g_assert_cmpuint (made->placeless[0].block, ==, 0);
+  g_assert_cmpuint (made->n_unplanned, ==, 1);
+  g_assert_cmpuint (made->unplanned[0].block, ==, 0);
   g_assert_cmpuint (made->height_bytes, ==, (n_bound + n_above) * UNIT);
   tessera_plan_free (made);
   test_scene_end (&scene, NULL);

@@ -184,8 +184,8 @@ test_dynamic (TestScene *scene, gconstpointer data)
       n_left++;
     }
   g_assert_cmpuint (n_left, ==, made->n_slots);
-  g_assert_cmpuint (made->n_placeless, ==, 1);
-  g_assert_cmpstr (made->strings[made->placeless[0].phase], ==, "forward");
+  g_assert_cmpuint (made->n_unplanned, ==, 1);
+  g_assert_cmpstr (made->strings[made->unplanned[0].phase], ==, "forward");
   missed = test_find_missed (scene, made); /* one a step */
   g_assert_cmpint (memcmp (missed, selected, scene->blocks->n_blocks), ==, 0);
   tessera_plan_free (before);
@@ -211,9 +211,9 @@ test_dynamic_among_equals (void)
   g_assert_cmpuint (made->slots[0].ordinal, ==, 0);
   g_assert_cmpuint (made->slots[1].ordinal, ==, 2);
   g_assert_cmpuint (made->slots[2].ordinal, ==, 3);
-  g_assert_cmpuint (made->n_placeless, ==, 1);
-  g_assert_cmpuint (made->placeless[0].ordinal, ==, 1);
-  g_assert_cmpuint (made->placeless[0].before, ==, 1);
+  g_assert_cmpuint (made->n_unplanned, ==, 1);
+  g_assert_cmpuint (made->unplanned[0].ordinal, ==, 1);
+  g_assert_cmpuint (made->unplanned[0].before, ==, 1);
   missed = test_find_missed (&scene, made);
   g_assert_cmpint (memcmp (missed, (const guint8[]){ 0, 1, 0, 0 }, 4), ==, 0);
   tessera_plan_free (made);

@@ -14,17 +14,18 @@
  *             be born at its begin though it is empty
  * lifetimes   born < died <= n_positions; one that wraps belongs to the section that
  *             repeats, died >= its end, begin < died_next <= its end; else died_next is 0
- * placeless   requests without a place are born inside their section and in order, each
+ * unplanned   requests without a place are born inside their section and in order, each
  *             after the slot before the one that it says comes next, and before that;
  *             with a size as slots have it, and stream < n_streams. They have no address:
  *             no law of addresses, heights and bounds knows them
  * overlap     two slots that are alive in one moment share no address. A slot is alive
  *             over [born, died) and, when it wraps, over [section begin, died_next) too:
  *             over all of [section begin, died) where died_next >= born
- * rota        slots of the section that repeats which wrap with died_next >= born and are
- *             equal in stream, pool and block_bytes are a rota, if one of them has
+ * rotation        slots of the section that repeats which wrap with died_next >= born and
+ * are
+ *             equal in stream, pool and block_bytes are a rotation, if one of them has
  *             died_next > born. They have the same end, and their requests (those with
- *             an ordinal) have never more blocks alive together than the rota has
+ *             an ordinal) have never more blocks alive together than the rotation has
  *             slots: each block over [born, section end) and [section begin, died_next)
  * streams     stream < n_streams. Slots of different pools or streams never share an
  *             address
@@ -38,8 +39,8 @@
  * height      height_bytes is the highest end of a slot or room
  * bound       bound_bytes is the largest sum of block_bytes alive in one moment
  * proof       proven_bound_bytes is 0, or neither below bound_bytes nor above
- *             height_bytes. That no layout is lower is a search's word: it is not searched
- *             again here
+ *             height_bytes. That no layout is lower is a search's word: it is not
+ *             searched again here
  * digest      slot_digest is what tessera_plan_digest() says
  * fingerprint trace_fingerprint is the trace's (where a trace is given)
  *
@@ -53,8 +54,9 @@
  * overlap     whatever kinds of step came before, where a slot is born none that may be
  *             alive shares an address with it: one of the start that lives on, one of its
  *             own kind up to died_next, one of another kind that wraps up to its crossing
- *             (else over the whole section). Places of rotas are held in all kinds
- * rota        every kind that has places of the rota has all of them. Where a request of
+ *             (else over the whole section). Places of rotations are held in all kinds
+ * rotation        every kind that has places of the rotation has all of them. Where a
+ * request of
  *             it is made, there is room for what was made in this step and what was
  *             found: of one kind if each that makes any sees all others end, else of all
  *             kinds
@@ -64,7 +66,8 @@
  *
  * pin         what is pinned lies at its offset
  * together    slots that stay together keep their distances
- * apart       slots kept apart share no address, whenever they live; one of a rota stands
+ * apart       slots kept apart share no address, whenever they live; one of a rotation
+ * stands
  *             for all places of it
  * cap         height_bytes is at most what the pool may take
  *
@@ -82,7 +85,7 @@ typedef enum
   TESSERA_LAW_BOUNDS,
   TESSERA_LAW_LIFETIME,
   TESSERA_LAW_OVERLAP,
-  TESSERA_LAW_ROTA,
+  TESSERA_LAW_ROTATION,
   TESSERA_LAW_STREAMS,
   TESSERA_LAW_SECTIONS,
   TESSERA_LAW_HEIGHT,
@@ -95,7 +98,7 @@ typedef enum
   TESSERA_LAW_APART,
   TESSERA_LAW_CAP,
   TESSERA_LAW_ROOMS,
-  TESSERA_LAW_PLACELESS
+  TESSERA_LAW_UNPLANNED
 } TesseraLaw;
 
 const char *tessera_law_name (TesseraLaw law);

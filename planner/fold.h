@@ -14,7 +14,7 @@
  * What steps keep for good has no slot. A loop that puts its losses in a list, or leaves
  * a cycle to Python's collector, keeps what one request gave over the whole of the next
  * step, which asks for the like of it: no slot can hold both, and no number of places
- * would do. Such a request is *kept*: it gets no place in any step (a placeless request,
+ * would do. Such a request is *kept*: it gets no place in any step (an unplanned request,
  * db/plan.h), and all others fold. So it is bounded by what it takes beside the pool,
  * which nobody plans. What only an early step keeps (state that it made) is no habit:
  * steps fold from the one after it, if enough of them are left.
@@ -80,7 +80,8 @@ void tessera_run_clear (TesseraRun *run);
  * did. */
 bool tessera_run_pair (const TesseraRun *run, TesseraRun *out_paired);
 
-/* Returns: whether the canonical run holds the block; *out_lifetime is its lifetime there.
+/* Returns: whether the canonical run holds the block; *out_lifetime is its lifetime
+ * there.
  */
 bool tessera_run_lifetime (const TesseraRun *run,
                            uint32_t block,

@@ -1,9 +1,9 @@
 /*
  * A trace run again under a policy, over the virtual device.
  *
- * The policy is the real one. It is given the requests, the frees and their completions at
- * the events where the file has them, and the calls of empty_cache() that the file shows;
- * what it answers becomes the layout.
+ * The policy is the real one. It is given the requests, the frees and their completions
+ * at the events where the file has them, and the calls of empty_cache() that the file
+ * shows; what it answers becomes the layout.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,8 +48,8 @@ count_free_bytes (const Run *run)
              : device->device_bytes - MIN (device->used_bytes, device->device_bytes);
 }
 
-/* Frees: requested, and completed when nothing waits any more. Both do nothing for a block
- * that is not live, or not pending. */
+/* Frees: requested, and completed when nothing waits any more. Both do nothing for a
+ * block that is not live, or not pending. */
 static void
 complete_free (Run *run, uint32_t block)
 {
@@ -246,16 +246,16 @@ count_hit (Run *run, uint32_t b, const TesseraPolicyGrant *grant, bool is_reques
   if (layout->kind != TESSERA_LAYOUT_PLAN)
     return;
   layout->is_hit[b] = is_hit;
-  layout->is_left[b] = grant->is_placeless;
+  layout->is_left[b] = grant->is_unplanned;
   if (is_request && layout->declined_index == 0 &&
       is_counted (run, &run->blocks->blocks[b]))
     {
       layout->n_hits += is_hit;
       layout->n_misses += !is_hit;
       layout->miss_bytes += is_hit ? 0 : run->blocks->blocks[b].size_bytes;
-      layout->n_planned_misses += grant->is_placeless;
+      layout->n_planned_misses += grant->is_unplanned;
       layout->planned_miss_bytes +=
-          grant->is_placeless ? run->blocks->blocks[b].size_bytes : 0;
+          grant->is_unplanned ? run->blocks->blocks[b].size_bytes : 0;
     }
 }
 
@@ -271,8 +271,8 @@ see_pool (Run *run, uint32_t pool)
   tessera_policy_set_routed (run->policy, false);
 }
 
-/* Asks the policy for block @b, or, where @is_request is unset, for a block that the trace
- * begins with. A failure is an out of memory of the layout. */
+/* Asks the policy for block @b, or, where @is_request is unset, for a block that the
+ * trace begins with. A failure is an out of memory of the layout. */
 static void
 place_block (Run *run, uint32_t b, bool is_request)
 {

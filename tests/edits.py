@@ -303,12 +303,12 @@ def what_is_left_to_the_dynamic_allocator_misses_as_planned(tmp):
     good("plan", trace, "-o", plain)
     add(trace, "dynamic", "--what", "blocks=100-120")
     plan = planned(trace, "-o", left)
-    assert plan["placeless"] == plan["misses"] == plan["planned_misses"] == 21, plan
+    assert plan["unplanned"] == plan["misses"] == plan["planned_misses"] == 21, plan
     assert plan["slots"] + 21 == len(slots(plain)) and plan["hits"] > 0, plan
-    rows = json.loads(good("export", left, "-t", "placeless", "--json"))
+    rows = json.loads(good("export", left, "-t", "unplanned", "--json"))
     assert [row["block"] for row in rows] == list(range(100, 121)) and rows[0]["before_slot"] == 100, rows
     assert len(json.loads(good("export", left, "--json"))) == plan["slots"]
-    assert json.loads(good("check", left, "--trace", trace, "--json"))["placeless"] == 21
+    assert json.loads(good("check", left, "--trace", trace, "--json"))["unplanned"] == 21
     told = good("plan", trace)
     assert "left to the dynamic allocator: 21 requests" in told and "21 misses, all planned" in told, told
     followed = json.loads(good("simulate", trace, "--policy", f"plan:{left}", "--json"))
@@ -316,8 +316,8 @@ def what_is_left_to_the_dynamic_allocator_misses_as_planned(tmp):
     one, other = json.loads(good("compare", plain, left, "--trace", trace, "--json"))["plans"]
     assert (one["misses"], other["misses"], other["planned_misses"]) == (0, 21, 21), (one, other)
     with sqlite3.connect(left) as base:
-        base.execute("UPDATE placeless SET before_slot = before_slot - 1 WHERE placeless_index = 20")
-    refused("check", left, words=("placeless", "births in order"))
+        base.execute("UPDATE unplanned SET before_slot = before_slot - 1 WHERE unplanned_index = 20")
+    refused("check", left, words=("unplanned", "births in order"))
 
 
 def explained(*arguments):
@@ -366,7 +366,7 @@ def explain_tells_of_the_edits_behind_a_place(tmp):
 
 def left_by_cap(trace):
     good("plan", trace, "-o", f"{trace}.tsp")
-    return [row["block"] for row in json.loads(good("export", f"{trace}.tsp", "-t", "placeless", "--json"))]
+    return [row["block"] for row in json.loads(good("export", f"{trace}.tsp", "-t", "unplanned", "--json"))]
 
 
 @test
@@ -379,7 +379,7 @@ def what_if_keeps_to_the_blocks_that_edits_are_about(tmp):
     edited, plan = explained(trace), planned(trace)
     assert edited["edits"] == 1 and edited["height_bytes"] == plan["height_bytes"] < peak["height_bytes"]
     asked = [row["what_if"] for row in edited["rows"] if "what_if" in row]
-    assert plan["placeless"] > 0 and all(answer["left"] == plan["placeless"] for answer in asked), (plan, asked)
+    assert plan["unplanned"] > 0 and all(answer["left"] == plan["unplanned"] for answer in asked), (plan, asked)
     assert "requests to the dynamic allocator" in good("explain", trace)
 
 

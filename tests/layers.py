@@ -44,8 +44,8 @@ MOST_LINES = {"planner": 32_281, "viewer": 19_201, "allocator": 12_821, "recorde
 NOT_PRODUCT = re.compile(r"(^|/)(tests?|bench|fuzz|fake|generate)/|(-test|-bench|-benchmark|-fuzz)\.[ch]$|/(test|made)-[^/]*$|"
                          r"(^|/)(naive|oracle)\.[ch]$")
 # Words of an older vocabulary, as parts of identifiers and file names: so often still. They go down to none.
-MOST_WORDS = {"rota": 283, "spell": 0, "wish": 0, "spot": 218, "astray": 0, "dear": 0, "glance": 0, "shelf": 0, "desk": 0, "told": 0,
-              "placeless": 294, "lay_down": 0, "lay_open": 0, "let_go": 0}
+MOST_WORDS = {"rota": 0, "spell": 0, "wish": 0, "spot": 0, "astray": 0, "dear": 0, "glance": 0, "shelf": 0, "desk": 0, "told": 0,
+              "placeless": 0, "lay_down": 0, "lay_open": 0, "let_go": 0}
 FORMATTER = "version 14."  # others differ in details
 LIBRARIES = {
     "db": "db/libtessera-db.a",

@@ -29,10 +29,10 @@ NO_PRODUCT = re.compile(r"(test|bench|made-options|naive)")
 WATCHERS = {
     "planner/check": (
         ["planner-check", "planner-check-kinds", "planner-check-lengths",
-         "planner-check-placeless", "fuzz-corpus-check", "planner-plan-rotas",
+         "planner-check-unplanned", "fuzz-corpus-check", "planner-plan-rotations",
          "planner-compare", "planner-lengths-places", "planner-kept", "planner-dynamic", "edits-conflicts"],
         ["planner-lengths", "planner-lengths-edits", "planner-lengths-random", "edits-plan",
-         "edits-cap", "by-length", "kinds", "placeless", "plan", "golden", "fuzz-corpus-follow"]),
+         "edits-cap", "by-length", "kinds", "unplanned", "plan", "golden", "fuzz-corpus-follow"]),
     "allocator/caching": (
         ["caching", "caching-random", "reuse", "tree", "simulate", "verify", "peak"],
         ["verify-real", "real", "policy", "policy-lending", "policy-refusal", "policy-faults", "policy-plan", "leak", "small-programs",

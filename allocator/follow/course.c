@@ -380,7 +380,7 @@ go_to_phase (TesseraCourse *course, uint32_t signature)
 
 /* ---- Requests ---- */
 
-/* What is dynamic between two slots comes before or after the placeless requests there.
+/* What is dynamic between two slots comes before or after the unplanned requests there.
  */
 static bool
 fill_extras (TesseraCourse *course)

@@ -2,7 +2,7 @@
  * Where a run is in its plan: which of the planned requests, if any, a request is.
  *
  * The run is aligned with the requests of the section it is in, those of slots and the
- * placeless ones (allocator/follow/slots.h, align.h).
+ * unplanned ones (allocator/follow/slots.h, align.h).
  * Steps and phases that it tells say where it should be; where it lost its way
  * altogether, say after an evaluation, the last requests are looked for in all sections.
  * Of several kinds of step its requests tell which it is

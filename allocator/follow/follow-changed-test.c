@@ -141,15 +141,15 @@ leave_out (TesseraPlan *plan, GRand *rand, gint32 one_in)
   guint8 *left = g_new0 (guint8, plan->n_slots);
   size_t n_slots = 0;
 
-  plan->placeless = g_new0 (TesseraPlaceless, plan->n_slots);
+  plan->unplanned = g_new0 (TesseraUnplanned, plan->n_slots);
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot slot = plan->slots[i];
 
       left[i] = g_rand_int_range (rand, 0, one_in) == 0;
       if (left[i])
-        plan->placeless[plan->n_placeless++] =
-            (TesseraPlaceless){ .size_bytes = slot.size_bytes,
+        plan->unplanned[plan->n_unplanned++] =
+            (TesseraUnplanned){ .size_bytes = slot.size_bytes,
                                 .block_bytes = slot.block_bytes,
                                 .before = (uint32_t) n_slots,
                                 .born = slot.born,
@@ -165,7 +165,7 @@ static void
 clear_plan (TesseraPlan *plan)
 {
   g_free (plan->slots);
-  g_free (plan->placeless);
+  g_free (plan->unplanned);
   g_free (plan->sections);
 }
 

@@ -98,7 +98,7 @@ test_spare (void)
 /* Three slots and a spare take turns: new blocks come before the old ones go, step after
  * step. What is free of theirs for a while is not lent to others. */
 static void
-test_rota (void)
+test_rotation (void)
 {
   static const guint ends[] = { 0, 5 };
   TesseraPlan plan = small_plan_make ("CCCBC", "     ", ends, 2);
@@ -224,7 +224,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator/follow/streams-and-pools", test_streams_and_pools);
   g_test_add_func ("/allocator/follow/still-taken", test_still_taken);
   g_test_add_func ("/allocator/follow/spare", test_spare);
-  g_test_add_func ("/allocator/follow/rota", test_rota);
+  g_test_add_func ("/allocator/follow/rotation", test_rotation);
   g_test_add_func ("/allocator/follow/elsewhere", test_elsewhere);
   g_test_add_func ("/allocator/follow/hostile-plans", test_hostile_plans);
   return g_test_run ();

@@ -33,9 +33,9 @@ struct TesseraFollower
   TesseraReuse reuse;
   TesseraRooms rooms;
   uint64_t asked_bytes; /* rounded, of the request that is being served */
-  bool was_placeless;   /* it is a placeless one */
+  bool was_unplanned;   /* it is an unplanned one */
   uint32_t *used_in; /* [n_slots] visit of its section in which it was last handed out */
-  uint32_t *freed;   /* [n_rotas] slot given back last, or TESSERA_NONE */
+  uint32_t *freed;   /* [n_rotations] slot given back last, or TESSERA_NONE */
   TesseraFollowerStats stats;
 };
 
@@ -69,10 +69,10 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
   tessera_follower_set_hook (follower, &(TesseraFollowerHook){ 0 });
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
-  follower->freed = malloc ((follower->slots.n_rotas + 1) * sizeof *follower->freed);
+  follower->freed = malloc ((follower->slots.n_rotations + 1) * sizeof *follower->freed);
   if (follower->used_in == NULL || follower->freed == NULL)
     goto fail;
-  for (uint32_t i = 0; i < follower->slots.n_rotas; i++)
+  for (uint32_t i = 0; i < follower->slots.n_rotations; i++)
     follower->freed[i] = TESSERA_NONE;
   *out_follower = follower;
   return TESSERA_OK;
@@ -169,7 +169,7 @@ find_left_out (const TesseraFollower *follower, const TesseraSlot *like)
   return best;
 }
 
-/* A free place of the slot's rota: its spare, the one that was given back last, any. */
+/* A free place of the slot's rotation: its spare, the one given back last, any. */
 static uint32_t
 take_turn (TesseraFollower *follower, uint32_t wanted)
 {
@@ -181,7 +181,7 @@ take_turn (TesseraFollower *follower, uint32_t wanted)
     return TESSERA_NONE;
   if (take (follower, place))
     return place;
-  freed = follower->freed[slots->rotas[wanted]];
+  freed = follower->freed[slots->rotations[wanted]];
   if (freed != TESSERA_NONE && take (follower, freed))
     return freed;
   while (place != wanted && !take (follower, place))
@@ -189,8 +189,8 @@ take_turn (TesseraFollower *follower, uint32_t wanted)
   return place != wanted ? place : TESSERA_NONE;
 }
 
-/* For a request whose slot is not free: a place of its rota, else a slot left out, else
- * what the rest of the pool can spare. Returns: whether there is one. */
+/* For a request whose slot is not free: a place of its rotation, else a slot left out,
+ * else what the rest of the pool can spare. Returns: whether there is one. */
 static bool
 take_instead (TesseraFollower *follower,
               uint32_t wanted,
@@ -347,8 +347,8 @@ tessera_follower_malloc (TesseraFollower *follower,
   slot = request != TESSERA_NONE ? tessera_slots_of_request (&follower->slots, request)
                                  : TESSERA_NONE;
   is_known = slot != TESSERA_NONE;
-  follower->was_placeless = request != TESSERA_NONE && !is_known;
-  if (follower->was_placeless)
+  follower->was_unplanned = request != TESSERA_NONE && !is_known;
+  if (follower->was_unplanned)
     {
       count_miss (stats, size_bytes, MISS_PLANNED);
       return false;
@@ -377,9 +377,9 @@ tessera_follower_malloc (TesseraFollower *follower,
 }
 
 bool
-tessera_follower_was_placeless (const TesseraFollower *follower)
+tessera_follower_was_unplanned (const TesseraFollower *follower)
 {
-  return follower->was_placeless;
+  return follower->was_unplanned;
 }
 
 bool
@@ -390,8 +390,8 @@ tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
   if (!tessera_taken_give_back (follower->taken, offset_bytes, &slot))
     return tessera_rooms_give_back (&follower->rooms, offset_bytes);
   tessera_follow_pairs_give_back (&follower->pairs, slot);
-  if (follower->slots.rotas[slot] != TESSERA_NONE)
-    follower->freed[follower->slots.rotas[slot]] = slot;
+  if (follower->slots.rotations[slot] != TESSERA_NONE)
+    follower->freed[follower->slots.rotations[slot]] = slot;
   return true;
 }
 

@@ -34,8 +34,8 @@ tessera_zone_key (const TesseraPlan *plan, const TesseraSlot *slot)
   return plan->n_streams > 1 ? key | (slot->block_bytes <= SMALL_BYTES) : key;
 }
 
-/* Of a rota of more than a slot and its spare: which of its places are free, the next
- * requests of the rota decide. */
+/* Of a rotation of more than a slot and its spare: which of its places are free, the next
+ * requests of the rotation decide. */
 static bool
 takes_turns (const TesseraSlots *slots, uint32_t slot)
 {

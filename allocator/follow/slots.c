@@ -99,9 +99,9 @@ sign (TesseraSlots *slots,
   return entry->signature;
 }
 
-/* ---- Rotas: places that requests take in turn ---- */
+/* ---- Rotations: places that requests take in turn ---- */
 
-/* Slots of one section that are equal but for their number are one rota. */
+/* Slots of one section that are equal but for their number are one rotation. */
 typedef struct
 {
   uint32_t section;
@@ -117,7 +117,7 @@ compare_numbers (uint32_t x, uint32_t y)
 }
 
 static int
-compare_rotas (const Member *x, const Member *y)
+compare_rotations (const Member *x, const Member *y)
 {
   if (x->section != y->section)
     return compare_numbers (x->section, y->section);
@@ -129,7 +129,7 @@ static int
 compare_members (const void *a, const void *b)
 {
   const Member *x = a, *y = b;
-  int order = compare_rotas (x, y);
+  int order = compare_rotations (x, y);
 
   if (order != 0)
     return order;
@@ -140,7 +140,7 @@ compare_members (const void *a, const void *b)
 
 /* Taken over the whole of a section that repeats. */
 static bool
-is_of_rota (const TesseraSlots *slots, uint32_t slot)
+is_of_rotation (const TesseraSlots *slots, uint32_t slot)
 {
   const TesseraSlot *of = &slots->plan->slots[slot];
   const TesseraSection *section = &slots->plan->sections[of->section];
@@ -153,29 +153,29 @@ is_of_rota (const TesseraSlots *slots, uint32_t slot)
                    : of->born == section->begin && of->died >= section->end;
 }
 
-/* Links the slots of each rota in a ring. */
+/* Links the slots of each rotation in a ring. */
 static void
-link_rotas (TesseraSlots *slots, const Member *members, size_t n_members)
+link_rotations (TesseraSlots *slots, const Member *members, size_t n_members)
 {
   size_t end;
 
   for (size_t i = 0; i < n_members; i = end)
     {
-      for (end = i; end < n_members && compare_rotas (&members[i], &members[end]) == 0;
-           end++)
+      for (end = i;
+           end < n_members && compare_rotations (&members[i], &members[end]) == 0; end++)
         {
-          slots->rotas[members[end].slot] = slots->n_rotas;
+          slots->rotations[members[end].slot] = slots->n_rotations;
           slots->next_places[members[end].slot] =
               end + 1 < n_members ? members[end + 1].slot : TESSERA_NONE;
         }
       slots->next_places[members[end - 1].slot] = members[i].slot;
-      slots->n_rotas++;
+      slots->n_rotations++;
     }
 }
 
-/* slots->rotas, next_places and n_rotas. */
+/* slots->rotations, next_places and n_rotations. */
 static TesseraStatus
-fill_rotas (TesseraSlots *slots)
+fill_rotations (TesseraSlots *slots)
 {
   const TesseraPlan *plan = slots->plan;
   Member *members = malloc ((plan->n_slots + 1) * sizeof *members);
@@ -185,9 +185,9 @@ fill_rotas (TesseraSlots *slots)
     return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < plan->n_slots; i++)
     {
-      slots->rotas[i] = TESSERA_NONE;
+      slots->rotations[i] = TESSERA_NONE;
       slots->next_places[i] = i;
-      if (is_of_rota (slots, i))
+      if (is_of_rotation (slots, i))
         members[n_members++] = (Member){ .section = plan->slots[i].section,
                                          .signature = signature_of (slots, i),
                                          .block = plan->slots[i].block,
@@ -195,7 +195,7 @@ fill_rotas (TesseraSlots *slots)
     }
   if (n_members > 0)
     qsort (members, n_members, sizeof *members, compare_members);
-  link_rotas (slots, members, n_members);
+  link_rotations (slots, members, n_members);
   free (members);
   return TESSERA_OK;
 }
@@ -335,17 +335,17 @@ is_slot_sound (const TesseraPlan *plan, uint32_t slot, uint32_t section)
 }
 
 static bool
-are_placeless_sound (const TesseraPlan *plan)
+are_unplanned_sound (const TesseraPlan *plan)
 {
-  for (size_t i = 0; i < plan->n_placeless; i++)
+  for (size_t i = 0; i < plan->n_unplanned; i++)
     {
-      const TesseraPlaceless *placeless = &plan->placeless[i];
+      const TesseraUnplanned *unplanned = &plan->unplanned[i];
 
-      if (placeless->section >= plan->n_sections || placeless->block_bytes == 0)
+      if (unplanned->section >= plan->n_sections || unplanned->block_bytes == 0)
         return false;
-      if (i > 0 && (placeless[-1].section > placeless->section ||
-                    (placeless[-1].section == placeless->section &&
-                     placeless[-1].before > placeless->before)))
+      if (i > 0 && (unplanned[-1].section > unplanned->section ||
+                    (unplanned[-1].section == unplanned->section &&
+                     unplanned[-1].before > unplanned->before)))
         return false;
     }
   return true;
@@ -357,7 +357,7 @@ is_sound (const TesseraPlan *plan)
   uint32_t slot = 0;
 
   if (plan->n_slots >= TESSERA_NONE || plan->n_sections >= TESSERA_NONE ||
-      plan->n_placeless >= TESSERA_NONE - plan->n_slots || !are_placeless_sound (plan))
+      plan->n_unplanned >= TESSERA_NONE - plan->n_slots || !are_unplanned_sound (plan))
     return false;
   for (uint32_t s = 0; s < plan->n_sections; s++)
     {
@@ -401,12 +401,12 @@ count_asked (TesseraSlots *slots)
     }
 }
 
-/* Merges the slots that are asked for with the placeless requests, section by section. */
+/* Merges the slots that are asked for with the unplanned requests, section by section. */
 static void
 fill_requests (TesseraSlots *slots)
 {
   const TesseraPlan *plan = slots->plan;
-  size_t next = 0; /* placeless request */
+  size_t next = 0; /* unplanned request */
   uint32_t n_signatures = 0;
   uint32_t n = 0;
 
@@ -419,24 +419,24 @@ fill_requests (TesseraSlots *slots)
 
       slots->first_requests[s] = n;
       while (slot < last ||
-             (next < plan->n_placeless && plan->placeless[next].section == s))
+             (next < plan->n_unplanned && plan->unplanned[next].section == s))
         {
-          const TesseraPlaceless *placeless =
-              next < plan->n_placeless && plan->placeless[next].section == s &&
-                      (slot == last || plan->placeless[next].before <= slot)
-                  ? &plan->placeless[next++]
+          const TesseraUnplanned *unplanned =
+              next < plan->n_unplanned && plan->unplanned[next].section == s &&
+                      (slot == last || plan->unplanned[next].before <= slot)
+                  ? &plan->unplanned[next++]
                   : NULL;
-          const TesseraSlot *of = placeless == NULL ? &plan->slots[slot] : NULL;
+          const TesseraSlot *of = unplanned == NULL ? &plan->slots[slot] : NULL;
 
           slots->next_slots[n] =
               slot < last ? slot
                           : plan->sections[s].first_slot + plan->sections[s].n_slots;
           slots->have_slots[n] = of != NULL;
-          slots->phases[n] = of == NULL ? placeless->phase : of->phase;
+          slots->phases[n] = of == NULL ? unplanned->phase : of->phase;
           slots->signatures[n++] =
               of == NULL
-                  ? sign (slots, placeless->block_bytes, placeless->stream,
-                          placeless->pool, &n_signatures)
+                  ? sign (slots, unplanned->block_bytes, unplanned->stream,
+                          unplanned->pool, &n_signatures)
                   : sign (slots, of->block_bytes, of->stream, of->pool, &n_signatures);
           slot += of != NULL;
         }
@@ -480,7 +480,7 @@ TesseraStatus
 tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
 {
   size_t n_slots = plan->n_slots > 0 ? plan->n_slots : 1;
-  size_t n_requests = plan->n_slots + plan->n_placeless + 1; /* at most, and an end */
+  size_t n_requests = plan->n_slots + plan->n_unplanned + 1; /* at most, and an end */
   size_t n_table = 16;
 
   *slots = (TesseraSlots){ .plan = plan };
@@ -494,7 +494,7 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
   slots->phases = malloc (n_requests * sizeof *slots->phases);
   slots->next_slots = malloc (n_requests * sizeof *slots->next_slots);
   slots->have_slots = malloc (n_requests * sizeof *slots->have_slots);
-  slots->rotas = malloc (n_slots * sizeof *slots->rotas);
+  slots->rotations = malloc (n_slots * sizeof *slots->rotations);
   slots->next_places = malloc (n_slots * sizeof *slots->next_places);
   slots->n_asked = calloc (plan->n_sections + 1, sizeof *slots->n_asked);
   slots->ranks = malloc (n_slots * sizeof *slots->ranks);
@@ -503,7 +503,7 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
   slots->table = malloc (n_table * sizeof *slots->table);
   slots->grams = malloc (n_requests * sizeof *slots->grams);
   if (slots->first_requests == NULL || slots->signatures == NULL ||
-      slots->phases == NULL || slots->next_slots == NULL || slots->rotas == NULL ||
+      slots->phases == NULL || slots->next_slots == NULL || slots->rotations == NULL ||
       slots->next_places == NULL || slots->n_asked == NULL || slots->ranks == NULL ||
       slots->end_ranks == NULL || slots->offsets == NULL || slots->table == NULL ||
       slots->grams == NULL || slots->have_slots == NULL)
@@ -514,7 +514,7 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
   slots->step_bytes = find_step (plan);
   count_asked (slots);
   fill_requests (slots);
-  if (fill_rotas (slots) != TESSERA_OK)
+  if (fill_rotations (slots) != TESSERA_OK)
     {
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
@@ -532,7 +532,7 @@ tessera_slots_clear (TesseraSlots *slots)
   free (slots->phases);
   free (slots->next_slots);
   free (slots->have_slots);
-  free (slots->rotas);
+  free (slots->rotations);
   free (slots->next_places);
   free (slots->n_asked);
   free (slots->ranks);

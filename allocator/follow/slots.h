@@ -1,10 +1,10 @@
 /*
  * What a follower looks up in a plan: the requests that it expects, in order, with the
  * signature of each; the requests after which a run may be when it lost its way; the
- * rotas of slots and the ranks of their ranges.
+ * rotations of slots and the ranks of their ranges.
  *
- * Requests are those of slots and the placeless ones, merged; spares are no request's.
- * Only a slot has a place: of a placeless request nothing but its signature and phase is
+ * Requests are those of slots and the unplanned ones, merged; spares are no request's.
+ * Only a slot has a place: of an unplanned request nothing but its signature and phase is
  * known here.
  *
  * Made once from a plan and not changed afterwards.
@@ -43,15 +43,15 @@ typedef struct
   uint32_t *first_requests; /* [n_sections + 1] of each section; n_requests */
   uint32_t *signatures;     /* [n_requests] 0, 1, 2 ... by first use */
   uint32_t *phases;         /* [n_requests] */
-  uint32_t *next_slots;  /* [n_requests + 1] the request's slot; of a placeless one that
+  uint32_t *next_slots;  /* [n_requests + 1] the request's slot; of an unplanned one that
                             of the next which has one, as for the request after it */
-  bool *have_slots;      /* [n_requests] all but the placeless ones */
+  bool *have_slots;      /* [n_requests] all but the unplanned ones */
   uint64_t most_bytes;   /* of the largest request, rounded */
   uint64_t step_bytes;   /* that all sizes are multiples of; 0: not all are */
-  uint32_t *rotas;       /* [n_slots] 0, 1, 2 ..., or TESSERA_NONE: takes no turns */
+  uint32_t *rotations;   /* [n_slots] 0, 1, 2 ..., or TESSERA_NONE: takes no turns */
   uint32_t *next_places; /* [n_slots] the slot to take when this one is taken, and so on
-                            until all of its rota were tried and this one comes again */
-  uint32_t n_rotas;
+                            until all of them were tried and this one comes again */
+  uint32_t n_rotations;
   uint32_t *n_asked;   /* [n_sections] slots that are requested: all but the spares, which
                           stand behind them */
   uint32_t *ranks;     /* [n_slots] of the offset among all offsets */
@@ -65,7 +65,7 @@ typedef struct
 } TesseraSlots;
 
 /* TESSERA_INVALID: a slot outside its pool or section, sections that are not the slots in
- * order, placeless requests out of order, nothing that @plan could be followed by. @plan
+ * order, unplanned requests out of order, nothing that @plan could be followed by. @plan
  * must outlive @slots. */
 TESSERA_MUST_USE TesseraStatus tessera_slots_init (TesseraSlots *slots,
                                                    const TesseraPlan *plan);
@@ -88,7 +88,7 @@ tessera_slots_n_requests (const TesseraSlots *slots, uint32_t section)
   return slots->first_requests[section + 1] - slots->first_requests[section];
 }
 
-/* The slot of a request, or TESSERA_NONE: it is placeless. */
+/* The slot of a request, or TESSERA_NONE: it is unplanned. */
 static inline uint32_t
 tessera_slots_of_request (const TesseraSlots *slots, uint32_t request)
 {

@@ -10,7 +10,7 @@
  * as in another model. The stretch that decides needn't come to its end where most of a
  * good part of it missed. Without marks stretches are as many requests as the plan's step
  * has; then an evaluation can't be told from the steps, and a plan that fitted once fits
- * for good. What the plan leaves to others (placeless requests) does not count.
+ * for good. What the plan leaves to others (unplanned requests) does not count.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -256,15 +256,15 @@ test_refusals (void)
 
 /* What comes before the slot and has no place. */
 static void
-ask_placeless (Program *run, const MadePlan *made, uint32_t slot)
+ask_unplanned (Program *run, const MadePlan *made, uint32_t slot)
 {
-  for (size_t i = 0; i < made->plan.n_placeless; i++)
-    if (made->placeless[i].before == slot)
+  for (size_t i = 0; i < made->plan.n_unplanned; i++)
+    if (made->unplanned[i].before == slot)
       {
-        const TesseraSlot like = { .size_bytes = made->placeless[i].size_bytes,
-                                   .block_bytes = made->placeless[i].block_bytes };
+        const TesseraSlot like = { .size_bytes = made->unplanned[i].size_bytes,
+                                   .block_bytes = made->unplanned[i].block_bytes };
 
-        program_ask (run, &like, made->placeless[i].stream, 0);
+        program_ask (run, &like, made->unplanned[i].stream, 0);
       }
 }
 
@@ -279,7 +279,7 @@ run_program (Program *run, GRand *rand, const MadePlan *made)
 
       if (n % MADE_PLAN_SLOTS == 0)
         tessera_policy_step (run->policy);
-      ask_placeless (run, made, n % MADE_PLAN_SLOTS);
+      ask_unplanned (run, made, n % MADE_PLAN_SLOTS);
       if (chance < 85)
         program_ask (run, slot, slot->stream, 0);
       else if (chance < 95)
@@ -353,11 +353,11 @@ check_left (gboolean is_followed)
   for (guint i = 0; i < n_slots; i++)
     made_plan_add_slot (made, MIB, 0, i * MIB);
   for (guint i = 0; i < n_left; i++)
-    made_plan_add_placeless (
+    made_plan_add_unplanned (
         made, &(TesseraSlot){ .size_bytes = 200 * MIB, .block_bytes = 200 * MIB });
   made_plan_finish (made, n_slots * MIB);
   if (!is_followed)
-    made->plan.n_placeless = 0;
+    made->plan.n_unplanned = 0;
   tessera_virtual_init (&device, 0);
   policy = program_open (&options, &device.device);
   tessera_policy_get_stats (policy, &stats);
@@ -367,8 +367,8 @@ check_left (gboolean is_followed)
       for (guint i = 0; i < n_slots + n_left; i++)
         {
           grant = program_take (policy, i < n_slots ? MIB : 200 * MIB, 0);
-          g_assert_cmpint (grant.is_placeless, ==, is_followed && i >= n_slots);
-          g_assert_true (!is_followed || grant.is_hit == !grant.is_placeless);
+          g_assert_cmpint (grant.is_unplanned, ==, is_followed && i >= n_slots);
+          g_assert_true (!is_followed || grant.is_hit == !grant.is_unplanned);
           g_assert_true (!is_followed ||
                          grant.is_hit == (grant.grant.addr - stats.pool_addr <
                                           stats.pool_height_bytes));
@@ -405,7 +405,7 @@ test_faults (void)
   unsigned nth = 1;
   guint n_served_all_the_same = 0;
 
-  made_plan_add_placeless (made, &made->slots[1]);
+  made_plan_add_unplanned (made, &made->slots[1]);
   for (;; nth++)
     {
       TesseraError error = { 0 };

@@ -168,16 +168,16 @@ follow (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
       is_hit =
           tessera_lengths_follower_malloc (planned->by_length, request->size_bytes,
                                            request->stream, request->pool, &offset_bytes);
-      planned->is_placeless =
-          !is_hit && tessera_lengths_follower_was_placeless (planned->by_length);
+      planned->is_unplanned =
+          !is_hit && tessera_lengths_follower_was_unplanned (planned->by_length);
     }
   else
     {
       is_hit = tessera_follower_malloc (planned->follower, request->size_bytes,
                                         request->stream, request->pool, &offset_bytes,
                                         &out_grant->slot);
-      planned->is_placeless =
-          !is_hit && tessera_follower_was_placeless (planned->follower);
+      planned->is_unplanned =
+          !is_hit && tessera_follower_was_unplanned (planned->follower);
     }
   if (is_hit)
     out_grant->grant =
@@ -186,7 +186,7 @@ follow (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
     out_grant->slot = TESSERA_NONE;
   planned->misses_unordered += !is_hit && planned->is_unordered;
   out_grant->is_hit = is_hit;
-  out_grant->is_placeless = planned->is_placeless;
+  out_grant->is_unplanned = planned->is_unplanned;
   return is_hit;
 }
 
@@ -271,7 +271,7 @@ is_for_pool (const TesseraPlanned *planned)
 {
   const TesseraOccupancyRequest *request = &planned->request;
 
-  return planned->by_length != NULL && !planned->is_placeless &&
+  return planned->by_length != NULL && !planned->is_unplanned &&
          request->block_bytes > TESSERA_SMALL_BYTES && request->pool == 0 &&
          request->stream == planned->main_stream;
 }
@@ -308,7 +308,7 @@ fill (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
 static bool
 is_misfit (TesseraPlanned *planned, bool is_hit)
 {
-  return !planned->is_placeless &&
+  return !planned->is_unplanned &&
          tessera_monitor_request (&planned->monitor, planned->request.size_bytes,
                                   is_hit) &&
          !planned->never_declines;
@@ -430,7 +430,7 @@ planned_malloc (TesseraPolicy *policy,
                                  .block_bytes = round_size (planned, size_bytes),
                                  .stream = stream,
                                  .pool = pool };
-  planned->is_unordered = planned->is_placeless = false;
+  planned->is_unordered = planned->is_unplanned = false;
   tessera_pool_count_request (&planned->pool);
   if (planned->pool.n_bytes != 0 || is_followed (planned))
     status = tessera_occupancy_see_request (planned->pool.map, &planned->request);

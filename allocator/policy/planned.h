@@ -33,7 +33,7 @@ typedef struct
   bool is_routed;                  /* nothing may be given back */
   bool has_freed;                  /* blocks of the pool since it was trimmed */
   TesseraOccupancyRequest request; /* that is being served */
-  bool is_placeless;               /* ... which the plan leaves to others */
+  bool is_unplanned;               /* ... which the plan leaves to others */
   bool is_unordered;               /* ... and some range was refused to it for that */
   uint64_t misses_unordered;
   uint64_t n_rescued;

@@ -132,8 +132,8 @@ CREATE TABLE region (
 
 -- A request that an edit leaves to the dynamic allocator, or whose block steps keep. It has no
 -- slot and no address; it is told from its equals as a slot is, by what comes before and after.
-CREATE TABLE placeless (
-  placeless_index INTEGER PRIMARY KEY, -- in the order of the requests
+CREATE TABLE unplanned (
+  unplanned_index INTEGER PRIMARY KEY, -- in the order of the requests
   size_bytes      INTEGER NOT NULL,    -- as asked for
   block_bytes     INTEGER NOT NULL,    -- rounded up to the alignment
   section         INTEGER NOT NULL,
@@ -141,7 +141,7 @@ CREATE TABLE placeless (
                                        -- section that is asked for: none does
   born            INTEGER NOT NULL,    -- position of its request
   phase           INTEGER,             -- NULL: in none
-  ordinal         INTEGER,             -- among its equals, slots and placeless ones together;
+  ordinal         INTEGER,             -- among its equals, slots and unplanned ones together;
                                        -- NULL: there before the first event
   block           INTEGER,             -- of the trace; NULL: none
   stream          INTEGER NOT NULL,

@@ -294,7 +294,7 @@ write_plan (TesseraNewFile *file, const TesseraPlan *plan)
     { &tessera_crossing_table, plan->crossings, plan->n_crossings },
     { &tessera_room_table, plan->rooms, plan->n_rooms },
     { &tessera_region_table, plan->regions, plan->n_regions },
-    { &tessera_placeless_table, plan->placeless, plan->n_placeless },
+    { &tessera_unplanned_table, plan->unplanned, plan->n_unplanned },
   };
   TesseraLimits limits;
   TesseraRowWriter writer = { file->db, file->path,  &limits,
@@ -328,7 +328,7 @@ static const Part plan_parts[] = {
   PART (TesseraPlan, tessera_crossing_table, crossings, n_crossings),
   PART (TesseraPlan, tessera_room_table, rooms, n_rooms),
   PART (TesseraPlan, tessera_region_table, regions, n_regions),
-  PART (TesseraPlan, tessera_placeless_table, placeless, n_placeless),
+  PART (TesseraPlan, tessera_unplanned_table, unplanned, n_unplanned),
 };
 static_assert (offsetof (TesseraTextItem, text) == 0, "an item of strings is a string");
 

@@ -318,7 +318,7 @@ extern const TesseraTable tessera_slot_table;         /* TesseraSlot */
 extern const TesseraTable tessera_crossing_table;     /* TesseraCrossing */
 extern const TesseraTable tessera_room_table;         /* TesseraRoom */
 extern const TesseraTable tessera_region_table;       /* TesseraRegion */
-extern const TesseraTable tessera_placeless_table;    /* TesseraPlaceless */
+extern const TesseraTable tessera_unplanned_table;    /* TesseraUnplanned */
 extern const TesseraTable tessera_plan_edit_table;    /* TesseraPlanEdit */
 extern const TesseraTable tessera_length_plan_table;  /* TesseraLengths */
 extern const TesseraTable tessera_length_step_table;  /* TesseraParameters */

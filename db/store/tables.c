@@ -298,33 +298,33 @@ static const TesseraColumn slot_columns[] = {
 TABLE (slot, "slot", "slot_index", TesseraSlot, slot_columns);
 
 static const char *
-check_placeless (const void *item, uint64_t index, const TesseraLimits *limits)
+check_unplanned (const void *item, uint64_t index, const TesseraLimits *limits)
 {
-  const TesseraPlaceless *placeless = item;
+  const TesseraUnplanned *unplanned = item;
 
-  return placeless->before > limits->below[TESSERA_LIMIT_SLOTS]
+  return unplanned->before > limits->below[TESSERA_LIMIT_SLOTS]
              ? "before_slot does not exist"
              : NULL;
 }
 
-static const TesseraColumn placeless_columns[] = {
-  COLUMN (TesseraPlaceless, size_bytes, BYTES),
-  COLUMN (TesseraPlaceless, block_bytes, BYTES),
-  COLUMN (TesseraPlaceless, section, U32, BELOW (SECTIONS)),
-  NAMED ("before_slot", TesseraPlaceless, before, U32),
-  COLUMN (TesseraPlaceless, born, U32, BELOW (POSITIONS)),
-  COLUMN (TesseraPlaceless, phase, U32_OR_NONE, BELOW (STRINGS)),
-  COLUMN (TesseraPlaceless, ordinal, U32_OR_NONE),
-  COLUMN (TesseraPlaceless, block, U32_OR_NONE),
-  COLUMN (TesseraPlaceless, stream, U16),
-  COLUMN (TesseraPlaceless, pool, U16)
+static const TesseraColumn unplanned_columns[] = {
+  COLUMN (TesseraUnplanned, size_bytes, BYTES),
+  COLUMN (TesseraUnplanned, block_bytes, BYTES),
+  COLUMN (TesseraUnplanned, section, U32, BELOW (SECTIONS)),
+  NAMED ("before_slot", TesseraUnplanned, before, U32),
+  COLUMN (TesseraUnplanned, born, U32, BELOW (POSITIONS)),
+  COLUMN (TesseraUnplanned, phase, U32_OR_NONE, BELOW (STRINGS)),
+  COLUMN (TesseraUnplanned, ordinal, U32_OR_NONE),
+  COLUMN (TesseraUnplanned, block, U32_OR_NONE),
+  COLUMN (TesseraUnplanned, stream, U16),
+  COLUMN (TesseraUnplanned, pool, U16)
 };
-TABLE (placeless,
-       "placeless",
-       "placeless_index",
-       TesseraPlaceless,
-       placeless_columns,
-       .check = check_placeless);
+TABLE (unplanned,
+       "unplanned",
+       "unplanned_index",
+       TesseraUnplanned,
+       unplanned_columns,
+       .check = check_unplanned);
 
 static const TesseraColumn crossing_columns[] = {
   COLUMN (TesseraCrossing, slot, U32, BELOW (SLOTS)),

@@ -159,7 +159,7 @@ break_overlap (GRand *random, TesseraPlan *plan)
 
 /* One that takes turns ends sooner, or all live as long as they can. */
 static gboolean
-break_rota (GRand *random, TesseraPlan *plan)
+break_rotation (GRand *random, TesseraPlan *plan)
 {
   gboolean ends_sooner = check_pick (random, 2);
   TesseraSlot *slot = NULL;
@@ -174,7 +174,7 @@ break_rota (GRand *random, TesseraPlan *plan)
     if (!ends_sooner && plan->slots[i].block_bytes == slot->block_bytes &&
         plan->slots[i].wraps && plan->slots[i].ordinal != TESSERA_NONE)
       plan->slots[i].died_next = plan->sections[1].end;
-  return check_oracle_rotas (plan);
+  return check_oracle_rotations (plan);
 }
 
 static gboolean
@@ -182,7 +182,7 @@ break_streams (GRand *random, TesseraPlan *plan)
 {
   TesseraSlot *slot = any_slot (random, plan), *other = any_slot (random, plan);
   if (slot->wraps && slot->died_next >= slot->born)
-    return FALSE; /* its rota would miss it first */
+    return FALSE; /* its rotation would miss it first */
   switch (check_pick (random, 3))
     {
     case 0:
@@ -245,7 +245,7 @@ static const struct
   { TESSERA_LAW_SECTIONS, break_sections },
   { TESSERA_LAW_LIFETIME, break_lifetime },
   { TESSERA_LAW_OVERLAP, break_overlap },
-  { TESSERA_LAW_ROTA, break_rota },
+  { TESSERA_LAW_ROTATION, break_rotation },
   { TESSERA_LAW_STREAMS, break_streams },
   { TESSERA_LAW_HEIGHT, break_height },
   { TESSERA_LAW_BOUND, break_bound },
@@ -372,7 +372,7 @@ static void
 test_oracle (void)
 {
   GRand *random = g_rand_new_with_seed (SEED + 2);
-  guint n_right = 0, n_overlaps = 0, n_rotas = 0, n_streams = 0;
+  guint n_right = 0, n_overlaps = 0, n_rotations = 0, n_streams = 0;
   for (guint n = 0; n < 6000; n++)
     {
       TesseraPlan *plan = check_pick (random, 2) ? check_random_slots (random)
@@ -391,11 +391,11 @@ test_oracle (void)
         any_slot (random, plan)->stream = (uint16_t) check_pick (random, plan->n_streams);
       check_seal (plan);
       if (check_pick (random, 2) == 0)
-        break_rota (random, plan);
-      TesseraLaw expected = check_oracle_overlap (plan)   ? TESSERA_LAW_OVERLAP
-                            : check_oracle_rotas (plan)   ? TESSERA_LAW_ROTA
-                            : check_oracle_streams (plan) ? TESSERA_LAW_STREAMS
-                                                          : TESSERA_LAW_NONE;
+        break_rotation (random, plan);
+      TesseraLaw expected = check_oracle_overlap (plan)     ? TESSERA_LAW_OVERLAP
+                            : check_oracle_rotations (plan) ? TESSERA_LAW_ROTATION
+                            : check_oracle_streams (plan)   ? TESSERA_LAW_STREAMS
+                                                            : TESSERA_LAW_NONE;
       TesseraLaw law;
       TesseraStatus status = tessera_check_plan (plan, NULL, &law, NULL);
       g_assert_cmpstr (tessera_law_name (law), ==, tessera_law_name (expected));
@@ -403,14 +403,14 @@ test_oracle (void)
                        expected == TESSERA_LAW_NONE ? TESSERA_OK : TESSERA_REFUSED);
       n_right += expected == TESSERA_LAW_NONE;
       n_overlaps += expected == TESSERA_LAW_OVERLAP;
-      n_rotas += expected == TESSERA_LAW_ROTA;
+      n_rotations += expected == TESSERA_LAW_ROTATION;
       n_streams += expected == TESSERA_LAW_STREAMS;
       tessera_plan_free (plan);
     }
   /* Each verdict has been asked for often enough to mean something. */
   g_assert_cmpuint (n_right, >, 200);
   g_assert_cmpuint (n_overlaps, >, 200);
-  g_assert_cmpuint (n_rotas, >, 50);
+  g_assert_cmpuint (n_rotations, >, 50);
   g_assert_cmpuint (n_streams, >, 200);
   g_rand_free (random);
 }

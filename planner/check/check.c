@@ -29,8 +29,8 @@ tessera_law_name (TesseraLaw law)
       return "lifetime";
     case TESSERA_LAW_OVERLAP:
       return "overlap";
-    case TESSERA_LAW_ROTA:
-      return "rota";
+    case TESSERA_LAW_ROTATION:
+      return "rotation";
     case TESSERA_LAW_STREAMS:
       return "streams";
     case TESSERA_LAW_SECTIONS:
@@ -55,8 +55,8 @@ tessera_law_name (TesseraLaw law)
       return "cap";
     case TESSERA_LAW_ROOMS:
       return "rooms";
-    case TESSERA_LAW_PLACELESS:
-      return "placeless";
+    case TESSERA_LAW_UNPLANNED:
+      return "unplanned";
     }
   return "unknown";
 }
@@ -269,12 +269,12 @@ check_overlap (const TesseraPlan *plan, TesseraError *error)
 }
 
 static TesseraStatus
-check_rotas (const TesseraPlan *plan, TesseraError *error)
+check_rotations (const TesseraPlan *plan, TesseraError *error)
 {
   TesseraCheckKinds kinds;
   return tessera_check_has_kinds (plan, &kinds)
-             ? tessera_check_kinds_rotas (plan, &kinds, error)
-             : tessera_check_rotas (plan, error);
+             ? tessera_check_kinds_rotations (plan, &kinds, error)
+             : tessera_check_rotations (plan, error);
 }
 
 static TesseraStatus
@@ -360,10 +360,10 @@ tessera_check_plan (const TesseraPlan *plan,
     { TESSERA_LAW_BOUNDS, check_bounds },
     { TESSERA_LAW_SECTIONS, check_sections },
     { TESSERA_LAW_LIFETIME, check_all_lifetimes },
-    { TESSERA_LAW_PLACELESS, tessera_check_placeless },
+    { TESSERA_LAW_UNPLANNED, tessera_check_unplanned },
     { TESSERA_LAW_SECTIONS, tessera_check_pairs },
     { TESSERA_LAW_OVERLAP, check_overlap },
-    { TESSERA_LAW_ROTA, check_rotas },
+    { TESSERA_LAW_ROTATION, check_rotations },
     { TESSERA_LAW_STREAMS, tessera_check_streams },
     { TESSERA_LAW_ROOMS, tessera_check_rooms },
     { TESSERA_LAW_HEIGHT, check_height },

@@ -46,7 +46,7 @@ check_distances (const TesseraPlan *plan, const TesseraHold *hold, TesseraError 
   return TESSERA_OK;
 }
 
-/* Two places that blocks of one rota take in turn. */
+/* Two places that blocks of one rotation take in turn. */
 static bool
 take_turns (const TesseraSlot *a, const TesseraSlot *b)
 {
@@ -55,7 +55,7 @@ take_turns (const TesseraSlot *a, const TesseraSlot *b)
          a->block_bytes == b->block_bytes;
 }
 
-/* A slot whose blocks may lie in other places of its rota stands for all of these. */
+/* A slot whose blocks may lie in other places of its rotation stands for all of these. */
 static void
 mark (const TesseraPlan *plan,
       const uint32_t *slots,

@@ -103,7 +103,7 @@ end_blocks (Play *play, uint32_t section, uint32_t position, size_t n_before)
     }
 }
 
-/* A block is born: does it lie on another, or are there too many of its rota? */
+/* A block is born: does it lie on another, or are there too many of its rotation? */
 static gboolean
 clashes (const Play *play, uint32_t born)
 {
@@ -268,9 +268,9 @@ compare_born (const void *a, const void *b)
   return (x->born > y->born) - (x->born < y->born);
 }
 
-/* A rota of places 0 .. n - 1, of a size that nobody else has. */
+/* A rotation of places 0 .. n - 1, of a size that nobody else has. */
 static void
-random_rota (GRand *random, TesseraPlan *plan, guint n_kinds)
+random_rotation (GRand *random, TesseraPlan *plan, guint n_kinds)
 {
   guint n_places = 2 + pick (random, 2);
   uint32_t died = plan->sections[n_kinds].end + 1;
@@ -355,7 +355,7 @@ random_plan (GRand *random, guint n_kinds, guint n_places)
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->slots[i].offset_bytes = ALIGNMENT * (40 + 4 * pick (random, n_places));
   if (pick (random, 3) == 0)
-    random_rota (random, plan, n_kinds);
+    random_rotation (random, plan, n_kinds);
   add_crossings (random, plan, n_kinds);
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->height_bytes = MAX (plan->height_bytes,
@@ -401,12 +401,12 @@ test_all_orders (void)
       if (status == TESSERA_OK)
         g_assert_false (is_bad);
       else
-        g_assert_true (law == TESSERA_LAW_OVERLAP || law == TESSERA_LAW_ROTA);
+        g_assert_true (law == TESSERA_LAW_OVERLAP || law == TESSERA_LAW_ROTATION);
       if (status != TESSERA_OK && law == TESSERA_LAW_OVERLAP)
         g_assert_true (is_bad);
       n_accepted += status == TESSERA_OK;
       n_overlaps += status != TESSERA_OK && law == TESSERA_LAW_OVERLAP;
-      n_crowds += status != TESSERA_OK && law == TESSERA_LAW_ROTA;
+      n_crowds += status != TESSERA_OK && law == TESSERA_LAW_ROTATION;
       n_too_strict += status != TESSERA_OK && !is_bad;
       tessera_plan_free (plan);
     }

@@ -127,8 +127,8 @@ typedef struct
 {
   const TesseraPlan *plan;
   const TesseraCheckKinds *kinds;
-  const uint32_t *rotas; /* [n_slots] 1 + rota, or 0 */
-  uint32_t *homes;       /* by these numbers: the first section that has the rota */
+  const uint32_t *rotations; /* [n_slots] 1 + rotation, or 0 */
+  uint32_t *homes; /* by these numbers: the first section that has the rotation */
   TesseraCover cover;
   Change *changes; /* of the section at hand */
   size_t n_changes;
@@ -164,7 +164,7 @@ held_until (const Sweep *sweep, uint32_t index, size_t section)
   bool is_kind = section >= sweep->kinds->first && section < sweep->kinds->end;
   if (is_kind && is_of_kind (sweep->kinds, slot))
     {
-      if (!slot->wraps || sweep->rotas[index] != 0)
+      if (!slot->wraps || sweep->rotations[index] != 0)
         return 0;
       return slot->section == section
                  ? slot->died_next
@@ -204,21 +204,21 @@ refuse_held (const Sweep *sweep, uint32_t slot, size_t section, TesseraError *er
                        section, text.text);
 }
 
-/* The places of rotas are reserved in every step: each once, as the first kind has them
- * (all have the same: the law of rotas). */
+/* The places of rotations are reserved in every step: each once, as the first kind has
+ * them (all have the same: the law of rotations). */
 static TesseraStatus
-reserve_rotas (Sweep *sweep, size_t section, TesseraError *error)
+reserve_rotations (Sweep *sweep, size_t section, TesseraError *error)
 {
   const TesseraPlan *plan = sweep->plan;
   for (uint32_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[i];
-      uint32_t rota = sweep->rotas[i];
-      if (rota == 0)
+      uint32_t rotation = sweep->rotations[i];
+      if (rotation == 0)
         continue;
-      if (sweep->homes[rota] == TESSERA_NONE)
-        sweep->homes[rota] = slot->section;
-      if (sweep->homes[rota] != slot->section)
+      if (sweep->homes[rotation] == TESSERA_NONE)
+        sweep->homes[rotation] = slot->section;
+      if (sweep->homes[rotation] != slot->section)
         continue;
       if (!tessera_cover_is_free (&sweep->cover, slot))
         return refuse_held (sweep, i, section, error);
@@ -235,7 +235,7 @@ list_births (Sweep *sweep, size_t section)
   for (uint32_t i = at->first_slot; i < at->first_slot + at->n_slots; i++)
     {
       uint32_t died = plan->slots[i].died;
-      if (sweep->rotas[i] != 0)
+      if (sweep->rotations[i] != 0)
         continue;
       sweep->changes[sweep->n_changes++] =
           (Change){ (uint64_t) plan->slots[i].born * 2 + 1, i };
@@ -251,7 +251,7 @@ sweep_section (Sweep *sweep, size_t section, TesseraError *error)
   TesseraStatus status = TESSERA_OK;
   carry_in (sweep, section);
   if (section >= sweep->kinds->first && section < sweep->kinds->end)
-    status = reserve_rotas (sweep, section, error);
+    status = reserve_rotations (sweep, section, error);
   note_load (sweep, plan->sections[section].begin);
   list_births (sweep, section);
   qsort (sweep->changes, sweep->n_changes, sizeof *sweep->changes, compare_changes);
@@ -278,26 +278,26 @@ sweep_all (const TesseraPlan *plan,
            Sweep *sweep,
            TesseraError *error)
 {
-  uint32_t *rotas = NULL, n_rotas;
-  TesseraStatus status = tessera_check_find_rotas (plan, &rotas, &n_rotas);
-  *sweep = (Sweep){ .plan = plan, .kinds = kinds, .rotas = rotas };
+  uint32_t *rotations = NULL, n_rotations;
+  TesseraStatus status = tessera_check_find_rotations (plan, &rotations, &n_rotations);
+  *sweep = (Sweep){ .plan = plan, .kinds = kinds, .rotations = rotations };
   if (status == TESSERA_OK)
     status = tessera_cover_init (&sweep->cover, plan);
   if (status == TESSERA_OK)
     {
       sweep->changes = calloc (3 * plan->n_slots + 1, sizeof *sweep->changes);
-      sweep->homes = malloc (((size_t) n_rotas + 1) * sizeof *sweep->homes);
+      sweep->homes = malloc (((size_t) n_rotations + 1) * sizeof *sweep->homes);
       status =
           sweep->changes != NULL && sweep->homes != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
     }
-  for (uint32_t r = 0; status == TESSERA_OK && r <= n_rotas; r++)
+  for (uint32_t r = 0; status == TESSERA_OK && r <= n_rotations; r++)
     sweep->homes[r] = TESSERA_NONE;
   for (size_t s = 0; status == TESSERA_OK && s < plan->n_sections; s++)
     status = sweep_section (sweep, s, error);
   tessera_cover_clear (&sweep->cover);
   free (sweep->changes);
   free (sweep->homes);
-  free (rotas);
+  free (rotations);
   return status;
 }
 

@@ -29,15 +29,15 @@ TESSERA_MUST_USE TesseraStatus tessera_check_kinds_overlap (
 TESSERA_MUST_USE TesseraStatus tessera_check_kinds_bound (const TesseraPlan *plan,
                                                           const TesseraCheckKinds *kinds,
                                                           TesseraError *error);
-TESSERA_MUST_USE TesseraStatus tessera_check_kinds_rotas (const TesseraPlan *plan,
-                                                          const TesseraCheckKinds *kinds,
-                                                          TesseraError *error);
+TESSERA_MUST_USE TesseraStatus tessera_check_kinds_rotations (
+    const TesseraPlan *plan, const TesseraCheckKinds *kinds, TesseraError *error);
 
 /* The end of the slot's block in a step of another kind: by its crossing, else the
  * section's end. */
 uint32_t tessera_check_crossed (const TesseraPlan *plan, uint32_t slot, uint32_t section);
 
-/* For each slot, 1 + the number of its rota, or 0; the caller frees *@out_rotas. */
-TESSERA_MUST_USE TesseraStatus tessera_check_find_rotas (const TesseraPlan *plan,
-                                                         uint32_t **out_rotas,
-                                                         uint32_t *out_n_rotas);
+/* For each slot, 1 + the number of its rotation, or 0; the caller frees
+   *@out_rotations. */
+TESSERA_MUST_USE TesseraStatus tessera_check_find_rotations (const TesseraPlan *plan,
+                                                             uint32_t **out_rotations,
+                                                             uint32_t *out_n_rotations);

@@ -49,7 +49,7 @@ check_slots (const TesseraPlan *plan, const TesseraSection *section, TesseraErro
 }
 
 static bool
-is_alike (const TesseraPlaceless *a, const TesseraPlaceless *b, uint32_t half_slots)
+is_alike (const TesseraUnplanned *a, const TesseraUnplanned *b, uint32_t half_slots)
 {
   return b->before == a->before + half_slots && a->block_bytes == b->block_bytes &&
          a->stream == b->stream && a->pool == b->pool;
@@ -60,12 +60,12 @@ check_without_slots (const TesseraPlan *plan, uint32_t index, TesseraError *erro
 {
   uint32_t half_slots = n_asked (plan, &plan->sections[index]) / 2;
   size_t first = 0, n = 0;
-  while (first < plan->n_placeless && plan->placeless[first].section < index)
+  while (first < plan->n_unplanned && plan->unplanned[first].section < index)
     first++;
-  while (first + n < plan->n_placeless && plan->placeless[first + n].section == index)
+  while (first + n < plan->n_unplanned && plan->unplanned[first + n].section == index)
     n++;
   for (size_t i = first; i < first + n / 2 && n % 2 == 0; i++)
-    if (!is_alike (&plan->placeless[i], &plan->placeless[i + n / 2], half_slots))
+    if (!is_alike (&plan->unplanned[i], &plan->unplanned[i + n / 2], half_slots))
       n++;
   if (n % 2 == 0)
     return TESSERA_OK;

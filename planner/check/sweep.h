@@ -1,7 +1,7 @@
 /*
  * The laws of a plan that need a sweep over its positions or its addresses: overlap,
- * rota, bound, streams and rooms. Part of the checker; each assumes that the laws tried
- * before it hold (see check.h).
+ * rotation, bound, streams and rooms. Part of the checker; each assumes that the laws
+ * tried before it hold (see check.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,13 +22,13 @@ void tessera_check_describe (const TesseraPlan *plan,
 /* Each: TESSERA_OK, TESSERA_REFUSED with a sentence in @error, or TESSERA_NO_MEMORY. */
 TESSERA_MUST_USE TesseraStatus tessera_check_overlap (const TesseraPlan *plan,
                                                       TesseraError *error);
-TESSERA_MUST_USE TesseraStatus tessera_check_rotas (const TesseraPlan *plan,
-                                                    TesseraError *error);
+TESSERA_MUST_USE TesseraStatus tessera_check_rotations (const TesseraPlan *plan,
+                                                        TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_bound (const TesseraPlan *plan,
                                                     TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_streams (const TesseraPlan *plan,
                                                       TesseraError *error);
-TESSERA_MUST_USE TesseraStatus tessera_check_placeless (const TesseraPlan *plan,
+TESSERA_MUST_USE TesseraStatus tessera_check_unplanned (const TesseraPlan *plan,
                                                         TesseraError *error);
 /* Both halves of a pair of steps ask for the same. */
 TESSERA_MUST_USE TesseraStatus tessera_check_pairs (const TesseraPlan *plan,

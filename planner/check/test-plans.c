@@ -45,15 +45,15 @@ check_oracle_overlap (const TesseraPlan *plan)
 }
 
 static gboolean
-is_of_rota (const TesseraSlot *slot, const TesseraSlot *like)
+is_of_rotation (const TesseraSlot *slot, const TesseraSlot *like)
 {
   return slot->wraps && slot->died_next >= slot->born && slot->stream == like->stream &&
          slot->pool == like->pool && slot->block_bytes == like->block_bytes;
 }
 
-/* Whether the rota of a slot that outlives its successor's birth lacks a place. */
+/* Whether the rotation of a slot that outlives its successor's birth lacks a place. */
 static gboolean
-oracle_rota (const TesseraPlan *plan, const TesseraSlot *like)
+oracle_rotation (const TesseraPlan *plan, const TesseraSlot *like)
 {
   const TesseraSection *section = &plan->sections[like->section];
   for (uint32_t position = section->begin; position < section->end; position++)
@@ -62,7 +62,7 @@ oracle_rota (const TesseraPlan *plan, const TesseraSlot *like)
       for (size_t i = 0; i < plan->n_slots; i++)
         {
           const TesseraSlot *slot = &plan->slots[i];
-          if (!is_of_rota (slot, like))
+          if (!is_of_rotation (slot, like))
             continue;
           if (slot->died != like->died)
             return TRUE;
@@ -77,11 +77,11 @@ oracle_rota (const TesseraPlan *plan, const TesseraSlot *like)
 }
 
 gboolean
-check_oracle_rotas (const TesseraPlan *plan)
+check_oracle_rotations (const TesseraPlan *plan)
 {
   for (size_t i = 0; i < plan->n_slots; i++)
     if (plan->slots[i].wraps && plan->slots[i].died_next > plan->slots[i].born &&
-        oracle_rota (plan, &plan->slots[i]))
+        oracle_rotation (plan, &plan->slots[i]))
       return TRUE;
   return FALSE;
 }
@@ -188,7 +188,7 @@ random_section (GRand *random, TesseraPlan *plan, uint32_t section_index)
 /* Makes some slots of the section that repeats, which is section 1, take turns: of a size
  * of their own, one of them a spare. */
 static void
-random_rota (GRand *random, TesseraPlan *plan)
+random_rotation (GRand *random, TesseraPlan *plan)
 {
   const TesseraSection *section = &plan->sections[1];
   TesseraSlot *slots = plan->slots + section->first_slot;
@@ -209,7 +209,7 @@ random_rota (GRand *random, TesseraPlan *plan)
       else
         slots[i].died_next += check_pick (random, section->end - slots[i].born + 1);
     }
-  while (check_oracle_rotas (plan))
+  while (check_oracle_rotations (plan))
     {
       TesseraSlot *slot = &slots[check_pick (random, n_slots)];
       if (slot->wraps)
@@ -258,7 +258,7 @@ check_random_slots (GRand *random)
   plan->slots = calloc (plan->n_slots, sizeof *plan->slots);
   for (uint32_t s = 0; s < 3; s++)
     random_section (random, plan, s);
-  random_rota (random, plan);
+  random_rotation (random, plan);
   return plan;
 }
 

@@ -21,7 +21,7 @@ check_is_alive (const TesseraPlan *plan, const TesseraSlot *slot, uint32_t posit
 gboolean check_share_addresses (const TesseraSlot *a, const TesseraSlot *b);
 /* TRUE: the law is broken. */
 gboolean check_oracle_overlap (const TesseraPlan *plan);
-gboolean check_oracle_rotas (const TesseraPlan *plan);
+gboolean check_oracle_rotations (const TesseraPlan *plan);
 gboolean check_oracle_streams (const TesseraPlan *plan);
 /* States what follows from the slots. */
 void check_seal (TesseraPlan *plan);

@@ -54,19 +54,19 @@ apply_pin (Apply *apply, const TesseraHold *hold)
   return TESSERA_OK;
 }
 
-/* Of a rota any block may come to lie in any place. */
+/* Of a rotation any block may come to lie in any place. */
 static bool
-is_of_rota (const TesseraSlot *slot)
+is_of_rotation (const TesseraSlot *slot)
 {
   return slot->wraps && slot->died_next >= slot->born;
 }
 
 static bool
-are_of_one_rota (const TesseraPlan *plan, uint32_t a, uint32_t b)
+are_of_one_rotation (const TesseraPlan *plan, uint32_t a, uint32_t b)
 {
   const TesseraSlot *x = &plan->slots[a], *y = &plan->slots[b];
 
-  return is_of_rota (x) && is_of_rota (y) && x->stream == y->stream &&
+  return is_of_rotation (x) && is_of_rotation (y) && x->stream == y->stream &&
          x->pool == y->pool && x->block_bytes == y->block_bytes;
 }
 
@@ -81,7 +81,8 @@ put_into_set (const Apply *apply, uint32_t slot, uint64_t in, uint64_t apart)
   apply->items[item].apart |= apart;
 }
 
-/* Puts the items of slots into sets; a slot of a rota brings the whole of it along. */
+/* Puts the items of slots into sets; a slot of a rotation brings the whole of it
+   along. */
 static void
 put_into_sets (const Apply *apply,
                const uint32_t *slots,
@@ -93,8 +94,9 @@ put_into_sets (const Apply *apply,
     {
       put_into_set (apply, slots[i], in, apart);
       for (uint32_t k = 0;
-           is_of_rota (&apply->plan->slots[slots[i]]) && k < apply->plan->n_slots; k++)
-        if (are_of_one_rota (apply->plan, slots[i], k))
+           is_of_rotation (&apply->plan->slots[slots[i]]) && k < apply->plan->n_slots;
+           k++)
+        if (are_of_one_rotation (apply->plan, slots[i], k))
           put_into_set (apply, k, in, apart);
     }
 }
@@ -103,8 +105,8 @@ put_into_sets (const Apply *apply,
 static bool
 takes_turns (const Apply *apply, const uint32_t *slots, size_t n_slots, uint32_t slot)
 {
-  for (size_t i = 0; is_of_rota (&apply->plan->slots[slot]) && i < n_slots; i++)
-    if (slots[i] != slot && are_of_one_rota (apply->plan, slots[i], slot))
+  for (size_t i = 0; is_of_rotation (&apply->plan->slots[slot]) && i < n_slots; i++)
+    if (slots[i] != slot && are_of_one_rotation (apply->plan, slots[i], slot))
       return true;
   return false;
 }

@@ -252,8 +252,8 @@ test_room_on_top (void)
   plan_case_clear (&c);
 }
 
-/* A slot of a private pool lies above all else, by itself, and is not there while a room is in
- * use: the room may not lie there all the same. */
+/* A slot of a private pool lies above all else, by itself, and is not there while a room
+ * is in use: the room may not lie there all the same. */
 static void
 test_room_of_another_pool (void)
 {
@@ -501,7 +501,7 @@ test_edits_of_dynamic_requests (void)
     edit.what.blocks[i] = i;
   edit.what.least_bytes = c.blocks->blocks[c.blocks->n_blocks / 2].size_bytes;
   g_assert_cmpint (plan_with (&c, &edit, text, &plan), ==, TESSERA_OK);
-  g_assert_cmpuint (plan->n_placeless, >, 0);
+  g_assert_cmpuint (plan->n_unplanned, >, 0);
   g_assert_cmpuint (plan->n_rooms, >, 0);
   g_assert_true (plan->checked);
   tessera_plan_free (plan);

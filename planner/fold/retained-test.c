@@ -34,7 +34,7 @@ typedef struct
   Habit habit;
   bool evaluates; /* between every other two steps */
   bool routes;    /* asks for other sizes in each step, in each layer */
-  bool holds;     /* a batch until the next one is there: rotas, or pairs */
+  bool holds;     /* a batch until the next one is there: rotations, or pairs */
   uint32_t n_steps;
 } Loop;
 
@@ -162,16 +162,16 @@ trace_of (const Loop *loop, guint32 seed)
 
 /* Everything has a slot but the loss. */
 static void
-assert_kept (const PlanCase *c, uint32_t n_placeless)
+assert_kept (const PlanCase *c, uint32_t n_unplanned)
 {
   g_assert_cmpint (c->plan->followable, ==, TESSERA_FOLLOWABLE_YES);
-  g_assert_cmpuint (c->plan->n_placeless, ==, n_placeless);
-  for (size_t i = 0; i < c->plan->n_placeless; i++)
+  g_assert_cmpuint (c->plan->n_unplanned, ==, n_unplanned);
+  for (size_t i = 0; i < c->plan->n_unplanned; i++)
     {
-      g_assert_cmpuint (c->plan->placeless[i].size_bytes, ==, LOSS_BYTES);
-      g_assert_cmpuint (c->plan->placeless[i].ordinal, ==, 1);
+      g_assert_cmpuint (c->plan->unplanned[i].size_bytes, ==, LOSS_BYTES);
+      g_assert_cmpuint (c->plan->unplanned[i].ordinal, ==, 1);
     }
-  if (n_placeless > 0)
+  if (n_unplanned > 0)
     g_assert_nonnull (strstr (c->plan->follow_reason,
                               "keeps up to 512 B for good, in 1 request without a"));
   else
@@ -218,7 +218,7 @@ test_much (void)
   PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
 
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_SAME_BATCHES);
-  g_assert_cmpuint (c.plan->n_placeless, ==, 0);
+  g_assert_cmpuint (c.plan->n_unplanned, ==, 0);
   g_assert_nonnull (strstr (c.plan->follow_reason, "10.00 MiB each"));
   plan_case_check (&c, 0, 0);
   plan_case_clear (&c);
@@ -282,7 +282,7 @@ test_pin (void)
                           .evaluates = evaluates,
                           .n_steps = N_STEPS };
       PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
-      uint32_t block = c.plan->placeless[0].block;
+      uint32_t block = c.plan->unplanned[0].block;
       TesseraEdit edit = { .kind = TESSERA_EDIT_PIN, .name = (char *) "here" };
       TesseraPlanOptions options = plan_all_steps;
       TesseraError error = { 0 };

@@ -49,11 +49,11 @@ add_carry (Cap *cap, uint32_t index)
   for (uint32_t k = 0; k < units->n_kinds; k++)
     {
       add_life (cap, &like, units->kinds[k].begin, carry->ends[k], item);
-      if (carry->spots[k] == TESSERA_NONE)
+      if (carry->requests[k] == TESSERA_NONE)
         continue;
       is_spare = false;
       if (!carry->is_turn)
-        add_life (cap, &like, cap->carries->spots[carry->spots[k]].born,
+        add_life (cap, &like, cap->carries->requests[carry->requests[k]].born,
                   units->kinds[k].end, item);
     }
   add_life (cap, &like, units->first_end, carry->after, item);
@@ -97,8 +97,8 @@ give_up_carry (TesseraPlanBuild *build,
                TesseraCapLoss *loss)
 {
   for (uint32_t k = 0; k < carries->units->n_kinds; k++)
-    if (carry->spots[k] != TESSERA_NONE)
-      give_up_place (build, carries->spots[carry->spots[k]].block, loss);
+    if (carry->requests[k] != TESSERA_NONE)
+      give_up_place (build, carries->requests[carry->requests[k]].block, loss);
   if (carry->start != TESSERA_NONE)
     give_up_place (build, carry->start, loss);
 }

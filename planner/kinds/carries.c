@@ -9,27 +9,27 @@
 
 #include <string.h>
 
-/* The block of @spot goes on beyond its @unit. */
+/* The block of @request goes on beyond its @unit. */
 static void
 follow_block (const TesseraUnits *units,
-              TesseraSpot *spot,
+              TesseraKindRequest *request,
               uint32_t unit,
               uint32_t died_index)
 {
   bool outlives = died_index >= units->end;
   uint32_t last = outlives ? units->n_units : tessera_units_at (units, died_index);
 
-  spot->is_carried = true;
-  spot->died = units->kinds[spot->kind].end;
+  request->is_carried = true;
+  request->died = units->kinds[request->kind].end;
   for (uint32_t u = unit + 1; u < last; u++)
     if (units->units[u].kind != TESSERA_NONE)
-      spot->ends[units->units[u].kind] = units->kinds[units->units[u].kind].end;
+      request->ends[units->units[u].kind] = units->kinds[units->units[u].kind].end;
   if (outlives)
     {
       uint32_t after = tessera_units_outside (units, died_index);
 
-      if (after > units->first_end && after > spot->after)
-        spot->after = after;
+      if (after > units->first_end && after > request->after)
+        request->after = after;
     }
   else if (units->units[last].kind != TESSERA_NONE)
     {
@@ -40,12 +40,12 @@ follow_block (const TesseraUnits *units,
       /* All that is carried is there for a moment. */
       if (end <= units->kinds[kind].begin)
         end = units->kinds[kind].begin + 1;
-      if (end > spot->ends[kind])
-        spot->ends[kind] = end;
+      if (end > request->ends[kind])
+        request->ends[kind] = end;
     }
 }
 
-/* The blocks of one unit, each to its spot. */
+/* The blocks of one unit, each to its request. */
 static void
 see_unit (TesseraCarries *carries, uint32_t u)
 {
@@ -55,51 +55,53 @@ see_unit (TesseraCarries *carries, uint32_t u)
   for (uint32_t e = unit->begin; e < unit->end; e++)
     {
       const TesseraBlock *block;
-      TesseraSpot *spot;
+      TesseraKindRequest *request;
 
       if (!tessera_unit_asks (&units->trace->events[e]))
         continue;
-      spot = &carries->spots[carries->first_spot[unit->kind] +
-                             units->place_of[e - units->begin]];
+      request = &carries->requests[carries->first_request[unit->kind] +
+                                   units->place_of[e - units->begin]];
       block = &units->blocks->blocks[units->blocks->block_of_event[e]];
       if (block->died_index >= unit->end)
-        follow_block (units, spot, u, block->died_index);
+        follow_block (units, request, u, block->died_index);
       else
         {
           uint32_t died = tessera_units_position (
               units, unit->kind, units->place_of[block->died_index - units->begin]);
 
-          if (died > spot->died)
-            spot->died = died;
+          if (died > request->died)
+            request->died = died;
         }
     }
 }
 
 static void
-list_spots (TesseraCarries *carries, const uint32_t *left_out)
+list_requests (TesseraCarries *carries, const uint32_t *left_out)
 {
   const TesseraUnits *units = carries->units;
 
   for (uint32_t k = 0; k < units->n_kinds; k++)
-    carries->first_spot[k + 1] = carries->first_spot[k] + units->kinds[k].n_requests;
-  carries->n_spots = carries->first_spot[units->n_kinds];
-  carries->spots = g_new0 (TesseraSpot, carries->n_spots + 1);
+    carries->first_request[k + 1] =
+        carries->first_request[k] + units->kinds[k].n_requests;
+  carries->n_requests = carries->first_request[units->n_kinds];
+  carries->requests = g_new0 (TesseraKindRequest, carries->n_requests + 1);
   for (uint32_t k = 0, i = 0; k < units->n_kinds; k++)
     for (uint32_t r = 0; r < units->kinds[k].n_requests; r++, i++)
       {
         uint32_t block = units->blocks->block_of_event[units->kinds[k].requests[r]];
         const TesseraBlock *of = &units->blocks->blocks[block];
 
-        carries->spots[i] = (TesseraSpot){ .block = block,
-                                           .block_bytes = of->block_bytes,
-                                           .kind = k,
-                                           .born = tessera_units_position (units, k, r),
-                                           .carry = TESSERA_NONE,
-                                           .slot = TESSERA_NONE,
-                                           .is_left_out = left_out[block] != 0,
-                                           .stream = of->stream,
-                                           .pool = of->pool };
-        carries->spots[i].died = carries->spots[i].born + 1;
+        carries->requests[i] =
+            (TesseraKindRequest){ .block = block,
+                                  .block_bytes = of->block_bytes,
+                                  .kind = k,
+                                  .born = tessera_units_position (units, k, r),
+                                  .carry = TESSERA_NONE,
+                                  .slot = TESSERA_NONE,
+                                  .is_left_out = left_out[block] != 0,
+                                  .stream = of->stream,
+                                  .pool = of->pool };
+        carries->requests[i].died = carries->requests[i].born + 1;
       }
   for (uint32_t u = 0; u < units->n_units; u++)
     if (units->units[u].kind != TESSERA_NONE)
@@ -107,7 +109,7 @@ list_spots (TesseraCarries *carries, const uint32_t *left_out)
 }
 
 static int
-compare_shapes (const TesseraSpot *x, const TesseraSpot *y)
+compare_shapes (const TesseraKindRequest *x, const TesseraKindRequest *y)
 {
   if (x->block_bytes != y->block_bytes)
     return x->block_bytes < y->block_bytes ? -1 : 1;
@@ -117,17 +119,17 @@ compare_shapes (const TesseraSpot *x, const TesseraSpot *y)
 }
 
 static int
-compare_spots (const void *a, const void *b)
+compare_requests (const void *a, const void *b)
 {
-  const TesseraSpot *const *x = a, *const *y = b;
+  const TesseraKindRequest *const *x = a, *const *y = b;
   int order = compare_shapes (*x, *y);
 
-  /* By kind and birth: the spots are in that order. */
+  /* By kind and birth: the requests are in that order. */
   return order ? order : (*x > *y) - (*x < *y);
 }
 
 TesseraCarry *
-tessera_carries_add (TesseraCarries *carries, const TesseraSpot *like)
+tessera_carries_add (TesseraCarries *carries, const TesseraKindRequest *like)
 {
   TesseraCarry *carry;
 
@@ -137,14 +139,14 @@ tessera_carries_add (TesseraCarries *carries, const TesseraSpot *like)
                            .start = TESSERA_NONE,
                            .stream = like->stream,
                            .pool = like->pool,
-                           .like = (uint32_t) (like - carries->spots) };
-  memset (carry->spots, 0xff, sizeof carry->spots);
+                           .like = (uint32_t) (like - carries->requests) };
+  memset (carry->requests, 0xff, sizeof carry->requests);
   return carry;
 }
 
 /* Is a block of @of surely gone from a step of the kind of @in when that one is born? */
 static bool
-is_gone (const TesseraSpot *of, const TesseraSpot *in)
+is_gone (const TesseraKindRequest *of, const TesseraKindRequest *in)
 {
   return of->ends[in->kind] <= in->born;
 }
@@ -152,30 +154,30 @@ is_gone (const TesseraSpot *of, const TesseraSpot *in)
 static bool
 may_join (const TesseraCarries *carries,
           const TesseraCarry *carry,
-          const TesseraSpot *spot)
+          const TesseraKindRequest *request)
 {
-  if (carry->spots[spot->kind] != TESSERA_NONE)
+  if (carry->requests[request->kind] != TESSERA_NONE)
     return false;
   for (uint32_t k = 0; k < carries->units->n_kinds; k++)
-    if (carry->spots[k] != TESSERA_NONE &&
-        (!is_gone (spot, &carries->spots[carry->spots[k]]) ||
-         !is_gone (&carries->spots[carry->spots[k]], spot)))
+    if (carry->requests[k] != TESSERA_NONE &&
+        (!is_gone (request, &carries->requests[carry->requests[k]]) ||
+         !is_gone (&carries->requests[carry->requests[k]], request)))
       return false;
   return true;
 }
 
 static void
-join (TesseraCarries *carries, uint32_t carry, TesseraSpot *spot)
+join (TesseraCarries *carries, uint32_t carry, TesseraKindRequest *request)
 {
   TesseraCarry *of = &carries->carries[carry];
 
-  spot->carry = carry;
-  of->spots[spot->kind] = (uint32_t) (spot - carries->spots);
+  request->carry = carry;
+  of->requests[request->kind] = (uint32_t) (request - carries->requests);
   for (uint32_t k = 0; k < carries->units->n_kinds; k++)
-    if (spot->ends[k] > of->ends[k])
-      of->ends[k] = spot->ends[k];
-  if (spot->after > of->after)
-    of->after = spot->after;
+    if (request->ends[k] > of->ends[k])
+      of->ends[k] = request->ends[k];
+  if (request->after > of->after)
+    of->after = request->after;
 }
 
 /* Where nobody saw it. */
@@ -185,36 +187,37 @@ guess_ends (const TesseraCarries *carries, TesseraCarry *carry)
   for (uint32_t k = 0; k < carries->units->n_kinds; k++)
     {
       const TesseraStepKind *kind = &carries->units->kinds[k];
-      uint32_t spot = carry->spots[k];
+      uint32_t request = carry->requests[k];
 
       if (carry->ends[k] != 0)
         continue;
-      carry->ends[k] = spot != TESSERA_NONE ? carries->spots[spot].born : kind->end;
+      carry->ends[k] =
+          request != TESSERA_NONE ? carries->requests[request].born : kind->end;
       if (carry->ends[k] <= kind->begin)
         carry->ends[k] = kind->begin + 1;
     }
 }
 
-/* Carried spots of one shape, by kind and birth. Each joins the first carry of the shape
- * that has none of its kind and that it gets along with. */
+/* Carried requests of one shape, by kind and birth. Each joins the first carry of the
+ * shape that has none of its kind and that it gets along with. */
 static void
-join_shape (TesseraCarries *carries, TesseraSpot **spots, size_t n_spots)
+join_shape (TesseraCarries *carries, TesseraKindRequest **requests, size_t n_requests)
 {
   uint32_t first = carries->n_carries, next = first, kind = TESSERA_NONE;
 
-  for (size_t i = 0; i < n_spots; i++)
+  for (size_t i = 0; i < n_requests; i++)
     {
       uint32_t carry;
 
-      if (spots[i]->kind != kind)
+      if (requests[i]->kind != kind)
         next = first;
-      kind = spots[i]->kind;
+      kind = requests[i]->kind;
       for (carry = next; carry < carries->n_carries; carry++)
-        if (may_join (carries, &carries->carries[carry], spots[i]))
+        if (may_join (carries, &carries->carries[carry], requests[i]))
           break;
       if (carry == carries->n_carries)
-        tessera_carries_add (carries, spots[i]);
-      join (carries, carry, spots[i]);
+        tessera_carries_add (carries, requests[i]);
+      join (carries, carry, requests[i]);
       next = carry == next ? next + 1 : next;
     }
   for (uint32_t carry = first; carry < carries->n_carries; carry++)
@@ -223,32 +226,33 @@ join_shape (TesseraCarries *carries, TesseraSpot **spots, size_t n_spots)
 
 /* A birth at the very begin of a section leaves no moment for the block before it. */
 static bool
-outlives_a_birth (const TesseraCarries *carries, const TesseraSpot *spot)
+outlives_a_birth (const TesseraCarries *carries, const TesseraKindRequest *request)
 {
-  return spot->ends[spot->kind] > spot->born ||
-         spot->born == carries->units->kinds[spot->kind].begin;
+  return request->ends[request->kind] > request->born ||
+         request->born == carries->units->kinds[request->kind].begin;
 }
 
 static void
-join_spots (TesseraCarries *carries)
+join_requests (TesseraCarries *carries)
 {
-  g_autofree TesseraSpot **spots = g_new (TesseraSpot *, carries->n_spots + 1);
+  g_autofree TesseraKindRequest **requests =
+      g_new (TesseraKindRequest *, carries->n_requests + 1);
   size_t n = 0, end;
 
-  for (uint32_t i = 0; i < carries->n_spots; i++)
-    if (carries->spots[i].is_carried && !carries->spots[i].is_left_out)
-      spots[n++] = &carries->spots[i];
-  qsort (spots, n, sizeof *spots, compare_spots);
+  for (uint32_t i = 0; i < carries->n_requests; i++)
+    if (carries->requests[i].is_carried && !carries->requests[i].is_left_out)
+      requests[n++] = &carries->requests[i];
+  qsort (requests, n, sizeof *requests, compare_requests);
   for (size_t i = 0; i < n; i = end)
     {
       bool takes_turns = false;
 
-      for (end = i; end < n && compare_shapes (spots[i], spots[end]) == 0; end++)
-        takes_turns = takes_turns || outlives_a_birth (carries, spots[end]);
+      for (end = i; end < n && compare_shapes (requests[i], requests[end]) == 0; end++)
+        takes_turns = takes_turns || outlives_a_birth (carries, requests[end]);
       if (takes_turns)
-        tessera_carries_rota (carries, spots + i, end - i);
+        tessera_carries_rotation (carries, requests + i, end - i);
       else
-        join_shape (carries, spots + i, end - i);
+        join_shape (carries, requests + i, end - i);
     }
 }
 
@@ -259,29 +263,29 @@ tessera_carries_init (TesseraCarries *carries,
                       const uint64_t *holders)
 {
   *carries = (TesseraCarries){ .units = units, .holders = holders };
-  list_spots (carries, left_out);
-  join_spots (carries);
+  list_requests (carries, left_out);
+  join_requests (carries);
 }
 
 void
 tessera_carries_clear (TesseraCarries *carries)
 {
-  free (carries->spots);
+  free (carries->requests);
   free (carries->carries);
   free (carries->of_slot);
   *carries = (TesseraCarries){ 0 };
 }
 
-/* Whether what edits want of the block is what they want of the carry. Of a rota nobody
- * knows which place the block will have. */
+/* Whether what edits want of the block is what they want of the carry. Of a rotation
+ * nobody knows which place the block will have. */
 static bool
 is_held_alike (const TesseraCarries *carries, const TesseraCarry *carry, uint32_t block)
 {
   if (!carries->holders || carries->holders[block] == 0)
     return true;
   for (uint32_t k = 0; k < carries->units->n_kinds; k++)
-    if (carry->spots[k] != TESSERA_NONE &&
-        carries->holders[carries->spots[carry->spots[k]].block] !=
+    if (carry->requests[k] != TESSERA_NONE &&
+        carries->holders[carries->requests[carry->requests[k]].block] !=
             carries->holders[block])
       return false;
   return !carry->is_turn;
@@ -305,9 +309,9 @@ tessera_carries_take_start (TesseraCarries *carries, uint32_t block)
       TesseraCarry *carry = &carries->carries[i];
       uint32_t until = carry->is_turn ? 0 : carry->ends[kind];
 
-      /* In a rota it is one of the blocks that a step of this kind leaves behind. */
-      if (carry->is_turn && carry->spots[kind] != TESSERA_NONE)
-        until = carries->spots[carry->spots[kind]].ends[kind];
+      /* In a rotation it is one of the blocks that a step of this kind leaves behind. */
+      if (carry->is_turn && carry->requests[kind] != TESSERA_NONE)
+        until = carries->requests[carry->requests[kind]].ends[kind];
       if (carry->start == TESSERA_NONE && carry->block_bytes == of->block_bytes &&
           carry->stream == of->stream && carry->pool == of->pool && until >= end &&
           is_held_alike (carries, carry, block))

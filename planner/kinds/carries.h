@@ -1,16 +1,17 @@
 /*
  * What lives from one step into the next where steps are of several kinds.
  *
- * Every request of a kind's section is a *spot*. A spot whose block outlives a step is
- * *carried*: it holds its place in the steps that follow, of whatever kind, up to where
- * blocks of it were seen to end there. Spots of several kinds that do the same job (the
- * gradient of one weight) share a place: of each kind the n-th carried one of a stream,
- * pool and size, if everywhere the others are seen to be gone when it is born. Such a
- * *carry* has at most one spot of each kind. What was never seen to enter a kind of step
- * is held over the whole of it; where the carry is born there again, up to its birth.
+ * What a kind's section asks for are its *requests*. A request whose block outlives a
+ * step is *carried*: it holds its place in the steps that follow, of whatever kind, up to
+ * where blocks of it were seen to end there. Requests of several kinds that do the same
+ * job (the gradient of one weight) share a place: of each kind the n-th carried one of a
+ * stream, pool and size, if everywhere the others are seen to be gone when it is born.
+ * Such a *carry* has at most one request of each kind. What was never seen to enter a
+ * kind of step is held over the whole of it; where the carry is born there again, up to
+ * its birth.
  *
- * Where blocks outlive the birth of their successors, all carried spots of the stream,
- * pool and size are one rota (db/plan.h): a carry for each of its places.
+ * Where blocks outlive the birth of their successors, all carried requests of the stream,
+ * pool and size are one rotation (db/plan.h): a carry for each of its places.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,19 +34,19 @@ typedef struct
   uint16_t stream, pool;
   bool is_carried;
   bool is_left_out; /* edits leave it without a place */
-} TesseraSpot;
+} TesseraKindRequest;
 
 typedef struct
 {
   uint64_t block_bytes;
-  uint32_t spots[TESSERA_MAX_KINDS]; /* by kind, or TESSERA_NONE */
-  uint32_t ends[TESSERA_MAX_KINDS];  /* by kind: held up to there when the step begins */
-  uint32_t after;                    /* end beyond the window; else 0 */
+  uint32_t requests[TESSERA_MAX_KINDS]; /* by kind, or TESSERA_NONE */
+  uint32_t ends[TESSERA_MAX_KINDS]; /* by kind: held up to there when the step begins */
+  uint32_t after;                   /* end beyond the window; else 0 */
   uint32_t start; /* block of the start whose rest it stands for, or TESSERA_NONE */
   uint16_t stream, pool;
-  bool is_turn;  /* a place of a rota: reserved in all steps */
-  uint32_t rota; /* ... its first place: with a spot of each kind that has any */
-  uint32_t like; /* a spot of the rota */
+  bool is_turn;      /* a place of a rotation: reserved in all steps */
+  uint32_t rotation; /* ... its first place: with a request of each kind that has any */
+  uint32_t like;     /* a request of the rotation */
   uint64_t offset_bytes;
 } TesseraCarry;
 
@@ -53,11 +54,11 @@ typedef struct
 {
   const TesseraUnits *units;
   const uint64_t
-      *holders;       /* (nullable) [n_blocks] of blocks that slots are made of: 0, or
+      *holders; /* (nullable) [n_blocks] of blocks that slots are made of: 0, or
                          a number that is equal where edits hold the same of them */
-  TesseraSpot *spots; /* kind by kind, in order */
-  uint32_t first_spot[TESSERA_MAX_KINDS + 1];
-  uint32_t n_spots;
+  TesseraKindRequest *requests; /* kind by kind, in order */
+  uint32_t first_request[TESSERA_MAX_KINDS + 1];
+  uint32_t n_requests;
   TesseraCarry *carries;
   uint32_t n_carries;
   size_t cap_carries;
@@ -65,8 +66,8 @@ typedef struct
   size_t cap_of_slot;
 } TesseraCarries;
 
-/* @left_out: [n_blocks] not 0: the spot of this block has no place. @holders may be NULL;
- * it and @units must outlive @carries. */
+/* @left_out: [n_blocks] not 0: the request of this block has no place. @holders may be
+ * NULL; it and @units must outlive @carries. */
 void tessera_carries_init (TesseraCarries *carries,
                            const TesseraUnits *units,
                            const uint32_t *left_out,
@@ -78,9 +79,12 @@ void tessera_carries_clear (TesseraCarries *carries);
  * edits hold asks for a carry that they hold alike. */
 uint32_t tessera_carries_take_start (TesseraCarries *carries, uint32_t block);
 
-/* A carry for each place that the carried @spots of one stream, pool and size need
+/* A carry for each place that the carried @requests of one stream, pool and size need
  * together; they are in order of kind and birth. */
-void tessera_carries_rota (TesseraCarries *carries, TesseraSpot **spots, size_t n_spots);
+void tessera_carries_rotation (TesseraCarries *carries,
+                               TesseraKindRequest **requests,
+                               size_t n_requests);
 
-/* Adds a carry like a spot; valid until the next. */
-TesseraCarry *tessera_carries_add (TesseraCarries *carries, const TesseraSpot *like);
+/* Adds a carry like a request; valid until the next. */
+TesseraCarry *tessera_carries_add (TesseraCarries *carries,
+                                   const TesseraKindRequest *like);

@@ -227,10 +227,10 @@ carry_meets (const TesseraCarries *carries,
              uint32_t kind,
              const Stretch *stretch)
 {
-  uint32_t spot = carry->spots[kind];
+  uint32_t request = carry->requests[kind];
 
   return carry->is_turn || stretch->begin < carry->ends[kind] ||
-         (spot != TESSERA_NONE && stretch->end > carries->spots[spot].born);
+         (request != TESSERA_NONE && stretch->end > carries->requests[request].born);
 }
 
 static void
@@ -389,10 +389,10 @@ pin_likes (TesseraKindsPacking *packing,
 {
   const TesseraPlan *plan = packing->build->plan;
   const TesseraUnits *units = packing->carries->units;
-  const TesseraSpot *spots =
-      &packing->carries->spots[packing->carries->first_spot[packing->kind]];
-  const TesseraSpot *other_spots =
-      &packing->carries->spots[packing->carries->first_spot[other]];
+  const TesseraKindRequest *requests =
+      &packing->carries->requests[packing->carries->first_request[packing->kind]];
+  const TesseraKindRequest *other_requests =
+      &packing->carries->requests[packing->carries->first_request[other]];
   size_t n_pinned = 0;
 
   for (uint32_t i = 0; i < packing->n_items; i++)
@@ -400,13 +400,13 @@ pin_likes (TesseraKindsPacking *packing,
       pinned->list[pinned->n++] = i;
   for (uint32_t r = 0; r < units->kinds[packing->kind].n_requests; r++)
     {
-      uint32_t slot = spots[r].slot, index, like;
+      uint32_t slot = requests[r].slot, index, like;
       TesseraItem *item;
 
       if (likes[r] == TESSERA_NONE || slot == TESSERA_NONE)
         continue;
       index = packing->item_of_slot[slot];
-      like = other_spots[likes[r]].slot;
+      like = other_requests[likes[r]].slot;
       item = &packing->items[index];
       if (item->is_pinned || like == TESSERA_NONE)
         continue;

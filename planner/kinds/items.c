@@ -94,7 +94,7 @@ born_of_start (const TesseraKindsPacking *packing, uint32_t block)
 }
 
 /* How a carry holds its place in this kind's own run: when the step begins, and from the
- * birth of its spot on. */
+ * birth of its request on. */
 static void
 set_lives (const TesseraKindsPacking *packing,
            const TesseraCarry *carry,
@@ -102,7 +102,7 @@ set_lives (const TesseraKindsPacking *packing,
 {
   const TesseraUnits *units = packing->carries->units;
   const TesseraStepKind *kind = &units->kinds[packing->kind];
-  uint32_t spot = carry->spots[packing->kind];
+  uint32_t request = carry->requests[packing->kind];
   uint32_t end = step_end (packing);
 
   item->begin = units->begin;
@@ -113,8 +113,9 @@ set_lives (const TesseraKindsPacking *packing,
     {
       item->begin2 = item->begin;
       item->end2 = map (packing, carry->ends[packing->kind]);
-      item->begin =
-          spot != TESSERA_NONE ? map (packing, packing->carries->spots[spot].born) : end;
+      item->begin = request != TESSERA_NONE
+                        ? map (packing, packing->carries->requests[request].born)
+                        : end;
     }
   if (item->begin >= item->end) /* gone for good */
     {

@@ -106,8 +106,8 @@ add_load_of_carry (uint64_t *changes,
       const TesseraStepKind *kind = &units->kinds[k];
 
       add_load (changes, kind->begin, carry->ends[k], carry->block_bytes);
-      if (carry->spots[k] != TESSERA_NONE && !carry->is_turn)
-        add_load (changes, carries->spots[carry->spots[k]].born, kind->end,
+      if (carry->requests[k] != TESSERA_NONE && !carry->is_turn)
+        add_load (changes, carries->requests[carry->requests[k]].born, kind->end,
                   carry->block_bytes);
     }
   add_load (changes, units->first_end, carry->after, carry->block_bytes);

@@ -36,7 +36,7 @@ TESSERA_MUST_USE TesseraStatus tessera_kinds_lay_out (TesseraPlanBuild *build,
 TESSERA_MUST_USE TesseraStatus tessera_kinds_under_cap (TesseraPlanBuild *build,
                                                         TesseraKindsBuild *kinds);
 
-/* A slot for each block and spot that is planned, without offsets, and the placeless
+/* A slot for each block and request that is planned, without offsets, and the unplanned
  * requests; the carries of @carries that stand for blocks of the start know it
  * afterwards. */
 void tessera_kinds_slots (TesseraPlanBuild *build, TesseraCarries *carries);

@@ -64,7 +64,7 @@ add_start (Slots *slots, uint32_t index)
 
   if (slots->build->left_out[index])
     {
-      tessera_build_placeless (slots->build, index, slots->section, born);
+      tessera_build_unplanned (slots->build, index, slots->section, born);
       return;
     }
   if (died >= units->end)
@@ -97,33 +97,33 @@ cross (Slots *slots, uint32_t kind, const uint32_t *ends)
 }
 
 static void
-add_spot (Slots *slots, TesseraSpot *spot)
+add_request (Slots *slots, TesseraKindRequest *request)
 {
   TesseraPlanBuild *build = slots->build;
-  TesseraSlot slot = tessera_build_make_slot (build, spot->block, slots->section,
-                                              spot->born, spot->died);
+  TesseraSlot slot = tessera_build_make_slot (build, request->block, slots->section,
+                                              request->born, request->died);
 
-  if (spot->is_left_out)
+  if (request->is_left_out)
     {
-      tessera_build_placeless (build, spot->block, slots->section, spot->born);
+      tessera_build_unplanned (build, request->block, slots->section, request->born);
       return;
     }
-  spot->slot = (uint32_t) build->plan->n_slots;
-  if (spot->carry != TESSERA_NONE)
+  request->slot = (uint32_t) build->plan->n_slots;
+  if (request->carry != TESSERA_NONE)
     {
-      const TesseraCarry *carry = &slots->carries->carries[spot->carry];
-      const uint32_t *ends = carry->is_turn ? spot->ends : carry->ends;
+      const TesseraCarry *carry = &slots->carries->carries[request->carry];
+      const uint32_t *ends = carry->is_turn ? request->ends : carry->ends;
 
       slot.wraps = true;
-      slot.died_next = ends[spot->kind];
+      slot.died_next = ends[request->kind];
       slot.died =
-          carry->after ? carry->after : slots->carries->units->kinds[spot->kind].end;
-      cross (slots, spot->kind, ends);
+          carry->after ? carry->after : slots->carries->units->kinds[request->kind].end;
+      cross (slots, request->kind, ends);
     }
-  add_slot (slots, &slot, spot->carry);
+  add_slot (slots, &slot, request->carry);
 }
 
-/* The places of a rota that a kind uses and makes no requests of its own for. */
+/* The places of a rotation that a kind uses and makes no requests of its own for. */
 static void
 add_spares (Slots *slots, uint32_t kind)
 {
@@ -135,10 +135,10 @@ add_spares (Slots *slots, uint32_t kind)
       const TesseraCarry *carry = &carries->carries[i];
       TesseraSlot slot;
 
-      if (!carry->is_turn || carry->spots[kind] != TESSERA_NONE ||
-          carries->carries[carry->rota].spots[kind] == TESSERA_NONE)
+      if (!carry->is_turn || carry->requests[kind] != TESSERA_NONE ||
+          carries->carries[carry->rotation].requests[kind] == TESSERA_NONE)
         continue;
-      slot = tessera_build_make_slot (slots->build, carries->spots[carry->like].block,
+      slot = tessera_build_make_slot (slots->build, carries->requests[carry->like].block,
                                       slots->section, of->end - 1, of->end);
       slot.wraps = true;
       slot.died = carry->after ? carry->after : of->end;
@@ -153,8 +153,9 @@ add_kind (Slots *slots, uint32_t kind)
 {
   TesseraCarries *carries = slots->carries;
 
-  for (uint32_t i = carries->first_spot[kind]; i < carries->first_spot[kind + 1]; i++)
-    add_spot (slots, &carries->spots[i]);
+  for (uint32_t i = carries->first_request[kind]; i < carries->first_request[kind + 1];
+       i++)
+    add_request (slots, &carries->requests[i]);
   add_spares (slots, kind);
 }
 
@@ -169,7 +170,7 @@ add_end (Slots *slots, uint32_t index)
                                tessera_units_outside (units, block->died_index));
 
   if (slots->build->left_out[index])
-    tessera_build_placeless (slots->build, index, slots->section, born);
+    tessera_build_unplanned (slots->build, index, slots->section, born);
   else
     add_slot (slots, &slot, TESSERA_NONE);
 }
@@ -226,108 +227,112 @@ tessera_kinds_slots (TesseraPlanBuild *build, TesseraCarries *carries)
 }
 
 /*
- * Rotas of several kinds of step: how many places they need.
+ * Rotations of several kinds of step: how many places they need.
  *
- * A step of a kind *clears* a rota when all blocks that it finds of it end in it. Where
- * every kind that makes requests of the rota clears it, the blocks found are those of one
- * earlier step; else each kind may have left all that it makes. What was never seen to
- * enter a kind that makes such requests is taken to end with its step.
+ * A step of a kind *clears* a rotation when all blocks that it finds of it end in it.
+ * Where every kind that makes requests of the rotation clears it, the blocks found are
+ * those of one earlier step; else each kind may have left all that it makes. What was
+ * never seen to enter a kind that makes such requests is taken to end with its step.
  */
 
 typedef struct
 {
   const TesseraUnits *units;
-  TesseraSpot **spots;
-  size_t n_spots;
+  TesseraKindRequest **requests;
+  size_t n_requests;
   bool makes[TESSERA_MAX_KINDS];
   bool are_cleared;
-} Rota;
+} Rotation;
 
 static void
-guess_ends (Rota *rota)
+guess_ends (Rotation *rotation)
 {
-  rota->are_cleared = true;
-  for (size_t i = 0; i < rota->n_spots; i++)
-    rota->makes[rota->spots[i]->kind] = true;
-  for (size_t i = 0; i < rota->n_spots; i++)
-    for (uint32_t k = 0; k < rota->units->n_kinds; k++)
+  rotation->are_cleared = true;
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    rotation->makes[rotation->requests[i]->kind] = true;
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    for (uint32_t k = 0; k < rotation->units->n_kinds; k++)
       {
-        const TesseraStepKind *kind = &rota->units->kinds[k];
-        uint32_t *end = &rota->spots[i]->ends[k];
+        const TesseraStepKind *kind = &rotation->units->kinds[k];
+        uint32_t *end = &rotation->requests[i]->ends[k];
 
         if (*end == 0)
-          *end =
-              rota->makes[k] && kind->end - kind->begin > 1 ? kind->end - 1 : kind->end;
+          *end = rotation->makes[k] && kind->end - kind->begin > 1 ? kind->end - 1
+                                                                   : kind->end;
         /* Of its own kind only ends count that are not before the birth. */
-        if (k == rota->spots[i]->kind && *end < rota->spots[i]->born)
-          *end = rota->spots[i]->born;
-        if (k == rota->spots[i]->kind && *end <= kind->begin)
+        if (k == rotation->requests[i]->kind && *end < rotation->requests[i]->born)
+          *end = rotation->requests[i]->born;
+        if (k == rotation->requests[i]->kind && *end <= kind->begin)
           *end = kind->begin + 1;
-        if (rota->makes[k] && *end == kind->end)
-          rota->are_cleared = false;
+        if (rotation->makes[k] && *end == kind->end)
+          rotation->are_cleared = false;
       }
 }
 
 /* Blocks that a step of @kind found and that are there at @position: of the one kind that
  * left most, or of all. */
 static size_t
-count_found (const Rota *rota, uint32_t kind, uint32_t position)
+count_found (const Rotation *rotation, uint32_t kind, uint32_t position)
 {
   size_t counts[TESSERA_MAX_KINDS] = { 0 }, most = 0, sum = 0;
 
-  for (size_t i = 0; i < rota->n_spots; i++)
-    counts[rota->spots[i]->kind] += rota->spots[i]->ends[kind] > position;
-  for (uint32_t k = 0; k < rota->units->n_kinds; k++)
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    counts[rotation->requests[i]->kind] += rotation->requests[i]->ends[kind] > position;
+  for (uint32_t k = 0; k < rotation->units->n_kinds; k++)
     {
       most = counts[k] > most ? counts[k] : most;
       sum += counts[k];
     }
-  return rota->are_cleared ? most : sum;
+  return rotation->are_cleared ? most : sum;
 }
 
 static size_t
-count_places (const Rota *rota)
+count_places (const Rotation *rotation)
 {
   size_t most = 0, n_born = 0;
 
-  for (size_t i = 0; i < rota->n_spots; i++)
+  for (size_t i = 0; i < rotation->n_requests; i++)
     {
-      const TesseraSpot *spot = rota->spots[i];
+      const TesseraKindRequest *request = rotation->requests[i];
       size_t n;
 
-      n_born = i > 0 && rota->spots[i - 1]->kind == spot->kind ? n_born + 1 : 1;
-      n = n_born + count_found (rota, spot->kind, spot->born);
+      n_born = i > 0 && rotation->requests[i - 1]->kind == request->kind ? n_born + 1 : 1;
+      n = n_born + count_found (rotation, request->kind, request->born);
       most = n > most ? n : most;
     }
   return most;
 }
 
 void
-tessera_carries_rota (TesseraCarries *carries, TesseraSpot **spots, size_t n_spots)
+tessera_carries_rotation (TesseraCarries *carries,
+                          TesseraKindRequest **requests,
+                          size_t n_requests)
 {
-  Rota rota = { .units = carries->units, .spots = spots, .n_spots = n_spots };
+  Rotation rotation = { .units = carries->units,
+                        .requests = requests,
+                        .n_requests = n_requests };
   uint32_t first = carries->n_carries, after = 0, n_of_kind = 0;
   size_t n_places;
 
-  guess_ends (&rota);
-  n_places = count_places (&rota);
-  for (size_t i = 0; i < n_spots; i++)
-    after = MAX (spots[i]->after, after);
+  guess_ends (&rotation);
+  n_places = count_places (&rotation);
+  for (size_t i = 0; i < n_requests; i++)
+    after = MAX (requests[i]->after, after);
   for (size_t i = 0; i < n_places; i++)
     {
-      TesseraCarry *carry = tessera_carries_add (carries, spots[0]);
+      TesseraCarry *carry = tessera_carries_add (carries, requests[0]);
 
       carry->is_turn = true;
-      carry->rota = first;
+      carry->rotation = first;
       carry->after = after;
       for (uint32_t k = 0; k < carries->units->n_kinds; k++)
         carry->ends[k] = carries->units->kinds[k].end;
     }
-  for (size_t i = 0; i < n_spots; i++)
+  for (size_t i = 0; i < n_requests; i++)
     {
-      n_of_kind = i > 0 && spots[i - 1]->kind == spots[i]->kind ? n_of_kind + 1 : 0;
-      spots[i]->carry = first + n_of_kind;
-      carries->carries[first + n_of_kind].spots[spots[i]->kind] =
-          (uint32_t) (spots[i] - carries->spots);
+      n_of_kind = i > 0 && requests[i - 1]->kind == requests[i]->kind ? n_of_kind + 1 : 0;
+      requests[i]->carry = first + n_of_kind;
+      carries->carries[first + n_of_kind].requests[requests[i]->kind] =
+          (uint32_t) (requests[i] - carries->requests);
     }
 }

@@ -192,8 +192,8 @@ test_dynamic (void)
       TesseraLengthsNeed need, need_of_whole;
 
       g_assert_cmpuint (offset_in (step, slot), ==, UINT64_MAX);
-      g_assert_cmpuint (step->n_placeless, ==, 1);
-      g_assert_cmpuint (step->placeless[0].block, ==, slot);
+      g_assert_cmpuint (step->n_unplanned, ==, 1);
+      g_assert_cmpuint (step->unplanned[0].block, ==, slot);
       g_assert_true (tessera_lengths_measure (lengths, &at, &need));
       g_assert_true (tessera_lengths_measure (whole, &at, &need_of_whole));
       g_assert_cmpuint (need.height_bytes + lengths->start[2].block_bytes, <=,

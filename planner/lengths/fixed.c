@@ -11,7 +11,7 @@
  *
  * What outlives its successor's birth (`outputs = model(...)` holds the logits until the
  * next step's are there) would take two places, each as large as in the longest step, and
- * nobody's while steps are shorter. Where that is much it gets no place: a placeless
+ * nobody's while steps are shorter. Where that is much it gets no place: an unplanned
  * request of each step, served beside the pool at the size that it has.
  *
  * What one part of a step makes for the others: gradients, which the first micro-batch

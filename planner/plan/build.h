@@ -42,7 +42,7 @@ typedef struct
   TesseraError *error;
   TesseraRun run;
   TesseraPlan *plan;
-  size_t cap_slots, cap_placeless;
+  size_t cap_slots, cap_unplanned;
   size_t n_spares[TESSERA_BUILD_MOST_SECTIONS]; /* by section: its last slots */
 
   TesseraConstraints constraints; /* of the edits */
@@ -85,13 +85,13 @@ TesseraSlot tessera_build_make_slot (const TesseraPlanBuild *build,
                                      uint32_t born,
                                      uint32_t died);
 void tessera_build_add_slot (TesseraPlanBuild *build, const TesseraSlot *slot);
-/* Adds a placeless request, without its names: it comes before the next slot that is
+/* Adds an unplanned request, without its names: it comes before the next slot that is
  * added. */
-void tessera_build_placeless (TesseraPlanBuild *build,
+void tessera_build_unplanned (TesseraPlanBuild *build,
                               uint32_t block,
                               uint32_t section,
                               uint32_t born);
-/* Slots in their order, without offsets; sections; phases and ordinals, and the placeless
+/* Slots in their order, without offsets; sections; phases and ordinals, and the unplanned
  * requests. */
 void tessera_build_slots (TesseraPlanBuild *build);
 void tessera_build_names (TesseraPlanBuild *build);
@@ -102,8 +102,8 @@ TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build)
 /* One more that stands for others, and its like in the other step of a pair. @why: 1 +
  * the edit. */
 void tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why);
-/* What edits hold, of slots. @stands_for: [n_blocks] the block whose slot stands for each,
- * or TESSERA_NONE. @map: all but the slots of blocks. */
+/* What edits hold, of slots. @stands_for: [n_blocks] the block whose slot stands for
+ * each, or TESSERA_NONE. @map: all but the slots of blocks. */
 TESSERA_MUST_USE TesseraStatus tessera_build_find_holds (TesseraPlanBuild *build,
                                                          const uint32_t *stands_for,
                                                          TesseraHoldsMap map);

@@ -6,7 +6,7 @@
 #include "planner/plan/case.h"
 
 /* A block that the plan gives no place. */
-#define PLACELESS (TESSERA_NONE - 1)
+#define UNPLANNED (TESSERA_NONE - 1)
 
 const TesseraPlanOptions plan_all_steps = { .first_step = -1, .last_step = -1 };
 
@@ -49,7 +49,7 @@ plan_case_shares (const TesseraSlot *a, const TesseraSlot *b)
          b->offset_bytes < a->offset_bytes + a->block_bytes;
 }
 
-/* Whether a block may lie in the one in place of the other: in any of its rota. */
+/* Whether a block may lie in the one in place of the other: in any of its rotation. */
 static bool
 take_turns (const TesseraSlot *a, const TesseraSlot *b)
 {
@@ -65,13 +65,13 @@ is_free_for (const PlanCase *c, const uint32_t *slot_of, uint32_t slot, uint32_t
   const TesseraBlock *all = c->blocks->blocks;
 
   for (uint32_t a = 0; a < b; a++)
-    if (slot_of[a] != PLACELESS && all[a].died_index > all[b].born_index &&
+    if (slot_of[a] != UNPLANNED && all[a].died_index > all[b].born_index &&
         plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot]))
       return false;
   return true;
 }
 
-/* The last or the first free place of its rota: any will do. */
+/* The last or the first free place of its rotation: any will do. */
 static uint32_t
 find_turn (const PlanCase *c, const uint32_t *slot_of, uint32_t b)
 {
@@ -103,50 +103,50 @@ first_slot_of (const PlanCase *c, uint32_t s)
          (section->is_paired ? (s - first) % 2 * section->n_slots / 2 : 0);
 }
 
-/* The first placeless request of a step like @s in the section that repeats. */
+/* The first unplanned request of a step like @s in the section that repeats. */
 static uint32_t
-first_placeless_of (const PlanCase *c, uint32_t s)
+first_unplanned_of (const PlanCase *c, uint32_t s)
 {
   const TesseraPlan *p = c->plan;
   const TesseraSection *section = &p->sections[p->slots[first_slot_of (c, s)].section];
   const TesseraBlock *all = c->blocks->blocks;
   uint32_t step = all[p->slots[first_slot_of (c, s)].block].step, i = 0;
 
-  while (i < p->n_placeless && (&p->sections[p->placeless[i].section] != section ||
-                                all[p->placeless[i].block].step != step))
+  while (i < p->n_unplanned && (&p->sections[p->unplanned[i].section] != section ||
+                                all[p->unplanned[i].block].step != step))
     i++;
   return i;
 }
 
 /* The slot of each block of the trace, as a run would take them: the j-th request of a
- * repeating step takes the j-th slot, or a place of its rota, whether its own is free or
- * not. The caller frees it. */
+ * repeating step takes the j-th slot, or a place of its rotation, whether its own is free
+ * or not. The caller frees it. */
 static uint32_t *
 place_blocks (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
 {
   const TesseraPlan *p = c->plan;
   const TesseraBlock *all = c->blocks->blocks;
   uint32_t *slot_of = g_new (uint32_t, c->blocks->n_blocks + 1);
-  uint32_t slot = 0, placeless = 0;
+  uint32_t slot = 0, unplanned = 0;
 
   for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
     slot_of[b] = TESSERA_NONE;
-  for (uint32_t i = 0; i < p->n_placeless; i++)
-    slot_of[p->placeless[i].block] = PLACELESS;
+  for (uint32_t i = 0; i < p->n_unplanned; i++)
+    slot_of[p->unplanned[i].block] = UNPLANNED;
   for (uint32_t i = 0; i < p->n_slots; i++)
     if (slot_of[p->slots[i].block] == TESSERA_NONE)
       slot_of[p->slots[i].block] = i;
   for (uint32_t s = first_step + 1; s < first_step + n_steps; s++)
     {
       slot = first_slot_of (c, s);
-      placeless = first_placeless_of (c, s);
+      unplanned = first_unplanned_of (c, s);
       for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
         if (all[b].step == s && slot_of[b] == TESSERA_NONE &&
-            placeless < p->n_placeless && p->placeless[placeless].before == slot)
+            unplanned < p->n_unplanned && p->unplanned[unplanned].before == slot)
           {
-            g_assert_cmpuint (p->placeless[placeless++].block_bytes, ==,
+            g_assert_cmpuint (p->unplanned[unplanned++].block_bytes, ==,
                               all[b].block_bytes);
-            slot_of[b] = PLACELESS;
+            slot_of[b] = UNPLANNED;
           }
         else if (all[b].step == s && slot_of[b] == TESSERA_NONE)
           {
@@ -159,7 +159,7 @@ place_blocks (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
     {
       const TesseraSlot *own;
 
-      if (slot_of[b] == PLACELESS)
+      if (slot_of[b] == UNPLANNED)
         continue;
       own = &p->slots[slot_of[b]];
       if (!is_free_for (c, slot_of, slot_of[b], b) || (take_turns (own, own) && b % 2))
@@ -186,8 +186,8 @@ plan_case_check (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
     for (uint32_t a = 0; a < c->blocks->n_blocks; a++)
       {
         g_assert_cmpuint (slot_of[a], !=, TESSERA_NONE);
-        if (a == b || all[a].born_index > all[b].born_index || slot_of[a] == PLACELESS ||
-            slot_of[b] == PLACELESS ||
+        if (a == b || all[a].born_index > all[b].born_index || slot_of[a] == UNPLANNED ||
+            slot_of[b] == UNPLANNED ||
             !plan_case_shares (&c->plan->slots[slot_of[a]], &c->plan->slots[slot_of[b]]))
           continue;
         g_assert_cmpuint (all[a].died_index, <=, all[b].born_index);

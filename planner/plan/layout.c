@@ -43,18 +43,18 @@ tessera_build_release (TesseraPlanBuild *build)
 
   plan->strings = NULL;
   plan->slots = NULL;
-  plan->placeless = NULL;
+  plan->unplanned = NULL;
   plan->sections = NULL;
   plan->crossings = NULL;
   plan->rooms = NULL;
   plan->regions = NULL;
   plan->n_strings = plan->n_slots = plan->n_sections = 0;
-  plan->n_crossings = plan->n_rooms = plan->n_regions = plan->n_placeless = 0;
+  plan->n_crossings = plan->n_rooms = plan->n_regions = plan->n_unplanned = 0;
   plan->bound_bytes = plan->height_bytes = 0;
   memset (build->n_spares, 0, sizeof build->n_spares);
   build->items = NULL;
   build->item_of_slot = NULL;
-  build->cap_slots = build->cap_placeless = build->n_items = 0;
+  build->cap_slots = build->cap_unplanned = build->n_items = 0;
   build->holds = (TesseraHolds){ 0 };
 }
 
@@ -67,7 +67,7 @@ tessera_build_forget (TesseraPlanBuild *build)
     free (plan->strings[i]);
   free (plan->strings);
   free (plan->slots);
-  free (plan->placeless);
+  free (plan->unplanned);
   free (plan->sections);
   free (plan->crossings);
   free (plan->rooms);

@@ -1,5 +1,5 @@
 /*
- * Phase names and ordinals of a plan's slots and placeless requests: how a run will know
+ * Phase names and ordinals of a plan's slots and unplanned requests: how a run will know
  * which is which.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -126,21 +126,21 @@ name_block (Naming *naming,
     *out_phase = phase_id (naming, tessera_phase_name (build->trace, phase));
 }
 
-/* The placeless requests from *@next on that come before the slot. */
+/* The unplanned requests from *@next on that come before the slot. */
 static void
-name_placeless (Naming *naming, size_t slot, size_t *next)
+name_unplanned (Naming *naming, size_t slot, size_t *next)
 {
   TesseraPlan *plan = naming->build->plan;
 
-  for (; *next < plan->n_placeless && plan->placeless[*next].before <= slot; ++*next)
+  for (; *next < plan->n_unplanned && plan->unplanned[*next].before <= slot; ++*next)
     {
-      TesseraPlaceless *placeless = &plan->placeless[*next];
+      TesseraUnplanned *unplanned = &plan->unplanned[*next];
 
-      name_block (naming, placeless->block, true, &placeless->phase, &placeless->ordinal);
+      name_block (naming, unplanned->block, true, &unplanned->phase, &unplanned->ordinal);
     }
 }
 
-/* Slots and placeless requests, in the order in which they are asked for. */
+/* Slots and unplanned requests, in the order in which they are asked for. */
 static void
 name_all (Naming *naming)
 {
@@ -152,14 +152,14 @@ name_all (Naming *naming)
     {
       TesseraSlot *slot = &plan->slots[i];
 
-      name_placeless (naming, i, &next);
+      name_unplanned (naming, i, &next);
       name_block (naming, slot->block, !tessera_build_is_spare (build, i), &slot->phase,
                   &slot->ordinal);
     }
-  name_placeless (naming, plan->n_slots, &next);
+  name_unplanned (naming, plan->n_slots, &next);
 }
 
-/* No placeless request comes behind the slots of its section that are asked for: those
+/* No unplanned request comes behind the slots of its section that are asked for: those
  * without an ordinal at the end of one that repeats are not. */
 static void
 close_sections (TesseraPlan *plan)
@@ -174,9 +174,9 @@ close_sections (TesseraPlan *plan)
       while (section->kind == TESSERA_SECTION_REPEATS && end > section->first_slot &&
              plan->slots[end - 1].ordinal == TESSERA_NONE)
         end--;
-      for (; next < plan->n_placeless && plan->placeless[next].section == s; next++)
-        if (plan->placeless[next].before > end)
-          plan->placeless[next].before = end;
+      for (; next < plan->n_unplanned && plan->unplanned[next].section == s; next++)
+        if (plan->unplanned[next].before > end)
+          plan->unplanned[next].before = end;
     }
 }
 
@@ -187,7 +187,7 @@ tessera_build_names (TesseraPlanBuild *build)
   g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
   Naming naming = { build, names, { NULL, 16 }, { .build = build } };
 
-  while (naming.counts.n_counts < 2 * (plan->n_slots + plan->n_placeless))
+  while (naming.counts.n_counts < 2 * (plan->n_slots + plan->n_unplanned))
     naming.counts.n_counts *= 2;
   naming.counts.counts = g_new0 (Count, naming.counts.n_counts);
   name_all (&naming);

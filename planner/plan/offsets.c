@@ -62,7 +62,7 @@ find_former (const TesseraPlanBuild *build)
   return former;
 }
 
-/* Rotas of single steps cost places, so load. Where pairs have no less of it, packing
+/* Rotations of single steps cost places, so load. Where pairs have no less of it, packing
  * them would take long and win nothing. */
 static TesseraStatus
 check_load (TesseraPlanBuild *build)
@@ -241,8 +241,8 @@ is_worth_it (const TesseraItem *items, size_t n_items, const TesseraPacking *pac
   return false;
 }
 
-/* Where the items lie if nobody is held. Of its heights nobody hears: they are of what the
- * edits rule out. */
+/* Where the items lie if nobody is held. Of its heights nobody hears: they are of what
+ * the edits rule out. */
 static TesseraStatus
 pack_unheld (const TesseraItem *items,
              size_t n_items,

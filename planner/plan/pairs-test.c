@@ -312,7 +312,7 @@ test_edits (void)
   plan = plan_with (&c, &edit, &error);
   g_assert_nonnull (plan);
   g_assert_true (plan->sections[1].is_paired);
-  g_assert_cmpuint (plan->n_placeless, ==, 2);
+  g_assert_cmpuint (plan->n_unplanned, ==, 2);
   tessera_plan_free (plan);
 
   edit.kind = TESSERA_EDIT_PIN;

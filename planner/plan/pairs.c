@@ -3,13 +3,13 @@
  *
  * Example: a loop keeps what its model gave (out = model (batch)) until the next step has
  * given the same. So for a moment two of these are there, and no place is the one that is
- * free the rest of the time: a rota of two reserves both. Of a pair of steps the first
- * makes it in one place, the second in another, and each place is free from when the next
- * step let go of it until it is its turn again.
+ * free the rest of the time: a rotation of two reserves both. Of a pair of steps the
+ * first makes it in one place, the second in another, and each place is free from when
+ * the next step let go of it until it is its turn again.
  *
  * What an optimizer makes anew for each weight is the opposite: hundreds of blocks, of
- * which one is there twice at a time. There rotas are lower. So steps are planned one by
- * one first, and two by two where rotas cost something; the lower plan is taken.
+ * which one is there twice at a time. There rotations are lower. So steps are planned one
+ * by one first, and two by two where rotations cost something; the lower plan is taken.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -105,8 +105,8 @@ has_pairs (const TesseraPlan *plan)
   return false;
 }
 
-/* Rotas have places beyond those of their requests, and the plan is higher than what the
- * trace has alive. */
+/* Rotations have places beyond those of their requests, and the plan is higher than what
+ * the trace has alive. */
 static bool
 may_be_lower (const TesseraPlanBuild *build)
 {

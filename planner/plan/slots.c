@@ -81,7 +81,7 @@ add_spare (TesseraPlanBuild *build, uint32_t like)
 }
 
 void
-tessera_build_placeless (TesseraPlanBuild *build,
+tessera_build_unplanned (TesseraPlanBuild *build,
                          uint32_t block,
                          uint32_t section,
                          uint32_t born)
@@ -89,9 +89,9 @@ tessera_build_placeless (TesseraPlanBuild *build,
   TesseraPlan *plan = build->plan;
   const TesseraBlock *of = &build->blocks->blocks[block];
 
-  TESSERA_GROW (plan->placeless, build->cap_placeless, plan->n_placeless + 1);
-  plan->placeless[plan->n_placeless++] =
-      (TesseraPlaceless){ .size_bytes = of->size_bytes,
+  TESSERA_GROW (plan->unplanned, build->cap_unplanned, plan->n_unplanned + 1);
+  plan->unplanned[plan->n_unplanned++] =
+      (TesseraUnplanned){ .size_bytes = of->size_bytes,
                           .block_bytes = of->block_bytes,
                           .section = section,
                           .before = (uint32_t) plan->n_slots,
@@ -129,21 +129,21 @@ add_request (TesseraPlanBuild *build, uint32_t block, const TesseraLifetime *lif
   slot.died_next = lifetime->died_next;
   slot.wraps = lifetime->wraps;
   if (build->left_out[block])
-    tessera_build_placeless (build, block, section, slot.born);
+    tessera_build_unplanned (build, block, section, slot.born);
   else
     tessera_build_add_slot (build, &slot);
 }
 
 /*
- * Rotas: places that blocks of one size take in turn.
+ * Rotations: places that blocks of one size take in turn.
  *
  * Where blocks outlive the birth of their successors (an optimizer that makes new state
  * before it lets go of the old), a slot of its own and a spare for each would do, and
  * would reserve everything twice. But seldom are all old and all new ones alive together.
- * Slots of equal stream, pool and size that are taken over the whole step are one rota:
- * any of its blocks may lie in any of its places, so it needs as many as blocks are ever
- * alive. A free one is then there for every request, whoever lies where, and however many
- * steps went by.
+ * Slots of equal stream, pool and size that are taken over the whole step are one
+ * rotation: any of its blocks may lie in any of its places, so it needs as many as blocks
+ * are ever alive. A free one is then there for every request, whoever lies where, and
+ * however many steps went by.
  */
 
 typedef struct
@@ -154,7 +154,7 @@ typedef struct
 } Member;
 
 static int
-compare_rotas (const Member *x, const Member *y)
+compare_rotations (const Member *x, const Member *y)
 {
   if (x->block_bytes != y->block_bytes)
     return x->block_bytes < y->block_bytes ? -1 : 1;
@@ -165,7 +165,7 @@ static int
 compare_members (const void *a, const void *b)
 {
   const Member *x = a, *y = b;
-  int order = compare_rotas (x, y);
+  int order = compare_rotations (x, y);
 
   return order ? order : (x->slot > y->slot) - (x->slot < y->slot);
 }
@@ -213,8 +213,8 @@ compare_positions (const void *a, const void *b)
   return (*x > *y) - (*x < *y);
 }
 
-/* The most blocks of the rota that are alive together. When the step begins, those of the
- * step before all are; @members are in order of birth. @ends: room for as many. */
+/* The most blocks of the rotation that are alive together. When the step begins, those of
+ * the step before all are; @members are in order of birth. @ends: room for as many. */
 static size_t
 most_alive (const TesseraPlan *plan,
             const Member *members,
@@ -253,10 +253,10 @@ end_together (TesseraPlan *plan, const Member *members, size_t n_members)
 }
 
 static void
-build_rota (TesseraPlanBuild *build,
-            const Member *members,
-            size_t n_members,
-            uint32_t *ends)
+build_rotation (TesseraPlanBuild *build,
+                const Member *members,
+                size_t n_members,
+                uint32_t *ends)
 {
   TesseraPlan *plan = build->plan;
   size_t n_spares = most_alive (plan, members, n_members, ends) - n_members;
@@ -272,7 +272,7 @@ build_rota (TesseraPlanBuild *build,
 }
 
 /* Those of the repeating step come at its very end, after all slots so far: as few as
- * serve all rotas (db/plan.h). */
+ * serve all rotations (db/plan.h). */
 static void
 add_spares (TesseraPlanBuild *build)
 {
@@ -284,10 +284,10 @@ add_spares (TesseraPlanBuild *build)
   for (size_t i = 0; i < n_members; i = end)
     {
       for (end = i + 1;
-           end < n_members && compare_rotas (&members[i], &members[end]) == 0;)
+           end < n_members && compare_rotations (&members[i], &members[end]) == 0;)
         end++;
       if (has_turns (build->plan, members + i, end - i))
-        build_rota (build, members + i, end - i, ends);
+        build_rotation (build, members + i, end - i, ends);
     }
   build->n_spares[section_at (build->plan, build->run.step_begin)] =
       build->plan->n_slots - n_slots;

@@ -20,7 +20,7 @@ typedef struct
 {
   uint64_t offset_bytes;
   uint32_t begin, end, begin2, end2;
-  bool stays; /* held by an edit, or of a rota with spares */
+  bool stays; /* held by an edit, or of a rotation with spares */
 } Place;
 
 struct TesseraStrip
@@ -88,7 +88,8 @@ has_any_spare (const TesseraPlanBuild *build)
   return false;
 }
 
-/* A rota that loses a block may do with other spares, so where there are any it stays. */
+/* A rotation that loses a block may do with other spares, so where there are any it
+   stays. */
 static void
 note_places (const TesseraPlanBuild *build, TesseraStrip *strip)
 {

@@ -2,10 +2,10 @@
  * Requests and frees of one device, each recorded in the order in which it took effect.
  *
  * A freed block that other streams still use waits for an event on each of these streams.
- * Later, at a request, the queues are looked at from their heads, each up to the first event
- * that is not done. While a graph is captured events can neither be recorded nor asked:
- * blocks freed then are put off until no pool is open. A request that fails says PyTorch's
- * sentence, then what Tessera knows of the cause.
+ * Later, at a request, the queues are looked at from their heads, each up to the first
+ * event that is not done. While a graph is captured events can neither be recorded nor
+ * asked: blocks freed then are put off until no pool is open. A request that fails says
+ * PyTorch's sentence, then what Tessera knows of the cause.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -377,7 +377,7 @@ grant (RuntimeDevice *device,
   tessera_stats_alloc (&device->stats, block->is_small, block->size_bytes,
                        block->block_bytes);
   count_splits (device);
-  record (device, TESSERA_ALLOC, block, request->stack, served->is_placeless);
+  record (device, TESSERA_ALLOC, block, request->stack, served->is_unplanned);
   /* FNV-1a by words: the hot path has no time for bytes. */
   device->step_hash =
       (device->step_hash ^ block->size_bytes ^ (uint64_t) block->stream << 48) *

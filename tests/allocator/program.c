@@ -14,7 +14,7 @@ made_plan_finish (MadePlan *made, uint64_t height_bytes)
   TesseraPlan *plan = &made->plan;
 
   plan->slots = made->slots;
-  plan->placeless = made->placeless;
+  plan->unplanned = made->unplanned;
   plan->sections = &made->section;
   plan->n_sections = 1;
   plan->n_positions = (uint32_t) plan->n_slots * 2;
@@ -48,12 +48,12 @@ made_plan_add_slot (MadePlan *made,
 }
 
 void
-made_plan_add_placeless (MadePlan *made, const TesseraSlot *like)
+made_plan_add_unplanned (MadePlan *made, const TesseraSlot *like)
 {
   TesseraPlan *plan = &made->plan;
 
-  made->placeless[plan->n_placeless++] =
-      (TesseraPlaceless){ .size_bytes = like->size_bytes,
+  made->unplanned[plan->n_unplanned++] =
+      (TesseraUnplanned){ .size_bytes = like->size_bytes,
                           .block_bytes = like->block_bytes,
                           .before = (uint32_t) plan->n_slots,
                           .born = 2 * (uint32_t) plan->n_slots,
@@ -87,7 +87,7 @@ made_plan_hostile (GRand *rand, uint64_t height_bytes)
       gint32 n_places = (gint32) ((height_bytes - size) / (128 * 1024));
 
       if (i > 0 && i % 8 == 0)
-        made_plan_add_placeless (made,
+        made_plan_add_unplanned (made,
                                  &made->slots[g_rand_int_range (rand, 0, (gint32) i)]);
       made_plan_add_slot (made, size, (uint32_t) g_rand_int_range (rand, 0, 3),
                           (uint64_t) g_rand_int_range (rand, 0, n_places) * (128 * 1024));

@@ -22,7 +22,7 @@ typedef struct
   TesseraPlan plan;
   TesseraSection section;
   TesseraSlot slots[MADE_PLAN_SLOTS];
-  TesseraPlaceless placeless[MADE_PLAN_SLOTS];
+  TesseraUnplanned unplanned[MADE_PLAN_SLOTS];
 } MadePlan;
 
 void made_plan_add_slot (MadePlan *made,
@@ -30,12 +30,12 @@ void made_plan_add_slot (MadePlan *made,
                          uint32_t stream,
                          uint64_t offset_bytes);
 /* Comes before the slot that is added next, and has the shape of @like. */
-void made_plan_add_placeless (MadePlan *made, const TesseraSlot *like);
+void made_plan_add_unplanned (MadePlan *made, const TesseraSlot *like);
 void made_plan_finish (MadePlan *made, uint64_t height_bytes);
 /* Three blocks beside each other, of two streams. */
 MadePlan *made_plan_small (void);
 /* What no planner would make and no checker pass: places at random, so that the map is
- * asked for every wrong thing. One request in eight is placeless. */
+ * asked for every wrong thing. One request in eight is unplanned. */
 MadePlan *made_plan_hostile (GRand *rand, uint64_t height_bytes);
 TesseraPolicyOptions made_plan_options (const MadePlan *made);
 

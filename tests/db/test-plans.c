@@ -83,7 +83,7 @@ fill_proof (TesseraPlan *plan, GRand *random)
   plan->cut_short = (uint8_t) test_below (random, 3);
   plan->time_limit_s = g_rand_double (random);
   plan->work_budget = test_any_bytes (random);
-  /* Hostile cases count on the placeless requests that are drawn after this. */
+  /* Hostile cases count on the unplanned requests that are drawn after this. */
   (void) test_any_bytes (random);
 }
 
@@ -132,13 +132,13 @@ fill_rooms (TesseraPlan *plan, GRand *random)
 }
 
 static void
-fill_placeless (TesseraPlan *plan, GRand *random)
+fill_unplanned (TesseraPlan *plan, GRand *random)
 {
-  plan->n_placeless = 3;
-  plan->placeless = calloc (3, sizeof *plan->placeless);
+  plan->n_unplanned = 3;
+  plan->unplanned = calloc (3, sizeof *plan->unplanned);
   for (uint32_t i = 0; i < 3; i++)
-    plan->placeless[i] =
-        (TesseraPlaceless){ .size_bytes = test_any_bytes (random),
+    plan->unplanned[i] =
+        (TesseraUnplanned){ .size_bytes = test_any_bytes (random),
                             .block_bytes = test_any_bytes (random),
                             .section = i,
                             .before = test_below (random, plan->n_slots + 1),
@@ -192,7 +192,7 @@ test_plan_new (uint32_t seed, size_t n_slots)
   fill_proof (plan, random);
   fill_crossings (plan, random);
   fill_rooms (plan, random);
-  fill_placeless (plan, random);
+  fill_unplanned (plan, random);
   fill_plan_facts (plan, random);
   return plan;
 }
@@ -282,7 +282,7 @@ rooms_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
 }
 
 static void
-placeless_assert_equal (const TesseraPlaceless *a, const TesseraPlaceless *b)
+unplanned_assert_equal (const TesseraUnplanned *a, const TesseraUnplanned *b)
 {
   SAME (size_bytes);
   SAME (block_bytes);
@@ -347,9 +347,9 @@ test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
     groups_assert_equal (&a->groups[i], &b->groups[i]);
   sections_assert_equal (a, b);
   rooms_assert_equal (a, b);
-  SAME (n_placeless);
-  for (size_t i = 0; i < a->n_placeless; i++)
-    placeless_assert_equal (&a->placeless[i], &b->placeless[i]);
+  SAME (n_unplanned);
+  for (size_t i = 0; i < a->n_unplanned; i++)
+    unplanned_assert_equal (&a->unplanned[i], &b->unplanned[i]);
   edits_assert_equal (a, b);
   plan_facts_assert_equal (a, b);
 }

@@ -112,7 +112,7 @@ judge (const TesseraPlan *plan)
       plan->n_positions > MOST_POSITIONS)
     return;
   g_assert_false (check_oracle_overlap (plan));
-  g_assert_false (check_oracle_rotas (plan));
+  g_assert_false (check_oracle_rotations (plan));
   g_assert_false (check_oracle_streams (plan));
 }
 

@@ -50,15 +50,15 @@ walk (const TesseraPlan *plan)
       g_assert_true (slot->phase == TESSERA_NONE || slot->phase < plan->n_strings);
       g_assert_true (slot->group == TESSERA_NONE || slot->group < plan->n_groups);
     }
-  for (size_t i = 0; i < plan->n_placeless; i++)
+  for (size_t i = 0; i < plan->n_unplanned; i++)
     {
-      const TesseraPlaceless *placeless = &plan->placeless[i];
+      const TesseraUnplanned *unplanned = &plan->unplanned[i];
 
-      g_assert_cmpuint (placeless->section, <, plan->n_sections);
-      g_assert_cmpuint (placeless->before, <=, plan->n_slots);
-      g_assert_cmpuint (placeless->born, <=, plan->n_positions);
-      g_assert_true (placeless->phase == TESSERA_NONE ||
-                     placeless->phase < plan->n_strings);
+      g_assert_cmpuint (unplanned->section, <, plan->n_sections);
+      g_assert_cmpuint (unplanned->before, <=, plan->n_slots);
+      g_assert_cmpuint (unplanned->born, <=, plan->n_positions);
+      g_assert_true (unplanned->phase == TESSERA_NONE ||
+                     unplanned->phase < plan->n_strings);
     }
   for (size_t i = 0; i < plan->n_sections; i++)
     g_assert_cmpuint ((uint64_t) plan->sections[i].first_slot + plan->sections[i].n_slots,

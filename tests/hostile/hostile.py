@@ -67,7 +67,7 @@ def plan_commands(plan, base, trace, out):
     yield "edits", "apply", out / "copy.tsr", plan
     yield "edits", "add", out / "copy.tsr", "--kind", "pin", "--what", "blocks=1-2", "--at", "0", "--shape", plan
     yield "export", plan
-    yield "export", plan, "-t", "placeless", "--json"
+    yield "export", plan, "-t", "unplanned", "--json"
 
 
 def trace_commands(trace, out):
@@ -165,7 +165,7 @@ PURPOSE = {
     "lengths": ("length_plan", "length_step", "length_law", "length_slot", "start_slot", "length_order",
                 "length_order_slot", "length_order_edge"),
     "parts": ("length_phase", "length_plan"), "kinds": ("crossing",), "experts": ("room", "region"),
-    "edited": ("plan_edit", "placeless"),
+    "edited": ("plan_edit", "unplanned"),
 }
 
 

@@ -367,7 +367,7 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
       totals->n_kinds += n_kinds > 1;
       totals->n_kinds_held += n_kinds > 1 && has_holds (&instance);
       totals->n_folded += n_kinds == 1;
-      totals->n_keep += plan->n_placeless > 0 && edits == EDITS_NONE;
+      totals->n_keep += plan->n_unplanned > 0 && edits == EDITS_NONE;
       judge_bounds (&instance, plan);
       judge_edits (&instance, plan);
       if (n_kinds <= 1)

@@ -37,8 +37,8 @@ def planned_step(plan):
     with closing(sqlite3.connect(plan)) as database:
         rows = database.execute("SELECT slot_index, 1, 0, size_bytes, offset_bytes, NOT wraps FROM slot "
                                 "JOIN section ON section_index = slot.section WHERE repeats AND ordinal NOTNULL "
-                                "UNION ALL SELECT before_slot, 0, placeless_index, size_bytes, NULL, 1 FROM placeless "
-                                "JOIN section ON section_index = placeless.section WHERE repeats "
+                                "UNION ALL SELECT before_slot, 0, unplanned_index, size_bytes, NULL, 1 FROM unplanned "
+                                "JOIN section ON section_index = unplanned.section WHERE repeats "
                                 "ORDER BY 1, 2, 3").fetchall()
     return [row[3:] for row in rows]
 

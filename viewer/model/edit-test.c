@@ -138,7 +138,7 @@ test_left (TestSession *f, gconstpointer unused)
   edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
   test_session_settle (f);
   layout = f->document->planned->layout;
-  g_assert_cmpuint (f->document->planned->plan->n_placeless, >, 0);
+  g_assert_cmpuint (f->document->planned->plan->n_unplanned, >, 0);
   g_assert_cmpuint (layout->n_planned_misses, >, 0);
   g_assert_cmpuint (layout->n_misses, ==, layout->n_planned_misses);
   for (int side = 0; side < TESSERA_N_SIDES; side++)

@@ -26,10 +26,10 @@ new_plan (const TesseraLengths *lengths, uint32_t n_positions, TesseraPlan **out
   plan->n_positions = n_positions > 0 ? n_positions : 1;
   plan->followable = TESSERA_FOLLOWABLE_SAME_BATCHES;
   plan->slots = calloc ((size_t) n_positions + 1, sizeof *plan->slots);
-  plan->placeless = calloc ((size_t) n_positions + 1, sizeof *plan->placeless);
+  plan->unplanned = calloc ((size_t) n_positions + 1, sizeof *plan->unplanned);
   plan->sections = calloc (1, sizeof *plan->sections);
   plan->strings = calloc ((size_t) lengths->n_strings + 1, sizeof *plan->strings);
-  if (!plan->slots || !plan->placeless || !plan->sections || !plan->strings)
+  if (!plan->slots || !plan->unplanned || !plan->sections || !plan->strings)
     return TESSERA_NO_MEMORY;
   plan->n_sections = 1;
   for (; plan->n_strings < lengths->n_strings; plan->n_strings++)
@@ -220,10 +220,10 @@ add_slot (TesseraPlan *plan, uint32_t index, TesseraSlot slot)
 
 /* It is asked for like @slot, and has no place. */
 static void
-add_placeless (TesseraPlan *plan, uint32_t index, const TesseraSlot *slot)
+add_unplanned (TesseraPlan *plan, uint32_t index, const TesseraSlot *slot)
 {
-  plan->placeless[plan->n_placeless++] =
-      (TesseraPlaceless){ .size_bytes = slot->size_bytes,
+  plan->unplanned[plan->n_unplanned++] =
+      (TesseraUnplanned){ .size_bytes = slot->size_bytes,
                           .block_bytes = slot->block_bytes,
                           .before = (uint32_t) plan->n_slots,
                           .born = index,
@@ -283,7 +283,7 @@ add_slots (TesseraPlan *plan,
                            : is_spare                       ? of->spare_bytes
                                                             : of->offset_bytes);
       if (tessera_lengths_slot_is_kept (of))
-        add_placeless (plan, i, &slot);
+        add_unplanned (plan, i, &slot);
       if (of->place == TESSERA_PLACE_NONE ||
           (tessera_lengths_slot_stays (of) && is_there (options, i)) ||
           (of->place == TESSERA_PLACE_FIXED &&
@@ -342,7 +342,7 @@ tessera_instance_of_start (const TesseraLengths *lengths, TesseraPlan **out_plan
       TesseraSlot slot = slot_of_start (&lengths->start[i], lengths->n_start);
 
       if (lengths->start[i].is_left)
-        add_placeless (plan, i, &slot);
+        add_unplanned (plan, i, &slot);
       else
         add_slot (plan, i, slot);
     }

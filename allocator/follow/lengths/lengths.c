@@ -75,7 +75,7 @@ struct TesseraLengthsFollower
   bool *was_phase;   /* [n_strings] in this step */
   TesseraCutter cutter;
   bool is_later_part; /* not the first of its step */
-  bool was_placeless; /* the last request */
+  bool was_unplanned; /* the last request */
   uint32_t n_missed;  /* in a row */
   TesseraFollower *follower;
   TesseraFollowerStats stats; /* of what is past, and of early requests */
@@ -352,7 +352,7 @@ serve_early (TesseraLengthsFollower *follower,
   else
     {
       follower->next_early = slot + 1;
-      follower->was_placeless =
+      follower->was_unplanned =
           tessera_lengths_slot_is_kept (&follower->lengths->slots[slot]);
       is_hit = fixed_places_take (&follower->fixed, slot, size_bytes,
                                   &follower->hooks.hook, out_offset_bytes);
@@ -364,10 +364,10 @@ serve_early (TesseraLengthsFollower *follower,
   follower->stats.misses += !is_hit;
   follower->stats.miss_bytes += is_hit ? 0 : size_bytes;
   follower->stats.misses_unknown += slot == TESSERA_NONE;
-  follower->stats.misses_planned += follower->was_placeless;
-  follower->stats.planned_miss_bytes += follower->was_placeless ? size_bytes : 0;
+  follower->stats.misses_planned += follower->was_unplanned;
+  follower->stats.planned_miss_bytes += follower->was_unplanned ? size_bytes : 0;
   follower->stats.misses_occupied +=
-      slot != TESSERA_NONE && !is_hit && !follower->was_placeless;
+      slot != TESSERA_NONE && !is_hit && !follower->was_unplanned;
   return is_hit;
 }
 
@@ -516,7 +516,7 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
   FixedPlace *place;
   uint32_t slot;
 
-  follower->was_placeless = false;
+  follower->was_unplanned = false;
   if (follower->state == STATE_KNOWN)
     doubt_length (follower, size_bytes, stream, pool);
   if (follower->state == STATE_EARLY)
@@ -531,8 +531,8 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
   if (!tessera_follower_malloc (follower->follower, size_bytes, stream, pool,
                                 out_offset_bytes, &slot))
     {
-      follower->was_placeless = tessera_follower_was_placeless (follower->follower);
-      follower->n_missed += !follower->was_placeless;
+      follower->was_unplanned = tessera_follower_was_unplanned (follower->follower);
+      follower->n_missed += !follower->was_unplanned;
       return false;
     }
   follower->n_missed = 0;
@@ -560,9 +560,9 @@ tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t off
 }
 
 bool
-tessera_lengths_follower_was_placeless (const TesseraLengthsFollower *follower)
+tessera_lengths_follower_was_unplanned (const TesseraLengthsFollower *follower)
 {
-  return follower->was_placeless;
+  return follower->was_unplanned;
 }
 
 bool

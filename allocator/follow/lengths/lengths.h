@@ -49,7 +49,7 @@ bool tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
 void tessera_lengths_follower_free_at (TesseraLengthsFollower *follower,
                                        uint64_t offset_bytes);
 /* Whether the last request was one that steps keep: a miss that was planned. */
-bool tessera_lengths_follower_was_placeless (const TesseraLengthsFollower *follower);
+bool tessera_lengths_follower_was_unplanned (const TesseraLengthsFollower *follower);
 /* Whether what is asked for now is of a step that is not planned. */
 bool tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower);
 /* As tessera_follower_forecast(); of a step that is not planned: nothing is needed. */

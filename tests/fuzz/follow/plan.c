@@ -17,7 +17,7 @@ enum
   MOST_SLOTS = 24, /* of a section */
   MOST_ROOMS = 8,
   MOST_REGIONS = 4,
-  MOST_PLACELESS = 8,
+  MOST_UNPLANNED = 8,
   N_STREAMS = 3
 };
 
@@ -159,9 +159,9 @@ place_slots (TesseraPlan *plan, Bytes *bytes)
 }
 
 static int
-compare_placeless (const void *a, const void *b)
+compare_unplanned (const void *a, const void *b)
 {
-  const TesseraPlaceless *x = a, *y = b;
+  const TesseraUnplanned *x = a, *y = b;
 
   if (x->section != y->section)
     return x->section < y->section ? -1 : 1;
@@ -169,24 +169,24 @@ compare_placeless (const void *a, const void *b)
 }
 
 static void
-add_placeless (TesseraPlan *plan, Bytes *bytes)
+add_unplanned (TesseraPlan *plan, Bytes *bytes)
 {
-  plan->placeless = calloc (MOST_PLACELESS, sizeof *plan->placeless);
-  plan->n_placeless = bytes_below (bytes, MOST_PLACELESS + 1);
-  for (size_t i = 0; i < plan->n_placeless; i++)
+  plan->unplanned = calloc (MOST_UNPLANNED, sizeof *plan->unplanned);
+  plan->n_unplanned = bytes_below (bytes, MOST_UNPLANNED + 1);
+  for (size_t i = 0; i < plan->n_unplanned; i++)
     {
-      TesseraPlaceless *placeless = &plan->placeless[i];
+      TesseraUnplanned *unplanned = &plan->unplanned[i];
       const TesseraSection *section;
 
-      placeless->section = bytes_below (bytes, (uint32_t) plan->n_sections);
-      section = &plan->sections[placeless->section];
-      placeless->before = section->first_slot + bytes_below (bytes, section->n_slots + 1);
-      placeless->size_bytes = fuzz_size (bytes);
-      placeless->block_bytes = round_up (placeless->size_bytes, plan->alignment_bytes);
-      placeless->phase = bytes_below (bytes, 3);
-      placeless->stream = (uint16_t) bytes_below (bytes, 2);
+      unplanned->section = bytes_below (bytes, (uint32_t) plan->n_sections);
+      section = &plan->sections[unplanned->section];
+      unplanned->before = section->first_slot + bytes_below (bytes, section->n_slots + 1);
+      unplanned->size_bytes = fuzz_size (bytes);
+      unplanned->block_bytes = round_up (unplanned->size_bytes, plan->alignment_bytes);
+      unplanned->phase = bytes_below (bytes, 3);
+      unplanned->stream = (uint16_t) bytes_below (bytes, 2);
     }
-  qsort (plan->placeless, plan->n_placeless, sizeof *plan->placeless, compare_placeless);
+  qsort (plan->unplanned, plan->n_unplanned, sizeof *plan->unplanned, compare_unplanned);
 }
 
 static int
@@ -284,7 +284,7 @@ fuzz_plan_new (Bytes *bytes)
     add_slots (plan, s, (what & 128) != 0, bytes);
   place_slots (plan, bytes);
   if (what & 16)
-    add_placeless (plan, bytes);
+    add_unplanned (plan, bytes);
   if (what & 64)
     add_rooms (plan, bytes);
   if (what & 32)

@@ -248,9 +248,9 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/planner/rotas/replaced-state", test_replaced_state);
-  g_test_add_func ("/planner/rotas/turns", test_turns);
-  g_test_add_func ("/planner/rotas/pairs", test_pairs);
-  g_test_add_func ("/planner/rotas/tails", test_tails);
+  g_test_add_func ("/planner/rotations/replaced-state", test_replaced_state);
+  g_test_add_func ("/planner/rotations/turns", test_turns);
+  g_test_add_func ("/planner/rotations/pairs", test_pairs);
+  g_test_add_func ("/planner/rotations/tails", test_tails);
   return g_test_run ();
 }

@@ -18,14 +18,14 @@ enum
 };
 
 /* A plan by hand: a letter is a request, its size the letter's number; a small one is
- * placeless, a capital has a slot of its own range. '*' behind them is a spare like 'A'.
+ * unplanned, a capital has a slot of its own range. '*' behind them is a spare like 'A'.
  */
 typedef struct
 {
   TesseraPlan plan;
   TesseraSection sections[8];
   TesseraSlot slots[MAX_REQUESTS];
-  TesseraPlaceless placeless[MAX_REQUESTS];
+  TesseraUnplanned unplanned[MAX_REQUESTS];
 } Made;
 
 static char *const names[] = { "forward", "backward" };
@@ -55,12 +55,12 @@ add_slot (Made *made, uint32_t section, char letter, uint32_t phase)
 }
 
 static void
-add_placeless (Made *made, uint32_t section, char letter, uint32_t phase)
+add_unplanned (Made *made, uint32_t section, char letter, uint32_t phase)
 {
   TesseraPlan *plan = &made->plan;
 
-  made->placeless[plan->n_placeless++] =
-      (TesseraPlaceless){ .size_bytes = bytes_of (letter),
+  made->unplanned[plan->n_unplanned++] =
+      (TesseraUnplanned){ .size_bytes = bytes_of (letter),
                           .block_bytes = bytes_of (letter),
                           .before = (uint32_t) plan->n_slots,
                           .born = plan->n_positions,
@@ -82,7 +82,7 @@ make (const char *text)
                          .n_strings = 2,
                          .n_streams = 1,
                          .slots = made->slots,
-                         .placeless = made->placeless,
+                         .unplanned = made->unplanned,
                          .sections = made->sections,
                          .n_sections = 1 };
   for (const char *p = text; *p != '\0'; p++)
@@ -104,7 +104,7 @@ make (const char *text)
           continue;
         }
       if (g_ascii_islower (*p))
-        add_placeless (made, (uint32_t) plan->n_sections - 1, *p, phase);
+        add_unplanned (made, (uint32_t) plan->n_sections - 1, *p, phase);
       else
         add_slot (made, (uint32_t) plan->n_sections - 1, *p, phase);
       section->end = ++plan->n_positions;
@@ -137,14 +137,14 @@ follow_text (const TesseraPlan *plan, const char *letters)
         {
           g_string_append_c (out, (char) ('a' + slot % 26));
           g_assert_cmpuint (offset, ==, plan->slots[slot].offset_bytes);
-          g_assert_false (tessera_follower_was_placeless (follower));
+          g_assert_false (tessera_follower_was_unplanned (follower));
           g_assert_true (tessera_follower_free_at (follower, offset));
         }
       else
         {
           n_misses++;
-          n_planned += tessera_follower_was_placeless (follower);
-          g_string_append_c (out, tessera_follower_was_placeless (follower) ? '.' : '-');
+          n_planned += tessera_follower_was_unplanned (follower);
+          g_string_append_c (out, tessera_follower_was_unplanned (follower) ? '.' : '-');
         }
     }
   tessera_follower_get_stats (follower, &stats);
@@ -199,14 +199,14 @@ test_changed_a_little (void)
   check ("|AbCbDbE", "|ABCBDBE|ABZCBDBE|ACBDBE", "a.b.c.da.-b.c.dab.c.d");
 }
 
-/* The phase says where the run is also where it begins with a placeless request. */
+/* The phase says where the run is also where it begins with an unplanned request. */
 static void
 test_phases (void)
 {
   check ("|(ABABABA)aBCCCC", "|(ABABABA)ABCCCC|(A)ABCCCC", "abcdefg.hijkla.hijkl");
 }
 
-/* Two kinds of step: which it is a placeless request tells. */
+/* Two kinds of step: which it is an unplanned request tells. */
 static void
 test_kinds (void)
 {
@@ -227,28 +227,28 @@ static void
 test_hostile (void)
 {
   g_autofree Made *made = make ("A|AaBa|C");
-  TesseraPlaceless *placeless = made->placeless;
+  TesseraUnplanned *unplanned = made->unplanned;
 
-  placeless[1].before = placeless[0].before - 1;
+  unplanned[1].before = unplanned[0].before - 1;
   check_refused (&made->plan);
-  placeless[1].before = UINT32_MAX;
+  unplanned[1].before = UINT32_MAX;
   g_free (follow_text (&made->plan, "A|AAB|AABA|Z"));
-  placeless[1].section = 3;
+  unplanned[1].section = 3;
   check_refused (&made->plan);
-  placeless[1].section = 0;
+  unplanned[1].section = 0;
   check_refused (&made->plan);
-  placeless[1].section = 1;
-  placeless[0].block_bytes = 0;
+  unplanned[1].section = 1;
+  unplanned[0].block_bytes = 0;
   check_refused (&made->plan);
-  placeless[0].block_bytes = UINT64_MAX;
+  unplanned[0].block_bytes = UINT64_MAX;
   g_free (follow_text (&made->plan, "A|AAB|AABA|Z"));
-  made->plan.n_placeless = TESSERA_NONE;
+  made->plan.n_unplanned = TESSERA_NONE;
   check_refused (&made->plan);
 }
 
 /* Random sizes out of few, so that everything has many equals. */
 static char *
-draw_text (GRand *rand, guint n, guint n_sizes, double placeless)
+draw_text (GRand *rand, guint n, guint n_sizes, double unplanned)
 {
   GString *text = g_string_new (NULL);
 
@@ -258,7 +258,7 @@ draw_text (GRand *rand, guint n, guint n_sizes, double placeless)
 
       if (i == n / 4)
         g_string_append_c (text, '|');
-      g_string_append_c (text, g_rand_double (rand) < placeless
+      g_string_append_c (text, g_rand_double (rand) < unplanned
                                    ? (char) g_ascii_tolower (letter)
                                    : letter);
     }
@@ -310,7 +310,7 @@ compare_courses (const char *made_of, const char *run)
   g_autofree Made *some = make (made_of), *all = make (all_of);
   TesseraSlots slots[2];
   TesseraCourse courses[2];
-  guint n_placeless = 0;
+  guint n_unplanned = 0;
 
   g_assert_cmpint (tessera_slots_init (&slots[0], &some->plan), ==, TESSERA_OK);
   g_assert_cmpint (tessera_slots_init (&slots[1], &all->plan), ==, TESSERA_OK);
@@ -325,7 +325,7 @@ compare_courses (const char *made_of, const char *run)
         continue;
       /* all->slots are the requests in order */
       if (tessera_slots_of_request (&slots[0], found) == TESSERA_NONE)
-        n_placeless++;
+        n_unplanned++;
       else
         g_assert_cmpuint (some->slots[tessera_slots_of_request (&slots[0], found)].born,
                           ==, all->slots[found].born);
@@ -335,14 +335,14 @@ compare_courses (const char *made_of, const char *run)
       tessera_course_clear (&courses[i]);
       tessera_slots_clear (&slots[i]);
     }
-  return n_placeless;
+  return n_unplanned;
 }
 
 static void
 test_course (void)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
-  guint n_placeless = 0;
+  guint n_unplanned = 0;
 
   for (guint n = 0; n < 300; n++)
     {
@@ -351,9 +351,9 @@ test_course (void)
                      1 + (guint) g_rand_int_range (rand, 0, 12), g_rand_double (rand));
       g_autofree char *run = draw_run (rand, made_of, n % 3 * 0.02);
 
-      n_placeless += compare_courses (made_of, run);
+      n_unplanned += compare_courses (made_of, run);
     }
-  g_assert_cmpuint (n_placeless, >, 10000);
+  g_assert_cmpuint (n_unplanned, >, 10000);
 }
 
 /* The run that was planned: what has a slot is in it, what has none misses, step after
@@ -388,12 +388,12 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/allocator/placeless/among-equals", test_among_equals);
-  g_test_add_func ("/allocator/placeless/changed-a-little", test_changed_a_little);
-  g_test_add_func ("/allocator/placeless/phases", test_phases);
-  g_test_add_func ("/allocator/placeless/kinds", test_kinds);
-  g_test_add_func ("/allocator/placeless/hostile", test_hostile);
-  g_test_add_func ("/allocator/placeless/course", test_course);
-  g_test_add_func ("/allocator/placeless/as-planned", test_as_planned);
+  g_test_add_func ("/allocator/unplanned/among-equals", test_among_equals);
+  g_test_add_func ("/allocator/unplanned/changed-a-little", test_changed_a_little);
+  g_test_add_func ("/allocator/unplanned/phases", test_phases);
+  g_test_add_func ("/allocator/unplanned/kinds", test_kinds);
+  g_test_add_func ("/allocator/unplanned/hostile", test_hostile);
+  g_test_add_func ("/allocator/unplanned/course", test_course);
+  g_test_add_func ("/allocator/unplanned/as-planned", test_as_planned);
   return g_test_run ();
 }

@@ -1,5 +1,5 @@
 /*
- * Tests of the law of placeless requests, against its definition: every pair is looked
+ * Tests of the law of unplanned requests, against its definition: every pair is looked
  * at.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -34,21 +34,21 @@ end_of_requests (const TesseraPlan *plan, uint32_t section_index)
 
 /* Between the slots around it, all of them. */
 static gboolean
-is_in_its_turn (const TesseraPlan *plan, const TesseraPlaceless *placeless)
+is_in_its_turn (const TesseraPlan *plan, const TesseraUnplanned *unplanned)
 {
-  const TesseraSection *section = &plan->sections[placeless->section];
-  if (placeless->before < section->first_slot ||
-      placeless->before > end_of_requests (plan, placeless->section))
+  const TesseraSection *section = &plan->sections[unplanned->section];
+  if (unplanned->before < section->first_slot ||
+      unplanned->before > end_of_requests (plan, unplanned->section))
     return FALSE;
-  if (placeless->ordinal == TESSERA_NONE)
-    return placeless->born == section->begin;
+  if (unplanned->ordinal == TESSERA_NONE)
+    return unplanned->born == section->begin;
   for (size_t i = 0; i < section->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[section->first_slot + i];
       if (slot->ordinal == TESSERA_NONE)
         continue;
-      if (section->first_slot + i < placeless->before ? slot->born >= placeless->born
-                                                      : slot->born <= placeless->born)
+      if (section->first_slot + i < unplanned->before ? slot->born >= unplanned->born
+                                                      : slot->born <= unplanned->born)
         return FALSE;
     }
   return TRUE;
@@ -58,9 +58,9 @@ is_in_its_turn (const TesseraPlan *plan, const TesseraPlaceless *placeless)
 static gboolean
 oracle (const TesseraPlan *plan)
 {
-  for (size_t i = 0; i < plan->n_placeless; i++)
+  for (size_t i = 0; i < plan->n_unplanned; i++)
     {
-      const TesseraPlaceless *p = &plan->placeless[i];
+      const TesseraUnplanned *p = &plan->unplanned[i];
       if (p->section >= plan->n_sections || p->stream >= plan->n_streams ||
           p->born < plan->sections[p->section].begin ||
           p->born >= plan->sections[p->section].end || !is_in_its_turn (plan, p) ||
@@ -69,7 +69,7 @@ oracle (const TesseraPlan *plan)
         return TRUE;
       for (size_t k = 0; k < i; k++)
         {
-          const TesseraPlaceless *q = &plan->placeless[k];
+          const TesseraUnplanned *q = &plan->unplanned[k];
           if (q->section > p->section ||
               (q->section == p->section &&
                (q->before > p->before ||
@@ -81,35 +81,35 @@ oracle (const TesseraPlan *plan)
   return FALSE;
 }
 
-static TesseraPlaceless
-random_placeless (GRand *random, const TesseraPlan *plan)
+static TesseraUnplanned
+random_unplanned (GRand *random, const TesseraPlan *plan)
 {
-  TesseraPlaceless placeless = { .section = check_pick (random, 3),
+  TesseraUnplanned unplanned = { .section = check_pick (random, 3),
                                  .phase = TESSERA_NONE,
                                  .block = TESSERA_NONE,
                                  .stream =
                                      (uint16_t) check_pick (random, plan->n_streams) };
-  const TesseraSection *section = &plan->sections[placeless.section];
-  placeless.born = section->begin + check_pick (random, section->end - section->begin);
-  placeless.before = section->first_slot;
-  placeless.block_bytes = CHECK_ALIGNMENT * (1 + check_pick (random, 9));
-  placeless.size_bytes = placeless.block_bytes - check_pick (random, CHECK_ALIGNMENT);
-  while (placeless.before < end_of_requests (plan, placeless.section) &&
-         plan->slots[placeless.before].born < placeless.born)
-    placeless.before++;
+  const TesseraSection *section = &plan->sections[unplanned.section];
+  unplanned.born = section->begin + check_pick (random, section->end - section->begin);
+  unplanned.before = section->first_slot;
+  unplanned.block_bytes = CHECK_ALIGNMENT * (1 + check_pick (random, 9));
+  unplanned.size_bytes = unplanned.block_bytes - check_pick (random, CHECK_ALIGNMENT);
+  while (unplanned.before < end_of_requests (plan, unplanned.section) &&
+         plan->slots[unplanned.before].born < unplanned.born)
+    unplanned.before++;
   if (check_pick (random, 8) == 0)
     {
-      placeless.ordinal = TESSERA_NONE;
-      placeless.born = section->begin;
-      placeless.before = section->first_slot;
+      unplanned.ordinal = TESSERA_NONE;
+      unplanned.born = section->begin;
+      unplanned.before = section->first_slot;
     }
-  return placeless;
+  return unplanned;
 }
 
 static int
 compare_turns (const void *a, const void *b)
 {
-  const TesseraPlaceless *x = a, *y = b;
+  const TesseraUnplanned *x = a, *y = b;
   if (x->section != y->section)
     return x->section < y->section ? -1 : 1;
   if (x->before != y->before)
@@ -119,19 +119,19 @@ compare_turns (const void *a, const void *b)
 
 /* A few that are right. */
 static void
-add_placeless (GRand *random, TesseraPlan *plan)
+add_unplanned (GRand *random, TesseraPlan *plan)
 {
-  TesseraPlaceless before[MOST];
-  plan->placeless = calloc (MOST, sizeof *plan->placeless);
+  TesseraUnplanned before[MOST];
+  plan->unplanned = calloc (MOST, sizeof *plan->unplanned);
   for (guint n = check_pick (random, MOST + 1); n > 0; n--)
     {
-      memcpy (before, plan->placeless, sizeof before);
-      plan->placeless[plan->n_placeless++] = random_placeless (random, plan);
-      qsort (plan->placeless, plan->n_placeless, sizeof *plan->placeless, compare_turns);
+      memcpy (before, plan->unplanned, sizeof before);
+      plan->unplanned[plan->n_unplanned++] = random_unplanned (random, plan);
+      qsort (plan->unplanned, plan->n_unplanned, sizeof *plan->unplanned, compare_turns);
       if (oracle (plan))
         {
-          memcpy (plan->placeless, before, sizeof before);
-          plan->n_placeless--;
+          memcpy (plan->unplanned, before, sizeof before);
+          plan->n_unplanned--;
         }
     }
 }
@@ -139,7 +139,7 @@ add_placeless (GRand *random, TesseraPlan *plan)
 static void
 break_one (GRand *random, TesseraPlan *plan)
 {
-  TesseraPlaceless *of = &plan->placeless[check_pick (random, (guint) plan->n_placeless)];
+  TesseraUnplanned *of = &plan->unplanned[check_pick (random, (guint) plan->n_unplanned)];
   switch (check_pick (random, 9))
     {
     case 0:
@@ -182,19 +182,19 @@ test_oracle (void)
       TesseraPlan *plan = check_random_plan (random);
       TesseraLaw law, expected = TESSERA_LAW_NONE;
       TesseraError error = { 0 };
-      add_placeless (random, plan);
-      for (guint k = check_pick (random, 3); k > 0 && plan->n_placeless > 0; k--)
+      add_unplanned (random, plan);
+      for (guint k = check_pick (random, 3); k > 0 && plan->n_unplanned > 0; k--)
         break_one (random, plan);
       plan->slot_digest = tessera_plan_digest (plan);
       if (oracle (plan))
-        expected = TESSERA_LAW_PLACELESS;
+        expected = TESSERA_LAW_UNPLANNED;
       n_broken += expected != TESSERA_LAW_NONE;
-      n_right += expected == TESSERA_LAW_NONE && plan->n_placeless > 0;
+      n_right += expected == TESSERA_LAW_NONE && plan->n_unplanned > 0;
       g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==,
                        expected == TESSERA_LAW_NONE ? TESSERA_OK : TESSERA_REFUSED);
       g_assert_cmpstr (tessera_law_name (law), ==, tessera_law_name (expected));
       g_assert_true (expected == TESSERA_LAW_NONE ||
-                     g_str_has_prefix (error.text, "placeless: expected"));
+                     g_str_has_prefix (error.text, "unplanned: expected"));
       tessera_plan_free (plan);
     }
   g_assert_cmpuint (n_broken, >, 1000);
@@ -211,8 +211,8 @@ test_digest (void)
     {
       TesseraPlan *plan = check_random_plan (random);
       uint64_t before = plan->slot_digest;
-      add_placeless (random, plan);
-      g_assert_cmpint (tessera_plan_digest (plan) == before, ==, plan->n_placeless == 0);
+      add_unplanned (random, plan);
+      g_assert_cmpint (tessera_plan_digest (plan) == before, ==, plan->n_unplanned == 0);
       tessera_plan_free (plan);
     }
   g_rand_free (random);
@@ -222,7 +222,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/check-placeless/oracle", test_oracle);
-  g_test_add_func ("/check-placeless/digest", test_digest);
+  g_test_add_func ("/check-unplanned/oracle", test_oracle);
+  g_test_add_func ("/check-unplanned/digest", test_digest);
   return g_test_run ();
 }

@@ -1,9 +1,9 @@
 /*
- * The law of rotas: see check.h for what it says and sweep.h.
+ * The law of rotations: see check.h for what it says and sweep.h.
  *
- * The law of overlap has it that the slots of a rota are apart over the whole step. What
- * is left is to count: if never more blocks are alive than there are slots, a free one is
- * there for each request, in whatever order the others were given out.
+ * The law of overlap has it that the slots of a rotation are apart over the whole step.
+ * What is left is to count: if never more blocks are alive than there are slots, a free
+ * one is there for each request, in whatever order the others were given out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ typedef struct
 #define PLACE 0 /* comes first: births are odd, and no block ends at position 0 */
 
 static int
-compare_rotas (const Turn *x, const Turn *y)
+compare_rotations (const Turn *x, const Turn *y)
 {
   if (x->block_bytes != y->block_bytes)
     return x->block_bytes < y->block_bytes ? -1 : 1;
@@ -35,7 +35,7 @@ static int
 compare_turns (const void *a, const void *b)
 {
   const Turn *x = a, *y = b;
-  int order = compare_rotas (x, y);
+  int order = compare_rotations (x, y);
   if (order != 0)
     return order;
   if (x->key != y->key)
@@ -81,10 +81,11 @@ refuse_end (const TesseraPlan *plan, uint32_t first, uint32_t second, TesseraErr
   TesseraSlotText one, other;
   tessera_check_describe (plan, first, &one);
   tessera_check_describe (plan, second, &other);
-  return tessera_fail (error, TESSERA_REFUSED,
-                       "rota: expected slots that take turns to end together, found %s "
-                       "and %s",
-                       one.text, other.text);
+  return tessera_fail (
+      error, TESSERA_REFUSED,
+      "rotation: expected slots that take turns to end together, found %s "
+      "and %s",
+      one.text, other.text);
 }
 
 static TesseraStatus
@@ -95,10 +96,11 @@ refuse_crowd (const TesseraPlan *plan,
 {
   TesseraSlotText text;
   tessera_check_describe (plan, turn->slot, &text);
-  return tessera_fail (error, TESSERA_REFUSED,
-                       "rota: expected no more blocks alive than the %zu places, found "
-                       "one more at position %" PRIu64 ", of %s",
-                       n_places, turn->key / 2, text.text);
+  return tessera_fail (
+      error, TESSERA_REFUSED,
+      "rotation: expected no more blocks alive than the %zu places, found "
+      "one more at position %" PRIu64 ", of %s",
+      n_places, turn->key / 2, text.text);
 }
 
 static bool
@@ -110,12 +112,12 @@ takes_turns (const TesseraPlan *plan, const Turn *turns, size_t n_turns)
   return false;
 }
 
-/* The turns of one rota, places first. */
+/* The turns of one rotation, places first. */
 static TesseraStatus
-check_rota (const TesseraPlan *plan,
-            const Turn *turns,
-            size_t n_turns,
-            TesseraError *error)
+check_rotation (const TesseraPlan *plan,
+                const Turn *turns,
+                size_t n_turns,
+                TesseraError *error)
 {
   size_t n_places = 0, n_alive = 0;
   while (n_places < n_turns && turns[n_places].key == PLACE)
@@ -138,7 +140,7 @@ check_rota (const TesseraPlan *plan,
 }
 
 TesseraStatus
-tessera_check_rotas (const TesseraPlan *plan, TesseraError *error)
+tessera_check_rotations (const TesseraPlan *plan, TesseraError *error)
 {
   Turn *turns = NULL;
   size_t n_turns, end;
@@ -146,10 +148,10 @@ tessera_check_rotas (const TesseraPlan *plan, TesseraError *error)
   for (size_t i = 0; status == TESSERA_OK && i < n_turns; i = end)
     {
       end = i + 1;
-      while (end < n_turns && compare_rotas (&turns[i], &turns[end]) == 0)
+      while (end < n_turns && compare_rotations (&turns[i], &turns[end]) == 0)
         end++;
       if (takes_turns (plan, turns + i, end - i))
-        status = check_rota (plan, turns + i, end - i, error);
+        status = check_rotation (plan, turns + i, end - i, error);
     }
   free (turns);
   return status;

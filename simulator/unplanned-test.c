@@ -121,8 +121,8 @@ check_leaving (const Case *c, GRand *rand, double share, guint *n_folded)
   g_assert_cmpuint (layout->n_planned_misses, ==, n_missed);
   for (size_t i = 0; i < plan->n_slots; i++)
     g_assert_false (left_out[plan->slots[i].block]);
-  for (size_t i = 0; i < plan->n_placeless; i++)
-    g_assert_true (left_out[plan->placeless[i].block]);
+  for (size_t i = 0; i < plan->n_unplanned; i++)
+    g_assert_true (left_out[plan->unplanned[i].block]);
   tessera_layout_free (layout);
   tessera_plan_free (plan);
   return n_missed;
@@ -253,10 +253,10 @@ test_capped (gconstpointer user)
   edit.at = plan->height_bytes / 10 * 7;
   tessera_plan_free (plan);
   options.plan = plan = plan_with (&c, &edit);
-  g_assert_cmpuint (plan->n_placeless, >, 50);
+  g_assert_cmpuint (plan->n_unplanned, >, 50);
   is_left = g_new0 (guint8, c.blocks->n_blocks);
-  for (size_t i = 0; i < plan->n_placeless; i++)
-    is_left[plan->placeless[i].block] = 1;
+  for (size_t i = 0; i < plan->n_unplanned; i++)
+    is_left[plan->unplanned[i].block] = 1;
   g_assert_cmpint (tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, NULL, &run),
                    ==, TESSERA_OK);
   layout = case_simulate (&c, &options);
@@ -285,14 +285,14 @@ main (int argc, char **argv)
   };
 
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/simulator/placeless/made", test_made);
+  g_test_add_func ("/simulator/unplanned/made", test_made);
   for (gsize i = 0; i < G_N_ELEMENTS (shared); i++)
     {
-      g_autofree char *path = g_strconcat ("/simulator/placeless/", shared[i], NULL);
+      g_autofree char *path = g_strconcat ("/simulator/unplanned/", shared[i], NULL);
 
       g_test_add_data_func (path, shared[i], test_shared);
     }
-  g_test_add_data_func ("/simulator/placeless/capped/meg", shared[2], test_capped);
-  g_test_add_data_func ("/simulator/placeless/capped/moe64", shared[4], test_capped);
+  g_test_add_data_func ("/simulator/unplanned/capped/meg", shared[2], test_capped);
+  g_test_add_data_func ("/simulator/unplanned/capped/moe64", shared[4], test_capped);
   return g_test_run ();
 }
