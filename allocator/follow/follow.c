@@ -198,7 +198,6 @@ take_instead (TesseraFollower *follower,
               uint32_t *out_slot)
 {
   const TesseraSlot *slots = follower->plan->slots;
-  const TesseraFollowerStats *stats = &follower->stats;
   uint32_t place = take_turn (follower, wanted);
 
   if (place == TESSERA_NONE)
@@ -208,8 +207,7 @@ take_instead (TesseraFollower *follower,
         {
           *out_slot = wanted;
           return tessera_reuse_take (&follower->reuse, follower->taken, &follower->inner,
-                                     wanted, stats->hits + stats->misses,
-                                     out_offset_bytes);
+                                     wanted, out_offset_bytes);
         }
     }
   *out_slot = place;

@@ -112,7 +112,7 @@ take_instead (Pool *pool, uint32_t slot)
   const TesseraFollowerHook hook = { 0 };
   uint64_t offset_bytes;
 
-  if (!tessera_reuse_take (&pool->reuse, pool->taken, &hook, slot, 0, &offset_bytes))
+  if (!tessera_reuse_take (&pool->reuse, pool->taken, &hook, slot, &offset_bytes))
     return -1;
   g_assert_cmpuint (offset_bytes % MIB, ==, 0);
   return (int) (offset_bytes / MIB);
@@ -122,93 +122,38 @@ take_instead (Pool *pool, uint32_t slot)
   make_pool ((pool), (const Made[]){ __VA_ARGS__ },                                      \
              sizeof ((const Made[]){ __VA_ARGS__ }) / sizeof (Made), (height))
 
-/* However many requests come while it lives. */
+/* The lowest place that no slot needs meanwhile. */
+static void
+test_lowest (void)
+{
+  Pool pool;
+
+  MAKE_POOL (&pool, 8, { 2, 0, 10, 200, false }, { 2, 2, 199, 210, false },
+             { 2, 4, 200, 220, false }, { 2, 6, 500, 510, false });
+  block (&pool, 10);
+  g_assert_cmpint (take_instead (&pool, 10), ==, 4);
+  g_assert_cmpint (take_instead (&pool, 10), ==, 6);
+  g_assert_cmpint (take_instead (&pool, 10), ==, -1);
+  clear_pool (&pool);
+}
+
+/* What lives for many requests, or into the next step, has no other place. */
 static void
 test_long (void)
 {
   Pool pool;
 
-  MAKE_POOL (&pool, 4, { 2, 0, 10, 800, false }, { 2, 2, 850, 900, false });
+  MAKE_POOL (&pool, 4, { 2, 0, 10, 267, false }, { 2, 2, 850, 900, false });
   block (&pool, 10);
   g_assert_cmpint (take_instead (&pool, 10), ==, 2);
   clear_pool (&pool);
-
-  /* ... unless one of them needs the place. */
-  MAKE_POOL (&pool, 4, { 2, 0, 10, 800, false }, { 1, 2, 799, 900, false });
+  MAKE_POOL (&pool, 4, { 2, 0, 10, 268, false }, { 2, 2, 850, 900, false });
   block (&pool, 10);
   g_assert_cmpint (take_instead (&pool, 10), ==, -1);
   clear_pool (&pool);
-}
-
-/* What was to live for a moment may live on: not where the next step begins. */
-static void
-test_latest (void)
-{
-  Pool pool;
-
-  MAKE_POOL (&pool, 8, { 2, 2, 10, 20, false }, { 2, 6, 20, 30, false },
-             { 2, 4, 500, 510, false }, { 2, 0, 900, 905, false });
-  block (&pool, 900);
-  g_assert_cmpint (take_instead (&pool, 900), ==, 4);
-  /* The next best is taken by the next. */
-  g_assert_cmpint (take_instead (&pool, 900), ==, 6);
-  g_assert_cmpint (take_instead (&pool, 900), ==, 2);
-  g_assert_cmpint (take_instead (&pool, 900), ==, -1);
-  clear_pool (&pool);
-
-  /* Small ones stay together. */
-  MAKE_POOL (&pool, 4, { 1, 1, 10, 20, false }, { 1, 3, 20, 30, false },
-             { 1, 2, 500, 510, false }, { 1, 0, 900, 905, false });
-  block (&pool, 900);
-  g_assert_cmpint (take_instead (&pool, 900), ==, 1);
-  clear_pool (&pool);
-}
-
-/* A block that lives into the next step needs its place there as well. */
-static void
-test_wraps (void)
-{
-  Pool pool;
-
-  MAKE_POOL (&pool, 6, { 1, 2, 50, 60, false }, { 2, 4, 150, 160, false },
-             { 2, 0, 700, 100, true });
-  block (&pool, 700);
-  g_assert_cmpint (take_instead (&pool, 700), ==, 4);
-  g_assert_cmpint (take_instead (&pool, 700), ==, -1);
-  clear_pool (&pool);
-}
-
-/* Slots of one size swap: the second finds the first one's place free again. */
-static void
-test_swap (void)
-{
-  Pool pool;
-  uint32_t holder;
-
-  MAKE_POOL (&pool, 6, { 2, 0, 10, 900, false }, { 2, 2, 300, 890, false },
-             { 2, 4, 400, 890, false });
-  block (&pool, 10);
-  /* The one that is needed latest. */
-  g_assert_cmpint (take_instead (&pool, 10), ==, 4);
-  g_assert_true (tessera_taken_give_back (pool.taken, 0, &holder));
-  block (&pool, 300);
-  g_assert_cmpint (take_instead (&pool, 400), ==, 0);
-  clear_pool (&pool);
-
-  /* Those of other sizes do not: a large one could go without for several small, or a
-     small one cost a large one. */
-  for (uint32_t size = 1; size <= 3; size += 2)
-    {
-      MAKE_POOL (&pool, 2 + size, { 2, 0, 10, 900, false }, { size, 2, 300, 890, false });
-      block (&pool, 10);
-      g_assert_cmpint (take_instead (&pool, 10), ==, -1);
-      clear_pool (&pool);
-    }
-  /* Nor where one of another size comes after it. */
-  MAKE_POOL (&pool, 4, { 2, 0, 10, 900, false }, { 2, 2, 300, 400, false },
-             { 1, 2, 500, 600, false });
-  block (&pool, 10);
-  g_assert_cmpint (take_instead (&pool, 10), ==, -1);
+  MAKE_POOL (&pool, 4, { 2, 2, 150, 160, false }, { 2, 0, 990, 5, true });
+  block (&pool, 990);
+  g_assert_cmpint (take_instead (&pool, 990), ==, -1);
   clear_pool (&pool);
 }
 
@@ -233,50 +178,11 @@ test_hook (void)
   MAKE_POOL (&pool, 8, { 2, 6, 10, 20, false }, { 2, 2, 400, 410, false },
              { 2, 4, 500, 510, false }, { 2, 0, 900, 905, false });
   block (&pool, 900);
-  g_assert_true (
-      tessera_reuse_take (&pool.reuse, pool.taken, &hook, 900, 0, &offset_bytes));
+  g_assert_true (tessera_reuse_take (&pool.reuse, pool.taken, &hook, 900, &offset_bytes));
   g_assert_cmpuint (offset_bytes, ==, 6 * MIB);
   limit_bytes = 100 * MIB;
   g_assert_false (
-      tessera_reuse_take (&pool.reuse, pool.taken, &hook, 900, 0, &offset_bytes));
-  clear_pool (&pool);
-}
-
-/* A run that differs all the time pays for searches with requests. */
-static void
-test_budget (void)
-{
-  const TesseraFollowerHook hook = { 0 };
-  uint64_t n_requests = 0;
-  uint64_t offset_bytes;
-  uint32_t holder;
-  uint32_t n_found = 0;
-  Pool pool;
-
-  MAKE_POOL (&pool, 4, { 2, 0, 10, 800, false }, { 2, 2, 850, 900, false });
-  block (&pool, 10);
-  while (take_instead (&pool, 10) == 2)
-    {
-      g_assert_true (tessera_taken_give_back (pool.taken, 2 * MIB, &holder));
-      g_assert_cmpuint (++n_found, <, 1 << 20);
-    }
-  g_assert_cmpuint (n_found, >, 100);
-  /* What lives for few requests is found all the same. */
-  block (&pool, 850);
-  g_assert_true (tessera_taken_give_back (pool.taken, 0, &holder));
-  g_assert_cmpint (take_instead (&pool, 850), ==, 0);
-  g_assert_true (tessera_taken_give_back (pool.taken, 2 * MIB, &holder));
-  /* A search of this plan looks at about a thousand slots. */
-  n_found = 0;
-  for (n_requests = 1; n_requests <= 1000; n_requests++)
-    if (tessera_reuse_take (&pool.reuse, pool.taken, &hook, 10, n_requests,
-                            &offset_bytes))
-      {
-        g_assert_true (tessera_taken_give_back (pool.taken, offset_bytes, &holder));
-        n_found++;
-      }
-  g_assert_cmpuint (n_found, >, 150);
-  g_assert_cmpuint (n_found, <, 300);
+      tessera_reuse_take (&pool.reuse, pool.taken, &hook, 900, &offset_bytes));
   clear_pool (&pool);
 }
 
@@ -284,13 +190,9 @@ enum
 {
   N_MADE = 60,
   HEIGHT = 40,
-  N_MAX_TAKEN = 12
+  N_ROUNDS = 200,
+  MAX_BLOCKED = 8
 };
-
-typedef struct
-{
-  uint64_t begin, end;
-} Range;
 
 static bool
 meets (const TesseraSlot *slot, uint64_t begin, uint64_t end)
@@ -298,163 +200,113 @@ meets (const TesseraSlot *slot, uint64_t begin, uint64_t end)
   return slot->offset_bytes < end && begin < slot->offset_bytes + slot->block_bytes;
 }
 
-/* When the slots that come after @wanted first need the range: counted in slots. Those
- * that are born while its block lives come first; @n_meanwhile: how many they are. */
-static uint32_t
-first_need (const TesseraPlan *plan,
-            uint32_t wanted,
-            uint64_t begin,
-            uint64_t end,
-            uint32_t *out_n_meanwhile,
-            bool *out_only_equals)
+/* The place that @wanted is to get, in MiB, by looking at every place and every slot; -1:
+ * none. @blocked: slots whose places are taken. */
+static int
+find_lowest (const Pool *pool, uint32_t wanted, const GArray *blocked)
 {
-  const TesseraSlot *slots = plan->slots;
-  uint32_t first = TESSERA_NEVER;
-  uint32_t n = 0;
-
-  *out_n_meanwhile = 0;
-  *out_only_equals = true;
-  for (int is_later = 0; is_later < 2; is_later++)
-    for (uint32_t k = 1; k < plan->n_slots; k++)
-      {
-        uint32_t i = (wanted + k) % (uint32_t) plan->n_slots;
-        bool is_meanwhile = i > wanted ? slots[i].born < slots[wanted].died
-                                       : slots[i].born < slots[wanted].died_next;
-
-        if (is_meanwhile != (is_later == 0))
-          continue;
-        n++;
-        *out_n_meanwhile += is_meanwhile;
-        if (!meets (&slots[i], begin, end))
-          continue;
-        first = MIN (first, n);
-        if (is_meanwhile && slots[i].block_bytes != slots[wanted].block_bytes)
-          *out_only_equals = false;
-      }
-  return first;
-}
-
-/* The place that @wanted is to get, by trying all. Returns: whether there is one. */
-static bool
-try_all (const Pool *pool,
-         uint32_t wanted,
-         const Range *taken,
-         uint32_t n_taken,
-         uint64_t *out_offset_bytes)
-{
-  uint64_t block_bytes = pool->plan.slots[wanted].block_bytes;
-  uint32_t best = 0;      /* of those nobody needs meanwhile */
-  uint32_t best_swap = 0; /* of those that equals need */
-  uint64_t swap_offset = 0;
+  const TesseraSlot *slots = pool->plan.slots;
 
   for (uint32_t r = 0; r < pool->slots.n_offsets; r++)
     {
       uint64_t begin = pool->slots.offsets[r];
-      uint64_t end = begin + block_bytes;
+      uint64_t end = begin + slots[wanted].block_bytes;
       bool is_free = end <= pool->plan.height_bytes;
-      bool only_equals;
-      uint32_t n_meanwhile, when;
 
-      for (uint32_t t = 0; t < n_taken; t++)
-        is_free = is_free && (taken[t].end <= begin || end <= taken[t].begin);
-      if (!is_free)
-        continue;
-      when = first_need (&pool->plan, wanted, begin, end, &n_meanwhile, &only_equals);
-      if (when > n_meanwhile && when > best)
-        {
-          best = when;
-          *out_offset_bytes = begin;
-        }
-      if (when <= n_meanwhile && only_equals && when > best_swap)
-        {
-          best_swap = when;
-          swap_offset = begin;
-        }
+      for (guint i = 0; i < blocked->len; i++)
+        is_free =
+            is_free && !meets (&slots[g_array_index (blocked, uint32_t, i)], begin, end);
+      for (uint32_t i = wanted + 1; i < slots[wanted].died; i++)
+        is_free = is_free && !meets (&slots[i], begin, end);
+      if (is_free)
+        return (int) (begin / MIB);
     }
-  if (best == 0)
-    *out_offset_bytes = swap_offset;
-  return best > 0 || best_swap > 0;
+  return -1;
 }
 
+/* The first one lies everywhere, so that no part of the pool is without an owner. */
 static void
 make_random (GRand *rand, Made *made)
 {
-  for (uint32_t i = 0; i < N_MADE; i++)
+  made[0] = (Made){ .size = HEIGHT, .born = 0, .died = 1 };
+  for (uint32_t i = 1; i < N_MADE; i++)
     {
       uint32_t size = (uint32_t) g_rand_int_range (rand, 2, 6);
-      uint32_t born = i * (N_EVENTS / N_MADE) + 1;
-      bool wraps = g_rand_int_range (rand, 0, 8) == 0;
+      uint32_t born = i * (N_EVENTS / N_MADE);
+      uint32_t most_died = MIN (born + 256, N_EVENTS);
 
       made[i] = (Made){
         .size = size,
         .offset = (uint32_t) g_rand_int_range (rand, 0, HEIGHT - (gint32) size + 1),
         .born = born,
-        .died = wraps ? (uint32_t) g_rand_int_range (rand, 1, (gint32) born + 1) - 1
-                      : (uint32_t) g_rand_int_range (rand, (gint32) born + 1, N_EVENTS),
-        .wraps = wraps,
+        .died = (uint32_t) g_rand_int_range (rand, (gint32) born + 1, (gint32) most_died),
       };
+    }
+}
+
+static void
+block_some (GRand *rand, Pool *pool, const Made *made, GArray *blocked)
+{
+  const TesseraSlot *slots = pool->plan.slots;
+
+  for (int n = g_rand_int_range (rand, 1, MAX_BLOCKED); n > 0; n--)
+    {
+      uint32_t slot = made[g_rand_int_range (rand, 1, N_MADE)].born;
+      bool is_free = true;
+
+      for (guint i = 0; i < blocked->len; i++)
+        is_free = is_free && !meets (&slots[g_array_index (blocked, uint32_t, i)],
+                                     slots[slot].offset_bytes,
+                                     slots[slot].offset_bytes + slots[slot].block_bytes);
+      if (!is_free)
+        continue;
+      block (pool, slot);
+      g_array_append_val (blocked, slot);
     }
 }
 
 static void
 test_random (void)
 {
-  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
-  const TesseraFollowerHook hook = { 0 };
-  uint32_t n_taken_other = 0, n_none = 0;
+  GRand *rand = g_rand_new_with_seed (SEED);
+  uint32_t n_found = 0, n_none = 0;
 
-  for (int round = 0; round < 150; round++)
+  for (int round = 0; round < N_ROUNDS; round++)
     {
+      GArray *blocked = g_array_new (false, false, sizeof (uint32_t));
       Made made[N_MADE];
-      Range taken[N_MAX_TAKEN + 1];
-      uint32_t n_taken = 0;
-      uint64_t found = 0, expected = 0;
-      uint64_t end_bytes;
-      uint32_t wanted;
       Pool pool;
-      bool is_found;
 
       make_random (rand, made);
       make_pool (&pool, made, N_MADE, HEIGHT);
-      wanted = made[g_rand_int_range (rand, 0, N_MADE)].born;
-      block (&pool, wanted);
-      taken[n_taken++] = (Range){ pool.plan.slots[wanted].offset_bytes,
-                                  pool.plan.slots[wanted].offset_bytes +
-                                      pool.plan.slots[wanted].block_bytes };
-      for (int i = 0; i < N_MAX_TAKEN; i++)
+      block_some (rand, &pool, made, blocked);
+      for (int i = 1; i < N_MADE; i++)
         {
-          uint32_t other = made[g_rand_int_range (rand, 0, N_MADE)].born;
-          const TesseraSlot *slot = &pool.plan.slots[other];
+          int expected = find_lowest (&pool, made[i].born, blocked);
+          uint32_t holder;
 
-          if (tessera_taken_take (pool.taken, &hook, pool.slots.ranks[other],
-                                  pool.slots.end_ranks[other], slot->block_bytes, other,
-                                  &end_bytes))
-            taken[n_taken++] =
-                (Range){ slot->offset_bytes, slot->offset_bytes + slot->block_bytes };
+          g_assert_cmpint (take_instead (&pool, made[i].born), ==, expected);
+          if (expected >= 0)
+            g_assert_true (
+                tessera_taken_give_back (pool.taken, (uint64_t) expected * MIB, &holder));
+          n_found += expected >= 0;
+          n_none += expected < 0;
         }
-      is_found = tessera_reuse_take (&pool.reuse, pool.taken, &hook, wanted, 0, &found);
-      g_assert_cmpint (is_found, ==, try_all (&pool, wanted, taken, n_taken, &expected));
-      if (is_found)
-        g_assert_cmpuint (found, ==, expected);
-      n_taken_other += is_found;
-      n_none += !is_found;
       clear_pool (&pool);
+      g_array_unref (blocked);
     }
-  g_test_message ("%u of 150 got another place", n_taken_other);
-  g_assert_cmpuint (n_taken_other, >, 20);
-  g_assert_cmpuint (n_none, >, 20);
+  g_assert_cmpuint (n_found, >, 500);
+  g_assert_cmpuint (n_none, >, 500);
+  g_rand_free (rand);
 }
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/allocator/reuse/lowest", test_lowest);
   g_test_add_func ("/allocator/reuse/long", test_long);
-  g_test_add_func ("/allocator/reuse/latest", test_latest);
-  g_test_add_func ("/allocator/reuse/wraps", test_wraps);
-  g_test_add_func ("/allocator/reuse/swap", test_swap);
   g_test_add_func ("/allocator/reuse/hook", test_hook);
-  g_test_add_func ("/allocator/reuse/budget", test_budget);
   g_test_add_func ("/allocator/reuse/random", test_random);
   return g_test_run ();
 }

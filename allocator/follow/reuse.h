@@ -8,25 +8,14 @@
  * several streams are at work small or large): no range passes between them here. Places
  * that slots take in turn are not lent.
  *
- * Of several such places a large block gets the one that is needed latest
- * (allocator/follow/outlook.h), into the step to come: what lies elsewhere than
- * planned is of a run that differs, an evaluation say, and may as well live longer than
- * planned. A small one gets the lowest, so that small ones stay together.
- *
- * If there is none, slots of the same size may be kept waiting: the place is taken whose
- * first need is latest, and that only slots of this size need meanwhile. Whoever finds it
- * taken looks for another one here, and the place that this slot was to have is one as
- * soon as it is free. So they swap; how much of the pool is out of order never grows.
- *
- * A search looks at the whole pool and the slots to come, so a run has to earn it by the
- * requests that it makes: it costs a few hundred looks a request at most, whatever the
- * run does. What it has not earned it does without, as good as 256 slots ahead.
+ * Of several such places the request gets the lowest, so that what lies elsewhere than
+ * planned stays together. A block that was to live for more than 256 requests, or into the
+ * next step, gets none: its request misses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
-#include "allocator/follow/outlook.h"
 #include "allocator/follow/taken.h"
 #include "allocator/follow/slots.h"
 
@@ -52,10 +41,6 @@ typedef struct
 {
   const TesseraSlots *slots;
   TesseraZones zones;
-  TesseraOutlook outlook;
-  int64_t looks;       /* at offsets and slots, that the run has earned; a search may end
-                          below 0 */
-  uint64_t n_requests; /* that earned them */
 } TesseraReuse;
 
 TESSERA_MUST_USE TesseraStatus tessera_reuse_init (TesseraReuse *reuse,
@@ -65,7 +50,6 @@ void tessera_reuse_clear (TesseraReuse *reuse);
 /*
  * tessera_reuse_take:
  * @slot: what is asked for; its own place is not free
- * @n_requests: of the run so far; never falls
  *
  * Takes such a place, if @hook takes it too. Returns: whether there is one; where in
  * *out_offset_bytes.
@@ -74,5 +58,4 @@ bool tessera_reuse_take (TesseraReuse *reuse,
                          TesseraTaken *taken,
                          const TesseraFollowerHook *hook,
                          uint32_t slot,
-                         uint64_t n_requests,
                          uint64_t *out_offset_bytes);

@@ -19,9 +19,10 @@
  * run that suits never waits for what it would fill in the same step.
  *
  * Giving back waits for the device, so it happens where the most that was ever held would
- * rise, and nowhere else. Pages go that the plan needs latest (Belady's rule, as in
- * allocator/follow/outlook.h), and some more with them that it does not need for long, so
- * that the next ones need not wait. Example: a pool of 4 GiB, 80 MiB that missed and stay
+ * rise, and nowhere else. Pages go that the plan needs latest (Belady's rule, "A study of
+ * replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966),
+ * and some more with them that it does not need for long, so that the next ones need not
+ * wait. Example: a pool of 4 GiB, 80 MiB that missed and stay
  * beside it: in the course of a step the 80 MiB of the pool that are needed latest lie
  * elsewhere a few times. What comes back nobody used yet.
  *
