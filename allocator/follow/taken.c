@@ -207,15 +207,6 @@ is_begin (const TesseraTaken *taken, uint32_t rank)
 }
 
 bool
-tessera_taken_begins (const TesseraTaken *taken, uint32_t rank, uint64_t *out_end_bytes)
-{
-  if (!is_begin (taken, rank))
-    return false;
-  *out_end_bytes = taken->offsets[rank] + taken->ranges[rank].size_bytes;
-  return true;
-}
-
-bool
 tessera_taken_is_blocked (const TesseraTaken *taken,
                           uint64_t offset_bytes,
                           uint32_t end_rank,

@@ -36,10 +36,6 @@ bool tessera_taken_take (TesseraTaken *taken,
                          uint32_t holder,
                          uint64_t *out_end_bytes);
 
-/* Does a taken range begin at the offset of @rank? Then *out_end_bytes is its end. */
-bool
-tessera_taken_begins (const TesseraTaken *taken, uint32_t rank, uint64_t *out_end_bytes);
-
 /* Is anything of [@offset_bytes, its end) taken, where @end_rank is the rank of its end?
  * Then *out_end_bytes is where the last such range ends. */
 bool tessera_taken_is_blocked (const TesseraTaken *taken,
