@@ -328,6 +328,8 @@ tessera_find_flushes (const TesseraTrace *trace)
   Window window = { .reserved_bytes = start_bytes (trace) };
   GArray *flushes = g_array_new (FALSE, FALSE, sizeof (uint32_t));
 
+  if (g_strcmp0 (tessera_trace_get_meta (trace, "policy"), "direct") == 0)
+    return flushes;
   for (size_t e = 0; e <= trace->n_events; e++)
     {
       const TesseraEvent *event = e < trace->n_events ? &trace->events[e] : NULL;

@@ -364,6 +364,44 @@ test_followed (void)
     }
 }
 
+/* The policy that keeps nothing gives back at each free. Nobody called empty_cache() for
+ * that: natively the first block stays in the cache, where the second, larger, has no room. */
+static void
+test_direct (void)
+{
+  static const struct
+  {
+    const char *policy;
+    uint64_t reserved_bytes;
+  } ways[] = { { "direct", 40 * MIB }, { "native", 30 * MIB } };
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (ways); i++)
+    {
+      TesseraTrace *trace;
+      TesseraLayout *layout;
+      Case c;
+
+      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+      trace->has_addresses = trace->has_segments = trace->starts_empty = true;
+      trace->device_bytes = 1000 * MIB;
+      g_assert_cmpint (tessera_trace_set_meta (trace, "policy", ways[i].policy), ==,
+                       TESSERA_OK);
+      case_add_event (trace, TESSERA_SEGMENT_ALLOC, 100 * MIB, 10 * MIB, 0);
+      case_add_event (trace, TESSERA_ALLOC, 100 * MIB, 10 * MIB, 0);
+      case_add_event (trace, TESSERA_FREE_REQUESTED, 100 * MIB, 10 * MIB, 0);
+      case_add_event (trace, TESSERA_FREE_COMPLETED, 100 * MIB, 10 * MIB, 0);
+      case_add_event (trace, TESSERA_SEGMENT_FREE, 100 * MIB, 10 * MIB, 0);
+      case_add_event (trace, TESSERA_SEGMENT_ALLOC, 200 * MIB, 30 * MIB, 0);
+      case_add_event (trace, TESSERA_ALLOC, 200 * MIB, 30 * MIB, 0);
+      c = case_new (trace);
+      layout = case_simulate (&c, &options);
+      g_assert_cmpuint (layout->peak_reserved_bytes, ==, ways[i].reserved_bytes);
+      tessera_layout_free (layout);
+      case_clear (&c);
+    }
+}
+
 /* From the event on at which it was declined nothing is the plan's any more, and what
  * goes of its pool was nobody's call. */
 static void
@@ -426,6 +464,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/simulator/direct", test_direct);
   g_test_add_func ("/simulator/simulate/three-blocks", test_three_blocks);
   g_test_add_func ("/simulator/simulate/policies", test_policies);
   g_test_add_func ("/simulator/simulate/small-device", test_small_device);
