@@ -3,12 +3,15 @@
 each, which names the device."""
 
 import argparse
+import itertools
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -32,12 +35,19 @@ class Bench:
         options.add_argument("out", type=Path, help="folder for NAME.json and snapshots")
         options.add_argument("--rehearse", action="store_true",
                              help="tiny sizes, over a CUDA that computes nothing: no figure counts")
+        options.add_argument("--only", nargs="+", default=[""], metavar="TEXT",
+                             help="jobs whose words contain one of these")
         args = options.parse_args()
+        self._only = args.only
         self.out = args.out.resolve()
         self.is_rehearsal = args.rehearse
         self._folder = tempfile.TemporaryDirectory(prefix="tessera-")
         self.folder = Path(self._folder.name)
         self._device = {}
+        self._numbers = itertools.count()
+
+    def select(self, jobs):
+        return [job for job in jobs if any(text in label(job) for text in self._only)]
 
     def _device_prefix(self):
         if not self.is_rehearsal:
@@ -46,18 +56,18 @@ class Bench:
         return ["env", f"LD_PRELOAD={null / 'libnullcuda.so'}", f"LD_LIBRARY_PATH={null}",
                 "NULLCUDA_FORCE=1", f"NULLCUDA_DEVICE={REHEARSAL_DEVICE}"]
 
-    def run(self, command, env=()):
+    def run(self, command, env=(), good=(0,)):
         """Its standard output. Ends the script where it fails."""
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                               env={**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":4096:8", **dict(env)})
-        if done.returncode != 0:
+        if done.returncode not in good:
             sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}\n"
                      f"{done.stdout[-1500:]}{done.stderr[-3000:]}")
         return done.stdout
 
-    def tessera(self, *words):
+    def tessera(self, *words, good=(0,)):
         """The answer of a command of ours, as --json gives it."""
-        return json.loads(self.run([TESSERA, *words, "--json"]))
+        return json.loads(self.run([TESSERA, *words, "--json"], good=good))
 
     def python(self, script, *words, under=(), env=()):
         """Runs a script on the device; @under is a command of ours that starts it."""
@@ -65,20 +75,20 @@ class Bench:
         return self.run([*before, *self._device_prefix(), PYTHON, script, *words], env)
 
     def example(self, job, *probe_options, under=(), env=()):
-        """Facts (see probe.py) of (example, its arguments)."""
+        """Facts (see probe.py) of (example or the path of a script, its arguments)."""
         script, *words = job
-        facts = self.folder / "facts.json"
-        facts.unlink(missing_ok=True)
+        script = script if isinstance(script, Path) else SOURCE / "examples" / f"{script}.py"
+        facts = self.folder / f"facts-{next(self._numbers)}.json"
         self.python(HERE / "probe.py", "--facts", facts, *probe_options,
-                    SOURCE / "examples" / f"{script}.py", *words, under=under, env=env)
+                    script, *words, under=under, env=env)
         found = json.loads(facts.read_text(encoding="utf-8"))
         self._device = {key: found.pop(key) for key in DEVICE_KEYS}
         return found
 
-    def plan(self, job, policy="native"):
+    def plan(self, job, policy="native", env=()):
         """Records a job and plans it: the trace and the plan."""
-        trace = self.folder / f"{'-'.join(map(str, job))}.tsr"
-        self.example(job, under=["record", "--policy", policy, "-o", trace])
+        trace = self.folder / f"{label(job).replace(' ', '-')}.tsr"
+        self.example(job, under=["record", "--policy", policy, "-o", trace], env=env)
         plan = trace.with_suffix(".tsp")
         self.tessera("plan", trace, "-o", plan)
         return trace, plan
@@ -96,7 +106,20 @@ class Bench:
         print(f"{path}: {self._device['device']}")
 
 
+def label(job):
+    """A job as people say it."""
+    script, *words = job
+    return " ".join([Path(script).stem, *map(str, words)])
+
+
+def one_rank():
+    """The environment of a distributed job of one process."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]),
+                "RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
+
+
 def step_seconds(facts):
     """The median step, or None where too few were made."""
-    steady = facts["step_seconds"][WARM_UP:]
+    steady = facts["step_seconds"][1 + WARM_UP:]
     return statistics.median(steady) if steady else None

@@ -1,48 +1,53 @@
 #!/usr/bin/env python3
-"""Native, expandable segments and the plan on jobs of 1 to 13 B parameters: allocated, reserved,
-seconds a step. A job that this device can't hold says so.
+"""Native, expandable segments and the plan on jobs of 0.3 to 13 B parameters: allocated, reserved,
+seconds a step, the first steps apart. A job that this device can't hold says so. Nobody else may
+use the device meanwhile.
 
 SPDX-License-Identifier: Apache-2.0
 """
-from bench import EXPANDABLE, Bench, step_seconds
+from bench import EXPANDABLE, HERE, Bench, label, step_seconds
 
-STEPS = ["--steps", "8"]
+STEPS = ["--steps", "12"]
 JOBS = [
-    ["gpt", "--size", "xl", "--batch", "4", *STEPS],
-    ["gpt", "--size", "xl", "--batch", "16", "--recompute", *STEPS],
-    ["llama", "--size", "1b", "--batch", "4", *STEPS],
-    ["llama", "--size", "7b", "--recompute", *STEPS],
-    ["llama", "--size", "13b", "--recompute", *STEPS],
+    ["gpt", "--size", "medium", "--batch", "16", *STEPS],
+    ["gpt", "--size", "medium", "--batch", "32", "--recompute", *STEPS],
+    ["gpt", "--size", "xl", "--batch", "8", *STEPS],
+    ["llama", "--size", "1b", "--batch", "8", *STEPS],
+    ["llama", "--size", "1b", "--batch", "8", "--length", "2048", "--var-length", "--steps", "24"],
+    ["finetune", "--size", "1b", "--batch", "4", "--steps", "24"],
     ["moe", "--size", "8b", *STEPS],
-    ["finetune", "--size", "1b", *STEPS],
+    ["llama", "--size", "7b", "--batch", "4", "--recompute", *STEPS],
+    [HERE / "resnet.py", "--batch", "256", *STEPS],
+    ["unet", "--width", "320", "--batch", "8", "--steps", "16"],
 ]
 REHEARSED = [["llama", "--steps", "4"]]
+COUNTS = ("hits", "misses", "plan_is_declined", "peak_extra_bytes", "plan_height_bytes")
 
 
 def judge(facts):
     return {"peak_allocated_bytes": facts["peak_allocated_bytes"],
             "peak_reserved_bytes": facts["peak_reserved_bytes"],
-            "step_seconds": step_seconds(facts), "out_of_memory": facts["out_of_memory"]}
+            "step_seconds": step_seconds(facts), "first_steps": facts["step_seconds"][:4],
+            "retries": facts["retries"], "beside_bytes": facts["beside_bytes"],
+            "out_of_memory": facts["out_of_memory"]}
 
 
 def compare(bench, job):
-    found = {"job": " ".join(job), "native": judge(bench.example(job)),
+    found = {"job": label(job), "native": judge(bench.example(job)),
              "expandable": judge(bench.example(job, env=EXPANDABLE))}
-    if found["native"]["out_of_memory"]:
-        return found | {"plan": None}
-    _, plan = bench.plan(job)
-    other_seed = [*job, "--seed", "2"]
-    followed = bench.folder / "followed.tsr"
-    found["plan"] = judge(bench.example(other_seed, under=["run", "--plan", plan]))
-    bench.example(other_seed, under=["run", "--plan", plan, "-o", followed])
-    found["following"] = bench.tessera("info", followed)["recording"]
+    _, plan = bench.plan(job, policy="expandable")
+    under = bench.example(job, under=["run", "--plan", plan])
+    found["plan"] = judge(under)
+    found["following"] = {key: under["plan"].get(key) for key in COUNTS}
     return found
 
 
 def main():
     bench = Bench(__doc__)
-    jobs = REHEARSED if bench.is_rehearsal else JOBS
-    bench.save("memory", [compare(bench, job) for job in jobs])
+    found = []
+    for job in bench.select(REHEARSED if bench.is_rehearsal else JOBS):
+        found.append(compare(bench, job))
+        bench.save("memory", found)
 
 
 main()

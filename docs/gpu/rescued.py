@@ -20,19 +20,23 @@ def judge(facts, batch):
 
 
 def largest_native(bench, job, batch, limit, env=()):
-    """The first batch below @batch that completes."""
-    for smaller in range(batch - 1, 0, -1):
-        found = judge(bench.example([*job, "--batch", smaller], *limit, env=env), smaller)
-        if not found["out_of_memory"]:
-            return found
-    return None
+    """The largest batch below @batch that completes, by bisection."""
+    best, low, high = None, 1, batch - 1
+    while low <= high:
+        middle = (low + high) // 2
+        found = judge(bench.example([*job, "--batch", middle], *limit, env=env), middle)
+        if found["out_of_memory"]:
+            high = middle - 1
+        else:
+            best, low = found, middle + 1
+    return best
 
 
 def main():
     bench = Bench(__doc__)
     batch, job = (REHEARSED_BATCH, REHEARSED) if bench.is_rehearsal else (BATCH, JOB)
     whole = [*job, "--batch", batch]
-    trace, plan = bench.plan(whole, policy="direct")
+    trace, plan = bench.plan(whole)
     needs = bench.tessera("fit", trace)
     limit_bytes = (needs["plan_bytes"] + needs["native_bytes"]) // 2
     limit = ["--limit", limit_bytes]

@@ -406,8 +406,9 @@ NULL_API (int, cudnnDropoutGetStatesSize, NullCudnn *handle, size_t *out_bytes)
  * and makes plans. Here each graph has two engines. Where the graph holds a convolution,
  * the first asks for a workspace of two bytes for each element of its tensors, what a
  * change of their layout would take; the real engines ask for other sizes
- * (docs/NULLCUDA.md). The second asks for none: where memory is out, PyTorch goes on to it. Attention asks for none: what its backward pass accumulates, the
- * front end allocates itself. */
+ * (docs/NULLCUDA.md). The second asks for none: where memory is out, PyTorch goes on to it.
+ * Attention asks for 256 bytes, as cuDNN 9 does on an H100 and an H200: what its backward
+ * pass accumulates, the front end allocates itself. */
 
 /* cudnnBackendDescriptorType_t */
 enum
@@ -438,13 +439,14 @@ enum
 #define N_RESULTS 2 /* of a heuristic */
 #define WORKSPACE_BYTES_PER_ELEMENT 2
 #define WORKSPACE_ALIGNMENT 512
+#define ATTENTION_WORKSPACE_BYTES 256
 #define EXECUTE_NS 20000.0
 #define ELEMENT_NS 0.004 /* read, written and read again, two bytes each, at 1.5 TB/s */
 
 typedef struct
 {
   NullSlabHead head;
-  bool is_virtual;
+  bool is_virtual, has_convolution;
   int type;
   int64_t n_elements;  /* of the tensors that were put into it */
   int64_t n_reordered; /* those of convolutions */
@@ -466,8 +468,10 @@ put_in (Descriptor *whole, const Descriptor *part)
 {
   bool is_convolution =
       whole->type >= CONVOLUTION_FORWARD && whole->type <= CONVOLUTION_BACKWARD_DATA;
+
   if (part == NULL || part->is_virtual)
     return;
+  whole->has_convolution |= is_convolution || part->has_convolution;
   whole->n_elements += part->n_elements;
   whole->n_reordered += is_convolution ? part->n_elements : part->n_reordered;
 }
@@ -540,6 +544,16 @@ give_engines (const Descriptor *heuristic, int64_t n_wanted, void **results)
   return n_wanted < N_RESULTS ? n_wanted : N_RESULTS;
 }
 
+static int64_t
+workspace_bytes (const Descriptor *descriptor)
+{
+  int64_t bytes = descriptor->n_reordered * WORKSPACE_BYTES_PER_ELEMENT;
+
+  if (!descriptor->has_convolution)
+    return ATTENTION_WORKSPACE_BYTES;
+  return (bytes + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+}
+
 NULL_API (int,
           cudnnBackendGetAttribute,
           void *handle,
@@ -556,9 +570,7 @@ NULL_API (int,
     n = give_engines (descriptor, n_wanted, out);
   else if (n == 1 &&
            (attribute == PLAN_WORKSPACE || attribute == ENGINE_CONFIG_WORKSPACE))
-    value = (descriptor->n_reordered * WORKSPACE_BYTES_PER_ELEMENT + WORKSPACE_ALIGNMENT -
-             1) /
-            WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+    value = workspace_bytes (descriptor);
   else if (n == 1 && attribute == N_ENGINES)
     value = 1;
   else if (n == 1 && attribute == ENGINE_CONFIG_SHARED_MEMORY)

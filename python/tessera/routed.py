@@ -7,6 +7,10 @@ one, which has its values on the host beside it. What PyTorch makes of such a te
 (masks, counts, orders) is made of these values as well, so that every way to write a
 mixture of experts finds tokens x k in all, and reads counts that sum up to them. The
 device's own code runs with all of its temporary tensors.
+
+Where values are not known, all() holds: a program that asks it asks whether its data are
+as they should be (no padding, one document a row, only finite numbers), and on data that
+are it goes on as that answer lets it.
 """
 
 import functools
@@ -154,6 +158,17 @@ def _install_nonzero() -> None:
     _kept.append(library)
 
 
+def _holding(function: Any) -> Any:
+    @functools.wraps(function)
+    def holds(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if type(result) is torch.Tensor and result.is_cuda and "out" not in kwargs and _is_small(result):
+            return _with_value(result, torch.ones(result.shape, dtype=result.dtype))
+        return result
+
+    return holds
+
+
 def replace(owner: Any, name: str, wrapper: Any) -> None:
     """Puts @wrapper in the place of a function, which scripted code goes on to know."""
     builtin = torch.jit._builtins._find_builtin(getattr(owner, name))
@@ -171,6 +186,8 @@ class Router:
         Routed.answer = staticmethod(answer)  # type: ignore[method-assign, assignment]
 
     def install(self) -> None:
+        for owner in (torch, torch.Tensor):
+            replace(owner, "all", _holding(getattr(owner, "all")))
         if not hasattr(torch.library, "get_kernel"):
             return  # PyTorch before 2.9
         _install_nonzero()

@@ -41,6 +41,22 @@ for _ in range(4):
 
 
 @test
+def convolutions_are_said_to_be_guessed(tmp):
+    for layer, n in (("Conv2d(8, 8, 3)", 1), ("Linear(16, 16)", 0)):
+        done, said = dry_run(tmp, f"""
+import torch
+model = torch.nn.Sequential(torch.nn.{layer}, torch.nn.{layer}).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(4):
+    model(torch.randn(2, 8, 16, 16, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""")
+        assert done.returncode == 0, done.stderr
+        assert len([line for line in said if "convolutions is guessed" in line]) == n, done.stderr
+
+
+@test
 def a_missing_call_is_one_sentence(tmp):
     for text, name in (("torch.fft.fft(torch.ones(4, device='cuda'))", "cuFFT"),
                        ("torch.linalg.inv(torch.ones(4, 4, device='cuda'))", "cusolverDnCreate"),
@@ -71,7 +87,7 @@ import torch
 layer = torch.nn.Linear(64, 64).cuda()
 def decode(x):
     with torch.no_grad():
-        while not (x > 5).all():
+        while not (x > 5).any():
             x = layer(x)
 decode(torch.randn(4, 64, device="cuda"))
 """, "--events", "5000")

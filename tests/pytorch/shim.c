@@ -85,6 +85,15 @@ find_library (void)
   *(void **) &library.step = find (handle, "tessera_step");
 }
 
+/* Where the driver's functions are: a null CUDA is preloaded, a real driver in nobody's global scope. */
+static void *
+of_driver (void)
+{
+  if (dlsym (RTLD_DEFAULT, "cuEventCreate") != NULL)
+    return RTLD_DEFAULT;
+  return dlopen ("libcuda.so.1", RTLD_NOW);
+}
+
 /* What the driver has given to this process since the first request. */
 static uint64_t
 reserved_bytes (void)
@@ -93,7 +102,7 @@ reserved_bytes (void)
   size_t free_bytes = 0, total_bytes = 0;
 
   get_info =
-      (int (*) (size_t *, size_t *)) (uintptr_t) dlsym (RTLD_DEFAULT, "cuMemGetInfo_v2");
+      (int (*) (size_t *, size_t *)) (uintptr_t) dlsym (of_driver (), "cuMemGetInfo_v2");
   if (get_info == NULL || get_info (&free_bytes, &total_bytes) != 0)
     return 0;
   if (base_free_bytes == 0)
@@ -150,10 +159,10 @@ open_books (void)
 
   if (books != NULL)
     return;
-  *(void **) &driver.create = find (RTLD_DEFAULT, "cuEventCreate");
-  *(void **) &driver.record = find (RTLD_DEFAULT, "cuEventRecord");
-  *(void **) &driver.query = find (RTLD_DEFAULT, "cuEventQuery");
-  *(void **) &driver.destroy = find (RTLD_DEFAULT, "cuEventDestroy_v2");
+  *(void **) &driver.create = find (of_driver (), "cuEventCreate");
+  *(void **) &driver.record = find (of_driver (), "cuEventRecord");
+  *(void **) &driver.query = find (of_driver (), "cuEventQuery");
+  *(void **) &driver.destroy = find (of_driver (), "cuEventDestroy_v2");
   books = books_new (&clock);
 }
 
