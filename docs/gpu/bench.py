@@ -3,9 +3,11 @@
 each, which names the device."""
 
 import argparse
+import datetime
 import itertools
 import json
 import os
+import shutil
 import socket
 import statistics
 import subprocess
@@ -39,6 +41,8 @@ class Bench:
                              help="jobs whose words contain one of these")
         args = options.parse_args()
         self._only = args.only
+        self._command = " ".join([f"docs/gpu/{Path(sys.argv[0]).name}", *(
+            "FOLDER" if word == str(args.out) else word for word in sys.argv[1:])])
         self.out = args.out.resolve()
         self.is_rehearsal = args.rehearse
         self._folder = tempfile.TemporaryDirectory(prefix="tessera-")
@@ -97,12 +101,19 @@ class Bench:
     def device_bytes(self):
         return self._device["device_bytes"]
 
+    def _driver(self):
+        """Its version, or None."""
+        if self.is_rehearsal or not shutil.which("nvidia-smi"):
+            return None
+        return self.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]).splitlines()[0]
+
     def save(self, name, results):
         self.out.mkdir(parents=True, exist_ok=True)
         path = self.out / f"{name}.json"
-        path.write_text(json.dumps({"name": name, "is_rehearsal": self.is_rehearsal,
-                                    **self._device, "results": results}, indent=1) + "\n",
-                        encoding="utf-8")
+        path.write_text(json.dumps({"name": name, "command": self._command,
+                                    "date": datetime.date.today().isoformat(), "driver": self._driver(),
+                                    "is_rehearsal": self.is_rehearsal, **self._device, "results": results},
+                                   indent=1) + "\n", encoding="utf-8")
         print(f"{path}: {self._device['device']}")
 
 

@@ -11,6 +11,10 @@ from torch import nn
 from torch.nn import functional
 
 
+#: A MemPool that is gone when the snapshot is written has left no word of itself there.
+_alive = []
+
+
 def make(width=1024):
     model = nn.Sequential(*(layer for _ in range(6) for layer in (nn.Linear(width, width), nn.GELU())))
     return model.cuda(), torch.randn(256, width, device="cuda")
@@ -47,6 +51,7 @@ def main():
     model, batch = make()
     optimizer = torch.optim.AdamW(model.parameters(), capturable=True)
     pool = torch.cuda.MemPool() if args.pool else None
+    _alive.append(pool)
     kept = []
     graph = capture(model, optimizer, batch)[0] if args.graph else None
     for step in range(args.steps):

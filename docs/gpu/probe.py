@@ -35,7 +35,8 @@ def digest(optimizer):
     found = hashlib.sha256()
     for group in optimizer.param_groups:
         for parameter in group["params"]:
-            there = parameter.detach().cpu().contiguous()
+            shard = parameter.detach()
+            there = (shard.to_local() if hasattr(shard, "to_local") else shard).cpu().contiguous()
             found.update(ctypes.string_at(there.data_ptr(), there.nbytes))
     return found.hexdigest()
 

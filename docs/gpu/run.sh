@@ -18,7 +18,7 @@ rehearse=
 folder=$1; shift
 mkdir -p "$folder"
 beside="snapshots exact against_dry_run smallest"
-alone="head_room barriers calls rescued memory strays"
+alone="head_room barriers calls turns rescued memory strays"
 [ $# -eq 0 ] || { beside=; alone="$*"; }
 
 one () {

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import dry
 
-HEAD = {"name", "is_rehearsal", "device", "device_bytes", "torch", "cuda", "results"}
-FIGURES = {"peak_allocated_bytes", "peak_reserved_bytes", "step_seconds", "out_of_memory"}
+HEAD = {"name", "command", "date", "driver", "is_rehearsal", "device", "device_bytes", "torch", "cuda", "results"}
+FIGURES = {"peak_allocated_bytes", "peak_reserved_bytes", "step_seconds", "first_steps", "retries", "beside_bytes",
+           "out_of_memory"}
 TIMED = {"nothing", "100 live, 4 KiB", "100 live, 4 MiB", "1000 live, 4 KiB", "1000 live, 4 MiB"}
+N_SNAPSHOTS = 12
 MOST_PACKED_BYTES = 5_000_000
 
 
@@ -25,11 +27,11 @@ def read(report, out, name):
 
 def check_snapshots(report, found):
     for each in found:
-        report.expect(each["verified"] and each["addresses_right"] == each["addresses"] > 500
+        report.expect(each["verified"] and each["addresses_right"] == each["addresses"] > 400
                       and each["ooms_right"] == each["ooms"],
                       f"{each['name']}: {each['addresses_right']} of {each['addresses']} addresses")
-    report.expect([each["ooms"] for each in found] == [0, 0, 0, 1],
-                  "the last of four dies, and the others do not")
+    report.expect([each["ooms"] for each in found] == [0] * (N_SNAPSHOTS - 1) + [1],
+                  f"the last of {N_SNAPSHOTS} dies, and the others do not")
     report.expect(sum(each["packed_bytes"] for each in found) < MOST_PACKED_BYTES,
                   "the snapshots are small")
 
@@ -50,6 +52,8 @@ def check_exact(report, found):
         report.expect(each["native_is_native"] and each["plan_is_native"]
                       and each["digests"] == 2,
                       f"{each['job']}: {each['digests']} digests of the weights, all the same")
+        report.expect(each["judged_requests"] > 1000 and not any(each["faults"].values()),
+                      f"{each['judged_requests']} requests judged, no fault")
 
 
 def check_calls(report, found):
@@ -73,11 +77,38 @@ def check_against_dry_run(report, found):
     for each in found:
         report.expect(each["equal_in_order"] == each["requests"] == each["dry_requests"] > 1000,
                       f"{each['job']}: {each['requests']} requests, those of the dry run")
+        report.expect(each["following"]["hits"] > 0 == each["following"]["misses"],
+                      f"{each['following']['hits']} hits of the dry run's plan, no miss")
+
+
+def check_smallest(report, found):
+    for each in found:
+        for policy in ("native", "expandable", "plan"):
+            report.expect(each[policy]["smallest_bytes"] > 0 and each[policy]["dies_below"],
+                          f"{each['job']}, {policy}: dies below its smallest device")
+        report.expect(not each["plan"]["dies_there"], f"{each['job']}: completes on the plan's smallest device")
+
+
+def check_strays(report, found):
+    for each in found:
+        report.expect(each["plan_is_declined"] and each["plan_is_expandable"],
+                      f"{each['case']}: declined, the same weights")
+
+
+def check_turns(report, found):
+    for each in found:
+        report.expect(all(each[policy]["step_seconds"] > 0 for policy in ("native", "expandable", "plan")),
+                      f"{each['job']}: seconds a step")
+
+
+def check_head_room(report, found):
+    report.expect({"context", "cuBLAS", "cuDNN"} <= set(found), f"head-room after {', '.join(found)}")
 
 
 CHECKS = {"snapshots": check_snapshots, "memory": check_memory, "exact": check_exact,
           "calls": check_calls, "rescued": check_rescued,
-          "against-dry-run": check_against_dry_run}
+          "against-dry-run": check_against_dry_run, "smallest": check_smallest, "strays": check_strays,
+          "turns": check_turns, "head-room": check_head_room}
 
 
 def main():
