@@ -13,7 +13,9 @@ is_below (TesseraTreeKey a, TesseraTreeKey b)
     return a.major < b.major;
   if (a.middle != b.middle)
     return a.middle < b.middle;
-  return a.minor < b.minor;
+  if (a.minor != b.minor)
+    return a.minor < b.minor;
+  return a.least < b.least;
 }
 
 /* The finaliser of splitmix64: neighbouring counters give unrelated priorities. */

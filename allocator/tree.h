@@ -1,7 +1,7 @@
 /*
  * An ordered set of nodes that live inside other structs.
  *
- * Keys are three unsigned numbers compared in order; no two nodes of a tree may have the
+ * Keys are four unsigned numbers compared in order; no two nodes of a tree may have the
  * same key. A treap: a search tree by key that is a heap by a random priority, so it is
  * about 2 log2 n deep whatever the order of insertion. Priorities come from a counter
  * through a mixing function: equal histories give equal trees. Nothing here allocates or
@@ -18,7 +18,7 @@
 
 typedef struct
 {
-  uint64_t major, middle, minor;
+  uint64_t major, middle, minor, least;
 } TesseraTreeKey;
 
 typedef struct TesseraTreeNode TesseraTreeNode;

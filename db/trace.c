@@ -172,6 +172,8 @@ tessera_trace_set_meta (TesseraTrace *trace, const char *key, const char *value)
 
   if (!new_value)
     return TESSERA_NO_MEMORY;
+  if (strcmp (key, "pytorch") == 0)
+    trace->settings.oldest_segment_first = strcmp (value, TESSERA_PYTORCH_2_13) == 0;
   if (meta)
     {
       free (meta->value);

@@ -130,6 +130,8 @@ typedef struct
   double garbage_collection_threshold;   /* 0: off */
   uint32_t roundup_divisions[16]; /* for sizes of 1 MiB, 2 MiB ... 32 GiB; 0 or 1: off */
   bool is_expandable;
+  bool
+      oldest_segment_first; /* of equal free blocks, not the lowest address: from 2.13 on */
 } TesseraSettings;
 
 /* A device named in the file this trace came from. */
@@ -210,6 +212,8 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_set_source (TesseraTrace *trace,
 TESSERA_MUST_USE TesseraStatus tessera_trace_set_meta (TesseraTrace *trace,
                                                        const char *key,
                                                        const char *value);
+/* Value of meta's "pytorch" that makes set_meta() set oldest_segment_first. */
+#define TESSERA_PYTORCH_2_13 "2.13 or later"
 const char *tessera_trace_get_meta (const TesseraTrace *trace,
                                     const char *key); /* or NULL */
 

@@ -170,6 +170,13 @@ tessera_caching_drop_chain (TesseraCaching *caching, CachingChain *chain)
   free (chain);
 }
 
+void
+tessera_caching_number_chain (TesseraCaching *caching, CachingChain *chain)
+{
+  if (chain->number == 0)
+    chain->number = ++caching->n_numbered;
+}
+
 static void
 raise (uint64_t *peak, uint64_t value)
 {

@@ -124,6 +124,38 @@ test_small_and_large (void)
   bench_close (&bench);
 }
 
+/* Of equal free blocks PyTorch takes the one at the lowest address, from 2.13 on that of the
+ * oldest segment. Within a segment it is the lowest in both. */
+static void
+test_equal_blocks (void)
+{
+  for (int by_age = 0; by_age <= 1; by_age++)
+    {
+      TesseraCachingOptions options = default_options ();
+      uint64_t old, young, first, second;
+      Bench bench;
+
+      options.settings.oldest_segment_first = by_age;
+      bench_open (&bench, &options, 0);
+      bench.device.next_addr = bench.base + 1000 * MIB;
+      old = take (&bench, 24 * MIB);
+      bench.device.next_addr = bench.base;
+      young = take (&bench, 24 * MIB);
+      g_assert_cmphex (young, <, old);
+      give (&bench, old);
+      give (&bench, young);
+      first = take (&bench, 8 * MIB);
+      g_assert_cmphex (first, ==, by_age ? old : young);
+      g_assert_cmphex (take (&bench, 8 * MIB), ==, first + 8 * MIB);
+      second = take (&bench, 8 * MIB);
+      g_assert_cmphex (second, ==, first + 16 * MIB);
+      give (&bench, second);
+      give (&bench, first);
+      g_assert_cmphex (take (&bench, 8 * MIB), ==, first);
+      bench_close (&bench);
+    }
+}
+
 /* The remainder of 1 MiB is not split off, one of 512 bytes more is. */
 static void
 test_tail (void)
@@ -471,6 +503,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/caching/rounding", test_rounding);
   g_test_add_func ("/caching/small-and-large", test_small_and_large);
+  g_test_add_func ("/caching/equal-blocks", test_equal_blocks);
   g_test_add_func ("/caching/tail", test_tail);
   g_test_add_func ("/caching/pending", test_pending_is_not_reused);
   g_test_add_func ("/caching/unknown-frees", test_unknown_frees);

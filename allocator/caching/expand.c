@@ -149,6 +149,7 @@ map (TesseraCaching *caching, CachingBlock *block, uint64_t size_bytes)
   status = caching->device->map (caching->device, addr, mapped_bytes, block->stream);
   if (status != TESSERA_OK)
     return status;
+  tessera_caching_number_chain (caching, chain);
   tessera_caching_remove (caching, block);
   if (mapped_bytes < block->size_bytes)
     tessera_caching_insert (caching, tessera_caching_cut (caching, block, mapped_bytes));

@@ -32,8 +32,8 @@ typedef struct CachingChain CachingChain;
 /* Free blocks of one size class of one pool. */
 typedef struct
 {
-  TesseraTree free;     /* by (stream handle, size, address) */
-  TesseraTree unmapped; /* by (stream handle, 0, address) */
+  TesseraTree free;     /* by (stream handle, size, age of the segment or 0, address) */
+  TesseraTree unmapped; /* by (stream handle, 0, 0, address) */
   uint64_t n_searches;  /* the clock of garbage collection */
   uint32_t index;       /* of the pool pair */
   bool is_small;
@@ -66,6 +66,8 @@ struct CachingChain
   uint64_t addr;
   uint64_t size_bytes;
   uint64_t page_bytes; /* 0: a cudaMalloc segment, not expandable */
+  uint64_t
+      number; /* the older the lower; a reservation's age counts from its first map */
   CachingBlock *first;
   CachingChain *previous, *next; /* all chains, oldest first */
 };
@@ -87,7 +89,8 @@ struct TesseraCaching
   CachingPoolPair **pools; /* [n_pools]; NULL where never used */
   size_t n_pools;
   CachingChain *first_chain, *last_chain;
-  TesseraTable table; /* live and pending blocks by address */
+  uint64_t n_numbered; /* chains that ever had memory */
+  TesseraTable table;  /* live and pending blocks by address */
 
   CachingSlabChunk *chunks;
   CachingBlock *spare; /* by link */
@@ -172,6 +175,8 @@ void tessera_caching_merge (TesseraCaching *caching, CachingBlock *block);
 TESSERA_MUST_USE TesseraStatus tessera_caching_add_chain (TesseraCaching *caching,
                                                           CachingChain **out_chain);
 void tessera_caching_drop_chain (TesseraCaching *caching, CachingChain *chain);
+/* Its first memory has come: it is younger than all others. */
+void tessera_caching_number_chain (TesseraCaching *caching, CachingChain *chain);
 void tessera_caching_count_reserved (TesseraCaching *caching,
                                      uint64_t added_bytes,
                                      uint64_t removed_bytes);

@@ -99,11 +99,14 @@ tessera_caching_release_pool (TesseraCaching *caching, uint32_t pool)
 TesseraTreeKey
 tessera_caching_key_of (const TesseraCaching *caching, const CachingBlock *block)
 {
-  bool is_upside_down = caching->rules.equal_sizes_from_the_top && block->is_mapped;
+  uint64_t handle = tessera_caching_stream_handle (caching, block->stream);
+  bool by_age = caching->settings.oldest_segment_first;
 
-  return (TesseraTreeKey){ tessera_caching_stream_handle (caching, block->stream),
-                           block->is_mapped ? block->size_bytes : 0,
-                           is_upside_down ? ~block->addr : block->addr };
+  if (!block->is_mapped)
+    return (TesseraTreeKey){ handle, 0, 0, block->addr };
+  return (TesseraTreeKey){ handle, block->size_bytes, by_age ? block->chain->number : 0,
+                           caching->rules.equal_sizes_from_the_top ? ~block->addr
+                                                                   : block->addr };
 }
 
 bool

@@ -216,6 +216,8 @@ begin_chain (Builder *builder, const TesseraTrace *trace, const TesseraSegment *
           tessera_reservation_size (trace->device_bytes, chain->page_bytes);
       chain->addr = find_base (builder, trace, segment, chain);
     }
+  /* How old it is nobody says: those of lower addresses count as older. */
+  tessera_caching_number_chain (caching, chain);
   builder->end = chain->addr;
   return TESSERA_OK;
 }

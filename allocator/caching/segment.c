@@ -29,6 +29,7 @@ add_segment (TesseraCaching *caching,
     }
   block = tessera_caching_take_block (caching, pool, request->stream, chain->addr,
                                       segment_bytes);
+  tessera_caching_number_chain (caching, chain);
   block->chain = chain;
   chain->size_bytes = segment_bytes;
   chain->first = block;

@@ -402,6 +402,7 @@ typedef enum
   X (GC_THRESHOLD, "garbage_collection_threshold")                                       \
   X (EXPANDABLE_SEGMENTS, "expandable_segments")                                         \
   X (ROUNDUP_DIVISIONS, "roundup_power2_divisions")                                      \
+  X (MAX_CACHED_SIZE, "max_cached_size")                                                 \
   X (STREAM_REUSE, "graph_capture_record_stream_reuse")                                  \
   X (ALLOC, "alloc")                                                                     \
   X (FREE_REQUESTED, "free_requested")                                                   \

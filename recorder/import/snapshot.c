@@ -130,8 +130,10 @@ era_of (const TesseraCapture *capture,
 
   if (parts->is_bare && !tessera_fields_have (&seen, TESSERA_TEXT_IS_EXPANDABLE))
     return "1.13 or 2.0";
+  if (tessera_fields_have (settings, TESSERA_TEXT_MAX_CACHED_SIZE))
+    return TESSERA_PYTORCH_2_13;
   if (tessera_fields_have (&seen, TESSERA_TEXT_POOL_ID) || parts->n_host_entries > 0)
-    return "2.12 or later";
+    return "2.12 or so";
   if (tessera_fields_have (settings, TESSERA_TEXT_STREAM_REUSE))
     return "2.9 to 2.11";
   if (tessera_fields_have (&seen, TESSERA_TEXT_COMPILE_CONTEXT))

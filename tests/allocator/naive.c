@@ -122,6 +122,8 @@ is_before (const Naive *naive, const NaiveBlock *a, const NaiveBlock *b)
     return handle (naive, a->stream) < handle (naive, b->stream);
   if (a->size != b->size)
     return a->size < b->size;
+  if (naive->options.settings.oldest_segment_first && a->born != b->born)
+    return a->born < b->born;
   return a->addr < b->addr;
 }
 
@@ -229,6 +231,8 @@ map (Naive *naive, guint i, uint64_t size)
   if (device->map (device, block->addr, size, block->stream) != TESSERA_OK)
     return NONE;
   say (naive, 'm', block->addr, size);
+  if (block->born == 0)
+    block->born = ++naive->n_segments;
   end = block->addr;
   if (size < block->size)
     cut (naive, i, size);
@@ -329,6 +333,7 @@ ask_device (Naive *naive, const Want *want)
   if (device->allocate (device, block.size, want->stream, &block.addr) != TESSERA_OK)
     return NONE;
   block.segment = block.addr;
+  block.born = ++naive->n_segments;
   block.end = block.addr + block.size;
   say (naive, 'a', block.addr, block.size);
   g_array_append_val (naive->blocks, block);

@@ -25,6 +25,7 @@ typedef struct
   uint64_t addr, size, requested;
   uint64_t segment, page; /* base of its segment; page size, 0: cudaMalloc */
   uint64_t end;           /* of the segment or reservation */
+  uint64_t born;          /* the older the segment, the lower; 0: nothing mapped yet */
   uint64_t stamp;         /* searches of its pool when it became free as it is */
   uint32_t stream, pool;
   bool is_small, is_mapped;
@@ -45,6 +46,7 @@ typedef struct
   GArray *calls;   /* NaiveCall, since cleared */
   GArray *waiting; /* uint64_t: addresses of pending blocks, first come first */
   uint64_t n_searches[8][2];
+  uint64_t n_segments; /* and reservations that ever had memory */
   bool is_unused[8];
   bool is_routed;
   uint64_t n_retries;

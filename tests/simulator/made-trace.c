@@ -237,7 +237,7 @@ hold (const TesseraCaching *caching, bool is_start, TesseraHeld *held)
 }
 
 static void
-begin (Recorder *recorder, guint32 seed)
+begin (Recorder *recorder, guint32 seed, bool is_from_the_middle)
 {
   const TesseraObserver observer = { on_alloc, on_free, on_map, on_unmap,
                                      .user = recorder };
@@ -248,6 +248,9 @@ begin (Recorder *recorder, guint32 seed)
   recorder->live = g_array_new (FALSE, FALSE, sizeof (TesseraEvent));
   recorder->pending = g_array_new (FALSE, FALSE, sizeof (TesseraEvent));
   made_options (recorder->rand, &options);
+  /* No file says how old the segments are that were there before. */
+  if (is_from_the_middle)
+    options.settings.oldest_segment_first = false;
   g_assert_cmpint (tessera_trace_new (&recorder->trace), ==, TESSERA_OK);
   recorder->trace->settings = options.settings;
   recorder->trace->limit_bytes = options.limit_bytes;
@@ -274,7 +277,7 @@ made_trace (guint32 seed, guint skip, guint n_operations)
 {
   Recorder recorder;
 
-  begin (&recorder, seed);
+  begin (&recorder, seed, skip > 0);
   for (guint i = 0; i < n_operations; i++)
     {
       if (i == skip)
