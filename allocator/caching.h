@@ -132,9 +132,7 @@ TesseraStatus tessera_caching_free_completed (TesseraCaching *caching, uint64_t 
 TesseraStatus tessera_caching_free_to_device (TesseraCaching *caching, uint64_t addr);
 /* Gives back what it can; without host memory some expandable pages may stay mapped. */
 void tessera_caching_empty_cache (TesseraCaching *caching);
-void tessera_caching_get_stats (const TesseraCaching *caching,
-                                TesseraCachingStats *out_stats);
-/* The same where it lies, for whoever looks after every call. Borrowed. */
+/* Borrowed: they change with every call. */
 const TesseraCachingStats *tessera_caching_stats (const TesseraCaching *caching);
 /* Peaks begin anew with what is held now. */
 void tessera_caching_reset_peaks (TesseraCaching *caching);

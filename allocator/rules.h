@@ -23,7 +23,6 @@ typedef struct
   uint64_t small_remainder_bytes; /* least remainder split off: small, expandable */
   uint64_t large_remainder_bytes; /* ... and in large pools of cudaMalloc segments */
   bool equal_sizes_from_the_top;  /* equal free blocks by descending address */
-  bool first_fit;                 /* lowest address that fits instead of best fit */
   bool small_pool_first;          /* order of a flush */
   bool forward_merge_only;        /* a freed block ignores a free block before it */
 } TesseraRules;

@@ -162,12 +162,6 @@ tessera_tree_previous (const TesseraTreeNode *node)
   return step (node, 0);
 }
 
-bool
-tessera_tree_contains (const TesseraTree *tree, const TesseraTreeNode *node)
-{
-  return tessera_tree_at_least (tree, node->key) == node;
-}
-
 static bool
 is_sound (const TesseraTreeNode *node)
 {

@@ -51,8 +51,6 @@ TesseraTreeNode *tessera_tree_below (const TesseraTree *tree, TesseraTreeKey key
 TesseraTreeNode *tessera_tree_first (const TesseraTree *tree);
 TesseraTreeNode *tessera_tree_next (const TesseraTreeNode *node);
 TesseraTreeNode *tessera_tree_previous (const TesseraTreeNode *node);
-/* By its key: whether this very node is the one that the tree has there. */
-bool tessera_tree_contains (const TesseraTree *tree, const TesseraTreeNode *node);
 /* Walks all nodes: are keys in order, priorities a heap, links whole, and the count
  * right? */
 bool tessera_tree_check (const TesseraTree *tree);

@@ -89,7 +89,6 @@ TESSERA_MUST_USE TesseraStatus tessera_lay_recorded (const TesseraTrace *trace,
  * memory: empty_cache(). If a request took memory afterwards, it either flushed because
  * the device refused it (the policy's own doing, nothing to repeat), or came after an
  * empty_cache() that left it nothing. The device can't have refused what it is known to
- * have. The policy that keeps nothing gives back at every free, so its recordings show
- * no calls.
+ * have. The policy that keeps nothing gives back at each free: its recordings show none.
  */
 GArray *tessera_find_flushes (const TesseraTrace *trace);

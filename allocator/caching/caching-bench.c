@@ -88,7 +88,7 @@ run_policy (const Stream *stream, bool is_expandable)
         return -1;
       *addr = grant.addr;
     }
-  tessera_caching_get_stats (caching, &stats);
+  stats = *tessera_caching_stats (caching);
   printf ("%-10s reserved %" PRIu64 " MiB for a peak of %" PRIu64 " MiB\n",
           is_expandable ? "expandable" : "native", stats.peak_reserved_bytes / MIB,
           stats.peak_allocated_bytes / MIB);

@@ -137,7 +137,7 @@ compare_figures (Pair *pair)
       requested += block->state != NAIVE_FREE ? block->requested : 0;
       allocated += block->state == NAIVE_LIVE ? block->size : 0;
     }
-  tessera_caching_get_stats (pair->caching, &stats);
+  stats = *tessera_caching_stats (pair->caching);
   g_assert_cmpuint (stats.reserved_bytes, ==, naive_reserved (&pair->naive));
   g_assert_cmpuint (stats.active_bytes, ==, active);
   g_assert_cmpuint (stats.allocated_bytes, ==, allocated);

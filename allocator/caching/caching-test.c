@@ -98,7 +98,7 @@ stats_of (const Bench *bench)
 {
   TesseraCachingStats stats;
 
-  tessera_caching_get_stats (bench->caching, &stats);
+  stats = *tessera_caching_stats (bench->caching);
   return stats;
 }
 

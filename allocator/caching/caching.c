@@ -222,12 +222,6 @@ tessera_caching_stats (const TesseraCaching *caching)
 }
 
 void
-tessera_caching_get_stats (const TesseraCaching *caching, TesseraCachingStats *out_stats)
-{
-  *out_stats = caching->stats;
-}
-
-void
 tessera_caching_reset_peaks (TesseraCaching *caching)
 {
   TesseraCachingStats *stats = &caching->stats;

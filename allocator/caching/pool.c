@@ -100,13 +100,14 @@ TesseraTreeKey
 tessera_caching_key_of (const TesseraCaching *caching, const CachingBlock *block)
 {
   uint64_t handle = tessera_caching_stream_handle (caching, block->stream);
-  bool by_age = caching->settings.oldest_segment_first;
 
   if (!block->is_mapped)
     return (TesseraTreeKey){ handle, 0, 0, block->addr };
-  return (TesseraTreeKey){ handle, block->size_bytes, by_age ? block->chain->number : 0,
-                           caching->rules.equal_sizes_from_the_top ? ~block->addr
-                                                                   : block->addr };
+  return (TesseraTreeKey){
+    handle, block->size_bytes,
+    caching->settings.oldest_segment_first ? block->chain->number : 0,
+    caching->rules.equal_sizes_from_the_top ? ~block->addr : block->addr
+  };
 }
 
 bool
@@ -204,16 +205,6 @@ refine_expandable (TesseraCaching *caching, CachingBlock *candidate)
   return candidate;
 }
 
-/* A wrong choice on purpose, for the tests that look whether a replay notices. */
-static CachingBlock *
-choose_first_fit (CachingBlock *candidate)
-{
-  for (CachingBlock *at = candidate; at != NULL; at = next_of_stream (at))
-    if (at->addr < candidate->addr)
-      candidate = at;
-  return candidate;
-}
-
 void
 tessera_caching_count_search (TesseraCaching *caching, CachingPool *pool)
 {
@@ -234,8 +225,6 @@ tessera_caching_candidate (TesseraCaching *caching, const CachingRequest *reques
     block = refine_expandable (caching, block);
   if (block == NULL)
     return NULL;
-  if (caching->rules.first_fit)
-    block = choose_first_fit (block);
 
   /* Only this candidate is tried: where it is refused the next is not looked at. */
   if (size_bytes < settings->max_split_bytes &&

@@ -149,9 +149,8 @@ close_or_open (Books *books)
             ? tessera_occupancy_next_unneeded (books->map, from, PAGE_BYTES, &begin, &end)
             : tessera_occupancy_next_closed (books->map, from, &begin, &end)))
     return;
-  g_assert_cmpint (closes ? tessera_occupancy_close (books->map, begin, end)
-                          : tessera_occupancy_open (books->map, begin, end),
-                   ==, TESSERA_OK);
+  g_assert_cmpint (tessera_occupancy_set_closed (books->map, begin, end, closes), ==,
+                   TESSERA_OK);
   books->n_returned += closes;
   for (uint64_t at = begin / GRAIN_BYTES; at < end / GRAIN_BYTES; at++)
     books->grains[at] = (Grain){ .is_closed = closes };

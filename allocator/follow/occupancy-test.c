@@ -317,9 +317,9 @@ test_stock (void)
               TESSERA_OCCUPANCY_GRANTED);
         }
       g_assert_cmpint (tessera_occupancy_see_request (map, &request), ==, TESSERA_OK);
-      g_assert_cmpint (
-          tessera_occupancy_close (map, height_bytes - 4096, height_bytes - 3584), ==,
-          TESSERA_OK);
+      g_assert_cmpint (tessera_occupancy_set_closed (map, height_bytes - 4096,
+                                                     height_bytes - 3584, true),
+                       ==, TESSERA_OK);
       g_assert_cmpint (
           tessera_occupancy_take (map, height_bytes - 2048, &request, &end_bytes), ==,
           TESSERA_OCCUPANCY_GRANTED);

@@ -636,25 +636,18 @@ join_range (TesseraOccupancy *map, uint64_t begin_bytes, uint64_t end_bytes)
 }
 
 TesseraStatus
-tessera_occupancy_close (TesseraOccupancy *map, uint64_t begin_bytes, uint64_t end_bytes)
+tessera_occupancy_set_closed (TesseraOccupancy *map,
+                              uint64_t begin_bytes,
+                              uint64_t end_bytes,
+                              bool is_closed)
 {
   TesseraPiece *piece = join_range (map, begin_bytes, end_bytes);
 
   if (piece == NULL)
     return TESSERA_NO_MEMORY;
-  piece->is_closed = true;
-  return TESSERA_OK;
-}
-
-TesseraStatus
-tessera_occupancy_open (TesseraOccupancy *map, uint64_t begin_bytes, uint64_t end_bytes)
-{
-  TesseraPiece *piece = join_range (map, begin_bytes, end_bytes);
-
-  if (piece == NULL)
-    return TESSERA_NO_MEMORY;
-  piece->is_closed = false;
-  piece->size_bytes = piece->block_bytes = 0;
+  piece->is_closed = is_closed;
+  if (!is_closed)
+    piece->size_bytes = piece->block_bytes = 0;
   return TESSERA_OK;
 }
 

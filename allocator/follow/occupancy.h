@@ -123,15 +123,12 @@ bool tessera_occupancy_next_unneeded (const TesseraOccupancy *map,
                                       uint64_t page_bytes,
                                       uint64_t *out_begin_bytes,
                                       uint64_t *out_end_bytes);
-/* Nothing is handed out there any more. TESSERA_NO_MEMORY: nothing changed. */
-TESSERA_MUST_USE TesseraStatus tessera_occupancy_close (TesseraOccupancy *map,
-                                                        uint64_t begin_bytes,
-                                                        uint64_t end_bytes);
-/* Memory lies there again, which nobody used yet. The range is closed, as a whole or in
- * parts. TESSERA_NO_MEMORY: nothing changed. */
-TESSERA_MUST_USE TesseraStatus tessera_occupancy_open (TesseraOccupancy *map,
-                                                       uint64_t begin_bytes,
-                                                       uint64_t end_bytes);
+/* Nothing is handed out of a closed range. One that opens was closed, as a whole or in
+ * parts, and has memory again, which nobody used yet. TESSERA_NO_MEMORY: nothing changed. */
+TESSERA_MUST_USE TesseraStatus tessera_occupancy_set_closed (TesseraOccupancy *map,
+                                                             uint64_t begin_bytes,
+                                                             uint64_t end_bytes,
+                                                             bool is_closed);
 /* Finds the lowest range at or behind @from_bytes that is closed. Returns: whether there
  * is one. */
 bool tessera_occupancy_next_closed (const TesseraOccupancy *map,

@@ -106,7 +106,7 @@ reserve (TesseraPool *pool, uint64_t n_bytes, bool is_promised)
   if (status == TESSERA_OK)
     status = tessera_occupancy_new (pool->n_bytes, &tessera_occupancy_laws, &pool->map);
   if (status == TESSERA_OK)
-    status = tessera_occupancy_close (pool->map, 0, pool->n_bytes);
+    status = tessera_occupancy_set_closed (pool->map, 0, pool->n_bytes, true);
   if (status != TESSERA_OK)
     tessera_pool_close (pool);
   return status;
@@ -190,7 +190,8 @@ tessera_pool_trim (TesseraPool *pool)
     return 0;
   while (tessera_occupancy_next_unneeded (pool->map, end_bytes, pool->page_bytes,
                                           &begin_bytes, &end_bytes) &&
-         tessera_occupancy_close (pool->map, begin_bytes, end_bytes) == TESSERA_OK)
+         tessera_occupancy_set_closed (pool->map, begin_bytes, end_bytes, true) ==
+             TESSERA_OK)
     unmap (pool, begin_bytes, end_bytes);
   if (pool->held_bytes == 0)
     unreserve (pool);
@@ -292,7 +293,8 @@ give_back_pages (TesseraPool *pool, const uint64_t *keys, uint32_t n)
         end_bytes = pool->n_bytes;
       if (was_promised)
         break_promise (pool, page, page + (uint64_t) (end - i));
-      else if (tessera_occupancy_close (pool->map, begin_bytes, end_bytes) == TESSERA_OK)
+      else if (tessera_occupancy_set_closed (pool->map, begin_bytes, end_bytes, true) ==
+               TESSERA_OK)
         unmap (pool, begin_bytes, end_bytes);
       else
         return;
@@ -576,7 +578,8 @@ map_missing (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
 
       if (device->map (device, addr, n_bytes, 0) != TESSERA_OK)
         return false;
-      if (tessera_occupancy_open (pool->map, first_bytes, last_bytes) != TESSERA_OK)
+      if (tessera_occupancy_set_closed (pool->map, first_bytes, last_bytes, false) !=
+          TESSERA_OK)
         {
           device->unmap (device, addr, n_bytes);
           return false;

@@ -438,7 +438,6 @@ enum
 
 #define N_RESULTS 2 /* of a heuristic */
 #define WORKSPACE_BYTES_PER_ELEMENT 2
-#define WORKSPACE_ALIGNMENT 512
 #define ATTENTION_WORKSPACE_BYTES 256
 #define EXECUTE_NS 20000.0
 #define ELEMENT_NS 0.004 /* read, written and read again, two bytes each, at 1.5 TB/s */
@@ -446,10 +445,11 @@ enum
 typedef struct
 {
   NullSlabHead head;
-  bool is_virtual, has_convolution;
+  bool is_virtual;
   int type;
-  int64_t n_elements;  /* of the tensors that were put into it */
-  int64_t n_reordered; /* those of convolutions */
+  int64_t n_elements; /* of the tensors that were put into it */
+  int64_t
+      n_reordered; /* those of convolutions; negative: by an engine that wants no workspace */
 } Descriptor;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -468,10 +468,8 @@ put_in (Descriptor *whole, const Descriptor *part)
 {
   bool is_convolution =
       whole->type >= CONVOLUTION_FORWARD && whole->type <= CONVOLUTION_BACKWARD_DATA;
-
   if (part == NULL || part->is_virtual)
     return;
-  whole->has_convolution |= is_convolution || part->has_convolution;
   whole->n_elements += part->n_elements;
   whole->n_reordered += is_convolution ? part->n_elements : part->n_reordered;
 }
@@ -539,19 +537,9 @@ give_engines (const Descriptor *heuristic, int64_t n_wanted, void **results)
         continue;
       put_in (result, heuristic);
       if (i > 0)
-        result->n_reordered = 0;
+        result->n_reordered = -result->n_reordered;
     }
   return n_wanted < N_RESULTS ? n_wanted : N_RESULTS;
-}
-
-static int64_t
-workspace_bytes (const Descriptor *descriptor)
-{
-  int64_t bytes = descriptor->n_reordered * WORKSPACE_BYTES_PER_ELEMENT;
-
-  if (!descriptor->has_convolution)
-    return ATTENTION_WORKSPACE_BYTES;
-  return (bytes + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
 }
 
 NULL_API (int,
@@ -570,7 +558,12 @@ NULL_API (int,
     n = give_engines (descriptor, n_wanted, out);
   else if (n == 1 &&
            (attribute == PLAN_WORKSPACE || attribute == ENGINE_CONFIG_WORKSPACE))
-    value = workspace_bytes (descriptor);
+    value = descriptor->n_reordered == 0
+                ? ATTENTION_WORKSPACE_BYTES
+                : ((descriptor->n_reordered < 0 ? 0 : descriptor->n_reordered) *
+                       WORKSPACE_BYTES_PER_ELEMENT +
+                   511) /
+                      512 * 512;
   else if (n == 1 && attribute == N_ENGINES)
     value = 1;
   else if (n == 1 && attribute == ENGINE_CONFIG_SHARED_MEMORY)

@@ -431,7 +431,7 @@ settle (RuntimeDevice *device, TesseraPolicyKind kind, const TesseraPlan *plan)
   tessera_settings_default (&device->settings);
   tessera_alloc_conf_parse (tessera_options.alloc_conf, &device->settings, &fraction,
                             complain);
-  device->settings.oldest_segment_first = tessera_torch_is_2_13 (tessera_options.torch);
+  device->settings.oldest_segment_first = strverscmp (tessera_options.torch, "2.13") >= 0;
   if (tessera_torch_fraction (device->ordinal) > 0)
     fraction = tessera_torch_fraction (device->ordinal);
   device->stats.max_split_bytes = device->settings.max_split_bytes;

@@ -92,7 +92,7 @@ collect_facts (Facts *facts, TesseraPolicyKind policy, const TesseraPlan *plan)
   add_fact (facts, "rank", facts->rank);
   add_fact (facts, "world", facts->world);
   add_fact (facts, "torch", tessera_options.torch);
-  if (tessera_torch_is_2_13 (tessera_options.torch))
+  if (strverscmp (tessera_options.torch, "2.13") >= 0)
     add_fact (facts, "pytorch", TESSERA_PYTORCH_2_13);
   add_fact (facts, "alloc_conf", tessera_options.alloc_conf);
   add_fact (facts, "plan_source", base_name (tessera_options.plan));

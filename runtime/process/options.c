@@ -395,15 +395,6 @@ set_torch (TesseraOptions *options, const char *value)
   return copy_text (options->torch, sizeof options->torch, value);
 }
 
-bool
-tessera_torch_is_2_13 (const char *version)
-{
-  unsigned major, minor;
-
-  return sscanf (version, "%u.%u", &major, &minor) == 2 &&
-         (major > 2 || (major == 2 && minor >= 13));
-}
-
 static bool
 set_rank (TesseraOptions *options, const char *value)
 {

@@ -50,9 +50,6 @@ bool tessera_options_expand (const TesseraOptions *options,
 /* "native", "expandable" ... */
 const char *tessera_policy_kind_name (TesseraPolicyKind kind);
 
-/* Whether it is 2.13 or newer; false where the text is no version. */
-bool tessera_torch_is_2_13 (const char *version);
-
 /* @complain: one sentence for each part that was left out; may be NULL. @settings keeps
  * what the text does not name. @out_fraction: per_process_memory_fraction, else left. */
 void tessera_alloc_conf_parse (const char *text,

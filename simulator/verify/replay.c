@@ -178,10 +178,10 @@ map (TesseraDevice *device, uint64_t addr, uint64_t size_bytes, uint32_t stream)
 {
   TesseraReplay *replay = (TesseraReplay *) device;
 
-  if (is_refused (replay, TESSERA_SEGMENT_MAP, size_bytes) ||
-      !expect (replay, TESSERA_SEGMENT_MAP, addr, size_bytes))
-    return TESSERA_OUT_OF_DEVICE;
-  return TESSERA_OK;
+  return is_refused (replay, TESSERA_SEGMENT_MAP, size_bytes) ||
+                 !expect (replay, TESSERA_SEGMENT_MAP, addr, size_bytes)
+             ? TESSERA_OUT_OF_DEVICE
+             : TESSERA_OK;
 }
 
 static void

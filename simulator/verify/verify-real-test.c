@@ -293,7 +293,6 @@ test_altered_rules (void)
     { .name = "PyTorch's", .n_right = 29029 },
     { .name = "split at >= 512", .n_right = 22544 },
     { .name = "ties to the high address", .n_right = 81 },
-    { .name = "first fit", .n_right = 46 },
     { .name = "20 MiB at exactly 10 MiB", .n_right = 19680 },
     { .name = "small pool below 1 MiB", .n_right = 17099 },
     { .name = "small flushed first", .n_right = 22260 },
@@ -308,12 +307,11 @@ test_altered_rules (void)
     altered[i].rules = right;
   altered[1].rules.large_remainder_bytes = TESSERA_MIN_BLOCK_BYTES;
   altered[2].rules.equal_sizes_from_the_top = true;
-  altered[3].rules.first_fit = true;
-  altered[4].rules.made_to_measure_bytes++;
-  altered[5].rules.small_bytes--;
-  altered[6].rules.small_pool_first = true;
-  altered[8].rules.forward_merge_only = true;
-  altered[9].rules.large_remainder_bytes--;
+  altered[3].rules.made_to_measure_bytes++;
+  altered[4].rules.small_bytes--;
+  altered[5].rules.small_pool_first = true;
+  altered[7].rules.forward_merge_only = true;
+  altered[8].rules.large_remainder_bytes--;
   for (guint i = 0; i < G_N_ELEMENTS (altered); i++)
     {
       uint64_t n_addresses = 0, n_right = count_right (&altered[i], &n_addresses);

@@ -36,8 +36,8 @@ is_filed_right (const TesseraCaching *caching, const CachingBlock *block)
 
   if (block->state != TESSERA_BLOCK_FREE)
     return tessera_table_get (&caching->table, block->addr) == block && block->is_mapped;
-  return tessera_tree_contains (block->is_mapped ? &pool->free : &pool->unmapped,
-                                &block->node) &&
+  return tessera_tree_at_least (block->is_mapped ? &pool->free : &pool->unmapped,
+                                block->node.key) == &block->node &&
          memcmp (&key, &block->node.key, sizeof key) == 0;
 }
 
