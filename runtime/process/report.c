@@ -92,10 +92,11 @@ tessera_last_error (void)
 /* std::__throw_runtime_error (const char *) */
 #define THROWER "_ZSt21__throw_runtime_errorPKc"
 
-/* c10::OutOfMemoryError and its constructor of (SourceLocation, std::string) */
+/* c10::OutOfMemoryError is c10::Error with tables of its own, which libc10_cuda has up to PyTorch 2.12, libc10 later;
+ * and the constructor of c10::Error (SourceLocation, std::string). */
 #define OUT_OF_MEMORY "N3c1016OutOfMemoryErrorE"
 #define CONSTRUCTOR                                                                      \
-  "_ZN3c1016OutOfMemoryErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_" \
+  "_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_"             \
   "traitsIcESaIcEEE"
 
 /* More than it ever took: 200 bytes in PyTorch 2.15. */
@@ -123,6 +124,8 @@ typedef struct
 typedef struct
 {
   void *type;
+  void *
+      *table; /* of virtual functions, behind two words; NULL: the constructor sets it */
   void (*construct) (void *exception, SourceLocation from, String *text);
   void *(*new_exception) (size_t n_bytes);
   void (*throw_it) (void *exception, void *type, void (*destroy) (void *exception));
@@ -151,12 +154,16 @@ find_in (const char *library_name, const char *name)
 static bool
 find_thrower (Thrower *thrower)
 {
+  const char *owner = find_in ("libc10.so", "_ZTV" OUT_OF_MEMORY) != NULL
+                          ? "libc10.so"
+                          : "libc10_cuda.so";
   const struct
   {
     void *to;
     const char *library, *name;
   } wanted[] = {
-    { &thrower->type, "libc10.so", "_ZTI" OUT_OF_MEMORY },
+    { &thrower->type, owner, "_ZTI" OUT_OF_MEMORY },
+    { &thrower->table, owner, "_ZTV" OUT_OF_MEMORY },
     { &thrower->construct, "libc10.so", CONSTRUCTOR },
     { &thrower->new_exception, "libstdc++.so.6", "__cxa_allocate_exception" },
     { &thrower->throw_it, "libstdc++.so.6", "__cxa_throw" },
@@ -199,12 +206,14 @@ throw_out_of_memory (const Thrower *thrower, const char *text)
   String string = { .n_bytes = strlen (text) };
   void *exception;
 
-  exception = thrower->new_exception (EXCEPTION_BYTES);
+  /* Zeros are sane members, should the class ever have some of its own. */
+  exception = memset (thrower->new_exception (EXCEPTION_BYTES), 0, EXCEPTION_BYTES);
   string.room.capacity = string.n_bytes;
   string.text = thrower->new_text (string.n_bytes + 1);
   memcpy (string.text, text, string.n_bytes + 1);
   thrower->construct (exception, (SourceLocation){ __func__, __FILE__, __LINE__ },
                       &string);
+  *(void ***) exception = thrower->table + 2;
   if (string.text != string.room.inside) /* not taken over */
     thrower->delete_text (string.text);
   thrower->throw_it (exception, thrower->type, destroy);
