@@ -24,13 +24,14 @@ def _make(marks: Marks, modules: Modules) -> Any:
                     return run(self, *args, **kwargs)
                 finally:
                     modules.nested_backward(-1)
-            if not marks.is_ours():
-                return run(self, *args, **kwargs)
-            depth = marks.backward()
+            depth = marks.backward() if marks.is_ours() else None
+            modules.backward(1)
             try:
                 return run(self, *args, **kwargs)
             finally:
-                marks.close(depth)
+                modules.backward(-1)
+                if depth is not None:
+                    marks.close(depth)
 
     return Engine()
 

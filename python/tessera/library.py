@@ -107,7 +107,8 @@ class Library:
 
     def __init__(self, path: Optional[str] = None) -> None:
         self._handle = _load(path)
-        self._finder: Optional[Any] = None
+        self._find: Optional[Callable[[], Optional[int]]] = None
+        self._finder: Any = None  # stays: a thread may be about to call it
         try:
             self._declare()
         except AttributeError as error:
@@ -202,9 +203,9 @@ class Library:
     def set_module_finder(self, find: Optional[Callable[[], Optional[int]]]) -> None:
         """``find`` gives the address of the name of the module whose backward runs, or
         None; it must not raise. It is kept alive here."""
-        finder = None if find is None else ModuleFinder(find)
-        self._set_finder(None if finder is None else ctypes.cast(finder, ctypes.c_void_p))
-        self._finder = finder
+        if find is not None and find != self._find:
+            self._find, self._finder = find, ModuleFinder(find)
+        self._set_finder(None if find is None else ctypes.cast(self._finder, ctypes.c_void_p))
 
     def get_stats(self, device: int) -> DeviceStats:
         """Of a device that never served anything: all zero."""

@@ -146,6 +146,8 @@ class Modules:
         self._recomputing: Optional[_State] = None  # has opened the phase of that name
         self._handles: List[Any] = []
         self._ends_names = False
+        self._n_backwards = 0  # that run now, on whatever threads
+        self._lock = threading.Lock()
 
     def install(self) -> None:
         self._handles = [
@@ -162,7 +164,6 @@ class Modules:
     def attach(self, told: Told) -> None:
         if self._has_names:
             self._told = told
-            told.set_module_finder(self._find)
 
     def detach(self) -> None:
         if self._told is not None:
@@ -253,6 +254,14 @@ class Modules:
             state.depth = None
 
     # -- backward ------------------------------------------------------------------------
+
+    def backward(self, change: int) -> None:
+        """An outermost backward pass begins (1) or ends (-1). Only inside of one does the
+        library ask for modules: each request would else wait for the interpreter."""
+        with self._lock:
+            self._n_backwards += change
+            if self._told is not None:
+                self._told.set_module_finder(self._find if self._n_backwards else None)
 
     def nested_backward(self, change: int) -> None:
         """A backward pass inside a backward pass begins (1) or ends (-1) on this thread."""

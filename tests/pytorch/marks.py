@@ -274,6 +274,16 @@ class Peeking(Block):
         return Peeks.apply(self.inner(Peeks.apply(x)))
 
 
+def asked_only_in_backward(told):
+    """Each request outside would else wait for the interpreter."""
+    Peeks.told, Peeks.found = told, []
+    net = Net()
+    loss = Peeks.apply(net(batch())).sum()
+    before = told.find
+    loss.backward()
+    told.words[:] = [str(before), "named" if Peeks.found else "unnamed", str(told.find)]
+
+
 def backward_modules(kind):
     def program(told):
         Peeks.told, Peeks.found = told, []
@@ -285,6 +295,7 @@ def backward_modules(kind):
     return program
 
 
+expect("modules are asked for in a backward pass alone", watch(asked_only_in_backward, True), "None, named, None")
 expect("a plain loop", watch(plain), f"step 0, {TRAIN} step 1, {TRAIN} step 2, step 2, step -1")
 expect("accumulation", watch(accumulation), f"step 0, {MICRO} step 1, {MICRO} step 2, step 2, step -1")
 expect(

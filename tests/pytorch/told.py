@@ -52,7 +52,7 @@ class Told:
         """The module that the library would note for an allocation on this thread."""
         import ctypes
 
-        address = self.find()
+        address = self.find() if self.find else None
         return ctypes.string_at(address).decode() if address else None
 
 
