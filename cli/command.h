@@ -74,6 +74,12 @@ extern CliGiven cli_given;
 #define CLI_OPTION_FORCE                                                                 \
   CLI_OPTION ("force", 0, NONE, &cli_given.force,                                        \
               "Overwrite a file that is something else than what is written", NULL)
+#define CLI_OPTION_FOLLOW(variable)                                                      \
+  CLI_OPTION (                                                                           \
+      "follow", 0, STRING, variable,                                                     \
+      "length: also steps of other lengths than those it was made from; trace: "         \
+      "the same batches only (default: length where the plan has steps that vary)",      \
+      "length|trace")
 #define CLI_OPTION_EDITS                                                                 \
   CLI_OPTION ("edits", 0, FILENAME, &cli_given.edits_path,                               \
               "Apply these edits (JSON, or a .tsp's or .tsr's), not those kept with "    \

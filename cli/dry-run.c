@@ -224,14 +224,7 @@ static const GOptionEntry dry_options[] = {
               "native (default), expandable, direct or plan",
               "POLICY"),
   CLI_OPTION ("plan", 0, FILENAME, &plan, "Follow this plan", "P.tsp"),
-  CLI_OPTION (
-      "follow",
-      0,
-      STRING,
-      &follow,
-      "length: also steps of other lengths than those it was made from; trace: the same "
-      "batches only (default: length where the plan has steps that vary)",
-      "length|trace"),
+  CLI_OPTION_FOLLOW (&follow),
   CLI_OPTION_OUTPUT (
       "The trace to write (default: the script's name, and -planned with --plan); its "
       "plan goes beside it, as .tsp",

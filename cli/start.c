@@ -108,14 +108,7 @@ static const GOptionEntry run_options[] = {
               &plan,
               "The plan to follow; %r rank, %h host, %p process",
               "P.tsp"),
-  CLI_OPTION (
-      "follow",
-      0,
-      STRING,
-      &follow,
-      "length: also steps of other lengths than those it was made from; trace: the same "
-      "batches only (default: length where the plan has steps that vary)",
-      "length|trace"),
+  CLI_OPTION_FOLLOW (&follow),
   CLI_OPTION_OUTPUT ("Record as well, into this trace; patterns as above", "T.tsr"),
   CLI_OPTION_FORCE,
   { NULL }

@@ -74,9 +74,7 @@ def run(script):
     sys.path[0] = str(Path(script).parent)
     try:
         runpy.run_path(script, run_name="__main__")
-    except RuntimeError as error:  # what the library raises where PyTorch's own can't be built
-        if not str(error).startswith("CUDA out of memory."):
-            raise
+    except torch.OutOfMemoryError as error:
         return str(error)
     return None
 

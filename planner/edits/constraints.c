@@ -178,11 +178,7 @@ apply_all (const TesseraTrace *trace,
 static TesseraBlock *
 copy_blocks (const TesseraBlocks *blocks)
 {
-  TesseraBlock *copies = g_new (TesseraBlock, blocks->n_blocks + 1);
-
-  if (blocks->n_blocks > 0)
-    memcpy (copies, blocks->blocks, blocks->n_blocks * sizeof *copies);
-  return copies;
+  return g_memdup2 (blocks->blocks, blocks->n_blocks * sizeof *blocks->blocks);
 }
 
 TesseraStatus
