@@ -5,8 +5,8 @@ nonzero(), where(condition) and masked_select() read a count from the device, wh
 always be 0. The null CUDA is told before each what to answer, so that PyTorch's own code
 with its temporary tensors runs with a count from skew.py. Inside a module of experts
 (Hugging Face's, "eager"), the counts are how many tokens each expert gets. In other modules, what routes tokens
-is drawn as well (routed.py). Indexing by any other mask, x[mask], goes on finding nothing:
-a __getitem__ of our own would make of every tensor a sequence, which PyTorch's
+is drawn as well, and masks from the host are known (routed.py). Indexing by any other mask, x[mask],
+goes on finding nothing: a __getitem__ of our own would make of every tensor a sequence, which PyTorch's
 constructors treat otherwise.
 """
 

@@ -8,6 +8,9 @@ one, which has its values on the host beside it. What PyTorch makes of such a te
 mixture of experts finds tokens x k in all, and reads counts that sum up to them. The
 device's own code runs with all of its temporary tensors.
 
+A mask (of 0 and 1) that the program sends from the host has its values beside it as well: whether
+a batch is padded, and how much a mask selects, is what the program's data say.
+
 Where values are not known, all() holds: a program that asks it asks whether its data are
 as they should be (no padding, one document a row, only finite numbers), and on data that
 are it goes on as that answer lets it.
@@ -81,6 +84,9 @@ class Routed(torch.Tensor):
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.as_subclass(torch.Tensor).__deepcopy__(memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.as_subclass(torch.Tensor).__reduce_ex__(protocol)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -158,6 +164,23 @@ def _install_nonzero() -> None:
     _kept.append(library)
 
 
+def _is_mask(tensor: torch.Tensor) -> bool:
+    if tensor.dim() == 0 or tensor.is_floating_point() or tensor.is_complex() or tensor.numel() > MAX_VALUES:
+        return False
+    return bool(((tensor == 0) | (tensor == 1)).all())
+
+
+def _sending(function: Any) -> Any:
+    @functools.wraps(function)
+    def sent(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        result = function(tensor, *args, **kwargs)
+        if type(result) is torch.Tensor and result.is_cuda and tensor.device.type == "cpu" and _is_mask(tensor):
+            return _with_value(result, tensor.to(result.dtype, copy=True))
+        return result
+
+    return sent
+
+
 def _holding(function: Any) -> Any:
     @functools.wraps(function)
     def holds(*args: Any, **kwargs: Any) -> Any:
@@ -188,6 +211,8 @@ class Router:
     def install(self) -> None:
         for owner in (torch, torch.Tensor):
             replace(owner, "all", _holding(getattr(owner, "all")))
+        for name in ("to", "cuda"):
+            replace(torch.Tensor, name, _sending(getattr(torch.Tensor, name)))
         if not hasattr(torch.library, "get_kernel"):
             return  # PyTorch before 2.9
         _install_nonzero()

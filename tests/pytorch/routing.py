@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Mixtures of experts as people write them, in a dry run: each routes tokens x k in all, and
 the same again where autograd recomputes. And all() holds, so that Hugging Face's models take the
-batch for one without padding or packed documents, and build no mask, as on a device.
+batch for one without padding or packed documents, and build no mask, as on a device; but for what
+masks that came from the host say.
 
     routing.py
 
 SPDX-License-Identifier: Apache-2.0
 """
 import ast
+import io
 import os
 import sys
 
@@ -145,16 +147,35 @@ def ask_all():
           flush=True)
 
 
+def ask_sent_masks():
+    """A batch with padding, one without; and a mask is saved as any tensor is."""
+    x = torch.randn(4, 8, device="cuda", requires_grad=True)
+    padded, file = torch.ones(4, 8, dtype=torch.long), io.BytesIO()
+    padded[0, 5:] = 0
+    there, full = padded.to("cuda"), torch.ones(4, 8, dtype=torch.bool).cuda(non_blocking=True)
+    torch.save({"mask": there}, file)
+    file.seek(0)
+    selected = x[there.bool()]
+    selected.sum().backward()
+    print({"padded": bool(there.all()), "full": bool(full.all()), "selected": len(selected), "sums": there.sum(1).tolist(),
+           "saved": type(torch.load(file, weights_only=True)["mask"]) is torch.Tensor,
+           "fast": bool((there.sum() == there.numel()).item()), "flag": type(torch.tensor(1).cuda()) is torch.Tensor},
+          flush=True)
+
+
 def main():
     if "TESSERA_DRY_RUN" in os.environ:
         ask_all()
+        ask_sent_masks()
         return inside()
     report = dry.Report()
     with dry.scratch() as folder:
         printed = dry.run(dry.TESSERA, "dry-run", "-o", f"{folder}/routing.tsr", "--", sys.executable, __file__).stdout
     answers = [ast.literal_eval(line) for line in printed.splitlines() if line.startswith("{")]
-    report.expect(answers == [{"all": True, "rows": [True] * 4, "any": False, "not": False, "packed": None}],
-                  f"all() holds: {answers}")
+    report.expect(answers[:1] == [{"all": True, "rows": [True] * 4, "any": False, "not": False, "packed": None}],
+                  f"all() holds: {answers[:1]}")
+    report.expect(answers[1:] == [{"padded": False, "full": True, "selected": 29, "sums": [5, 8, 8, 8], "saved": True,
+                                   "fast": False, "flag": True}], f"masks say what they are: {answers[1:]}")
     routed = [ast.literal_eval(line) for line in printed.splitlines() if line.startswith("[")]
     report.expect(len(routed) == len(Mixture.__subclasses__()), f"{len(routed)} ways to route")
     for name, *counts in routed:
