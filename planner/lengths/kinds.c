@@ -262,7 +262,7 @@ adopt (const Refine *refine,
   kind_clear (kind);
   *kind = *better;
   tessera_kind_laws_clear (laws);
-  tessera_kind_laws_init (laws, kind, refine->blocks, refine->steps);
+  tessera_kind_laws_init (laws, kind, refine->blocks, refine->steps, false);
 }
 
 /*
@@ -304,6 +304,30 @@ refine_kind (TesseraKind *kind,
   g_free (refine.law_of_block);
 }
 
+/* What was compared without sizes may have paired requests that only lie at the same place
+ * (where a length is a multiple of 8 attention spares a copy), and a batch explains any such
+ * pairs. So the kind is compared anew by the models of one length, where that tells most, and
+ * batch and length are looked for in what is left. */
+static void
+search_again (TesseraLaws *laws,
+              uint32_t kind,
+              const TesseraTrace *trace,
+              const TesseraBlocks *blocks,
+              const TesseraStructure *structure)
+{
+  TesseraKind *of = &laws->kinds.kinds[kind];
+  TesseraKindLaws one;
+
+  tessera_kind_laws_init (&one, of, blocks, NULL, true);
+  if (one.varies)
+    {
+      refine_kind (of, &one, trace, blocks, structure, laws->parts.phase != NULL);
+      tessera_kind_laws_clear (&laws->laws[kind]);
+      tessera_kind_laws_init (&laws->laws[kind], of, blocks, NULL, false);
+    }
+  tessera_kind_laws_clear (&one);
+}
+
 static void
 find_laws (TesseraLaws *laws,
            uint32_t kind,
@@ -315,7 +339,9 @@ find_laws (TesseraLaws *laws,
 
   if (of->n_steps < TESSERA_LAW_STEPS)
     return;
-  tessera_kind_laws_init (&laws->laws[kind], of, blocks, NULL);
+  tessera_kind_laws_init (&laws->laws[kind], of, blocks, NULL, false);
+  if (laws->laws[kind].varies && laws->laws[kind].steps.has_batch)
+    search_again (laws, kind, trace, blocks, structure);
   if (laws->laws[kind].varies)
     refine_kind (of, &laws->laws[kind], trace, blocks, structure,
                  laws->parts.phase != NULL);

@@ -382,7 +382,7 @@ is_plainer (const TesseraFitSteps *steps, const TesseraFitSteps *than)
 }
 
 static void
-choose (const Search *search, TesseraFitSteps *out_steps)
+choose (const Search *search, bool only_length, TesseraFitSteps *out_steps)
 {
   TesseraFitSteps steps;
   uint64_t best = 0, single;
@@ -401,7 +401,7 @@ choose (const Search *search, TesseraFitSteps *out_steps)
         }
     }
   single = best;
-  for (size_t i = 0; i < search->n_candidates; i++)
+  for (size_t i = 0; i < search->n_candidates && !only_length; i++)
     for (size_t k = 0; k < search->n_candidates; k++)
       {
         uint64_t n_exact, wanted = single + WORTH_A_PARAMETER;
@@ -422,7 +422,10 @@ choose (const Search *search, TesseraFitSteps *out_steps)
 }
 
 static void
-find_parameters (Search *search, const TesseraFitSteps *steps, TesseraKindLaws *laws)
+find_parameters (Search *search,
+                 const TesseraFitSteps *steps,
+                 bool only_length,
+                 TesseraKindLaws *laws)
 {
   laws->varies = true;
   if (steps)
@@ -433,7 +436,7 @@ find_parameters (Search *search, const TesseraFitSteps *steps, TesseraKindLaws *
   choose_scored (search);
   find_directions (search);
   add_quotients (search);
-  choose (search, &laws->steps);
+  choose (search, only_length, &laws->steps);
   laws->varies = search->n_candidates > 0;
 }
 
@@ -486,7 +489,8 @@ void
 tessera_kind_laws_init (TesseraKindLaws *laws,
                         const TesseraKind *kind,
                         const TesseraBlocks *blocks,
-                        const TesseraFitSteps *steps)
+                        const TesseraFitSteps *steps,
+                        bool only_length)
 {
   TesseraVectors vectors;
   g_autofree Search *search = g_new0 (Search, 1);
@@ -497,7 +501,7 @@ tessera_kind_laws_init (TesseraKindLaws *laws,
   if (!has_giants (&vectors))
     {
       *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps, .terms = terms };
-      find_parameters (search, steps, laws);
+      find_parameters (search, steps, only_length, laws);
       fit_all (laws, &vectors, kind, terms);
     }
   tessera_vectors_clear (&vectors);

@@ -71,11 +71,12 @@ void tessera_vectors_init (TesseraVectors *vectors,
 void tessera_vectors_clear (TesseraVectors *vectors);
 
 /* The parameters of the kind's steps, and a model for each slot. @steps: (nullable): the
- * parameters, where they are known. */
+ * parameters, where they are known. @only_length: no batch is looked for. */
 void tessera_kind_laws_init (TesseraKindLaws *laws,
                              const TesseraKind *kind,
                              const TesseraBlocks *blocks,
-                             const TesseraFitSteps *steps);
+                             const TesseraFitSteps *steps,
+                             bool only_length);
 void tessera_kind_laws_clear (TesseraKindLaws *laws);
 
 /* The first block born at or after event @index; n_blocks: none. */

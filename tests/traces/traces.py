@@ -28,6 +28,7 @@ JOBS = {
     "finetune": ([], "finetune", []),
     "fsdp2": (["--world", "16", "--rank", "3"], "fsdp2", []),
     "megatron": (["--world", "8", "--rank", "0"], "megatron_gpt", ["--recompute", "full"]),
+    "lengths": (["--steps", "12"], "../tests/evaluation/habits/__main__", ["lengths", "--seed", "1", "--steps", "12"]),
 }
 STEPS = ["--steps", "3"]
 
@@ -53,6 +54,10 @@ def figures_of(tessera, name):
         for command, keys in (("info", INFO_KEYS), ("fit", FIT_KEYS), ("plan", PLAN_KEYS)):
             answer = ask(tessera, command, trace)
             found |= {key: answer[key] for key in keys}
+        # Height over bound where there is a plan for every length, step by step.
+        steps = (answer["steps_that_vary"] or {}).get("parameters", [])
+        if any("height_bytes" in step for step in steps):
+            found["every_length"] = {str(step["length"]): [step["height_bytes"], step["bound_bytes"]] for step in steps}
         return found
 
 
