@@ -212,7 +212,7 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_set_source (TesseraTrace *trace,
 TESSERA_MUST_USE TesseraStatus tessera_trace_set_meta (TesseraTrace *trace,
                                                        const char *key,
                                                        const char *value);
-#define TESSERA_PYTORCH_2_13 "2.13 or later" /* meta's "pytorch": oldest_segment_first */
+#define TESSERA_PYTORCH_2_13 "2.13 or later" /* meta pytorch: oldest_segment_first */
 const char *tessera_trace_get_meta (const TesseraTrace *trace,
                                     const char *key); /* or NULL */
 

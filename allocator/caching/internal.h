@@ -66,8 +66,7 @@ struct CachingChain
   uint64_t addr;
   uint64_t size_bytes;
   uint64_t page_bytes; /* 0: a cudaMalloc segment, not expandable */
-  uint64_t
-      number; /* the older the lower; a reservation's age counts from its first map */
+  uint64_t number;     /* the older the lower; a reservation is as old as its first map */
   CachingBlock *first;
   CachingChain *previous, *next; /* all chains, oldest first */
 };

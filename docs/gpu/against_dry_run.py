@@ -6,9 +6,8 @@ SPDX-License-Identifier: Apache-2.0
 """
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
-from bench import HERE, PYTHON, SOURCE, TESSERA, Bench, label
+from bench import HERE, PYTHON, TESSERA, Bench, label, path_of
 
 JOBS = [["gpt"], ["gpt", "--recompute"], ["llama"], ["accumulate", "--save-every", "0"], ["bert"],
         ["unet"], ["dit"], [HERE / "resnet.py"]]
@@ -36,12 +35,11 @@ def difference(theirs, ours):
 
 def compare(bench, job):
     script, *words = job
-    script = script if isinstance(script, Path) else SOURCE / "examples" / f"{script}.py"
     name = label(job).replace(" ", "-")
     real, dry, followed = (bench.folder / f"{kind}-{name}.tsr" for kind in ("real", "dry", "followed"))
     bench.example([*job, "--steps", STEPS + 1], under=["record", "-o", real])
     bench.run([TESSERA, "dry-run", "--no-stacks", "--gpu", bench.device_bytes, "--steps", STEPS,
-               "--events", 0, "-o", dry, "--", PYTHON, script, *words, "--steps", STEPS + 1], good=(0, 3))
+               "--events", 0, "-o", dry, "--", PYTHON, path_of(script), *words, "--steps", STEPS + 1], good=(0, 3))
     under = bench.example([*job, "--steps", 2 * STEPS], under=["run", "--plan", dry.with_suffix(".tsp")])
     theirs, ours = requests_of(real), requests_of(dry)
     peaks = {name: bench.tessera("info", trace) for name, trace in (("real", real), ("dry", dry))}
@@ -56,9 +54,8 @@ def compare(bench, job):
 
 
 def main():
-    bench = Bench(__doc__)
-    jobs = JOBS[:1] if bench.is_rehearsal else JOBS
-    bench.save("against-dry-run", [compare(bench, job) for job in jobs])
+    bench = Bench(__doc__, JOBS, JOBS[:1])
+    bench.save("against-dry-run", [compare(bench, job) for job in bench.jobs])
 
 
 main()

@@ -32,15 +32,18 @@ WARM_UP = 2
 class Bench:
     """One script's runs."""
 
-    def __init__(self, description):
+    def __init__(self, description, jobs=(), rehearsed=()):
         options = argparse.ArgumentParser(description=description)
         options.add_argument("out", type=Path, help="folder for NAME.json and snapshots")
         options.add_argument("--rehearse", action="store_true",
                              help="tiny sizes, over a CUDA that computes nothing: no figure counts")
-        options.add_argument("--only", nargs="+", default=[""], metavar="TEXT",
-                             help="jobs whose words contain one of these")
+        if jobs:
+            options.add_argument("--only", nargs="+", default=[""], metavar="TEXT",
+                                 help="jobs whose words contain one of these")
         args = options.parse_args()
-        self._only = args.only
+        #: What is to be run: (example or the path of a script, its arguments) each.
+        self.jobs = [job for job in (rehearsed if args.rehearse else jobs)
+                     if any(text in label(job) for text in args.only)]
         self._command = " ".join([f"docs/gpu/{Path(sys.argv[0]).name}", *(
             "FOLDER" if word == str(args.out) else word for word in sys.argv[1:])])
         self.out = args.out.resolve()
@@ -49,9 +52,6 @@ class Bench:
         self.folder = Path(self._folder.name)
         self._device = {}
         self._numbers = itertools.count()
-
-    def select(self, jobs):
-        return [job for job in jobs if any(text in label(job) for text in self._only)]
 
     def _device_prefix(self):
         if not self.is_rehearsal:
@@ -81,10 +81,9 @@ class Bench:
     def example(self, job, *probe_options, under=(), env=()):
         """Facts (see probe.py) of (example or the path of a script, its arguments)."""
         script, *words = job
-        script = script if isinstance(script, Path) else SOURCE / "examples" / f"{script}.py"
         facts = self.folder / f"facts-{next(self._numbers)}.json"
         self.python(HERE / "probe.py", "--facts", facts, *probe_options,
-                    script, *words, under=under, env=env)
+                    path_of(script), *words, under=under, env=env)
         found = json.loads(facts.read_text(encoding="utf-8"))
         self._device = {key: found.pop(key) for key in DEVICE_KEYS}
         return found
@@ -115,6 +114,10 @@ class Bench:
                                     "is_rehearsal": self.is_rehearsal, **self._device, "results": results},
                                    indent=1) + "\n", encoding="utf-8")
         print(f"{path}: {self._device['device']}")
+
+
+def path_of(script):
+    return script if isinstance(script, Path) else SOURCE / "examples" / f"{script}.py"
 
 
 def label(job):

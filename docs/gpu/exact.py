@@ -49,11 +49,11 @@ def attempt(bench, job, steps, every):
 
 
 def main():
-    bench = Bench(__doc__)
-    steps, every, jobs = ((REHEARSED_STEPS, REHEARSED_EVERY, REHEARSED) if bench.is_rehearsal
-                          else (STEPS, DIGEST_EVERY, JOBS))
-    with ThreadPoolExecutor(1 if bench.is_rehearsal else AT_ONCE) as pool:
-        bench.save("exact", list(pool.map(lambda job: attempt(bench, job, steps, every), bench.select(jobs))))
+    bench = Bench(__doc__, JOBS, REHEARSED)
+    steps, every, at_once = ((REHEARSED_STEPS, REHEARSED_EVERY, 1) if bench.is_rehearsal
+                             else (STEPS, DIGEST_EVERY, AT_ONCE))
+    with ThreadPoolExecutor(at_once) as pool:
+        bench.save("exact", list(pool.map(lambda job: attempt(bench, job, steps, every), bench.jobs)))
 
 
 main()

@@ -43,9 +43,9 @@ def compare(bench, job):
 
 
 def main():
-    bench = Bench(__doc__)
+    bench = Bench(__doc__, JOBS, REHEARSED)
     found = []
-    for job in bench.select(REHEARSED if bench.is_rehearsal else JOBS):
+    for job in bench.jobs:
         found.append(compare(bench, job))
         bench.save("memory", found)
 

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-
 #: A MemPool that is gone when the snapshot is written has left no word of itself there.
 _alive = []
 
@@ -45,7 +44,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--graph", action="store_true")
     options.add_argument("--pool", action="store_true")
-    options.add_argument("--steps", type=int, default=4)
+    options.add_argument("--steps", type=int, default=8)
     args = options.parse_args()
     torch.manual_seed(0)
     model, batch = make()

@@ -1,6 +1,5 @@
 #!/bin/sh
-# What a real GPU must show (TODO.md): each script on its own, each with a JSON file that names
-# the device. Goes on after one that fails, and says which at the end.
+# What a real GPU must show: each script on its own, each with a JSON file that names the device. Goes on after one that fails, and says which at the end.
 #
 #   docs/gpu/run.sh [--rehearse] FOLDER [NAME...]
 #

@@ -29,9 +29,8 @@ def compare(bench, job):
 
 
 def main():
-    bench = Bench(__doc__)
-    jobs = JOBS[:1] if bench.is_rehearsal else JOBS
-    bench.save("smallest", [compare(bench, job) for job in jobs])
+    bench = Bench(__doc__, JOBS, JOBS[:1])
+    bench.save("smallest", [compare(bench, job) for job in bench.jobs])
 
 
 main()

@@ -26,11 +26,10 @@ def compare(bench, job, rounds):
 
 
 def main():
-    bench = Bench(__doc__)
-    jobs, rounds = (REHEARSED, 1) if bench.is_rehearsal else (JOBS, ROUNDS)
+    bench = Bench(__doc__, JOBS, REHEARSED)
     found = []
-    for job in jobs:
-        found.append(compare(bench, job, rounds))
+    for job in bench.jobs:
+        found.append(compare(bench, job, 1 if bench.is_rehearsal else ROUNDS))
         bench.save("turns", found)
 
 

@@ -1,8 +1,8 @@
 /*
  * Sentences for a person, the last error of each thread, and exceptions.
  *
- * C cannot throw: PyTorch's own OutOfMemoryError is built by the constructor that libc10
- * exports, a runtime_error is thrown for us by libstdc++. Either passes through C that was
+ * C cannot throw: PyTorch's own OutOfMemoryError is built by its base's constructor, which
+ * libc10 exports, a runtime_error is thrown for us by libstdc++. Either passes through C that was
  * compiled with -fexceptions.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -92,8 +92,8 @@ tessera_last_error (void)
 /* std::__throw_runtime_error (const char *) */
 #define THROWER "_ZSt21__throw_runtime_errorPKc"
 
-/* c10::OutOfMemoryError is c10::Error with tables of its own, which libc10_cuda has up to PyTorch 2.12, libc10 later;
- * and the constructor of c10::Error (SourceLocation, std::string). */
+/* c10::OutOfMemoryError is c10::Error with tables of its own, which libc10_cuda has up to
+ * PyTorch 2.12 and libc10 later; the constructor is c10::Error (SourceLocation, std::string). */
 #define OUT_OF_MEMORY "N3c1016OutOfMemoryErrorE"
 #define CONSTRUCTOR                                                                      \
   "_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_"             \
@@ -124,8 +124,7 @@ typedef struct
 typedef struct
 {
   void *type;
-  void *
-      *table; /* of virtual functions, behind two words; NULL: the constructor sets it */
+  void **table; /* two words, then the virtual functions */
   void (*construct) (void *exception, SourceLocation from, String *text);
   void *(*new_exception) (size_t n_bytes);
   void (*throw_it) (void *exception, void *type, void (*destroy) (void *exception));

@@ -27,7 +27,7 @@ def read(report, out, name):
 
 def check_snapshots(report, found):
     for each in found:
-        report.expect(each["verified"] and each["addresses_right"] == each["addresses"] > 400
+        report.expect(each["verified"] and each["addresses_right"] == each["addresses"] > 500
                       and each["ooms_right"] == each["ooms"],
                       f"{each['name']}: {each['addresses_right']} of {each['addresses']} addresses")
     report.expect([each["ooms"] for each in found] == [0] * (N_SNAPSHOTS - 1) + [1],
