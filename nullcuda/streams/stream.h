@@ -30,6 +30,8 @@ double null_clock_now (void);
 void null_clock_spend (double ns);    /* the host is busy that long */
 void null_clock_reach (double at_ns); /* the host waits until then */
 
+/* Takes the lock. The host is busy that long. */
+void null_clock_pass (double ns);
 /* Takes the lock. The host waits for all that is queued on @device. */
 void null_clock_wait_for_all (int device);
 
