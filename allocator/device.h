@@ -47,4 +47,8 @@ struct TesseraDevice
   /* What is left for allocate() and map(), as far as the device says; UINT64_MAX: no end
    * is known. */
   uint64_t (*free_bytes) (TesseraDevice *device);
+
+  /* Nanoseconds, from any beginning on, of the time in which the run was not kept waiting
+   * for the device by unmap(). NULL: time stands still. */
+  uint64_t (*now_ns) (TesseraDevice *device);
 };

@@ -95,6 +95,7 @@ unmap (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
 
   self->used_bytes -= size_bytes;
   self->n_unmapped++;
+  self->now_ns += self->unmap_ns;
 }
 
 static void
@@ -118,12 +119,18 @@ free_bytes (TesseraDevice *device)
                                                : 0;
 }
 
+static uint64_t
+now_ns (TesseraDevice *device)
+{
+  return ((const TesseraVirtual *) device)->now_ns;
+}
+
 void
 tessera_virtual_init (TesseraVirtual *virtual_device, uint64_t device_bytes)
 {
   *virtual_device = (TesseraVirtual){
     .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
-                free_bytes },
+                free_bytes, now_ns },
     .device_bytes = device_bytes,
     .next_addr = FIRST_ADDR,
   };

@@ -42,5 +42,6 @@ tessera_cuda_find_driver (CudaDriver *driver, TesseraError *error)
       memcpy ((char *) driver + calls[i].offset, &address, sizeof address);
     }
   *(void **) &driver->forget = dlsym (library, "nullcuda_forget");
+  *(void **) &driver->virtual_ns = dlsym (library, "nullcuda_now_ns");
   return TESSERA_OK;
 }

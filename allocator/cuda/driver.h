@@ -97,6 +97,8 @@ typedef struct
   TESSERA_CUDA_CALLS (TESSERA_CUDA_MEMBER)
   /* The null CUDA's alone, else NULL: what was copied there belongs to nobody now. */
   void (*forget) (CudaAddr addr, size_t n_bytes);
+  /* ... and what its clock shows, in nanoseconds. */
+  double (*virtual_ns) (void);
 } CudaDriver;
 #undef TESSERA_CUDA_MEMBER
 

@@ -34,6 +34,7 @@ struct TesseraCuda
   CudaReservation *reservations;
   size_t n_reservations, cap_reservations;
   TesseraCudaEvent *free_events;
+  uint64_t waited_ns; /* by unmap(), for the device */
   void (*synchronize) (void *user);
   void *user;
 };

@@ -9,6 +9,8 @@
  */
 #include "allocator/cuda/internal.h"
 
+#include <time.h>
+
 #include "allocator/caching.h"
 #include "db/array.h"
 
@@ -166,6 +168,25 @@ map (TesseraDevice *device, uint64_t addr, uint64_t size_bytes, uint32_t stream)
   return status_of (result);
 }
 
+static uint64_t
+host_ns (const TesseraCuda *self)
+{
+  struct timespec now;
+
+  if (self->driver.virtual_ns != NULL)
+    return (uint64_t) self->driver.virtual_ns ();
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
+}
+
+static uint64_t
+now_ns (TesseraDevice *device)
+{
+  const TesseraCuda *self = (const TesseraCuda *) device;
+
+  return host_ns (self) - self->waited_ns;
+}
+
 /* Unlike freeing a segment, unmapping waits for nobody who may still use the pages. Where
  * the driver refuses to wait, they stay mapped: lost, but not pulled from under a kernel.
  */
@@ -174,11 +195,16 @@ unmap (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
 {
   TesseraCuda *self = (TesseraCuda *) device;
   const CudaReservation *reservation = reservation_at (self, addr);
+  uint64_t began_ns;
   CudaScope scope;
+  int result;
 
   if (reservation == NULL || tessera_cuda_enter (self, &scope) != CUDA_OK)
     return;
-  if (self->driver.context_wait () == CUDA_OK)
+  began_ns = host_ns (self);
+  result = self->driver.context_wait ();
+  self->waited_ns += host_ns (self) - began_ns;
+  if (result == CUDA_OK)
     unmap_pages (self, addr, size_bytes, reservation->page_bytes);
   tessera_cuda_leave (self, &scope);
 }
@@ -204,6 +230,6 @@ free_bytes (TesseraDevice *device)
 void
 tessera_cuda_fill_device (TesseraCuda *cuda)
 {
-  cuda->device = (TesseraDevice){ allocate, release, reserve,     unreserve,
-                                  map,      unmap,   synchronize, free_bytes };
+  cuda->device = (TesseraDevice){ allocate, release,     reserve,    unreserve, map,
+                                  unmap,    synchronize, free_bytes, now_ns };
 }

@@ -8,11 +8,6 @@
 
 #include "allocator/policy/planned.h"
 
-enum
-{
-  FAR_SHARE = 8 /* of a step ahead is late */
-};
-
 /* Tensors may lie only at multiples of what PyTorch's allocator promises. */
 static TesseraStatus
 accept_alignment (uint64_t alignment_bytes, TesseraError *error)
@@ -119,17 +114,6 @@ forecast (void *user, uint64_t page_bytes, uint32_t n_pages, uint32_t *needs)
                              needs);
 }
 
-/* Requests: an eighth of its longest section. */
-static uint32_t
-far_ahead (const TesseraPlan *plan)
-{
-  uint32_t most = 0;
-
-  for (size_t i = 0; i < plan->n_sections; i++)
-    most = plan->sections[i].n_slots > most ? plan->sections[i].n_slots : most;
-  return most / FAR_SHARE + 1;
-}
-
 static TesseraStatus
 open_for_run (TesseraPlanned *planned, uint64_t height_bytes, TesseraError *error)
 {
@@ -140,7 +124,6 @@ open_for_run (TesseraPlanned *planned, uint64_t height_bytes, TesseraError *erro
   tessera_follower_set_hook (planned->follower,
                              &(TesseraFollowerHook){ tessera_planned_take, planned });
   planned->pool.users.forecast = (TesseraForecast){ forecast, planned };
-  planned->pool.users.far_requests = far_ahead (planned->plan);
   return tessera_pool_open (&planned->pool, height_bytes, true, error);
 }
 

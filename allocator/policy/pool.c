@@ -11,21 +11,13 @@
 #include "allocator/policy/functions.h"
 
 #define GRAIN_BYTES ((uint64_t) 2 << 20) /* what drivers have */
-#define LITTLE_BYTES ((uint64_t) 20 << 20)
+/* May be spent beside the share, once: a start takes longer in any case. */
+#define START_NS ((uint64_t) 50000000)
 
 enum
 {
-  MORE_SHARE = 32,    /* of the pool goes with what has to, if it is needed late */
-  WAIT_REQUESTS = 64, /* that earn it */
-  FLUSH_WAITS = 4,    /* as much as so many: what was cached is mapped anew */
-  FLUSHED_SHARE = 64, /* ... so it is done for so much of what is held */
-  LITTLE_WAITS = 16,  /* ... or for LITTLE_BYTES, at this price */
-  KEPT_WAITS = 256,   /* earned, and not yet used */
-  /* A wait within WAIT_REQUESTS of the one before hurries, up to a quarter of the pool a
-     wait; none for so many times that forgets it. */
-  MOST_HURRY = 5,
-  HURRY_SHARE = 4 << MOST_HURRY,
-  CALM_WAITS = 8,
+  FLUSHED_SHARE = 64, /* of what is held is worth a flush of the cache beside the pool */
+  TIME_SHARE = 64,    /* of the run's time may be spent on all that */
   REFUSALS_IN_A_ROW = 2,
   PATIENT_REQUESTS = 64 /* for which a refusal stands */
 };
@@ -40,6 +32,14 @@ uint64_t
 tessera_pool_page_bytes (uint64_t n_bytes)
 {
   return round_up (n_bytes / TESSERA_MOST_PAGES + 1, GRAIN_BYTES);
+}
+
+static uint64_t
+now (const TesseraPool *pool)
+{
+  TesseraDevice *device = pool->users.device;
+
+  return device->now_ns != NULL ? device->now_ns (device) : 0;
 }
 
 /* ---- Promises ---- */
@@ -122,6 +122,7 @@ tessera_pool_open (TesseraPool *pool,
   TesseraStatus status;
 
   pool->page_bytes = tessera_pool_page_bytes (n_bytes);
+  pool->opened_ns = now (pool);
   if (is_promised && limit_bytes != 0 && n_bytes > limit_bytes)
     return tessera_fail (error, TESSERA_OUT_OF_DEVICE,
                          "the plan's pool of %" PRIu64
@@ -307,44 +308,7 @@ claimed (const TesseraPool *pool)
   return pool->held_bytes + pool->promised_bytes;
 }
 
-/* As many bytes, if there are, and more that are needed late. */
-static void
-give_back_idle (TesseraPool *pool,
-                uint64_t n_bytes,
-                uint64_t begin_bytes,
-                uint64_t end_bytes,
-                bool with_promised)
-{
-  uint64_t page_bytes = pool->page_bytes;
-  uint32_t n_pages = (uint32_t) (round_up (pool->height_bytes, page_bytes) / page_bytes);
-  uint64_t least = n_bytes / page_bytes + (n_bytes % page_bytes != 0);
-  uint64_t most = least + n_pages / MORE_SHARE;
-  /* The sooner one wait follows another, the more pages go with each. */
-  uint64_t hurried =
-      least + (pool->hurry > 0 ? ((uint64_t) n_pages << pool->hurry) / HURRY_SHARE : 0);
-  uint64_t *idle = malloc (((size_t) n_pages + 1) * sizeof *idle);
-  uint32_t *needs = malloc (((size_t) n_pages + 1) * sizeof *needs);
-  uint32_t n_idle = 0;
-  uint32_t n = 0;
-
-  if (idle != NULL && needs != NULL)
-    {
-      pool->users.forecast.forecast (pool->users.forecast.user, page_bytes, n_pages,
-                                     needs);
-      n_idle = list_idle (pool, begin_bytes, end_bytes, with_promised, needs, idle);
-    }
-  while (n < n_idle &&
-         (n < hurried || (n < most && idle[n] >> 32 >= pool->users.far_requests)))
-    n++;
-  if (n > 0)
-    qsort (idle, n, sizeof *idle, lowest_first);
-  give_back_pages (pool, idle, n);
-  free (idle);
-  free (needs);
-}
-
-/* ... or all, once nobody needs them any more. Returns: bytes given back, or that are
- * promised no more. */
+/* As many bytes, if there are. Returns: bytes given back, or that are promised no more. */
 static uint64_t
 give_back (TesseraPool *pool,
            uint64_t n_bytes,
@@ -353,11 +317,25 @@ give_back (TesseraPool *pool,
            bool with_promised)
 {
   uint64_t claimed_bytes = claimed (pool);
+  uint64_t page_bytes = pool->page_bytes;
+  uint32_t n_pages = (uint32_t) (round_up (pool->height_bytes, page_bytes) / page_bytes);
+  uint64_t least = n_bytes / page_bytes + (n_bytes % page_bytes != 0);
+  uint64_t *idle = malloc (((size_t) n_pages + 1) * sizeof *idle);
+  uint32_t *needs = malloc (((size_t) n_pages + 1) * sizeof *needs);
+  uint32_t n_idle = 0, n;
 
-  if (pool->is_over)
-    tessera_pool_trim (pool);
-  else
-    give_back_idle (pool, n_bytes, begin_bytes, end_bytes, with_promised);
+  if (idle != NULL && needs != NULL)
+    {
+      pool->users.forecast.forecast (pool->users.forecast.user, page_bytes, n_pages,
+                                     needs);
+      n_idle = list_idle (pool, begin_bytes, end_bytes, with_promised, needs, idle);
+    }
+  n = n_idle < least ? n_idle : (uint32_t) least;
+  if (n > 0)
+    qsort (idle, n, sizeof *idle, lowest_first);
+  give_back_pages (pool, idle, n);
+  free (idle);
+  free (needs);
   return claimed_bytes - claimed (pool);
 }
 
@@ -375,27 +353,18 @@ held (const TesseraPool *pool)
   return pool->held_bytes + tessera_caching_stats (pool->users.beside)->reserved_bytes;
 }
 
-/* Whether the run has earned so many waits. */
 static bool
-can_wait (TesseraPool *pool, uint64_t n_waits)
+can_spend (const TesseraPool *pool)
 {
-  if (pool->n_spent < pool->n_requests)
-    pool->n_spent = pool->n_requests;
-  return !pool->is_off && pool->n_spent + n_waits * WAIT_REQUESTS <=
-                              pool->n_requests + KEPT_WAITS * WAIT_REQUESTS;
+  return !pool->is_off &&
+         pool->spent_ns <= START_NS + (now (pool) - pool->opened_ns) / TIME_SHARE;
 }
 
+/* What went is mapped again, in as much time. */
 static void
-count_waits (TesseraPool *pool, uint64_t n_waits)
+spend (TesseraPool *pool, uint64_t began_ns)
 {
-  if (n_waits == 0)
-    return;
-  if (pool->n_requests - pool->last_wait > CALM_WAITS * WAIT_REQUESTS)
-    pool->hurry = 0;
-  else if (pool->n_requests - pool->last_wait < WAIT_REQUESTS && pool->hurry < MOST_HURRY)
-    pool->hurry++;
-  pool->last_wait = pool->n_requests;
-  pool->n_spent += n_waits * WAIT_REQUESTS;
+  pool->spent_ns += 2 * (now (pool) - began_ns);
 }
 
 /* What lies beside the pool and nobody uses, unless that is less than @least_bytes.
@@ -422,22 +391,14 @@ much_of (const TesseraPool *pool)
                                                    : pool->users.large_page_bytes;
 }
 
-/* Of the cache beside the pool: much of what is held, at a price; or a little, for which
- * half of the waits are never spent. */
+/* Of the cache beside the pool: what is worth it. */
 static void
 flush_worth (TesseraPool *pool)
 {
-  uint64_t much_bytes = much_of (pool);
-  uint64_t returned_bytes = 0;
+  uint64_t began_ns = now (pool);
 
-  if (can_wait (pool, FLUSH_WAITS))
-    returned_bytes = flush (pool, much_bytes);
-  count_waits (pool, returned_bytes > 0 ? FLUSH_WAITS : 0);
-  if (returned_bytes > 0 || much_bytes <= LITTLE_BYTES ||
-      !can_wait (pool, KEPT_WAITS / 2 + LITTLE_WAITS))
-    return;
-  returned_bytes = flush (pool, LITTLE_BYTES);
-  count_waits (pool, returned_bytes > 0 ? LITTLE_WAITS : 0);
+  if (can_spend (pool) && flush (pool, much_of (pool)) > 0)
+    spend (pool, began_ns);
 }
 
 /* What both may hold together without a thought of what is idle. */
@@ -450,22 +411,25 @@ allowance (const TesseraPool *pool)
              : pool->most_bytes;
 }
 
-/* So much more is about to be held; what lies in that range of the pool is not idle. */
+/* So much more is about to be held; what lies in that range of the pool is not idle. What
+ * is left of a declined plan's pool goes once, whatever that takes, and no more than
+ * that: from there on the run is as without a plan. */
 static void
 rise (TesseraPool *pool, uint64_t n_bytes, uint64_t begin_bytes, uint64_t end_bytes)
 {
   uint64_t most_bytes = allowance (pool);
   uint64_t wanted_bytes = held (pool) + n_bytes;
-  uint64_t returned_bytes;
+  uint64_t began_ns = now (pool);
 
-  if (wanted_bytes > most_bytes && can_wait (pool, 1))
+  if (wanted_bytes > most_bytes && pool->is_over && !pool->is_off)
+    tessera_pool_trim (pool);
+  else if (wanted_bytes > most_bytes && can_spend (pool))
     {
-      returned_bytes =
+      wanted_bytes -=
           give_back (pool, wanted_bytes - most_bytes, begin_bytes, end_bytes, false);
-      count_waits (pool, returned_bytes > 0);
-      wanted_bytes -= returned_bytes;
+      spend (pool, began_ns);
     }
-  if (wanted_bytes > most_bytes)
+  if (wanted_bytes > most_bytes && !pool->is_over)
     flush_worth (pool);
 }
 
@@ -649,7 +613,6 @@ tessera_pool_forget_refusal (TesseraPool *pool)
 void
 tessera_pool_count_request (TesseraPool *pool)
 {
-  pool->n_requests++;
   if (pool->refused_bytes != 0 && ++pool->n_since >= PATIENT_REQUESTS)
     pool->refused_bytes = 0;
 }

@@ -20,17 +20,15 @@
  *
  * Giving back waits for the device, so it happens where the most that was ever held would
  * rise, and nowhere else. Pages go that the plan needs latest (Belady's rule, "A study of
- * replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966),
- * and some more with them that it does not need for long, so that the next ones need not
- * wait. Example: a pool of 4 GiB, 80 MiB that missed and stay
- * beside it: in the course of a step the 80 MiB of the pool that are needed latest lie
- * elsewhere a few times. What comes back nobody used yet.
+ * replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966).
+ * Example: a pool of 4 GiB, 80 MiB that missed and stay beside it: in the course of a
+ * step the 80 MiB of the pool that are needed latest lie elsewhere a few times. What
+ * comes back nobody used yet.
  *
- * A run earns its waits by the requests that it makes, one with each 64; what it has not
- * earned it does without, and the most that was held rises. So no run waits often,
- * whatever it does. Where waits follow one another faster than they are earned, more
- * pages go with each, needed soon or not, so that what was earned lasts: fetching a page
- * back costs no wait.
+ * All this may take one part in 64 of a run's time, since a page costs the driver 30 us
+ * to give back and 40 to bring, small or large (docs/gpu/results/h100-barriers.json): a
+ * run whose steps are short does without, and the most that was held rises. For a request
+ * that would fail idle pages go whatever that takes.
  *
  * Where others fill the device, each request for a page without memory would ask the
  * driver in vain, and flush the cache beside the pool, which waits for the device. So the
@@ -52,8 +50,8 @@
 #include "allocator/follow/occupancy.h"
 #include "allocator/policy/monitor.h"
 
-/* Of a pool that is promised: as many as are mapped in a moment. */
-#define TESSERA_MOST_PAGES ((uint64_t) 4096)
+/* Of a pool that is promised: as many as are mapped in a moment, 20 ms. */
+#define TESSERA_MOST_PAGES ((uint64_t) 256)
 
 /* Who knows when pages of the pool are needed next: @forecast sets @needs (array
  * length=n_pages) to the number of requests up to then, UINT32_MAX: not in sight. */
@@ -73,7 +71,6 @@ typedef struct
   TesseraForecast forecast;
   uint64_t limit_bytes;      /* for the pool and what lies beside it; 0: none */
   uint64_t large_page_bytes; /* of what lies beside the pool */
-  uint32_t far_requests;     /* needed no sooner is needed late */
 } TesseraPoolUsers;
 
 typedef struct
@@ -91,10 +88,8 @@ typedef struct
 
   uint64_t most_bytes; /* that the pool and what lies beside it held together so far */
   uint64_t used_bytes; /* beside the pool, at most, in this step */
-  uint64_t n_requests; /* of the run so far */
-  uint64_t n_spent;    /* of them, for waiting */
-  uint64_t last_wait;  /* n_requests at the last wait */
-  uint32_t hurry;      /* pages that go with a wait double with each */
+  uint64_t opened_ns;  /* by the device's clock */
+  uint64_t spent_ns;   /* since then, by pages that went and those that come again */
   bool was_promised;   /* the pool of a plan for one run */
   bool has_risen;      /* most_bytes, since a step gave something back */
   bool is_off;         /* nothing may be given back now */
@@ -129,9 +124,9 @@ void tessera_pool_count_request (TesseraPool *pool);
  * not. */
 void tessera_pool_see_held (TesseraPool *pool);
 /* A step begins. What was cached beside the pool and not used through the whole of the
- * last one goes back, if it is worth a wait: an evaluation that comes once leaves nothing
- * there. It does so once for each time that the most rose, so that a run whose steps
- * differ need not map the same memory again and again. */
+ * last one goes back, if it is worth the time: an evaluation that comes once leaves
+ * nothing there. It does so once for each time that the most rose, so that a run whose
+ * steps differ need not map the same memory again and again. */
 void tessera_pool_step (TesseraPool *pool);
 
 /* Sees to it that the range has memory, unless somebody uses a part of it. Returns:

@@ -232,7 +232,7 @@ tessera_replay_init (TesseraReplay *replay, const TesseraTrace *trace)
 {
   *replay = (TesseraReplay){
     .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
-                free_bytes },
+                free_bytes, NULL },
     .trace = trace,
     .made_up_addr = MADE_UP_ADDR,
     .difference_index = TESSERA_NONE,

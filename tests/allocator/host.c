@@ -135,7 +135,7 @@ tessera_host_init (TesseraHost *host, uint64_t device_bytes)
 {
   *host = (TesseraHost){
     .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
-                free_bytes },
+                free_bytes, NULL },
     .device_bytes = device_bytes,
   };
 }

@@ -36,12 +36,18 @@ typedef struct
   uint64_t reserved_bytes; /* at the driver, then */
 } Request;
 
+enum
+{
+  MOST_TIMED = 64 /* steps, from the first */
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* All below are guarded by the lock. */
 static Books *books; /* none before the first request */
 static Request *requests;
 static size_t n_requests, room_requests;
 static int64_t step = -1;
+static double step_ns[MOST_TIMED]; /* when each began; 0: not timed */
 static uint64_t n_failed, n_pools;
 static uint64_t peak_reserved_bytes;
 static uint64_t base_free_bytes; /* of the device, before the first request */
@@ -249,11 +255,23 @@ tessera_torch_begin_pool (int device, TesseraTorchPool pool, void *filter)
   library.begin_pool (device, pool, filter);
 }
 
+/* By the null CUDA's clock; 0 on a GPU. */
+static double
+now_ns (void)
+{
+  double (*virtual_ns) (void) =
+      (double (*) (void)) (uintptr_t) dlsym (RTLD_DEFAULT, "nullcuda_now_ns");
+
+  return virtual_ns != NULL ? virtual_ns () : 0;
+}
+
 void
 tessera_step (int64_t number)
 {
   pthread_mutex_lock (&lock);
   step = number;
+  if (number >= 0 && number < MOST_TIMED)
+    step_ns[number] = now_ns ();
   pthread_mutex_unlock (&lock);
   library.step (number);
 }
@@ -287,7 +305,10 @@ write_report (FILE *file)
            stats.plan_height_bytes, n_hits > 0 ? end_of_hits - first_hit : 0);
   fprintf (file, ", \"pool_bytes\": %" PRIu64 ", \"plan_is_declined\": %" PRIu64,
            stats.pool_bytes, stats.plan_is_declined);
-  fprintf (file, ",\n\"requests\": [");
+  fprintf (file, ", \"step_ns\": [%.0f", step_ns[0]);
+  for (int i = 1; i < MOST_TIMED && step_ns[i] > 0; i++)
+    fprintf (file, ", %.0f", step_ns[i]);
+  fprintf (file, "],\n\"requests\": [");
   for (size_t i = 0; i < n_requests; i++)
     fprintf (file, "%s[%" PRId64 ",%" PRIu64 ",%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
              i > 0 ? ",\n" : "\n", requests[i].step, requests[i].size_bytes,

@@ -202,7 +202,7 @@ books_init (Books *books, uint64_t device_bytes)
 {
   *books = (Books){
     .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
-                free_bytes },
+                free_bytes, NULL },
     .device_bytes = device_bytes,
     .pages = g_array_new (FALSE, TRUE, sizeof (guint *)),
     .reservations = g_array_new (FALSE, TRUE, sizeof (uint64_t)),
