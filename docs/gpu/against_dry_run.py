@@ -5,6 +5,7 @@ dry run's plan followed here.
 SPDX-License-Identifier: Apache-2.0
 """
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 
 from bench import HERE, PYTHON, TESSERA, Bench, label, path_of
@@ -12,6 +13,7 @@ from bench import HERE, PYTHON, TESSERA, Bench, label, path_of
 JOBS = [["gpt"], ["gpt", "--recompute"], ["llama"], ["accumulate", "--save-every", "0"], ["bert"],
         ["unet"], ["dit"], [HERE / "resnet.py"]]
 STEPS = 3
+AT_ONCE = 4
 ALLOC = 1  # event.action of a trace
 COUNTS = ("hits", "misses", "plan_is_declined", "plan_height_bytes", "peak_extra_bytes")
 
@@ -55,7 +57,11 @@ def compare(bench, job):
 
 def main():
     bench = Bench(__doc__, JOBS, JOBS[:1])
-    bench.save("against-dry-run", [compare(bench, job) for job in bench.jobs])
+    found = []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for done in as_completed([pool.submit(compare, bench, job) for job in bench.jobs]):
+            found.append(done.result())
+            bench.save("against-dry-run", found)
 
 
 main()

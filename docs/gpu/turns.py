@@ -9,7 +9,8 @@ import statistics
 from bench import EXPANDABLE, WARM_UP, Bench, label
 
 STEPS, ROUNDS = ["--steps", "24"], 3
-JOBS = [["gpt", "--size", "xl", "--batch", "8", *STEPS], ["llama", "--size", "1b", "--batch", "8", *STEPS]]
+JOBS = [["gpt", "--size", "xl", "--batch", "8", *STEPS], ["llama", "--size", "1b", "--batch", "8", *STEPS],
+        ["finetune", *STEPS]]
 REHEARSED = [["gpt", "--steps", "5"]]
 
 
