@@ -31,8 +31,9 @@ struct TesseraDevice
                             uint64_t *out_addr,
                             uint64_t *out_size_bytes);
   void (*unreserve) (TesseraDevice *device, uint64_t addr, uint64_t size_bytes);
-  /* Whole pages; of the last one only the beginning may be asked for. What was mapped by
-   * one call may be unmapped by several, cut at pages. */
+  /* Whole pages; of the last one only the beginning may be asked for, and is made. What was
+   * mapped by one call may be unmapped by several, cut at pages, and together they end
+   * where it ended. */
   TesseraStatus (*map) (TesseraDevice *device,
                         uint64_t addr,
                         uint64_t size_bytes,

@@ -128,11 +128,12 @@ test_pages (void)
 
   g_assert_cmpint (device->map (device, addr + 5 * MIB, 20 * MIB, 0), ==,
                    TESSERA_INVALID);
-  /* The last page is taken whole; pages of one call go back one by one. */
+  /* Of the last page no more is taken than was asked for, in what the driver takes at
+     least; pages of one call go back one by one. */
   g_assert_cmpint (device->map (device, addr, 25 * MIB, 0), ==, TESSERA_OK);
-  g_assert_cmpuint (free_bytes (cuda), ==, before - 106 * MIB);
+  g_assert_cmpuint (free_bytes (cuda), ==, before - 92 * MIB);
   device->unmap (device, addr, 20 * MIB);
-  g_assert_cmpuint (free_bytes (cuda), ==, before - 86 * MIB);
+  g_assert_cmpuint (free_bytes (cuda), ==, before - 72 * MIB);
   device->unmap (device, addr + 20 * MIB, 5 * MIB);
   g_assert_cmpuint (free_bytes (cuda), ==, before - 66 * MIB);
   g_assert_cmpint (device->map (device, 4096, 20 * MIB, 0), ==, TESSERA_INVALID);

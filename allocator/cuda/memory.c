@@ -124,24 +124,35 @@ map_page (TesseraCuda *self, uint64_t addr, uint64_t page_bytes)
   return result;
 }
 
+/* Of the last page no more is made than was asked for. */
+static uint64_t
+next_page (const TesseraCuda *self, uint64_t rest_bytes, uint64_t page_bytes)
+{
+  uint64_t granularity = self->granularity_bytes;
+  uint64_t needed_bytes = (rest_bytes + granularity - 1) / granularity * granularity;
+
+  return needed_bytes < page_bytes ? needed_bytes : page_bytes;
+}
+
 static void
 unmap_pages (TesseraCuda *self, uint64_t addr, uint64_t size_bytes, uint64_t page_bytes)
 {
   for (uint64_t at = 0; at < size_bytes; at += page_bytes)
-    self->driver.page_unmap (addr + at, page_bytes);
+    self->driver.page_unmap (addr + at, next_page (self, size_bytes - at, page_bytes));
 }
 
 static int
 map_pages (TesseraCuda *self, uint64_t addr, uint64_t size_bytes, uint64_t page_bytes)
 {
   const CudaAccess access = { self->page_options.location, CUDA_READ_WRITE };
-  uint64_t mapped_bytes = 0;
+  uint64_t mapped_bytes = 0, next_bytes;
   int result = CUDA_OK;
 
   while (mapped_bytes < size_bytes && result == CUDA_OK)
     {
-      result = map_page (self, addr + mapped_bytes, page_bytes);
-      mapped_bytes += result == CUDA_OK ? page_bytes : 0;
+      next_bytes = next_page (self, size_bytes - mapped_bytes, page_bytes);
+      result = map_page (self, addr + mapped_bytes, next_bytes);
+      mapped_bytes += result == CUDA_OK ? next_bytes : 0;
     }
   if (result == CUDA_OK)
     result = self->driver.set_access (addr, mapped_bytes, &access, 1);
