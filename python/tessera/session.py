@@ -37,6 +37,7 @@ class Session:
     ):
         self._options = options
         self.library: Optional[Library] = None
+        self._pid = os.getpid()
         self._is_attached = False
         self._further = further
         self.marks = Marks(stop_after, "plan" in options, self._on_step, further)
@@ -126,6 +127,26 @@ class Session:
         if self._is_attached:
             self._say_notices()
 
+    def _say_followed(self, library: Library) -> None:
+        """What became of the plan, on the device that was used."""
+        for stats in map(library.get_stats, range(torch.cuda.device_count())):
+            n_asked = stats.hits + stats.misses
+            if n_asked == 0 and not stats.plan_is_declined:
+                continue
+            reserved, allocated = (
+                each[0].peak / 2**30 for each in (stats.reserved_bytes, stats.allocated_bytes)
+            )
+            said = (
+                "was declined"
+                if stats.plan_is_declined
+                else "was followed by {:,} of {:,} requests".format(stats.hits, n_asked)
+            )
+            say(
+                "plan %s %s; at most %.2f GiB reserved, %.2f allocated"
+                % (os.path.basename(str(self._options["plan"])), said, reserved, allocated)
+            )
+            return
+
     def close(self) -> None:
         """The trace is closed; memory goes on being served, which can't be undone."""
         self.marks.detach()
@@ -134,6 +155,11 @@ class Session:
             self._further.detach()
         if self.library is not None and self._is_attached:
             self._is_attached = False
+            # A dry run answers for itself; of many ranks and their workers one says it.
+            if "plan" in self._options and os.getpid() == self._pid and (
+                os.environ.get("RANK", "0") == "0" and "TESSERA_DRY_RUN" not in os.environ
+            ):
+                self._say_followed(self.library)
             self.library.stop()
             self._say_notices()
             if Finished.was_raised:

@@ -5,8 +5,8 @@
     beside.py NAME...                these; the rows of others stay
     beside.py --programs FOLDER ...  the small scripts are there (programs/ beside the shared data)
     beside.py --check NAME...        writes nothing; fails where a plan that is followed reserves more than the
-                                     better of the two by 2 % and by 4 MiB, or other than simulation says, where
-                                     something misses 2 % more
+                                     better of the two by 2 % and by 4 MiB, or other than simulation says, by 2 %
+                                     where something misses
     beside.py --list                 the names
 
 Each program is recorded by a dry run as anybody would make it, and run once more under the plan of that. Natively and
@@ -128,7 +128,7 @@ def is_let_pass(found):
     # A simulation lends idle pages at no cost, a run has one part in 64 of its time for that.
     beyond = MORE_SHARE * better if found["misses"] else 0
     return (found["reserved_bytes"] <= better + max(MORE_SHARE * better, MORE_BYTES)
-            and 0 <= found["above_simulation_bytes"] <= beyond)
+            and abs(found["above_simulation_bytes"]) <= beyond)
 
 
 def as_row(cells):

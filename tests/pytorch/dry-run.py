@@ -128,6 +128,11 @@ def run_follows_it_where_there_is_a_device(tmp):
     assert done.returncode == 0 and "step 3:" in done.stdout, (done.stdout, done.stderr)
     recording = json.loads(run(tmp, "info", "run-0.tsr", "--json", "--fast").stdout)["recording"]
     assert recording["followed_plan"] is True and recording["misses"] <= recording["hits"] / 100, recording
+    told = re.fullmatch(r"tessera: plan gpt.tsp was followed by ([\d,]+) of ([\d,]+) requests; at most [\d.]+ GiB reserved, "
+                        r"[\d.]+ allocated", said(done)[-1])
+    assert told, said(done)
+    hits, asked = (int(number.replace(",", "")) for number in told.groups())
+    assert (hits, asked - hits) == (recording["hits"], recording["misses"]), (told, recording)
 
 
 @test
