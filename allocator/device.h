@@ -50,6 +50,6 @@ struct TesseraDevice
   uint64_t (*free_bytes) (TesseraDevice *device);
 
   /* Nanoseconds, from any beginning on, of the time in which the run was not kept waiting
-   * for the device by unmap(). NULL: time stands still. */
+   * for the device by unmap() or synchronize(). NULL: time stands still. */
   uint64_t (*now_ns) (TesseraDevice *device);
 };

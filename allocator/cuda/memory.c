@@ -224,9 +224,11 @@ static void
 synchronize (TesseraDevice *device)
 {
   TesseraCuda *self = (TesseraCuda *) device;
+  uint64_t began_ns = host_ns (self);
 
   if (self->synchronize != NULL)
     self->synchronize (self->user);
+  self->waited_ns += host_ns (self) - began_ns;
 }
 
 static uint64_t

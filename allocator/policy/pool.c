@@ -11,8 +11,9 @@
 #include "allocator/policy/functions.h"
 
 #define GRAIN_BYTES ((uint64_t) 2 << 20) /* what drivers have */
-/* May be spent beside the share, once: a start takes longer in any case. */
+/* May be spent at once beside the share; so much that was not used is kept. */
 #define START_NS ((uint64_t) 50000000)
+#define KEPT_NS ((uint64_t) 500000000)
 
 enum
 {
@@ -354,10 +355,13 @@ held (const TesseraPool *pool)
 }
 
 static bool
-can_spend (const TesseraPool *pool)
+can_spend (TesseraPool *pool)
 {
-  return !pool->is_off &&
-         pool->spent_ns <= START_NS + (now (pool) - pool->opened_ns) / TIME_SHARE;
+  uint64_t earned_ns = (now (pool) - pool->opened_ns) / TIME_SHARE;
+
+  if (earned_ns > KEPT_NS)
+    tessera_raise_to (&pool->spent_ns, earned_ns - KEPT_NS);
+  return !pool->is_off && pool->spent_ns <= earned_ns + START_NS;
 }
 
 /* What went is mapped again, in as much time. */
@@ -477,7 +481,7 @@ tessera_pool_step (TesseraPool *pool)
   pool->beside_refused_bytes = 0;
   tessera_pool_forget_refusal (pool);
   if (pool->was_promised && !pool->is_over && pool->has_risen &&
-      pool->used_bytes + much_of (pool) <= reserved_bytes)
+      pool->used_bytes + much_of (pool) <= reserved_bytes && can_spend (pool))
     {
       flush_worth (pool);
       pool->has_risen = false;

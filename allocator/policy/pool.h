@@ -25,10 +25,10 @@
  * step the 80 MiB of the pool that are needed latest lie elsewhere a few times. What
  * comes back nobody used yet.
  *
- * All this may take one part in 64 of a run's time, since a page costs the driver 30 us
- * to give back and 40 to bring, small or large (docs/gpu/results/h100-barriers.json): a
- * run whose steps are short does without, and the most that was held rises. For a request
- * that would fail idle pages go whatever that takes.
+ * The driver may take one part in 64 of a run's time for all this, waits apart, since a
+ * page of up to 20 MiB takes 30 us to give back and 40 to bring, one of 200 twice as long
+ * (docs/gpu/results/h100-barriers.json): a run whose steps are short does without, and
+ * the most that was held rises. For a request that would fail pages go all the same.
  *
  * Where others fill the device, each request for a page without memory would ask the
  * driver in vain, and flush the cache beside the pool, which waits for the device. So the
@@ -89,7 +89,7 @@ typedef struct
   uint64_t most_bytes; /* that the pool and what lies beside it held together so far */
   uint64_t used_bytes; /* beside the pool, at most, in this step */
   uint64_t opened_ns;  /* by the device's clock */
-  uint64_t spent_ns;   /* since then, by pages that went and those that come again */
+  uint64_t spent_ns;   /* since then, by pages that went and come again; or forfeited */
   bool was_promised;   /* the pool of a plan for one run */
   bool has_risen;      /* most_bytes, since a step gave something back */
   bool is_off;         /* nothing may be given back now */
@@ -124,9 +124,8 @@ void tessera_pool_count_request (TesseraPool *pool);
  * not. */
 void tessera_pool_see_held (TesseraPool *pool);
 /* A step begins. What was cached beside the pool and not used through the whole of the
- * last one goes back, if it is worth the time: an evaluation that comes once leaves
- * nothing there. It does so once for each time that the most rose, so that a run whose
- * steps differ need not map the same memory again and again. */
+ * last one goes back, if it is worth the time, once for each time that the most rose: an
+ * evaluation that comes once leaves nothing there. */
 void tessera_pool_step (TesseraPool *pool);
 
 /* Sees to it that the range has memory, unless somebody uses a part of it. Returns:
@@ -145,12 +144,12 @@ void tessera_pool_make_room (TesseraPool *pool, uint64_t n_bytes);
 void tessera_pool_see_refused (TesseraPool *pool, uint64_t n_bytes);
 /* What could be given back now, promises too. */
 uint64_t tessera_pool_count_idle (const TesseraPool *pool);
-/* Gives back so many bytes of idle pages, and more that are needed late; less where fewer
- * are idle. Returns: bytes given back, or that are promised no more. */
+/* Gives back so many bytes of idle pages; less where fewer are idle. Returns: bytes given
+ * back, or that are promised no more. */
 uint64_t tessera_pool_give_back (TesseraPool *pool, uint64_t n_bytes);
 
-/* The plan is not followed any more: all that is idle may go, and what lies beside the
- * pool still does before more is held than ever was. */
+/* The plan is not followed any more: all that is idle may go. What is cached beside the
+ * pool stays, as without a plan. */
 void tessera_pool_end (TesseraPool *pool);
 /* Gives back every page that nobody needs, and the addresses once no memory is left.
  * Returns: bytes given back. */

@@ -24,6 +24,9 @@ from .say import say
 
 Value = Union[str, int, float]
 
+#: More than a process uses.
+MOST_DEVICES = 32
+
 
 class Session:
     """One per process; @options are keys of tessera_configure()."""
@@ -37,7 +40,8 @@ class Session:
     ):
         self._options = options
         self.library: Optional[Library] = None
-        self._pid = os.getpid()
+        self._rank = 0  #: where the environment does not say it
+        self._pid = 0  #: of the process whose memory is served
         self._is_attached = False
         self._further = further
         self.marks = Marks(stop_after, "plan" in options, self._on_step, further)
@@ -82,10 +86,12 @@ class Session:
         if "RANK" in os.environ or "rank" in self._options:
             return
         if distributed.is_available() and distributed.is_initialized():
-            library.configure("rank", distributed.get_rank())
+            self._rank = distributed.get_rank()
+            library.configure("rank", self._rank)
             library.configure("world", distributed.get_world_size())
 
     def _start(self, library: Library) -> None:
+        self._pid = os.getpid()
         try:
             self._tell_rank(library)
             library.start()
@@ -127,20 +133,22 @@ class Session:
         if self._is_attached:
             self._say_notices()
 
+    def _is_first(self) -> bool:
+        """Of many ranks, and their workers, one speaks for all."""
+        rank = self._options.get("rank", os.environ.get("RANK", self._rank))
+        return str(rank) == "0" and os.getpid() == self._pid
+
     def _say_followed(self, library: Library) -> None:
         """What became of the plan, on the device that was used."""
-        for stats in map(library.get_stats, range(torch.cuda.device_count())):
+        for device in range(MOST_DEVICES):
+            stats = library.get_stats(device)
             n_asked = stats.hits + stats.misses
             if n_asked == 0 and not stats.plan_is_declined:
                 continue
-            reserved, allocated = (
-                each[0].peak / 2**30 for each in (stats.reserved_bytes, stats.allocated_bytes)
-            )
-            said = (
-                "was declined"
-                if stats.plan_is_declined
-                else "was followed by {:,} of {:,} requests".format(stats.hits, n_asked)
-            )
+            said = "was declined"
+            if not stats.plan_is_declined:
+                said = "was followed by {:,} of {:,} requests".format(stats.hits, n_asked)
+            reserved, allocated = (peak / 2**30 for peak in statistics.peaks(library, device))
             say(
                 "plan %s %s; at most %.2f GiB reserved, %.2f allocated"
                 % (os.path.basename(str(self._options["plan"])), said, reserved, allocated)
@@ -155,12 +163,11 @@ class Session:
             self._further.detach()
         if self.library is not None and self._is_attached:
             self._is_attached = False
-            # A dry run answers for itself; of many ranks and their workers one says it.
-            if "plan" in self._options and os.getpid() == self._pid and (
-                os.environ.get("RANK", "0") == "0" and "TESSERA_DRY_RUN" not in os.environ
-            ):
-                self._say_followed(self.library)
             self.library.stop()
             self._say_notices()
+            # A dry run answers for itself.
+            if "plan" in self._options and os.environ.get("TESSERA_DRY_RUN", "0") in ("", "0"):
+                if self._is_first():
+                    self._say_followed(self.library)
             if Finished.was_raised:
                 workers.end_parent()

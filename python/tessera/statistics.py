@@ -65,6 +65,17 @@ def followed(library: Library, device: int) -> Dict[str, int]:
     return {name: int(getattr(stats, name)) for name in OWN_COUNTS}
 
 
+#: By device, before a program's resets: bytes reserved and allocated at most.
+_before_reset: Dict[int, Tuple[int, int]] = {}
+
+
+def peaks(library: Library, device: int) -> Tuple[int, int]:
+    """Bytes reserved and allocated at most, in the whole run."""
+    stats = library.get_stats(device)
+    reserved, allocated = _before_reset.get(device, (0, 0))
+    return max(reserved, stats.reserved_bytes[0].peak), max(allocated, stats.allocated_bytes[0].peak)
+
+
 def _three(library: Library, module: Any) -> Tuple[Callable[[int], Any], ...]:
     memory_stats: Any = getattr(module, "memory_stats", None)
     documentation = str(getattr(memory_stats, "__doc__", None) or "")
@@ -73,6 +84,7 @@ def _three(library: Library, module: Any) -> Tuple[Callable[[int], Any], ...]:
         return nested(library, device, documentation)
 
     def reset_peak(device: int) -> None:
+        _before_reset[device] = peaks(library, device)
         library.reset_peak_stats(device)
 
     def reset_accumulated(device: int) -> None:

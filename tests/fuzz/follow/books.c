@@ -148,7 +148,7 @@ unreserve (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
     }
 }
 
-/* Of the last page only the beginning may be named. */
+/* Of the last page only the beginning may be named, and is made. */
 static uint64_t
 whole_pages (const Books *books, uint64_t addr, uint64_t size_bytes)
 {
@@ -156,7 +156,7 @@ whole_pages (const Books *books, uint64_t addr, uint64_t size_bytes)
 
   g_assert_cmpuint (page_bytes, >, 0);
   g_assert_cmpuint ((addr - FIRST_ADDR) % BOOKS_PAGE_BYTES, ==, 0);
-  return (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  return (size_bytes + BOOKS_PAGE_BYTES - 1) / BOOKS_PAGE_BYTES * BOOKS_PAGE_BYTES;
 }
 
 static TesseraStatus
@@ -197,12 +197,19 @@ free_bytes (TesseraDevice *device)
   return books->device_bytes - books->used_bytes;
 }
 
+/* Each look at the clock finds it 100 us later, so that time runs out for lending, too. */
+static uint64_t
+now_ns (TesseraDevice *device)
+{
+  return ((Books *) device)->now_ns += 100000;
+}
+
 void
 books_init (Books *books, uint64_t device_bytes)
 {
   *books = (Books){
     .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
-                free_bytes, NULL },
+                free_bytes, now_ns },
     .device_bytes = device_bytes,
     .pages = g_array_new (FALSE, TRUE, sizeof (guint *)),
     .reservations = g_array_new (FALSE, TRUE, sizeof (uint64_t)),

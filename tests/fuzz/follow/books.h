@@ -38,6 +38,7 @@ typedef struct
 {
   TesseraDevice device; /* must be first */
   uint64_t device_bytes, used_bytes;
+  uint64_t now_ns;          /* by its clock */
   TesseraStatus fails_with; /* of its calls... */
   guint fails_after;        /* ... the next but so many, once */
   guint n_failed;           /* that did */
