@@ -34,7 +34,7 @@ struct TesseraCuda
   CudaReservation *reservations;
   size_t n_reservations, cap_reservations;
   TesseraCudaEvent *free_events;
-  uint64_t waited_ns; /* by unmap(), for the device */
+  uint64_t waited_ns; /* for the device, by unmap() and synchronize() */
   void (*synchronize) (void *user);
   void *user;
 };

@@ -514,6 +514,28 @@ test_keeps (void)
   close_case (&c);
 }
 
+/* What a graph uses without asking stays while one is captured, whatever is asked for. */
+static void
+test_routed (void)
+{
+  uint64_t pool_bytes;
+  Case c;
+
+  open_case (&c, 0, 0);
+  place (&c);
+  misfit (&c);
+  pool_bytes = program_check_sums (c.policy).pool_bytes;
+  tessera_policy_set_routed (c.policy, true);
+  for (guint i = 1; i < N_SLOTS; i++)
+    program_give_back (c.policy, c.placed[i]);
+  program_take (c.policy, 100 * MIB, 0);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, pool_bytes);
+  tessera_policy_set_routed (c.policy, false);
+  program_take (c.policy, 200 * MIB, 0);
+  g_assert_cmpuint (program_check_sums (c.policy).pool_bytes, ==, 2 * MIB);
+  close_case (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -528,5 +550,6 @@ main (int argc, char **argv)
   g_test_add_func ("/declined/random", test_random);
   g_test_add_func ("/declined/fills", test_fills);
   g_test_add_func ("/declined/keeps", test_keeps);
+  g_test_add_func ("/declined/routed", test_routed);
   return g_test_run ();
 }

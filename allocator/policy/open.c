@@ -153,7 +153,7 @@ static TesseraCachingOptions
 options_beside (const TesseraPolicyOptions *options, uint64_t height_bytes)
 {
   TesseraCachingOptions beside = options->caching;
-  uint64_t page_bytes = tessera_pool_page_bytes (height_bytes);
+  uint64_t page_bytes = tessera_pool_page_bytes (height_bytes, !options->by_length);
 
   beside.settings.is_expandable = true;
   if (options->has_fine_pages && page_bytes < beside.settings.large_segment_bytes)

@@ -17,6 +17,8 @@
 
 enum
 {
+  FINE_PAGES =
+      4096, /* of a pool that lends none but on shortage, and holds what it uses */
   FLUSHED_SHARE = 64, /* of what is held is worth a flush of the cache beside the pool */
   TIME_SHARE = 64,    /* of the run's time may be spent on all that */
   REFUSALS_IN_A_ROW = 2,
@@ -30,9 +32,10 @@ round_up (uint64_t bytes, uint64_t step_bytes)
 }
 
 uint64_t
-tessera_pool_page_bytes (uint64_t n_bytes)
+tessera_pool_page_bytes (uint64_t n_bytes, bool is_promised)
 {
-  return round_up (n_bytes / TESSERA_MOST_PAGES + 1, GRAIN_BYTES);
+  return round_up (n_bytes / (is_promised ? TESSERA_MOST_PAGES : FINE_PAGES) + 1,
+                   GRAIN_BYTES);
 }
 
 static uint64_t
@@ -122,7 +125,7 @@ tessera_pool_open (TesseraPool *pool,
   uint64_t limit_bytes = pool->users.limit_bytes;
   TesseraStatus status;
 
-  pool->page_bytes = tessera_pool_page_bytes (n_bytes);
+  pool->page_bytes = tessera_pool_page_bytes (n_bytes, is_promised);
   pool->opened_ns = now (pool);
   if (is_promised && limit_bytes != 0 && n_bytes > limit_bytes)
     return tessera_fail (error, TESSERA_OUT_OF_DEVICE,

@@ -21,9 +21,7 @@
  * Giving back waits for the device, so it happens where the most that was ever held would
  * rise, and nowhere else. Pages go that the plan needs latest (Belady's rule, "A study of
  * replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966).
- * Example: a pool of 4 GiB, 80 MiB that missed and stay beside it: in the course of a
- * step the 80 MiB of the pool that are needed latest lie elsewhere a few times. What
- * comes back nobody used yet.
+ * What comes back nobody used yet.
  *
  * The driver may take one part in 64 of a run's time for all this, waits apart, since a
  * page of up to 20 MiB takes 30 us to give back and 40 to bring, one of 200 twice as long
@@ -38,8 +36,7 @@
  * much as the device refused beside the pool, in that step: others have what was given
  * back for it.
  *
- * A plan that is declined leaves blocks in the pool that may live as long as the run (its
- * weights, say): then the pages that nobody needs are given back one by one.
+ * A plan that is declined leaves weights in the pool: other pages go back one by one.
  *
  * Not thread-safe.
  *
@@ -103,7 +100,7 @@ typedef struct
 } TesseraPool;
 
 /* Of a pool of so many bytes. */
-uint64_t tessera_pool_page_bytes (uint64_t n_bytes);
+uint64_t tessera_pool_page_bytes (uint64_t n_bytes, bool is_promised);
 
 /* Addresses for a pool of @n_bytes, with memory promised to all of it; or, not
  * @is_promised, in pages for as many, but the pool may outgrow that. On failure nothing

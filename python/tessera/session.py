@@ -165,9 +165,8 @@ class Session:
             self._is_attached = False
             self.library.stop()
             self._say_notices()
-            # A dry run answers for itself.
-            if "plan" in self._options and os.environ.get("TESSERA_DRY_RUN", "0") in ("", "0"):
-                if self._is_first():
-                    self._say_followed(self.library)
+            is_dry = os.environ.get("TESSERA_DRY_RUN", "0") not in ("", "0")  # it answers for itself
+            if "plan" in self._options and not is_dry and self._is_first():
+                self._say_followed(self.library)
             if Finished.was_raised:
                 workers.end_parent()
