@@ -24,6 +24,8 @@ static const struct
     "no CUDA-capable device is detected" },
   { NULL_INVALID_DEVICE, "cudaErrorInvalidDevice", "CUDA_ERROR_INVALID_DEVICE",
     "invalid device ordinal" },
+  { NULL_INVALID_CONTEXT, "cudaErrorDeviceUninitialized", "CUDA_ERROR_INVALID_CONTEXT",
+    "invalid device context" },
   { NULL_PEER_ACCESS_UNSUPPORTED, "cudaErrorPeerAccessUnsupported",
     "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
     "peer access is not supported between these two devices" },

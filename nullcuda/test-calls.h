@@ -8,6 +8,7 @@
 #include "nullcuda/api.h"
 
 int cudaGetDeviceCount (int *out_n);
+int cudaSetDevice (int device);
 int cudaGetDeviceProperties (void *out, int device);
 int cudaGetDeviceProperties_v2 (void *out, int device);
 int cudaDeviceSynchronize (void);
@@ -26,6 +27,10 @@ int cudaHostRegister (void *addr, size_t n_bytes, unsigned flags);
 int cudaHostUnregister (void *addr);
 
 int cuInit (unsigned flags);
+int cuDevicePrimaryCtxRetain (void **out_context, int device);
+int cuCtxRecordEvent (void *context, void *event);
+int cuGetProcAddress_v2 (
+    const char *name, void **out_function, int version, uint64_t flags, int *out_result);
 int cuMemAddressReserve (uint64_t *out_addr,
                          size_t n_bytes,
                          size_t alignment,

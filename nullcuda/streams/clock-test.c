@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <dlfcn.h>
 #include <glib.h>
 
 #include "nullcuda/test-calls.h"
@@ -182,6 +183,115 @@ test_capture (void)
   cudaStreamDestroy (side);
 }
 
+static void *
+context_of (int device)
+{
+  void *context;
+  g_assert_cmpint (cuDevicePrimaryCtxRetain (&context, device), ==, NULL_OK);
+  return context;
+}
+
+/* Done when all streams are that got work before, one that is gone among them. */
+static void
+test_event_of_context (void)
+{
+  void *first = new_stream (), *second = new_stream (), *gone = new_stream ();
+  void *event = new_event (), *context = context_of (0);
+  cudaDeviceSynchronize ();
+  g_assert_cmpint (cuCtxRecordEvent (context, event), ==, NULL_OK);
+  g_assert_cmpint (cudaEventQuery (event), ==, NULL_OK); /* nothing was queued */
+
+  double asked_ns = nullcuda_now_ns ();
+  nullcuda_delay (first, 1e6);
+  nullcuda_delay (second, 3e6);
+  nullcuda_delay (gone, 7e6);
+  cudaStreamDestroy (gone);
+  g_assert_cmpint (cuCtxRecordEvent (context, event), ==, NULL_OK);
+  nullcuda_delay (first, 5e7);
+  cudaStreamSynchronize (second);
+  g_assert_cmpint (cudaEventQuery (event), ==, NULL_NOT_READY);
+  g_assert_cmpint (cudaStreamWaitEvent (second, event, 0), ==, NULL_OK);
+  cudaStreamSynchronize (second);
+  g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, >, 6.9e6);
+  g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, <, 1e7);
+  g_assert_cmpint (cudaEventQuery (event), ==, NULL_OK);
+  g_assert_cmpint (cudaStreamQuery (first), ==, NULL_NOT_READY);
+  cudaStreamDestroy (first);
+  cudaStreamDestroy (second);
+  cudaEventDestroy (event);
+}
+
+static void
+test_other_contexts (void)
+{
+  void *event = new_event (), *first = context_of (0), *second = context_of (1);
+  void *stream = new_stream (), *elsewhere, *function;
+  int found = -1;
+  nullcuda_delay (stream, 3e6);
+  cudaSetDevice (1);
+  elsewhere = new_event ();
+  g_assert_cmpint (cuCtxRecordEvent (second, elsewhere), ==, NULL_OK);
+  g_assert_cmpint (cudaEventQuery (elsewhere), ==, NULL_OK); /* nothing is queued here */
+  g_assert_cmpint (cuCtxRecordEvent (first, elsewhere), ==, NULL_INVALID_HANDLE);
+  g_assert_cmpint (cuCtxRecordEvent (first, event), ==,
+                   NULL_OK); /* whichever is current */
+  g_assert_cmpint (cudaEventQuery (event), ==, NULL_NOT_READY);
+  cudaSetDevice (0);
+  g_assert_cmpint (cuCtxRecordEvent (second, event), ==, NULL_INVALID_HANDLE);
+  g_assert_cmpint (cuCtxRecordEvent (first, stream), ==, NULL_INVALID_HANDLE);
+  g_assert_cmpint (cuCtxRecordEvent (NULL, event), ==, NULL_INVALID_CONTEXT);
+  g_assert_cmpint (cuCtxRecordEvent (context_of (2), event), ==, NULL_INVALID_CONTEXT);
+  cudaEventDestroy (elsewhere);
+  g_assert_cmpint (cuCtxRecordEvent (second, elsewhere), ==, NULL_INVALID_HANDLE);
+  cudaStreamDestroy (stream);
+  cudaEventDestroy (event);
+
+  g_assert_cmpint (cuGetProcAddress_v2 ("cuCtxRecordEvent", &function, 12050, 0, &found),
+                   ==, NULL_OK);
+  g_assert_cmpint (found, ==, 0);
+  g_assert_nonnull (function);
+  g_assert_true (function == dlsym (RTLD_DEFAULT, "cuCtxRecordEvent"));
+  g_assert_nonnull (dlsym (RTLD_DEFAULT, "cuStreamWaitEvent"));
+}
+
+/* Recording a context's event while one of its streams captures ends that capture. */
+static void
+test_event_of_context_in_capture (void)
+{
+  void *stream = new_stream (), *side = new_stream (), *event = new_event ();
+  void *fork = new_event (), *graph = stream;
+  int status;
+  g_assert_cmpint (cudaStreamBeginCapture (stream, 2), ==, NULL_OK);
+  record (fork, stream);
+  g_assert_cmpint (cudaStreamWaitEvent (side, fork, 0), ==, NULL_OK);
+  cudaSetDevice (1); /* another device's captures are not in the way */
+  void *elsewhere = new_event ();
+  g_assert_cmpint (cuCtxRecordEvent (context_of (1), elsewhere), ==, NULL_OK);
+  cudaSetDevice (0);
+  cudaStreamGetCaptureInfo (stream, &status, NULL, NULL, NULL, NULL, NULL);
+  g_assert_cmpint (status, ==, 1);
+
+  g_assert_cmpint (cuCtxRecordEvent (context_of (0), event), ==,
+                   NULL_CAPTURE_UNSUPPORTED);
+  g_assert_cmpint (cudaEventQuery (event), ==, NULL_OK); /* as it was */
+  cudaStreamGetCaptureInfo (side, &status, NULL, NULL, NULL, NULL, NULL);
+  g_assert_cmpint (status, ==, 2);
+  g_assert_cmpint (cudaStreamEndCapture (stream, &graph), ==, NULL_CAPTURE_INVALIDATED);
+  g_assert_null (graph);
+  g_assert_cmpint (cudaStreamQuery (side), ==, NULL_OK);
+  g_assert_cmpint (cuCtxRecordEvent (context_of (0), event), ==, NULL_OK);
+
+  g_assert_cmpint (cudaStreamBeginCapture (stream, 0), ==,
+                   NULL_OK); /* the next is whole */
+  g_assert_cmpint (cudaStreamEndCapture (stream, &graph), ==, NULL_OK);
+  g_assert_cmpint (cudaGraphDestroy (graph), ==, NULL_OK);
+  cudaStreamDestroy (stream);
+  cudaStreamDestroy (side);
+  cudaEventDestroy (fork);
+  cudaEventDestroy (event);
+  cudaEventDestroy (elsewhere);
+}
+
 static void
 test_no_time (void)
 {
@@ -199,6 +309,7 @@ int
 main (int argc, char **argv)
 {
   g_setenv ("NULLCUDA_LAG", "1", TRUE);
+  g_setenv ("NULLCUDA_COUNT", "2", TRUE);
   g_setenv ("NULLCUDA_FORCE", "1", TRUE);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/clock/event-is-late", test_event_is_late);
@@ -207,6 +318,10 @@ main (int argc, char **argv)
   g_test_add_func ("/clock/host-waits", test_host_waits);
   g_test_add_func ("/clock/default-stream", test_default_stream);
   g_test_add_func ("/clock/capture", test_capture);
+  g_test_add_func ("/clock/event-of-context", test_event_of_context);
+  g_test_add_func ("/clock/other-contexts", test_other_contexts);
+  g_test_add_func ("/clock/event-of-context-in-capture",
+                   test_event_of_context_in_capture);
   g_test_add_func ("/clock/no-time", test_no_time);
   return g_test_run ();
 }

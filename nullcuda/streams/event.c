@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "nullcuda/device.h"
+#include "nullcuda/settings.h"
 #include "nullcuda/streams/stream.h"
 #include "nullcuda/tables.h"
 
@@ -19,6 +20,7 @@ struct NullEvent
 {
   NullSlabHead head;
   bool has_time;
+  int device;
   double at_ns;                  /* 0: never recorded, which counts as done */
   unsigned long long capture_id; /* of the capture that recorded it last; 0: none */
 };
@@ -33,12 +35,16 @@ find (void *handle)
 
 NULL_API (int, cudaEventCreateWithFlags, void **out_event, unsigned flags)
 {
-  if (null_device_current () < 0)
+  int device = null_device_current ();
+  if (device < 0)
     return null_report (NULL_NO_DEVICE, __func__);
   null_clock_lock ();
   NullEvent *event = null_slab_take (&events);
   if (event != NULL)
-    event->has_time = (flags & DISABLE_TIMING) == 0;
+    {
+      event->has_time = (flags & DISABLE_TIMING) == 0;
+      event->device = device;
+    }
   null_clock_unlock ();
   *out_event = event;
   return null_report (event != NULL ? NULL_OK : NULL_OUT_OF_MEMORY, __func__);
@@ -63,6 +69,15 @@ NULL_API (int, cudaEventDestroy, void *handle)
 
 NULL_ALSO (cuEventDestroy_v2, cudaEventDestroy);
 
+/* The event is reached when what ends at @end_ns is done, and no sooner than now. */
+static void
+record (NullEvent *event, double end_ns, unsigned long long capture_id)
+{
+  null_clock_spend (HOST_NS_PER_RECORD);
+  event->capture_id = capture_id;
+  event->at_ns = end_ns > null_clock_now () ? end_ns : null_clock_now ();
+}
+
 NULL_API (int, cudaEventRecord, void *handle, void *stream_handle)
 {
   null_clock_lock ();
@@ -70,18 +85,34 @@ NULL_API (int, cudaEventRecord, void *handle, void *stream_handle)
   const NullStream *stream = null_stream_find (stream_handle);
   bool is_valid = event != NULL && stream != NULL;
   if (is_valid)
-    {
-      null_clock_spend (HOST_NS_PER_RECORD);
-      event->capture_id = stream->capture != NULL ? null_graph_id (stream->capture) : 0;
-      event->at_ns =
-          stream->end_ns > null_clock_now () ? stream->end_ns : null_clock_now ();
-    }
+    record (event, stream->end_ns,
+            stream->capture != NULL ? null_graph_id (stream->capture) : 0);
   null_clock_unlock ();
   return null_report (is_valid ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
 NULL_ALSO (cudaEventRecordWithFlags, cudaEventRecord);
 NULL_ALSO (cuEventRecord, cudaEventRecord);
+
+/* All that the context's streams were given so far. Where one of them captures it fails,
+ * and so does that capture: an H100 does both, in whatever mode the capture is. */
+NULL_API (int, cuCtxRecordEvent, void *context, void *handle)
+{
+  uintptr_t number = (uintptr_t) context; /* of the device, plus one */
+  if (number == 0 || number > (uintptr_t) null_settings ()->n_devices)
+    return null_report (NULL_INVALID_CONTEXT, __func__);
+  int device = (int) number - 1, error = NULL_OK;
+  null_clock_lock ();
+  NullEvent *event = find (handle);
+  if (event == NULL || event->device != device)
+    error = NULL_INVALID_HANDLE;
+  else if (null_graph_invalidate (device))
+    error = NULL_CAPTURE_UNSUPPORTED;
+  else
+    record (event, null_stream_last_end (device), 0);
+  null_clock_unlock ();
+  return null_report (error, __func__);
+}
 
 /* What a wait for, or a question about, the event finds wrong. */
 static int

@@ -10,6 +10,7 @@ enum
 {
   CAPTURE_NONE = 0,
   CAPTURE_ACTIVE = 1,
+  CAPTURE_INVALIDATED = 2,
 };
 
 /* A graph and the executables made from it share this. */
@@ -20,6 +21,7 @@ struct NullGraph
   unsigned long long id; /* of the capture, from 1 */
   double ns;             /* of all its work, one after the other */
   size_t n_nodes;
+  bool is_invalid; /* its capture can only be ended */
 };
 
 static NullSlab graphs = { 0x1e2000000000, sizeof (NullGraph), NULL, 0, 0 };
@@ -54,6 +56,38 @@ null_graph_join (NullStream *stream, unsigned long long capture_id)
       if (graph != NULL && graph->id == capture_id && graph->n_references == 0)
         stream->capture = graph;
     }
+}
+
+typedef struct
+{
+  int device;
+  bool has_captures;
+} Invalidation;
+
+static void
+invalidate (NullStream *stream, void *user)
+{
+  Invalidation *invalidation = user;
+  if (stream->device != invalidation->device || stream->capture == NULL)
+    return;
+  stream->capture->is_invalid = true;
+  invalidation->has_captures = true;
+}
+
+bool
+null_graph_invalidate (int device)
+{
+  Invalidation invalidation = { device, false };
+  null_stream_each (invalidate, &invalidation);
+  return invalidation.has_captures;
+}
+
+static int
+capture_status (const NullGraph *graph)
+{
+  return graph == NULL       ? CAPTURE_NONE
+         : graph->is_invalid ? CAPTURE_INVALIDATED
+                             : CAPTURE_ACTIVE;
 }
 
 /* References: 0 while it is captured, then one by the graph and one by each executable.
@@ -104,23 +138,27 @@ NULL_API (int, cudaStreamEndCapture, void *handle, void **out_graph)
   null_clock_lock ();
   NullStream *stream = null_stream_find (handle);
   bool is_valid = stream != NULL && stream->capture != NULL && stream->began_capture;
+  int error = is_valid ? NULL_OK : NULL_CAPTURE_UNMATCHED;
   *out_graph = NULL;
   if (is_valid)
     {
       NullGraph *graph = stream->capture;
       graph->n_references = 1;
       null_stream_each (leave_capture, graph);
-      *out_graph = graph;
+      error = graph->is_invalid ? NULL_CAPTURE_INVALIDATED : NULL_OK;
+      *out_graph = graph->is_invalid ? NULL : graph;
+      if (graph->is_invalid)
+        null_slab_give (&graphs, graph);
     }
   null_clock_unlock ();
-  return null_report (is_valid ? NULL_OK : NULL_CAPTURE_UNMATCHED, __func__);
+  return null_report (error, __func__);
 }
 
 NULL_API (int, cudaStreamIsCapturing, void *handle, int *out_status)
 {
   null_clock_lock ();
   const NullStream *stream = null_stream_find (handle);
-  *out_status = stream != NULL && stream->capture != NULL ? CAPTURE_ACTIVE : CAPTURE_NONE;
+  *out_status = capture_status (stream != NULL ? stream->capture : NULL);
   null_clock_unlock ();
   return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
@@ -140,7 +178,7 @@ NULL_API (int,
   null_clock_lock ();
   const NullStream *stream = null_stream_find (handle);
   NullGraph *graph = stream != NULL ? stream->capture : NULL;
-  *out_status = graph != NULL ? CAPTURE_ACTIVE : CAPTURE_NONE;
+  *out_status = capture_status (graph);
   if (out_id != NULL)
     *out_id = graph != NULL ? graph->id : 0;
   if (out_graph != NULL)

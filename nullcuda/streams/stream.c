@@ -17,6 +17,7 @@ enum
 static NullSlab streams = { 0x1e0000000000, sizeof (NullStream), NULL, 0, 0 };
 static NullStream
     *defaults[NULL_MAX_DEVICES]; /* the legacy default stream of each device */
+static double destroyed_end_ns[NULL_MAX_DEVICES]; /* of work whose stream is gone */
 static unsigned long long n_made;
 
 static NullStream *
@@ -83,7 +84,8 @@ last_end (int device, bool only_blocking)
 double
 null_stream_last_end (int device)
 {
-  return last_end (device, false);
+  double end_ns = last_end (device, false);
+  return destroyed_end_ns[device] > end_ns ? destroyed_end_ns[device] : end_ns;
 }
 
 void
@@ -168,7 +170,11 @@ NULL_API (int, cudaStreamDestroy, void *handle)
   null_clock_lock ();
   NullStream *stream = (uintptr_t) handle > 2 ? null_stream_find (handle) : NULL;
   if (stream != NULL)
-    null_slab_give (&streams, stream);
+    {
+      if (stream->end_ns > destroyed_end_ns[stream->device])
+        destroyed_end_ns[stream->device] = stream->end_ns;
+      null_slab_give (&streams, stream);
+    }
   null_clock_unlock ();
   return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }

@@ -53,6 +53,7 @@ struct NullStream
 /* Under the clock's lock. NULL where the handle is none. 0, 1 and 2 are the default
  * streams of the thread's device. */
 NullStream *null_stream_find (void *handle);
+/* The end of all that is queued on @device, on streams destroyed since as well. */
 double null_stream_last_end (int device);
 void null_stream_wait (NullStream *stream,
                        double at_ns); /* its next work begins no sooner */
@@ -73,3 +74,6 @@ void null_graph_add (NullGraph *graph, double ns);
 unsigned long long null_graph_id (const NullGraph *graph);
 /* @stream takes part in the capture of that id, where it still goes on. */
 void null_graph_join (NullStream *stream, unsigned long long capture_id);
+/* Captures in which a stream of @device takes part yield no graph any more. Returns: whether
+ * there are any. */
+bool null_graph_invalidate (int device);
