@@ -52,6 +52,17 @@ bool tessera_cuda_event_is_done (TesseraCuda *cuda, TesseraCudaEvent *event);
 TESSERA_MUST_USE bool tessera_cuda_event_wait (TesseraCuda *cuda,
                                                TesseraCudaEvent *event);
 void tessera_cuda_event_release (TesseraCuda *cuda, TesseraCudaEvent *event);
+/* Whether the driver has what the next two need (CUDA 12.5 and later). Else they refuse. */
+bool tessera_cuda_can_order (const TesseraCuda *cuda);
+/* An event for all work that the context's streams were given so far, by whomever; NULL
+ * where the driver refuses. Never while any stream of the context captures, in whatever
+ * thread: the driver would refuse, and end that capture. */
+TesseraCudaEvent *tessera_cuda_event_record_all (TesseraCuda *cuda);
+/* What @stream is given from now on waits for the event, on the device; the host does not.
+ * The event may be released at once: the wait is for what it was recorded for. Returns:
+ * whether that holds; not where the driver refuses. Not while @stream captures. */
+TESSERA_MUST_USE bool
+tessera_cuda_event_order (TesseraCuda *cuda, TesseraCudaEvent *event, uint64_t stream);
 /* Also where the driver would not say, as for the legacy stream while another captures.
  */
 bool tessera_cuda_stream_is_capturing (TesseraCuda *cuda, uint64_t stream);

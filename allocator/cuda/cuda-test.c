@@ -27,6 +27,7 @@ enum
   ILLEGAL_ADDRESS = 700
 };
 
+static void *library;  /* the driver */
 static FakeCuda *fake; /* NULL: another driver */
 
 static TesseraCuda *
@@ -197,6 +198,57 @@ test_events (void)
   close_cuda (cuda);
 }
 
+/* A stream waits for all that others were given, where the driver can: an older one is
+ * served as well. */
+static void
+test_order (void)
+{
+  TesseraCuda *cuda = open_cuda ();
+  TesseraCudaEvent *event;
+  uint64_t stream = fake != NULL ? 7 : 2; /* 2: that of the thread, in each driver */
+
+  g_assert_cmpint (tessera_cuda_can_order (cuda), ==,
+                   dlsym (library, "cuCtxRecordEvent") != NULL);
+  if (!tessera_cuda_can_order (cuda))
+    {
+      g_assert_null (tessera_cuda_event_record_all (cuda));
+      event = tessera_cuda_event_record (cuda, 0);
+      g_assert_nonnull (event);
+      g_assert_false (tessera_cuda_event_order (cuda, event, 0));
+      tessera_cuda_event_release (cuda, event);
+      close_cuda (cuda);
+      return;
+    }
+  event = tessera_cuda_event_record_all (cuda);
+  g_assert_nonnull (event);
+  g_assert_true (tessera_cuda_event_order (cuda, event, stream));
+  if (fake != NULL)
+    {
+      g_assert_cmpuint (fake->n_of_context, ==, 1);
+      g_assert_cmpuint (fake->n_ordered, ==, 1);
+      g_assert_nonnull (fake->recorded_event);
+      g_assert_true (fake->ordered_event == fake->recorded_event);
+      g_assert_cmpuint ((uintptr_t) fake->ordered_stream, ==, stream);
+      g_assert_cmpuint (fake->n_events, ==, 1);
+      fake->fail_name = "cuStreamWaitEvent";
+      fake->fail_nth = 1;
+      fake->fail_result = ILLEGAL_ADDRESS;
+      g_assert_false (tessera_cuda_event_order (cuda, event, stream));
+      tessera_cuda_event_release (cuda, event);
+      fake->fail_name = "cuCtxRecordEvent";
+      fake->fail_nth = 1;
+      g_assert_null (tessera_cuda_event_record_all (cuda));
+      event = tessera_cuda_event_record_all (cuda); /* the same, back in the pool */
+      g_assert_nonnull (event);
+      g_assert_cmpuint (fake->n_events, ==, 1);
+    }
+  g_assert_true (tessera_cuda_stream_wait (cuda, stream));
+  g_assert_true (tessera_cuda_event_wait (cuda, event));
+  g_assert_true (tessera_cuda_event_is_done (cuda, event));
+  tessera_cuda_event_release (cuda, event);
+  close_cuda (cuda);
+}
+
 typedef struct
 {
   TesseraPolicy *policy;
@@ -337,6 +389,12 @@ do_all (TesseraError *error)
     status = TESSERA_IO;
   else
     tessera_cuda_event_release (cuda, event);
+  event = tessera_cuda_event_record_all (cuda);
+  if (tessera_cuda_can_order (cuda) &&
+      (event == NULL || !tessera_cuda_event_order (cuda, event, 7)))
+    status = TESSERA_IO;
+  if (event != NULL)
+    tessera_cuda_event_release (cuda, event);
   tessera_cuda_close (cuda);
   return status;
 }
@@ -347,12 +405,13 @@ static void
 test_faults (void)
 {
   static const char *const taking[] = {
-    "cuInit",          "cuDeviceGet",
-    "cuMemAlloc_v2",   "cuDevicePrimaryCtxRetain",
-    "cuMemCreate",     "cuMemGetAllocationGranularity",
-    "cuMemMap",        "cuMemAddressReserve",
-    "cuMemGetInfo_v2", "cuMemSetAccess",
-    "cuEventCreate",   "cuEventRecord",
+    "cuInit",           "cuDeviceGet",
+    "cuMemAlloc_v2",    "cuDevicePrimaryCtxRetain",
+    "cuMemCreate",      "cuMemGetAllocationGranularity",
+    "cuMemMap",         "cuMemAddressReserve",
+    "cuMemGetInfo_v2",  "cuMemSetAccess",
+    "cuEventCreate",    "cuEventRecord",
+    "cuCtxRecordEvent", "cuStreamWaitEvent",
   };
   TesseraError error = { 0 };
 
@@ -456,6 +515,9 @@ test_over (void)
   g_assert_false (tessera_cuda_stream_is_capturing (cuda, 0));
   g_assert_true (tessera_cuda_event_wait (cuda, event));
   g_assert_true (tessera_cuda_stream_wait (cuda, 0));
+  g_assert_null (tessera_cuda_event_record_all (cuda));
+  g_assert_cmpint (tessera_cuda_event_order (cuda, event, 0), ==,
+                   tessera_cuda_can_order (cuda));
   tessera_cuda_event_release (cuda, event);
   tessera_cuda_memory (cuda, &total, &left);
   g_assert_cmpuint (total, ==, 0);
@@ -515,8 +577,7 @@ test_no_driver (void)
 int
 main (int argc, char **argv)
 {
-  void *library = dlopen ("libcuda.so.1", RTLD_NOW);
-
+  library = dlopen ("libcuda.so.1", RTLD_NOW);
   g_test_init (&argc, &argv, NULL);
   if (library == NULL)
     {
@@ -532,6 +593,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/segments", test_segments);
   g_test_add_func ("/cuda/pages", test_pages);
   g_test_add_func ("/cuda/events", test_events);
+  g_test_add_func ("/cuda/order", test_order);
   g_test_add_data_func ("/cuda/native", GINT_TO_POINTER (TESSERA_POLICY_NATIVE),
                         test_policy);
   g_test_add_data_func ("/cuda/expandable", GINT_TO_POINTER (TESSERA_POLICY_EXPANDABLE),

@@ -14,9 +14,12 @@ static const struct
 {
   const char *symbol;
   size_t offset; /* in CudaDriver */
+  bool is_optional;
 } calls[] = {
-#define CALL(name, symbol, ...) { #symbol, offsetof (CudaDriver, name) },
-  TESSERA_CUDA_CALLS (CALL)
+#define CALL(name, symbol, ...) { #symbol, offsetof (CudaDriver, name), false },
+#define OPTIONAL(name, symbol, ...) { #symbol, offsetof (CudaDriver, name), true },
+  TESSERA_CUDA_CALLS (CALL) TESSERA_CUDA_OPTIONAL_CALLS (OPTIONAL)
+#undef OPTIONAL
 #undef CALL
 };
 
@@ -34,7 +37,7 @@ tessera_cuda_find_driver (CudaDriver *driver, TesseraError *error)
     {
       void *address = dlsym (library, calls[i].symbol);
 
-      if (address == NULL)
+      if (address == NULL && !calls[i].is_optional)
         return tessera_fail (error, TESSERA_REFUSED,
                              "the CUDA driver (" DRIVER ") lacks %s: a driver of CUDA "
                              "11.2 or later is needed",

@@ -91,10 +91,17 @@ _Static_assert(sizeof (CudaAccess) == 12, "the driver's layout");
   CALL (stream_wait, cuStreamSynchronize, CudaStream stream)                             \
   CALL (stream_is_capturing, cuStreamIsCapturing, CudaStream stream, int *status)
 
+/* Those that a driver may lack: the first is of CUDA 12.5. NULL then. */
+#define TESSERA_CUDA_OPTIONAL_CALLS(CALL)                                                \
+  CALL (context_record, cuCtxRecordEvent, CudaContext context, CudaEvent event)          \
+  CALL (stream_wait_event, cuStreamWaitEvent, CudaStream stream, CudaEvent event,        \
+        unsigned flags)
+
 #define TESSERA_CUDA_MEMBER(name, symbol, ...) int (*name) (__VA_ARGS__);
 typedef struct
 {
   TESSERA_CUDA_CALLS (TESSERA_CUDA_MEMBER)
+  TESSERA_CUDA_OPTIONAL_CALLS (TESSERA_CUDA_MEMBER)
   /* The null CUDA's alone, else NULL: what was copied there belongs to nobody now. */
   void (*forget) (CudaAddr addr, size_t n_bytes);
   /* ... and what its clock shows, in nanoseconds. */
@@ -102,8 +109,8 @@ typedef struct
 } CudaDriver;
 #undef TESSERA_CUDA_MEMBER
 
-/* Finds every call in the driver that the process has loaded, else in the one that the
+/* Finds the calls in the driver that the process has loaded, else in the one that the
  * system has, which is then never unloaded. TESSERA_REFUSED and a sentence where there is
- * none or it is too old. */
+ * none or it lacks one that is not optional. */
 TESSERA_MUST_USE TesseraStatus tessera_cuda_find_driver (CudaDriver *driver,
                                                          TesseraError *error);

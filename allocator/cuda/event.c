@@ -27,11 +27,13 @@ make_event (TesseraCuda *cuda)
   return event;
 }
 
-TesseraCudaEvent *
-tessera_cuda_event_record (TesseraCuda *cuda, uint64_t stream)
+/* Of the work of @stream, or of the whole context's where that is NULL. */
+static TesseraCudaEvent *
+record (TesseraCuda *cuda, const uint64_t *stream)
 {
   TesseraCudaEvent *event = cuda->free_events;
   CudaScope scope;
+  int result = CUDA_OK;
 
   if (tessera_cuda_enter (cuda, &scope) != CUDA_OK)
     return NULL;
@@ -39,14 +41,35 @@ tessera_cuda_event_record (TesseraCuda *cuda, uint64_t stream)
     cuda->free_events = event->next;
   else
     event = make_event (cuda);
-  if (event != NULL &&
-      cuda->driver.event_record (event->event, stream_of (stream)) != CUDA_OK)
+  if (event != NULL)
+    result = stream != NULL
+                 ? cuda->driver.event_record (event->event, stream_of (*stream))
+                 : cuda->driver.context_record (cuda->context, event->event);
+  if (result != CUDA_OK)
     {
       tessera_cuda_event_release (cuda, event);
       event = NULL;
     }
   tessera_cuda_leave (cuda, &scope);
   return event;
+}
+
+TesseraCudaEvent *
+tessera_cuda_event_record (TesseraCuda *cuda, uint64_t stream)
+{
+  return record (cuda, &stream);
+}
+
+bool
+tessera_cuda_can_order (const TesseraCuda *cuda)
+{
+  return cuda->driver.context_record != NULL && cuda->driver.stream_wait_event != NULL;
+}
+
+TesseraCudaEvent *
+tessera_cuda_event_record_all (TesseraCuda *cuda)
+{
+  return tessera_cuda_can_order (cuda) ? record (cuda, NULL) : NULL;
 }
 
 static bool
@@ -78,6 +101,23 @@ tessera_cuda_event_wait (TesseraCuda *cuda, TesseraCudaEvent *event)
   if (result == CUDA_OK)
     {
       result = cuda->driver.event_wait (event->event);
+      tessera_cuda_leave (cuda, &scope);
+    }
+  return result == CUDA_OK || has_ended (result);
+}
+
+bool
+tessera_cuda_event_order (TesseraCuda *cuda, TesseraCudaEvent *event, uint64_t stream)
+{
+  CudaScope scope;
+  int result;
+
+  if (!tessera_cuda_can_order (cuda))
+    return false;
+  result = tessera_cuda_enter (cuda, &scope);
+  if (result == CUDA_OK)
+    {
+      result = cuda->driver.stream_wait_event (stream_of (stream), event->event, 0);
       tessera_cuda_leave (cuda, &scope);
     }
   return result == CUDA_OK || has_ended (result);

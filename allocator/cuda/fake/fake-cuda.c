@@ -13,6 +13,7 @@
 #define VISIBLE __attribute__ ((visibility ("default")))
 #define PROTOTYPE(name, symbol, ...) VISIBLE int symbol (__VA_ARGS__);
 TESSERA_CUDA_CALLS (PROTOTYPE)
+TESSERA_CUDA_OPTIONAL_CALLS (PROTOTYPE)
 
 #define GRANULARITY_BYTES ((size_t) 2 << 20)
 #define MAX_RANGES 8192
@@ -21,6 +22,7 @@ enum
 {
   INVALID_VALUE = 1,
   INVALID_DEVICE = 101,
+  CAPTURE_UNSUPPORTED = 900,
   ONLY_DEVICE = 3
 };
 
@@ -414,6 +416,40 @@ cuEventRecord (CudaEvent event, CudaStream stream)
 
   fake_cuda.n_recorded += result == CUDA_OK;
   return result;
+}
+
+int
+cuCtxRecordEvent (CudaContext context, CudaEvent event)
+{
+  int result = begin ("cuCtxRecordEvent", true);
+
+  if (context != (CudaContext) &ranges)
+    misuse ("cuCtxRecordEvent", "not the context of the device");
+  if (result == CUDA_OK && fake_cuda.capture_status != 0)
+    {
+      misuse ("cuCtxRecordEvent", "ends a capture");
+      result = CAPTURE_UNSUPPORTED;
+    }
+  if (result != CUDA_OK)
+    return result;
+  fake_cuda.n_of_context++;
+  fake_cuda.recorded_event = event;
+  return CUDA_OK;
+}
+
+int
+cuStreamWaitEvent (CudaStream stream, CudaEvent event, unsigned flags)
+{
+  int result = begin ("cuStreamWaitEvent", true);
+
+  if (flags != 0)
+    misuse ("cuStreamWaitEvent", "an event from outside of a graph");
+  if (result != CUDA_OK)
+    return result;
+  fake_cuda.n_ordered++;
+  fake_cuda.ordered_event = event;
+  fake_cuda.ordered_stream = stream;
+  return CUDA_OK;
 }
 
 int

@@ -20,6 +20,9 @@ typedef struct
   size_t n_segments, n_reservations, n_pages, n_mapped, n_events, n_retained;
   size_t n_waited;     /* for the context */
   size_t n_recorded;   /* events */
+  size_t n_of_context; /* ... of all streams' work */
+  size_t n_ordered;    /* waits of a stream for an event */
+  void *recorded_event, *ordered_event, *ordered_stream; /* the last ones */
   uint64_t rdma_bytes; /* pages made for network cards */
   int depth;           /* contexts pushed and not popped */
   int capture_mode;    /* of the thread; 0: captures are global */
