@@ -242,14 +242,16 @@ typedef struct
   uint64_t slot_digest; /* of all slots' places: equal plans have equal digests */
   uint32_t device;
   uint32_t n_streams;
-  uint8_t followable;   /* TesseraFollowable */
-  uint8_t checked;      /* the checker accepted it */
-  uint8_t cut_short;    /* TesseraCut */
-  double time_limit_s;  /* 0: none */
-  uint64_t work_budget; /* units that were asked for; 0: default */
-  char *follow_reason;  /* one sentence */
-  char *strategy;       /* e.g. "free: skyline by longest life" */
-  char *source;         /* the trace's source */
+  uint8_t followable;      /* TesseraFollowable */
+  uint8_t crosses_streams; /* slots of different streams share addresses; a block ends
+                              where its free is requested */
+  uint8_t checked;         /* the checker accepted it */
+  uint8_t cut_short;       /* TesseraCut */
+  double time_limit_s;     /* 0: none */
+  uint64_t work_budget;    /* units that were asked for; 0: default */
+  char *follow_reason;     /* one sentence */
+  char *strategy;          /* e.g. "free: skyline by longest life" */
+  char *source;            /* the trace's source */
 
   /* The run that the trace was of. */
   uint32_t world; /* processes; 0: not told */

@@ -16,6 +16,7 @@ CREATE TABLE plan (
   device             INTEGER NOT NULL,
   n_streams          INTEGER NOT NULL,
   followable         INTEGER NOT NULL, -- 0: no, 1: by a run of the same batches, 2: yes
+  crosses_streams    INTEGER NOT NULL, -- 1: streams share addresses, which the run orders by barriers
   checked            INTEGER NOT NULL, -- 1: the checker accepted it
   follow_reason      TEXT,             -- why so followable
   strategy           TEXT,             -- how it was made

@@ -273,7 +273,7 @@ static const Wrong wrong_plan_values[] = {
   { "DELETE FROM plan", "*holds no plan*" },
   { "INSERT INTO plan SELECT 1, height_bytes, bound_bytes, alignment_bytes, "
     "n_positions,"
-    " trace_fingerprint, slot_digest, device, n_streams, followable,"
+    " trace_fingerprint, slot_digest, device, n_streams, followable, crosses_streams,"
     " checked, follow_reason, strategy, source, world, rank, device_bytes, torch,"
     " proven_bound_bytes, cut_short, time_limit_s, work_budget"
     " FROM plan",

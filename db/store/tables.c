@@ -216,6 +216,7 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, device, U32),
   COLUMN (TesseraPlan, n_streams, U32),
   COLUMN (TesseraPlan, followable, U8, BELOW (FOLLOWABLES)),
+  COLUMN (TesseraPlan, crosses_streams, FLAG),
   COLUMN (TesseraPlan, checked, FLAG),
   COLUMN (TesseraPlan, follow_reason, TEXT_OR_NULL),
   COLUMN (TesseraPlan, strategy, TEXT_OR_NULL),

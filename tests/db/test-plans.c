@@ -160,6 +160,7 @@ fill_plan_facts (TesseraPlan *plan, GRand *random)
   plan->slot_digest = test_any_64 (random);
   plan->device = g_rand_int (random);
   plan->n_streams = g_rand_int (random);
+  plan->crosses_streams = (uint8_t) g_rand_int_range (random, 0, 2);
   plan->followable = TESSERA_FOLLOWABLE_YES;
   plan->checked = 1;
   plan->follow_reason = test_below (random, 2) ? strdup ("a step repeats") : NULL;
@@ -325,6 +326,7 @@ plan_facts_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
   SAME (slot_digest);
   SAME (device);
   SAME (n_streams);
+  SAME (crosses_streams);
   SAME (followable);
   SAME (checked);
   g_assert_cmpstr (a->follow_reason, ==, b->follow_reason);
