@@ -36,9 +36,9 @@ top_of (const TesseraPlan *plan, uint32_t slot)
 /* Nobody shares addresses with a private pool: a captured graph uses its memory whenever
  * it is replayed. */
 static bool
-may_share (const TesseraSlot *a, const TesseraSlot *b)
+may_share (const TesseraSlot *a, const TesseraSlot *b, bool crosses)
 {
-  return a->pool == b->pool && a->stream == b->stream;
+  return a->pool == b->pool && (crosses || a->stream == b->stream);
 }
 
 static TesseraStatus
@@ -67,9 +67,10 @@ check_apart (const TesseraPlan *plan, TesseraError *error)
   for (size_t i = 0; status == TESSERA_OK && i < plan->n_slots; i++)
     {
       uint32_t slot = starts[i].slot;
-      bool is_alone = highest == TESSERA_NONE ||
-                      may_share (&plan->slots[highest], &plan->slots[slot]) ||
-                      top_of (plan, highest) <= starts[i].offset_bytes;
+      bool is_alone =
+          highest == TESSERA_NONE ||
+          may_share (&plan->slots[highest], &plan->slots[slot], plan->crosses_streams) ||
+          top_of (plan, highest) <= starts[i].offset_bytes;
       if (!is_alone)
         status = refuse_pair (plan, highest, slot, error);
       if (highest == TESSERA_NONE || top_of (plan, slot) > top_of (plan, highest))
