@@ -37,6 +37,9 @@ typedef struct
   void (*segment_unmap) (void *user, uint64_t addr, uint64_t size_bytes);
   void (*plan_declined) (void *user); /* TesseraPolicy: its figures say why */
   void (*pool_sized) (void *user);    /* ... the plan's pool has another size */
+  /* ... the block at @addr, whose free is pending, ended: another is to get its memory,
+   * behind a barrier. free_completed() is not to be called for it. */
+  void (*block_passed) (void *user, uint64_t addr);
   void *user;
 } TesseraObserver;
 

@@ -26,11 +26,21 @@ TESSERA_MUST_USE TesseraStatus tessera_cuda_open (int ordinal,
 /* Memory stays with the device. NULL is fine. */
 void tessera_cuda_close (TesseraCuda *cuda);
 
-/* Borrowed. @synchronize as in TesseraVirtual: told when the policy waits. */
+/* Borrowed. */
 TesseraDevice *tessera_cuda_device (TesseraCuda *cuda);
-void tessera_cuda_set_synchronize (TesseraCuda *cuda,
-                                   void (*synchronize) (void *user),
-                                   void *user);
+
+/* Who knows the streams, for what the device's policy asks; each may be NULL. */
+typedef struct
+{
+  void (*synchronize) (void *user); /* as in TesseraVirtual */
+  /* For barriers: whether all work on the device is of this context's streams, none of
+   * which captures a graph; the handle of a stream. */
+  bool (*may_mark) (void *user);
+  uint64_t (*handle_of) (void *user, uint32_t stream);
+  void *user;
+} TesseraCudaOwner;
+/* Copied; nobody at first. */
+void tessera_cuda_set_owner (TesseraCuda *cuda, const TesseraCudaOwner *owner);
 
 /* Memory of the device, and what the driver has left of it; 0 where it does not say. */
 void tessera_cuda_memory (TesseraCuda *cuda,

@@ -119,6 +119,7 @@ typedef struct
   TesseraCachingStats caching; /* pool included in reserved; blocks in the pool counted */
   TesseraFollowerStats follower;
   uint64_t misses_unordered; /* of the misses: free, but not ordered for the stream */
+  uint64_t n_barriers;       /* plan: that streams wait at, to get what others freed */
   uint64_t misses_rescued;   /* of the misses: the device was full, the pool was not */
   uint64_t pool_addr, pool_bytes; /* plan: that are held; else 0 */
   uint64_t promised_bytes;        /* ... and for pages that were not used yet */

@@ -108,6 +108,23 @@ synchronize (TesseraDevice *device)
     self->synchronize (self->user);
 }
 
+static void *
+mark (TesseraDevice *device)
+{
+  return device;
+}
+
+static void
+forget_mark (TesseraDevice *device, void *mark)
+{
+}
+
+static bool
+order (TesseraDevice *device, uint32_t stream, void *mark, bool tries)
+{
+  return true;
+}
+
 static uint64_t
 free_bytes (TesseraDevice *device)
 {
@@ -130,7 +147,7 @@ tessera_virtual_init (TesseraVirtual *virtual_device, uint64_t device_bytes)
 {
   *virtual_device = (TesseraVirtual){
     .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
-                free_bytes, now_ns },
+                free_bytes, now_ns, mark, forget_mark, order },
     .device_bytes = device_bytes,
     .next_addr = FIRST_ADDR,
   };

@@ -119,6 +119,8 @@ typedef struct
 
   /* Of the misses: requests that the plan leaves to the dynamic allocator, on purpose. */
   uint64_t misses_planned, planned_miss_bytes;
+
+  uint64_t barriers; /* at which streams waited, to get what others freed */
 } TesseraDeviceStats;
 
 TESSERA_API int tessera_get_stats (int device, TesseraDeviceStats *out_stats);

@@ -72,6 +72,7 @@ typedef struct
                                    one that was there before the first event that of the
                                    run's own peak, where it is within 10 % */
   uint64_t n_hits, n_misses;    /* of requests; where is_hit is there */
+  uint64_t n_barriers;          /* of a plan across streams: made in the run */
   uint64_t n_planned_misses;    /* of the misses: is_left */
   uint64_t miss_bytes;          /* asked for by those that missed */
   uint64_t planned_miss_bytes;  /* ... by those of them that were planned */

@@ -27,7 +27,8 @@ typedef struct
   TesseraStatus status; /* what a call of the policy came to */
   GArray *pending; /* of uint32_t: blocks whose free was requested since the policy last
                       waited; some have completed */
-  GArray *flushes; /* of uint32_t: first entries of the calls of empty_cache() */
+  GHashTable *pending_at; /* the last block that was freed at an address */
+  GArray *flushes;        /* of uint32_t: first entries of the calls of empty_cache() */
   guint n_flushed;
   size_t n_dead;       /* of blocks->by_death */
   uint32_t phase;      /* the policy was last told */
@@ -62,8 +63,12 @@ complete_free (Run *run, uint32_t block)
 static void
 request_free (Run *run, uint32_t block)
 {
+  uint64_t addr = run->build.layout->addr[block];
+
   if (run->build.states[block] != TESSERA_BLOCK_LIVE)
     return;
+  g_hash_table_insert (run->pending_at, (gpointer) (uintptr_t) addr,
+                       GUINT_TO_POINTER (block));
   tessera_build_free_requested (&run->build, block);
   tessera_policy_free_requested (run->policy, run->build.layout->addr[block]);
   g_array_append_val (run->pending, block);
@@ -157,6 +162,17 @@ see_plan_declined (void *user)
       run->build.now);
 }
 
+/* Of all blocks that lay there the last one. */
+static void
+see_block_passed (void *user, uint64_t addr)
+{
+  Run *run = user;
+  gpointer block =
+      g_hash_table_lookup (run->pending_at, (gconstpointer) (uintptr_t) addr);
+
+  tessera_build_free_completed (&run->build, GPOINTER_TO_UINT (block));
+}
+
 static TesseraStatus
 open_kind (Run *run, TesseraPolicyKind kind, uint64_t limit_bytes, TesseraError *error)
 {
@@ -178,6 +194,7 @@ open_kind (Run *run, TesseraPolicyKind kind, uint64_t limit_bytes, TesseraError 
     .segment_map = see_segment_map,
     .segment_unmap = see_segment_gone,
     .plan_declined = see_plan_declined,
+    .block_passed = see_block_passed,
     .user = run,
   };
 
@@ -546,6 +563,7 @@ clear_run (Run *run)
   tessera_build_clear (&run->build);
   g_array_unref (run->flushes);
   g_array_unref (run->pending);
+  g_hash_table_unref (run->pending_at);
 }
 
 /* @limit_bytes: 0: none. @stop_at_first_oom: whether the run completes is all that is
@@ -569,6 +587,7 @@ run_trace (const TesseraTrace *trace,
     .step_end = TESSERA_NONE,
     .flushes = tessera_find_flushes (trace),
     .pending = g_array_new (FALSE, FALSE, sizeof (uint32_t)),
+    .pending_at = g_hash_table_new (NULL, NULL),
   };
   TesseraPolicyStats stats;
 
@@ -583,6 +602,7 @@ run_trace (const TesseraTrace *trace,
       tessera_policy_get_stats (run.policy, &stats);
       *out_layout = tessera_build_finish (&run.build);
       (*out_layout)->n_retries = stats.caching.n_retries;
+      (*out_layout)->n_barriers = stats.n_barriers;
     }
   else if (status == TESSERA_NO_MEMORY)
     tessera_fail (error, status, "there is no memory left for the simulation");

@@ -329,7 +329,8 @@ test_policy (gconstpointer user)
   guint n_failed;
 
   g_test_message ("seed %d", SEED);
-  tessera_cuda_set_synchronize (cuda, complete_all, &run);
+  tessera_cuda_set_owner (
+      cuda, &(TesseraCudaOwner){ .synchronize = complete_all, .user = &run });
   if (tessera_policy_new (&options, tessera_cuda_device (cuda), NULL, &error,
                           &run.policy) != TESSERA_OK)
     g_error ("%s", error.text);

@@ -117,12 +117,12 @@ tessera_cuda_device (TesseraCuda *cuda)
 }
 
 void
-tessera_cuda_set_synchronize (TesseraCuda *cuda,
-                              void (*synchronize) (void *user),
-                              void *user)
+tessera_cuda_set_owner (TesseraCuda *cuda, const TesseraCudaOwner *owner)
 {
-  cuda->synchronize = synchronize;
-  cuda->user = user;
+  cuda->owner = *owner;
+  if (owner->may_mark != NULL && owner->handle_of != NULL &&
+      tessera_cuda_can_order (cuda))
+    tessera_cuda_fill_barriers (&cuda->device);
 }
 
 void

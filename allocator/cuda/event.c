@@ -6,6 +6,7 @@
 #include "allocator/cuda/internal.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 static CudaStream
 stream_of (uint64_t handle)
@@ -158,4 +159,64 @@ tessera_cuda_stream_wait (TesseraCuda *cuda, uint64_t stream)
       tessera_cuda_leave (cuda, &scope);
     }
   return result == CUDA_OK || has_ended (result);
+}
+
+/* ---- Barriers ---- */
+
+/* The host waits no longer than this to see whether work ends without what comes later. */
+#define TRIAL_NS (INT64_C (2) * 1000 * 1000 * 1000)
+
+static void *
+mark (TesseraDevice *device)
+{
+  TesseraCuda *cuda = (TesseraCuda *) device;
+
+  return cuda->owner.may_mark (cuda->owner.user) ? tessera_cuda_event_record_all (cuda)
+                                                 : NULL;
+}
+
+static void
+forget_mark (TesseraDevice *device, void *mark)
+{
+  tessera_cuda_event_release ((TesseraCuda *) device, mark);
+}
+
+static int64_t
+clock_ns (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return now.tv_sec * INT64_C (1000000000) + now.tv_nsec;
+}
+
+/* Looks at it all the time: as a rule it takes microseconds. */
+static bool
+ends_soon (TesseraCuda *cuda, TesseraCudaEvent *event)
+{
+  int64_t until_ns = clock_ns () + TRIAL_NS;
+  bool is_done;
+
+  do
+    is_done = tessera_cuda_event_is_done (cuda, event);
+  while (!is_done && clock_ns () < until_ns);
+  return is_done;
+}
+
+static bool
+order (TesseraDevice *device, uint32_t stream, void *mark, bool tries)
+{
+  TesseraCuda *cuda = (TesseraCuda *) device;
+
+  return (!tries || ends_soon (cuda, mark)) && cuda->owner.may_mark (cuda->owner.user) &&
+         tessera_cuda_event_order (cuda, mark,
+                                   cuda->owner.handle_of (cuda->owner.user, stream));
+}
+
+void
+tessera_cuda_fill_barriers (TesseraDevice *device)
+{
+  device->mark = mark;
+  device->forget_mark = forget_mark;
+  device->order = order;
 }

@@ -35,8 +35,7 @@ struct TesseraCuda
   size_t n_reservations, cap_reservations;
   TesseraCudaEvent *free_events;
   uint64_t waited_ns; /* for the device, by unmap() and synchronize() */
-  void (*synchronize) (void *user);
-  void *user;
+  TesseraCudaOwner owner;
 };
 
 /* Between these, calls of the driver reach the device's context and disturb no capture of
@@ -49,5 +48,6 @@ typedef struct
 TESSERA_MUST_USE int tessera_cuda_enter (TesseraCuda *cuda, CudaScope *out_scope);
 void tessera_cuda_leave (TesseraCuda *cuda, CudaScope *scope);
 
-/* memory.c: the doors of @cuda->device */
+/* memory.c: the doors of @cuda->device; event.c: those for barriers */
 void tessera_cuda_fill_device (TesseraCuda *cuda);
+void tessera_cuda_fill_barriers (TesseraDevice *device);

@@ -226,8 +226,8 @@ synchronize (TesseraDevice *device)
   TesseraCuda *self = (TesseraCuda *) device;
   uint64_t began_ns = host_ns (self);
 
-  if (self->synchronize != NULL)
-    self->synchronize (self->user);
+  if (self->owner.synchronize != NULL)
+    self->owner.synchronize (self->owner.user);
   self->waited_ns += host_ns (self) - began_ns;
 }
 

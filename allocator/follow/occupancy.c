@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "allocator/follow/barriers.h"
+#include "allocator/follow/evidence.h"
 #include "allocator/follow/pieces.h"
-#include "allocator/table.h"
-#include "db/array.h"
 
 enum
 {
@@ -27,115 +27,17 @@ struct TesseraOccupancy
   TesseraOccupancyStats stats;
   uint32_t first_stream; /* of the first request */
   bool has_several;      /* streams at work */
+  bool crosses;          /* memory passes between them */
+  TesseraBarriers barriers;
   TesseraOccupancyLaws laws;
   uint64_t released[(UINT16_MAX + 1) / 64]; /* private pools, one bit each */
 };
 
-/* What a stream has asked for since a moment is evidence that the program has ordered its
- * work by then. Kept is only what a question needs: of each kind of request (stream,
- * pool, small or large) the sizes that no later one undercuts, which ascend with time. A
- * question is a binary search, a request costs its own removal later. */
-typedef struct
-{
-  uint64_t at;
-  uint64_t block_bytes;
-} Request;
+const TesseraOccupancyLaws tessera_occupancy_laws = { true, true, true, true, true,
+                                                      true, true, true, true };
 
-typedef struct
-{
-  Request *requests; /* ascending in both */
-  size_t n_requests, cap_requests;
-} Kind;
-
-/* Never 0: that is no key of the table. Pools have 16 bits. */
-static uint64_t
-key_of (uint32_t stream, uint32_t pool, bool is_small)
-{
-  return ((uint64_t) stream << 18 | (uint64_t) pool << 2 | (uint64_t) is_small << 1) + 1;
-}
-
-static void
-clear_evidence (TesseraTable *kinds)
-{
-  for (size_t i = 0; i < kinds->n_slots; i++)
-    if (kinds->slots[i].addr != 0)
-      {
-        Kind *kind = kinds->slots[i].value;
-
-        free (kind->requests);
-        free (kind);
-      }
-  tessera_table_clear (kinds);
-}
-
-static Kind *
-add_kind (TesseraTable *kinds, uint64_t key)
-{
-  Kind *kind = calloc (1, sizeof *kind);
-
-  if (kind == NULL || tessera_table_reserve (kinds) != TESSERA_OK)
-    {
-      free (kind);
-      return NULL;
-    }
-  tessera_table_add (kinds, key, kind);
-  return kind;
-}
-
-/* A request at the moment @now, which never goes back. TESSERA_NO_MEMORY: nothing
- * changed. */
-static TesseraStatus
-note_evidence (TesseraTable *kinds,
-               uint32_t stream,
-               uint32_t pool,
-               bool is_small,
-               uint64_t block_bytes,
-               uint64_t now)
-{
-  uint64_t key = key_of (stream, pool, is_small);
-  Kind *kind = tessera_table_get (kinds, key);
-
-  if (kind == NULL)
-    kind = add_kind (kinds, key);
-  if (kind == NULL ||
-      !TESSERA_RESERVE (kind->requests, kind->cap_requests, kind->n_requests + 1))
-    return TESSERA_NO_MEMORY;
-  while (kind->n_requests > 0 &&
-         kind->requests[kind->n_requests - 1].block_bytes >= block_bytes)
-    kind->n_requests--;
-  kind->requests[kind->n_requests++] = (Request){ now, block_bytes };
-  return TESSERA_OK;
-}
-
-/* The smallest block asked for after @since, UINT64_MAX: none was. */
-static uint64_t
-least_after (const TesseraTable *kinds,
-             uint32_t stream,
-             uint32_t pool,
-             bool is_small,
-             uint64_t since)
-{
-  const Kind *kind = tessera_table_get (kinds, key_of (stream, pool, is_small));
-  size_t low = 0;
-  size_t high;
-
-  if (kind == NULL)
-    return UINT64_MAX;
-  high = kind->n_requests;
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-
-      if (kind->requests[middle].at <= since)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low < kind->n_requests ? kind->requests[low].block_bytes : UINT64_MAX;
-}
-
-const TesseraOccupancyLaws tessera_occupancy_laws = { true, true, true, true,
-                                                      true, true, true };
+/* In covered_at: no barrier covers it yet. */
+#define NOT_COVERED ((uint64_t) 1 << 63)
 
 /* What PyTorch makes of a request, but for the divisions of its settings: they change
  * neither its class nor which of two is larger. */
@@ -178,7 +80,8 @@ tessera_occupancy_free (TesseraOccupancy *map)
   if (map == NULL)
     return;
   tessera_pieces_clear (&map->pieces);
-  clear_evidence (&map->asked);
+  tessera_evidence_clear (&map->asked);
+  tessera_barriers_clear (&map->barriers);
   free (map);
 }
 
@@ -193,13 +96,76 @@ set_released (TesseraOccupancy *map, uint32_t pool, bool is_released)
     map->released[pool / 64] |= bit;
 }
 
+/* ---- Passing between streams ---- */
+
+void
+tessera_occupancy_cross_streams (TesseraOccupancy *map)
+{
+  map->crosses = true;
+}
+
+/* The pieces that one free left, as far as nobody took them since. */
+static void
+cover (TesseraOccupancy *map, const TesseraLastFree *freed)
+{
+  TesseraPiece *piece = tessera_pieces_at (&map->pieces, freed->begin_bytes);
+
+  for (; piece != NULL && tessera_piece_begin (piece) < freed->end_bytes;
+       piece = piece->next)
+    if (piece->covered_at == (NOT_COVERED | freed->freed_at))
+      piece->covered_at = map->now;
+}
+
+/* A call of the allocator. */
+static void
+count_call (TesseraOccupancy *map)
+{
+  TesseraLastFree freed;
+
+  map->now++;
+  if (map->crosses && tessera_barriers_hear (&map->barriers, &freed))
+    cover (map, &freed);
+}
+
+void
+tessera_occupancy_see_step (TesseraOccupancy *map)
+{
+  TesseraLastFree freed;
+
+  map->now++;
+  while (tessera_barriers_hear_all (&map->barriers, &freed))
+    cover (map, &freed);
+}
+
+uint64_t
+tessera_occupancy_now (const TesseraOccupancy *map)
+{
+  return map->now;
+}
+
+void
+tessera_occupancy_set_ordered (TesseraOccupancy *map, uint32_t stream, uint64_t moment)
+{
+  tessera_barriers_set (&map->barriers, stream, moment);
+}
+
+/* Whether the stream waits for all that used the bytes last. */
+static bool
+is_behind (const TesseraOccupancy *map, const TesseraPiece *piece, uint32_t stream)
+{
+  uint64_t behind = tessera_barriers_of (&map->barriers, stream);
+
+  return piece->covered_at <= behind || !map->laws.order ||
+         (!map->laws.back && (piece->covered_at & ~NOT_COVERED) <= behind);
+}
+
 TesseraStatus
 tessera_occupancy_see_request (TesseraOccupancy *map,
                                const TesseraOccupancyRequest *request)
 {
   if (!tessera_pieces_prepare (&map->pieces))
     return TESSERA_NO_MEMORY;
-  map->now++;
+  count_call (map);
   if (request->pool != 0)
     set_released (map, request->pool, false);
   if (map->first_stream == TESSERA_NONE)
@@ -208,9 +174,9 @@ tessera_occupancy_see_request (TesseraOccupancy *map,
     map->has_several = true;
   if (!map->has_several || !map->laws.sizes)
     return TESSERA_OK;
-  return note_evidence (&map->asked, request->stream, request->pool,
-                        is_small (torch_bytes (request)), torch_bytes (request),
-                        map->now);
+  return tessera_evidence_note (&map->asked, request->stream, request->pool,
+                                is_small (torch_bytes (request)), torch_bytes (request),
+                                map->now);
 }
 
 void
@@ -231,11 +197,20 @@ static bool
 was_asked_since (const TesseraOccupancy *map, const TesseraPiece *piece)
 {
   uint64_t since = map->laws.since ? piece->done_at : 0;
-  uint64_t least_bytes = least_after (&map->asked, piece->stream, piece->pool,
-                                      is_small (piece->torch_bytes), since);
+  uint64_t least_bytes = tessera_evidence_least (&map->asked, piece->stream, piece->pool,
+                                                 is_small (piece->torch_bytes), since);
 
   return least_bytes <= piece->torch_bytes ||
          (!map->laws.fits && least_bytes != UINT64_MAX);
+}
+
+/* Captured graphs use their pools without asking. */
+static bool
+can_pass (const TesseraOccupancy *map,
+          const TesseraPiece *piece,
+          const TesseraOccupancyRequest *request)
+{
+  return (piece->pool == 0 && request->pool == 0) || !map->laws.pools;
 }
 
 static TesseraOccupancyVerdict
@@ -248,7 +223,8 @@ ask_piece (const TesseraOccupancy *map,
   if ((piece->state == TESSERA_BLOCK_LIVE && laws->live) ||
       (piece->state == TESSERA_BLOCK_PENDING && laws->pending) || piece->is_closed)
     return TESSERA_OCCUPANCY_TAKEN;
-  if (piece->block_bytes == 0)
+  if (piece->block_bytes == 0 || (map->crosses && can_pass (map, piece, request) &&
+                                  is_behind (map, piece, request->stream)))
     return TESSERA_OCCUPANCY_GRANTED;
   if ((piece->stream != request->stream && laws->streams) ||
       (piece->pool != request->pool && laws->pools))
@@ -359,6 +335,38 @@ tessera_occupancy_find (const TesseraOccupancy *map,
   return false;
 }
 
+TesseraOrderVerdict
+tessera_occupancy_ask_order (const TesseraOccupancy *map,
+                             uint64_t offset_bytes,
+                             const TesseraOccupancyRequest *request,
+                             uint64_t *out_moment)
+{
+  TesseraOrderVerdict verdict = TESSERA_ORDER_THERE;
+  uint64_t end_bytes = offset_bytes + request->block_bytes;
+  const TesseraPiece *piece;
+
+  *out_moment = 0;
+  if (!map->crosses || end_bytes > map->pieces.height_bytes || end_bytes < offset_bytes)
+    return TESSERA_ORDER_REFUSED;
+  for (piece = tessera_pieces_at (&map->pieces, offset_bytes);
+       piece != NULL && tessera_piece_begin (piece) < end_bytes; piece = piece->next)
+    {
+      if (ask_piece (map, piece, request) == TESSERA_OCCUPANCY_GRANTED)
+        continue;
+      if (piece->state == TESSERA_BLOCK_LIVE || piece->is_closed ||
+          !can_pass (map, piece, request))
+        return TESSERA_ORDER_REFUSED;
+      if (is_behind (map, piece, request->stream))
+        continue;
+      if (piece->covered_at >= NOT_COVERED && map->laws.back)
+        return TESSERA_ORDER_REFUSED;
+      verdict = TESSERA_ORDER_NEEDED;
+      if ((piece->covered_at & ~NOT_COVERED) > *out_moment)
+        *out_moment = piece->covered_at & ~NOT_COVERED;
+    }
+  return verdict;
+}
+
 static void
 count (TesseraOccupancy *map, const TesseraOccupancyRequest *request)
 {
@@ -449,19 +457,28 @@ tessera_occupancy_free_requested (TesseraOccupancy *map, uint64_t offset_bytes)
     return TESSERA_INVALID;
   map->stats.allocated_bytes -= piece->block_bytes;
   end_bytes = end_of_block (piece);
+  if (map->crosses)
+    {
+      count_call (map);
+      tessera_barriers_free (&map->barriers,
+                             &(TesseraLastFree){ .freed_at = map->now,
+                                                 .begin_bytes = offset_bytes,
+                                                 .end_bytes = end_bytes });
+    }
   for (; piece != NULL && tessera_piece_begin (piece) < end_bytes; piece = piece->next)
-    piece->state = TESSERA_BLOCK_PENDING;
+    {
+      piece->state = TESSERA_BLOCK_PENDING;
+      piece->covered_at = NOT_COVERED | map->now;
+    }
   return TESSERA_OK;
 }
 
-TesseraStatus
-tessera_occupancy_free_completed (TesseraOccupancy *map, uint64_t offset_bytes)
+/* @stream: to whose own use the bytes are ordered now. */
+static void
+complete (TesseraOccupancy *map, TesseraPiece *piece, uint32_t stream)
 {
-  TesseraPiece *piece = block_at (map, offset_bytes, TESSERA_BLOCK_PENDING);
   uint64_t end_bytes;
 
-  if (piece == NULL)
-    return TESSERA_INVALID;
   map->stats.active_bytes -= piece->block_bytes;
   map->stats.requested_bytes -= piece->size_bytes;
   end_bytes = end_of_block (piece);
@@ -469,10 +486,40 @@ tessera_occupancy_free_completed (TesseraOccupancy *map, uint64_t offset_bytes)
     {
       piece->state = TESSERA_BLOCK_FREE;
       piece->done_at = map->now;
+      piece->stream = stream;
       piece->size_bytes = 0;
       piece->is_inside = false;
     }
+}
+
+TesseraStatus
+tessera_occupancy_free_completed (TesseraOccupancy *map, uint64_t offset_bytes)
+{
+  TesseraPiece *piece = block_at (map, offset_bytes, TESSERA_BLOCK_PENDING);
+
+  if (piece == NULL)
+    return TESSERA_INVALID;
+  complete (map, piece, piece->stream);
   return TESSERA_OK;
+}
+
+bool
+tessera_occupancy_pass (TesseraOccupancy *map,
+                        uint64_t begin_bytes,
+                        uint64_t end_bytes,
+                        uint64_t *out_offset_bytes)
+{
+  TesseraPiece *piece = tessera_pieces_at (&map->pieces, begin_bytes);
+
+  while (piece != NULL && piece->state != TESSERA_BLOCK_PENDING)
+    piece = piece->end_bytes < end_bytes ? piece->next : NULL;
+  if (piece == NULL)
+    return false;
+  while (piece->is_inside)
+    piece = piece->previous;
+  *out_offset_bytes = tessera_piece_begin (piece);
+  complete (map, piece, TESSERA_NONE);
+  return true;
 }
 
 void

@@ -13,6 +13,10 @@
  *     however coarse the steps are in which the plan counts.
  * Bytes never pass between private pools: graphs use theirs without asking.
  *
+ * Where a plan crosses streams, a byte of the default pool goes to any stream that is
+ * behind a barrier which covers its last uses (allocator/follow/barriers.h), and does so from
+ * the free on, whatever side streams the block had.
+ *
  * Ranges are pieces, which begin and end where some block did, in order and in a search
  * tree. A block lies in a few of them, and leaves them as they are for its successors, or
  * makes one of many. So where a slot is taken and given back in turn its pieces are found
@@ -36,6 +40,8 @@ typedef struct
   bool sizes; /* small and large are apart; the exception to it asks for a request ... */
   bool since; /* ... made since the block was done, */
   bool fits;  /* ... and not larger than the block */
+  bool order; /* a byte passes between streams only behind a barrier, */
+  bool back;  /* ... made when the thread that freed it was back */
 } TesseraOccupancyLaws;
 
 extern const TesseraOccupancyLaws tessera_occupancy_laws; /* all of them */
@@ -91,6 +97,37 @@ tessera_occupancy_take (TesseraOccupancy *map,
                         uint64_t offset_bytes,
                         const TesseraOccupancyRequest *request,
                         uint64_t *out_end_bytes);
+
+/* From now on memory may pass between streams at a free, behind a barrier. */
+void tessera_occupancy_cross_streams (TesseraOccupancy *map);
+
+typedef enum
+{
+  TESSERA_ORDER_REFUSED, /* something lives there, or no barrier would cover it */
+  TESSERA_ORDER_THERE,   /* behind the last barrier of the request's stream */
+  TESSERA_ORDER_NEEDED   /* behind a barrier that is to be made */
+} TesseraOrderVerdict;
+
+/* Counts the calls of the allocator. */
+uint64_t tessera_occupancy_now (const TesseraOccupancy *map);
+/* How the range may be granted to the request though it is not free, or not ordered: if
+ * NEEDED, behind a barrier of *out_moment or later. Blocks there whose ends wait for side
+ * streams have to pass first. */
+TesseraOrderVerdict tessera_occupancy_ask_order (const TesseraOccupancy *map,
+                                                 uint64_t offset_bytes,
+                                                 const TesseraOccupancyRequest *request,
+                                                 uint64_t *out_moment);
+/* The stream waits for all work from before the moment, which is now or was some time. */
+void
+tessera_occupancy_set_ordered (TesseraOccupancy *map, uint32_t stream, uint64_t moment);
+/* Ends one block whose end waits for side streams, and that lies in the range: only who
+ * is behind a barrier gets its bytes. Returns: whether there was one. */
+bool tessera_occupancy_pass (TesseraOccupancy *map,
+                             uint64_t begin_bytes,
+                             uint64_t end_bytes,
+                             uint64_t *out_offset_bytes);
+/* A step begins. */
+void tessera_occupancy_see_step (TesseraOccupancy *map);
 
 /* Where a place is looked for. */
 typedef struct

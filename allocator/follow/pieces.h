@@ -25,6 +25,7 @@ struct TesseraPiece
   uint64_t block_bytes; /* of the block here, or the last one; 0: never used */
   uint64_t torch_bytes; /* ... as large as PyTorch would have made it */
   uint64_t done_at;     /* free: when the last one was done */
+  uint64_t covered_at;  /* not live: the first barrier that covers its uses */
   uint32_t stream, pool;
   TesseraBlockState state;
   bool is_inside;     /* of a block that begins in a piece before */

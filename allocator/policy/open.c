@@ -21,7 +21,9 @@ accept_alignment (uint64_t alignment_bytes, TesseraError *error)
 }
 
 static TesseraStatus
-accept_plan (const TesseraPolicyOptions *options, TesseraError *error)
+accept_plan (const TesseraPolicyOptions *options,
+             const TesseraDevice *device,
+             TesseraError *error)
 {
   const TesseraPlan *plan = options->plan;
 
@@ -30,6 +32,12 @@ accept_plan (const TesseraPolicyOptions *options, TesseraError *error)
   if (options->by_length && plan->lengths == NULL)
     return tessera_fail (error, TESSERA_REFUSED,
                          "the plan has nothing for steps of other lengths");
+  if (plan->crosses_streams && !options->by_length &&
+      !tessera_handover_is_possible (device))
+    return tessera_fail (error, TESSERA_REFUSED,
+                         "the plan passes memory between streams, and the GPU's driver "
+                         "has no event for all of them: CUDA 12.5 or newer has; plan "
+                         "with --streams-apart");
   if (options->is_simulation)
     return TESSERA_OK;
   if (options->by_length)
@@ -141,6 +149,14 @@ open_pool (TesseraPlanned *planned,
     return status;
   if (options->plan->n_streams > 1 || options->caching.n_streams > 1)
     tessera_occupancy_see_streams (planned->pool.map);
+  if (options->plan->crosses_streams && !options->by_length)
+    {
+      status = tessera_handover_new (options->plan, planned->pool.users.device,
+                                     planned->pool.map, &planned->handover);
+      if (status != TESSERA_OK)
+        return say (error, status);
+      tessera_occupancy_cross_streams (planned->pool.map);
+    }
   planned->seen_held_bytes = planned->pool.held_bytes;
   planned->seen_promised_bytes = planned->pool.promised_bytes;
   tessera_planned_limit_beside (planned);
@@ -168,7 +184,7 @@ tessera_planned_new (const TesseraPolicyOptions *options,
                      TesseraError *error,
                      TesseraPolicy **out_policy)
 {
-  TesseraStatus status = accept_plan (options, error);
+  TesseraStatus status = accept_plan (options, device, error);
   TesseraCachingOptions beside;
   uint64_t height_bytes = 0;
   TesseraPlanned *planned;

@@ -101,10 +101,14 @@ static void
 decline (TesseraPlanned *planned)
 {
   get_followed (planned, &planned->followed);
+  if (planned->handover != NULL)
+    planned->n_barriers = planned->handover->n_barriers;
   tessera_follower_free (planned->follower);
   tessera_lengths_follower_free (planned->by_length);
   planned->follower = NULL;
   planned->by_length = NULL;
+  tessera_handover_free (planned->handover);
+  planned->handover = NULL;
   planned->decline = (TesseraDecline){
     .is_declined = true,
     .misfit = planned->monitor.misfit,
@@ -119,6 +123,25 @@ decline (TesseraPlanned *planned)
 
 /* ---- Requests ---- */
 
+/* The range passes to the request's stream behind a barrier, if it can: blocks there whose
+ * ends are pending end. */
+static bool
+pass_range (TesseraPlanned *planned, uint64_t offset_bytes)
+{
+  const TesseraOccupancyRequest *request = &planned->request;
+  uint64_t passed_bytes;
+
+  if (planned->is_routed ||
+      !tessera_handover_order (planned->handover, offset_bytes, request))
+    return false;
+  while (tessera_occupancy_pass (planned->pool.map, offset_bytes,
+                                 offset_bytes + request->block_bytes, &passed_bytes))
+    if (planned->observer.block_passed != NULL)
+      planned->observer.block_passed (planned->observer.user,
+                                      planned->pool.addr + passed_bytes);
+  return true;
+}
+
 /* Brings pages back for a range of which the map said that it is taken. */
 static TesseraOccupancyVerdict
 take_range (TesseraPlanned *planned, uint64_t offset_bytes, uint64_t *out_end_bytes)
@@ -127,9 +150,14 @@ take_range (TesseraPlanned *planned, uint64_t offset_bytes, uint64_t *out_end_by
   TesseraOccupancyVerdict verdict =
       tessera_occupancy_take (planned->pool.map, offset_bytes, request, out_end_bytes);
 
-  if (verdict == TESSERA_OCCUPANCY_TAKEN &&
+  if ((verdict == TESSERA_OCCUPANCY_TAKEN ||
+       (verdict == TESSERA_OCCUPANCY_UNORDERED && planned->handover != NULL)) &&
       tessera_pool_bring_back (&planned->pool, offset_bytes,
                                offset_bytes + request->block_bytes))
+    verdict =
+        tessera_occupancy_take (planned->pool.map, offset_bytes, request, out_end_bytes);
+  if (verdict != TESSERA_OCCUPANCY_GRANTED && planned->handover != NULL &&
+      pass_range (planned, offset_bytes))
     verdict =
         tessera_occupancy_take (planned->pool.map, offset_bytes, request, out_end_bytes);
   return verdict;
@@ -185,6 +213,8 @@ follow (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
   else
     out_grant->slot = TESSERA_NONE;
   planned->misses_unordered += !is_hit && planned->is_unordered;
+  if (is_hit && planned->handover != NULL && out_grant->slot != TESSERA_NONE)
+    tessera_handover_serve (planned->handover, out_grant->slot);
   out_grant->is_hit = is_hit;
   out_grant->is_unplanned = planned->is_unplanned;
   return is_hit;
@@ -468,9 +498,15 @@ planned_free_requested (TesseraPolicy *policy, uint64_t addr)
 {
   TesseraPlanned *planned = (TesseraPlanned *) policy;
 
+  uint64_t offset_bytes = addr - planned->pool.addr;
+  TesseraStatus status;
+
   if (!is_in_pool (policy, addr))
     return tessera_caching_free_requested (policy->caching, addr);
-  return tessera_occupancy_free_requested (planned->pool.map, addr - planned->pool.addr);
+  status = tessera_occupancy_free_requested (planned->pool.map, offset_bytes);
+  if (status == TESSERA_OK && planned->handover != NULL)
+    tessera_follower_free_at (planned->follower, offset_bytes);
+  return status;
 }
 
 static TesseraStatus
@@ -487,9 +523,9 @@ planned_free_completed (TesseraPolicy *policy, uint64_t addr)
     return status;
   if (planned->by_length != NULL)
     tessera_lengths_follower_free_at (planned->by_length, offset_bytes);
-  else if (planned->follower != NULL)
+  else if (planned->follower != NULL && planned->handover == NULL)
     tessera_follower_free_at (planned->follower, offset_bytes); /* if it placed it */
-  else
+  else if (planned->follower == NULL)
     {
       planned->has_freed = true;
       if (tessera_occupancy_stats (planned->pool.map)->active_bytes == 0)
@@ -553,6 +589,8 @@ planned_step (TesseraPolicy *policy)
 
   planned->step_bytes = 0;
   planned->n_sought = 0;
+  if (planned->handover != NULL)
+    tessera_occupancy_see_step (planned->pool.map);
   if (planned->by_length != NULL)
     tessera_lengths_follower_step (planned->by_length);
   else if (planned->follower != NULL)
@@ -604,6 +642,8 @@ planned_add_stats (const TesseraPolicy *policy, TesseraPolicyStats *stats)
   stats->decline = planned->decline;
   stats->misses_unordered = planned->misses_unordered;
   stats->misses_rescued = planned->n_rescued;
+  stats->n_barriers = planned->n_barriers +
+                      (planned->handover != NULL ? planned->handover->n_barriers : 0);
 }
 
 static void
@@ -638,6 +678,7 @@ planned_free (TesseraPolicy *policy)
 
   tessera_follower_free (planned->follower);
   tessera_lengths_follower_free (planned->by_length);
+  tessera_handover_free (planned->handover);
   tessera_pool_clear (&planned->pool);
 }
 

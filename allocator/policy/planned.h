@@ -7,6 +7,7 @@
 #pragma once
 
 #include "allocator/follow/lengths/lengths.h"
+#include "allocator/policy/handover.h"
 #include "allocator/policy/functions.h"
 #include "allocator/policy/pool.h"
 
@@ -19,6 +20,7 @@ typedef struct
       *by_length;                /* in its place, where the plan is for every length */
   TesseraFollowerStats followed; /* up to when it was declined */
   TesseraPool pool;
+  TesseraHandover *handover; /* NULL: streams are kept apart */
   TesseraMonitor monitor;
   TesseraDecline decline;
   TesseraObserver observer;
@@ -36,6 +38,7 @@ typedef struct
   bool is_unplanned;               /* ... which the plan leaves to others */
   bool is_unordered;               /* ... and some range was refused to it for that */
   uint64_t misses_unordered;
+  uint64_t n_barriers; /* up to when it was declined */
   uint64_t n_rescued;
   uint64_t n_relieved; /* requests that found memory once pages were given back */
 } TesseraPlanned;

@@ -196,7 +196,8 @@ def stats(device: Optional[Any] = None) -> Dict[str, int]:
     peak_extra_bytes, n_events, n_lost, misses_rescued, plan_is_declined (1: the plan did
     not suit the run; hits and misses are those until then), pool_bytes (of the plan's
     pool, that are held now), misses_planned and planned_miss_bytes (of the misses:
-    requests that the plan leaves to the dynamic allocator). Empty while the library serves nothing."""
+    requests that the plan leaves to the dynamic allocator), barriers (at which streams
+    waited, to get memory that others freed). Empty while the library serves nothing."""
     import torch
 
     from .statistics import followed

@@ -53,6 +53,7 @@ OWN_COUNTS = (
     "pool_bytes",
     "misses_planned",
     "planned_miss_bytes",
+    "barriers",
 )
 
 

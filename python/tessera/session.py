@@ -148,6 +148,8 @@ class Session:
             said = "was declined"
             if not stats.plan_is_declined:
                 said = "was followed by {:,} of {:,} requests".format(stats.hits, n_asked)
+            if stats.barriers:
+                said += ", with {:,} waits of one stream for another".format(stats.barriers)
             reserved, allocated = (peak / 2**30 for peak in statistics.peaks(library, device))
             say(
                 "plan %s %s; at most %.2f GiB reserved, %.2f allocated"

@@ -75,7 +75,8 @@ struct RuntimeBlock
   uint16_t stream, pool;
   bool is_small;
   bool uses_all_streams;
-  bool is_stuck; /* used by a stream that could not be noted: never free again */
+  bool has_passed; /* others have its memory already, behind a barrier */
+  bool is_stuck;   /* used by a stream that could not be noted: never free again */
   uint8_t n_sides;
   uint16_t sides[MAX_SIDES]; /* queues of the streams that use it beside its own */
   uint32_t n_waits;          /* events that are not done */
@@ -194,6 +195,9 @@ void tessera_device_wait (RuntimeDevice *device);
 
 /* serve.c */
 void tessera_device_complete (RuntimeDevice *device, RuntimeBlock *block);
+/* The pending block at @addr ended, as the policy says (@user: the device): its events are
+ * of no account any more. */
+void tessera_device_pass (void *user, uint64_t addr);
 void tessera_device_record (RuntimeDevice *device,
                             TesseraAction action,
                             const RuntimeBlock *block,

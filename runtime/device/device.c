@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "db/array.h"
+#include "runtime/process.h"
 #include "runtime/process/files.h"
 #include "runtime/process/options.h"
 #include "runtime/process/report.h"
@@ -367,6 +368,27 @@ on_synchronize (void *user)
   tessera_device_wait (user);
 }
 
+/* No stream may capture while all of them are marked: the driver would end the capture.
+ * Another device may reach into this one's memory, and no mark holds what it does. */
+static bool
+may_mark (void *user)
+{
+  const RuntimeDevice *device = user;
+
+  if (device->n_routes != 0 || tessera_process_has_others (device->ordinal))
+    return false;
+  for (size_t i = 0; i < device->n_streams; i++)
+    if (tessera_cuda_stream_is_capturing (device->cuda, device->streams[i]))
+      return false;
+  return true;
+}
+
+static uint64_t
+handle_of (void *user, uint32_t stream)
+{
+  return ((const RuntimeDevice *) user)->streams[stream];
+}
+
 /* What serves, as far as it can be known before memory is taken. Settings are recorded
  * once: what a plan misses is served by expandable rules, and so is a run without it. */
 static void
@@ -460,7 +482,8 @@ fill (RuntimeDevice *device,
 
   if (tessera_cuda_open (device->ordinal, error, &device->cuda) != TESSERA_OK)
     return false;
-  tessera_cuda_set_synchronize (device->cuda, on_synchronize, device);
+  tessera_cuda_set_owner (
+      device->cuda, &(TesseraCudaOwner){ on_synchronize, may_mark, handle_of, device });
   limit_bytes = settle (device, kind, plan);
   if (!TESSERA_RESERVE (device->pools, device->cap_pools, 1))
     {

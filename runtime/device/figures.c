@@ -199,6 +199,7 @@ tessera_device_get_stats (RuntimeDevice *device, TesseraDeviceStats *out_stats)
   out_stats->misses_unknown = policy.follower.misses_unknown;
   out_stats->misses_occupied = policy.follower.misses_occupied;
   out_stats->misses_unordered = policy.misses_unordered;
+  out_stats->barriers = policy.n_barriers;
   out_stats->misses_rescued = policy.misses_rescued;
   out_stats->misses_planned = policy.follower.misses_planned;
   out_stats->planned_miss_bytes = policy.follower.planned_miss_bytes;

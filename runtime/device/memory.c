@@ -238,5 +238,6 @@ tessera_device_observer (RuntimeDevice *device)
                             .segment_unmap = on_segment_unmap,
                             .plan_declined = on_plan_declined,
                             .pool_sized = tessera_device_pool_sized,
+                            .block_passed = tessera_device_pass,
                             .user = device };
 }

@@ -72,7 +72,11 @@ tessera_device_must_pend (RuntimeDevice *device, const RuntimeBlock *block)
 static void
 count_down (RuntimeDevice *device, RuntimeBlock *block)
 {
-  if (--block->n_waits == 0 && !block->is_stuck)
+  if (--block->n_waits > 0)
+    return;
+  if (block->has_passed)
+    tessera_device_give_block (device, block);
+  else if (!block->is_stuck)
     tessera_device_complete (device, block);
 }
 
@@ -371,7 +375,7 @@ grant (RuntimeDevice *device,
   block->size_bytes = request->size_bytes;
   block->block_bytes = granted->block_bytes;
   block->is_small = rounded <= TESSERA_SMALL_BYTES;
-  block->uses_all_streams = block->is_stuck = false;
+  block->uses_all_streams = block->is_stuck = block->has_passed = false;
   block->n_sides = 0;
   tessera_table_add (&device->table, block->addr, block);
   tessera_stats_alloc (&device->stats, block->is_small, block->size_bytes,
@@ -422,17 +426,38 @@ tessera_device_malloc (RuntimeDevice *device,
   return addr;
 }
 
+static void
+forget (RuntimeDevice *device, const RuntimeBlock *block)
+{
+  tessera_table_remove (&device->table, block->addr);
+  tessera_stats_complete (&device->stats, block->is_small, block->size_bytes,
+                          block->block_bytes);
+  count_splits (device);
+}
+
 void
 tessera_device_complete (RuntimeDevice *device, RuntimeBlock *block)
 {
   /* Recorded first: from the next line on the address may be used again. */
   tessera_device_record (device, TESSERA_FREE_COMPLETED, block, TESSERA_NONE);
   (void) !tessera_policy_free_completed (device->policy, block->addr);
-  tessera_table_remove (&device->table, block->addr);
-  tessera_stats_complete (&device->stats, block->is_small, block->size_bytes,
-                          block->block_bytes);
-  count_splits (device);
+  forget (device, block);
   tessera_device_give_block (device, block);
+}
+
+void
+tessera_device_pass (void *user, uint64_t addr)
+{
+  RuntimeDevice *device = user;
+  RuntimeBlock *block = tessera_table_get (&device->table, addr);
+
+  if (block == NULL)
+    return;
+  tessera_device_record (device, TESSERA_FREE_COMPLETED, block, TESSERA_NONE);
+  forget (device, block);
+  block->has_passed = true;
+  if (block->n_waits == 0) /* nothing is known that would ever end it */
+    tessera_device_give_block (device, block);
 }
 
 bool

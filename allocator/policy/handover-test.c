@@ -1,0 +1,294 @@
+/*
+ * Tests of memory that passes between streams: behind which barrier, and when not.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "allocator/policy.h"
+
+#include <glib.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "allocator/virtual.h"
+#include "tests/allocator/program.h"
+
+#define MIB ((uint64_t) 1 << 20)
+
+/* A device that notes what streams wait for. Marks are the numbers of calls. */
+typedef struct
+{
+  TesseraVirtual device; /* must be first */
+  uintptr_t n_marks;
+  guint n_forgotten, n_orders, n_tries;
+  uint32_t stream; /* of the last order */
+  uintptr_t mark;
+  bool refuses_marks, refuses_orders;
+  TesseraPolicy *policy;
+  uint64_t passed; /* the last block that did */
+} Noting;
+
+static void *
+mark (TesseraDevice *device)
+{
+  Noting *noting = (Noting *) device;
+
+  return noting->refuses_marks ? NULL : (void *) ++noting->n_marks;
+}
+
+static void
+forget_mark (TesseraDevice *device, void *mark)
+{
+  ((Noting *) device)->n_forgotten++;
+}
+
+static bool
+order (TesseraDevice *device, uint32_t stream, void *mark, bool tries)
+{
+  Noting *noting = (Noting *) device;
+
+  noting->n_tries += tries;
+  if (noting->refuses_orders)
+    return false;
+  noting->n_orders++;
+  noting->stream = stream;
+  noting->mark = (uintptr_t) mark;
+  return true;
+}
+
+static void
+pass (void *user, uint64_t addr)
+{
+  ((Noting *) user)->passed = addr;
+}
+
+/* Four requests a step, of two streams, one after the other in the same place; before
+ * the second and the last one the first stream asks for something small elsewhere. */
+static MadePlan *
+make_plan (void)
+{
+  MadePlan *made = g_new0 (MadePlan, 1);
+
+  made_plan_add_slot (made, 4 * MIB, 0, 0);
+  made_plan_add_slot (made, 2 * MIB, 0, 4 * MIB);
+  made_plan_add_slot (made, 4 * MIB, 1, 0);
+  made_plan_finish (made, 6 * MIB);
+  made->plan.crosses_streams = 1;
+  return made;
+}
+
+static void
+open_noting (Noting *noting, const MadePlan *made)
+{
+  const TesseraPolicyOptions options = made_plan_options (made);
+  const TesseraObserver observer = { .block_passed = pass, .user = noting };
+  TesseraError error = { 0 };
+
+  *noting = (Noting){ 0 };
+  tessera_virtual_init (&noting->device, 100 * MIB);
+  noting->device.device.mark = mark;
+  noting->device.device.forget_mark = forget_mark;
+  noting->device.device.order = order;
+  if (tessera_policy_new (&options, &noting->device.device, &observer, &error,
+                          &noting->policy) != TESSERA_OK)
+    g_error ("%s", error.text);
+}
+
+static bool
+take (Noting *noting, const MadePlan *made, guint slot, TesseraPolicyGrant *out_grant)
+{
+  *out_grant = program_take (noting->policy, made->slots[slot].size_bytes,
+                             made->slots[slot].stream);
+  return out_grant->is_hit;
+}
+
+static void
+request_free (Noting *noting, TesseraPolicyGrant grant)
+{
+  g_assert_cmpint (tessera_policy_free_requested (noting->policy, grant.grant.addr), ==,
+                   TESSERA_OK);
+}
+
+/* A stream waits before it gets what the other one freed, each time; the first time the
+ * host looks whether that ends. From the second step on it waits for the moment of the
+ * free, which is before the request in between. */
+static void
+test_waits (void)
+{
+  g_autofree MadePlan *made = make_plan ();
+  TesseraPolicyGrant grants[3];
+  Noting noting;
+
+  open_noting (&noting, made);
+  for (guint step = 0; step < 5; step++)
+    {
+      guint n_orders = noting.n_orders;
+
+      g_assert_true (take (&noting, made, 0, &grants[0]));
+      /* Of the step before: the place was the other stream's. */
+      g_assert_cmpuint (noting.n_orders - n_orders, ==, step > 0);
+      program_give_back (noting.policy, grants[0]);
+      g_assert_true (take (&noting, made, 1, &grants[1]));
+      uintptr_t n_marks = noting.n_marks;
+      g_assert_true (take (&noting, made, 2, &grants[2]));
+      g_assert_cmpuint (noting.n_orders - n_orders, ==, 1 + (step > 0));
+      g_assert_cmpuint (noting.stream, ==, 1);
+      g_assert_cmpuint (noting.n_marks - n_marks, ==, step == 0);
+      program_give_back (noting.policy, grants[1]);
+      program_give_back (noting.policy, grants[2]);
+      tessera_policy_step (noting.policy);
+    }
+  g_assert_cmpuint (noting.n_tries, ==, 2);
+  program_check_sums (noting.policy);
+  tessera_policy_free (noting.policy);
+  g_assert_cmpuint (noting.n_forgotten, ==, noting.n_marks);
+}
+
+/* A block whose end waits for side streams passes on at its free, and is not completed
+ * any more; its own stream needs a barrier too. */
+static void
+test_side_streams (void)
+{
+  g_autofree MadePlan *made = make_plan ();
+  TesseraPolicyGrant first, again;
+  Noting noting;
+
+  open_noting (&noting, made);
+  g_assert_true (take (&noting, made, 0, &first));
+  request_free (&noting, first);
+  tessera_policy_step (noting.policy);
+  g_assert_true (take (&noting, made, 0, &again));
+  g_assert_cmpuint (again.grant.addr, ==, first.grant.addr);
+  g_assert_cmpuint (noting.passed, ==, first.grant.addr);
+  g_assert_cmpuint (noting.n_orders, ==, 1);
+  g_assert_cmpuint (noting.stream, ==, 0);
+  g_assert_cmpint (tessera_policy_free_completed (noting.policy, first.grant.addr), ==,
+                   TESSERA_INVALID);
+  program_check_sums (noting.policy);
+  tessera_policy_free (noting.policy);
+}
+
+typedef struct
+{
+  Noting *noting;
+  TesseraPolicyGrant grant;
+} Freeing;
+
+static void *
+free_in_thread (void *data)
+{
+  Freeing *freeing = data;
+
+  program_give_back (freeing->noting->policy, freeing->grant);
+  return NULL;
+}
+
+/* A thread may free a block and only then launch what uses it: until the thread is back,
+ * or a step is over, no barrier covers that. */
+static void
+test_other_thread (void)
+{
+  g_autofree MadePlan *made = make_plan ();
+  TesseraPolicyGrant grants[3];
+  Freeing freeing;
+  pthread_t thread;
+  Noting noting;
+
+  open_noting (&noting, made);
+  g_assert_true (take (&noting, made, 0, &grants[0]));
+  freeing = (Freeing){ &noting, grants[0] };
+  g_assert_cmpint (pthread_create (&thread, NULL, free_in_thread, &freeing), ==, 0);
+  pthread_join (thread, NULL);
+  g_assert_true (take (&noting, made, 1, &grants[1]));
+  g_assert_false (take (&noting, made, 2, &grants[2]));
+  g_assert_cmpuint (noting.n_orders, ==, 0);
+  program_give_back (noting.policy, grants[1]);
+  program_give_back (noting.policy, grants[2]);
+  tessera_policy_step (noting.policy);
+  g_assert_true (take (&noting, made, 0, &grants[0]));
+  program_give_back (noting.policy, grants[0]);
+  g_assert_true (take (&noting, made, 1, &grants[1]));
+  g_assert_true (take (&noting, made, 2, &grants[2]));
+  g_assert_cmpuint (noting.n_orders, ==, 1);
+  tessera_policy_free (noting.policy);
+}
+
+/* What did not end while the host looked is not waited for, nor is anything else that was
+ * not tried before. */
+static void
+test_failed_trial (void)
+{
+  g_autofree MadePlan *made = make_plan ();
+  TesseraPolicyGrant grants[3];
+  Noting noting;
+
+  open_noting (&noting, made);
+  noting.refuses_orders = true;
+  for (guint step = 0; step < 2; step++)
+    {
+      for (guint i = 0; i < 3; i++)
+        {
+          g_assert_cmpint (take (&noting, made, i, &grants[i]), ==, i != 2);
+          program_give_back (noting.policy, grants[i]);
+        }
+      tessera_policy_step (noting.policy);
+    }
+  g_assert_cmpuint (noting.n_tries, ==, 1);
+  tessera_policy_free (noting.policy);
+}
+
+/* Where no mark can be had, as while a graph is captured, nothing passes; later it does. */
+static void
+test_no_marks (void)
+{
+  g_autofree MadePlan *made = make_plan ();
+  TesseraPolicyGrant grants[3];
+  Noting noting;
+
+  open_noting (&noting, made);
+  for (guint step = 0; step < 3; step++)
+    {
+      noting.refuses_marks = step == 0;
+      for (guint i = 0; i < 3; i++)
+        {
+          if (step == 1 && i == 2)
+            tessera_policy_set_routed (noting.policy, true);
+          g_assert_cmpint (take (&noting, made, i, &grants[i]), ==, i != 2 || step == 2);
+          tessera_policy_set_routed (noting.policy, false);
+          program_give_back (noting.policy, grants[i]);
+        }
+      tessera_policy_step (noting.policy);
+    }
+  tessera_policy_free (noting.policy);
+}
+
+/* A device without barriers refuses the plan, and says why. */
+static void
+test_no_barriers (void)
+{
+  g_autofree MadePlan *made = make_plan ();
+  const TesseraPolicyOptions options = made_plan_options (made);
+  const TesseraObserver observer = { 0 };
+  TesseraVirtual device;
+  TesseraPolicy *policy;
+  TesseraError error = { 0 };
+
+  tessera_virtual_init (&device, 0);
+  device.device.order = NULL;
+  g_assert_cmpint (
+      tessera_policy_new (&options, &device.device, &observer, &error, &policy), ==,
+      TESSERA_REFUSED);
+  g_assert_nonnull (strstr (error.text, "--streams-apart"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/handover/waits", test_waits);
+  g_test_add_func ("/handover/side-streams", test_side_streams);
+  g_test_add_func ("/handover/other-thread", test_other_thread);
+  g_test_add_func ("/handover/failed-trial", test_failed_trial);
+  g_test_add_func ("/handover/no-marks", test_no_marks);
+  g_test_add_func ("/handover/no-barriers", test_no_barriers);
+  return g_test_run ();
+}
