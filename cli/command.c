@@ -174,6 +174,23 @@ static const GOptionEntry trace_options[] = {
   { NULL }
 };
 
+static const GOptionEntry streams_options[] = {
+  CLI_OPTION ("across-streams",
+              0,
+              NONE,
+              &cli_given.across_streams,
+              "Plan one pool over all streams; a run orders each hand-over by a barrier "
+              "(default where a dry run saw that the program allows it)",
+              NULL),
+  CLI_OPTION ("streams-apart",
+              0,
+              NONE,
+              &cli_given.streams_apart,
+              "Plan a place of its own for each stream (default else)",
+              NULL),
+  { NULL }
+};
+
 /* GOption leaves a "--" where it is if what follows begins with a dash. */
 static void
 drop_dashes (int *argc, char **argv)
@@ -200,12 +217,13 @@ parse (int *argc, char ***argv)
     g_option_context_add_main_entries (context, command->options, NULL);
   if (command->takes & CLI_READS_TRACE)
     g_option_context_add_main_entries (context, trace_options, NULL);
+  if (command->takes & CLI_PLANS)
+    g_option_context_add_main_entries (context, streams_options, NULL);
   cli_given.device = ANY_DEVICE;
   if (!g_option_context_parse (context, argc, argv, &error))
-    cli_usage ("%s", strstr (error->message, "--across-streams") != NULL
-                         ? "--across-streams is not there at present: plans keep streams "
-                           "apart, and it comes back on another rule"
-                         : error->message);
+    cli_usage ("%s", error->message);
+  if (cli_given.across_streams && cli_given.streams_apart)
+    cli_usage ("--across-streams and --streams-apart exclude each other");
   drop_dashes (argc, *argv);
 }
 

@@ -32,6 +32,7 @@ typedef enum
   CLI_WRITES_TRACE = 1 << 3, /* what -o names may be replaced where it is a trace ... */
   CLI_WRITES_PLAN = 1 << 4,  /* ... a plan ... */
   CLI_WRITES_OTHER = 1 << 5, /* ... or neither */
+  CLI_PLANS = 1 << 6,        /* --across-streams, --streams-apart */
 } CliTakes;
 
 typedef struct
@@ -56,6 +57,7 @@ typedef struct
   gboolean json;
   gint device;                       /* -1: the one with most events */
   guint64 device_bytes, limit_bytes; /* 0: not told */
+  gboolean across_streams, streams_apart;
   char *output;
   gboolean force;
   char *edits_path;

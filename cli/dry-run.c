@@ -271,7 +271,7 @@ const CliCommand cli_dry_run = {
       "or with the plan), 3 it does not, or PROGRAM died of memory, 4 PROGRAM failed "
       "otherwise,\n"
       "1 and 2 as with every command.",
-  .takes = CLI_RUNS_PROGRAM,
+  .takes = CLI_RUNS_PROGRAM | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,
   .options = dry_options,

@@ -626,7 +626,7 @@ const CliCommand cli_explain = {
       "with the edits that are kept with FILE, unless --edits or --no-edits is given, "
       "and "
       "they are listed.",
-  .takes = CLI_READS_TRACE,
+  .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = 2,
   .options = explain_options,

@@ -188,7 +188,7 @@ const CliCommand cli_info = {
       "with the\n"
       "edits that are kept with FILE (tessera edits), as `tessera plan` makes it, unless "
       "--no-edits is\ngiven.",
-  .takes = CLI_READS_TRACE,
+  .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = 1,
   .options = info_options,
@@ -228,7 +228,7 @@ const CliCommand cli_fit = {
   .summary = "the smallest device that completes the trace, policy by policy",
   .help = "Found by bisection over the simulation, to 2 MiB. The plan is made with the "
           "edits that are kept\nwith FILE, unless --no-edits is given.",
-  .takes = CLI_READS_TRACE,
+  .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = 1,
   .options = fit_options,

@@ -219,7 +219,7 @@ const CliCommand cli_render = {
   .summary = "draw both layouts side by side",
   .help =
       "Time runs to the right, addresses upward; reserved but free memory is hatched.",
-  .takes = CLI_READS_TRACE | CLI_NEEDS_OUTPUT | CLI_WRITES_OTHER,
+  .takes = CLI_READS_TRACE | CLI_NEEDS_OUTPUT | CLI_WRITES_OTHER | CLI_PLANS,
   .n_least = 1,
   .n_most = 1,
   .options = render_options,

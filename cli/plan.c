@@ -48,6 +48,7 @@ print_json (const CliStudy *study)
   cli_json_integer (json, "hits", study->planned->n_hits);
   cli_json_integer (json, "misses", study->planned->n_misses);
   cli_json_integer (json, "planned_misses", study->planned->n_planned_misses);
+  cli_json_integer (json, "barriers", study->planned->n_barriers);
   cli_tell_kept (json, study);
   cli_tell_kinds (json, plan);
   cli_json_laws (json, study);
@@ -105,6 +106,9 @@ print_text (const CliStudy *study)
   printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
           " misses%s\n",
           planned->n_hits, planned->n_misses, misses);
+  if (plan->crosses_streams)
+    printf ("streams wait for each other %" G_GUINT64_FORMAT " times\n",
+            planned->n_barriers);
   printf ("followable: %s\n", cli_shown (followable));
   cli_tell_kept (NULL, study);
   cli_tell_kinds (NULL, plan);
@@ -235,7 +239,7 @@ const CliCommand cli_plan = {
       "Edits that\n"
       "are kept with FILE (tessera edits) are applied unless --edits or --no-edits is "
       "given.",
-  .takes = CLI_READS_TRACE | CLI_WRITES_PLAN,
+  .takes = CLI_READS_TRACE | CLI_WRITES_PLAN | CLI_PLANS,
   .n_least = 1,
   .n_most = 1,
   .options = plan_options,

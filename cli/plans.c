@@ -414,13 +414,14 @@ static void
 bench_file (const char *path, JsonBuilder *json, CliTable *table)
 {
   g_auto (CliStudy) study = { 0 };
-  const TesseraPlanOptions options = { .first_step = -1,
-                                       .last_step = -1,
-                                       .work_budget = (uint64_t) budget,
-                                       .progress = cli_progress ("planning"),
-                                       .listener = cli_listener () };
+  TesseraPlanOptions options = { .first_step = -1,
+                                 .last_step = -1,
+                                 .work_budget = (uint64_t) budget,
+                                 .progress = cli_progress ("planning"),
+                                 .listener = cli_listener () };
 
   cli_study_open (&study, path);
+  cli_study_streams (&options);
   cli_progress ("planning");
   double begin = processor_seconds ();
   cli_must (tessera_plan_trace (study.trace, study.blocks, study.structure, &options,
@@ -486,7 +487,7 @@ const CliCommand cli_bench = {
       "A table of height over load bound and processor seconds. Without FILE: the "
       "samples in\n"
       "the folder samples. FILE may be a planner's instance (CSV: id,lower,upper,size).",
-  .takes = CLI_READS_TRACE,
+  .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,
   .options = bench_options,

@@ -374,14 +374,15 @@ cut_study (const CliStudy *study, size_t n_events, TesseraTrace *cut)
 static void
 plan (CliStudy *study)
 {
-  const TesseraPlanOptions options = { .first_step = -1,
-                                       .last_step = -1,
-                                       .progress = cli_progress ("planning") };
+  TesseraPlanOptions options = { .first_step = -1,
+                                 .last_step = -1,
+                                 .progress = cli_progress ("planning") };
   const TesseraLengthsOptions largest_seen = { 0 };
   size_t n_events = find_plan_end (study);
   TesseraTrace cut;
   g_auto (CliStudy) part = cut_study (study, n_events, &cut);
 
+  cli_study_streams (&options);
   cli_study_plan (&part, &options);
   cli_study_laws (&part, &largest_seen);
   study->plan = g_steal_pointer (&part.plan);

@@ -122,6 +122,14 @@ cli_study_layout (CliStudy *study, TesseraLayoutKind kind)
 }
 
 void
+cli_study_streams (TesseraPlanOptions *options)
+{
+  options->streams = cli_given.across_streams  ? TESSERA_STREAMS_ACROSS
+                     : cli_given.streams_apart ? TESSERA_STREAMS_APART
+                                               : TESSERA_STREAMS_AS_KNOWN;
+}
+
+void
 cli_study_edits (CliStudy *study, TesseraPlanOptions *options)
 {
   const char *from = cli_given.edits_path != NULL ? cli_given.edits_path : study->path;
@@ -136,6 +144,7 @@ cli_study_edits (CliStudy *study, TesseraPlanOptions *options)
                                          study->blocks, study->structure, error));
   options->edits = tessera_history_get (study->history, NULL);
   options->n_edits = tessera_history_get_n_standing (study->history);
+  cli_study_streams (options);
 }
 
 static void

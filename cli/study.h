@@ -65,7 +65,9 @@ TesseraLayout *cli_study_simulate (const CliStudy *study,
 /* Adds the layout under @kind (RECORDED falls back to NATIVE where nothing was recorded).
  */
 void cli_study_layout (CliStudy *study, TesseraLayoutKind kind);
-/* What a plan is made with: the edits of --edits, else those kept with the file, else
+/* Streams apart or across, as the command line says. */
+void cli_study_streams (TesseraPlanOptions *options);
+/* What a plan is made with: that, and the edits of --edits, else those kept with the file, else
  * (--no-edits) none. Those that stand go into @options, for as long as the study is there.
  */
 void cli_study_edits (CliStudy *study, TesseraPlanOptions *options);

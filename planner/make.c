@@ -83,15 +83,44 @@ stop_init (TesseraStop *stop, const TesseraProgress *asked, double time_limit_s)
   clock_gettime (CLOCK_MONOTONIC, &stop->begin);
 }
 
+static bool
+crosses_streams (const TesseraPlanBuild *build)
+{
+  const char *contract = tessera_trace_get_meta (build->trace, "contract");
+
+  return build->trace->n_streams > 1 &&
+         (build->options->streams == TESSERA_STREAMS_ACROSS ||
+          (build->options->streams == TESSERA_STREAMS_AS_KNOWN && contract != NULL &&
+           strcmp (contract, "kept") == 0));
+}
+
+/* Behind a barrier a range may pass on as soon as its free is requested. */
+static void
+end_at_free (TesseraBlocks *blocks)
+{
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      TesseraBlock *block = &blocks->blocks[i];
+
+      block->died_index =
+          MIN (block->died_index, MAX (block->freed_index, block->born_index + 1));
+    }
+}
+
 /* The blocks with their groups, as edited: those of the caller stay as they are. */
 static TesseraStatus
 group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grouped)
 {
+  TesseraStatus status;
+
   build->blocks = grouped;
-  return tessera_constraints_of_trace (
+  status = tessera_constraints_of_trace (
       build->trace, blocks, build->structure, build->options->edits,
       build->options->n_edits, build->error, build->options->out_conflict, grouped,
       &build->plan->groups, &build->plan->n_groups, &build->constraints);
+  if (status == TESSERA_OK && build->plan->crosses_streams)
+    end_at_free (grouped);
+  return status;
 }
 
 static void
@@ -263,6 +292,7 @@ tessera_plan_trace (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     {
       tessera_demand_memory (tessera_plan_new (&build.plan));
+      build.plan->crosses_streams = crosses_streams (&build);
       status = group (&build, blocks, &grouped);
     }
   if (status == TESSERA_OK)

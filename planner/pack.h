@@ -36,6 +36,12 @@ typedef struct
       body_offset_bytes; /* above the base of its body; a multiple of the alignment */
 } TesseraItem;
 
+static inline bool
+tessera_item_is_held (const TesseraItem *item)
+{
+  return item->is_pinned || item->in != 0 || item->apart != 0 || item->body != 0;
+}
+
 /* What is known while the packer works. */
 typedef struct
 {

@@ -16,6 +16,17 @@ typedef enum
   TESSERA_STRATEGY_STALLOC /* groups laid out as units and fused, as published */
 } TesseraStrategy;
 
+/* Whether streams share addresses. Then a block ends where its free is requested, and who
+ * follows the plan orders each hand-over by a barrier, which needs a program that orders
+ * other streams behind each allocation before they use it. */
+typedef enum
+{
+  TESSERA_STREAMS_AS_KNOWN, /* across where the trace says that its program was seen to do
+                               so (meta "contract" is "kept") */
+  TESSERA_STREAMS_APART,
+  TESSERA_STREAMS_ACROSS
+} TesseraStreams;
+
 typedef struct
 {
   TesseraStrategy strategy;
@@ -27,8 +38,9 @@ typedef struct
   const TesseraPlan *former; /* (nullable): of a preview: a plan of the same trace and
                                structure, made before; where its slots lie is a hint. A
                                full plan never looks at it */
-  bool without_regions;      /* dynamic requests: none for small blocks above the slots */
-  int64_t first_step;        /* plan from these steps only (numbers as shown); -1: all */
+  TesseraStreams streams;
+  bool without_regions; /* dynamic requests: none for small blocks above the slots */
+  int64_t first_step;   /* plan from these steps only (numbers as shown); -1: all */
   int64_t last_step;
   uint32_t n_threads;   /* 0: one per processor */
   uint64_t work_budget; /* 0: default */

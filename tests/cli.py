@@ -250,9 +250,15 @@ def plan_is_checked_followed_and_repeatable(tmp):
 
 
 @test
-def planning_across_streams_is_told_to_be_away(tmp):
-    for command in "bench", "explain", "fit", "info", "plan", "render", "report":
-        refused(command, FSDP, "--across-streams", words=("--across-streams", "plans keep streams apart"), status=2)
+def streams_share_one_pool_where_that_is_asked_for(tmp):
+    apart, across = (json.loads(good("plan", FSDP, f"--{kind}", "--json", "-o", tmp / f"{kind}.tsp"))
+                     for kind in ("streams-apart", "across-streams"))
+    assert across["height_bytes"] < 0.8 * apart["height_bytes"], (across["height_bytes"], apart["height_bytes"])
+    assert across["misses"] == 0 and across["barriers"] > 0 and apart["barriers"] == 0, across
+    good("check", tmp / "across-streams.tsp", "--trace", FSDP)
+    told = json.loads(good("plan", FSDP, "--json"))
+    assert told["height_bytes"] == apart["height_bytes"], "nobody asked for it"
+    refused("plan", FSDP, "--across-streams", "--streams-apart", words=("exclude each other",), status=2)
 
 
 def write_mixture(path, steps=5, layers=10, experts=4):

@@ -199,6 +199,8 @@ tessera_build_offsets (TesseraPlanBuild *build)
 
   if (status != TESSERA_OK)
     return status;
+  if (plan->crosses_streams)
+    tessera_build_part_streams (build, offsets);
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->slots[i].offset_bytes = offsets[build->item_of_slot[i]];
   plan->height_bytes = packing.height_bytes;
@@ -224,19 +226,13 @@ tessera_build_offsets (TesseraPlanBuild *build)
 #define MAX_ITEMS 1048576
 
 static bool
-is_held (const TesseraItem *item)
-{
-  return item->is_pinned || item->in != 0 || item->apart != 0 || item->body != 0;
-}
-
-static bool
 is_worth_it (const TesseraItem *items, size_t n_items, const TesseraPacking *packing)
 {
   if (packing->is_cut_short || packing->height_bytes == packing->proven_bound_bytes ||
       n_items > MAX_ITEMS)
     return false;
   for (size_t i = 0; i < n_items; i++)
-    if (is_held (&items[i]))
+    if (tessera_item_is_held (&items[i]))
       return true;
   return false;
 }
