@@ -75,6 +75,22 @@ format_bound (const TesseraPlan *plan)
                                 over);
 }
 
+/* How often streams wait for what they are handed, and what the program owes for it. */
+static void
+print_waits (const CliStudy *study)
+{
+  size_t n_steps = MAX (study->structure->n_steps, 1);
+  const char *contract = tessera_trace_get_meta (study->trace, "contract");
+
+  printf ("across streams: about %" G_GUINT64_FORMAT
+          " waits a step for what another stream freed\n",
+          (study->planned->n_barriers + n_steps / 2) / n_steps);
+  if (g_strcmp0 (contract, "kept") != 0)
+    puts (
+        "that is safe where each use of a block on another stream is ordered behind its "
+        "allocation:\na dry run looks (docs/USER-GUIDE.md, 8)");
+}
+
 static void
 print_text (const CliStudy *study)
 {
@@ -107,12 +123,13 @@ print_text (const CliStudy *study)
           " misses%s\n",
           planned->n_hits, planned->n_misses, misses);
   if (plan->crosses_streams)
-    printf ("streams wait for each other %" G_GUINT64_FORMAT " times\n",
-            planned->n_barriers);
+    print_waits (study);
   printf ("followable: %s\n", cli_shown (followable));
   cli_tell_kept (NULL, study);
   cli_tell_kinds (NULL, plan);
   cli_print_laws (study);
+  if (study->trace->n_streams > 1 && !plan->crosses_streams && !cli_given.streams_apart)
+    puts ("hint: --across-streams plans one pool over all streams");
   /* Never be worse than PyTorch alone: a plan that is must say so. */
   if (tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse))
     printf ("warning: %s\n", worse);

@@ -247,10 +247,9 @@ cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options)
 }
 
 static CliNeed
-find_need (CliStudy *study, TesseraLayoutKind kind)
+find_need (CliStudy *study, TesseraLayoutKind kind, const TesseraPlan *plan)
 {
-  TesseraSimulateOptions options =
-      cli_simulate_options (kind, kind == TESSERA_LAYOUT_PLAN ? study->plan : NULL);
+  TesseraSimulateOptions options = cli_simulate_options (kind, plan);
   CliNeed need = { 0 };
   TesseraLayout *layout;
 
@@ -268,16 +267,41 @@ find_need (CliStudy *study, TesseraLayoutKind kind)
   return need;
 }
 
+/* Nobody asked for such a plan, nor for one without: what it would win is told. */
+static void
+find_need_across (CliStudy *study)
+{
+  TesseraPlanOptions options = { .first_step = -1,
+                                 .last_step = -1,
+                                 .progress = cli_progress ("planning across streams") };
+  TesseraPlan *plan = NULL;
+
+  if (study->trace->n_streams < 2 || study->plan->crosses_streams ||
+      cli_given.streams_apart)
+    return;
+  if (study->history != NULL)
+    cli_study_edits (study, &options);
+  options.streams = TESSERA_STREAMS_ACROSS;
+  if (tessera_plan_trace (study->trace, study->blocks, study->structure, &options, NULL,
+                          &plan) == TESSERA_OK)
+    study->across = find_need (study, TESSERA_LAYOUT_PLAN, plan);
+  tessera_plan_free (plan);
+}
+
 void
 cli_study_needs (CliStudy *study)
 {
   CliNeed *need = study->need;
 
-  need[TESSERA_LAYOUT_NATIVE] = find_need (study, TESSERA_LAYOUT_NATIVE);
-  need[TESSERA_LAYOUT_EXPANDABLE] = find_need (study, TESSERA_LAYOUT_EXPANDABLE);
+  need[TESSERA_LAYOUT_NATIVE] = find_need (study, TESSERA_LAYOUT_NATIVE, NULL);
+  need[TESSERA_LAYOUT_EXPANDABLE] = find_need (study, TESSERA_LAYOUT_EXPANDABLE, NULL);
   if (study->plan != NULL)
-    need[TESSERA_LAYOUT_PLAN] = find_need (study, TESSERA_LAYOUT_PLAN);
+    {
+      need[TESSERA_LAYOUT_PLAN] = find_need (study, TESSERA_LAYOUT_PLAN, study->plan);
+      find_need_across (study);
+    }
   cli_progress_end ();
+  study->needs.across_bytes = study->across.smallest_bytes;
   study->needs.native_bytes = need[TESSERA_LAYOUT_NATIVE].smallest_bytes;
   study->needs.expandable_bytes = need[TESSERA_LAYOUT_EXPANDABLE].smallest_bytes;
   study->needs.plan_bytes = need[TESSERA_LAYOUT_PLAN].smallest_bytes;

@@ -237,6 +237,14 @@ cli_print_needs (const CliStudy *study)
       CLI_INTEGERS (table, need->smallest_bytes, need->retries, need->endless_bytes);
       cli_table_end_row (table);
     }
+  if (study->across.smallest_bytes != 0)
+    {
+      const CliNeed *need = &study->across;
+
+      cli_table_text (table, "plan --across-streams");
+      CLI_INTEGERS (table, need->smallest_bytes, need->retries, need->endless_bytes);
+      cli_table_end_row (table);
+    }
   cli_table_text (table, "load bound");
   CLI_INTEGERS (table, study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64);
   cli_table_end_row (table);
@@ -266,6 +274,9 @@ cli_json_needs (JsonBuilder *json, const CliStudy *study)
       cli_json_integer (json, retries, need->retries);
       cli_json_integer (json, endless, need->endless_bytes);
     }
+  cli_json_integer (json, "across_streams_bytes", study->across.smallest_bytes);
+  cli_json_integer (json, "across_streams_retries", study->across.retries);
+  cli_json_integer (json, "across_streams_endless_bytes", study->across.endless_bytes);
   cli_json_integer (json, "bound_bytes", study->needs.bound_bytes);
   if (study->plan == NULL)
     return;

@@ -14,6 +14,7 @@
 #include "planner/kinds/plan.h"
 #include "planner/plan/build.h"
 #include "planner/plan/cap.h"
+#include "planner/what-if.h"
 
 /* Sums of sizes, in the packer too (planner/pack.h), must not wrap: no device has so
  * much. */
@@ -94,33 +95,15 @@ crosses_streams (const TesseraPlanBuild *build)
            strcmp (contract, "kept") == 0));
 }
 
-/* Behind a barrier a range may pass on as soon as its free is requested. */
-static void
-end_at_free (TesseraBlocks *blocks)
-{
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    {
-      TesseraBlock *block = &blocks->blocks[i];
-
-      block->died_index =
-          MIN (block->died_index, MAX (block->freed_index, block->born_index + 1));
-    }
-}
-
 /* The blocks with their groups, as edited: those of the caller stay as they are. */
 static TesseraStatus
 group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grouped)
 {
-  TesseraStatus status;
-
   build->blocks = grouped;
-  status = tessera_constraints_of_trace (
+  return tessera_constraints_of_trace (
       build->trace, blocks, build->structure, build->options->edits,
       build->options->n_edits, build->error, build->options->out_conflict, grouped,
       &build->plan->groups, &build->plan->n_groups, &build->constraints);
-  if (status == TESSERA_OK && build->plan->crosses_streams)
-    end_at_free (grouped);
-  return status;
 }
 
 static void
@@ -282,7 +265,7 @@ tessera_plan_trace (const TesseraTrace *trace,
                              .structure = structure,
                              .options = options,
                              .error = error };
-  TesseraBlocks grouped = { 0 };
+  TesseraBlocks ended = { 0 }, grouped = { 0 };
   TesseraStatus status = tessera_check_blocks (blocks, error);
 
   *out_plan = NULL;
@@ -293,7 +276,9 @@ tessera_plan_trace (const TesseraTrace *trace,
     {
       tessera_demand_memory (tessera_plan_new (&build.plan));
       build.plan->crosses_streams = crosses_streams (&build);
-      status = group (&build, blocks, &grouped);
+      if (build.plan->crosses_streams)
+        tessera_blocks_ended_at_free (blocks, &ended);
+      status = group (&build, ended.blocks != NULL ? &ended : blocks, &grouped);
     }
   if (status == TESSERA_OK)
     status = tessera_run_init (trace, build.blocks, structure, options->first_step,
@@ -313,6 +298,7 @@ tessera_plan_trace (const TesseraTrace *trace,
   tessera_holds_clear (&build.holds);
   tessera_constraints_clear (&build.constraints);
   free (grouped.blocks);
+  tessera_blocks_freed_before_clear (&ended);
   return explain (status, error);
 }
 

@@ -44,4 +44,7 @@ void tessera_blocks_freed_before (const TesseraBlocks *blocks,
                                   size_t *out_n_changed,
                                   uint64_t *out_changed_bytes,
                                   TesseraBlocks *out_copy);
+/* The same with each block's end where its free is requested, whatever waits for it then:
+ * so it is behind a barrier. */
+void tessera_blocks_ended_at_free (const TesseraBlocks *blocks, TesseraBlocks *out_copy);
 void tessera_blocks_freed_before_clear (TesseraBlocks *copy);

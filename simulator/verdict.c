@@ -79,7 +79,8 @@ is_least (uint64_t bytes, const TesseraNeeds *needs)
 {
   return (needs->native_bytes == 0 || bytes <= needs->native_bytes) &&
          (needs->expandable_bytes == 0 || bytes <= needs->expandable_bytes) &&
-         (needs->plan_bytes == 0 || bytes <= needs->plan_bytes);
+         (needs->plan_bytes == 0 || bytes <= needs->plan_bytes) &&
+         (needs->across_bytes == 0 || bytes <= needs->across_bytes);
 }
 
 static void
@@ -96,6 +97,7 @@ say_needs (const Case *this, GString *text)
   if (say_bytes (text, separator, needs->expandable_bytes, " with expandable segments"))
     separator = ", ";
   say_bytes (text, separator, needs->plan_bytes, " with the plan");
+  say_bytes (text, ", ", needs->across_bytes, " with one across streams");
   /* A device may be smaller than what was ever held at once: a policy short of memory
      waits for the side streams, and what was pending is gone. */
   if (is_least (needs->bound_bytes, needs))
@@ -135,6 +137,8 @@ say_cures (const Case *this, GString *text)
       say_bytes (text, fits ? " The plan fits in " : " The plan needs ",
                  needs->plan_bytes, fits ? "." : ": no cure.");
     }
+  if (needs->across_bytes > 0 && needs->across_bytes <= this->device_bytes)
+    say_bytes (text, " A plan across streams fits in ", needs->across_bytes, ".");
 }
 
 static void

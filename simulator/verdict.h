@@ -127,6 +127,7 @@ typedef enum
 typedef struct
 {
   uint64_t native_bytes, expandable_bytes, plan_bytes, bound_bytes;
+  uint64_t across_bytes; /* of a plan across streams, where the other keeps them apart */
   TesseraLeak leak;
   char leak_line[128]; /* "train.py:6 main", or "" */
 } TesseraNeeds;

@@ -113,6 +113,31 @@ sort_deaths (TesseraBlocks *copy)
 }
 
 static void
+copy_blocks (const TesseraBlocks *blocks, TesseraBlocks *out_copy)
+{
+  *out_copy = *blocks;
+  out_copy->blocks = g_new (TesseraBlock, blocks->n_blocks + 1);
+  out_copy->by_death = g_new (uint32_t, blocks->n_blocks + 1);
+  if (blocks->n_blocks > 0)
+    memcpy (out_copy->blocks, blocks->blocks,
+            blocks->n_blocks * sizeof *out_copy->blocks);
+}
+
+void
+tessera_blocks_ended_at_free (const TesseraBlocks *blocks, TesseraBlocks *out_copy)
+{
+  copy_blocks (blocks, out_copy);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      TesseraBlock *block = &out_copy->blocks[i];
+
+      block->died_index =
+          MIN (block->died_index, MAX (block->freed_index, block->born_index + 1));
+    }
+  sort_deaths (out_copy);
+}
+
+static void
 free_early (TesseraBlock *block, uint32_t end)
 {
   block->died_index = end;
@@ -131,12 +156,7 @@ tessera_blocks_freed_before (const TesseraBlocks *blocks,
 {
   *out_n_changed = 0;
   *out_changed_bytes = 0;
-  *out_copy = *blocks;
-  out_copy->blocks = g_new (TesseraBlock, blocks->n_blocks + 1);
-  out_copy->by_death = g_new (uint32_t, blocks->n_blocks + 1);
-  if (blocks->n_blocks > 0)
-    memcpy (out_copy->blocks, blocks->blocks,
-            blocks->n_blocks * sizeof *out_copy->blocks);
+  copy_blocks (blocks, out_copy);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       uint32_t end = chosen[i] ? end_of (&blocks->blocks[i], moments) : 0;

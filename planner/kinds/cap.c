@@ -28,7 +28,7 @@ add_life (Cap *cap, const TesseraSlot *like, uint32_t begin, uint32_t end, size_
   cap->items[item].size_bytes = like->block_bytes;
   cap->lives[cap->n_lives++] =
       (TesseraCapLife){ .zone = tessera_build_splits_sizes (cap->build)
-                                    ? tessera_slot_owner (like)
+                                    ? tessera_build_owner (cap->build, like)
                                     : like->pool,
                         .begin = begin,
                         .end = end,

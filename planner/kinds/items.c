@@ -30,8 +30,9 @@ step_end (const TesseraKindsPacking *packing)
 static uint32_t
 zone_of (const TesseraKindsPacking *packing, const TesseraSlot *slot)
 {
-  uint64_t owner = tessera_build_splits_sizes (packing->build) ? tessera_slot_owner (slot)
-                                                               : slot->pool;
+  uint64_t owner = tessera_build_splits_sizes (packing->build)
+                       ? tessera_build_owner (packing->build, slot)
+                       : slot->pool;
 
   return tessera_count_below (packing->owners, packing->n_zones, owner);
 }

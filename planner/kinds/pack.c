@@ -34,8 +34,8 @@ list_zones (TesseraKindsPacking *packing)
 
   packing->owners = g_new (uint64_t, plan->n_slots + 1);
   for (size_t i = 0; i < plan->n_slots; i++)
-    packing->owners[i] =
-        splits ? tessera_slot_owner (&plan->slots[i]) : plan->slots[i].pool;
+    packing->owners[i] = splits ? tessera_build_owner (packing->build, &plan->slots[i])
+                                : plan->slots[i].pool;
   qsort (packing->owners, plan->n_slots, sizeof *packing->owners, compare_owners);
   for (size_t i = 0; i < plan->n_slots; i++)
     if (i == 0 || packing->owners[i] != packing->owners[n - 1])

@@ -196,3 +196,12 @@ tessera_slot_owner (const TesseraSlot *slot)
   return (uint64_t) slot->pool << 32 | (uint64_t) slot->stream << 1 |
          tessera_slot_is_small (slot);
 }
+
+/* The same, of what may share addresses at all: across streams only pool and size class. */
+static inline uint64_t
+tessera_build_owner (const TesseraPlanBuild *build, const TesseraSlot *slot)
+{
+  uint64_t stream = build->plan->crosses_streams ? (uint64_t) slot->stream << 1 : 0;
+
+  return tessera_slot_owner (slot) - stream;
+}

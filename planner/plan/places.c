@@ -190,17 +190,6 @@ close_ranks (TesseraPlanBuild *build)
     build->item_of_slot[i] = new_index[build->item_of_slot[i]];
 }
 
-/* Across streams only sizes and pools are apart. */
-static uint64_t
-owner_of (const TesseraPlan *plan, const TesseraSlot *slot)
-{
-  TesseraSlot anyone = *slot;
-
-  if (plan->crosses_streams)
-    anyone.stream = 0;
-  return tessera_slot_owner (&anyone);
-}
-
 /* @splits: small and large have zones of their own. @out_bytes: what the zones need, one
  * on top of the other. */
 static TesseraStatus
@@ -212,7 +201,8 @@ number_zones (TesseraPlanBuild *build, bool splits, uint64_t *out_bytes)
 
   for (size_t i = 0; i < plan->n_slots; i++)
     {
-      uint64_t owner = splits ? owner_of (plan, &plan->slots[i]) : plan->slots[i].pool;
+      uint64_t owner =
+          splits ? tessera_build_owner (build, &plan->slots[i]) : plan->slots[i].pool;
 
       owned[i] = (Owned){ owner, (uint32_t) i };
     }
