@@ -1,0 +1,117 @@
+/*
+ * No byte passes to a stream that may still race with its last use: random programs of
+ * several streams (follow/streams.h) follow plans that share addresses, and vector clocks
+ * judge (follow/clocks.h).
+ *
+ * TESSERA_STORMS: how many programs (default 2,000; 50,000 where tests run long);
+ * TESSERA_STORM_SEED: of the first one. A failure says the seed of its program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <glib.h>
+
+#include "tests/fuzz/follow/streams.h"
+
+#define FIRST_SEED 20261127
+#define N_STORMS 2000
+#define N_LONG_STORMS 50000
+
+static guint64
+number_of (const char *variable, guint64 otherwise)
+{
+  const char *text = g_getenv (variable);
+
+  return text != NULL ? g_ascii_strtoull (text, NULL, 10) : otherwise;
+}
+
+static StreamsFault
+make_fault (void)
+{
+  return (StreamsFault){ .laws = tessera_occupancy_laws };
+}
+
+static void
+say (const char *what, const StreamsResult *result)
+{
+  g_test_message ("%s: %u requests, %u hits, %u passed between streams, %u barriers, %u "
+                  "ended by passing, %u late launches, %u replays, %u times memory went; "
+                  "%u races, %u overtaken, %u unmapped",
+                  what, result->n_requests, result->n_hits, result->n_passed,
+                  result->n_barriers, result->n_ended_by_passing, result->n_late,
+                  result->n_replays, result->n_unmapped, result->n_harms[CLOCKS_RACE],
+                  result->n_harms[CLOCKS_OVERTAKEN], result->n_harms[CLOCKS_UNMAPPED]);
+}
+
+/* So many programs, none of which does harm. */
+static void
+run_clean (const StreamsFault *fault, guint64 n, StreamsResult *result)
+{
+  guint64 first = number_of ("TESSERA_STORM_SEED", FIRST_SEED);
+
+  for (guint64 seed = first; seed < first + n; seed++)
+    if (streams_run ((uint32_t) seed, fault, result))
+      g_error ("seed %" G_GUINT64_FORMAT ": %s", seed, result->first_harm);
+}
+
+static void
+test_storm (void)
+{
+  bool is_long = g_getenv ("TESSERA_TEST_LONG") != NULL;
+  guint64 n = number_of ("TESSERA_STORMS", is_long ? N_LONG_STORMS : N_STORMS);
+  const StreamsFault fault = make_fault ();
+  StreamsResult result = { 0 };
+
+  run_clean (&fault, n, &result);
+  say ("storm", &result);
+  if (n < N_STORMS)
+    return;
+  /* It is about something. */
+  g_assert_cmpuint (result.n_hits, >, result.n_requests / 2);
+  g_assert_cmpuint (result.n_passed, >, result.n_requests / 4);
+  g_assert_cmpuint (result.n_barriers, >, result.n_requests / 4);
+  g_assert_cmpuint (result.n_ended_by_passing, >, result.n_requests / 100);
+  g_assert_cmpuint (result.n_late, >, result.n_requests / 10);
+  g_assert_cmpuint (result.n_replays, >, n);
+  g_assert_cmpuint (result.n_unmapped, >, n);
+}
+
+/* Streams apart: nothing passes, and programs may wait before they allocate. */
+static void
+test_apart (void)
+{
+  StreamsFault fault = make_fault ();
+  StreamsResult result = { 0 };
+
+  fault.keeps_streams_apart = true;
+  run_clean (&fault, N_STORMS / 2, &result);
+  fault.waits_too_early = true;
+  run_clean (&fault, N_STORMS / 2, &result);
+  say ("apart", &result);
+  g_assert_cmpuint (result.n_barriers, ==, 0);
+  g_assert_cmpuint (result.n_passed, ==, 0);
+}
+
+static void
+test_sharded (void)
+{
+  StreamsFault fault = make_fault ();
+  StreamsResult result = { 0 };
+
+  if (streams_run_sharded (&fault, &result))
+    g_error ("%s", result.first_harm);
+  say ("sharded", &result);
+  g_assert_cmpuint (result.n_hits, ==, result.n_requests);
+  g_assert_cmpuint (result.n_passed, >, result.n_requests / 5);
+  fault.marks_all_but_one = true;
+  g_assert_true (streams_run_sharded (&fault, &result));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/streams/storm", test_storm);
+  g_test_add_func ("/streams/apart", test_apart);
+  g_test_add_func ("/streams/sharded", test_sharded);
+  return g_test_run ();
+}
