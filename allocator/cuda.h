@@ -34,8 +34,8 @@ typedef struct
 {
   void (*synchronize) (void *user); /* as in TesseraVirtual */
   /* For barriers: whether all work on the device is of this context's streams, none of
-   * which captures a graph; the handle of a stream. */
-  bool (*may_mark) (void *user);
+   * which captures a graph, as far as is known for a request on @stream; its handle. */
+  bool (*may_mark) (void *user, uint32_t stream);
   uint64_t (*handle_of) (void *user, uint32_t stream);
   void *user;
 } TesseraCudaOwner;
@@ -64,6 +64,8 @@ TESSERA_MUST_USE bool tessera_cuda_event_wait (TesseraCuda *cuda,
 void tessera_cuda_event_release (TesseraCuda *cuda, TesseraCudaEvent *event);
 /* Whether the driver has what the next two need (CUDA 12.5 and later). Else they refuse. */
 bool tessera_cuda_can_order (const TesseraCuda *cuda);
+/* What tells the stream from one that had its handle before; 0: the driver does not say. */
+uint64_t tessera_cuda_stream_id (TesseraCuda *cuda, uint64_t stream);
 /* An event for all work that the context's streams were given so far, by whomever; NULL
  * where the driver refuses. Never while any stream of the context captures, in whatever
  * thread: the driver would refuse, and end that capture. */

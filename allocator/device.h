@@ -53,11 +53,12 @@ struct TesseraDevice
    * for the device by unmap() or synchronize(). NULL: time stands still. */
   uint64_t (*now_ns) (TesseraDevice *device);
 
-  /* Barriers between streams; NULL, all three, where the device has none. A mark stands for
-   * all that any stream was given so far; NULL: it is not to be had now. order() lets what
-   * @stream is given from now on wait for that, on the device; where @tries, the host waits
-   * for it first, for some seconds at most. Returns: whether @stream waits. */
-  void *(*mark) (TesseraDevice *device);
+  /* Barriers between streams; NULL, all of them, where the device has none. A mark stands
+   * for all that any stream was given so far; NULL: it is not to be had now. ends() looks
+   * for so long whether that is done. order() lets what @stream is given from now on wait
+   * for it, on the device; returns: whether it does. */
+  void *(*mark) (TesseraDevice *device, uint32_t stream); /* for whom it is made */
   void (*forget_mark) (TesseraDevice *device, void *mark);
-  bool (*order) (TesseraDevice *device, uint32_t stream, void *mark, bool tries);
+  bool (*ends) (TesseraDevice *device, void *mark, uint64_t within_ns);
+  bool (*order) (TesseraDevice *device, uint32_t stream, void *mark);
 };

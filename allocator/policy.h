@@ -84,6 +84,8 @@ void tessera_policy_empty_cache (TesseraPolicy *policy);
 /* As their namesakes in caching.h. A stream is told as soon as it is known to work, be it
  * only as the side stream of a block: the rules of several streams hold from then on. */
 void tessera_policy_see_streams (TesseraPolicy *policy); /* one that has no number */
+/* Another stream has its number now: what it waited for counts no more. */
+void tessera_policy_forget_stream (TesseraPolicy *policy, uint32_t stream);
 TESSERA_MUST_USE TesseraStatus tessera_policy_set_stream_handle (TesseraPolicy *policy,
                                                                  uint32_t stream,
                                                                  uint64_t handle);
@@ -109,6 +111,7 @@ typedef struct
 typedef struct
 {
   bool is_declined;
+  bool lacks_barriers;     /* memory cannot pass between streams in this run */
   TesseraHitCount misfit;  /* of the stretches of the run that decided it */
   uint64_t pool_bytes;     /* of the whole pool */
   uint64_t returned_bytes; /* of it at once */

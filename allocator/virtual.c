@@ -109,7 +109,7 @@ synchronize (TesseraDevice *device)
 }
 
 static void *
-mark (TesseraDevice *device)
+mark (TesseraDevice *device, uint32_t stream)
 {
   return device;
 }
@@ -120,7 +120,13 @@ forget_mark (TesseraDevice *device, void *mark)
 }
 
 static bool
-order (TesseraDevice *device, uint32_t stream, void *mark, bool tries)
+ends (TesseraDevice *device, void *mark, uint64_t within_ns)
+{
+  return true;
+}
+
+static bool
+order (TesseraDevice *device, uint32_t stream, void *mark)
 {
   return true;
 }
@@ -147,7 +153,7 @@ tessera_virtual_init (TesseraVirtual *virtual_device, uint64_t device_bytes)
 {
   *virtual_device = (TesseraVirtual){
     .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
-                free_bytes, now_ns, mark, forget_mark, order },
+                free_bytes, now_ns, mark, forget_mark, ends, order },
     .device_bytes = device_bytes,
     .next_addr = FIRST_ADDR,
   };

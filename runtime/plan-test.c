@@ -341,7 +341,7 @@ other_model_body (void)
 static void
 other_batch_body (void)
 {
-  void *parameters[2 * TRAINING_LAYERS] = { NULL };
+  void *parameters[2 * TRAINING_LAYERS] = { NULL }, *after;
   TesseraDeviceStats stats;
 
   program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "record",
@@ -353,6 +353,7 @@ other_batch_body (void)
   g_assert_cmpuint (stats.pool_bytes, >=, 2 * TRAINING_LAYERS * 2 * MIB);
   g_assert_cmpuint (stats.pool_bytes, <=, 2 * TRAINING_LAYERS * 2 * MIB + 4 * MIB);
   training_free_model (parameters);
+  g_assert_null (program_alloc (512, 0, &after)); /* until then it may still be used */
   g_assert_cmpuint (program_stats ().pool_bytes, ==, 0);
   tessera_stop ();
 }

@@ -95,7 +95,8 @@ _Static_assert(sizeof (CudaAccess) == 12, "the driver's layout");
 #define TESSERA_CUDA_OPTIONAL_CALLS(CALL)                                                \
   CALL (context_record, cuCtxRecordEvent, CudaContext context, CudaEvent event)          \
   CALL (stream_wait_event, cuStreamWaitEvent, CudaStream stream, CudaEvent event,        \
-        unsigned flags)
+        unsigned flags)                                                                  \
+  CALL (stream_id, cuStreamGetId, CudaStream stream, unsigned long long *id)
 
 #define TESSERA_CUDA_MEMBER(name, symbol, ...) int (*name) (__VA_ARGS__);
 typedef struct

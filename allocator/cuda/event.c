@@ -64,7 +64,22 @@ tessera_cuda_event_record (TesseraCuda *cuda, uint64_t stream)
 bool
 tessera_cuda_can_order (const TesseraCuda *cuda)
 {
-  return cuda->driver.context_record != NULL && cuda->driver.stream_wait_event != NULL;
+  return cuda->driver.context_record != NULL && cuda->driver.stream_wait_event != NULL &&
+         cuda->driver.stream_id != NULL;
+}
+
+uint64_t
+tessera_cuda_stream_id (TesseraCuda *cuda, uint64_t stream)
+{
+  CudaScope scope;
+  unsigned long long id = 0;
+
+  if (cuda->driver.stream_id == NULL || tessera_cuda_enter (cuda, &scope) != CUDA_OK)
+    return 0;
+  if (cuda->driver.stream_id (stream_of (stream), &id) != CUDA_OK)
+    id = 0;
+  tessera_cuda_leave (cuda, &scope);
+  return id;
 }
 
 TesseraCudaEvent *
@@ -163,16 +178,14 @@ tessera_cuda_stream_wait (TesseraCuda *cuda, uint64_t stream)
 
 /* ---- Barriers ---- */
 
-/* The host waits no longer than this to see whether work ends without what comes later. */
-#define TRIAL_NS (INT64_C (2) * 1000 * 1000 * 1000)
-
 static void *
-mark (TesseraDevice *device)
+mark (TesseraDevice *device, uint32_t stream)
 {
   TesseraCuda *cuda = (TesseraCuda *) device;
 
-  return cuda->owner.may_mark (cuda->owner.user) ? tessera_cuda_event_record_all (cuda)
-                                                 : NULL;
+  return cuda->owner.may_mark (cuda->owner.user, stream)
+             ? tessera_cuda_event_record_all (cuda)
+             : NULL;
 }
 
 static void
@@ -181,34 +194,34 @@ forget_mark (TesseraDevice *device, void *mark)
   tessera_cuda_event_release ((TesseraCuda *) device, mark);
 }
 
-static int64_t
+static uint64_t
 clock_ns (void)
 {
   struct timespec now;
 
   clock_gettime (CLOCK_MONOTONIC, &now);
-  return now.tv_sec * INT64_C (1000000000) + now.tv_nsec;
+  return (uint64_t) now.tv_sec * UINT64_C (1000000000) + (uint64_t) now.tv_nsec;
 }
 
-/* Looks at it all the time: as a rule it takes microseconds. */
+/* Looks all the time: as a rule it takes microseconds. */
 static bool
-ends_soon (TesseraCuda *cuda, TesseraCudaEvent *event)
+ends (TesseraDevice *device, void *mark, uint64_t within_ns)
 {
-  int64_t until_ns = clock_ns () + TRIAL_NS;
-  bool is_done;
+  TesseraCuda *cuda = (TesseraCuda *) device;
+  bool is_done = tessera_cuda_event_is_done (cuda, mark);
+  uint64_t begin_ns = is_done || within_ns == 0 ? 0 : clock_ns ();
 
-  do
-    is_done = tessera_cuda_event_is_done (cuda, event);
-  while (!is_done && clock_ns () < until_ns);
+  while (!is_done && within_ns != 0 && clock_ns () - begin_ns < within_ns)
+    is_done = tessera_cuda_event_is_done (cuda, mark);
   return is_done;
 }
 
 static bool
-order (TesseraDevice *device, uint32_t stream, void *mark, bool tries)
+order (TesseraDevice *device, uint32_t stream, void *mark)
 {
   TesseraCuda *cuda = (TesseraCuda *) device;
 
-  return (!tries || ends_soon (cuda, mark)) && cuda->owner.may_mark (cuda->owner.user) &&
+  return cuda->owner.may_mark (cuda->owner.user, stream) &&
          tessera_cuda_event_order (cuda, mark,
                                    cuda->owner.handle_of (cuda->owner.user, stream));
 }
@@ -218,5 +231,6 @@ tessera_cuda_fill_barriers (TesseraDevice *device)
 {
   device->mark = mark;
   device->forget_mark = forget_mark;
+  device->ends = ends;
   device->order = order;
 }

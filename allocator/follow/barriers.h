@@ -21,8 +21,8 @@
 
 enum
 {
-  TESSERA_MOST_FREEING = 16 /* threads whose last call was a free; of more, some frees
-                               are covered later than they might be */
+  TESSERA_MOST_FREEING = 256 /* threads whose last call was a free, in one step; of more,
+                                some frees are never covered */
 };
 
 /* The block that a thread freed last, and was not heard of since. */

@@ -262,6 +262,55 @@ test_sizes (void)
   tessera_occupancy_free (map);
 }
 
+/* A stream that is behind a barrier gets all that was freed before it, until another has
+ * its number. */
+static void
+test_barriers (void)
+{
+  const TesseraOccupancyRequest first = { .size_bytes = 2 * MIB, .block_bytes = 2 * MIB };
+  TesseraOccupancyRequest other = first;
+  TesseraOccupancy *map;
+  uint64_t end, moment;
+
+  other.stream = 1;
+  g_assert_cmpint (tessera_occupancy_new (8 * MIB, &tessera_occupancy_laws, &map), ==,
+                   TESSERA_OK);
+  tessera_occupancy_cross_streams (map);
+  for (uint64_t at = 0; at < 6 * MIB; at += 2 * MIB)
+    {
+      g_assert_cmpint (tessera_occupancy_see_request (map, &first), ==, TESSERA_OK);
+      g_assert_cmpint (tessera_occupancy_take (map, at, &first, &end), ==,
+                       TESSERA_OCCUPANCY_GRANTED);
+    }
+  for (uint64_t at = 0; at < 4 * MIB; at += 2 * MIB)
+    {
+      g_assert_cmpint (tessera_occupancy_free_requested (map, at), ==, TESSERA_OK);
+      g_assert_cmpint (tessera_occupancy_free_completed (map, at), ==, TESSERA_OK);
+    }
+  /* Not back yet; then a barrier of this moment would do, and then it is there. */
+  g_assert_cmpint (tessera_occupancy_ask_order (map, 2 * MIB, &other, &moment), ==,
+                   TESSERA_ORDER_REFUSED);
+  g_assert_cmpint (tessera_occupancy_see_request (map, &other), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_occupancy_ask (map, 2 * MIB, &other, &end), ==,
+                   TESSERA_OCCUPANCY_UNORDERED);
+  g_assert_cmpint (tessera_occupancy_ask_order (map, 2 * MIB, &other, &moment), ==,
+                   TESSERA_ORDER_NEEDED);
+  g_assert_cmpuint (moment, ==, tessera_occupancy_now (map));
+  tessera_occupancy_set_ordered (map, 1, moment);
+  for (uint64_t at = 0; at < 4 * MIB; at += 2 * MIB)
+    g_assert_cmpint (tessera_occupancy_ask (map, at, &other, &end), ==,
+                     TESSERA_OCCUPANCY_GRANTED);
+  g_assert_cmpint (tessera_occupancy_ask_order (map, 4 * MIB, &other, &moment), ==,
+                   TESSERA_ORDER_REFUSED); /* it lives */
+  tessera_occupancy_set_ordered (map, 1, 0);
+  g_assert_cmpint (tessera_occupancy_ask (map, 0, &other, &end), ==,
+                   TESSERA_OCCUPANCY_UNORDERED);
+  other.pool = 1;
+  g_assert_cmpint (tessera_occupancy_ask_order (map, 0, &other, &moment), ==,
+                   TESSERA_ORDER_REFUSED);
+  tessera_occupancy_free (map);
+}
+
 /* Where a plan places by larger steps than PyTorch, its own sizes count all the same:
  * small is what PyTorch calls so, and what it could have served from a block. */
 static void
@@ -334,6 +383,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/occupancy/sizes", test_sizes);
+  g_test_add_func ("/occupancy/barriers", test_barriers);
   g_test_add_func ("/occupancy/coarse-plan", test_coarse_plan);
   g_test_add_func ("/occupancy/stock", test_stock);
   g_test_add_func ("/occupancy/random", test_random);

@@ -617,6 +617,7 @@ static bool
 is_needed (const TesseraOccupancy *map, const TesseraPiece *piece)
 {
   return piece->state != TESSERA_BLOCK_FREE || piece->is_closed ||
+         (map->crosses && piece->block_bytes != 0 && piece->covered_at >= NOT_COVERED) ||
          (piece->block_bytes != 0 && piece->pool != 0 &&
           !was_released (map, piece->pool));
 }

@@ -25,6 +25,7 @@ typedef struct
   /* After the allocator did its part: */
   void (*empty_cache) (TesseraPolicy *policy);
   void (*see_streams) (TesseraPolicy *policy);
+  void (*forget_stream) (TesseraPolicy *policy, uint32_t stream);
   void (*release_pool) (TesseraPolicy *policy, uint32_t pool);
   void (*set_routed) (TesseraPolicy *policy, bool is_routed);
   void (*step) (TesseraPolicy *policy);

@@ -22,13 +22,13 @@ typedef struct
   guint n_forgotten, n_orders, n_tries;
   uint32_t stream; /* of the last order */
   uintptr_t mark;
-  bool refuses_marks, refuses_orders;
+  bool refuses_marks, never_ends;
   TesseraPolicy *policy;
   uint64_t passed; /* the last block that did */
 } Noting;
 
 static void *
-mark (TesseraDevice *device)
+mark (TesseraDevice *device, uint32_t stream)
 {
   Noting *noting = (Noting *) device;
 
@@ -42,13 +42,19 @@ forget_mark (TesseraDevice *device, void *mark)
 }
 
 static bool
-order (TesseraDevice *device, uint32_t stream, void *mark, bool tries)
+ends (TesseraDevice *device, void *mark, uint64_t within_ns)
 {
   Noting *noting = (Noting *) device;
 
-  noting->n_tries += tries;
-  if (noting->refuses_orders)
-    return false;
+  noting->n_tries++;
+  return !noting->never_ends;
+}
+
+static bool
+order (TesseraDevice *device, uint32_t stream, void *mark)
+{
+  Noting *noting = (Noting *) device;
+
   noting->n_orders++;
   noting->stream = stream;
   noting->mark = (uintptr_t) mark;
@@ -61,17 +67,16 @@ pass (void *user, uint64_t addr)
   ((Noting *) user)->passed = addr;
 }
 
-/* Four requests a step, of two streams, one after the other in the same place; before
- * the second and the last one the first stream asks for something small elsewhere. */
+/* Three requests a step: the first and the last one in the same place, of two streams. */
 static MadePlan *
-make_plan (void)
+make_plan (uint64_t middle_bytes)
 {
   MadePlan *made = g_new0 (MadePlan, 1);
 
   made_plan_add_slot (made, 4 * MIB, 0, 0);
-  made_plan_add_slot (made, 2 * MIB, 0, 4 * MIB);
+  made_plan_add_slot (made, middle_bytes, 0, 4 * MIB);
   made_plan_add_slot (made, 4 * MIB, 1, 0);
-  made_plan_finish (made, 6 * MIB);
+  made_plan_finish (made, 4 * MIB + middle_bytes);
   made->plan.crosses_streams = 1;
   return made;
 }
@@ -87,6 +92,7 @@ open_noting (Noting *noting, const MadePlan *made)
   tessera_virtual_init (&noting->device, 100 * MIB);
   noting->device.device.mark = mark;
   noting->device.device.forget_mark = forget_mark;
+  noting->device.device.ends = ends;
   noting->device.device.order = order;
   if (tessera_policy_new (&options, &noting->device.device, &observer, &error,
                           &noting->policy) != TESSERA_OK)
@@ -108,13 +114,13 @@ request_free (Noting *noting, TesseraPolicyGrant grant)
                    TESSERA_OK);
 }
 
-/* A stream waits before it gets what the other one freed, each time; the first time the
- * host looks whether that ends. From the second step on it waits for the moment of the
+/* A stream waits before it gets what the other one freed, each time; in the first two
+ * steps in which one does the host looks whether that ends. From the second step on it waits for the moment of the
  * free, which is before the request in between. */
 static void
 test_waits (void)
 {
-  g_autofree MadePlan *made = make_plan ();
+  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant grants[3];
   Noting noting;
 
@@ -137,7 +143,7 @@ test_waits (void)
       program_give_back (noting.policy, grants[2]);
       tessera_policy_step (noting.policy);
     }
-  g_assert_cmpuint (noting.n_tries, ==, 2);
+  g_assert_cmpuint (noting.n_tries, ==, 3);
   program_check_sums (noting.policy);
   tessera_policy_free (noting.policy);
   g_assert_cmpuint (noting.n_forgotten, ==, noting.n_marks);
@@ -148,7 +154,7 @@ test_waits (void)
 static void
 test_side_streams (void)
 {
-  g_autofree MadePlan *made = make_plan ();
+  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant first, again;
   Noting noting;
 
@@ -187,7 +193,7 @@ free_in_thread (void *data)
 static void
 test_other_thread (void)
 {
-  g_autofree MadePlan *made = make_plan ();
+  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant grants[3];
   Freeing freeing;
   pthread_t thread;
@@ -212,27 +218,61 @@ test_other_thread (void)
   tessera_policy_free (noting.policy);
 }
 
-/* What did not end while the host looked is not waited for, nor is anything else that was
- * not tried before. */
+/* What does not end while the host looks is not waited for. Three of them, and the plan is
+ * of no use. */
 static void
 test_failed_trial (void)
 {
-  g_autofree MadePlan *made = make_plan ();
+  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant grants[3];
+  TesseraPolicyStats stats;
   Noting noting;
 
   open_noting (&noting, made);
-  noting.refuses_orders = true;
-  for (guint step = 0; step < 2; step++)
+  noting.never_ends = true;
+  for (guint step = 0; step < 4; step++)
     {
       for (guint i = 0; i < 3; i++)
         {
-          g_assert_cmpint (take (&noting, made, i, &grants[i]), ==, i != 2);
+          g_assert_cmpint (take (&noting, made, i, &grants[i]), ==, i != 2 && step < 3);
+          program_give_back (noting.policy, grants[i]);
+        }
+      tessera_policy_get_stats (noting.policy, &stats);
+      g_assert_cmpint (stats.decline.is_declined, ==, step >= 2);
+      g_assert_cmpint (stats.decline.lacks_barriers, ==, step >= 2);
+      tessera_policy_step (noting.policy);
+    }
+  g_assert_cmpuint (noting.n_tries, ==, 3);
+  g_assert_cmpuint (noting.n_orders, ==, 0);
+  tessera_policy_free (noting.policy);
+}
+
+/* The same where nothing can ever be marked, as once a second device is used; at one
+ * moment that is asked once. */
+static void
+test_never_marked (void)
+{
+  g_autofree MadePlan *made = make_plan (60 * MIB);
+  TesseraPolicyGrant grants[3];
+  TesseraPolicyStats stats;
+  Noting noting;
+  guint step = 0;
+
+  open_noting (&noting, made);
+  noting.refuses_marks = true;
+  do
+    {
+      for (guint i = 0; i < 3; i++)
+        {
+          take (&noting, made, i, &grants[i]);
           program_give_back (noting.policy, grants[i]);
         }
       tessera_policy_step (noting.policy);
+      tessera_policy_get_stats (noting.policy, &stats);
     }
-  g_assert_cmpuint (noting.n_tries, ==, 1);
+  while (!stats.decline.is_declined && ++step < 100);
+  g_assert_true (stats.decline.lacks_barriers);
+  g_assert_cmpuint (step, >, 20);
   tessera_policy_free (noting.policy);
 }
 
@@ -240,7 +280,7 @@ test_failed_trial (void)
 static void
 test_no_marks (void)
 {
-  g_autofree MadePlan *made = make_plan ();
+  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant grants[3];
   Noting noting;
 
@@ -265,7 +305,7 @@ test_no_marks (void)
 static void
 test_no_barriers (void)
 {
-  g_autofree MadePlan *made = make_plan ();
+  g_autofree MadePlan *made = make_plan (2 * MIB);
   const TesseraPolicyOptions options = made_plan_options (made);
   const TesseraObserver observer = { 0 };
   TesseraVirtual device;
@@ -288,6 +328,7 @@ main (int argc, char **argv)
   g_test_add_func ("/handover/side-streams", test_side_streams);
   g_test_add_func ("/handover/other-thread", test_other_thread);
   g_test_add_func ("/handover/failed-trial", test_failed_trial);
+  g_test_add_func ("/handover/never-marked", test_never_marked);
   g_test_add_func ("/handover/no-marks", test_no_marks);
   g_test_add_func ("/handover/no-barriers", test_no_barriers);
   return g_test_run ();

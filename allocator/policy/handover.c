@@ -7,6 +7,45 @@
 
 #include <stdlib.h>
 
+enum
+{
+  RECENT_MARKS = 64,
+  RECENT_SERVED = 4096,
+  STEPS_TRIED = 2, /* in which hand-overs were made, and all of them tried */
+  MOST_FAILED = 3,
+  MOST_REFUSED = 64 /* moments in a row that could not be marked */
+};
+
+#define TRIAL_NS (UINT64_C (2) * 1000 * 1000 * 1000)
+
+typedef struct
+{
+  uint64_t moment; /* of the map */
+  void *mark;      /* the device's */
+} Mark;
+
+typedef struct
+{
+  uint64_t moment;
+  uint32_t slot;
+} Served;
+
+struct TesseraHandover
+{
+  TesseraDevice *device;
+  TesseraOccupancy *map;
+  uint8_t *is_marked;            /* [n_slots] at the slot's request */
+  Mark marks[RECENT_MARKS];      /* round and round, by moment */
+  Served served[RECENT_SERVED];  /* ... */
+  size_t n_marks, n_served;      /* so far */
+  TesseraTable tried;            /* hand-overs, by offset and stream */
+  uint64_t n_barriers, n_before; /* so far; before this step */
+  uint64_t refused_at;           /* the moment that could not be marked last */
+  uint32_t n_steps;              /* with barriers, STEPS_TRIED at most */
+  uint32_t n_failed;             /* trials */
+  uint32_t n_refused;            /* moments in a row */
+};
+
 TesseraStatus
 tessera_handover_new (const TesseraPlan *plan,
                       TesseraDevice *device,
@@ -20,7 +59,6 @@ tessera_handover_new (const TesseraPlan *plan,
     return TESSERA_NO_MEMORY;
   handover->device = device;
   handover->map = map;
-  handover->n_slots = (uint32_t) plan->n_slots;
   handover->is_marked = calloc (plan->n_slots + 1, sizeof *handover->is_marked);
   if (handover->is_marked != NULL)
     return TESSERA_OK;
@@ -34,40 +72,46 @@ tessera_handover_free (TesseraHandover *handover)
 {
   if (handover == NULL)
     return;
-  for (size_t i = 0; i < handover->n_marks && i < TESSERA_RECENT_MARKS; i++)
+  for (size_t i = 0; i < handover->n_marks && i < RECENT_MARKS; i++)
     handover->device->forget_mark (handover->device, handover->marks[i].mark);
   tessera_table_clear (&handover->tried);
   free (handover->is_marked);
   free (handover);
 }
 
-/* Of all that streams were given so far. Returns: NULL where that can't be had now. */
-static const TesseraMark *
-add_mark (TesseraHandover *handover)
+/* Of all that streams were given so far. Returns: NULL where that can't be had now; at one
+ * moment it is asked for once. */
+static const Mark *
+add_mark (TesseraHandover *handover, uint32_t stream)
 {
   TesseraDevice *device = handover->device;
-  TesseraMark *mark = &handover->marks[handover->n_marks % TESSERA_RECENT_MARKS];
-  void *made = device->mark (device);
+  Mark *mark = &handover->marks[handover->n_marks % RECENT_MARKS];
+  uint64_t now = tessera_occupancy_now (handover->map);
+  void *made = handover->refused_at != now ? device->mark (device, stream) : NULL;
 
   if (made == NULL)
-    return NULL;
-  if (handover->n_marks >= TESSERA_RECENT_MARKS)
+    {
+      handover->n_refused += handover->refused_at != now;
+      handover->refused_at = now;
+      return NULL;
+    }
+  handover->n_refused = 0;
+  if (handover->n_marks >= RECENT_MARKS)
     device->forget_mark (device, mark->mark);
   handover->n_marks++;
-  *mark = (TesseraMark){ tessera_occupancy_now (handover->map), made };
+  *mark = (Mark){ now, made };
   return mark;
 }
 
 /* The earliest that is not before @moment, or NULL. */
-static const TesseraMark *
+static const Mark *
 find_mark (const TesseraHandover *handover, uint64_t moment)
 {
-  const TesseraMark *found = NULL;
+  const Mark *found = NULL;
 
-  for (size_t i = handover->n_marks;
-       i > 0 && handover->n_marks - i < TESSERA_RECENT_MARKS; i--)
+  for (size_t i = handover->n_marks; i > 0 && handover->n_marks - i < RECENT_MARKS; i--)
     {
-      const TesseraMark *mark = &handover->marks[(i - 1) % TESSERA_RECENT_MARKS];
+      const Mark *mark = &handover->marks[(i - 1) % RECENT_MARKS];
 
       if (mark->moment < moment)
         break;
@@ -82,10 +126,10 @@ want_mark (TesseraHandover *handover, uint64_t moment)
 {
   uint32_t slot = TESSERA_NONE;
 
-  for (size_t i = handover->n_served;
-       i > 0 && handover->n_served - i < TESSERA_RECENT_SERVED; i--)
+  for (size_t i = handover->n_served; i > 0 && handover->n_served - i < RECENT_SERVED;
+       i--)
     {
-      const TesseraServed *served = &handover->served[(i - 1) % TESSERA_RECENT_SERVED];
+      const Served *served = &handover->served[(i - 1) % RECENT_SERVED];
 
       if (served->moment < moment)
         break;
@@ -96,12 +140,32 @@ want_mark (TesseraHandover *handover, uint64_t moment)
 }
 
 void
-tessera_handover_serve (TesseraHandover *handover, uint32_t slot)
+tessera_handover_serve (TesseraHandover *handover, uint32_t slot, uint32_t stream)
 {
-  handover->served[handover->n_served++ % TESSERA_RECENT_SERVED] =
-      (TesseraServed){ tessera_occupancy_now (handover->map), slot };
+  handover->served[handover->n_served++ % RECENT_SERVED] =
+      (Served){ tessera_occupancy_now (handover->map), slot };
   if (handover->is_marked[slot])
-    (void) add_mark (handover);
+    (void) add_mark (handover, stream);
+}
+
+void
+tessera_handover_step (TesseraHandover *handover)
+{
+  handover->n_steps +=
+      handover->n_steps < STEPS_TRIED && handover->n_barriers > handover->n_before;
+  handover->n_before = handover->n_barriers;
+}
+
+uint64_t
+tessera_handover_count (const TesseraHandover *handover)
+{
+  return handover->n_barriers;
+}
+
+bool
+tessera_handover_has_ended (const TesseraHandover *handover)
+{
+  return handover->n_failed >= MOST_FAILED || handover->n_refused >= MOST_REFUSED;
 }
 
 /* Offsets are multiples of 512, and no key is 0. */
@@ -111,25 +175,35 @@ key_of (uint64_t offset_bytes, uint32_t stream)
   return ((offset_bytes / TESSERA_MIN_BLOCK_BYTES) << 16 | (stream & 0xffff)) + 1;
 }
 
+/* Whether it is known, of what comes there now, that the work ends by itself. */
 static bool
-wait_for (TesseraHandover *handover,
-          const TesseraMark *mark,
-          uint64_t offset_bytes,
-          uint32_t stream)
+is_safe (TesseraHandover *handover, const Mark *mark, uint64_t key)
 {
-  uint64_t key = key_of (offset_bytes, stream);
   bool is_new = tessera_table_get (&handover->tried, key) == NULL;
 
-  if (is_new &&
-      (handover->has_failed || tessera_table_reserve (&handover->tried) != TESSERA_OK))
+  if (!is_new && handover->n_steps >= STEPS_TRIED)
+    return true;
+  if (is_new && tessera_table_reserve (&handover->tried) != TESSERA_OK)
     return false;
-  if (!handover->device->order (handover->device, stream, mark->mark, is_new))
+  if (!handover->device->ends (handover->device, mark->mark, TRIAL_NS))
     {
-      handover->has_failed |= is_new;
+      handover->n_failed++;
       return false;
     }
   if (is_new)
     tessera_table_add (&handover->tried, key, handover);
+  return true;
+}
+
+static bool
+wait_for (TesseraHandover *handover,
+          const Mark *mark,
+          uint64_t offset_bytes,
+          uint32_t stream)
+{
+  if (!is_safe (handover, mark, key_of (offset_bytes, stream)) ||
+      !handover->device->order (handover->device, stream, mark->mark))
+    return false;
   handover->n_barriers++;
   tessera_occupancy_set_ordered (handover->map, stream, mark->moment);
   return true;
@@ -140,18 +214,21 @@ tessera_handover_order (TesseraHandover *handover,
                         uint64_t offset_bytes,
                         const TesseraOccupancyRequest *request)
 {
-  const TesseraMark *mark;
+  const Mark *mark;
   uint64_t moment;
   TesseraOrderVerdict verdict =
       tessera_occupancy_ask_order (handover->map, offset_bytes, request, &moment);
 
   if (verdict != TESSERA_ORDER_NEEDED)
     return verdict == TESSERA_ORDER_THERE;
+  if (tessera_handover_has_ended (handover))
+    return false;
   mark = find_mark (handover, moment);
   if (mark == NULL)
     {
-      want_mark (handover, moment);
-      mark = add_mark (handover);
+      mark = add_mark (handover, request->stream);
+      if (mark != NULL)
+        want_mark (handover, moment);
     }
   return mark != NULL && wait_for (handover, mark, offset_bytes, request->stream);
 }

@@ -8,10 +8,12 @@
  *
  * A barrier waits for work that was enqueued before, so it cannot hang a program whose
  * streams could as well work one after the other. Some programs are not like that
- * (receives that are posted early, kernels that spin for others). So each hand-over is
- * tried when it comes first: the host waits for the work, for a while only, and lets the
- * stream wait for it after that. What is not done by then is not waited for, and no
- * hand-over that was not tried yet is used in this run.
+ * (receives that are posted early, kernels that spin for others). So all hand-overs of the
+ * first two steps are tried, and later on each that is new: the host looks for a while
+ * whether the work ends, and lets the stream wait only if it does. Three that do not end
+ * in 2 s, or many moments in a row that can't be marked, and memory passes no more: the
+ * plan is of no use then. While the host looks, the device's lock is held, so a thread
+ * that has to allocate before it launches what is waited for makes a trial fail.
  *
  * Not thread-safe.
  *
@@ -23,37 +25,7 @@
 #include "allocator/table.h"
 #include "db/plan.h"
 
-typedef struct
-{
-  uint64_t moment; /* of the map */
-  void *mark;      /* the device's */
-} TesseraMark;
-
-typedef struct
-{
-  uint64_t moment;
-  uint32_t slot;
-} TesseraServed;
-
-enum
-{
-  TESSERA_RECENT_MARKS = 64,
-  TESSERA_RECENT_SERVED = 4096
-};
-
-typedef struct
-{
-  TesseraDevice *device;
-  TesseraOccupancy *map;
-  uint32_t n_slots;
-  uint8_t *is_marked;                          /* [n_slots] at the slot's request */
-  TesseraMark marks[TESSERA_RECENT_MARKS];     /* round and round, by moment */
-  TesseraServed served[TESSERA_RECENT_SERVED]; /* ... */
-  size_t n_marks, n_served;                    /* so far */
-  TesseraTable tried;                          /* hand-overs, by offset and stream */
-  uint64_t n_barriers;
-  bool has_failed; /* a trial */
-} TesseraHandover;
+typedef struct TesseraHandover TesseraHandover;
 
 /* Whether plans may pass memory between streams on the device. */
 static inline bool
@@ -62,11 +34,11 @@ tessera_handover_is_possible (const TesseraDevice *device)
   return device->order != NULL;
 }
 
-/* The map and the plan outlive it. */
+/* Map and device outlive it. */
 TESSERA_MUST_USE TesseraStatus tessera_handover_new (const TesseraPlan *plan,
                                                      TesseraDevice *device,
                                                      TesseraOccupancy *map,
-                                                     TesseraHandover **out_crossing);
+                                                     TesseraHandover **out_handover);
 void tessera_handover_free (TesseraHandover *handover); /* NULL is fine */
 
 /* Lets the request's stream wait for whoever used the range last, if it does not yet.
@@ -76,4 +48,10 @@ bool tessera_handover_order (TesseraHandover *handover,
                              uint64_t offset_bytes,
                              const TesseraOccupancyRequest *request);
 /* The slot was served, by the request that the map saw last. */
-void tessera_handover_serve (TesseraHandover *handover, uint32_t slot);
+void tessera_handover_serve (TesseraHandover *handover, uint32_t slot, uint32_t stream);
+/* A step begins. */
+void tessera_handover_step (TesseraHandover *handover);
+
+uint64_t tessera_handover_count (const TesseraHandover *handover); /* barriers so far */
+/* Memory passes no more. */
+bool tessera_handover_has_ended (const TesseraHandover *handover);

@@ -4,7 +4,8 @@
  * A step that a plan for every length is not for gets the lowest places that are free. A
  * plan that does not fit the run is declined, for good: nothing more is placed by it,
  * what lies in the pool stays until it is freed, and whole pages that nobody needs are
- * given back, at once and later at marks, when memory is short, and with the last block.
+ * given back, at once and later at marks, when memory is short, and at the first request
+ * after the last block was freed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -100,9 +101,14 @@ get_followed (const TesseraPlanned *planned, TesseraFollowerStats *out_stats)
 static void
 decline (TesseraPlanned *planned)
 {
+  bool lacks_barriers = false;
+
   get_followed (planned, &planned->followed);
   if (planned->handover != NULL)
-    planned->n_barriers = planned->handover->n_barriers;
+    {
+      planned->n_barriers = tessera_handover_count (planned->handover);
+      lacks_barriers = tessera_handover_has_ended (planned->handover);
+    }
   tessera_follower_free (planned->follower);
   tessera_lengths_follower_free (planned->by_length);
   planned->follower = NULL;
@@ -112,6 +118,7 @@ decline (TesseraPlanned *planned)
   planned->decline = (TesseraDecline){
     .is_declined = true,
     .misfit = planned->monitor.misfit,
+    .lacks_barriers = lacks_barriers,
     .pool_bytes = planned->pool.held_bytes,
   };
   tessera_pool_end (&planned->pool);
@@ -213,8 +220,9 @@ follow (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
   else
     out_grant->slot = TESSERA_NONE;
   planned->misses_unordered += !is_hit && planned->is_unordered;
-  if (is_hit && planned->handover != NULL && out_grant->slot != TESSERA_NONE)
-    tessera_handover_serve (planned->handover, out_grant->slot);
+  if (is_hit && planned->handover != NULL && out_grant->slot != TESSERA_NONE &&
+      !planned->is_routed)
+    tessera_handover_serve (planned->handover, out_grant->slot, request->stream);
   out_grant->is_hit = is_hit;
   out_grant->is_unplanned = planned->is_unplanned;
   return is_hit;
@@ -334,13 +342,17 @@ fill (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
          planned->request.pool == 0 && place_in (planned, &search, out_grant);
 }
 
-/* What the plan leaves to others says nothing of whether it suits. */
+/* What the plan leaves to others says nothing of whether it suits. Without barriers a plan
+ * that passes memory between streams is of no use, and costs more than none. */
 static bool
 is_misfit (TesseraPlanned *planned, bool is_hit)
 {
-  return !planned->is_unplanned &&
-         tessera_monitor_request (&planned->monitor, planned->request.size_bytes,
-                                  is_hit) &&
+  bool is_useless =
+      planned->handover != NULL && tessera_handover_has_ended (planned->handover);
+
+  return (is_useless || (!planned->is_unplanned &&
+                         tessera_monitor_request (
+                             &planned->monitor, planned->request.size_bytes, is_hit))) &&
          !planned->never_declines;
 }
 
@@ -466,6 +478,9 @@ planned_malloc (TesseraPolicy *policy,
     status = tessera_occupancy_see_request (planned->pool.map, &planned->request);
   if (status != TESSERA_OK)
     return status;
+  if (planned->has_freed && !is_followed (planned) &&
+      tessera_occupancy_stats (planned->pool.map)->active_bytes == 0)
+    trim (planned);
   if (is_followed (planned))
     {
       is_served = follow (planned, out_grant);
@@ -526,11 +541,7 @@ planned_free_completed (TesseraPolicy *policy, uint64_t addr)
   else if (planned->follower != NULL && planned->handover == NULL)
     tessera_follower_free_at (planned->follower, offset_bytes); /* if it placed it */
   else if (planned->follower == NULL)
-    {
-      planned->has_freed = true;
-      if (tessera_occupancy_stats (planned->pool.map)->active_bytes == 0)
-        trim (planned);
-    }
+    planned->has_freed = true; /* what uses it may be launched after this call */
   return TESSERA_OK;
 }
 
@@ -583,6 +594,12 @@ planned_see_streams (TesseraPolicy *policy)
 }
 
 static void
+planned_forget_stream (TesseraPolicy *policy, uint32_t stream)
+{
+  tessera_occupancy_set_ordered (((TesseraPlanned *) policy)->pool.map, stream, 0);
+}
+
+static void
 planned_step (TesseraPolicy *policy)
 {
   TesseraPlanned *planned = (TesseraPlanned *) policy;
@@ -590,7 +607,10 @@ planned_step (TesseraPolicy *policy)
   planned->step_bytes = 0;
   planned->n_sought = 0;
   if (planned->handover != NULL)
-    tessera_occupancy_see_step (planned->pool.map);
+    {
+      tessera_occupancy_see_step (planned->pool.map);
+      tessera_handover_step (planned->handover);
+    }
   if (planned->by_length != NULL)
     tessera_lengths_follower_step (planned->by_length);
   else if (planned->follower != NULL)
@@ -642,8 +662,9 @@ planned_add_stats (const TesseraPolicy *policy, TesseraPolicyStats *stats)
   stats->decline = planned->decline;
   stats->misses_unordered = planned->misses_unordered;
   stats->misses_rescued = planned->n_rescued;
-  stats->n_barriers = planned->n_barriers +
-                      (planned->handover != NULL ? planned->handover->n_barriers : 0);
+  stats->n_barriers =
+      planned->n_barriers +
+      (planned->handover != NULL ? tessera_handover_count (planned->handover) : 0);
 }
 
 static void
@@ -689,6 +710,7 @@ const TesseraPolicyFunctions tessera_planned_functions = {
   .set_limit = planned_set_limit,
   .empty_cache = planned_empty_cache,
   .see_streams = planned_see_streams,
+  .forget_stream = planned_forget_stream,
   .release_pool = planned_release_pool,
   .set_routed = planned_set_routed,
   .step = planned_step,

@@ -123,6 +123,13 @@ tessera_policy_see_streams (TesseraPolicy *policy)
     policy->functions->see_streams (policy);
 }
 
+void
+tessera_policy_forget_stream (TesseraPolicy *policy, uint32_t stream)
+{
+  if (policy->functions->forget_stream != NULL)
+    policy->functions->forget_stream (policy, stream);
+}
+
 TesseraStatus
 tessera_policy_set_stream_handle (TesseraPolicy *policy, uint32_t stream, uint64_t handle)
 {

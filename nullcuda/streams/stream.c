@@ -190,6 +190,18 @@ NULL_API (int, cudaStreamGetPriority, void *handle, int *out_priority)
   return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
+/* No two streams of a process have the same one, though their handles may be. */
+NULL_API (int, cudaStreamGetId, void *handle, unsigned long long *out_id)
+{
+  null_clock_lock ();
+  const NullStream *stream = null_stream_find (handle);
+  *out_id = stream != NULL ? stream->id : 0;
+  null_clock_unlock ();
+  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
+}
+
+NULL_ALSO (cuStreamGetId, cudaStreamGetId);
+
 /* What a wait for, or a question about, the stream finds wrong. */
 static int
 objection (const NullStream *stream)

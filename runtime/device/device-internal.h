@@ -131,6 +131,9 @@ struct RuntimeDevice
 
   uint64_t *streams; /* handles of those that allocate, by first use */
   size_t n_streams, cap_streams;
+  uint64_t *stream_ids; /* of these, where memory passes between streams: the driver's */
+  size_t n_stream_ids, cap_stream_ids;
+  bool watches_streams; /* fixed */
   uint16_t last_stream;
   TesseraTable stream_of; /* handle -> index + 1 */
   RuntimeQueue *queues;
@@ -175,6 +178,9 @@ void tessera_device_give_wait (RuntimeDevice *device, RuntimeWait *wait);
 
 /* By first use; false: no memory, or too many */
 bool tessera_device_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_stream);
+
+/* Of a request on it: another stream may have its handle by now. */
+void tessera_device_watch_stream (RuntimeDevice *device, uint16_t stream);
 
 /* The pool that serves the stream now. */
 uint16_t tessera_device_route (RuntimeDevice *device, uint64_t stream_handle);

@@ -219,6 +219,25 @@ tessera_device_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_str
   return true;
 }
 
+void
+tessera_device_watch_stream (RuntimeDevice *device, uint16_t stream)
+{
+  uint64_t handle = device->streams[stream];
+  uint64_t id;
+
+  if (!device->watches_streams || handle == 0) /* the legacy one never goes */
+    return;
+  id = tessera_cuda_stream_id (device->cuda, handle);
+  if (stream < device->n_stream_ids && device->stream_ids[stream] == id && id != 0)
+    return;
+  tessera_policy_forget_stream (device->policy, stream);
+  if (!TESSERA_RESERVE (device->stream_ids, device->cap_stream_ids, (size_t) stream + 1))
+    return;
+  while (device->n_stream_ids <= stream)
+    device->stream_ids[device->n_stream_ids++] = 0;
+  device->stream_ids[stream] = id;
+}
+
 /* ---- Private pools ---- */
 
 /* False: no memory, or too many. */
@@ -369,18 +388,19 @@ on_synchronize (void *user)
 }
 
 /* No stream may capture while all of them are marked: the driver would end the capture.
- * Another device may reach into this one's memory, and no mark holds what it does. */
+ * PyTorch opens a pool before it begins one. Of other captures only those of the stream
+ * itself, and of all that block the legacy one, are seen: streams that were used before
+ * may be gone, and must not be asked. Another device may reach into this one's memory, and
+ * no mark holds what it does. */
 static bool
-may_mark (void *user)
+may_mark (void *user, uint32_t stream)
 {
   const RuntimeDevice *device = user;
+  uint64_t handle = device->streams[stream];
 
-  if (device->n_routes != 0 || tessera_process_has_others (device->ordinal))
-    return false;
-  for (size_t i = 0; i < device->n_streams; i++)
-    if (tessera_cuda_stream_is_capturing (device->cuda, device->streams[i]))
-      return false;
-  return true;
+  return device->n_routes == 0 && !tessera_process_has_others (device->ordinal) &&
+         !tessera_cuda_stream_is_capturing (device->cuda, 0) &&
+         (handle == 0 || !tessera_cuda_stream_is_capturing (device->cuda, handle));
 }
 
 static uint64_t
@@ -499,6 +519,8 @@ fill (RuntimeDevice *device,
   if (device->kind == TESSERA_POLICY_NATIVE)
     device->native_stats =
         tessera_caching_stats (tessera_policy_caching (device->policy));
+  device->watches_streams = device->kind == TESSERA_POLICY_PLAN &&
+                            plan->crosses_streams && !is_by_length (plan);
   if (device->recorder != NULL)
     record_policy (device);
   return tessera_device_stream (device, 0, &stream);

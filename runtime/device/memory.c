@@ -173,6 +173,17 @@ say_misses (const TesseraDecline *decline)
 {
   const TesseraHitCount *misfit = &decline->misfit;
 
+  if (decline->lacks_barriers)
+    {
+      tessera_notice (
+          "The plan is declined: it passes memory between streams, and here that is not "
+          "safe (work of one stream may need what comes later on another, or a second "
+          "device is used); expandable rules serve from here on, and %s of its pool of "
+          "%s "
+          "are given back. Plan with --streams-apart.",
+          TESSERA_SIZE (decline->returned_bytes), TESSERA_SIZE (decline->pool_bytes));
+      return;
+    }
   tessera_notice (
       "The plan is declined, it looks made for another model or other batches: of the "
       "last %" PRIu64 " requests %" PRIu64 " missed it, %s of %s; expandable "

@@ -408,6 +408,7 @@ tessera_device_malloc (RuntimeDevice *device,
   if (block != NULL && tessera_table_reserve (&device->table) == TESSERA_OK &&
       tessera_device_stream (device, request->stream, &stream))
     {
+      tessera_device_watch_stream (device, stream);
       block->stream = stream;
       block->pool =
           device->n_routes != 0 ? tessera_device_route (device, request->stream) : 0;

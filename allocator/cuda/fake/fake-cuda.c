@@ -438,6 +438,15 @@ cuCtxRecordEvent (CudaContext context, CudaEvent event)
 }
 
 int
+cuStreamGetId (CudaStream stream, unsigned long long *id)
+{
+  int result = begin ("cuStreamGetId", true);
+
+  *id = (uintptr_t) stream + 1;
+  return result;
+}
+
+int
 cuStreamWaitEvent (CudaStream stream, CudaEvent event, unsigned flags)
 {
   int result = begin ("cuStreamWaitEvent", true);
