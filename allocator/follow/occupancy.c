@@ -351,10 +351,10 @@ tessera_occupancy_ask_order (const TesseraOccupancy *map,
   for (piece = tessera_pieces_at (&map->pieces, offset_bytes);
        piece != NULL && tessera_piece_begin (piece) < end_bytes; piece = piece->next)
     {
-      if (ask_piece (map, piece, request) == TESSERA_OCCUPANCY_GRANTED)
+      if (piece->is_closed ||
+          ask_piece (map, piece, request) == TESSERA_OCCUPANCY_GRANTED)
         continue;
-      if (piece->state == TESSERA_BLOCK_LIVE || piece->is_closed ||
-          !can_pass (map, piece, request))
+      if (piece->state == TESSERA_BLOCK_LIVE || !can_pass (map, piece, request))
         return TESSERA_ORDER_REFUSED;
       if (is_behind (map, piece, request->stream))
         continue;

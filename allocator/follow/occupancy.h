@@ -112,7 +112,7 @@ typedef enum
 uint64_t tessera_occupancy_now (const TesseraOccupancy *map);
 /* How the range may be granted to the request though it is not free, or not ordered: if
  * NEEDED, behind a barrier of *out_moment or later. Blocks there whose ends wait for side
- * streams have to pass first. */
+ * streams have to pass first, and what is closed there has to open. */
 TesseraOrderVerdict tessera_occupancy_ask_order (const TesseraOccupancy *map,
                                                  uint64_t offset_bytes,
                                                  const TesseraOccupancyRequest *request,

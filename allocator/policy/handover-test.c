@@ -173,6 +173,30 @@ test_side_streams (void)
   tessera_policy_free (noting.policy);
 }
 
+/* The same where part of the place has no memory yet. */
+static void
+test_new_pages (void)
+{
+  g_autofree MadePlan *made = g_new0 (MadePlan, 1);
+  TesseraPolicyGrant grants[3];
+  Noting noting;
+
+  made_plan_add_slot (made, 4 * MIB, 0, 0);
+  made_plan_add_slot (made, 2 * MIB, 0, 60 * MIB);
+  made_plan_add_slot (made, 60 * MIB, 1, 0);
+  made_plan_finish (made, 62 * MIB);
+  made->plan.crosses_streams = 1;
+  open_noting (&noting, made);
+  g_assert_true (take (&noting, made, 0, &grants[0]));
+  request_free (&noting, grants[0]);
+  g_assert_true (take (&noting, made, 1, &grants[1]));
+  g_assert_true (take (&noting, made, 2, &grants[2]));
+  g_assert_cmpuint (noting.passed, ==, grants[0].grant.addr);
+  g_assert_cmpuint (noting.n_orders, ==, 1);
+  program_check_sums (noting.policy);
+  tessera_policy_free (noting.policy);
+}
+
 typedef struct
 {
   Noting *noting;
@@ -326,6 +350,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/handover/waits", test_waits);
   g_test_add_func ("/handover/side-streams", test_side_streams);
+  g_test_add_func ("/handover/new-pages", test_new_pages);
   g_test_add_func ("/handover/other-thread", test_other_thread);
   g_test_add_func ("/handover/failed-trial", test_failed_trial);
   g_test_add_func ("/handover/never-marked", test_never_marked);

@@ -149,25 +149,25 @@ pass_range (TesseraPlanned *planned, uint64_t offset_bytes)
   return true;
 }
 
-/* Brings pages back for a range of which the map said that it is taken. */
+/* Orders a range that the map did not grant, and brings pages back for it. */
 static TesseraOccupancyVerdict
 take_range (TesseraPlanned *planned, uint64_t offset_bytes, uint64_t *out_end_bytes)
 {
   const TesseraOccupancyRequest *request = &planned->request;
+  bool is_passed, is_back;
   TesseraOccupancyVerdict verdict =
       tessera_occupancy_take (planned->pool.map, offset_bytes, request, out_end_bytes);
 
-  if ((verdict == TESSERA_OCCUPANCY_TAKEN ||
-       (verdict == TESSERA_OCCUPANCY_UNORDERED && planned->handover != NULL)) &&
-      tessera_pool_bring_back (&planned->pool, offset_bytes,
-                               offset_bytes + request->block_bytes))
-    verdict =
-        tessera_occupancy_take (planned->pool.map, offset_bytes, request, out_end_bytes);
-  if (verdict != TESSERA_OCCUPANCY_GRANTED && planned->handover != NULL &&
-      pass_range (planned, offset_bytes))
-    verdict =
-        tessera_occupancy_take (planned->pool.map, offset_bytes, request, out_end_bytes);
-  return verdict;
+  if (verdict == TESSERA_OCCUPANCY_GRANTED)
+    return verdict;
+  /* First, since no page comes back for a range of which anything is pending. */
+  is_passed = planned->handover != NULL && pass_range (planned, offset_bytes);
+  is_back = (verdict == TESSERA_OCCUPANCY_TAKEN || is_passed) &&
+            tessera_pool_bring_back (&planned->pool, offset_bytes,
+                                     offset_bytes + request->block_bytes);
+  return is_passed || is_back ? tessera_occupancy_take (planned->pool.map, offset_bytes,
+                                                        request, out_end_bytes)
+                              : verdict;
 }
 
 bool
