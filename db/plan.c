@@ -93,6 +93,8 @@ tessera_plan_digest (const TesseraPlan *plan)
       hash = HASH (hash, p->section, p->before, p->ordinal, p->block_bytes, p->stream,
                    p->pool);
     }
+  if (plan->crosses_streams)
+    hash = HASH (hash, plan->crosses_streams);
   return hash;
 }
 

@@ -269,7 +269,8 @@ void tessera_plan_free (TesseraPlan *plan); /* NULL is fine */
 uint64_t tessera_plan_pool_bytes (const TesseraPlan *plan);
 
 /* FNV-1a over (section, ordinal order, block_bytes, offset, born, died, stream) of all
- * slots, and of all crossings, rooms, regions and unplanned requests. */
+ * slots, and of all crossings, rooms, regions and unplanned requests; and of whether
+ * streams share addresses, where they do. */
 uint64_t tessera_plan_digest (const TesseraPlan *plan);
 
 /* What is proven about a plan's height.
