@@ -27,8 +27,8 @@
  *             died_next > born. They have the same end, and their requests (those with
  *             an ordinal) have never more blocks alive together than the rotation has
  *             slots: each block over [born, section end) and [section begin, died_next)
- * streams     stream < n_streams. Slots of different pools or streams never share an
- *             address
+ * streams     stream < n_streams. Slots of different pools never share an address, nor,
+ *             unless the plan crosses streams, those of different streams
  * rooms       rooms in order, each once, of a section's slot and a stream; from the
  *             request before it on and until died (and of the next step until died_next)
  *             no slot has an address of a room's range, which is aligned and below the
