@@ -15,6 +15,76 @@ static double time_limit_s;
 static gboolean keeps_best, no_regions;
 static gint64 budget;
 
+/* One percent more, in whole blocks. */
+static uint64_t
+part_more (uint64_t height_bytes)
+{
+  return height_bytes + height_bytes / 100 / 512 * 512;
+}
+
+/* A plan across streams as high as @parted_bytes, 0: as it has to be; or with streams
+ * apart. Returns: its pool; TESSERA_NOWHERE: there is none */
+static uint64_t
+measure_point (const CliStudy *study,
+               TesseraStreams streams,
+               uint64_t parted_bytes,
+               uint64_t *out_n_barriers)
+{
+  TesseraPlanOptions options = { .first_step = -1,
+                                 .last_step = -1,
+                                 .edits = tessera_history_get (study->history, NULL),
+                                 .n_edits =
+                                     tessera_history_get_n_standing (study->history),
+                                 .streams = streams,
+                                 .parted_bytes = parted_bytes };
+  TesseraPlan *plan = NULL;
+  uint64_t bytes = TESSERA_NOWHERE;
+
+  if (tessera_plan_trace (study->trace, study->blocks, study->structure, &options, NULL,
+                          &plan) == TESSERA_OK)
+    {
+      const TesseraSimulateOptions follow =
+          cli_simulate_options (TESSERA_LAYOUT_PLAN, plan);
+      TesseraLayout *layout = cli_study_simulate (study, &follow, NULL);
+
+      bytes = tessera_plan_pool_bytes (plan);
+      *out_n_barriers = layout->n_barriers;
+      tessera_layout_free (layout);
+    }
+  tessera_plan_free (plan);
+  return bytes;
+}
+
+/* Height against waiting: streams apart, 1 % above what is needed, what is needed. */
+static void
+json_points (JsonBuilder *json, const CliStudy *study)
+{
+  const struct
+  {
+    const char *key;
+    TesseraStreams streams;
+    uint64_t parted_bytes;
+  } points[] = {
+    { "streams_apart", TESSERA_STREAMS_APART, 0 },
+    { "one_percent_more", TESSERA_STREAMS_ACROSS, part_more (study->plan->height_bytes) },
+    { "least_memory", TESSERA_STREAMS_ACROSS, 0 },
+  };
+
+  cli_json_object (json, "points");
+  for (size_t i = 0; i < G_N_ELEMENTS (points); i++)
+    {
+      uint64_t n_barriers = 0;
+      uint64_t bytes =
+          measure_point (study, points[i].streams, points[i].parted_bytes, &n_barriers);
+
+      cli_json_object (json, points[i].key);
+      cli_json_integer (json, "height_bytes", bytes);
+      cli_json_integer (json, "barriers", n_barriers);
+      json_builder_end_object (json);
+    }
+  json_builder_end_object (json);
+}
+
 static void
 print_json (const CliStudy *study)
 {
@@ -49,6 +119,8 @@ print_json (const CliStudy *study)
   cli_json_integer (json, "misses", study->planned->n_misses);
   cli_json_integer (json, "planned_misses", study->planned->n_planned_misses);
   cli_json_integer (json, "barriers", study->planned->n_barriers);
+  if (plan->crosses_streams)
+    json_points (json, study);
   cli_tell_kept (json, study);
   cli_tell_kinds (json, plan);
   cli_json_laws (json, study);
@@ -170,6 +242,24 @@ read_options (TesseraPlanOptions *options, TesseraParameters *most)
   options->keeps_best = keeps_best;
 }
 
+/* On a device of known size: the least waiting that fits. */
+static void
+choose_point (const CliStudy *study, TesseraPlanOptions *options)
+{
+  uint64_t n_barriers, least_bytes, most_bytes = cli_given.device_bytes;
+
+  if (!cli_given.across_streams || most_bytes == 0)
+    return;
+  if (measure_point (study, TESSERA_STREAMS_APART, 0, &n_barriers) <= most_bytes)
+    {
+      options->streams = TESSERA_STREAMS_APART;
+      return;
+    }
+  least_bytes = measure_point (study, TESSERA_STREAMS_ACROSS, 0, &n_barriers);
+  if (least_bytes != TESSERA_NOWHERE && part_more (least_bytes) <= most_bytes)
+    options->parted_bytes = part_more (least_bytes);
+}
+
 static int
 run_plan (int n_files, char **files)
 {
@@ -184,6 +274,7 @@ run_plan (int n_files, char **files)
   cli_study_edits (&study, &options);
   by_length.edits = options.edits;
   by_length.n_edits = options.n_edits;
+  choose_point (&study, &options);
   cli_process_ask_on_interrupt (keeps_best);
   cli_study_plan (&study, &options);
   cli_study_unedited (&study, &options);

@@ -155,7 +155,7 @@ TESSERA_MUST_USE TesseraStatus tessera_unheld_improve (const TesseraItem *items,
                                                        uint64_t *offsets,
                                                        TesseraPacking *packing);
 /* Of a layout in which streams share addresses: moves buffers so that fewer do, no higher
- * than it is. */
+ * than it is, or than the options allow. */
 void tessera_build_part_streams (const TesseraPlanBuild *build, uint64_t *offsets);
 /* Fills the rooms of a plan that has its offsets; none where nothing is dynamic. */
 void tessera_build_rooms (TesseraPlanBuild *build);

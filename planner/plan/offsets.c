@@ -204,6 +204,9 @@ tessera_build_offsets (TesseraPlanBuild *build)
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->slots[i].offset_bytes = offsets[build->item_of_slot[i]];
   plan->height_bytes = packing.height_bytes;
+  for (size_t i = 0; plan->crosses_streams && i < plan->n_slots; i++)
+    plan->height_bytes = MAX (plan->height_bytes,
+                              plan->slots[i].offset_bytes + plan->slots[i].block_bytes);
   plan->proven_bound_bytes = packing.proven_bound_bytes;
   tessera_build_describe (build, packing.strategy);
   return TESSERA_OK;

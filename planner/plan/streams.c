@@ -126,28 +126,74 @@ list_others (const TesseraPlanBuild *build, const uint64_t *offsets)
   return others;
 }
 
+/* The addresses of each zone, as [begin, end). */
+static Range *
+find_zones (const TesseraPlanBuild *build, const uint64_t *offsets, uint32_t *out_n_zones)
+{
+  uint32_t n_zones = 0;
+  Range *zones;
+
+  for (size_t i = 0; i < build->n_items; i++)
+    n_zones = MAX (n_zones, build->items[i].zone + 1);
+  zones = g_new (Range, n_zones + 1);
+  for (uint32_t i = 0; i < n_zones; i++)
+    zones[i] = (Range){ UINT64_MAX, 0 };
+  for (size_t i = 0; i < build->n_items; i++)
+    {
+      Range *zone = &zones[build->items[i].zone];
+
+      zone->begin_bytes = MIN (zone->begin_bytes, offsets[i]);
+      zone->end_bytes = MAX (zone->end_bytes, offsets[i] + build->items[i].size_bytes);
+    }
+  *out_n_zones = n_zones;
+  return zones;
+}
+
+/* Makes room in the largest zone, below those above it; not where anything is held. */
+static void
+widen (const TesseraPlanBuild *build, Range *zones, uint32_t n_zones, uint64_t *offsets)
+{
+  uint32_t largest = 0;
+  uint64_t height_bytes = 0, more_bytes, end_bytes;
+
+  for (uint32_t i = 0; i < n_zones; i++)
+    {
+      height_bytes = MAX (height_bytes, zones[i].end_bytes);
+      if (zones[i].end_bytes - zones[i].begin_bytes >
+          zones[largest].end_bytes - zones[largest].begin_bytes)
+        largest = i;
+    }
+  if (n_zones == 0 || build->options->parted_bytes <= height_bytes ||
+      build->constraints.n_constraints > 0)
+    return;
+  more_bytes = build->options->parted_bytes - height_bytes;
+  end_bytes = zones[largest].end_bytes;
+  for (size_t i = 0; i < build->n_items; i++)
+    offsets[i] += offsets[i] >= end_bytes ? more_bytes : 0;
+  for (uint32_t i = 0; i < n_zones; i++)
+    if (zones[i].begin_bytes >= end_bytes)
+      zones[i].end_bytes += more_bytes;
+  zones[largest].end_bytes += more_bytes;
+}
+
 void
 tessera_build_part_streams (const TesseraPlanBuild *build, uint64_t *offsets)
 {
   Layout layout = { build->items, build->n_items, offsets, NULL };
-  g_autoptr (GArray) others = list_others (build, offsets);
+  g_autoptr (GArray) others = NULL;
   g_autoptr (GArray) in_way = g_array_new (FALSE, FALSE, sizeof (Range));
-  g_autofree uint64_t *ends = NULL; /* of zones */
   uint32_t n_zones = 0;
+  g_autofree Range *zones = find_zones (build, offsets, &n_zones);
 
+  widen (build, zones, n_zones, offsets);
+  others = list_others (build, offsets);
   if ((uint64_t) others->len * build->n_items > MOST_PAIRS)
     return;
   layout.in_way = in_way;
-  for (size_t i = 0; i < build->n_items; i++)
-    n_zones = MAX (n_zones, build->items[i].zone + 1);
-  ends = g_new0 (uint64_t, n_zones);
-  for (size_t i = 0; i < build->n_items; i++)
-    ends[build->items[i].zone] =
-        MAX (ends[build->items[i].zone], offsets[i] + build->items[i].size_bytes);
   for (guint i = 0; i < others->len; i++)
     {
       uint32_t item = g_array_index (others, TesseraKeyed, i).value;
 
-      move_up (&layout, item, ends[build->items[item].zone]);
+      move_up (&layout, item, zones[build->items[item].zone].end_bytes);
     }
 }
