@@ -347,6 +347,7 @@ tessera_followed_new (TesseraData *data,
 {
   TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
   TesseraPlanOptions options = { .strategy = request->strategy,
+                                 .streams = request->streams,
                                  .is_preview = request->is_preview,
                                  .former = former != NULL ? former->plan : NULL,
                                  .out_conflict = out_conflict,

@@ -123,6 +123,7 @@ tessera_explain (TesseraStatus status, TesseraError *error, const char *doing);
 typedef struct
 {
   TesseraStrategy strategy;
+  TesseraStreams streams;
   gboolean is_preview; /* made at once, to be looked at until the full plan is there */
   uint32_t generation; /* of the session's edits: which stood */
 } TesseraPlanRequest;

@@ -168,6 +168,9 @@ void tessera_document_save (TesseraDocument *self,
 void tessera_document_take_error (TesseraDocument *self, char *sentence); /* NULL: seen */
 
 void tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strategy);
+/* Whether the plan that is made next has one pool over all streams. */
+void tessera_document_set_streams (TesseraDocument *self, TesseraStreams streams);
+gboolean tessera_document_has_streams (const TesseraDocument *self); /* several */
 void tessera_document_set_left_kind (TesseraDocument *self, TesseraLayoutKind kind);
 /* On the left, in place of PyTorch's layout. */
 void tessera_document_set_left_plan (TesseraDocument *self, TesseraFollowed *planned);

@@ -245,16 +245,38 @@ tessera_document_open_plan (TesseraDocument *self, const char *path)
   tessera_work_start (self, planning);
 }
 
+/* What is asked for changed. */
+static void
+plan_otherwise (TesseraDocument *self)
+{
+  self->request.generation++;
+  tessera_document_remember_height (self);
+  tessera_document_changed (self, TESSERA_CHANGED_EDITS);
+  tessera_document_plan_at_once (self);
+}
+
 void
 tessera_document_set_strategy (TesseraDocument *self, TesseraStrategy strategy)
 {
   if (self->request.strategy == strategy)
     return;
   self->request.strategy = strategy;
-  self->request.generation++;
-  tessera_document_remember_height (self);
-  tessera_document_changed (self, TESSERA_CHANGED_EDITS);
-  tessera_document_plan_at_once (self);
+  plan_otherwise (self);
+}
+
+gboolean
+tessera_document_has_streams (const TesseraDocument *self)
+{
+  return self->data != NULL && self->data->trace->n_streams > 1;
+}
+
+void
+tessera_document_set_streams (TesseraDocument *self, TesseraStreams streams)
+{
+  if (self->request.streams == streams || !tessera_document_has_streams (self))
+    return;
+  self->request.streams = streams;
+  plan_otherwise (self);
 }
 
 /* --- needs ------------------------------------------------------------------------ */
@@ -424,6 +446,8 @@ name_of (const TesseraFollowed *followed, const char *path)
       return g_strdup (cli_shown (base));
     }
   name = g_string_new (strategies[followed->request.strategy]);
+  if (followed->plan->crosses_streams)
+    g_string_append (name, ", across streams");
   if (n_edits > 0)
     g_string_append_printf (name, ", %zu edit%s", n_edits, n_edits == 1 ? "" : "s");
   if (followed->plan->cut_short != TESSERA_CUT_NOT)

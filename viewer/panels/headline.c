@@ -157,17 +157,25 @@ show_hint (Headline *self)
 {
   TesseraDocument *document = self->panel.document;
   const TesseraFollowed *planned = document->planned;
-  g_autofree char *proven = NULL, *text = NULL;
+  g_autofree char *proven = NULL, *text = NULL, *waits = NULL;
 
   if (planned != NULL && document->data != NULL && document->data->trace->n_streams > 1 &&
       !planned->request.is_preview && planned->plan->n_edits == 0 &&
+      !planned->plan->crosses_streams &&
       (double) tessera_plan_proven_bound (planned->plan) >
           WORTH_A_HINT * (double) document->data->bound_bytes)
     {
       proven = tessera_describe_bytes (tessera_plan_proven_bound (planned->plan));
-      text = g_strdup_printf ("This plan keeps streams apart: no such plan is below %s.",
-                              proven);
+      text = g_strdup_printf (
+          "This plan keeps streams apart: no such plan is below %s. Plan > One pool over "
+          "all streams takes less, if the program allows it.",
+          proven);
     }
+  else if (planned != NULL && planned->plan->crosses_streams &&
+           !planned->request.is_preview)
+    text = g_strdup_printf (
+        "Streams wait for each other %s times over the trace, to get what others freed.",
+        waits = tessera_describe_count (planned->layout->n_barriers));
   say (self->hint, text);
 }
 

@@ -461,6 +461,14 @@ change_strategy (GSimpleAction *action, GVariant *state, gpointer user)
 }
 
 static void
+change_across (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  tessera_document_set_streams (TESSERA_WINDOW (user)->document,
+                                g_variant_get_boolean (state) ? TESSERA_STREAMS_ACROSS
+                                                              : TESSERA_STREAMS_APART);
+}
+
+static void
 change_arrange (GSimpleAction *action, GVariant *state, gpointer user)
 {
   TesseraWindow *self = user;
@@ -518,6 +526,7 @@ static const GActionEntry switches[] = {
   { "axis", NULL, "s", "'bytes'", change_axis },
   { "colour", NULL, "s", "'class'", change_colour },
   { "strategy", NULL, "s", "'free'", change_strategy },
+  { "across", NULL, NULL, "false", change_across },
   { "arrange", NULL, "s", "'side'", change_arrange },
   { "side", NULL, "s", "'block'", change_side },
   { "dark", NULL, NULL, "false", change_dark },
@@ -578,6 +587,15 @@ show_titles (TesseraWindow *self)
   set_label (self->axis_menu, axis);
 }
 
+/* The plan that is asked for, or, where nobody asked, the one that is shown. */
+static gboolean
+crosses_streams (const TesseraDocument *document)
+{
+  return document->request.streams == TESSERA_STREAMS_ACROSS ||
+         (document->request.streams == TESSERA_STREAMS_AS_KNOWN &&
+          document->planned != NULL && document->planned->plan->crosses_streams);
+}
+
 static void
 show_states (TesseraWindow *self)
 {
@@ -595,6 +613,8 @@ show_states (TesseraWindow *self)
   for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
     g_simple_action_set_state (action_of (self, names[i].name),
                                g_variant_new_string (names[i].state));
+  g_simple_action_set_state (action_of (self, "across"),
+                             g_variant_new_boolean (crosses_streams (document)));
   g_simple_action_set_state (action_of (self, "dark"),
                              g_variant_new_boolean (document->dark));
 }
@@ -632,6 +652,8 @@ tessera_window_update_actions (TesseraWindow *self)
                                                                commands[i].by) == NULL);
   g_simple_action_set_enabled (action_of (self, "left"), document->data != NULL);
   g_simple_action_set_enabled (action_of (self, "difference"), document->planned != NULL);
+  g_simple_action_set_enabled (action_of (self, "across"),
+                               tessera_document_has_streams (document));
   show_states (self);
   show_titles (self);
   show_reasons (self);

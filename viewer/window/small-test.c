@@ -104,6 +104,15 @@ test_hint (TestView *f, gconstpointer unused)
   g_assert_cmpstr (test_view_text (f, "need-bound"), ==, "40.00 MiB");
   g_assert_cmpstr (test_view_text (f, "plan-proof"), ==,
                    "pool 80.00 MiB: optimal (proven)");
+  /* With one pool over all streams it is what lives, and says what it waits for. */
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.across", NULL));
+  test_window_settle (f->window);
+  g_assert_true (f->document->planned->plan->crosses_streams);
+  g_assert_cmpuint (f->document->planned->plan->height_bytes, ==, 40u << 20);
+  g_assert_nonnull (strstr (test_view_text (f, "plan-hint"), "wait for each other"));
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.across", NULL));
+  test_window_settle (f->window);
+  g_assert_false (f->document->planned->plan->crosses_streams);
   g_unlink (path);
 }
 
