@@ -15,7 +15,7 @@ from typing import Any, Callable
 import torch
 from torch.multiprocessing import ProcessRaisedException
 
-from . import RANKS_PER_NODE, _give_up, _note, answers, lacking, workers
+from . import RANKS_PER_NODE, _give_up, _note, answers, contract, lacking, workers
 from .say import say
 
 _is_installed = False
@@ -169,6 +169,7 @@ def install() -> None:
     answers.install()
     lacking.install()
     workers.install()
+    contract.install()
     world = _number("TESSERA_WORLD", 0)
     if world > 0:
         rank = _number("TESSERA_RANK", 0)

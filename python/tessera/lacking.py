@@ -10,7 +10,7 @@ import re
 import sys
 import sysconfig
 import traceback
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import torch
 
@@ -36,20 +36,23 @@ _CONVOLVED = (
 )
 
 
-def _is_the_programs(file: str) -> bool:
+def is_the_programs(file: str) -> bool:
     package = os.path.dirname(os.path.abspath(__file__))
     libraries = ("/site-packages/", "/dist-packages/", package, sysconfig.get_path("stdlib"))
     return not any(library in file for library in libraries)
 
 
+def shown(file: str, line: Union[str, int]) -> str:
+    here = os.getcwd() + os.sep
+    return "%s:%s" % (file[len(here) :] if file.startswith(here) else file, line)
+
+
 def _place(text: str) -> str:
     """The last line of the program itself, as "train.py:12: "."""
-    places = [place for place in _PLACE.findall(text) if _is_the_programs(place[0])]
+    places = [place for place in _PLACE.findall(text) if is_the_programs(place[0])]
     if not places:
         return ""
-    file, line = places[-1]
-    here = os.getcwd() + os.sep
-    return "%s:%s: " % (file[len(here) :] if file.startswith(here) else file, line)
+    return shown(*places[-1]) + ": "
 
 
 def place_of(thread: int) -> str:

@@ -10,7 +10,7 @@ before it trains is not spoiled by an early CUDA context.
 import atexit
 import os
 from multiprocessing.util import Finalize
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import torch
 
@@ -26,6 +26,9 @@ Value = Union[str, int, float]
 
 #: More than a process uses.
 MOST_DEVICES = 32
+
+#: What a dry run adds to its trace, called at the end.
+before_end: List[Callable[[Library], None]] = []
 
 
 class Session:
@@ -165,6 +168,9 @@ class Session:
             self._further.detach()
         if self.library is not None and self._is_attached:
             self._is_attached = False
+            if self.library.is_recording():
+                for end in before_end:
+                    end(self.library)
             self.library.stop()
             self._say_notices()
             is_dry = os.environ.get("TESSERA_DRY_RUN", "0") not in ("", "0")  # it answers for itself

@@ -13,6 +13,7 @@ import torch
 
 from .library import Library
 
+were_made = False
 
 def install(library: Library) -> None:
     """For good: memory is served by the library as long as the process lives."""
@@ -20,7 +21,9 @@ def install(library: Library) -> None:
     make = streams.__new__
 
     def make_and_tell(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        global were_made
         stream = make(cls, *args, **kwargs)
+        were_made = True
         if stream.cuda_stream != 0:
             library.has_streams(stream.device_index)
         return stream
