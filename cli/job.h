@@ -36,6 +36,7 @@ typedef struct
   const char *gpu;                /* as given */
   guint64 budget_bytes;           /* that can be allocated; 0: more than any GPU has */
   const char *lag;                /* "0", "1" */
+  const char *contract;           /* "0", "1": whether the order of streams is checked */
   gint64 least_steps, most_steps; /* whole steps after which the program is stopped: the
                                      least once one repeats the one before */
   gint64 most_events;             /* it goes on after these steps, up to so many events */
