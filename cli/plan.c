@@ -153,11 +153,14 @@ print_waits (const CliStudy *study)
 {
   size_t n_steps = MAX (study->structure->n_steps, 1);
   const char *contract = tessera_trace_get_meta (study->trace, "contract");
+  gboolean is_kept = contract != NULL && g_str_has_prefix (contract, "kept");
 
   printf ("across streams: about %" G_GUINT64_FORMAT
           " waits a step for what another stream freed\n",
           (study->planned->n_barriers + n_steps / 2) / n_steps);
-  if (g_strcmp0 (contract, "kept") != 0)
+  if (is_kept)
+    printf ("contract %s\n", cli_shown (contract));
+  else
     puts (
         "that is safe where each use of a block on another stream is ordered behind its "
         "allocation:\na dry run looks (docs/USER-GUIDE.md, 8)");

@@ -253,11 +253,11 @@ cli_print_needs (const CliStudy *study)
     return;
   g_autofree char *proof = cli_proof_text (study->plan);
   /* A plan made of the first steps is below what an evaluation behind them takes. */
-  printf ("the plan's height is %s%s: %s\n", TESSERA_SIZE (study->plan->height_bytes),
+  printf ("the plan's height is %s%s: %s%s\n", TESSERA_SIZE (study->plan->height_bytes),
           study->plan->height_bytes < study->needs.bound_bytes
               ? " (what it has no place for is beside it)"
               : "",
-          proof);
+          proof, study->plan->crosses_streams ? ", across streams" : "");
 }
 
 void

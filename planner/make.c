@@ -84,15 +84,23 @@ stop_init (TesseraStop *stop, const TesseraProgress *asked, double time_limit_s)
   clock_gettime (CLOCK_MONOTONIC, &stop->begin);
 }
 
+/* A dry run says "kept: ..." of a program that it saw keep the contract. */
+static bool
+keeps_contract (const TesseraTrace *trace)
+{
+  const char *contract = tessera_trace_get_meta (trace, "contract");
+
+  return contract != NULL && g_str_has_prefix (contract, "kept");
+}
+
 static bool
 crosses_streams (const TesseraPlanBuild *build)
 {
-  const char *contract = tessera_trace_get_meta (build->trace, "contract");
+  TesseraStreams streams = build->options->streams;
 
   return build->trace->n_streams > 1 &&
-         (build->options->streams == TESSERA_STREAMS_ACROSS ||
-          (build->options->streams == TESSERA_STREAMS_AS_KNOWN && contract != NULL &&
-           strcmp (contract, "kept") == 0));
+         (streams == TESSERA_STREAMS_ACROSS ||
+          (streams == TESSERA_STREAMS_AS_KNOWN && keeps_contract (build->trace)));
 }
 
 /* The blocks with their groups, as edited: those of the caller stay as they are. */
