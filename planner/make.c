@@ -84,25 +84,6 @@ stop_init (TesseraStop *stop, const TesseraProgress *asked, double time_limit_s)
   clock_gettime (CLOCK_MONOTONIC, &stop->begin);
 }
 
-/* A dry run says "kept: ..." of a program that it saw keep the contract. */
-static bool
-keeps_contract (const TesseraTrace *trace)
-{
-  const char *contract = tessera_trace_get_meta (trace, "contract");
-
-  return contract != NULL && g_str_has_prefix (contract, "kept");
-}
-
-static bool
-crosses_streams (const TesseraPlanBuild *build)
-{
-  TesseraStreams streams = build->options->streams;
-
-  return build->trace->n_streams > 1 &&
-         (streams == TESSERA_STREAMS_ACROSS ||
-          (streams == TESSERA_STREAMS_AS_KNOWN && keeps_contract (build->trace)));
-}
-
 /* The blocks with their groups, as edited: those of the caller stay as they are. */
 static TesseraStatus
 group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grouped)
@@ -260,13 +241,14 @@ explain (TesseraStatus status, TesseraError *error)
   return status;
 }
 
-TesseraStatus
-tessera_plan_trace (const TesseraTrace *trace,
-                    const TesseraBlocks *blocks,
-                    const TesseraStructure *structure,
-                    const TesseraPlanOptions *options,
-                    TesseraError *error,
-                    TesseraPlan **out_plan)
+static TesseraStatus
+plan_trace (const TesseraTrace *trace,
+            const TesseraBlocks *blocks,
+            const TesseraStructure *structure,
+            const TesseraPlanOptions *options,
+            bool crosses_streams,
+            TesseraError *error,
+            TesseraPlan **out_plan)
 {
   TesseraPlanBuild build = { .trace = trace,
                              .blocks = blocks,
@@ -283,7 +265,7 @@ tessera_plan_trace (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     {
       tessera_demand_memory (tessera_plan_new (&build.plan));
-      build.plan->crosses_streams = crosses_streams (&build);
+      build.plan->crosses_streams = crosses_streams;
       if (build.plan->crosses_streams)
         tessera_blocks_ended_at_free (blocks, &ended);
       status = group (&build, ended.blocks != NULL ? &ended : blocks, &grouped);
@@ -308,6 +290,61 @@ tessera_plan_trace (const TesseraTrace *trace,
   free (grouped.blocks);
   tessera_blocks_freed_before_clear (&ended);
   return explain (status, error);
+}
+
+/* A dry run says "kept: ..." of a program that it saw keep the contract. */
+static bool
+keeps_contract (const TesseraTrace *trace)
+{
+  const char *contract = tessera_trace_get_meta (trace, "contract");
+
+  return contract != NULL && g_str_has_prefix (contract, "kept");
+}
+
+/* Waiting has to win more than one part in so many of the pool. */
+#define WORTH_WAITING 100
+
+/* Which of two plans of a trace is to be had, where nobody said. The other is freed. */
+static TesseraPlan *
+choose_streams (TesseraPlan *apart, TesseraPlan *across)
+{
+  uint64_t apart_bytes = tessera_plan_pool_bytes (apart);
+  bool is_worth =
+      tessera_plan_pool_bytes (across) < apart_bytes - apart_bytes / WORTH_WAITING;
+
+  tessera_plan_free (is_worth ? apart : across);
+  return is_worth ? across : apart;
+}
+
+TesseraStatus
+tessera_plan_trace (const TesseraTrace *trace,
+                    const TesseraBlocks *blocks,
+                    const TesseraStructure *structure,
+                    const TesseraPlanOptions *options,
+                    TesseraError *error,
+                    TesseraPlan **out_plan)
+{
+  bool has_streams = trace->n_streams > 1;
+  bool decides = has_streams && options->streams == TESSERA_STREAMS_AS_KNOWN &&
+                 keeps_contract (trace);
+  TesseraPlan *apart = NULL;
+  TesseraStatus status;
+
+  if (decides && options->is_preview && options->former != NULL)
+    return plan_trace (trace, blocks, structure, options,
+                       options->former->crosses_streams, error, out_plan);
+  if (!decides)
+    return plan_trace (trace, blocks, structure, options,
+                       has_streams && options->streams == TESSERA_STREAMS_ACROSS, error,
+                       out_plan);
+  status = plan_trace (trace, blocks, structure, options, false, error, &apart);
+  if (status == TESSERA_OK)
+    status = plan_trace (trace, blocks, structure, options, true, error, out_plan);
+  if (status == TESSERA_OK)
+    *out_plan = choose_streams (apart, *out_plan);
+  else
+    tessera_plan_free (apart);
+  return status;
 }
 
 static void

@@ -22,7 +22,8 @@ typedef enum
 typedef enum
 {
   TESSERA_STREAMS_AS_KNOWN, /* across where the trace says that its program was seen to do
-                               so (meta "contract" begins with "kept") */
+                               so (meta "contract" begins with "kept") and it wins more
+                               than one percent */
   TESSERA_STREAMS_APART,
   TESSERA_STREAMS_ACROSS
 } TesseraStreams;
