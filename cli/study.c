@@ -276,6 +276,8 @@ find_need_across (CliStudy *study)
                                  .progress = cli_progress ("planning across streams") };
   TesseraPlan *plan = NULL;
 
+  if (study->plan->crosses_streams)
+    study->across_bound_bytes = study->plan->bound_bytes;
   if (study->trace->n_streams < 2 || study->plan->crosses_streams ||
       cli_given.streams_apart)
     return;
@@ -284,7 +286,10 @@ find_need_across (CliStudy *study)
   options.streams = TESSERA_STREAMS_ACROSS;
   if (tessera_plan_trace (study->trace, study->blocks, study->structure, &options, NULL,
                           &plan) == TESSERA_OK)
-    study->across = find_need (study, TESSERA_LAYOUT_PLAN, plan);
+    {
+      study->across = find_need (study, TESSERA_LAYOUT_PLAN, plan);
+      study->across_bound_bytes = plan->bound_bytes;
+    }
   tessera_plan_free (plan);
 }
 

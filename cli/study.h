@@ -37,6 +37,8 @@ typedef struct
   TesseraNeeds needs; /* its leak is there from the start; the rest is filled by
                          cli_study_needs() */
   CliNeed across;     /* of a plan across streams, where the plan keeps them apart */
+  uint64_t
+      across_bound_bytes; /* alive at most where a block ends at its free; 0: as else */
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
   gint64 plan_begin_us;
   double plan_seconds;     /* from the first block placed to the last advice */

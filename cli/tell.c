@@ -221,6 +221,8 @@ cli_print_needs (const CliStudy *study)
   static const char *const columns[] = { "policy", "smallest_device_bytes",
                                          "retries_there",
                                          "reserved_where_memory_never_ends_bytes", NULL };
+  bool is_lower_across = study->across_bound_bytes != 0 &&
+                         study->across_bound_bytes < study->needs.bound_bytes;
   CliTable *table;
 
   if (study->needs.bound_bytes == 0)
@@ -248,13 +250,21 @@ cli_print_needs (const CliStudy *study)
   cli_table_text (table, "load bound");
   CLI_INTEGERS (table, study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64);
   cli_table_end_row (table);
+  if (is_lower_across)
+    {
+      cli_table_text (table, "load bound across streams");
+      CLI_INTEGERS (table, study->across_bound_bytes, G_MAXUINT64, G_MAXUINT64);
+      cli_table_end_row (table);
+    }
   cli_table_print (table);
   if (study->plan == NULL)
     return;
   g_autofree char *proof = cli_proof_text (study->plan);
   /* A plan made of the first steps is below what an evaluation behind them takes. */
   printf ("the plan's height is %s%s: %s%s\n", TESSERA_SIZE (study->plan->height_bytes),
-          study->plan->height_bytes < study->needs.bound_bytes
+          study->plan->height_bytes < (study->plan->crosses_streams
+                                           ? study->across_bound_bytes
+                                           : study->needs.bound_bytes)
               ? " (what it has no place for is beside it)"
               : "",
           proof, study->plan->crosses_streams ? ", across streams" : "");

@@ -117,6 +117,9 @@ tessera_plan_shown_bound (const TesseraPlan *plan,
       plan != NULL && plan->n_edits == 0 ? tessera_plan_proven_bound (plan) : 0;
   bool is_of_layouts = pytorch_bytes == 0 || proven_bytes <= pytorch_bytes;
 
+  /* Behind a barrier a block ends at its free: so less is alive. */
+  if (plan != NULL && plan->crosses_streams && plan->bound_bytes < load_bound_bytes)
+    load_bound_bytes = plan->bound_bytes;
   return proven_bytes > load_bound_bytes && is_of_layouts ? proven_bytes
                                                           : load_bound_bytes;
 }

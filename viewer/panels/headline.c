@@ -113,7 +113,7 @@ show_bound (Headline *self)
       exact, captions[BOUND].tooltip, load);
 
   show_number (self, BOUND, load_bytes != 0 ? bytes : 0);
-  if (bytes > load_bytes && load_bytes != 0)
+  if (bytes != load_bytes && load_bytes != 0)
     tessera_set_tip (gtk_widget_get_parent (self->numbers[BOUND]), tip);
 }
 
