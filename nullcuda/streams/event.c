@@ -16,6 +16,10 @@ enum
   DISABLE_TIMING = 2, /* cudaEventDisableTiming */
 };
 
+/* For a test that judges who waits for whom: see docs/NULLCUDA.md. */
+typedef void NullWatch (const char *call, void *stream, void *event);
+static NullWatch *_Atomic watch;
+
 struct NullEvent
 {
   NullSlabHead head;
@@ -26,6 +30,17 @@ struct NullEvent
 };
 
 static NullSlab events = { 0x1e1000000000, sizeof (NullEvent), NULL, 0, 0 };
+
+NULL_API (void, nullcuda_watch, NullWatch *watcher) { watch = watcher; }
+
+/* Not under the lock. */
+static void
+tell (const char *call, void *stream, void *event)
+{
+  NullWatch *watcher = watch;
+  if (watcher != NULL)
+    watcher (call, stream, event);
+}
 
 static NullEvent *
 find (void *handle)
@@ -88,6 +103,8 @@ NULL_API (int, cudaEventRecord, void *handle, void *stream_handle)
     record (event, stream->end_ns,
             stream->capture != NULL ? null_graph_id (stream->capture) : 0);
   null_clock_unlock ();
+  if (is_valid)
+    tell ("cuEventRecord", stream_handle, handle);
   return null_report (is_valid ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
@@ -111,6 +128,8 @@ NULL_API (int, cuCtxRecordEvent, void *context, void *handle)
   else
     record (event, null_stream_last_end (device), 0);
   null_clock_unlock ();
+  if (error == NULL_OK)
+    tell (__func__, NULL, handle);
   return null_report (error, __func__);
 }
 
@@ -186,6 +205,8 @@ NULL_API (int, cudaStreamWaitEvent, void *stream_handle, void *handle, unsigned 
         null_stream_wait (stream, event->at_ns);
     }
   null_clock_unlock ();
+  if (is_valid)
+    tell ("cuStreamWaitEvent", stream_handle, handle);
   return null_report (is_valid ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 

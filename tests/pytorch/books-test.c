@@ -151,6 +151,65 @@ test_pending (void)
   end (&hand, books);
 }
 
+static void *
+request_elsewhere (void *books)
+{
+  hand_out (books, 2 * MIB, 512, 5);
+  return NULL;
+}
+
+/* Bytes pass to another stream behind an event of everything, recorded when the thread that
+ * gave them back had been heard of again, or behind a step; not behind any other. */
+static void
+test_barriers (void)
+{
+  enum
+  {
+    EVENT = 77
+  };
+  Hand hand;
+  Books *books = begin (&hand);
+  GThread *other;
+
+  hand_out (books, 0, 8192, 7);
+  books_record_stream (books, BASE, 8);
+  books_record (books, EVENT, true);
+  books_give_back (books, BASE);
+  books_wait (books, 3, EVENT); /* too early */
+  hand_out (books, 0, 512, 3);
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 1);
+  g_assert_cmpuint (books_findings (books)->n_pending, ==, 1);
+  books_record (books, EVENT, false);
+  books_wait (books, 3, EVENT); /* of something else */
+  hand_out (books, 512, 512, 3);
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 2);
+  books_record (books, EVENT, true);
+  hand_out (books, 1024, 512, 3); /* nobody waits */
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 3);
+  books_wait (books, 3, EVENT);
+  hand_out (books, 1536, 512, 3);
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 3);
+  g_assert_cmpuint (books_findings (books)->n_passed, ==, 1);
+  hand_out (books, 2048, 512, 4); /* another one waits */
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 4);
+
+  books_give_back (books, BASE + 1536);
+  other = g_thread_new (NULL, request_elsewhere, books);
+  g_thread_join (other);
+  books_record (books, EVENT, true);
+  books_wait (books, 4, EVENT); /* another thread was heard of */
+  hand_out (books, 1536, 512, 4);
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 5);
+  books_give_back (books, BASE + 1536);
+  books_step (books);
+  books_record (books, EVENT, true);
+  books_wait (books, 3, EVENT);
+  hand_out (books, 1536, 512, 3);
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 5);
+  g_assert_cmpuint (books_findings (books)->n_passed, ==, 2);
+  end (&hand, books);
+}
+
 static void
 test_other_kind (void)
 {
@@ -332,6 +391,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tests/books/other-stream", test_other_stream);
   g_test_add_func ("/tests/books/pending", test_pending);
   g_test_add_func ("/tests/books/other-kind", test_other_kind);
+  g_test_add_func ("/tests/books/barriers", test_barriers);
   g_test_add_func ("/tests/books/occupancy", test_occupancy);
   return g_test_run ();
 }

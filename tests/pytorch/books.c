@@ -9,6 +9,7 @@
  */
 #include "tests/pytorch/books.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@
 
 enum
 {
-  ALIGNMENT_BYTES = 512
+  ALIGNMENT_BYTES = 512,
+  MOST_THREADS = 64
 };
 
 typedef struct
@@ -31,6 +33,8 @@ typedef struct
   uint64_t size_bytes; /* in whole units of the alignment */
   uint64_t stream;
   size_t n_requests; /* made before it was given back */
+  size_t thread;     /* that gave it back ... */
+  uint64_t call;     /* ... in so manieth call */
   Side *sides;       /* by record_stream */
   size_t n_sides, room_sides;
   size_t n_ranges; /* that refer to it */
@@ -54,9 +58,27 @@ typedef struct
   uint64_t size_bytes, stream;
 } Request;
 
+/* How many calls of each thread are over: at a barrier (an event), or at the last one that
+ * a stream waits for. */
+typedef struct
+{
+  uint64_t of; /* event or stream */
+  uint64_t calls[MOST_THREADS];
+} Moment;
+
+typedef struct
+{
+  Moment *moments;
+  size_t n, room;
+} Moments;
+
 struct Books
 {
   BooksClock clock;
+  pthread_t threads[MOST_THREADS];
+  size_t n_threads;
+  uint64_t calls[MOST_THREADS]; /* so far; a step counts as one of each */
+  Moments barriers, behind;     /* by event; by stream */
   Ranges live, past;
   Request *requests; /* every one */
   size_t n_requests, room_requests;
@@ -187,8 +209,95 @@ books_close (Books *books)
   free (books->live.ranges);
   free (books->past.ranges);
   free (books->requests);
+  free (books->barriers.moments);
+  free (books->behind.moments);
   free (books);
 }
+
+/* ---- Barriers ---- */
+
+/* A call of the allocator. Returns: the thread. */
+static size_t
+count_call (Books *books)
+{
+  size_t i = 0;
+
+  while (i < books->n_threads && !pthread_equal (books->threads[i], pthread_self ()))
+    i++;
+  if (i == MOST_THREADS)
+    abort ();
+  if (i == books->n_threads)
+    books->threads[books->n_threads++] = pthread_self ();
+  books->calls[i]++;
+  return i;
+}
+
+void
+books_step (Books *books)
+{
+  for (size_t i = 0; i < books->n_threads; i++)
+    books->calls[i]++;
+}
+
+static Moment *
+moment_of (const Moments *list, uint64_t of)
+{
+  for (size_t i = 0; i < list->n; i++)
+    if (list->moments[i].of == of)
+      return &list->moments[i];
+  return NULL;
+}
+
+static Moment *
+demand_moment (Moments *list, uint64_t of)
+{
+  Moment *moment = moment_of (list, of);
+
+  if (moment != NULL)
+    return moment;
+  list->moments = books_grown (list->moments, list->n, &list->room, sizeof *moment);
+  moment = &list->moments[list->n++];
+  *moment = (Moment){ .of = of };
+  return moment;
+}
+
+void
+books_record (Books *books, uint64_t event, bool is_barrier)
+{
+  Moment *moment = is_barrier ? demand_moment (&books->barriers, event)
+                              : moment_of (&books->barriers, event);
+
+  if (moment == NULL)
+    return;
+  memset (moment->calls, 0, sizeof moment->calls);
+  if (is_barrier)
+    memcpy (moment->calls, books->calls, sizeof moment->calls);
+}
+
+void
+books_wait (Books *books, uint64_t stream, uint64_t event)
+{
+  const Moment *barrier = moment_of (&books->barriers, event);
+  Moment *behind;
+
+  if (barrier == NULL)
+    return;
+  behind = demand_moment (&books->behind, stream);
+  for (size_t i = 0; i < MOST_THREADS; i++)
+    if (barrier->calls[i] > behind->calls[i])
+      behind->calls[i] = barrier->calls[i];
+}
+
+/* Whether the stream waits for all that the block was used for. */
+static bool
+is_behind (const Books *books, const Use *use, uint64_t stream)
+{
+  const Moment *behind = moment_of (&books->behind, stream);
+
+  return behind != NULL && behind->calls[use->thread] > use->call;
+}
+
+/* ---- Requests and frees ---- */
 
 static void
 see_stream (Books *books, uint64_t stream)
@@ -202,6 +311,7 @@ void
 books_request (Books *books, uint64_t size_bytes, uint64_t stream)
 {
   see_stream (books, stream);
+  count_call (books);
   books->requests = books_grown (books->requests, books->n_requests,
                                  &books->room_requests, sizeof *books->requests);
   books->requests[books->n_requests++] = (Request){ whole (size_bytes), stream };
@@ -232,6 +342,29 @@ is_pending (const Books *books, const Use *use)
 }
 
 static void
+judge_use (const Books *books,
+           const Use *use,
+           const Request *request,
+           BooksFindings *here)
+{
+  bool passes = is_behind (books, use, request->stream);
+  bool is_crossed = books->has_streams && use->stream == request->stream &&
+                    is_small (use->size_bytes) != is_small (request->size_bytes);
+  bool waits = is_pending (books, use);
+  bool lacks = is_crossed && !was_asked_for (books, use);
+
+  here->n_crossed |= is_crossed;
+  if (passes)
+    here->n_passed |= waits || lacks || use->stream != request->stream;
+  else
+    {
+      here->n_pending |= waits;
+      here->n_other_stream |= use->stream != request->stream;
+      here->n_other_kind |= lacks;
+    }
+}
+
+static void
 judge (Books *books, uint64_t addr, uint64_t end, const Request *request)
 {
   const Ranges *past = &books->past;
@@ -245,19 +378,12 @@ judge (Books *books, uint64_t addr, uint64_t end, const Request *request)
 
       here.n_reused = 1;
       here.n_marked |= use->n_sides > 0;
-      here.n_pending |= is_pending (books, use);
-      if (use->stream != request->stream)
-        here.n_other_stream = 1;
-      else if (books->has_streams &&
-               is_small (use->size_bytes) != is_small (request->size_bytes))
-        {
-          here.n_crossed = 1;
-          here.n_other_kind |= !was_asked_for (books, use);
-        }
+      judge_use (books, use, request, &here);
     }
   findings->n_reused += here.n_reused;
   findings->n_marked += here.n_marked;
   findings->n_crossed += here.n_crossed;
+  findings->n_passed += here.n_passed;
   findings->n_pending += here.n_pending;
   findings->n_other_stream += here.n_other_stream;
   findings->n_other_kind += here.n_other_kind;
@@ -318,6 +444,7 @@ void
 books_give_back (Books *books, uint64_t addr)
 {
   size_t at = block_at (books, addr);
+  size_t thread = count_call (books);
   uint64_t end;
   Range past;
 
@@ -331,6 +458,8 @@ books_give_back (Books *books, uint64_t addr)
   end = past.addr + past.use->size_bytes;
   past.end = end;
   past.use->n_requests = books->n_requests;
+  past.use->thread = thread;
+  past.use->call = books->calls[thread];
   for (size_t i = 0; i < past.use->n_sides; i++)
     past.use->sides[i].mark =
         books->clock.mark (books->clock.user, past.use->sides[i].stream);

@@ -16,7 +16,8 @@
  * that from the block, so a correct program is ready for it. Private pools are not told
  * apart: a program that uses some cannot be judged.
  *
- * Not thread-safe. Without memory it aborts.
+ * Not thread-safe, but called by the threads of the program: it tells them apart. Without
+ * memory it aborts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,6 +49,7 @@ typedef struct
   /* Of those judged: all that were used before; where record_stream had named a stream;
      where the kind had changed. */
   uint64_t n_reused, n_marked, n_crossed;
+  uint64_t n_passed; /* in order by a barrier alone */
   uint64_t n_misaligned, n_unknown_frees;
   uint64_t live_bytes, peak_live_bytes;
 } BooksFindings;
@@ -62,6 +64,14 @@ void books_hand_out (Books *books, uint64_t addr, uint64_t size_bytes, uint64_t 
 /* Work on @stream uses the block at @addr as well. */
 void books_record_stream (Books *books, uint64_t addr, uint64_t stream);
 void books_give_back (Books *books, uint64_t addr);
+/* A step begins. */
+void books_step (Books *books);
+
+/* The event is recorded: behind all that was given to any stream, or (not @is_barrier) behind
+ * something else. */
+void books_record (Books *books, uint64_t event, bool is_barrier);
+/* The stream waits for what the event was recorded behind last. */
+void books_wait (Books *books, uint64_t stream, uint64_t event);
 
 const BooksFindings *books_findings (const Books *books);
 

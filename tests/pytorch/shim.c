@@ -2,7 +2,8 @@
  * Stands between PyTorch and libtessera.so and believes neither: books of its own
  * (books.h), in which every range that the library hands out must be free, aligned, and
  * in order for the stream that asked. Streams are marked with the driver's events,
- * recorded here.
+ * recorded here. Of the barriers that the library records and waits for the null CUDA tells;
+ * a real driver does not, so a plan across streams cannot be judged there.
  *
  * TESSERA_LIBRARY names this library in place of libtessera.so, against which it is
  * linked; what it does not define, the loader finds there. At exit it writes what it saw
@@ -135,14 +136,18 @@ static struct
   int (*destroy) (void *);
 } driver;
 
+static __thread bool is_own; /* what is recorded now, under the lock */
+
 static void *
 mark (void *user, uint64_t stream)
 {
   void *event = NULL;
 
+  is_own = true;
   if (driver.create (&event, 2 /* without times */) != 0 ||
       driver.record (event, (void *) (uintptr_t) stream) != 0)
     abort ();
+  is_own = false;
   return event;
 }
 
@@ -158,6 +163,30 @@ forget (void *user, void *event)
   driver.destroy (event);
 }
 
+/* The null CUDA tells of events: the program's and the library's, not ours. */
+static void
+watch (const char *call, void *stream, void *event)
+{
+  if (is_own)
+    return;
+  pthread_mutex_lock (&lock);
+  if (strcmp (call, "cuStreamWaitEvent") == 0)
+    books_wait (books, (uintptr_t) stream, (uintptr_t) event);
+  else
+    books_record (books, (uintptr_t) event, strcmp (call, "cuCtxRecordEvent") == 0);
+  pthread_mutex_unlock (&lock);
+}
+
+static void
+watch_driver (void)
+{
+  void (*set_watch) (void (*) (const char *, void *, void *));
+
+  *(void **) &set_watch = dlsym (of_driver (), "nullcuda_watch");
+  if (set_watch != NULL)
+    set_watch (watch);
+}
+
 static void
 open_books (void)
 {
@@ -170,6 +199,7 @@ open_books (void)
   *(void **) &driver.query = find (of_driver (), "cuEventQuery");
   *(void **) &driver.destroy = find (of_driver (), "cuEventDestroy_v2");
   books = books_new (&clock);
+  watch_driver ();
 }
 
 static void
@@ -272,6 +302,8 @@ tessera_step (int64_t number)
   step = number;
   if (number >= 0 && number < MOST_TIMED)
     step_ns[number] = now_ns ();
+  if (books != NULL)
+    books_step (books);
   pthread_mutex_unlock (&lock);
   library.step (number);
 }
@@ -296,6 +328,11 @@ write_report (FILE *file)
   fprintf (file,
            ", \"reused\": %" PRIu64 ", \"marked\": %" PRIu64 ", \"crossed\": %" PRIu64,
            found->n_reused, found->n_marked, found->n_crossed);
+  fprintf (file, ", \"passed\": %" PRIu64 ", \"barriers\": %" PRIu64, found->n_passed,
+           stats.barriers);
+  fprintf (file, ", \"misses_unknown\": %" PRIu64 ", \"misses_occupied\": %" PRIu64,
+           stats.misses_unknown, stats.misses_occupied);
+  fprintf (file, ", \"misses_unordered\": %" PRIu64, stats.misses_unordered);
   fprintf (file, ", \"peak_live_bytes\": %" PRIu64 ", \"peak_reserved_bytes\": %" PRIu64,
            found->peak_live_bytes, peak_reserved_bytes);
   fprintf (file, ", \"hits\": %" PRIu64 ", \"hits_said\": %" PRIu64, n_hits, stats.hits);
