@@ -218,6 +218,8 @@ NULL_API (int, cuMemUnmap, uint64_t addr, size_t n_bytes)
       settle (handle);
     }
   pthread_mutex_unlock (&lock);
+  if (is_whole)
+    null_tell (__func__, (void *) addr, (void *) n_bytes);
   return null_report (is_whole ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 

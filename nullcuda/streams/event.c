@@ -33,9 +33,8 @@ static NullSlab events = { 0x1e1000000000, sizeof (NullEvent), NULL, 0, 0 };
 
 NULL_API (void, nullcuda_watch, NullWatch *watcher) { watch = watcher; }
 
-/* Not under the lock. */
-static void
-tell (const char *call, void *stream, void *event)
+void
+null_tell (const char *call, void *stream, void *event)
 {
   NullWatch *watcher = watch;
   if (watcher != NULL)
@@ -104,7 +103,7 @@ NULL_API (int, cudaEventRecord, void *handle, void *stream_handle)
             stream->capture != NULL ? null_graph_id (stream->capture) : 0);
   null_clock_unlock ();
   if (is_valid)
-    tell ("cuEventRecord", stream_handle, handle);
+    null_tell ("cuEventRecord", stream_handle, handle);
   return null_report (is_valid ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 
@@ -129,7 +128,7 @@ NULL_API (int, cuCtxRecordEvent, void *context, void *handle)
     record (event, null_stream_last_end (device), 0);
   null_clock_unlock ();
   if (error == NULL_OK)
-    tell (__func__, NULL, handle);
+    null_tell (__func__, NULL, handle);
   return null_report (error, __func__);
 }
 
@@ -206,7 +205,7 @@ NULL_API (int, cudaStreamWaitEvent, void *stream_handle, void *handle, unsigned 
     }
   null_clock_unlock ();
   if (is_valid)
-    tell ("cuStreamWaitEvent", stream_handle, handle);
+    null_tell ("cuStreamWaitEvent", stream_handle, handle);
   return null_report (is_valid ? NULL_OK : NULL_INVALID_HANDLE, __func__);
 }
 

@@ -22,6 +22,9 @@ typedef struct NullStream NullStream;
 typedef struct NullEvent NullEvent;
 typedef struct NullGraph NullGraph;
 
+/* Whoever watches calls, not under a lock. */
+void null_tell (const char *call, void *stream, void *event);
+
 void null_clock_lock (void);
 void null_clock_unlock (void);
 

@@ -207,6 +207,10 @@ test_barriers (void)
   hand_out (books, 1536, 512, 3);
   g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 5);
   g_assert_cmpuint (books_findings (books)->n_passed, ==, 2);
+  books_give_back (books, BASE + 1536);
+  books_unmap (books, BASE + 1536, 512);
+  hand_out (books, 1536, 512, 6);
+  g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 5);
   end (&hand, books);
 }
 

@@ -468,6 +468,12 @@ books_give_back (Books *books, uint64_t addr)
   take_out (books, &books->live, at);
 }
 
+void
+books_unmap (Books *books, uint64_t addr, uint64_t size_bytes)
+{
+  cut (books, &books->past, addr, addr + size_bytes);
+}
+
 const BooksFindings *
 books_findings (const Books *books)
 {

@@ -64,6 +64,9 @@ void books_hand_out (Books *books, uint64_t addr, uint64_t size_bytes, uint64_t 
 /* Work on @stream uses the block at @addr as well. */
 void books_record_stream (Books *books, uint64_t addr, uint64_t stream);
 void books_give_back (Books *books, uint64_t addr);
+/* The driver took the memory back, and waited before: what lay there has no account with what
+ * will. */
+void books_unmap (Books *books, uint64_t addr, uint64_t size_bytes);
 /* A step begins. */
 void books_step (Books *books);
 

@@ -165,12 +165,14 @@ forget (void *user, void *event)
 
 /* The null CUDA tells of events: the program's and the library's, not ours. */
 static void
-watch (const char *call, void *stream, void *event)
+watch (const char *call, void *stream, void *event) /* unmapped: address and bytes */
 {
   if (is_own)
     return;
   pthread_mutex_lock (&lock);
-  if (strcmp (call, "cuStreamWaitEvent") == 0)
+  if (strcmp (call, "cuMemUnmap") == 0)
+    books_unmap (books, (uintptr_t) stream, (uintptr_t) event);
+  else if (strcmp (call, "cuStreamWaitEvent") == 0)
     books_wait (books, (uintptr_t) stream, (uintptr_t) event);
   else
     books_record (books, (uintptr_t) event, strcmp (call, "cuCtxRecordEvent") == 0);
@@ -332,7 +334,8 @@ write_report (FILE *file)
            stats.barriers);
   fprintf (file, ", \"misses_unknown\": %" PRIu64 ", \"misses_occupied\": %" PRIu64,
            stats.misses_unknown, stats.misses_occupied);
-  fprintf (file, ", \"misses_unordered\": %" PRIu64, stats.misses_unordered);
+  fprintf (file, ", \"misses_unordered\": %" PRIu64 ", \"misses_planned\": %" PRIu64,
+           stats.misses_unordered, stats.misses_planned);
   fprintf (file, ", \"peak_live_bytes\": %" PRIu64 ", \"peak_reserved_bytes\": %" PRIu64,
            found->peak_live_bytes, peak_reserved_bytes);
   fprintf (file, ", \"hits\": %" PRIu64 ", \"hits_said\": %" PRIu64, n_hits, stats.hits);
