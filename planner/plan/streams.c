@@ -22,7 +22,9 @@ typedef struct
   const TesseraItem *items;
   size_t n_items;
   uint64_t *offsets;
-  GArray *in_way; /* of Range: what the buffer in work meets */
+  uint16_t *streams; /* of each buffer */
+  uint16_t main;     /* the one that works most */
+  GArray *in_way;    /* of Range: what the buffer in work meets */
 } Layout;
 
 typedef struct
@@ -67,21 +69,32 @@ by_begin (const void *a, const void *b)
   return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
 }
 
+static bool
+is_in_way (const Layout *layout, uint32_t item, size_t other, bool keeps_apart)
+{
+  const TesseraItem *a = &layout->items[item], *b = &layout->items[other];
+
+  return a->zone != b->zone || meet (a, b) ||
+         (keeps_apart && layout->streams[other] != layout->main &&
+          layout->streams[other] != layout->streams[item]);
+}
+
 /* Moves the buffer to the highest place below @ceiling_bytes that is free for all of its
- * lives; never down. */
-static void
-move_up (Layout *layout, uint32_t item, uint64_t ceiling_bytes)
+ * lives; never down. @keeps_apart: and that no other of the streams that move uses.
+ * Returns: whether there is one. */
+static bool
+move_up (Layout *layout, uint32_t item, uint64_t ceiling_bytes, bool keeps_apart)
 {
   uint64_t size_bytes = layout->items[item].size_bytes;
   uint64_t top_bytes = 0;
   uint64_t best_bytes = layout->offsets[item];
   const Range above = { ceiling_bytes, UINT64_MAX };
+  bool is_found = false;
 
   g_array_set_size (layout->in_way, 0);
   for (size_t i = 0; i < layout->n_items; i++)
     if (i != item && layout->offsets[i] + layout->items[i].size_bytes > best_bytes &&
-        (layout->items[i].zone != layout->items[item].zone ||
-         meet (&layout->items[item], &layout->items[i])))
+        is_in_way (layout, item, i, keeps_apart))
       {
         const Range range = { layout->offsets[i],
                               layout->offsets[i] + layout->items[i].size_bytes };
@@ -95,26 +108,27 @@ move_up (Layout *layout, uint32_t item, uint64_t ceiling_bytes)
       const Range *range = &g_array_index (layout->in_way, Range, i);
 
       if (range->begin_bytes >= top_bytes + size_bytes &&
-          range->begin_bytes <= ceiling_bytes)
-        best_bytes = MAX (best_bytes, range->begin_bytes - size_bytes);
+          range->begin_bytes <= ceiling_bytes &&
+          range->begin_bytes - size_bytes >= layout->offsets[item])
+        {
+          best_bytes = MAX (best_bytes, range->begin_bytes - size_bytes);
+          is_found = true;
+        }
       top_bytes = MAX (top_bytes, range->end_bytes);
     }
   layout->offsets[item] = best_bytes;
+  return is_found;
 }
 
 /* What may move, by its zone's end, the highest first. The caller frees it. */
 static GArray *
-list_others (const TesseraPlanBuild *build, const uint64_t *offsets)
+list_others (const TesseraPlanBuild *build, const Layout *layout)
 {
-  const TesseraPlan *plan = build->plan;
-  uint16_t main = find_main_stream (plan);
-  g_autofree uint8_t *is_other = g_new0 (uint8_t, build->n_items + 1);
+  const uint64_t *offsets = layout->offsets;
   GArray *others = g_array_new (FALSE, FALSE, sizeof (TesseraKeyed));
 
-  for (size_t i = 0; i < plan->n_slots; i++)
-    is_other[build->item_of_slot[i]] |= plan->slots[i].stream != main;
   for (uint32_t i = 0; i < build->n_items; i++)
-    if (is_other[i] && !tessera_item_is_held (&build->items[i]))
+    if (layout->streams[i] != layout->main && !tessera_item_is_held (&build->items[i]))
       {
         const TesseraKeyed keyed = { UINT64_MAX - offsets[i] - build->items[i].size_bytes,
                                      i };
@@ -179,14 +193,22 @@ widen (const TesseraPlanBuild *build, Range *zones, uint32_t n_zones, uint64_t *
 void
 tessera_build_part_streams (const TesseraPlanBuild *build, uint64_t *offsets)
 {
-  Layout layout = { build->items, build->n_items, offsets, NULL };
+  const TesseraPlan *plan = build->plan;
+  g_autofree uint16_t *streams = g_new0 (uint16_t, build->n_items + 1);
+  Layout layout = { .items = build->items,
+                    .n_items = build->n_items,
+                    .offsets = offsets,
+                    .streams = streams,
+                    .main = find_main_stream (plan) };
   g_autoptr (GArray) others = NULL;
   g_autoptr (GArray) in_way = g_array_new (FALSE, FALSE, sizeof (Range));
   uint32_t n_zones = 0;
   g_autofree Range *zones = find_zones (build, offsets, &n_zones);
 
   widen (build, zones, n_zones, offsets);
-  others = list_others (build, offsets);
+  for (size_t i = 0; i < plan->n_slots; i++)
+    streams[build->item_of_slot[i]] = plan->slots[i].stream;
+  others = list_others (build, &layout);
   if ((uint64_t) others->len * build->n_items > MOST_PAIRS)
     return;
   layout.in_way = in_way;
@@ -194,6 +216,9 @@ tessera_build_part_streams (const TesseraPlanBuild *build, uint64_t *offsets)
     {
       uint32_t item = g_array_index (others, TesseraKeyed, i).value;
 
-      move_up (&layout, item, zones[build->items[item].zone].end_bytes);
+      uint64_t ceiling_bytes = zones[build->items[item].zone].end_bytes;
+
+      if (!move_up (&layout, item, ceiling_bytes, true))
+        move_up (&layout, item, ceiling_bytes, false);
     }
 }
