@@ -6,7 +6,7 @@
  * freed before it, whatever streams they were on, but for one thing: a program may free a
  * block and only then launch what still uses it. That launch comes before the freeing
  * thread's next call of the allocator, so a barrier covers a free from that call on, or
- * from the next step's mark on (reference: the contract at the head of PyTorch's
+ * from the program's next mark on, a step's or a phase's (reference: the contract at the head of PyTorch's
  * CUDACachingAllocator.cpp).
  *
  * Moments count calls of the allocator.

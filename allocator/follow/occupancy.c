@@ -128,7 +128,7 @@ count_call (TesseraOccupancy *map)
 }
 
 void
-tessera_occupancy_see_step (TesseraOccupancy *map)
+tessera_occupancy_see_mark (TesseraOccupancy *map)
 {
   TesseraLastFree freed;
 

@@ -126,8 +126,8 @@ bool tessera_occupancy_pass (TesseraOccupancy *map,
                              uint64_t begin_bytes,
                              uint64_t end_bytes,
                              uint64_t *out_offset_bytes);
-/* A step begins. */
-void tessera_occupancy_see_step (TesseraOccupancy *map);
+/* A step or a phase begins or ends: whoever freed something launched what uses it. */
+void tessera_occupancy_see_mark (TesseraOccupancy *map);
 
 /* Where a place is looked for. */
 typedef struct

@@ -608,7 +608,7 @@ planned_step (TesseraPolicy *policy)
   planned->n_sought = 0;
   if (planned->handover != NULL)
     {
-      tessera_occupancy_see_step (planned->pool.map);
+      tessera_occupancy_see_mark (planned->pool.map);
       tessera_handover_step (planned->handover);
     }
   if (planned->by_length != NULL)
@@ -629,6 +629,8 @@ planned_phase (TesseraPolicy *policy, const char *name)
 {
   TesseraPlanned *planned = (TesseraPlanned *) policy;
 
+  if (planned->handover != NULL)
+    tessera_occupancy_see_mark (planned->pool.map);
   if (planned->by_length != NULL)
     tessera_lengths_follower_phase (planned->by_length, name);
   else if (planned->follower != NULL)

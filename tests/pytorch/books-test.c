@@ -201,7 +201,7 @@ test_barriers (void)
   hand_out (books, 1536, 512, 4);
   g_assert_cmpuint (books_findings (books)->n_other_stream, ==, 5);
   books_give_back (books, BASE + 1536);
-  books_step (books);
+  books_mark (books);
   books_record (books, EVENT, true);
   books_wait (books, 3, EVENT);
   hand_out (books, 1536, 512, 3);

@@ -233,7 +233,7 @@ count_call (Books *books)
 }
 
 void
-books_step (Books *books)
+books_mark (Books *books)
 {
   for (size_t i = 0; i < books->n_threads; i++)
     books->calls[i]++;

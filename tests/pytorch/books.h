@@ -67,8 +67,8 @@ void books_give_back (Books *books, uint64_t addr);
 /* The driver took the memory back, and waited before: what lay there has no account with what
  * will. */
 void books_unmap (Books *books, uint64_t addr, uint64_t size_bytes);
-/* A step begins. */
-void books_step (Books *books);
+/* A step or a phase begins or ends. */
+void books_mark (Books *books);
 
 /* The event is recorded: behind all that was given to any stream, or (not @is_barrier) behind
  * something else. */

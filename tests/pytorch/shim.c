@@ -63,6 +63,8 @@ static struct
   void (*record_stream) (void *, void *);
   void (*begin_pool) (int, TesseraTorchPool, void *);
   void (*step) (int64_t);
+  void (*phase_begin) (const char *);
+  void (*phase_end) (void);
 } library;
 
 static void *
@@ -90,6 +92,8 @@ find_library (void)
   *(void **) &library.record_stream = find (handle, "tessera_torch_record_stream");
   *(void **) &library.begin_pool = find (handle, "tessera_torch_begin_pool");
   *(void **) &library.step = find (handle, "tessera_step");
+  *(void **) &library.phase_begin = find (handle, "tessera_phase_begin");
+  *(void **) &library.phase_end = find (handle, "tessera_phase_end");
 }
 
 /* Where the driver's functions are: a null CUDA is preloaded, a real driver in nobody's global scope. */
@@ -305,9 +309,32 @@ tessera_step (int64_t number)
   if (number >= 0 && number < MOST_TIMED)
     step_ns[number] = now_ns ();
   if (books != NULL)
-    books_step (books);
+    books_mark (books);
   pthread_mutex_unlock (&lock);
   library.step (number);
+}
+
+static void
+see_mark (void)
+{
+  pthread_mutex_lock (&lock);
+  if (books != NULL)
+    books_mark (books);
+  pthread_mutex_unlock (&lock);
+}
+
+void
+tessera_phase_begin (const char *name)
+{
+  see_mark ();
+  library.phase_begin (name);
+}
+
+void
+tessera_phase_end (void)
+{
+  see_mark ();
+  library.phase_end ();
 }
 
 static void
