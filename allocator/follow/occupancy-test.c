@@ -268,9 +268,10 @@ static void
 test_barriers (void)
 {
   const TesseraOccupancyRequest first = { .size_bytes = 2 * MIB, .block_bytes = 2 * MIB };
+  TesseraOccupancySearch search = { 0, 8 * MIB, UINT32_MAX };
   TesseraOccupancyRequest other = first;
   TesseraOccupancy *map;
-  uint64_t end, moment;
+  uint64_t end, moment, found;
 
   other.stream = 1;
   g_assert_cmpint (tessera_occupancy_new (8 * MIB, &tessera_occupancy_laws, &map), ==,
@@ -296,6 +297,11 @@ test_barriers (void)
   g_assert_cmpint (tessera_occupancy_ask_order (map, 2 * MIB, &other, &moment), ==,
                    TESSERA_ORDER_NEEDED);
   g_assert_cmpuint (moment, ==, tessera_occupancy_now (map));
+  g_assert_true (tessera_occupancy_find (map, &other, &search, &found));
+  g_assert_cmpuint (found, ==, 6 * MIB); /* which nobody used yet */
+  search.with_order = true;
+  g_assert_true (tessera_occupancy_find (map, &other, &search, &found));
+  g_assert_cmpuint (found, ==, 0);
   tessera_occupancy_set_ordered (map, 1, moment);
   for (uint64_t at = 0; at < 4 * MIB; at += 2 * MIB)
     g_assert_cmpint (tessera_occupancy_ask (map, at, &other, &end), ==,

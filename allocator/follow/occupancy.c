@@ -306,6 +306,20 @@ tessera_occupancy_ask (const TesseraOccupancy *map,
   return ask (map, offset_bytes, request, out_end_bytes, &first, &last);
 }
 
+/* Whether the piece may be part of what is looked for. */
+static bool
+suits (const TesseraOccupancy *map,
+       const TesseraPiece *piece,
+       const TesseraOccupancyRequest *request,
+       const TesseraOccupancySearch *search)
+{
+  return (search->with_closed && piece->is_closed) ||
+         ask_piece (map, piece, request) == TESSERA_OCCUPANCY_GRANTED ||
+         (search->with_order && map->crosses && !piece->is_closed &&
+          piece->state != TESSERA_BLOCK_LIVE && can_pass (map, piece, request) &&
+          (piece->covered_at < NOT_COVERED || !map->laws.back));
+}
+
 bool
 tessera_occupancy_find (const TesseraOccupancy *map,
                         const TesseraOccupancyRequest *request,
@@ -323,8 +337,7 @@ tessera_occupancy_find (const TesseraOccupancy *map,
       if (begin_bytes >= search->end_bytes ||
           request->block_bytes > search->end_bytes - begin_bytes)
         return false;
-      if (!(search->with_closed && piece->is_closed) &&
-          ask_piece (map, piece, request) != TESSERA_OCCUPANCY_GRANTED)
+      if (!suits (map, piece, request, search))
         begin_bytes = piece->end_bytes;
       else if (piece->end_bytes - begin_bytes >= request->block_bytes)
         {

@@ -135,6 +135,7 @@ typedef struct
   uint64_t begin_bytes, end_bytes;
   uint32_t most_pieces; /* to look at; all for the moment in which the run would end */
   bool with_closed;     /* what is closed there will be opened */
+  bool with_order;      /* what a barrier would pass will be passed */
 } TesseraOccupancySearch;
 
 /* The lowest place that would be granted to the request. Returns: whether there is one.

@@ -357,7 +357,8 @@ is_misfit (TesseraPlanned *planned, bool is_hit)
 }
 
 /* A miss that found memory nowhere else: the lowest place that would be granted with
- * pages that have no memory; where the device refuses that, one that has. */
+ * pages that have no memory; where the device refuses that, one that has; where streams
+ * share the pool, one behind a barrier. */
 static bool
 rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
 {
@@ -374,6 +375,9 @@ rescue (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
       search.with_closed = false;
       is_found = place_in (planned, &search, out_grant);
     }
+  search.with_order = planned->handover != NULL;
+  if (!is_found && search.with_order)
+    is_found = place_in (planned, &search, out_grant);
   planned->n_rescued += is_found;
   return is_found;
 }
