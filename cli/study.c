@@ -282,7 +282,10 @@ find_need_across (CliStudy *study)
       cli_given.streams_apart)
     return;
   if (study->history != NULL)
-    cli_study_edits (study, &options);
+    {
+      options.edits = tessera_history_get (study->history, NULL);
+      options.n_edits = tessera_history_get_n_standing (study->history);
+    }
   options.streams = TESSERA_STREAMS_ACROSS;
   if (tessera_plan_trace (study->trace, study->blocks, study->structure, &options, NULL,
                           &plan) == TESSERA_OK)
