@@ -30,7 +30,7 @@ static char *gpu, *policy, *plan, *follow, *headroom, *steps;
 static gint world, rank, lag = 1;
 static gint64 events = -1; /* -1: not told */
 static gdouble seconds;
-static gboolean has_stacks = TRUE, has_contract = TRUE;
+static gboolean has_stacks = TRUE, checks_contract;
 
 /* T.tsr -> T.tsp */
 static char *
@@ -135,7 +135,7 @@ take_options (CliRehearsal *run)
   job->is_dry = TRUE;
   job->follow = follow;
   job->stacks = has_stacks ? "1" : "0";
-  job->contract = has_contract ? "1" : "0";
+  job->contract = checks_contract ? "1" : "0";
   job->lag = lag == 1 ? "1" : "0";
   job->rank = rank;
   job->world = world;
@@ -235,8 +235,13 @@ static const GOptionEntry dry_options[] = {
       "stacks", 0, NONE, &has_stacks, "Record the lines that allocate (default)", NULL),
   { "no-stacks", 0, G_OPTION_FLAG_REVERSE, G_OPTION_ARG_NONE, &has_stacks,
     "Do not, which is faster", NULL },
-  { "no-contract", 0, G_OPTION_FLAG_REVERSE, G_OPTION_ARG_NONE, &has_contract,
-    "Do not check how a program with several streams orders them", NULL },
+  CLI_OPTION ("contract",
+              0,
+              NONE,
+              &checks_contract,
+              "Check whether a program's streams may share one pool, and plan so if they "
+              "may; slower, and some programs ask for a little more meanwhile",
+              NULL),
   CLI_OPTION ("lag",
               0,
               INT,

@@ -163,7 +163,7 @@ print_waits (const CliStudy *study)
   else
     puts (
         "that is safe where each use of a block on another stream is ordered behind its "
-        "allocation:\na dry run looks (docs/USER-GUIDE.md, 8)");
+        "allocation:\ntessera dry-run --contract looks (docs/USER-GUIDE.md, 8)");
 }
 
 static void
@@ -203,11 +203,14 @@ print_text (const CliStudy *study)
   cli_tell_kept (NULL, study);
   cli_tell_kinds (NULL, plan);
   cli_print_laws (study);
-  if (study->trace->n_streams > 1 && !plan->crosses_streams && !cli_given.streams_apart)
+  if (cli_study_may_cross (study) && !plan->crosses_streams && !cli_given.across_streams)
     puts ("hint: --across-streams plans one pool over all streams");
   /* Never be worse than PyTorch alone: a plan that is must say so. */
   if (tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse))
     printf ("warning: %s\n", worse);
+  if (cli_given.device_bytes > 0 &&
+      tessera_plan_pool_bytes (plan) > cli_given.device_bytes)
+    printf ("warning: the plan does not fit %s\n", TESSERA_SIZE (cli_given.device_bytes));
   if (cli_given.output != NULL)
     printf ("written to %s\n", cli_shown (cli_given.output));
 }

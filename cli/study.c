@@ -129,6 +129,13 @@ cli_study_streams (TesseraPlanOptions *options)
                                                : TESSERA_STREAMS_AS_KNOWN;
 }
 
+gboolean
+cli_study_may_cross (const CliStudy *study)
+{
+  return study->trace->n_streams > 1 && !cli_given.streams_apart &&
+         tessera_plan_broken_contract (study->trace) == NULL;
+}
+
 void
 cli_study_edits (CliStudy *study, TesseraPlanOptions *options)
 {
@@ -278,8 +285,7 @@ find_need_across (CliStudy *study)
 
   if (study->plan->crosses_streams)
     study->across_bound_bytes = study->plan->bound_bytes;
-  if (study->trace->n_streams < 2 || study->plan->crosses_streams ||
-      cli_given.streams_apart)
+  if (!cli_study_may_cross (study) || study->plan->crosses_streams)
     return;
   if (study->history != NULL)
     {

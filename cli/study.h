@@ -70,6 +70,9 @@ TesseraLayout *cli_study_simulate (const CliStudy *study,
 void cli_study_layout (CliStudy *study, TesseraLayoutKind kind);
 /* Streams apart or across, as the command line says. */
 void cli_study_streams (TesseraPlanOptions *options);
+/* Whether a plan across streams is worth a word: there are several, nobody said that they
+ * are to be apart, and no dry run saw that the program does not allow it. */
+gboolean cli_study_may_cross (const CliStudy *study);
 /* What a plan is made with: that, and the edits of --edits, else those kept with the file, else
  * (--no-edits) none. Those that stand go into @options, for as long as the study is there.
  */

@@ -292,13 +292,21 @@ plan_trace (const TesseraTrace *trace,
   return explain (status, error);
 }
 
-/* A dry run says "kept: ..." of a program that it saw keep the contract. */
-static bool
-keeps_contract (const TesseraTrace *trace)
+/* What a dry run said of the program ("kept: ...", "broken: ..."), behind @word; NULL: it
+ * said something else, or nothing. */
+static const char *
+find_contract (const TesseraTrace *trace, const char *word)
 {
   const char *contract = tessera_trace_get_meta (trace, "contract");
 
-  return contract != NULL && g_str_has_prefix (contract, "kept");
+  return contract != NULL && g_str_has_prefix (contract, word) ? contract + strlen (word)
+                                                               : NULL;
+}
+
+const char *
+tessera_plan_broken_contract (const TesseraTrace *trace)
+{
+  return find_contract (trace, "broken: ");
 }
 
 /* Waiting has to win more than one part in so many of the pool. */
@@ -326,10 +334,19 @@ tessera_plan_trace (const TesseraTrace *trace,
 {
   bool has_streams = trace->n_streams > 1;
   bool decides = has_streams && options->streams == TESSERA_STREAMS_AS_KNOWN &&
-                 keeps_contract (trace);
+                 find_contract (trace, "kept: ") != NULL;
   TesseraPlan *apart = NULL;
   TesseraStatus status;
 
+  if (options->streams == TESSERA_STREAMS_ACROSS &&
+      tessera_plan_broken_contract (trace) != NULL)
+    {
+      *out_plan = NULL;
+      return tessera_fail (error, TESSERA_REFUSED,
+                           "a dry run saw that the streams of this program can't share a "
+                           "pool: %s",
+                           tessera_plan_broken_contract (trace));
+    }
   if (decides && options->is_preview && options->former != NULL)
     return plan_trace (trace, blocks, structure, options,
                        options->former->crosses_streams, error, out_plan);

@@ -61,6 +61,9 @@ typedef struct
  * Planning begins with this check. */
 TESSERA_MUST_USE TesseraStatus tessera_check_blocks (const TesseraBlocks *blocks,
                                                      TesseraError *error);
+/* Why a dry run saw that the program's streams can't share a pool; NULL: none did. Such a
+ * trace is not planned across streams: TESSERA_REFUSED. */
+const char *tessera_plan_broken_contract (const TesseraTrace *trace);
 /* The same trace, options and budget give the same slots on every machine. The plan has
  * been checked when plan->checked is set; a plan that fails its check is never returned.
  */

@@ -53,7 +53,7 @@ def _environment(options: argparse.Namespace, null: Path, links: Path) -> Dict[s
         TESSERA_STEPS=str(options.steps),
         TESSERA_EVENTS=str(options.events),
         TESSERA_SECONDS=str(options.seconds),
-        TESSERA_CONTRACT="0" if options.no_contract else "1",
+        TESSERA_CONTRACT="1" if options.contract else "0",
     )
     if options.world:
         environment.update(
@@ -76,7 +76,7 @@ def _parse(arguments: List[str]) -> argparse.Namespace:
     dry.add_argument("--for", dest="seconds", type=float, default=0, help="... or so many seconds are over")
     dry.add_argument("--world", type=int, default=0, help="ranks that the program sees")
     dry.add_argument("--rank", type=int, default=0, help="which of them it is")
-    dry.add_argument("--no-contract", action="store_true", help="do not check how streams are ordered")
+    dry.add_argument("--contract", action="store_true", help="check how streams are ordered")
     dry.add_argument("program", nargs="+", help="after --: the program and its arguments")
     return parser.parse_args(arguments)
 

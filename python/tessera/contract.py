@@ -192,7 +192,7 @@ class Contract:
 def install() -> None:
     """Right after `import torch`. Until the program has a second stream, only what events and
     waits do to the streams' clocks is looked at."""
-    if os.environ.get("TESSERA_CONTRACT", "1") == "0":
+    if os.environ.get("TESSERA_CONTRACT", "0") != "1":
         return
     try:
         from torch.cuda import _sanitizer

@@ -6,6 +6,8 @@ up into new memory, where it would else do so in place (a residual network asked
 What is recorded would not be what the program does. So the mode is out while the engine runs,
 and there a function mode, which changes nothing, puts it in around each operation that hooks and
 functions of Python call. What the engine's own nodes do is not seen; the engine orders it by itself.
+What functions of Python give as gradients is still added up in new memory, so that a dry run checks
+only where that is asked for.
 """
 
 import functools

@@ -18,12 +18,15 @@ main = torch.cuda.current_stream()
 side = torch.cuda.Stream()
 """
 
+UNCHECKED = "unchecked"  # an option of program()
+
 
 def program(tmp, text, *options, name="program"):
     """What is said of the streams of a program, and what its trace says of its contract."""
     script, trace = tmp / f"{name}.py", tmp / f"{name}.tsr"
     script.write_text(text)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
+    options = [option for option in options if option != UNCHECKED] + ["--contract"] * (UNCHECKED not in options)
     done = subprocess.run([dry.TESSERA, "dry-run", *options, "-o", trace, "--", sys.executable, script],
                           cwd=tmp, env=environ, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, (done.returncode, done.stdout[-1000:], done.stderr[-3000:])
@@ -257,7 +260,7 @@ def what_a_backward_pass_calls_is_seen(tmp):
 @test
 def the_trace_is_the_same_with_the_check_and_without(tmp):
     text = HOOKS.format(RIGHT)
-    assert program(tmp, text, "--no-contract", name="without") == (None, None)
+    assert program(tmp, text, UNCHECKED, name="without") == (None, None)
     is_kept(program(tmp, text, name="with"))
     assert dry.requests_of(tmp / "with.tsr") == dry.requests_of(tmp / "without.tsr") != []
 
@@ -267,14 +270,14 @@ def sharded_parameters_are_seen_inside(tmp):
     """DTensors, storages that are resized, collectives: FSDP2 and FSDP1."""
     for name in "fsdp2", "fsdp1":
         requests = []
-        for options in [], ["--no-contract"]:
+        for options in ["--contract"], []:
             trace = tmp / f"{name}.tsr"
             answer = dry.dry_run(trace, dry.EXAMPLES / f"{name}.py",
                                  options=["--world", "16", "--rank", "3", "--steps", "3", "--events", "0", "--force", *options])
             assert answer["steps"] == 3, answer
             verdict = rows(trace, "SELECT value FROM meta WHERE key = 'contract'")
-            assert not options or not verdict, verdict
-            assert options or re.match(r"kept: .* on [34] streams checked, [\d,]+ of them", verdict[0][0]), verdict
+            assert options or not verdict, verdict
+            assert not options or re.match(r"kept: .* on [34] streams checked, [\d,]+ of them", verdict[0][0]), verdict
             requests.append(dry.requests_of(trace))
         assert requests[0] == requests[1], [len(sizes) for sizes in requests]
 
