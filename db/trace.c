@@ -191,6 +191,12 @@ tessera_trace_set_meta (TesseraTrace *trace, const char *key, const char *value)
   return TESSERA_OK;
 }
 
+bool
+tessera_trace_has_streams (const TesseraTrace *trace)
+{
+  return trace->n_streams > 1 || tessera_trace_get_meta (trace, "makes_streams") != NULL;
+}
+
 const char *
 tessera_trace_get_meta (const TesseraTrace *trace, const char *key)
 {

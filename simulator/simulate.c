@@ -233,6 +233,8 @@ open_policy (Run *run, uint64_t limit_bytes, TesseraError *error)
     }
   if (status != TESSERA_OK)
     return tessera_fail (error, status, "%s", declined.text);
+  if (tessera_trace_has_streams (run->trace))
+    tessera_policy_see_streams (run->policy);
   tessera_policy_get_stats (run->policy, &stats);
   run->build.layout->pool_addr = stats.pool_addr;
   return TESSERA_OK;

@@ -226,7 +226,7 @@ set_zones (TesseraPlanBuild *build)
   TesseraStatus status = number_zones (build, splits, &apart_bytes);
 
   if (status != TESSERA_OK || !splits ||
-      (build->plan->n_streams > 1 && !build->plan->crosses_streams))
+      (tessera_trace_has_streams (build->trace) && !build->plan->crosses_streams))
     return status;
   status = number_zones (build, false, &together_bytes);
   return status == TESSERA_OK && apart_bytes - together_bytes <= apart_bytes / share

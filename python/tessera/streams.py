@@ -25,6 +25,7 @@ def install(library: Library) -> None:
         stream = make(cls, *args, **kwargs)
         were_made = True
         if stream.cuda_stream != 0:
+            library.note("makes_streams", "1")
             library.has_streams(stream.device_index)
         return stream
 

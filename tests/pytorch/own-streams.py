@@ -3,9 +3,11 @@
 
 SPDX-License-Identifier: Apache-2.0
 """
+import json
 import sys
+from pathlib import Path
 
-from dry import LIBRARY, NULL_CUDA, PACKAGE, run
+from dry import LIBRARY, NULL_CUDA, PACKAGE, dry_run, run, scratch, tessera
 
 PROGRAM = '''
 import torch, tessera
@@ -43,4 +45,27 @@ assert told == [], told
 for first in (DEFAULT, ""):  # the first stream may be what initialises CUDA
     run(sys.executable, "-c", PROGRAM.format(first=first),
         env={**NULL_CUDA, "TESSERA_LIBRARY": str(LIBRARY), "PYTHONPATH": str(PACKAGE)})
+
+# A stream that never asks for memory is in no event: the plan knows of it all the same, and holds in
+# a run that makes it too.
+COPIES = '''
+import torch
+from torch import nn
+net = nn.Sequential(*[nn.Sequential(nn.Linear(512, 512), nn.GELU()) for _ in range(4)]).cuda()
+optimizer = torch.optim.AdamW(net.parameters())
+torch.cuda.Stream()
+for _ in range(8):
+    x = torch.randn(600, 512, device="cuda")
+    loss = nn.functional.mse_loss(net(x), x)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+'''
+with scratch() as folder:
+    script, trace = Path(folder) / "copies.py", Path(folder) / "copies.tsr"
+    script.write_text(COPIES)
+    dry_run(trace, script)
+    dry_run(Path(folder) / "followed.tsr", script, options=["--plan", trace.with_suffix(".tsp")])
+    seen = json.loads(tessera("info", Path(folder) / "followed.tsr", "--json"))["recording"]
+assert seen["hits"] > 400 and seen["misses"] == 0 == seen["declined_at_event"], seen
 print("told of its streams")
