@@ -69,15 +69,6 @@ tessera_process_see_streams (int ordinal)
     tessera_device_see_streams (device);
 }
 
-bool
-tessera_process_has_others (int ordinal)
-{
-  for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
-    if (i != ordinal && tessera_process_known_device (i) != NULL)
-      return true;
-  return false;
-}
-
 static RuntimeDevice *
 open_device (int ordinal, TesseraError *error)
 {

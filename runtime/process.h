@@ -21,9 +21,6 @@ RuntimeDevice *tessera_process_device (int ordinal, TesseraError *error);
 /* NULL where it was never used, or the number is none. Takes no lock. */
 RuntimeDevice *tessera_process_known_device (int ordinal);
 
-/* Whether another device was ever used. Takes no lock. */
-bool tessera_process_has_others (int ordinal);
-
 /* What tessera_torch_uses_streams() says changed to true. Takes locks. */
 void tessera_process_see_streams (int ordinal);
 

@@ -7,12 +7,12 @@
  */
 #include "runtime/device/device-internal.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "db/array.h"
-#include "runtime/process.h"
 #include "runtime/process/files.h"
 #include "runtime/process/options.h"
 #include "runtime/process/report.h"
@@ -387,6 +387,8 @@ on_synchronize (void *user)
   tessera_device_wait (user);
 }
 
+static _Atomic uint32_t n_open; /* devices of the process, which are never closed */
+
 /* No stream may capture while all of them are marked: the driver would end the capture.
  * PyTorch opens a pool before it begins one. Of other captures only those of the stream
  * itself, and of all that block the legacy one, are seen: streams that were used before
@@ -398,7 +400,7 @@ may_mark (void *user, uint32_t stream)
   const RuntimeDevice *device = user;
   uint64_t handle = device->streams[stream];
 
-  return device->n_routes == 0 && !tessera_process_has_others (device->ordinal) &&
+  return device->n_routes == 0 && atomic_load (&n_open) <= 1 &&
          !tessera_cuda_stream_is_capturing (device->cuda, 0) &&
          (handle == 0 || !tessera_cuda_stream_is_capturing (device->cuda, handle));
 }
@@ -555,5 +557,6 @@ tessera_device_open (int ordinal,
       return NULL;
     }
   device->recorder = NULL;
+  atomic_fetch_add (&n_open, 1);
   return device;
 }
