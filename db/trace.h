@@ -213,10 +213,11 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_set_meta (TesseraTrace *trace,
                                                        const char *key,
                                                        const char *value);
 #define TESSERA_PYTORCH_2_13 "2.13 or later" /* meta pytorch: oldest_segment_first */
+/* Returns: (nullable): the value. */
 const char *tessera_trace_get_meta (const TesseraTrace *trace, const char *key);
 /* Whether several streams were at work: that asked for memory, or that the program made
  * (meta makes_streams). */
-bool tessera_trace_has_streams (const TesseraTrace *trace); /* or NULL */
+bool tessera_trace_has_streams (const TesseraTrace *trace);
 
 /* Meta "format" of what libtessera records. Such a trace without a segment at the end is
  * that of a process that was killed, or gave everything back. */
