@@ -30,6 +30,8 @@ typedef struct
   const TesseraEvent *events; /* new ones */
   const uint32_t *event_indices;
   size_t n_events;
+  const TesseraTensor *tensors; /* new ones; the head's n_tensors is all, with them */
+  size_t n_tensors;
   const TesseraHeld *end; /* (nullable): ascending addr; once */
 } TesseraLiveDevice;
 

@@ -258,6 +258,24 @@ test_ranges_against_model (void)
     }
 }
 
+/* Tensors are told in order; one that was refused changes nothing. */
+static void
+test_tensors (void)
+{
+  TesseraTrace *trace = new_trace ();
+  TesseraTensor tensor = { .event_index = 5, .kind = TESSERA_TENSOR_GRADIENT };
+
+  g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
+  tensor.event_index = 4;
+  g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_BAD_INPUT);
+  g_assert_cmpuint (trace->n_tensors, ==, 2);
+  tensor.event_index = 6;
+  g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
+  g_assert_cmpuint (trace->tensors[2].event_index, ==, 6);
+  tessera_trace_free (trace);
+}
+
 static void
 test_fingerprint (void)
 {
@@ -311,6 +329,8 @@ build (TesseraTrace **out_trace)
         status = tessera_trace_add_block (&trace->end, &(TesseraHeldBlock){ 0 });
       if (status == TESSERA_OK)
         status = tessera_trace_add_range (trace, &(TesseraRange){ .name = string });
+      if (status == TESSERA_OK)
+        status = tessera_trace_add_tensor (trace, &(TesseraTensor){ .name = string });
       if (status == TESSERA_OK)
         status = tessera_trace_add_device (trace, &(TesseraDeviceInfo){ 0 });
       if (status == TESSERA_OK)
@@ -622,6 +642,7 @@ main (int argc, char **argv)
   g_test_add_func ("/trace/meta", test_meta);
   g_test_add_func ("/trace/ranges-without-events", test_ranges_without_events);
   g_test_add_func ("/trace/ranges-against-model", test_ranges_against_model);
+  g_test_add_func ("/trace/tensors", test_tensors);
   g_test_add_func ("/trace/fingerprint", test_fingerprint);
   g_test_add_func ("/trace/failing-allocations", test_failing_allocations);
   g_test_add_func ("/status/sentence", test_fail_sentence);

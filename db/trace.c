@@ -96,6 +96,7 @@ tessera_trace_free (TesseraTrace *trace)
   free (trace->stack_frames);
   free (trace->stack_begin);
   free (trace->ranges);
+  free (trace->tensors);
   free (trace->frame_table);
   free (trace->stack_table);
   free (trace);
@@ -133,6 +134,16 @@ tessera_trace_add_range (TesseraTrace *trace, const TesseraRange *range)
   if (trace->n_ranges >= TESSERA_NONE)
     return TESSERA_BAD_INPUT;
   APPEND (trace->ranges, trace->n_ranges, trace->cap_ranges, *range);
+}
+
+TesseraStatus
+tessera_trace_add_tensor (TesseraTrace *trace, const TesseraTensor *tensor)
+{
+  if (trace->n_tensors >= TESSERA_NONE ||
+      (trace->n_tensors > 0 &&
+       tensor->event_index < trace->tensors[trace->n_tensors - 1].event_index))
+    return TESSERA_BAD_INPUT;
+  APPEND (trace->tensors, trace->n_tensors, trace->cap_tensors, *tensor);
 }
 
 TesseraStatus

@@ -121,6 +121,26 @@ typedef struct
   uint8_t is_inferred;
 } TesseraRange;
 
+typedef enum
+{
+  TESSERA_TENSOR_PARAMETER = 1,   /* of a module, or what an optimizer steps */
+  TESSERA_TENSOR_GRADIENT,        /* of a parameter, between backward and zero_grad */
+  TESSERA_TENSOR_OPTIMIZER_STATE, /* momentum, a copy in another precision ... */
+  TESSERA_TENSOR_BUFFER           /* of a module, what is no parameter */
+} TesseraTensorKind;
+
+/* What the program said of a tensor: at that moment its storage begins at addr, in the block
+ * that is alive there after the events [0, event_index). Several tensors may lie in one block
+ * (views of one storage), and the same may be told again after it has moved. Nothing is
+ * promised of addr: no block of the trace need be there. */
+typedef struct
+{
+  uint32_t event_index; /* may equal n_events: told after the last */
+  uint32_t name;        /* string id: as the program calls it, "layers.0.weight" */
+  uint64_t addr;
+  uint8_t kind; /* TesseraTensorKind */
+} TesseraTensor;
+
 /* Settings of PyTorch's allocator that change its decisions. */
 typedef struct
 {
@@ -184,6 +204,8 @@ typedef struct TesseraTrace
   size_t n_stacks, cap_stacks;
   TesseraRange *ranges; /* by begin_index, outer before inner */
   size_t n_ranges, cap_ranges;
+  TesseraTensor *tensors; /* as told: event_index never falls */
+  size_t n_tensors, cap_tensors;
 
   TesseraStrings *strings;
   void *frame_table; /* hash tables of the builder */
@@ -205,6 +227,9 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_add_block (TesseraHeld *held,
                                                         const TesseraHeldBlock *block);
 TESSERA_MUST_USE TesseraStatus tessera_trace_add_range (TesseraTrace *trace,
                                                         const TesseraRange *range);
+/* Also TESSERA_BAD_INPUT: it was told before the last one that was added. */
+TESSERA_MUST_USE TesseraStatus tessera_trace_add_tensor (TesseraTrace *trace,
+                                                         const TesseraTensor *tensor);
 TESSERA_MUST_USE TesseraStatus tessera_trace_add_device (TesseraTrace *trace,
                                                          const TesseraDeviceInfo *device);
 TESSERA_MUST_USE TesseraStatus tessera_trace_set_source (TesseraTrace *trace,

@@ -162,6 +162,17 @@ CREATE TABLE range (
   PRIMARY KEY (device, range_index)
 ) STRICT, WITHOUT ROWID;
 
+-- Which tensor lies where, told by the program at some moments of the run.
+CREATE TABLE tensor (
+  device       INTEGER NOT NULL,
+  tensor_index INTEGER NOT NULL, -- as told
+  event_index  INTEGER NOT NULL, -- told before this event, after all earlier ones; not falling
+  addr         INTEGER NOT NULL, -- of its storage, 64 bits without sign
+  kind         INTEGER NOT NULL, -- 1: parameter, 2: gradient, 3: optimizer state, 4: buffer
+  name         INTEGER NOT NULL, -- string_index
+  PRIMARY KEY (device, tensor_index)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE edit (
   edit_index INTEGER PRIMARY KEY, -- in the order of their making
   name       TEXT NOT NULL,    -- given by a person, or empty

@@ -65,6 +65,7 @@ renumber_device (sqlite3 *db, uint32_t from, uint32_t to)
     "UPDATE stream SET device = ?2 WHERE device = ?1",
     "UPDATE pool SET device = ?2 WHERE device = ?1",
     "UPDATE range SET device = ?2 WHERE device = ?1",
+    "UPDATE tensor SET device = ?2 WHERE device = ?1",
   };
   int rc = SQLITE_OK;
 
@@ -170,6 +171,8 @@ write_device (TesseraLive *live,
       .keys = device->event_indices },
     { &tessera_range_table, .items = batch->ranges, .n_items = batch->n_ranges,
       .keys = batch->range_indices, .replaces = true },
+    { &tessera_tensor_table, .items = device->tensors, .n_items = device->n_tensors,
+      .first_key = head->n_tensors - device->n_tensors },
     { &tessera_segment_table, .items = end->segments, .n_items = end->n_segments,
       .at_end = true },
     { &tessera_held_block_table, .items = end->blocks, .n_items = end->n_blocks,

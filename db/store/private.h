@@ -122,6 +122,7 @@ typedef enum
   TESSERA_LIMIT_ACTIONS,
   TESSERA_LIMIT_STATES,
   TESSERA_LIMIT_RANGE_KINDS,
+  TESSERA_LIMIT_TENSOR_KINDS,
   TESSERA_LIMIT_CLASSES,
   TESSERA_LIMIT_GROUP_KINDS,
   TESSERA_LIMIT_FOLLOWABLES,
@@ -306,6 +307,7 @@ extern const TesseraTable tessera_event_table;      /* TesseraEvent */
 extern const TesseraTable tessera_segment_table;    /* TesseraSegment */
 extern const TesseraTable tessera_held_block_table; /* TesseraHeldBlock */
 extern const TesseraTable tessera_range_table;      /* TesseraRange */
+extern const TesseraTable tessera_tensor_table;     /* TesseraTensor */
 
 extern const TesseraTable tessera_edit_table; /* TesseraStoredEdit */
 

@@ -22,6 +22,7 @@ tessera_limits_init (TesseraLimits *limits)
   limits->below[TESSERA_LIMIT_ACTIONS] = TESSERA_MARK + 1;
   limits->below[TESSERA_LIMIT_STATES] = TESSERA_BLOCK_LIVE + 1;
   limits->below[TESSERA_LIMIT_RANGE_KINDS] = TESSERA_RANGE_MODULE + 1;
+  limits->below[TESSERA_LIMIT_TENSOR_KINDS] = TESSERA_TENSOR_BUFFER + 1;
   limits->below[TESSERA_LIMIT_CLASSES] = TESSERA_CLASS_DYNAMIC + 1;
   limits->below[TESSERA_LIMIT_GROUP_KINDS] = TESSERA_GROUP_HAND + 1;
   limits->below[TESSERA_LIMIT_PLACES] = TESSERA_PLACE_NONE + 1;
@@ -374,7 +375,8 @@ take_item (TesseraRowReader *reader,
     return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path, "read");
   if (status != TESSERA_OK)
     return fail_row (reader, table, index,
-                     "it repeats an earlier row, leaves a gap or is one too many");
+                     "it repeats an earlier row or is before it, leaves a gap or is one"
+                     " too many");
   if (!report (reader->progress, reader->n_rows, &reader->n_read, &reader->n_next_report))
     return tessera_fail (reader->error, TESSERA_CANCELLED, "Reading %s was cancelled",
                          reader->path);

@@ -395,6 +395,8 @@ test_several_devices (TestPlace *place, gconstpointer data)
       "UPDATE recording SET n_events = 50 WHERE device = 3;"
       "INSERT INTO stream SELECT 5, stream_index, handle FROM stream;"
       "INSERT INTO pool SELECT 5, pool_index, owner_id, user_id FROM pool;"
+      "INSERT INTO tensor SELECT 5, tensor_index, event_index, addr, kind, name FROM "
+      "tensor;"
       "UPDATE event SET device = 5 WHERE event_index %% 2 = 1");
   test_execute (place->path, sql);
   loaded = load (place, 5);
@@ -402,6 +404,10 @@ test_several_devices (TestPlace *place, gconstpointer data)
   g_assert_cmpuint (loaded->n_events, ==, 50);
   g_assert_cmpuint (loaded->n_ranges, ==, 0);
   g_assert_cmphex (loaded->events[7].addr, ==, trace->events[15].addr);
+  g_assert_cmpuint (loaded->n_tensors, ==, trace->n_tensors);
+  for (size_t i = 0; i < loaded->n_tensors; i++)
+    g_assert_cmpuint (loaded->tensors[i].event_index, ==,
+                      trace->tensors[i].event_index / 2);
   tessera_trace_free (loaded);
   loaded = load (place, TESSERA_NONE); /* as many events: the lower number */
   g_assert_cmpuint (loaded->device, ==, 3);

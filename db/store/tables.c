@@ -200,6 +200,14 @@ TABLE (range,
        .n_scopes = 1,
        .check = check_range);
 
+static const TesseraColumn tensor_columns[] = {
+  COLUMN (TesseraTensor, event_index, U32, BELOW (MOMENTS)),
+  COLUMN (TesseraTensor, addr, BITS),
+  COLUMN (TesseraTensor, kind, U8, BELOW (TENSOR_KINDS), .minimum = 1),
+  COLUMN (TesseraTensor, name, U32, BELOW (STRINGS))
+};
+TABLE (tensor, "tensor", "tensor_index", TesseraTensor, tensor_columns, .n_scopes = 1);
+
 static const TesseraColumn edit_columns[] = {
   COLUMN (TesseraStoredEdit, name, TEXT), COLUMN (TesseraStoredEdit, created_s, NUMBER),
   COLUMN (TesseraStoredEdit, rule, TEXT), COLUMN (TesseraStoredEdit, is_undone, FLAG)

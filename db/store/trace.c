@@ -67,6 +67,7 @@ write_trace (TesseraNewFile *file,
     { &tessera_held_block_table, start->blocks, start->n_blocks },
     { &tessera_held_block_table, end->blocks, end->n_blocks, .at_end = true },
     { &tessera_range_table, trace->ranges, trace->n_ranges },
+    { &tessera_tensor_table, trace->tensors, trace->n_tensors },
   };
   const size_t n_parts = sizeof parts / sizeof *parts;
   TesseraLimits limits;
@@ -294,6 +295,17 @@ take_range (void *user, void *item, uint64_t index, uint64_t key)
 }
 
 static TesseraStatus
+take_tensor (void *user, void *item, uint64_t index, uint64_t key)
+{
+  Load *load = user;
+  TesseraTensor *tensor = item;
+
+  if (load->is_one_of_many)
+    tensor->event_index = own_index (load, tensor->event_index);
+  return tessera_trace_add_tensor (load->trace, tensor);
+}
+
+static TesseraStatus
 read_parts (Load *load)
 {
   static const struct
@@ -316,7 +328,8 @@ read_parts (Load *load)
                 { &tessera_segment_table, true, take_segment },
                 { &tessera_held_block_table, false, take_held_block },
                 { &tessera_held_block_table, true, take_held_block },
-                { &tessera_range_table, false, take_range } };
+                { &tessera_range_table, false, take_range },
+                { &tessera_tensor_table, false, take_tensor } };
   TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)

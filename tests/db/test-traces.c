@@ -102,6 +102,23 @@ fill_ranges (TesseraTrace *trace, GRand *random)
 }
 
 static void
+fill_tensors (TesseraTrace *trace, GRand *random)
+{
+  uint32_t event_index = 0;
+
+  for (size_t n = 2 + test_below (random, 40); n > 0; n--)
+    {
+      event_index += test_below (random, trace->n_events - event_index + 1);
+      OK (tessera_trace_add_tensor (
+          trace,
+          &(TesseraTensor){ .event_index = event_index,
+                            .name = test_below (random, tessera_trace_n_strings (trace)),
+                            .addr = test_any_64 (random),
+                            .kind = (uint8_t) (1 + test_below (random, 4)) }));
+    }
+}
+
+static void
 fill_facts (TesseraTrace *trace, GRand *random)
 {
   TesseraSettings *settings = &trace->settings;
@@ -158,6 +175,7 @@ test_trace_new (uint32_t seed, size_t n_events)
   fill_held (trace, &trace->start, random);
   fill_held (trace, &trace->end, random);
   fill_ranges (trace, random);
+  fill_tensors (trace, random);
   return trace;
 }
 
@@ -330,6 +348,14 @@ test_traces_assert_equal (const TesseraTrace *a, const TesseraTrace *b)
       SAME (ranges[i].parent);
       SAME (ranges[i].kind);
       SAME (ranges[i].is_inferred);
+    }
+  SAME (n_tensors);
+  for (size_t i = 0; i < a->n_tensors; i++)
+    {
+      SAME (tensors[i].event_index);
+      SAME (tensors[i].name);
+      SAME (tensors[i].addr);
+      SAME (tensors[i].kind);
     }
   g_assert_cmphex (tessera_trace_fingerprint (a), ==, tessera_trace_fingerprint (b));
 }

@@ -43,6 +43,11 @@ walk (const TesseraTrace *trace)
       g_assert_true (trace->ranges[i].parent == TESSERA_NONE ||
                      trace->ranges[i].parent < i);
     }
+  for (size_t i = 0; i < trace->n_tensors; i++)
+    {
+      g_assert_cmpuint (trace->tensors[i].event_index, <=, trace->n_events);
+      g_assert_cmpuint (trace->tensors[i].name, <, tessera_trace_n_strings (trace));
+    }
 }
 
 int
