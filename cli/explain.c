@@ -322,7 +322,7 @@ json_place (const Explain *explain,
 {
   const CliStudy *study = &explain->study;
   const TesseraBlock *block = &explain->regrouped.blocks.blocks[index];
-  g_autofree char *line = cli_own_line (study->trace, block->stack);
+  g_autofree char *line = tessera_name_line (study->trace, block->stack);
   JsonBuilder *json = cli_json_new ();
 
   cli_json_text (json, "file", study->path);
@@ -355,7 +355,7 @@ print_block (const Explain *explain, uint32_t index, const TesseraPlaceReason *r
 {
   const TesseraBlock *block = &explain->regrouped.blocks.blocks[index];
   const TesseraLayout *planned = explain->study.planned;
-  g_autofree char *line = cli_own_line (explain->study.trace, block->stack);
+  g_autofree char *line = tessera_name_line (explain->study.trace, block->stack);
   const uint64_t offset = reason->addr - reason->base_addr;
 
   printf ("block %u: %s (%" G_GUINT64_FORMAT " bytes asked for), %s, stream %u,"

@@ -6,13 +6,13 @@
 #include <stdio.h>
 
 #include "cli/tell.h"
-
-/* --at was not given: no number that a person may type. */
-#define NO_EVENT G_MININT64
+#include "cli/whose.h"
 
 #define MOST_FAILURES 100
 
-static gint64 at_event = NO_EVENT;
+static char *at_text; /* NULL: the verdict's moment, of --by the failure or the peak */
+static char *by_text;
+static char *rules_path;
 static gboolean is_fast;
 
 static const char *const steps_from[] = {
@@ -82,7 +82,8 @@ json_failures (JsonBuilder *json, const CliStudy *study)
 static void
 print_json (const CliStudy *study,
             const TesseraVerdict *verdict,
-            const TesseraParts *parts)
+            const TesseraParts *parts,
+            const CliWhose *whose)
 {
   JsonBuilder *json = cli_json_new ();
 
@@ -94,6 +95,7 @@ print_json (const CliStudy *study,
   cli_json_warnings (json, study);
   cli_json_parts (json, study, parts);
   json_failures (json, study);
+  cli_tell_whose_briefly (json, study, whose, parts->event_index);
   if (study->plan != NULL)
     {
       cli_json_edits (json, study);
@@ -108,7 +110,8 @@ print_json (const CliStudy *study,
 static void
 print_text (const CliStudy *study,
             const TesseraVerdict *verdict,
-            const TesseraParts *parts)
+            const TesseraParts *parts,
+            const CliWhose *whose)
 {
   const TesseraTrace *trace = study->trace;
   const TesseraStructure *structure = study->structure;
@@ -116,6 +119,7 @@ print_text (const CliStudy *study,
 
   printf ("%s\n%s\n", verdict->headline, verdict->sentence);
   cli_print_parts (study, parts);
+  cli_tell_whose_briefly (NULL, study, whose, parts->event_index);
   cli_print_needs (study);
   if (study->plan != NULL)
     cli_print_edits (study);
@@ -145,34 +149,57 @@ run_info (int n_files, char **files)
 {
   g_auto (CliStudy) study = { 0 };
 
-  if (at_event != NO_EVENT && (at_event < 0 || at_event >= (gint64) TESSERA_NONE))
-    cli_usage ("--at takes an event index, 0 or more");
+  const char *const bys[] = {
+    "category", "module", "line", "stack", "phase", "step", NULL
+  };
+  const int by = by_text != NULL ? cli_choose (by_text, bys) : 0;
+
+  if (by < 0)
+    cli_usage ("--by takes category, module, line, stack, phase or step, not \"%s\"",
+               by_text);
   cli_study_open (&study, files[0]);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+  g_auto (CliWhose) whose = cli_whose_new (&study, rules_path);
+  if (by_text != NULL)
+    {
+      cli_tell_whose (&study, &whose, (TesseraBy) by, cli_read_moment (&study, at_text));
+      return CLI_DONE;
+    }
   if (!is_fast)
     {
       cli_study_plan_as_edited (&study);
       cli_study_needs (&study);
     }
   const TesseraVerdict verdict = cli_study_verdict (&study);
-  const TesseraParts parts = cli_study_parts (
-      &study, at_event == NO_EVENT ? cli_study_moment (&study) : (uint32_t) at_event);
+  const TesseraParts parts =
+      cli_study_parts (&study, at_text == NULL ? cli_study_moment (&study)
+                                               : cli_read_moment (&study, at_text));
   if (cli_given.json)
-    print_json (&study, &verdict, &parts);
+    print_json (&study, &verdict, &parts, &whose);
   else
-    print_text (&study, &verdict, &parts);
+    print_text (&study, &verdict, &parts, &whose);
   return CLI_DONE;
 }
 
 static const GOptionEntry info_options[] = {
+  CLI_OPTION ("at",
+              0,
+              STRING,
+              &at_text,
+              "The moment that is shown: an event, peak (of live), failure, or the "
+              "fullest of a range "
+              "A..B (default: the last failure, else the first maximum of reserved, of a "
+              "followed "
+              "plan the fullest; with --by the peak)",
+              "EVENT"),
   CLI_OPTION (
-      "at",
+      "by",
       0,
-      INT64,
-      &at_event,
-      "The moment whose parts are listed (default: the verdict's: the last failure, "
-      "else the first maximum of reserved, of a followed plan the fullest)",
-      "EVENT"),
+      STRING,
+      &by_text,
+      "Only whose memory it is then: category, module, line, stack, phase or step",
+      "WHAT"),
+  CLI_OPTION_RULES (&rules_path),
   CLI_OPTION_NO_EDITS,
   CLI_OPTION ("fast", 0, NONE, &is_fast, "Leave out plan and smallest devices", NULL),
   { NULL }
@@ -260,6 +287,12 @@ run_import (int n_files, char **files)
 
   cli_study_open (&study, files[0]);
   check_replay (&study);
+  if (rules_path != NULL)
+    {
+      g_autofree char *rules = cli_read_rules (rules_path);
+
+      cli_must (tessera_trace_set_meta (study.trace, TESSERA_META_RULES, rules));
+    }
   cli_must (
       tessera_trace_save (study.trace, output, cli_progress ("writing"), cli_error ()));
   cli_progress_end ();
@@ -282,7 +315,15 @@ run_import (int n_files, char **files)
 }
 
 static const GOptionEntry import_options[] = {
-  CLI_OPTION_OUTPUT ("The trace to write", "T.tsr"), CLI_OPTION_FORCE, { NULL }
+  CLI_OPTION_OUTPUT ("The trace to write", "T.tsr"),
+  CLI_OPTION_FORCE,
+  CLI_OPTION ("rules",
+              0,
+              FILENAME,
+              &rules_path,
+              "Rules for categories that the trace is to carry (docs/CATEGORIES.md)",
+              "FILE"),
+  { NULL }
 };
 
 const CliCommand cli_import = {

@@ -70,7 +70,7 @@ cli_row_name (const CliStudy *study, CliBy by, const TesseraBlock *block)
   switch (by)
     {
     case CLI_BY_LINE:
-      return cli_own_line (study->trace, block->stack);
+      return tessera_name_line (study->trace, block->stack);
     case CLI_BY_SIZE:
       return g_strdup (TESSERA_SIZE (block->block_bytes));
     case CLI_BY_PHASES:

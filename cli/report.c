@@ -133,7 +133,7 @@ append_largest (GString *html, const CliStudy *study, uint32_t at)
     {
       const TesseraBlock *block =
           &study->blocks->blocks[g_array_index (live, guint32, i)];
-      g_autofree char *line = cli_own_line (study->trace, block->stack);
+      g_autofree char *line = tessera_name_line (study->trace, block->stack);
       g_string_append (html, "<tr>");
       append_bytes (html, block->size_bytes);
       g_string_append_printf (html, "<td class=n>%u</td><td>",

@@ -26,27 +26,6 @@ cli_open_trace (const char *path,
   return tessera_open (path, &options, error, out_trace);
 }
 
-char *
-cli_own_line (const TesseraTrace *trace, uint32_t stack)
-{
-  if (stack == TESSERA_NONE)
-    return g_strdup ("(no stack)");
-  uint32_t begin = trace->stack_begin[stack], end = trace->stack_begin[stack + 1];
-  if (begin == end)
-    return g_strdup ("(no stack)");
-  uint32_t chosen = begin;
-  for (uint32_t i = begin; i < end; i++)
-    if (tessera_frame_is_own (trace, trace->stack_frames[i]))
-      {
-        chosen = i;
-        break;
-      }
-  const TesseraFrame *frame = &trace->frames[trace->stack_frames[chosen]];
-  g_autofree char *file = g_path_get_basename (tessera_trace_string (trace, frame->file));
-  return g_strdup_printf ("%s:%" G_GINT64_FORMAT " %s", file, frame->line,
-                          tessera_trace_string (trace, frame->name));
-}
-
 /* What can be said of the trace that is open. */
 static void
 study_trace (CliStudy *study)
@@ -57,7 +36,7 @@ study_trace (CliStudy *study)
   study->needs.leak = tessera_leak_find (study->blocks, study->structure);
   if (study->needs.leak.stack != TESSERA_NONE)
     {
-      g_autofree char *line = cli_own_line (study->trace, study->needs.leak.stack);
+      g_autofree char *line = tessera_name_line (study->trace, study->needs.leak.stack);
       tessera_show_text (line, study->needs.leak_line, sizeof study->needs.leak_line);
     }
   cli_progress_end ();

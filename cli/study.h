@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "edits/edits.h"
 #include "planner/lengths.h"
+#include "planner/modules.h"
 #include "planner/planner.h"
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
@@ -124,9 +125,6 @@ TesseraPlan *cli_load_plan (const char *path);
 void
 cli_accept_plan (const char *path, const TesseraPlan *plan, const TesseraTrace *trace);
 
-/* The innermost line of the program's own (else of anything), or "(no stack)"; newly
- * allocated. */
-char *cli_own_line (const TesseraTrace *trace, uint32_t stack);
 /* "recorded", "native", "expandable" or "plan:P.tsp"; *out_plan points into @text, or
  * NULL. */
 gboolean

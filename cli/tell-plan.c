@@ -126,7 +126,7 @@ list_kept (const CliStudy *study)
           unplanned->block >= study->blocks->n_blocks || is_of_second (study, unplanned))
         continue;
       g_autofree char *line =
-          cli_own_line (study->trace, study->blocks->blocks[unplanned->block].stack);
+          tessera_name_line (study->trace, study->blocks->blocks[unplanned->block].stack);
       char *key = g_strdup_printf ("%u %s", unplanned->section, line);
       Kept *row = g_hash_table_lookup (found, key);
       if (row == NULL)

@@ -249,6 +249,8 @@ bool tessera_trace_has_streams (const TesseraTrace *trace);
 #define TESSERA_FORMAT_RECORDED "recorded by libtessera"
 /* Key of meta: "no" while a recording goes on, "yes" once it was closed. */
 #define TESSERA_META_CLOSED "closed"
+/* Key of meta: a person's own rules for categories (answers/categories.rules). */
+#define TESSERA_META_RULES "rules"
 
 /* The following find or add; equal content gives the same index. Text ends at its first
  * NUL byte. */

@@ -7,6 +7,7 @@
 #include "picture/made-trace.h"
 #include "picture/palette.h"
 #include "planner/groups.h"
+#include "planner/modules.h"
 
 #include <glib.h>
 #include <stdlib.h>

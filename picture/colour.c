@@ -197,22 +197,6 @@ name_stream (const Keys *keys, size_t key, char *name)
     snprintf (name, NAME_BYTES, "stream %zu", key);
 }
 
-bool
-tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame)
-{
-  static const char *const libraries[] = { "/torch/", "site-packages/", "dist-packages/",
-                                           "/lib/python" };
-  static const char cell[] = "<ipython-input";
-  const char *file = tessera_trace_string (trace, trace->frames[frame].file);
-
-  if (strncmp (file, cell, sizeof cell - 1) == 0)
-    return true;
-  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-    if (strstr (file, libraries[i]) != NULL)
-      return false;
-  return g_str_has_suffix (file, ".py") && file[0] != '<';
-}
-
 /* Python source that is neither PyTorch's own nor made up by the interpreter. */
 static bool
 is_program (const char *file)

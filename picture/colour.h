@@ -64,6 +64,3 @@ void tessera_colouring_free (TesseraColouring *colouring);
  * phases. */
 uint32_t tessera_colour_of_name (const char *name, bool dark);
 const char *tessera_colour_key_name (TesseraColourKey key); /* "class", "group" ... */
-/* Python source that is no library's and not the interpreter's own; cells of a notebook
- * are. */
-bool tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame);

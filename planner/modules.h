@@ -1,5 +1,5 @@
 /*
- * Which module of the model an event of a trace belongs to.
+ * Which module of the model an event of a trace belongs to, and which line of source.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,3 +21,13 @@ const char *tessera_module_of_birth (const TesseraTrace *trace,
                                      const uint32_t *modules,
                                      uint32_t event,
                                      uint32_t stack);
+
+/* Python source that is no library's and not the interpreter's own; cells of a notebook
+ * are. */
+bool tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame);
+/* The frame that a stack is named by: the innermost that is the program's or a model
+ * library's (transformers, diffusers ...), else the innermost in Python; TESSERA_NONE: none
+ * is in Python. */
+uint32_t tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack);
+/* "train.py:214 loss_of", or "(no stack)"; free(). */
+char *tessera_name_line (const TesseraTrace *trace, uint32_t stack);

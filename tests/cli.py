@@ -171,6 +171,53 @@ def info_sums_at_any_moment(tmp):
 
 
 @test
+def whose_memory_it_is_sums_to_what_is_live(tmp):
+    """By each heading, against SQL over the trace; and the sample's script is known: a Llama's AdamW dies in its first backward's logits."""
+    trace = tmp / "s.tsr"
+    good("import", SAMPLE, "-o", trace)
+    for at in "failure", "peak", "20000", "100..9000":
+        rows = {}
+        for by in "category", "module", "line", "stack", "phase", "step":
+            told = json.loads(good("info", trace, "--by", by, "--at", at, "--json"))
+            rows[by] = told["rows"]
+            assert sum(row["bytes"] for row in told["rows"] if row["depth"] == 0) == told["live_bytes"], (at, by)
+        with sqlite3.connect(trace) as data:
+            live = {addr: size for addr, size in data.execute("select addr, size_bytes from held_block where at_end = 0 and state = 2")}
+            for action, addr, size in data.execute("select action, addr, size_bytes from event where event_index <= ? order by event_index",
+                                                   (told["event_index"],)):
+                if action == 1:
+                    live[addr] = size
+                elif action == 2:
+                    live.pop(addr, None)
+        assert sum(live.values()) == told["live_bytes"], at
+    died = json.loads(good("info", SAMPLE, "--by", "category", "--json"))
+    size = {row["name"]: row["bytes"] for row in died["rows"]}
+    assert 0.9999 < size["optimizer state"] / (2 * size["parameter"]) < 1, size  # tables of rotary embeddings have no state
+    assert not any("unknown" in name for name in size), size
+    text = good("info", SAMPLE)
+    assert "loss_utils.py:42 fixed_cross_entropy" in text and "optimizer state" in text
+    refused("info", SAMPLE, "--by", "colour", status=2, words=("--by takes category",))
+    refused("info", SAMPLE, "--by", "line", "--at", "9..9", status=2, words=("range A..B",))
+    refused("info", SAMPLE, "--by", "line", "--at", "99999", words=("33456", "99999"))
+    refused("info", FSDP, "--by", "line", "--at", "failure", words=("no failed request",))
+
+
+@test
+def rules_of_ones_own_come_first_and_stay_with_the_trace(tmp):
+    mine, trace = tmp / "my.rules", tmp / "s.tsr"
+    mine.write_text("KV cache: in torch/optim/:_init_group\n", encoding="utf-8")
+    good("import", SAMPLE, "--rules", mine, "-o", trace)
+    for arguments in (trace,), (SAMPLE, "--rules", mine):
+        names = [row["name"] for row in json.loads(good("info", *arguments, "--by", "category", "--json"))["rows"]]
+        assert "KV cache" in names and "optimizer state" not in names, names
+    mine.write_text("# one\nlunch: kept\n", encoding="utf-8")
+    refused("info", SAMPLE, "--by", "category", "--rules", mine, words=("my.rules, line 2", "lunch", "docs/CATEGORIES.md"))
+    refused("import", SAMPLE, "--rules", tmp / "none", "-o", tmp / "t.tsr", words=("none cannot be read",))
+    rules = (ROOT / "answers" / "categories.rules").read_text(encoding="utf-8")
+    assert (ROOT / "docs" / "CATEGORIES.md").read_text(encoding="utf-8").endswith("```\n" + rules + "```\n")
+
+
+@test
 def samples_verify(tmp):
     out = good("simulate", "--verify", SAMPLE, FSDP)
     for line in out.splitlines():

@@ -26,10 +26,11 @@ ALLOWED = {
     "edits": {"db", "planner"},
     "simulator": {"db", "allocator", "planner"},
     "runtime": {"db", "allocator", "recorder", "planner"},
-    "picture": {"db", "planner", "simulator"},
-    "cli": {"db", "recorder/import", "planner", "edits", "simulator", "picture", "nullcuda"},
+    "answers": {"db", "planner", "simulator"},
+    "picture": {"db", "planner", "simulator", "answers"},
+    "cli": {"db", "recorder/import", "planner", "edits", "simulator", "answers", "picture", "nullcuda"},
     "nullcuda": set(),
-    "viewer": {"db", "recorder/import", "planner", "edits", "simulator", "picture", "cli"},
+    "viewer": {"db", "recorder/import", "planner", "edits", "simulator", "answers", "picture", "cli"},
 }
 # Small files that a folder compiles in, rather than link the library that they are of.
 COMPILED_IN = {"nullcuda": {"db/size-text.h"}}
@@ -39,8 +40,8 @@ FORBIDDEN_CALLS = {"abort", "exit", "_exit", "printf", "puts", "fprintf", "perro
                    "__printf_chk", "__fprintf_chk", "vprintf", "putchar"}
 # Product lines (.c and .h but tests, benches, generators, fakes): today's. They go down with each cut, to the
 # 80,000 that one engineer can own; a folder that needs more says in its commit what left.
-MOST_LINES = {"planner": 31_532, "viewer": 18_868, "allocator": 13_324, "recorder": 7_942, "cli": 7_965, "db": 6_796,
-              "simulator": 4_928, "picture": 4_822, "nullcuda": 4_790, "runtime": 4_285, "edits": 2_291}
+MOST_LINES = {"planner": 31_619, "viewer": 18_871, "allocator": 13_324, "recorder": 7_942, "cli": 8_314, "db": 6_797,
+              "simulator": 4_928, "answers": 1_268, "picture": 4_822, "nullcuda": 4_790, "runtime": 4_285, "edits": 2_291}
 NOT_PRODUCT = re.compile(r"(^|/)(tests?|bench|fuzz|fake|generate)/|(-test|-bench|-benchmark|-fuzz)\.[ch]$|/(test|made)-[^/]*$|"
                          r"(^|/)(naive|oracle)\.[ch]$")
 # Words of an older vocabulary, as parts of identifiers and file names: so often still. They go down to none.
@@ -57,6 +58,7 @@ LIBRARIES = {
     "simulator": "simulator/libtessera-simulator.a",
     "runtime": "runtime/libtessera-runtime.a",
     "nullcuda": "nullcuda/libnullcuda-parts.a",
+    "answers": "answers/libtessera-answers.a",
     "picture": "picture/libtessera-picture.a",
     "cli": "cli/libtessera-cli.a",
     "viewer": "viewer/libtessera-viewer.a",

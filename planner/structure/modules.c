@@ -62,3 +62,86 @@ tessera_module_of_birth (const TesseraTrace *trace,
     return NULL;
   return tessera_trace_string (trace, modules[event]);
 }
+
+bool
+tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame)
+{
+  static const char *const libraries[] = { "/torch/", "site-packages/", "dist-packages/",
+                                           "/lib/python", "python/tessera/" };
+  static const char cell[] = "<ipython-input";
+  const char *file = tessera_trace_string (trace, trace->frames[frame].file);
+
+  if (strncmp (file, cell, sizeof cell - 1) == 0)
+    return true;
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+    if (strstr (file, libraries[i]) != NULL)
+      return false;
+  return g_str_has_suffix (file, ".py") && file[0] != '<';
+}
+
+/* Where libraries keep models and their losses; what wraps them says nothing. */
+static bool
+is_of_model (const char *file)
+{
+  static const char *const libraries[] = {
+    "transformers/models/",
+    "transformers/loss/",
+    "transformers/cache_utils.py",
+    "diffusers/models/",
+    "diffusers/schedulers",
+    "timm/models/",
+    "timm/layers/",
+    "torchvision/models/",
+    "torchvision/ops/",
+    "megatron/core/models",
+    "megatron/core/transformer",
+    "megatron/core/tensor_parallel/layers",
+    "peft/tuners/",
+    "trl/trainer/",
+    "flash_attn/",
+    "liger_kernel/",
+    "xformers/",
+    "fla/layers/",
+    "fla/models/",
+    "open_clip/",
+    "torchtune/modules/",
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (libraries); i++)
+    if (strstr (file, libraries[i]) != NULL)
+      return true;
+  return false;
+}
+
+uint32_t
+tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack)
+{
+  uint32_t python = TESSERA_NONE;
+
+  if (stack >= trace->n_stacks)
+    return TESSERA_NONE;
+  for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
+    {
+      const uint32_t frame = trace->stack_frames[i];
+      const char *file = tessera_trace_string (trace, trace->frames[frame].file);
+
+      if (tessera_frame_is_own (trace, frame) || is_of_model (file))
+        return frame;
+      if (python == TESSERA_NONE && g_str_has_suffix (file, ".py"))
+        python = frame;
+    }
+  return python;
+}
+
+char *
+tessera_name_line (const TesseraTrace *trace, uint32_t stack)
+{
+  const uint32_t line = tessera_line_of_stack (trace, stack);
+
+  if (line == TESSERA_NONE)
+    return g_strdup ("(no stack)");
+  const TesseraFrame *frame = &trace->frames[line];
+  g_autofree char *file = g_path_get_basename (tessera_trace_string (trace, frame->file));
+  return g_strdup_printf ("%s:%" G_GINT64_FORMAT " %s", file, frame->line,
+                          tessera_trace_string (trace, frame->name));
+}

@@ -10,6 +10,7 @@
 #include "db/size-text.h"
 #include "picture/colour.h"
 #include "picture/figure.h"
+#include "planner/modules.h"
 
 #include <math.h>
 #include <string.h>

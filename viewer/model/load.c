@@ -145,7 +145,8 @@ take_leak (TesseraDocument *self)
   self->needs.leak = self->data->leak;
   if (self->needs.leak.stack != TESSERA_NONE)
     {
-      g_autofree char *line = cli_own_line (self->data->trace, self->needs.leak.stack);
+      g_autofree char *line =
+          tessera_name_line (self->data->trace, self->needs.leak.stack);
       tessera_show_text (line, self->needs.leak_line, sizeof self->needs.leak_line);
     }
 }

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "picture/colour.h"
+#include "planner/modules.h"
 
 /* Frames beyond this are counted, not shown: a label each would take seconds. */
 #define MOST_FRAMES 120

@@ -1,0 +1,375 @@
+/*
+ * What blocks are, and whose: of a small training program made here, whose blocks are known.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <glib.h>
+#include <string.h>
+
+#include "answers/whose.h"
+#include "simulator/simulate.h"
+
+#define KIB ((uint64_t) 1024)
+#define N_LAYERS 4
+#define N_STEPS 3
+
+enum
+{
+  IN_SETUP,
+  IN_LAYER,
+  IN_LOSS,
+  IN_OPTIMIZER,
+  IN_STATE,
+  IN_LOADER,
+  N_STACKS
+};
+
+/* Each stack: innermost first, file and function in turn. */
+static const char *const stacks[N_STACKS][6] = {
+  [IN_SETUP] = { "/site-packages/torch/nn/modules/linear.py", "Linear.__init__",
+                 "/home/me/train.py", "main" },
+  [IN_LAYER] = { "/site-packages/torch/nn/modules/linear.py", "Linear.forward",
+                 "/home/me/model.py", "Layer.forward" },
+  [IN_LOSS] = { "/site-packages/torch/nn/functional.py", "cross_entropy",
+                "/site-packages/transformers/loss/loss_utils.py", "ForCausalLMLoss",
+                "/home/me/train.py", "main" },
+  [IN_OPTIMIZER] = { "/site-packages/torch/optim/adam.py", "_multi_tensor_adam",
+                     "/home/me/train.py", "main" },
+  [IN_STATE] = { "/site-packages/torch/optim/adam.py", "Adam._init_group",
+                 "/home/me/train.py", "main" },
+  [IN_LOADER] = { "/home/me/train.py", "main" },
+};
+
+typedef struct
+{
+  TesseraTrace *trace;
+  GArray *expected; /* uint8_t by block, in order of birth */
+  uint32_t stack[N_STACKS];
+  uint64_t next;
+} Program;
+
+static uint32_t
+intern (TesseraTrace *trace, const char *text)
+{
+  uint32_t id;
+
+  g_assert_cmpint (tessera_trace_intern (trace, text, strlen (text), &id), ==,
+                   TESSERA_OK);
+  return id;
+}
+
+static void
+add_event (
+    Program *program, uint8_t action, uint64_t addr, uint64_t size_bytes, uint32_t stack)
+{
+  const TesseraEvent event = {
+    .addr = addr, .size_bytes = size_bytes, .stack = stack, .action = action
+  };
+
+  g_assert_cmpint (tessera_trace_add_event (program->trace, &event), ==, TESSERA_OK);
+}
+
+/* Returns: its address */
+static uint64_t
+make (Program *program, uint64_t size_bytes, uint32_t stack, TesseraCategory expected)
+{
+  const uint8_t category = (uint8_t) expected;
+  const uint64_t addr = program->next;
+
+  program->next += 1 << 24;
+  add_event (program, TESSERA_ALLOC, addr, size_bytes, stack);
+  g_array_append_val (program->expected, category);
+  return addr;
+}
+
+static void
+drop (Program *program, uint64_t addr, uint64_t size_bytes)
+{
+  add_event (program, TESSERA_FREE_REQUESTED, addr, size_bytes, TESSERA_NONE);
+  add_event (program, TESSERA_FREE_COMPLETED, addr, size_bytes, TESSERA_NONE);
+}
+
+static uint32_t
+begin (Program *program, TesseraRangeKind kind, const char *name)
+{
+  const TesseraRange range = { .name = intern (program->trace, name),
+                               .begin_index = (uint32_t) program->trace->n_events,
+                               .end_index = (uint32_t) program->trace->n_events,
+                               .parent = TESSERA_NONE,
+                               .kind = (uint8_t) kind };
+
+  g_assert_cmpint (tessera_trace_add_range (program->trace, &range), ==, TESSERA_OK);
+  return (uint32_t) program->trace->n_ranges - 1;
+}
+
+static void
+end (Program *program, uint32_t range)
+{
+  program->trace->ranges[range].end_index = (uint32_t) program->trace->n_events;
+}
+
+static void
+make_stacks (Program *program)
+{
+  for (size_t i = 0; i < N_STACKS; i++)
+    {
+      uint32_t frames[3];
+      size_t n = 0;
+
+      for (; n < 3 && stacks[i][2 * n] != NULL; n++)
+        {
+          const TesseraFrame frame = { .file = intern (program->trace, stacks[i][2 * n]),
+                                       .name =
+                                           intern (program->trace, stacks[i][2 * n + 1]),
+                                       .line = 10 };
+          g_assert_cmpint (tessera_trace_add_frame (program->trace, &frame, &frames[n]),
+                           ==, TESSERA_OK);
+        }
+      g_assert_cmpint (
+          tessera_trace_add_stack (program->trace, frames, n, &program->stack[i]), ==,
+          TESSERA_OK);
+    }
+}
+
+/* One step: a batch, layers forward, the loss, layers backward without stacks, the optimizer. */
+static void
+run_step (Program *program, uint32_t step)
+{
+  const uint32_t *stack = program->stack;
+  uint64_t saved[N_LAYERS], gradients[N_LAYERS];
+  g_autofree char *name = g_strdup_printf ("step %u", step);
+  const uint32_t whole = begin (program, TESSERA_RANGE_STEP, name);
+  const uint64_t batch = make (program, 40 * KIB, stack[IN_LOADER], TESSERA_INPUT);
+  const uint32_t forward = begin (program, TESSERA_RANGE_PHASE, "forward");
+
+  for (int i = 0; i < N_LAYERS; i++)
+    {
+      g_autofree char *layer = g_strdup_printf ("blocks.%d.mlp", i);
+      const uint32_t module = begin (program, TESSERA_RANGE_MODULE, layer);
+      const uint64_t temporary =
+          make (program, 24 * KIB, stack[IN_LAYER], TESSERA_TEMPORARY_FORWARD);
+
+      saved[i] = make (program, 32 * KIB, stack[IN_LAYER], TESSERA_ACTIVATION);
+      drop (program, temporary, 24 * KIB);
+      end (program, module);
+    }
+  const uint64_t loss = make (program, 88 * KIB, stack[IN_LOSS], TESSERA_LOSS);
+  end (program, forward);
+  const uint32_t backward = begin (program, TESSERA_RANGE_PHASE, "backward");
+  for (int i = N_LAYERS - 1; i >= 0; i--)
+    {
+      const uint64_t temporary =
+          make (program, 48 * KIB, TESSERA_NONE, TESSERA_TEMPORARY_BACKWARD);
+
+      gradients[i] = make (program, 16 * KIB, TESSERA_NONE, TESSERA_GRADIENT);
+      drop (program, temporary, 48 * KIB);
+      drop (program, saved[i], 32 * KIB);
+    }
+  drop (program, loss, 88 * KIB);
+  end (program, backward);
+  const uint32_t optimizer = begin (program, TESSERA_RANGE_PHASE, "optimizer");
+  const uint64_t squares =
+      make (program, 64 * KIB, stack[IN_OPTIMIZER], TESSERA_TEMPORARY_OPTIMIZER);
+  for (int i = 0; step == 0 && i < N_LAYERS; i++)
+    make (program, 16 * KIB, stack[IN_STATE], TESSERA_OPTIMIZER_STATE);
+  drop (program, squares, 64 * KIB);
+  end (program, optimizer);
+  for (int i = 0; i < N_LAYERS; i++)
+    drop (program, gradients[i], 16 * KIB);
+  drop (program, batch, 40 * KIB);
+  end (program, whole);
+}
+
+static Program
+run_program (void)
+{
+  Program program = { .expected = g_array_new (FALSE, FALSE, 1), .next = 1 << 30 };
+
+  g_assert_cmpint (tessera_trace_new (&program.trace), ==, TESSERA_OK);
+  program.trace->starts_empty = true;
+  make_stacks (&program);
+  for (int i = 0; i < N_LAYERS; i++)
+    make (&program, 16 * KIB, program.stack[IN_SETUP], TESSERA_PARAMETER);
+  for (uint32_t step = 0; step < N_STEPS; step++)
+    run_step (&program, step);
+  return program;
+}
+
+typedef struct
+{
+  Program program;
+  TesseraBlocks *blocks;
+  TesseraStructure *structure;
+  TesseraLayout *layout;
+  uint8_t *categories;
+  uint32_t *tensors;
+  TesseraWhose whose;
+} Fixture;
+
+static void
+look_at (Fixture *f, const char *rules_text)
+{
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE,
+                                           .first_step = -1,
+                                           .last_step = -1 };
+  TesseraError error = { 0 };
+  TesseraRules *rules = tessera_rules_new (rules_text, "mine.rules", &error);
+
+  g_assert_nonnull (rules);
+  f->blocks = tessera_blocks_new (f->program.trace);
+  f->structure = tessera_structure_new (f->program.trace, f->blocks);
+  g_assert_cmpint (tessera_simulate (f->program.trace, f->blocks, f->structure, &options,
+                                     &error, &f->layout),
+                   ==, TESSERA_OK);
+  f->tensors = tessera_find_tensors (f->program.trace, f->blocks);
+  f->categories =
+      tessera_categorize (f->program.trace, f->blocks, f->structure, f->tensors, rules);
+  f->whose = (TesseraWhose){ f->program.trace, f->blocks,     f->structure,
+                             f->layout,        f->categories, f->tensors };
+  tessera_rules_free (rules);
+}
+
+static void
+clear (Fixture *f)
+{
+  g_free (f->categories);
+  g_free (f->tensors);
+  tessera_layout_free (f->layout);
+  tessera_structure_free (f->structure);
+  tessera_blocks_free (f->blocks);
+  tessera_trace_free (f->program.trace);
+  g_array_unref (f->program.expected);
+}
+
+static const char *
+name_at (const GArray *rows, guint i)
+{
+  return g_array_index (rows, TesseraOwner, i).name;
+}
+
+static void
+test_categories (void)
+{
+  Fixture f = { .program = run_program () };
+
+  look_at (&f, NULL);
+  g_assert_cmpuint (f.blocks->n_blocks, ==, f.program.expected->len);
+  for (size_t i = 0; i < f.blocks->n_blocks; i++)
+    g_assert_cmpstr (tessera_category_name ((TesseraCategory) f.categories[i]), ==,
+                     tessera_category_name ((TesseraCategory) g_array_index (
+                         f.program.expected, uint8_t, i)));
+  clear (&f);
+}
+
+/* What the run said goes before what it looks like, and a person's rules before both. */
+static void
+test_said (void)
+{
+  Fixture f = { .program = run_program () };
+  TesseraTrace *trace = f.program.trace;
+  const TesseraTensor tensor = {
+    .event_index = N_LAYERS,
+    .name = intern (trace, "blocks.2.mlp.weight"),
+    .addr = trace->events[2].addr,
+    .kind = TESSERA_TENSOR_OPTIMIZER_STATE,
+  };
+
+  g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
+  look_at (&f, NULL);
+  g_assert_cmpuint (f.categories[2], ==, TESSERA_OPTIMIZER_STATE);
+  g_assert_cmpuint (f.categories[1], ==, TESSERA_PARAMETER);
+  g_autofree char *module = tessera_owner_of (&f.whose, TESSERA_BY_MODULE, 2);
+  g_assert_cmpstr (module, ==, "blocks.2.mlp");
+  g_free (f.categories);
+  TesseraRules *rules = tessera_rules_new (
+      "KV cache: tensor optimizer_state\nworkspace: size 16384, born setup\n", "", NULL);
+  f.categories = tessera_categorize (trace, f.blocks, f.structure, f.tensors, rules);
+  g_assert_cmpuint (f.categories[2], ==, TESSERA_KV_CACHE);
+  g_assert_cmpuint (f.categories[1], ==, TESSERA_WORKSPACE);
+  tessera_rules_free (rules);
+  clear (&f);
+}
+
+static void
+test_bad_rules (void)
+{
+  static const char *const bad[][2] = {
+    { "\n# fine\nlunch: kept\n", "mine.rules, line 3: there is no category \"lunch\"" },
+    { "parameter kept\n", "line 1: a rule is CATEGORY: CONDITION" },
+    { "parameter: kept today\n", "line 1: the condition \"kept today\"" },
+    { "parameter: born yesterday\n", "the condition \"born yesterday\"" },
+    { "parameter: in torch/|\n", "the condition \"in torch/|\"" },
+    { "parameter: tensor of lies\n", "the condition \"tensor of lies\"" },
+    { "parameter: size big\n", "the condition \"size big\"" },
+    { "parameter:\n", "a rule is CATEGORY: CONDITION" },
+    { "unknown: no rule holds: kept\n", "there is no category \"unknown\"" },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      TesseraError error = { 0 };
+
+      g_assert_null (tessera_rules_new (bad[i][0], "mine.rules", &error));
+      g_assert_nonnull (strstr (error.text, bad[i][1]));
+    }
+}
+
+/* Under every heading rows are all that is live, at every moment. */
+static void
+test_sums (void)
+{
+  Fixture f = { .program = run_program () };
+
+  look_at (&f, NULL);
+  for (uint32_t at = 0; at < f.blocks->n_events; at += 3)
+    for (int by = 0; by < TESSERA_N_BYS; by++)
+      {
+        g_autoptr (GArray) rows = tessera_whose (&f.whose, (TesseraBy) by, at);
+        uint64_t bytes = 0;
+
+        for (guint i = 0; i < rows->len; i++)
+          if (g_array_index (rows, TesseraOwner, i).depth == 0)
+            bytes += g_array_index (rows, TesseraOwner, i).bytes;
+        g_assert_cmpuint (bytes, ==, f.layout->curves.live_bytes[at]);
+      }
+  clear (&f);
+}
+
+static void
+test_rows (void)
+{
+  Fixture f = { .program = run_program () };
+
+  look_at (&f, NULL);
+  const uint32_t at = tessera_fullest (f.layout, 0, f.blocks->n_events);
+  g_autoptr (GArray) modules = tessera_whose (&f.whose, TESSERA_BY_MODULE, at);
+  gboolean is_folded = FALSE;
+  for (guint i = 0; i < modules->len; i++)
+    is_folded |= strcmp (name_at (modules, i), "blocks.0-3.mlp") == 0 &&
+                 g_array_index (modules, TesseraOwner, i).n_times == N_LAYERS &&
+                 g_array_index (modules, TesseraOwner, i).bytes == N_LAYERS * 32 * KIB;
+  g_assert_true (is_folded);
+  g_autoptr (GArray) lines = tessera_whose (&f.whose, TESSERA_BY_LINE, at);
+  g_assert_cmpstr (name_at (lines, 0), ==, "train.py:10 main");
+  g_assert_cmpstr (name_at (lines, 1), ==, "model.py:10 Layer.forward");
+  /* Of the program and of a model's library, the innermost. */
+  g_autofree char *line =
+      tessera_owner_of (&f.whose, TESSERA_BY_LINE, 4 + 1 + 2 * N_LAYERS);
+  g_assert_cmpstr (line, ==, "loss_utils.py:10 ForCausalLMLoss");
+  g_autofree char *folded = tessera_folded_stacks (&f.whose, at);
+  g_assert_nonnull (
+      strstr (folded, "model.py:10 Layer.forward;linear.py:10 Linear.forward 131072\n"));
+  clear (&f);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/answers/categories", test_categories);
+  g_test_add_func ("/answers/said", test_said);
+  g_test_add_func ("/answers/bad-rules", test_bad_rules);
+  g_test_add_func ("/answers/sums", test_sums);
+  g_test_add_func ("/answers/rows", test_rows);
+  return g_test_run ();
+}

@@ -1,0 +1,550 @@
+/* See categories.h. SPDX-License-Identifier: Apache-2.0 */
+#include "answers/categories.h"
+
+#include <glib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "answers/categories-rules.h"
+#include "db/status.h"
+#include "planner/modules.h"
+
+static const char *const names[TESSERA_N_CATEGORIES] = {
+  [TESSERA_PARAMETER] = "parameter",
+  [TESSERA_GRADIENT] = "gradient",
+  [TESSERA_OPTIMIZER_STATE] = "optimizer state",
+  [TESSERA_ACTIVATION] = "activation",
+  [TESSERA_LOSS] = "loss and logits",
+  [TESSERA_TEMPORARY_FORWARD] = "temporary of forward",
+  [TESSERA_TEMPORARY_BACKWARD] = "temporary of backward",
+  [TESSERA_TEMPORARY_RECOMPUTATION] = "temporary of recomputation",
+  [TESSERA_TEMPORARY_OPTIMIZER] = "temporary of optimizer",
+  [TESSERA_INPUT] = "input batch",
+  [TESSERA_COMMUNICATION] = "communication buffer",
+  [TESSERA_WORKSPACE] = "workspace",
+  [TESSERA_KV_CACHE] = "KV cache",
+  [TESSERA_UNKNOWN_BEFORE] = "unknown: there before the recording began",
+  [TESSERA_UNKNOWN_NO_STACK] = "unknown: no stack, no step, no phase",
+  [TESSERA_UNKNOWN] = "unknown: no rule holds",
+};
+
+/* Where in a run a block is born. */
+typedef enum
+{
+  PART_START,
+  PART_SETUP,
+  PART_STEP,
+  PART_FORWARD,
+  PART_BACKWARD,
+  PART_OPTIMIZER,
+  N_PARTS
+} Part;
+
+static const char *const part_names[N_PARTS] = { "start",   "setup",    "step",
+                                                 "forward", "backward", "optimizer" };
+
+static const char *const tensor_names[] = { "", "parameter", "gradient",
+                                            "optimizer_state", "buffer" };
+
+typedef enum
+{
+  CONDITION_TENSOR,
+  CONDITION_IN,
+  CONDITION_MODULE,
+  CONDITION_PHASE,
+  CONDITION_BORN,
+  CONDITION_KEPT,
+  CONDITION_PASSES,
+  CONDITION_OPEN,
+  CONDITION_SIZED,
+  CONDITION_SIZE,
+  N_CONDITIONS
+} ConditionKind;
+
+static const char *const condition_words[N_CONDITIONS] = {
+  "tensor", "in", "module", "phase", "born", "kept", "passes", "open", "sized", "size",
+};
+
+typedef struct
+{
+  ConditionKind kind;
+  uint64_t number; /* kind of tensor, part, bytes; of a stack: which of the lines */
+  char **texts;    /* alternatives */
+} Condition;
+
+typedef struct
+{
+  TesseraCategory category;
+  GArray *conditions; /* Condition */
+} Rule;
+
+struct TesseraRules
+{
+  GPtrArray *rules;
+  size_t n_lines; /* conditions on stacks */
+};
+
+/* What the rules look at. */
+typedef struct
+{
+  Part part;
+  uint32_t part_end; /* TESSERA_NONE: it has none */
+  uint8_t tensor;    /* TesseraTensorKind, 0: the run said nothing */
+  bool kept, passes, open, sized;
+} Facts;
+
+const char *
+tessera_category_name (TesseraCategory category)
+{
+  return (unsigned) category < TESSERA_N_CATEGORIES ? names[category] : "";
+}
+
+bool
+tessera_category_is_unknown (TesseraCategory category)
+{
+  return category >= TESSERA_UNKNOWN_BEFORE;
+}
+
+/* ---- Reading ---- */
+
+static void
+rule_free (gpointer data)
+{
+  Rule *rule = data;
+
+  for (guint i = 0; i < rule->conditions->len; i++)
+    g_strfreev (g_array_index (rule->conditions, Condition, i).texts);
+  g_array_unref (rule->conditions);
+  g_free (rule);
+}
+
+/* The place of @word among @words, or @n. */
+static size_t
+find_word (const char *const *words, size_t n, const char *word)
+{
+  size_t i = 0;
+
+  while (i < n && strcmp (words[i], word) != 0)
+    i++;
+  return i;
+}
+
+static bool
+read_condition (TesseraRules *rules, const char *text, Condition *condition)
+{
+  g_auto (GStrv) words = g_strsplit (text, " ", 2);
+  const char *value = words[0] != NULL && words[1] != NULL ? g_strstrip (words[1]) : "";
+  size_t kind = words[0] != NULL ? find_word (condition_words, N_CONDITIONS, words[0])
+                                 : (size_t) N_CONDITIONS;
+
+  *condition = (Condition){ .kind = (ConditionKind) kind };
+  switch (kind)
+    {
+    case CONDITION_TENSOR:
+      condition->number = find_word (tensor_names, G_N_ELEMENTS (tensor_names), value);
+      return value[0] != '\0' && condition->number < G_N_ELEMENTS (tensor_names);
+    case CONDITION_BORN:
+      condition->number = find_word (part_names, N_PARTS, value);
+      return condition->number < N_PARTS;
+    case CONDITION_SIZE:
+      return g_ascii_string_to_unsigned (value, 10, 1, G_MAXUINT64, &condition->number,
+                                         NULL);
+    case CONDITION_IN:
+    case CONDITION_MODULE:
+    case CONDITION_PHASE:
+      condition->texts = g_strsplit (value, "|", -1);
+      if (kind == CONDITION_IN)
+        condition->number = rules->n_lines++;
+      for (char **one = condition->texts; *one != NULL; one++)
+        if ((*one)[0] == '\0' || strcmp (*one, ":") == 0)
+          return false;
+      return value[0] != '\0';
+    default:
+      return kind < N_CONDITIONS && value[0] == '\0';
+    }
+}
+
+/* Returns: what is not understood, or NULL; g_free(). */
+static char *
+read_line (TesseraRules *rules, char *line)
+{
+  char *colon = strchr (line, ':');
+
+  if (line[0] == '\0' || line[0] == '#')
+    return NULL;
+  if (colon == NULL || colon[1] == '\0')
+    return g_strdup ("a rule is CATEGORY: CONDITION, CONDITION ...");
+  *colon = '\0';
+  size_t category = find_word (names, TESSERA_UNKNOWN_BEFORE, g_strchomp (line));
+  if (category >= TESSERA_UNKNOWN_BEFORE)
+    return g_strdup_printf ("there is no category \"%s\"", line);
+  Rule *rule = g_new0 (Rule, 1);
+  rule->category = (TesseraCategory) category;
+  rule->conditions = g_array_new (FALSE, FALSE, sizeof (Condition));
+  g_ptr_array_add (rules->rules, rule);
+  g_auto (GStrv) texts = g_strsplit (colon + 1, ",", -1);
+  for (char **text = texts; *text != NULL; text++)
+    {
+      Condition condition;
+      bool is_good = read_condition (rules, g_strstrip (*text), &condition);
+
+      g_array_append_val (rule->conditions, condition);
+      if (!is_good)
+        return g_strdup_printf ("the condition \"%s\" is not understood", *text);
+    }
+  return NULL;
+}
+
+static bool
+read_text (TesseraRules *rules, const char *text, const char *name, TesseraError *error)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  for (size_t i = 0; lines[i] != NULL; i++)
+    {
+      g_autofree char *fault = read_line (rules, g_strstrip (lines[i]));
+      g_autofree char *shown = NULL;
+
+      if (fault == NULL)
+        continue;
+      shown = g_malloc (TESSERA_ERROR_TEXT_BYTES);
+      tessera_fail (error, TESSERA_BAD_INPUT,
+                    "%s, line %zu: %s; docs/CATEGORIES.md has them all", name, i + 1,
+                    tessera_show_text (fault, shown, TESSERA_ERROR_TEXT_BYTES / 2));
+      return false;
+    }
+  return true;
+}
+
+TesseraRules *
+tessera_rules_new (const char *text, const char *name, TesseraError *error)
+{
+  TesseraRules *rules = g_new0 (TesseraRules, 1);
+
+  rules->rules = g_ptr_array_new_with_free_func (rule_free);
+  if ((text == NULL || read_text (rules, text, name, error)) &&
+      read_text (rules, categories_rules, "categories.rules", error))
+    return rules;
+  tessera_rules_free (rules);
+  return NULL;
+}
+
+void
+tessera_rules_free (TesseraRules *rules)
+{
+  if (rules == NULL)
+    return;
+  g_ptr_array_unref (rules->rules);
+  g_free (rules);
+}
+
+/* ---- Facts ---- */
+
+/* The part of a step that a phase is; PART_STEP: none of the three. */
+static Part
+part_of_name (const char *name)
+{
+  g_autofree char *lower = g_ascii_strdown (name, -1);
+  static const struct
+  {
+    const char *word;
+    Part part;
+  } words[] = {
+    { "backward", PART_BACKWARD },   { "bwd", PART_BACKWARD },
+    { "recompute", PART_BACKWARD },  { "optim", PART_OPTIMIZER },
+    { "zero_grad", PART_OPTIMIZER }, { "clip_grad", PART_OPTIMIZER },
+    { "forward", PART_FORWARD },     { "fwd", PART_FORWARD },
+    { "loss", PART_FORWARD },        { "eval", PART_FORWARD },
+    { "valid", PART_FORWARD },       { "generate", PART_FORWARD },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (words); i++)
+    if (strstr (lower, words[i].word) != NULL)
+      return words[i].part;
+  return PART_STEP;
+}
+
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  const TesseraRules *rules;
+  uint8_t *part_of_phase;  /* its own, or that of the phase around it */
+  uint32_t *end_of_phase;  /* of that one */
+  uint8_t *says;           /* [n_stacks * n_lines] whether a stack has such a line */
+  uint32_t *modules;       /* (nullable) name by event */
+  const uint32_t *tensors; /* (nullable) by block */
+  GHashTable *sizes;       /* of parameters: uint64_t */
+} Work;
+
+static void
+find_parts (Work *work)
+{
+  const TesseraStructure *structure = work->structure;
+
+  work->part_of_phase = g_new (uint8_t, structure->n_phases + 1);
+  work->end_of_phase = g_new (uint32_t, structure->n_phases + 1);
+  for (size_t i = 0; i < structure->n_phases; i++)
+    {
+      const TesseraPhase *phase = &structure->phases[i];
+      Part part = part_of_name (tessera_phase_name (work->trace, phase));
+      bool is_inside = part == PART_STEP && phase->parent < i;
+
+      work->part_of_phase[i] =
+          is_inside ? work->part_of_phase[phase->parent] : (uint8_t) part;
+      work->end_of_phase[i] =
+          is_inside ? work->end_of_phase[phase->parent] : phase->end_index;
+    }
+}
+
+/* Whether @frame is one of the alternatives, "FILE:FUNCTION". */
+static bool
+is_line (const TesseraTrace *trace, const TesseraFrame *frame, char *const *texts)
+{
+  const char *file = tessera_trace_string (trace, frame->file);
+  const char *name = tessera_trace_string (trace, frame->name);
+  const char *dot = strrchr (name, '.');
+
+  for (; *texts != NULL; texts++)
+    {
+      const char *colon = strchr (*texts, ':');
+      const size_t n_file = colon != NULL ? (size_t) (colon - *texts) : strlen (*texts);
+
+      if (n_file > 0 && memmem (file, strlen (file), *texts, n_file) == NULL)
+        continue;
+      if (colon == NULL || (strstr (colon + 1, "::") != NULL
+                                ? strstr (name, colon + 1) != NULL
+                                : strcmp (dot != NULL ? dot + 1 : name, colon + 1) == 0))
+        return true;
+    }
+  return false;
+}
+
+static void
+find_lines (Work *work)
+{
+  const TesseraTrace *trace = work->trace;
+  const size_t n_lines = work->rules->n_lines;
+  g_autofree uint8_t *frame_says = g_new0 (uint8_t, trace->n_frames * n_lines + 1);
+
+  for (guint r = 0; r < work->rules->rules->len; r++)
+    {
+      const Rule *rule = g_ptr_array_index (work->rules->rules, r);
+
+      for (guint c = 0; c < rule->conditions->len; c++)
+        {
+          const Condition *condition = &g_array_index (rule->conditions, Condition, c);
+
+          for (size_t f = 0; condition->kind == CONDITION_IN && f < trace->n_frames; f++)
+            frame_says[f * n_lines + condition->number] =
+                is_line (trace, &trace->frames[f], condition->texts);
+        }
+    }
+  work->says = g_new0 (uint8_t, trace->n_stacks * n_lines + 1);
+  for (size_t s = 0; s < trace->n_stacks; s++)
+    for (uint32_t i = trace->stack_begin[s]; i < trace->stack_begin[s + 1]; i++)
+      for (size_t line = 0; line < n_lines; line++)
+        work->says[s * n_lines + line] |=
+            frame_says[trace->stack_frames[i] * n_lines + line];
+}
+
+static bool
+is_kept (const TesseraStructure *structure, const TesseraBlock *block, uint32_t n_events)
+{
+  size_t low = 0, high = structure->n_steps;
+
+  if (structure->n_steps == 0)
+    return block->died_index >= n_events;
+  while (low < high)
+    {
+      size_t middle = (low + high) / 2;
+
+      if (structure->steps[middle].begin_index >= block->born_index)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  return low < structure->n_steps && structure->steps[low].end_index <= block->died_index;
+}
+
+static Facts
+find_facts (const Work *work, size_t index)
+{
+  const TesseraStructure *structure = work->structure;
+  const TesseraBlock *block = &work->blocks->blocks[index];
+  const uint32_t n_events = work->blocks->n_events;
+  Facts facts = {
+    .part = PART_STEP,
+    .part_end = TESSERA_NONE,
+    .tensor = work->tensors != NULL && work->tensors[index] != TESSERA_NONE
+                  ? work->trace->tensors[work->tensors[index]].kind
+                  : 0,
+    .kept = is_kept (structure, block, n_events),
+    .open = block->died_index >= n_events || (block->flags & TESSERA_FAILED) != 0,
+    .sized = g_hash_table_contains (work->sizes, &block->size_bytes),
+  };
+
+  if (block->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START))
+    facts.part = PART_START;
+  else if (block->born_phase < structure->n_phases &&
+           work->part_of_phase[block->born_phase] != PART_STEP)
+    {
+      facts.part = (Part) work->part_of_phase[block->born_phase];
+      facts.part_end = work->end_of_phase[block->born_phase];
+    }
+  else if (structure->n_steps == 0 || block->born_index < structure->steps[0].begin_index)
+    facts.part = PART_SETUP;
+  facts.passes = block->died_index > facts.part_end && !facts.open;
+  return facts;
+}
+
+static bool
+is_any (char *const *patterns, const char *name)
+{
+  for (; *patterns != NULL; patterns++)
+    if (g_pattern_match_simple (*patterns, name))
+      return true;
+  return false;
+}
+
+static bool
+is_in_phase (const Work *work, uint32_t phase, char *const *patterns)
+{
+  const TesseraStructure *structure = work->structure;
+
+  for (; phase < structure->n_phases; phase = structure->phases[phase].parent)
+    if (is_any (patterns, tessera_phase_name (work->trace, &structure->phases[phase])))
+      return true;
+  return false;
+}
+
+static bool
+holds (const Work *work,
+       const Condition *condition,
+       const TesseraBlock *block,
+       const Facts *facts)
+{
+  switch (condition->kind)
+    {
+    case CONDITION_TENSOR:
+      return facts->tensor == condition->number;
+    case CONDITION_IN:
+      return block->stack < work->trace->n_stacks &&
+             work->says[block->stack * work->rules->n_lines + condition->number];
+    case CONDITION_MODULE:
+      return work->modules != NULL && block->born_index < work->trace->n_events &&
+             work->modules[block->born_index] != TESSERA_NONE &&
+             is_any (
+                 condition->texts,
+                 tessera_trace_string (work->trace, work->modules[block->born_index]));
+    case CONDITION_PHASE:
+      return is_in_phase (work, block->born_phase, condition->texts);
+    case CONDITION_BORN:
+      return facts->part == condition->number;
+    case CONDITION_KEPT:
+      return facts->kept;
+    case CONDITION_PASSES:
+      return facts->passes;
+    case CONDITION_OPEN:
+      return facts->open;
+    case CONDITION_SIZED:
+      return facts->sized;
+    default:
+      return block->size_bytes == condition->number;
+    }
+}
+
+static TesseraCategory
+decide (const Work *work, size_t index)
+{
+  const TesseraBlock *block = &work->blocks->blocks[index];
+  const Facts facts = find_facts (work, index);
+
+  for (guint r = 0; r < work->rules->rules->len; r++)
+    {
+      const Rule *rule = g_ptr_array_index (work->rules->rules, r);
+      guint c = 0;
+
+      while (c < rule->conditions->len &&
+             holds (work, &g_array_index (rule->conditions, Condition, c), block, &facts))
+        c++;
+      if (c == rule->conditions->len)
+        return rule->category;
+    }
+  if (facts.part == PART_START)
+    return TESSERA_UNKNOWN_BEFORE;
+  return block->stack == TESSERA_NONE && work->structure->n_steps == 0 &&
+                 work->structure->n_phases == 0
+             ? TESSERA_UNKNOWN_NO_STACK
+             : TESSERA_UNKNOWN;
+}
+
+uint32_t *
+tessera_find_tensors (const TesseraTrace *trace, const TesseraBlocks *blocks)
+{
+  g_autoptr (GHashTable) at = g_hash_table_new (g_int64_hash, g_int64_equal);
+  uint32_t event = 0;
+
+  if (trace->n_tensors == 0)
+    return NULL;
+  uint32_t *tensors = g_new (uint32_t, blocks->n_blocks + 1);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      tensors[i] = TESSERA_NONE;
+      if (blocks->blocks[i].flags & TESSERA_AT_START)
+        g_hash_table_replace (at, &blocks->blocks[i].addr, &blocks->blocks[i]);
+    }
+  for (size_t i = 0; i < trace->n_tensors; i++)
+    {
+      const TesseraTensor *tensor = &trace->tensors[i];
+
+      for (; event < tensor->event_index && event < blocks->n_events; event++)
+        {
+          const uint32_t block = blocks->block_of_event[event];
+
+          if (trace->events[event].action == TESSERA_ALLOC && block != TESSERA_NONE)
+            g_hash_table_replace (at, &blocks->blocks[block].addr,
+                                  &blocks->blocks[block]);
+        }
+      const TesseraBlock *block = g_hash_table_lookup (at, &tensor->addr);
+      /* What was said first stays: a view of a parameter is one. */
+      if (block != NULL && block->died_index >= tensor->event_index &&
+          tensors[block - blocks->blocks] == TESSERA_NONE)
+        tensors[block - blocks->blocks] = (uint32_t) i;
+    }
+  return tensors;
+}
+
+uint8_t *
+tessera_categorize (const TesseraTrace *trace,
+                    const TesseraBlocks *blocks,
+                    const TesseraStructure *structure,
+                    const uint32_t *tensors,
+                    const TesseraRules *rules)
+{
+  g_autoptr (GHashTable) sizes = g_hash_table_new (g_int64_hash, g_int64_equal);
+  g_autofree uint32_t *modules = tessera_find_modules (trace);
+  Work work = {
+    trace,         blocks, structure, rules, .modules = modules, .tensors = tensors,
+    .sizes = sizes
+  };
+  uint8_t *categories = g_new (uint8_t, blocks->n_blocks + 1);
+
+  find_parts (&work);
+  find_lines (&work);
+  /* Which sizes parameters have is known only once they are. Those that are there before
+   * the recording began are most often parameters. */
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      categories[i] = (uint8_t) decide (&work, i);
+      if (categories[i] == TESSERA_PARAMETER || categories[i] == TESSERA_UNKNOWN_BEFORE)
+        g_hash_table_add (sizes, &blocks->blocks[i].size_bytes);
+    }
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    categories[i] = (uint8_t) decide (&work, i);
+  g_free (work.part_of_phase);
+  g_free (work.end_of_phase);
+  g_free (work.says);
+  return categories;
+}

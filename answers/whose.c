@@ -1,0 +1,599 @@
+/* See whose.h. SPDX-License-Identifier: Apache-2.0 */
+#include "answers/whose.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "planner/modules.h"
+#include "simulator/verdict.h"
+
+static const char *const by_names[TESSERA_N_BYS] = { "category", "module", "line",
+                                                     "stack",    "phase",  "step" };
+
+const char *
+tessera_by_name (TesseraBy by)
+{
+  return (unsigned) by < TESSERA_N_BYS ? by_names[by] : "";
+}
+
+/* ---- Names ---- */
+
+static char *
+name_stack (const TesseraTrace *trace, uint32_t stack)
+{
+  GString *text = g_string_new (NULL);
+
+  if (stack < trace->n_stacks)
+    for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
+      {
+        const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
+        g_autofree char *file =
+            g_path_get_basename (tessera_trace_string (trace, frame->file));
+
+        g_string_append_printf (text, "%s%s:%" PRId64 " %s", text->len > 0 ? " < " : "",
+                                file, frame->line,
+                                tessera_trace_string (trace, frame->name));
+      }
+  if (text->len == 0)
+    g_string_append (text, "(no stack)");
+  return g_string_free (text, FALSE);
+}
+
+/* Of the tensor that the run said is in the block: "exp_avg of layers.3.mlp.weight" is of
+ * layers.3.mlp. */
+static char *
+module_of_tensor (const char *name)
+{
+  const char *of = strstr (name, " of ");
+  const char *path = of != NULL ? of + strlen (" of ") : name;
+  const char *dot = strrchr (path, '.');
+
+  return dot != NULL ? g_strndup (path, (gsize) (dot - path)) : g_strdup (path);
+}
+
+/* Blocks of one key are one row, whose name follows from any of them. */
+typedef struct
+{
+  const TesseraWhose *whose;
+  TesseraBy by;
+  uint32_t *modules; /* (nullable) string by event */
+} Naming;
+
+static void
+naming_init (Naming *naming, const TesseraWhose *whose, TesseraBy by)
+{
+  *naming = (Naming){ whose, by, NULL };
+  if (by == TESSERA_BY_MODULE || by == TESSERA_BY_LINE)
+    naming->modules = tessera_find_modules (whose->trace);
+}
+
+static void
+naming_clear (Naming *naming)
+{
+  g_free (naming->modules);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Naming, naming_clear)
+
+/* What the module of a block is known by, most certain first: keys above the stacks' are
+ * tensors', then strings'. */
+static uint64_t
+key_module (const Naming *naming, size_t index)
+{
+  const TesseraWhose *whose = naming->whose;
+  const TesseraBlock *block = &whose->blocks->blocks[index];
+  const uint64_t tensors = (uint64_t) 2 << 32, strings = (uint64_t) 1 << 32;
+
+  if (whose->tensors != NULL && whose->tensors[index] != TESSERA_NONE)
+    return tensors | whose->trace->tensors[whose->tensors[index]].name;
+  if (naming->modules != NULL && (block->flags & TESSERA_AT_START) == 0 &&
+      block->born_index < whose->trace->n_events)
+    return strings | naming->modules[block->born_index];
+  return block->stack;
+}
+
+/* PyTorch's threads of the backward pass have no lines: what is known there is the phase,
+ * and the module. */
+static uint64_t
+key_line (const Naming *naming, size_t index)
+{
+  const TesseraBlock *block = &naming->whose->blocks->blocks[index];
+  const uint32_t line = tessera_line_of_stack (naming->whose->trace, block->stack);
+  uint64_t key = (uint64_t) 1 << 63;
+
+  if (line != TESSERA_NONE)
+    return line;
+  if (block->flags & TESSERA_AT_START)
+    return key;
+  key |= (uint64_t) (block->born_phase + 1) << 32;
+  return naming->modules != NULL && block->born_index < naming->whose->trace->n_events
+             ? key | naming->modules[block->born_index]
+             : key;
+}
+
+static uint64_t
+key_of (const Naming *naming, size_t index)
+{
+  const TesseraWhose *whose = naming->whose;
+  const TesseraBlock *block = &whose->blocks->blocks[index];
+
+  switch (naming->by)
+    {
+    case TESSERA_BY_CATEGORY:
+      return whose->categories[index];
+    case TESSERA_BY_MODULE:
+      return key_module (naming, index);
+    case TESSERA_BY_LINE:
+      return key_line (naming, index);
+    case TESSERA_BY_STACK:
+      return block->stack;
+    case TESSERA_BY_PHASE:
+      return (uint64_t) block->born_phase << 1 | (block->flags & TESSERA_AT_START);
+    default:
+      return (uint64_t) block->step << 1 | (block->flags & TESSERA_AT_START);
+    }
+}
+
+static char *
+name_module (const Naming *naming, size_t index)
+{
+  const TesseraTrace *trace = naming->whose->trace;
+  const uint64_t key = key_module (naming, index);
+  const char *name = NULL;
+
+  if (key >> 32 == 2)
+    return module_of_tensor (tessera_trace_string (trace, (uint32_t) key));
+  if (key >> 32 == 1)
+    name = (uint32_t) key != TESSERA_NONE ? tessera_trace_string (trace, (uint32_t) key)
+                                          : NULL;
+  else if (tessera_line_of_stack (trace, (uint32_t) key) != TESSERA_NONE)
+    {
+      const TesseraFrame *frame =
+          &trace->frames[tessera_line_of_stack (trace, (uint32_t) key)];
+      g_autofree char *file =
+          g_path_get_basename (tessera_trace_string (trace, frame->file));
+
+      return g_strdup_printf ("%s %s", file, tessera_trace_string (trace, frame->name));
+    }
+  return g_strdup (name != NULL ? name : "(no module)");
+}
+
+static char *
+name_line (const Naming *naming, size_t index)
+{
+  const TesseraTrace *trace = naming->whose->trace;
+  const TesseraStructure *structure = naming->whose->structure;
+  const TesseraBlock *block = &naming->whose->blocks->blocks[index];
+  const char *phase = NULL, *module = NULL;
+
+  if (tessera_line_of_stack (trace, block->stack) != TESSERA_NONE)
+    return tessera_name_line (trace, block->stack);
+  if (block->flags & TESSERA_AT_START)
+    return g_strdup ("(before the recording)");
+  if (block->born_phase < structure->n_phases)
+    phase = tessera_phase_name (trace, &structure->phases[block->born_phase]);
+  if (block->born_index < trace->n_events)
+    module =
+        tessera_module_of_birth (trace, naming->modules, block->born_index, TESSERA_NONE);
+  if (phase == NULL && module == NULL)
+    return g_strdup ("(no stack)");
+  return g_strdup_printf ("(%s%s%s)", phase != NULL ? phase : "",
+                          phase != NULL && module != NULL ? " of " : "",
+                          module != NULL ? module : "");
+}
+
+static char *
+name_step (const TesseraStructure *structure, const TesseraBlock *block)
+{
+  if (block->flags & TESSERA_AT_START)
+    return g_strdup ("(before the recording)");
+  if (block->step < structure->n_steps)
+    return g_strdup_printf ("step %" PRId64, structure->steps[block->step].number);
+  return g_strdup (structure->n_steps > 0 &&
+                           block->born_index < structure->steps[0].begin_index
+                       ? "(before the first step)"
+                       : "(outside of steps)");
+}
+
+static char *
+name_of (const Naming *naming, size_t index)
+{
+  const TesseraWhose *whose = naming->whose;
+  const TesseraStructure *structure = whose->structure;
+  const TesseraBlock *block = &whose->blocks->blocks[index];
+
+  switch (naming->by)
+    {
+    case TESSERA_BY_CATEGORY:
+      return g_strdup (tessera_category_name (whose->categories[index]));
+    case TESSERA_BY_MODULE:
+      return name_module (naming, index);
+    case TESSERA_BY_LINE:
+      return name_line (naming, index);
+    case TESSERA_BY_STACK:
+      return name_stack (whose->trace, block->stack);
+    case TESSERA_BY_PHASE:
+      if (block->born_phase < structure->n_phases)
+        return g_strdup (
+            tessera_phase_name (whose->trace, &structure->phases[block->born_phase]));
+      return g_strdup (block->flags & TESSERA_AT_START ? "(before the recording)"
+                                                       : "(outside of phases)");
+    default:
+      return name_step (structure, block);
+    }
+}
+
+char *
+tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block)
+{
+  g_auto (Naming) naming;
+
+  naming_init (&naming, whose, by);
+  return name_of (&naming, block);
+}
+
+/* ---- Rows ---- */
+
+static void
+clear_owner (gpointer data)
+{
+  g_free (((TesseraOwner *) data)->name);
+}
+
+static int
+compare_owners (const void *a, const void *b)
+{
+  const TesseraOwner *x = a, *y = b;
+
+  if (x->bytes != y->bytes)
+    return x->bytes > y->bytes ? -1 : 1;
+  return strcmp (x->name, y->name);
+}
+
+/* Rows that different keys gave one name are one. Sorts them. */
+static void
+join_equal (GArray *owners)
+{
+  g_autoptr (GHashTable) rows = g_hash_table_new (g_str_hash, g_str_equal);
+  guint n = 0;
+
+  for (guint i = 0; i < owners->len; i++)
+    {
+      TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
+      gpointer row;
+
+      if (g_hash_table_lookup_extended (rows, owner->name, NULL, &row))
+        {
+          TesseraOwner *first =
+              &g_array_index (owners, TesseraOwner, GPOINTER_TO_UINT (row));
+
+          first->bytes += owner->bytes;
+          first->n_blocks += owner->n_blocks;
+          g_clear_pointer (&owner->name, g_free);
+          continue;
+        }
+      TesseraOwner kept = *owner;
+      owner->name = NULL;
+      g_array_index (owners, TesseraOwner, n) = kept;
+      g_hash_table_insert (rows, kept.name, GUINT_TO_POINTER (n++));
+    }
+  g_array_set_size (owners, n);
+  g_array_sort (owners, compare_owners);
+}
+
+static GArray *
+list_owners (const Naming *naming, uint32_t event_index)
+{
+  const TesseraWhose *whose = naming->whose;
+  g_autoptr (GHashTable) rows =
+      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_autoptr (GArray) largest = g_array_new (FALSE, TRUE, sizeof (uint64_t));
+  GArray *owners = g_array_new (FALSE, TRUE, sizeof (TesseraOwner));
+
+  g_array_set_clear_func (owners, clear_owner);
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &whose->blocks->blocks[i];
+      gpointer row;
+
+      if (!tessera_is_live (whose->blocks, whose->layout, i, event_index))
+        continue;
+      const uint64_t key = key_of (naming, i);
+      if (!g_hash_table_lookup_extended (rows, &key, NULL, &row))
+        {
+          const TesseraOwner owner = { .name = name_of (naming, i), .n_times = 1 };
+
+          row = GUINT_TO_POINTER (owners->len);
+          g_hash_table_insert (rows, g_memdup2 (&key, sizeof key), row);
+          g_array_append_val (owners, owner);
+          g_array_set_size (largest, owners->len);
+        }
+      TesseraOwner *owner = &g_array_index (owners, TesseraOwner, GPOINTER_TO_UINT (row));
+      uint64_t *most = &g_array_index (largest, uint64_t, GPOINTER_TO_UINT (row));
+      owner->bytes += block->size_bytes;
+      owner->n_blocks++;
+      if (block->size_bytes >= *most)
+        {
+          *most = block->size_bytes;
+          owner->stack = block->stack;
+        }
+    }
+  join_equal (owners);
+  return owners;
+}
+
+/* ---- Modules as a tree ---- */
+
+typedef struct Node
+{
+  char *name;
+  GPtrArray *inside; /* Node */
+  uint64_t bytes, n_blocks;
+  uint32_t n_times, stack;
+} Node;
+
+static void
+node_free (gpointer data)
+{
+  Node *node = data;
+
+  g_ptr_array_unref (node->inside);
+  g_free (node->name);
+  g_free (node);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Node, node_free)
+
+static Node *
+node_new (const char *name)
+{
+  Node *node = g_new0 (Node, 1);
+
+  node->name = g_strdup (name);
+  node->inside = g_ptr_array_new_with_free_func (node_free);
+  node->n_times = 1;
+  return node;
+}
+
+static void
+add_to (Node *node, const TesseraOwner *owner)
+{
+  if (node->n_blocks == 0)
+    node->stack = owner->stack;
+  node->bytes += owner->bytes;
+  node->n_blocks += owner->n_blocks;
+}
+
+/* @nodes: by path, all there are. */
+static void
+add_path (GHashTable *nodes, Node *root, const TesseraOwner *owner)
+{
+  /* Only paths have parts: "(no module)" and "modeling_llama.py forward" are names. */
+  const bool is_path = strpbrk (owner->name, " (") == NULL;
+  g_auto (GStrv) parts = g_strsplit (owner->name, is_path ? "." : "\n", -1);
+  g_autoptr (GString) path = g_string_new (NULL);
+  Node *node = root;
+
+  add_to (root, owner);
+  for (char **part = parts; *part != NULL; part++)
+    {
+      g_string_append_printf (path, "%s.", *part);
+      Node *next = g_hash_table_lookup (nodes, path->str);
+      if (next == NULL)
+        {
+          next = node_new (*part);
+          g_ptr_array_add (node->inside, next);
+          g_hash_table_insert (nodes, g_strdup (path->str), next);
+        }
+      add_to (next, owner);
+      node = next;
+    }
+}
+
+static bool
+is_number (const char *name)
+{
+  return name[0] != '\0' && strspn (name, "0123456789") == strlen (name);
+}
+
+/* Whether two numbered modules hold the same, all the way down. */
+static bool
+are_equal (const Node *a, const Node *b)
+{
+  if (a->bytes != b->bytes || a->n_blocks != b->n_blocks || a->n_times != b->n_times ||
+      a->inside->len != b->inside->len)
+    return false;
+  for (guint i = 0; i < a->inside->len; i++)
+    {
+      const Node *x = g_ptr_array_index (a->inside, i);
+      const Node *y = g_ptr_array_index (b->inside, i);
+
+      if (strcmp (x->name, y->name) != 0 || !are_equal (x, y))
+        return false;
+    }
+  return true;
+}
+
+static int
+compare_nodes (const void *a, const void *b)
+{
+  const Node *x = *(Node *const *) a, *y = *(Node *const *) b;
+
+  if (x->bytes != y->bytes)
+    return x->bytes > y->bytes ? -1 : 1;
+  if (is_number (x->name) && is_number (y->name) && strlen (x->name) != strlen (y->name))
+    return strlen (x->name) < strlen (y->name) ? -1 : 1;
+  return strcmp (x->name, y->name);
+}
+
+static void
+sum_up (Node *node, const Node *other)
+{
+  node->bytes += other->bytes;
+  node->n_blocks += other->n_blocks;
+  node->n_times += other->n_times;
+  for (guint i = 0; i < node->inside->len; i++)
+    sum_up (g_ptr_array_index (node->inside, i), g_ptr_array_index (other->inside, i));
+}
+
+/* "0,1,2,4" as "0-2,4". */
+static char *
+name_numbers (const GArray *numbers)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < numbers->len;)
+    {
+      const uint64_t first = g_array_index (numbers, uint64_t, i);
+      guint n = 1;
+
+      while (i + n < numbers->len &&
+             g_array_index (numbers, uint64_t, i + n) == first + n)
+        n++;
+      g_string_append_printf (text, "%s%" PRIu64, text->len > 0 ? "," : "", first);
+      if (n > 1)
+        g_string_append_printf (text, "-%" PRIu64, first + n - 1);
+      i += n;
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* Numbered modules that hold the same become one, from the innermost outward. */
+static void
+fold (Node *node)
+{
+  for (guint i = 0; i < node->inside->len; i++)
+    fold (g_ptr_array_index (node->inside, i));
+  g_ptr_array_sort (node->inside, compare_nodes);
+  for (guint i = 0; i < node->inside->len; i++)
+    {
+      Node *first = g_ptr_array_index (node->inside, i);
+      g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+
+      for (guint j = i; is_number (first->name) && j < node->inside->len; j++)
+        {
+          const Node *next = g_ptr_array_index (node->inside, j);
+          const uint64_t number = g_ascii_strtoull (next->name, NULL, 10);
+
+          if (!is_number (next->name) || !are_equal (first, next))
+            break;
+          g_array_append_val (numbers, number);
+        }
+      if (numbers->len < 2)
+        continue;
+      for (guint j = 1; j < numbers->len; j++)
+        sum_up (first, g_ptr_array_index (node->inside, i + j));
+      g_ptr_array_remove_range (node->inside, i + 1, numbers->len - 1);
+      g_free (first->name);
+      first->name = name_numbers (numbers);
+    }
+  g_ptr_array_sort (node->inside, compare_nodes);
+}
+
+/* A module that holds nothing but one other is told in one row with that. */
+static void
+list_nodes (const Node *node, const char *before, uint32_t depth, GArray *owners)
+{
+  for (guint i = 0; i < node->inside->len; i++)
+    {
+      const Node *next = g_ptr_array_index (node->inside, i);
+      g_autofree char *name = g_strconcat (before, next->name, NULL);
+      const Node *only =
+          next->inside->len == 1 ? g_ptr_array_index (next->inside, 0) : NULL;
+
+      if (only != NULL && only->bytes == next->bytes)
+        {
+          g_autoptr (Node) around = node_new ("");
+          g_autofree char *path = g_strconcat (name, ".", NULL);
+
+          g_ptr_array_set_free_func (around->inside, NULL);
+          g_ptr_array_add (around->inside, (Node *) only);
+          list_nodes (around, path, depth, owners);
+          continue;
+        }
+      const TesseraOwner owner = {
+        .name = g_steal_pointer (&name),
+        .bytes = next->bytes,
+        .n_blocks = next->n_blocks,
+        .depth = depth,
+        .n_times = next->n_times,
+        .stack = next->stack,
+      };
+      g_array_append_val (owners, owner);
+      list_nodes (next, "", depth + 1, owners);
+    }
+}
+
+static GArray *
+build_tree (GArray *owners)
+{
+  g_autoptr (GHashTable) nodes =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (Node) root = node_new ("");
+  GArray *tree = g_array_new (FALSE, FALSE, sizeof (TesseraOwner));
+
+  g_array_set_clear_func (tree, clear_owner);
+  for (guint i = 0; i < owners->len; i++)
+    add_path (nodes, root, &g_array_index (owners, TesseraOwner, i));
+  fold (root);
+  list_nodes (root, "", 0, tree);
+  g_array_unref (owners);
+  return tree;
+}
+
+GArray *
+tessera_whose (const TesseraWhose *whose, TesseraBy by, uint32_t event_index)
+{
+  g_auto (Naming) naming;
+
+  naming_init (&naming, whose, by);
+  GArray *owners = list_owners (&naming, event_index);
+  return by == TESSERA_BY_MODULE ? build_tree (owners) : owners;
+}
+
+uint32_t
+tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end_index)
+{
+  uint32_t at = begin_index;
+
+  for (uint32_t i = begin_index; i < end_index && i < layout->n_events; i++)
+    if (layout->curves.live_bytes[i] > layout->curves.live_bytes[at])
+      at = i;
+  return at;
+}
+
+char *
+tessera_folded_stacks (const TesseraWhose *whose, uint32_t event_index)
+{
+  const TesseraTrace *trace = whose->trace;
+  GString *text = g_string_new (NULL);
+  g_autofree uint64_t *bytes = g_new0 (uint64_t, trace->n_stacks + 1);
+
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    if (tessera_is_live (whose->blocks, whose->layout, i, event_index))
+      bytes[MIN (whose->blocks->blocks[i].stack, trace->n_stacks)] +=
+          whose->blocks->blocks[i].size_bytes;
+  for (size_t s = 0; s < trace->n_stacks; s++)
+    {
+      if (bytes[s] == 0)
+        continue;
+      for (uint32_t i = trace->stack_begin[s + 1]; i > trace->stack_begin[s]; i--)
+        {
+          const TesseraFrame *frame = &trace->frames[trace->stack_frames[i - 1]];
+          g_autofree char *file =
+              g_path_get_basename (tessera_trace_string (trace, frame->file));
+          g_autofree char *line =
+              g_strdup_printf ("%s:%" PRId64 " %s", file, frame->line,
+                               tessera_trace_string (trace, frame->name));
+
+          /* What parts frames and lines of the format is in no name. */
+          g_strdelimit (line, ";\n\r", '_');
+          g_string_append_printf (text, "%s%s", line,
+                                  i - 1 > trace->stack_begin[s] ? ";" : "");
+        }
+      g_string_append_printf (text, " %" PRIu64 "\n", bytes[s]);
+    }
+  if (bytes[trace->n_stacks] > 0)
+    g_string_append_printf (text, "(no stack) %" PRIu64 "\n", bytes[trace->n_stacks]);
+  return g_string_free (text, FALSE);
+}

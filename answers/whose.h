@@ -1,0 +1,62 @@
+/*
+ * Whose memory is it: what is live at one moment, by category, module, line, stack, phase or
+ * step. The rows of each sum to the bytes that are live, to the byte.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "answers/categories.h"
+#include "simulator/layout.h"
+
+typedef enum
+{
+  TESSERA_BY_CATEGORY,
+  TESSERA_BY_MODULE, /* a tree; modules that hold the same are one row: "layers.0-31" */
+  TESSERA_BY_LINE,   /* of the program or of a model's library */
+  TESSERA_BY_STACK,
+  TESSERA_BY_PHASE,
+  TESSERA_BY_STEP,
+  TESSERA_N_BYS
+} TesseraBy;
+
+/* "category" ... */
+const char *tessera_by_name (TesseraBy by);
+
+/* Blocks, and what is known of them. Borrowed. */
+typedef struct
+{
+  const TesseraTrace *trace;
+  const TesseraBlocks *blocks;
+  const TesseraStructure *structure;
+  const TesseraLayout *layout;
+  const uint8_t *categories; /* [n_blocks], see tessera_categorize() */
+  const uint32_t *tensors;   /* (nullable) [n_blocks], see tessera_find_tensors() */
+} TesseraWhose;
+
+typedef struct
+{
+  char *name;     /* of a module: without what the rows above say; owned */
+  uint64_t bytes; /* as asked for; of a module with all that is inside it */
+  uint64_t n_blocks;
+  uint32_t depth;   /* of a module: below the nearest row before it of a smaller depth */
+  uint32_t n_times; /* so many modules, each of which holds as much */
+  uint32_t stack;   /* of the row's largest block, or TESSERA_NONE */
+} TesseraOwner;
+
+/* What is live at @event_index: TesseraOwner, largest first (modules as a tree, largest first
+ * inside each). g_array_unref(). Linear in blocks, and n log n in rows. */
+GArray *tessera_whose (const TesseraWhose *whose, TesseraBy by, uint32_t event_index);
+
+/* The fullest moment of [begin_index, end_index): the first event after which most is live. */
+uint32_t
+tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end_index);
+
+/* The name of one block under @by, g_free(); of a module the whole path. */
+char *tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block);
+
+/* Folded stacks, as flame graphs are drawn from: "outer;inner;innermost BYTES", a line a
+ * stack, of what is live at @event_index. g_free(). */
+char *tessera_folded_stacks (const TesseraWhose *whose, uint32_t event_index);

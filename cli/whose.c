@@ -1,0 +1,287 @@
+/* See whose.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/whose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/modules.h"
+
+/* Of what a person reads. --json has all rows. */
+#define MOST_ROWS 40
+#define MOST_BRIEF_ROWS 5
+/* Rows of less than one so many-th of all are told together. */
+#define SMALL_SHARE 200
+
+char *
+cli_read_rules (const char *path)
+{
+  g_autoptr (GError) failure = NULL;
+  char *text = NULL;
+
+  if (!g_file_get_contents (path, &text, NULL, &failure))
+    cli_fail_with ("%s cannot be read: %s", path, failure->message);
+  TesseraRules *rules = tessera_rules_new (text, path, cli_error ());
+  cli_must (rules != NULL ? TESSERA_OK : TESSERA_BAD_INPUT);
+  tessera_rules_free (rules);
+  return text;
+}
+
+CliWhose
+cli_whose_new (const CliStudy *study, const char *rules_path)
+{
+  g_autofree char *text = rules_path != NULL ? cli_read_rules (rules_path) : NULL;
+  const char *kept = tessera_trace_get_meta (study->trace, TESSERA_META_RULES);
+  TesseraRules *rules =
+      tessera_rules_new (text != NULL ? text : kept, study->path, cli_error ());
+
+  cli_must (rules != NULL ? TESSERA_OK : TESSERA_BAD_INPUT);
+  CliWhose whose = { .tensors = tessera_find_tensors (study->trace, study->blocks) };
+  whose.categories = tessera_categorize (study->trace, study->blocks, study->structure,
+                                         whose.tensors, rules);
+  tessera_rules_free (rules);
+  whose.whose = (TesseraWhose){ study->trace,  study->blocks,    study->structure,
+                                study->layout, whose.categories, whose.tensors };
+  return whose;
+}
+
+void
+cli_whose_clear (CliWhose *whose)
+{
+  g_free (whose->categories);
+  g_free (whose->tensors);
+}
+
+uint32_t
+cli_read_moment (const CliStudy *study, const char *text)
+{
+  const TesseraLayout *layout = study->layout;
+  const uint32_t n_events = study->blocks->n_events;
+  g_auto (GStrv) ends = text != NULL ? g_strsplit (text, "..", 2) : NULL;
+  guint64 first, last;
+
+  if (text == NULL ? layout->n_ooms > 0 : strcmp (text, "failure") == 0)
+    {
+      if (layout->n_ooms == 0)
+        cli_fail_with ("%s has no failed request", study->path);
+      return layout->ooms[layout->n_ooms - 1].event_index;
+    }
+  if (text == NULL || strcmp (text, "peak") == 0)
+    return tessera_fullest (layout, 0, n_events);
+  if (ends[0] == NULL ||
+      !g_ascii_string_to_unsigned (ends[0], 10, 0, TESSERA_NONE - 1, &first, NULL))
+    cli_usage (
+        "--at takes an event index, \"peak\", \"failure\" or a range A..B, not \"%s\"",
+        text);
+  last = first + 1;
+  if (ends[1] != NULL &&
+      (!g_ascii_string_to_unsigned (ends[1], 10, 1, TESSERA_NONE - 1, &last, NULL) ||
+       last <= first))
+    cli_usage ("--at takes a range A..B of events with B above A, not \"%s\"", text);
+  if (first >= n_events || last > n_events)
+    cli_fail_with ("%s has events 0 to %u, so there is no event %" G_GUINT64_FORMAT,
+                   study->path, n_events > 0 ? n_events - 1 : 0,
+                   first >= n_events ? first : last - 1);
+  return tessera_fullest (layout, (uint32_t) first, (uint32_t) last);
+}
+
+static const TesseraOom *
+failure_at (const CliStudy *study, uint32_t event_index)
+{
+  for (size_t i = 0; i < study->layout->n_ooms; i++)
+    if (study->layout->ooms[i].event_index == event_index)
+      return &study->layout->ooms[i];
+  return NULL;
+}
+
+static guint64
+live_bytes (const CliStudy *study, uint32_t event_index)
+{
+  return event_index < study->layout->n_events
+             ? study->layout->curves.live_bytes[event_index]
+             : 0;
+}
+
+/* The request that failed at the moment, if one did: what it was for. */
+static char *
+describe_failure (const CliStudy *study, const CliWhose *whose, uint32_t event_index)
+{
+  const TesseraOom *oom = failure_at (study, event_index);
+  const uint32_t block =
+      oom != NULL ? study->blocks->block_of_event[event_index] : TESSERA_NONE;
+
+  if (oom == NULL)
+    return NULL;
+  if (block == TESSERA_NONE)
+    return g_strdup_printf ("%s were asked for then, and refused",
+                            TESSERA_SIZE (oom->size_bytes));
+  g_autofree char *line = tessera_owner_of (&whose->whose, TESSERA_BY_LINE, block);
+  return g_strdup_printf ("%s were asked for then, and refused: %s, %s",
+                          TESSERA_SIZE (oom->size_bytes),
+                          tessera_category_name (whose->categories[block]), line);
+}
+
+static void
+print_stack (const TesseraTrace *trace, uint32_t stack)
+{
+  if (stack >= trace->n_stacks)
+    return;
+  for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
+    {
+      const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
+
+      printf ("%40s%s:%" G_GINT64_FORMAT " %s\n", "",
+              cli_shown (tessera_trace_string (trace, frame->file)), frame->line,
+              cli_shown (tessera_trace_string (trace, frame->name)));
+    }
+}
+
+static void
+print_row (const TesseraOwner *owner, guint64 all_bytes)
+{
+  g_autofree char *times =
+      owner->n_times > 1 ? g_strdup_printf (" x %u", owner->n_times) : g_strdup ("");
+
+  printf ("%12s %5.1f %% %7" G_GUINT64_FORMAT "  %*s%s%s\n", TESSERA_SIZE (owner->bytes),
+          all_bytes > 0 ? 100.0 * (double) owner->bytes / (double) all_bytes : 0.0,
+          owner->n_blocks, (int) (2 * owner->depth), "", cli_shown (owner->name), times);
+}
+
+/* All but the smallest, of which those of depth 0 are summed. */
+static void
+print_rows (const TesseraTrace *trace,
+            const GArray *owners,
+            guint64 all_bytes,
+            TesseraBy by,
+            guint most)
+{
+  guint64 other_bytes = 0, other_blocks = 0;
+  guint n_others = 0, n = 0;
+
+  for (guint i = 0; i < owners->len; i++)
+    {
+      const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
+
+      if (n < most && (owner->bytes >= all_bytes / SMALL_SHARE || owners->len <= 3))
+        {
+          n++;
+          if (by == TESSERA_BY_STACK)
+            {
+              g_autofree char *line = tessera_name_line (trace, owner->stack);
+              const TesseraOwner row = { line, owner->bytes, owner->n_blocks, 0, 1, 0 };
+
+              print_row (&row, all_bytes);
+              print_stack (trace, owner->stack);
+              continue;
+            }
+          print_row (owner, all_bytes);
+        }
+      else if (owner->depth == 0)
+        {
+          n_others++;
+          other_bytes += owner->bytes;
+          other_blocks += owner->n_blocks;
+        }
+    }
+  if (n_others > 0)
+    {
+      g_autofree char *name = g_strdup_printf ("%u more", n_others);
+      const TesseraOwner row = { name, other_bytes, other_blocks, 0, 1, TESSERA_NONE };
+
+      print_row (&row, all_bytes);
+    }
+}
+
+static void
+json_rows (JsonBuilder *json,
+           const char *key,
+           const TesseraTrace *trace,
+           const GArray *owners,
+           guint64 all_bytes)
+{
+  cli_json_array (json, key);
+  for (guint i = 0; i < owners->len; i++)
+    {
+      const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
+      g_autofree char *line = tessera_name_line (trace, owner->stack);
+
+      json_builder_begin_object (json);
+      cli_json_text (json, "name", owner->name);
+      cli_json_integer (json, "bytes", owner->bytes);
+      cli_json_integer (json, "blocks", owner->n_blocks);
+      cli_json_number (json, "share",
+                       all_bytes > 0 ? (double) owner->bytes / (double) all_bytes : 0.0);
+      cli_json_integer (json, "depth", owner->depth);
+      cli_json_integer (json, "times", owner->n_times);
+      cli_json_text (json, "line", line);
+      json_builder_end_object (json);
+    }
+  json_builder_end_array (json);
+}
+
+void
+cli_tell_whose (const CliStudy *study,
+                const CliWhose *whose,
+                TesseraBy by,
+                uint32_t event_index)
+{
+  g_autoptr (GArray) owners = tessera_whose (&whose->whose, by, event_index);
+  g_autofree char *failure = describe_failure (study, whose, event_index);
+  const guint64 all_bytes = live_bytes (study, event_index);
+
+  if (cli_given.json)
+    {
+      JsonBuilder *json = cli_json_new ();
+
+      cli_json_text (json, "file", study->path);
+      cli_json_integer (json, "event_index", event_index);
+      cli_json_integer (json, "live_bytes", all_bytes);
+      cli_json_text (json, "by", tessera_by_name (by));
+      json_rows (json, "rows", study->trace, owners, all_bytes);
+      cli_json_print (json);
+      return;
+    }
+  printf ("%s are live at event %u%s. By %s:\n", TESSERA_SIZE (all_bytes), event_index,
+          failure != NULL ? ", where a request failed" : "", tessera_by_name (by));
+  printf ("%12s %7s %7s  %s\n", "bytes", "share", "blocks", tessera_by_name (by));
+  print_rows (study->trace, owners, all_bytes, by, MOST_ROWS);
+  if (failure != NULL)
+    printf ("%s\n", cli_shown (failure));
+  if (study->trace->n_stacks == 0)
+    printf ("the file has no stacks: record with "
+            "torch.cuda.memory._record_memory_history(stacks=\"python\") to see lines\n");
+}
+
+void
+cli_tell_whose_briefly (JsonBuilder *json,
+                        const CliStudy *study,
+                        const CliWhose *whose,
+                        uint32_t event_index)
+{
+  const guint64 all_bytes = live_bytes (study, event_index);
+  static const TesseraBy bys[] = { TESSERA_BY_CATEGORY, TESSERA_BY_LINE };
+
+  if (json != NULL)
+    {
+      cli_json_object (json, "whose");
+      cli_json_integer (json, "event_index", event_index);
+      cli_json_integer (json, "live_bytes", all_bytes);
+    }
+  else
+    printf ("\nwhose the %s are that were live then:\n", TESSERA_SIZE (all_bytes));
+  for (size_t i = 0; i < G_N_ELEMENTS (bys); i++)
+    {
+      g_autoptr (GArray) owners = tessera_whose (&whose->whose, bys[i], event_index);
+
+      if (json != NULL)
+        json_rows (json, tessera_by_name (bys[i]), study->trace, owners, all_bytes);
+      else if (bys[i] == TESSERA_BY_CATEGORY || study->trace->n_stacks > 0)
+        {
+          printf ("%12s %7s %7s  %s\n", "bytes", "share", "blocks",
+                  tessera_by_name (bys[i]));
+          print_rows (study->trace, owners, all_bytes, bys[i],
+                      bys[i] == TESSERA_BY_CATEGORY ? MOST_ROWS : MOST_BRIEF_ROWS);
+        }
+    }
+  if (json != NULL)
+    json_builder_end_object (json);
+}
