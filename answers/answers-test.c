@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "answers/changes.h"
 #include "answers/whose.h"
 #include "simulator/simulate.h"
 
@@ -39,6 +40,15 @@ static const char *const stacks[N_STACKS][6] = {
                  "/home/me/train.py", "main" },
   [IN_LOADER] = { "/home/me/train.py", "main" },
 };
+
+/* What another version of the program does. */
+typedef struct
+{
+  uint64_t saved_bytes; /* of each layer */
+  int64_t line;         /* where the layer is */
+} Version;
+
+static Version version = { .saved_bytes = 32 * KIB, .line = 10 };
 
 typedef struct
 {
@@ -121,7 +131,8 @@ make_stacks (Program *program)
           const TesseraFrame frame = { .file = intern (program->trace, stacks[i][2 * n]),
                                        .name =
                                            intern (program->trace, stacks[i][2 * n + 1]),
-                                       .line = 10 };
+                                       .line =
+                                           i == IN_LAYER && n == 1 ? version.line : 10 };
           g_assert_cmpint (tessera_trace_add_frame (program->trace, &frame, &frames[n]),
                            ==, TESSERA_OK);
         }
@@ -149,7 +160,7 @@ run_step (Program *program, uint32_t step)
       const uint64_t temporary =
           make (program, 24 * KIB, stack[IN_LAYER], TESSERA_TEMPORARY_FORWARD);
 
-      saved[i] = make (program, 32 * KIB, stack[IN_LAYER], TESSERA_ACTIVATION);
+      saved[i] = make (program, version.saved_bytes, stack[IN_LAYER], TESSERA_ACTIVATION);
       drop (program, temporary, 24 * KIB);
       end (program, module);
     }
@@ -163,7 +174,7 @@ run_step (Program *program, uint32_t step)
 
       gradients[i] = make (program, 16 * KIB, TESSERA_NONE, TESSERA_GRADIENT);
       drop (program, temporary, 48 * KIB);
-      drop (program, saved[i], 32 * KIB);
+      drop (program, saved[i], version.saved_bytes);
     }
   drop (program, loss, 88 * KIB);
   end (program, backward);
@@ -362,6 +373,55 @@ test_rows (void)
   clear (&f);
 }
 
+static const TesseraChange *
+find_change (const GArray *changes, const char *name)
+{
+  for (guint i = 0; i < changes->len; i++)
+    if (strcmp (g_array_index (changes, TesseraChange, i).name, name) == 0)
+      return &g_array_index (changes, TesseraChange, i);
+  return NULL;
+}
+
+/* Sums of both sides are what is live; a line that moved is the same, layers are one row. */
+static void
+test_changes (void)
+{
+  Fixture before = { .program = run_program () };
+  version = (Version){ .saved_bytes = 48 * KIB, .line = 14 };
+  Fixture after = { .program = run_program () };
+  version = (Version){ .saved_bytes = 32 * KIB, .line = 10 };
+
+  look_at (&before, NULL);
+  look_at (&after, NULL);
+  const uint32_t old = tessera_fullest (before.layout, 0, before.blocks->n_events);
+  const uint32_t new = tessera_fullest (after.layout, 0, after.blocks->n_events);
+  for (int by = 0; by < TESSERA_N_BYS; by++)
+    {
+      g_autoptr (GArray) changes =
+          tessera_changes (&before.whose, old, &after.whose, new, (TesseraBy) by);
+      uint64_t before_bytes = 0, after_bytes = 0;
+
+      for (guint i = 0; i < changes->len; i++)
+        {
+          before_bytes += g_array_index (changes, TesseraChange, i).before_bytes;
+          after_bytes += g_array_index (changes, TesseraChange, i).after_bytes;
+        }
+      g_assert_cmpuint (before_bytes, ==, before.layout->curves.live_bytes[old]);
+      g_assert_cmpuint (after_bytes, ==, after.layout->curves.live_bytes[new]);
+    }
+  g_autoptr (GArray) lines =
+      tessera_changes (&before.whose, old, &after.whose, new, TESSERA_BY_LINE);
+  const TesseraChange *line = find_change (lines, "model.py:14 Layer.forward");
+  g_assert_true (line == &g_array_index (lines, TesseraChange, 0));
+  g_assert_null (find_change (lines, "model.py:10 Layer.forward"));
+  g_assert_cmpuint (line->before_blocks, ==, line->after_blocks);
+  g_autoptr (GArray) modules =
+      tessera_changes (&before.whose, old, &after.whose, new, TESSERA_BY_MODULE);
+  g_assert_nonnull (find_change (modules, "blocks.*.mlp"));
+  clear (&before);
+  clear (&after);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -371,5 +431,6 @@ main (int argc, char **argv)
   g_test_add_func ("/answers/bad-rules", test_bad_rules);
   g_test_add_func ("/answers/sums", test_sums);
   g_test_add_func ("/answers/rows", test_rows);
+  g_test_add_func ("/answers/changes", test_changes);
   return g_test_run ();
 }

@@ -8,7 +8,8 @@
 #include "simulator/verdict.h"
 
 static const char *const by_names[TESSERA_N_BYS] = { "category", "module", "line",
-                                                     "stack",    "phase",  "step" };
+                                                     "stack",    "phase",  "step",
+                                                     "use" };
 
 const char *
 tessera_by_name (TesseraBy by)
@@ -63,7 +64,7 @@ static void
 naming_init (Naming *naming, const TesseraWhose *whose, TesseraBy by)
 {
   *naming = (Naming){ whose, by, NULL };
-  if (by == TESSERA_BY_MODULE || by == TESSERA_BY_LINE)
+  if (by == TESSERA_BY_MODULE || by == TESSERA_BY_LINE || by == TESSERA_BY_USE)
     naming->modules = tessera_find_modules (whose->trace);
 }
 
@@ -125,6 +126,8 @@ key_of (const Naming *naming, size_t index)
       return key_module (naming, index);
     case TESSERA_BY_LINE:
       return key_line (naming, index);
+    case TESSERA_BY_USE:
+      return key_line (naming, index) ^ (uint64_t) whose->categories[index] << 56;
     case TESSERA_BY_STACK:
       return block->stack;
     case TESSERA_BY_PHASE:
@@ -158,6 +161,20 @@ name_module (const Naming *naming, size_t index)
   return g_strdup (name != NULL ? name : "(no module)");
 }
 
+char *
+tessera_name_alike (const char *name)
+{
+  g_auto (GStrv) parts = g_strsplit (name, strpbrk (name, " (") == NULL ? "." : "\n", -1);
+
+  for (char **part = parts; *part != NULL; part++)
+    if ((*part)[0] != '\0' && strspn (*part, "0123456789") == strlen (*part))
+      {
+        g_free (*part);
+        *part = g_strdup ("*");
+      }
+  return g_strjoinv (".", parts);
+}
+
 static char *
 name_line (const Naming *naming, size_t index)
 {
@@ -177,9 +194,18 @@ name_line (const Naming *naming, size_t index)
         tessera_module_of_birth (trace, naming->modules, block->born_index, TESSERA_NONE);
   if (phase == NULL && module == NULL)
     return g_strdup ("(no stack)");
+  g_autofree char *modules = tessera_name_alike (module != NULL ? module : "");
   return g_strdup_printf ("(%s%s%s)", phase != NULL ? phase : "",
-                          phase != NULL && module != NULL ? " of " : "",
-                          module != NULL ? module : "");
+                          phase != NULL && module != NULL ? " of " : "", modules);
+}
+
+static char *
+name_use (const Naming *naming, size_t index)
+{
+  g_autofree char *line = name_line (naming, index);
+
+  return g_strdup_printf ("%s, %s", line,
+                          tessera_category_name (naming->whose->categories[index]));
 }
 
 static char *
@@ -210,6 +236,8 @@ name_of (const Naming *naming, size_t index)
       return name_module (naming, index);
     case TESSERA_BY_LINE:
       return name_line (naming, index);
+    case TESSERA_BY_USE:
+      return name_use (naming, index);
     case TESSERA_BY_STACK:
       return name_stack (whose->trace, block->stack);
     case TESSERA_BY_PHASE:
@@ -542,12 +570,18 @@ build_tree (GArray *owners)
 }
 
 GArray *
-tessera_whose (const TesseraWhose *whose, TesseraBy by, uint32_t event_index)
+tessera_owners (const TesseraWhose *whose, TesseraBy by, uint32_t event_index)
 {
   g_auto (Naming) naming;
 
   naming_init (&naming, whose, by);
-  GArray *owners = list_owners (&naming, event_index);
+  return list_owners (&naming, event_index);
+}
+
+GArray *
+tessera_whose (const TesseraWhose *whose, TesseraBy by, uint32_t event_index)
+{
+  GArray *owners = tessera_owners (whose, by, event_index);
   return by == TESSERA_BY_MODULE ? build_tree (owners) : owners;
 }
 

@@ -19,6 +19,7 @@ typedef enum
   TESSERA_BY_STACK,
   TESSERA_BY_PHASE,
   TESSERA_BY_STEP,
+  TESSERA_BY_USE, /* line and category: "train.py:214 loss_of, activation" */
   TESSERA_N_BYS
 } TesseraBy;
 
@@ -50,12 +51,18 @@ typedef struct
  * inside each). g_array_unref(). Linear in blocks, and n log n in rows. */
 GArray *tessera_whose (const TesseraWhose *whose, TesseraBy by, uint32_t event_index);
 
+/* The same, but each module in one row by its whole path, largest first. */
+GArray *tessera_owners (const TesseraWhose *whose, TesseraBy by, uint32_t event_index);
+
 /* The fullest moment of [begin_index, end_index): the first event after which most is live. */
 uint32_t
 tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end_index);
 
 /* The name of one block under @by, g_free(); of a module the whole path. */
 char *tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block);
+
+/* A module's path with "*" for its numbers: "layers.*.mlp". What is no path stays. g_free(). */
+char *tessera_name_alike (const char *name);
 
 /* Folded stacks, as flame graphs are drawn from: "outer;inner;innermost BYTES", a line a
  * stack, of what is live at @event_index. g_free(). */

@@ -149,13 +149,12 @@ run_info (int n_files, char **files)
 {
   g_auto (CliStudy) study = { 0 };
 
-  const char *const bys[] = {
-    "category", "module", "line", "stack", "phase", "step", NULL
-  };
+  const char *const bys[] = { "category", "module", "line", "stack",
+                              "phase",    "step",   "use",  NULL };
   const int by = by_text != NULL ? cli_choose (by_text, bys) : 0;
 
   if (by < 0)
-    cli_usage ("--by takes category, module, line, stack, phase or step, not \"%s\"",
+    cli_usage ("--by takes category, module, line, stack, phase, step or use, not \"%s\"",
                by_text);
   cli_study_open (&study, files[0]);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
@@ -197,7 +196,8 @@ static const GOptionEntry info_options[] = {
       0,
       STRING,
       &by_text,
-      "Only whose memory it is then: category, module, line, stack, phase or step",
+      "Only whose memory it is then: category, module, line, stack, phase, step or "
+      "use (line and category)",
       "WHAT"),
   CLI_OPTION_RULES (&rules_path),
   CLI_OPTION_NO_EDITS,

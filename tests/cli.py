@@ -203,6 +203,28 @@ def whose_memory_it_is_sums_to_what_is_live(tmp):
 
 
 @test
+def diff_tells_what_changed_and_sums(tmp):
+    same = json.loads(good("diff", SAMPLE, SAMPLE, "--json"))
+    assert same["sentence"].startswith("The same at the peak of live: ")
+    assert all(row["what"] == "same" for by in ("category", "module", "line") for row in same[by])
+    assert good("diff", SAMPLE, SAMPLE).count("\n") == 4  # no row that says nothing
+    at_failure = json.loads(good("diff", SAMPLE, SAMPLE, "--at", "failure", "--json"))
+    assert at_failure["after"]["live_bytes"] < same["after"]["live_bytes"]
+    told = json.loads(good("diff", FSDP, SAMPLE, "--json"))
+    for by in "category", "module", "line":
+        for side in "before", "after":
+            assert sum(row[side + "_bytes"] for row in told[by]) == told[side]["live_bytes"], (by, side)
+        sizes = [abs(row["after_bytes"] - row["before_bytes"]) for row in told[by]]
+        assert sizes == sorted(sizes, reverse=True), by
+    text = good("diff", FSDP, SAMPLE)
+    assert text.startswith("+") and " GiB at the peak of live, " in text and "new" in text and "gone" in text
+    refused("diff", FSDP, SAMPLE, "--at", "failure", words=("no failed request",))
+    refused("diff", SAMPLE, status=2)
+    refused("gate", "--", "python", "train.py", status=2, words=("--baseline MAIN.tsr",))
+    refused("gate", "--baseline", SAMPLE, "--above", "much", "--", "true", status=2, words=("2%", "500MiB", '"much"'))
+
+
+@test
 def rules_of_ones_own_come_first_and_stay_with_the_trace(tmp):
     mine, trace = tmp / "my.rules", tmp / "s.tsr"
     mine.write_text("KV cache: in torch/optim/:_init_group\n", encoding="utf-8")

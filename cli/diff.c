@@ -1,0 +1,265 @@
+/*
+ * tessera diff A B: what is live at the peak of one run, and of another.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/diff.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "answers/changes.h"
+
+/* Of what a person reads, by each heading; --json has all that changed. */
+#define MOST_ROWS 10
+/* A change below one so many-th of what is live is not told to a person. */
+#define SMALL_SHARE 2000
+
+static const TesseraBy headings[] = { TESSERA_BY_CATEGORY, TESSERA_BY_MODULE,
+                                      TESSERA_BY_LINE };
+
+static char *at_text, *rules_path;
+
+void
+cli_side_open (CliSide *side, const char *path, const char *at, const char *rules)
+{
+  cli_study_open (&side->study, path);
+  cli_study_layout (&side->study, TESSERA_LAYOUT_RECORDED);
+  side->whose = cli_whose_new (&side->study, rules);
+  side->event_index = cli_read_moment (&side->study, at);
+  side->live_bytes = side->event_index < side->study.layout->n_events
+                         ? side->study.layout->curves.live_bytes[side->event_index]
+                         : 0;
+}
+
+void
+cli_side_clear (CliSide *side)
+{
+  cli_whose_clear (&side->whose);
+  cli_study_clear (&side->study);
+}
+
+/* "+1.90 GiB". */
+static char *
+signed_size (guint64 before_bytes, guint64 after_bytes)
+{
+  return after_bytes >= before_bytes
+             ? g_strdup_printf ("+%s", TESSERA_SIZE (after_bytes - before_bytes))
+             : g_strdup_printf ("-%s", TESSERA_SIZE (before_bytes - after_bytes));
+}
+
+static GArray *
+find_changes (const CliSide *before, const CliSide *after, TesseraBy by)
+{
+  return tessera_changes (&before->whose.whose, before->event_index, &after->whose.whose,
+                          after->event_index, by);
+}
+
+char *
+cli_diff_sentence (const CliSide *before, const CliSide *after)
+{
+  g_autoptr (GArray) uses = find_changes (before, after, TESSERA_BY_USE);
+  g_autofree char *size = signed_size (before->live_bytes, after->live_bytes);
+  const gboolean grows = after->live_bytes > before->live_bytes;
+  const TesseraChange *most = NULL;
+
+  if (after->live_bytes == before->live_bytes)
+    return g_strdup_printf ("The same at the peak of live: %s.",
+                            TESSERA_SIZE (after->live_bytes));
+  /* What went the way of the whole. */
+  for (guint i = 0; i < uses->len && most == NULL; i++)
+    {
+      const TesseraChange *change = &g_array_index (uses, TesseraChange, i);
+
+      if ((change->after_bytes > change->before_bytes) == grows)
+        most = change;
+    }
+  g_autofree char *part =
+      most != NULL ? signed_size (most->before_bytes, most->after_bytes) : g_strdup ("");
+  return g_strdup_printf (
+      "%s at the peak of live, %s instead of %s (%+.1f %%)%s%s%s%s%s.", size,
+      TESSERA_SIZE (after->live_bytes), TESSERA_SIZE (before->live_bytes),
+      before->live_bytes > 0
+          ? 100.0 * ((double) after->live_bytes / (double) before->live_bytes - 1.0)
+          : 100.0,
+      most != NULL ? ": most in " : "", most != NULL ? most->name : "",
+      most != NULL ? " (" : "", part, most != NULL ? ")" : "");
+}
+
+static const char *
+what_happened (const TesseraChange *change)
+{
+  return change->before_blocks == 0                      ? "new"
+         : change->after_blocks == 0                     ? "gone"
+         : change->after_bytes > change->before_bytes    ? "grown"
+         : change->after_bytes < change->before_bytes    ? "smaller"
+         : change->after_blocks != change->before_blocks ? "other blocks"
+                                                         : "same";
+}
+
+static gboolean
+is_worth_a_row (const TesseraChange *change, guint64 all_bytes)
+{
+  return ABS ((gint64) change->after_bytes - (gint64) change->before_bytes) >
+         (gint64) (all_bytes / SMALL_SHARE);
+}
+
+static void
+json_changes (JsonBuilder *json, const GArray *changes, TesseraBy by)
+{
+  cli_json_array (json, tessera_by_name (by));
+  for (guint i = 0; i < changes->len; i++)
+    {
+      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
+
+      json_builder_begin_object (json);
+      cli_json_text (json, "name", change->name);
+      cli_json_integer (json, "before_bytes", change->before_bytes);
+      cli_json_integer (json, "after_bytes", change->after_bytes);
+      cli_json_integer (json, "before_blocks", change->before_blocks);
+      cli_json_integer (json, "after_blocks", change->after_blocks);
+      cli_json_text (json, "what", what_happened (change));
+      json_builder_end_object (json);
+    }
+  json_builder_end_array (json);
+}
+
+/* The rows of one heading into @text. */
+static void
+write_changes (GString *text,
+               const GArray *changes,
+               TesseraBy by,
+               guint64 all_bytes,
+               gboolean is_markdown)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < changes->len && n < MOST_ROWS; i++)
+    {
+      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
+      g_autofree char *size = signed_size (change->before_bytes, change->after_bytes);
+
+      if (!is_worth_a_row (change, all_bytes))
+        continue;
+      if (n++ == 0)
+        g_string_append_printf (
+            text,
+            is_markdown ? "\n| change | before | after | | %s |\n|--:|--:|--:|---|---|\n"
+                        : "\n%12s %12s %12s  %-8s  %s\n",
+            is_markdown ? tessera_by_name (by) : "change", "before", "after", "",
+            tessera_by_name (by));
+      g_string_append_printf (
+          text,
+          is_markdown ? "| %s | %s | %s | %s | `%s` |\n" : "%12s %12s %12s  %-8s  %s\n",
+          size, TESSERA_SIZE (change->before_bytes), TESSERA_SIZE (change->after_bytes),
+          what_happened (change), cli_shown (change->name));
+    }
+}
+
+static char *
+write_all (const CliSide *before, const CliSide *after, gboolean is_markdown)
+{
+  const guint64 all_bytes = MAX (before->live_bytes, after->live_bytes);
+  g_autofree char *sentence = cli_diff_sentence (before, after);
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%s\n", cli_shown (sentence));
+  for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
+    {
+      g_autoptr (GArray) changes = find_changes (before, after, headings[i]);
+
+      write_changes (text, changes, headings[i], all_bytes, is_markdown);
+    }
+  return g_string_free (text, FALSE);
+}
+
+char *
+cli_diff_markdown (const CliSide *before, const CliSide *after)
+{
+  return write_all (before, after, TRUE);
+}
+
+static void
+json_side (JsonBuilder *json, const char *key, const CliSide *side)
+{
+  cli_json_object (json, key);
+  cli_json_text (json, "file", side->study.path);
+  cli_json_integer (json, "event_index", side->event_index);
+  cli_json_integer (json, "live_bytes", side->live_bytes);
+  cli_json_integer (json, "peak_reserved_bytes", side->study.layout->peak_reserved_bytes);
+  cli_json_integer (json, "steps", side->study.structure->n_steps);
+  cli_json_integer (json, "blocks", side->study.blocks->n_blocks);
+  json_builder_end_object (json);
+}
+
+void
+cli_tell_diff (JsonBuilder *json, const CliSide *before, const CliSide *after)
+{
+  if (json == NULL)
+    {
+      g_autofree char *text = write_all (before, after, FALSE);
+
+      printf ("%s", text);
+      return;
+    }
+  g_autofree char *sentence = cli_diff_sentence (before, after);
+  cli_json_text (json, "sentence", sentence);
+  json_side (json, "before", before);
+  json_side (json, "after", after);
+  for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
+    {
+      g_autoptr (GArray) changes = find_changes (before, after, headings[i]);
+
+      json_changes (json, changes, headings[i]);
+    }
+}
+
+static int
+run_diff (int n_files, char **files)
+{
+  g_auto (CliSide) before = { 0 };
+  g_auto (CliSide) after = { 0 };
+
+  cli_side_open (&before, files[0], at_text != NULL ? at_text : "peak", rules_path);
+  cli_side_open (&after, files[1], at_text != NULL ? at_text : "peak", rules_path);
+  if (cli_given.json)
+    {
+      JsonBuilder *json = cli_json_new ();
+
+      cli_tell_diff (json, &before, &after);
+      cli_json_print (json);
+      return CLI_DONE;
+    }
+  cli_tell_diff (NULL, &before, &after);
+  printf ("\n%12s %12s %12s\n%12s %12s %12s\n", "reserved", "before", "after", "",
+          TESSERA_SIZE (before.study.layout->peak_reserved_bytes),
+          TESSERA_SIZE (after.study.layout->peak_reserved_bytes));
+  return CLI_DONE;
+}
+
+static const GOptionEntry options[] = {
+  CLI_OPTION ("at",
+              0,
+              STRING,
+              &at_text,
+              "The moment of both that is compared: peak (of live, default), failure, or "
+              "an event",
+              "MOMENT"),
+  CLI_OPTION_RULES (&rules_path),
+  { NULL }
+};
+
+const CliCommand cli_diff = {
+  .name = "diff",
+  .synopsis = "A B",
+  .summary = "what a change did: the peaks of two runs by category, module, line",
+  .help =
+      "A and B are snapshots, CSVs or .tsr files, A the older. Lines that moved inside "
+      "their function are the same\nlines; numbered modules change together "
+      "(layers.*).",
+  .takes = CLI_READS_TRACE,
+  .n_least = 2,
+  .n_most = 2,
+  .options = options,
+  .run = run_diff,
+};

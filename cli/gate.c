@@ -1,0 +1,290 @@
+/*
+ * tessera gate: does this change need more memory than the main branch? A dry run beside a
+ * baseline, for continuous integration.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "cli/diff.h"
+#include "cli/job.h"
+#include "db/output.h"
+
+static char *baseline_path, *above_text, *markdown_path, *junit_path, *gpu, *rules_path;
+static char *steps;
+static gint world, rank;
+
+/* How much more is too much. */
+typedef struct
+{
+  double share;  /* of the baseline; < 0: not so */
+  guint64 bytes; /* else */
+} Limit;
+
+static Limit
+read_limit (const char *text)
+{
+  Limit limit = { .share = -1 };
+  char *end = NULL;
+
+  if (text == NULL)
+    return (Limit){ .share = 0 };
+  const double number = g_ascii_strtod (text, &end);
+  if (end != text && strcmp (end, "%") == 0 && number >= 0 && number < 1e6)
+    limit.share = number / 100;
+  else if (!tessera_parse_bytes (text, &limit.bytes))
+    cli_usage ("--above takes a part of the baseline like 2%% or a size like 500MiB, not "
+               "\"%s\"",
+               text);
+  return limit;
+}
+
+static gboolean
+is_above (const Limit *limit, const CliSide *before, const CliSide *after)
+{
+  const double allowed_bytes =
+      (double) before->live_bytes + (limit->share >= 0
+                                         ? limit->share * (double) before->live_bytes
+                                         : (double) limit->bytes);
+
+  return (double) after->live_bytes > allowed_bytes;
+}
+
+/* The dry run ends with us. */
+static void
+end_with_parent (void *unused)
+{
+  prctl (PR_SET_PDEATHSIG, SIGTERM);
+}
+
+static void
+add_option (GPtrArray *words, const char *option, char *value)
+{
+  g_ptr_array_add (words, g_strdup (option));
+  g_ptr_array_add (words, value);
+}
+
+/* Its answer is not ours; what the program prints goes to standard error. A program that
+ * fails ends the command. */
+static void
+run_dry (char **program, const char *trace_path)
+{
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GSubprocessLauncher) launcher =
+      g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_SILENCE);
+  g_autoptr (GError) failure = NULL;
+  char *self = g_file_read_link ("/proc/self/exe", &failure);
+
+  if (self == NULL)
+    cli_fail_with ("a dry run cannot be started: %s", failure->message);
+  g_ptr_array_add (words, self);
+  g_ptr_array_add (words, g_strdup ("dry-run"));
+  g_ptr_array_add (words, g_strdup ("--json"));
+  g_ptr_array_add (words, g_strdup ("--force"));
+  add_option (words, "-o", g_strdup (trace_path));
+  if (gpu != NULL)
+    add_option (words, "--gpu", g_strdup (gpu));
+  if (steps != NULL)
+    add_option (words, "--steps", g_strdup (steps));
+  if (world > 0)
+    add_option (words, "--world", g_strdup_printf ("%d", world));
+  if (world > 0)
+    add_option (words, "--rank", g_strdup_printf ("%d", rank));
+  g_ptr_array_add (words, g_strdup ("--"));
+  for (char **word = program; *word != NULL; word++)
+    g_ptr_array_add (words, g_strdup (*word));
+  g_ptr_array_add (words, NULL);
+  g_subprocess_launcher_set_child_setup (launcher, end_with_parent, NULL, NULL);
+  g_autoptr (GSubprocess) run = g_subprocess_launcher_spawnv (
+      launcher, (const char *const *) words->pdata, &failure);
+  if (run == NULL || !g_subprocess_wait (run, NULL, &failure))
+    cli_fail_with ("a dry run cannot be started: %s", failure->message);
+  const int status =
+      g_subprocess_get_if_exited (run) ? g_subprocess_get_exit_status (run) : CLI_FAILED;
+  /* Who does not fit the GPU has a trace all the same. */
+  if (status != CLI_DONE && status != CLI_DOES_NOT_FIT)
+    exit (status);
+}
+
+static void
+write_text (const char *path, const char *text)
+{
+  cli_must (tessera_write_file (path, text, strlen (text), cli_error ()));
+}
+
+static void
+write_junit (const char *path, const char *sentence, gboolean is_too_much, double seconds)
+{
+  g_autofree char *shown = g_markup_escape_text (cli_shown (sentence), -1);
+  g_autofree char *failure =
+      is_too_much ? g_strdup_printf ("\n    <failure message=\"%s\"/>\n  ", shown)
+                  : g_strdup ("");
+  g_autofree char *text = g_strdup_printf (
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuite name=\"tessera\" tests=\"1\" failures=\"%d\">\n"
+      "  <testcase classname=\"tessera\" name=\"gpu memory\" time=\"%.1f\">%s"
+      "<system-out>%s</system-out></testcase>\n</testsuite>\n",
+      is_too_much ? 1 : 0, seconds, failure, shown);
+
+  write_text (path, text);
+}
+
+/* Where nothing of the trace is asked for: in a folder that goes. */
+static char *
+make_folder (void)
+{
+  g_autoptr (GError) failure = NULL;
+  char *folder = g_dir_make_tmp ("tessera-gate-XXXXXX", &failure);
+
+  if (folder == NULL)
+    cli_fail_with ("a temporary folder cannot be made: %s", failure->message);
+  return folder;
+}
+
+static void
+remove_folder (const char *folder)
+{
+  g_autoptr (GDir) inside = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while (inside != NULL && (name = g_dir_read_name (inside)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+      g_unlink (path);
+    }
+  g_rmdir (folder);
+}
+
+/* A program that differs from run to run is not judged by the larger of two. */
+static char *
+judge (const Limit *limit,
+       char **program,
+       const CliSide *before,
+       CliSide *after,
+       const char *folder,
+       gboolean *out_is_too_much)
+{
+  g_autofree char *sentence = cli_diff_sentence (before, after);
+
+  *out_is_too_much = is_above (limit, before, after);
+  if (!*out_is_too_much)
+    return g_steal_pointer (&sentence);
+  g_autofree char *path = g_build_filename (folder, "again.tsr", NULL);
+  g_auto (CliSide) again = { 0 };
+  run_dry (program, path);
+  cli_side_open (&again, path, "peak", rules_path);
+  if (again.live_bytes == after->live_bytes)
+    return g_steal_pointer (&sentence);
+  *out_is_too_much = is_above (limit, before, &again);
+  char *flaky = g_strdup_printf (
+      "%s This program is not the same in each run: a second dry run had %s at its peak, "
+      "which %s. Fix its seed, or allow for it with --above.",
+      sentence, TESSERA_SIZE (again.live_bytes),
+      *out_is_too_much ? "is too much as well" : "would pass");
+  return flaky;
+}
+
+static int
+run_gate (int n_words, char **program)
+{
+  const Limit limit = read_limit (above_text);
+  g_autofree char *folder = NULL;
+  g_autofree char *trace_path = NULL;
+  g_auto (CliSide) before = { 0 };
+  g_auto (CliSide) after = { 0 };
+  gboolean is_too_much;
+  const gint64 begin_us = g_get_monotonic_time ();
+
+  if (baseline_path == NULL)
+    cli_usage ("--baseline MAIN.tsr is what the dry run is compared with: make it on the "
+               "main branch, by tessera dry-run -o MAIN.tsr -- PROGRAM");
+  if (markdown_path != NULL)
+    cli_check_output (baseline_path, markdown_path, CLI_WRITES_OTHER);
+  if (junit_path != NULL)
+    cli_check_output (baseline_path, junit_path, CLI_WRITES_OTHER);
+  cli_side_open (&before, baseline_path, "peak", rules_path);
+  folder = make_folder ();
+  trace_path = cli_given.output != NULL ? g_canonicalize_filename (cli_given.output, NULL)
+                                        : g_build_filename (folder, "run.tsr", NULL);
+  run_dry (program, trace_path);
+  cli_side_open (&after, trace_path, "peak", rules_path);
+  g_autofree char *sentence =
+      judge (&limit, program, &before, &after, folder, &is_too_much);
+  if (cli_given.json)
+    {
+      JsonBuilder *json = cli_json_new ();
+
+      cli_json_bool (json, "passes", !is_too_much);
+      cli_tell_diff (json, &before, &after);
+      cli_json_print (json);
+    }
+  else
+    printf ("%s: %s\n", is_too_much ? "too much" : "passes", cli_shown (sentence));
+  if (markdown_path != NULL)
+    {
+      g_autofree char *tables = cli_diff_markdown (&before, &after);
+      const char *rows = strchr (tables, '\n');
+      g_autofree char *page = g_strdup_printf (
+          "### GPU memory: %s\n\n%s\n%s", is_too_much ? "too much" : "passes",
+          cli_shown (sentence), rows != NULL ? rows : "");
+
+      write_text (markdown_path, page);
+    }
+  if (junit_path != NULL)
+    write_junit (junit_path, sentence, is_too_much,
+                 (double) (g_get_monotonic_time () - begin_us) / 1e6);
+  remove_folder (folder);
+  return is_too_much ? CLI_DOES_NOT_FIT : CLI_DONE;
+}
+
+static const GOptionEntry options[] = {
+  CLI_OPTION ("baseline",
+              0,
+              FILENAME,
+              &baseline_path,
+              "The run that is the measure: a .tsr of a dry run of the main branch, or a "
+              "snapshot",
+              "MAIN.tsr"),
+  CLI_OPTION (
+      "above",
+      0,
+      STRING,
+      &above_text,
+      "How much more at the peak of live is allowed: 2%, 500MiB (default: nothing)",
+      "MORE"),
+  CLI_OPTION ("markdown",
+              0,
+              FILENAME,
+              &markdown_path,
+              "Write what changed as Markdown, for a pull request",
+              "FILE"),
+  CLI_OPTION ("junit", 0, FILENAME, &junit_path, "Write the result as JUnit XML", "FILE"),
+  CLI_OPTION_OUTPUT ("Keep the trace of the dry run (default: it goes)", "T.tsr"),
+  CLI_OPTION ("gpu", 0, STRING, &gpu, "As dry-run has it", "GPU"),
+  CLI_OPTION ("steps", 0, STRING, &steps, "As dry-run has it", "N[-M]"),
+  CLI_OPTION ("world", 0, INT, &world, "As dry-run has it", "N"),
+  CLI_OPTION ("rank", 0, INT, &rank, "As dry-run has it", "N"),
+  CLI_OPTION_RULES (&rules_path),
+  CLI_OPTION ("json", 0, NONE, &cli_given.json, "Print JSON", NULL),
+  { NULL }
+};
+
+const CliCommand cli_gate = {
+  .name = "gate",
+  .synopsis = "--baseline MAIN.tsr -- PROGRAM...",
+  .summary = "for CI: does this change need more memory than the main branch?",
+  .help = "PROGRAM runs dry, with no GPU, and its peak of live is compared with the "
+          "baseline's. Status: 0 it passes,\n"
+          "3 it needs more than --above allows, 4 PROGRAM failed, 1 and 2 as with every "
+          "command. docs/CI.md has workflows\nto copy.",
+  .takes = CLI_RUNS_PROGRAM,
+  .n_least = 1,
+  .n_most = -1,
+  .options = options,
+  .run = run_gate,
+};
