@@ -23,14 +23,15 @@ typedef struct TesseraLive TesseraLive;
 
 typedef struct
 {
-  /* Its device, source, settings, streams and pools, and how many events there are in
-   * all; its other arrays are not looked at. A device keeps its place in the batch. */
+  /* Its device, source, settings, streams and pools, and how many events and tensors there
+   * are in all; its other arrays are not looked at. A device keeps its place in the batch.
+   */
   const TesseraTrace *head;
   bool has_news; /* settings, streams or pools differ from the batch before */
   const TesseraEvent *events; /* new ones */
   const uint32_t *event_indices;
   size_t n_events;
-  const TesseraTensor *tensors; /* new ones; the head's n_tensors is all, with them */
+  const TesseraTensor *tensors; /* new ones */
   size_t n_tensors;
   const TesseraHeld *end; /* (nullable): ascending addr; once */
 } TesseraLiveDevice;

@@ -203,6 +203,7 @@ tessera_batch_rows_clear (TesseraBatchRows *rows)
     {
       free (rows->devices[i].events);
       free (rows->devices[i].indices);
+      free (rows->devices[i].tensors);
     }
   free (rows->devices);
   free (rows->open);
@@ -219,7 +220,7 @@ tessera_batch_rows_begin (TesseraBatchRows *rows, const TesseraNews *news)
   for (; rows->n_devices < news->n_devices; rows->n_devices++)
     rows->devices[rows->n_devices] = (TesseraDeviceRows){ 0 };
   for (size_t i = 0; i < rows->n_devices; i++)
-    rows->devices[i].n_events = 0;
+    rows->devices[i].n_events = rows->devices[i].n_tensors = 0;
   rows->n_changed = 0;
   rows->ranges_later_ns = 0;
   return TESSERA_OK;
@@ -236,15 +237,24 @@ is_sound (const TesseraEvent *event, const TesseraTrace *head, const TesseraNews
           event->stack < news->n_stacks + news->n_new_stacks);
 }
 
+/* Returns: n_devices where nobody has told it. */
+static size_t
+find_device (const TesseraNews *news, uint32_t device)
+{
+  size_t place = 0;
+
+  while (place < news->n_devices && news->heads[place]->device != device)
+    place++;
+  return place;
+}
+
 static TesseraStatus
 add_event (TesseraBatchRows *rows, const TesseraNews *news, const TesseraRingItem *item)
 {
   TesseraEvent event = item->event;
   TesseraDeviceRows *to;
-  size_t place = 0;
+  size_t place = find_device (news, item->device);
 
-  while (place < news->n_devices && news->heads[place]->device != item->device)
-    place++;
   if (place == news->n_devices || !is_sound (&event, news->heads[place], news) ||
       rows->n_events >= TESSERA_MAX_EVENTS)
     {
@@ -268,6 +278,23 @@ add_event (TesseraBatchRows *rows, const TesseraNews *news, const TesseraRingIte
   event.pool_known = 1;
   to->events[to->n_events] = event;
   to->indices[to->n_events++] = (uint32_t) rows->n_events++;
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+add_tensor (TesseraBatchRows *rows, const TesseraNews *news, const TesseraRingItem *item)
+{
+  TesseraTensor tensor = item->tensor;
+  TesseraDeviceRows *to;
+  size_t place = find_device (news, item->device);
+
+  if (place == news->n_devices || tensor.name >= news->n_strings + news->n_new_strings)
+    return TESSERA_OK;
+  to = &rows->devices[place];
+  if (!TESSERA_RESERVE (to->tensors, to->cap_tensors, to->n_tensors + 1))
+    return TESSERA_NO_MEMORY;
+  tensor.event_index = (uint32_t) rows->n_events;
+  to->tensors[to->n_tensors++] = tensor;
   return TESSERA_OK;
 }
 
@@ -372,6 +399,8 @@ tessera_batch_rows_add (TesseraBatchRows *rows,
       return begin_range (rows, item);
     case TESSERA_ITEM_RANGE_END:
       return end_range (rows, item);
+    case TESSERA_ITEM_TENSOR:
+      return add_tensor (rows, news, item);
     default:
       return add_event (rows, news, item);
     }
@@ -408,6 +437,9 @@ tessera_batch_rows_fill (TesseraBatchRows *rows,
       news->devices[i].event_indices = rows->devices[i].indices;
       news->devices[i].n_events = rows->devices[i].n_events;
       news->heads[i]->n_events += rows->devices[i].n_events;
+      news->devices[i].tensors = rows->devices[i].tensors;
+      news->devices[i].n_tensors = rows->devices[i].n_tensors;
+      news->heads[i]->n_tensors += rows->devices[i].n_tensors;
     }
   batch->ranges = rows->ranges;
   batch->range_indices = rows->range_indices;

@@ -43,6 +43,7 @@ record (TesseraRecorder *recorder, uint32_t device)
 
       (void) tessera_recorder_event (recorder, device, &event);
     }
+  (void) tessera_recorder_tensor (recorder, device, 4096, TESSERA_TENSOR_BUFFER, "b");
   tessera_recorder_range_end (recorder, step);
 }
 

@@ -36,7 +36,8 @@ typedef enum
 {
   TESSERA_ITEM_EVENT,
   TESSERA_ITEM_RANGE_BEGIN,
-  TESSERA_ITEM_RANGE_END
+  TESSERA_ITEM_RANGE_END,
+  TESSERA_ITEM_TENSOR
 } TesseraItemKind;
 
 typedef struct
@@ -52,8 +53,9 @@ typedef struct
       uint8_t kind;  /* TesseraRangeKind */
       bool is_inferred;
     } range;
+    TesseraTensor tensor; /* its event_index follows from the ring's order */
   };
-  uint32_t device; /* event only */
+  uint32_t device; /* of an event or a tensor */
   uint8_t kind;    /* TesseraItemKind */
 } TesseraRingItem;
 
@@ -150,7 +152,8 @@ void tessera_news_written (TesseraNews *news);
 void tessera_news_clear (TesseraNews *news);
 
 /*
- * What the ring gave, as the rows of one batch: events by device, ranges with their ends.
+ * What the ring gave, as the rows of one batch: events and tensors by device, ranges with
+ * their ends.
  *
  * The writer's thread only. Labels are made here: the index of an event is its place in
  * the ring's order; nanoseconds count from the first event and never go back (clocks are
@@ -171,6 +174,8 @@ typedef struct
   TesseraEvent *events;
   uint32_t *indices;
   size_t n_events, cap_events, cap_indices;
+  TesseraTensor *tensors;
+  size_t n_tensors, cap_tensors;
 } TesseraDeviceRows;
 
 typedef struct
@@ -306,7 +311,7 @@ struct TesseraRecorder
   TesseraPython *python;      /* NULL: no stacks */
   pthread_mutex_t range_lock; /* handles are given in the ring's order */
   uint32_t n_handles;
-  atomic_uint_fast64_t n_marks; /* ends and begins of ranges in the ring */
+  atomic_uint_fast64_t n_marks; /* in the ring, and no event */
 };
 
 /* Neither a child of whoever opened it nor after a failure. */

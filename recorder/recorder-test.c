@@ -320,6 +320,77 @@ test_ranges (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
+static void
+check_tensor (const TesseraTrace *trace,
+              size_t index,
+              const char *name,
+              uint32_t event_index,
+              TesseraTensorKind kind)
+{
+  const TesseraTensor *tensor = &trace->tensors[index];
+
+  g_assert_cmpstr (tessera_trace_string (trace, tensor->name), ==, name);
+  g_assert_cmpuint (tensor->event_index, ==, event_index);
+  g_assert_cmpuint (tensor->kind, ==, kind);
+  g_assert_cmphex (tensor->addr, ==, FIRST_ADDR + event_index);
+}
+
+static void
+tell_tensor (TesseraRecorder *recorder,
+             uint32_t device,
+             const char *name,
+             uint64_t event_index,
+             TesseraTensorKind kind)
+{
+  g_assert_true (
+      tessera_recorder_tensor (recorder, device, FIRST_ADDR + event_index, kind, name));
+}
+
+/* Over several batches and devices, each at its place among its device's events. What could
+ * not be loaded again does not reach the file, and ends no recording. */
+static void
+test_tensors (TestPlace *place, gconstpointer data)
+{
+  TesseraRecorder *recorder = begin (place, 0, 60000);
+  TesseraRecorderStats stats;
+  TesseraTrace *trace;
+
+  add_device (recorder, 1);
+  tell_tensor (recorder, 1, "first", 0, TESSERA_TENSOR_BUFFER);
+  record (recorder, 1, 0, 10);
+  tell_tensor (recorder, 1, "weight", 10, TESSERA_TENSOR_PARAMETER);
+  tell_tensor (recorder, 7, "of no device", 10, TESSERA_TENSOR_PARAMETER);
+  g_assert_false (
+      tessera_recorder_tensor (recorder, 1, 512, (TesseraTensorKind) 0, "of no kind"));
+  g_assert_false (
+      tessera_recorder_tensor (recorder, 1, 512, (TesseraTensorKind) 257, "of no kind"));
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  tell_tensor (recorder, 1, "weight", 10, TESSERA_TENSOR_GRADIENT);
+  add_device (recorder, 2);
+  record (recorder, 2, 0, 4);
+  tell_tensor (recorder, 2, "weight", 4, TESSERA_TENSOR_PARAMETER);
+  record (recorder, 1, 10, 20);
+  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  tell_tensor (recorder, 1, "exp_avg of weight", 20, TESSERA_TENSOR_OPTIMIZER_STATE);
+  tessera_recorder_get_stats (recorder, &stats);
+  g_assert_cmpuint (stats.n_events, ==, 24);
+  tessera_recorder_close (recorder);
+
+  trace = load (place, 1);
+  check_events (trace, 20);
+  g_assert_cmpuint (trace->n_tensors, ==, 4);
+  check_tensor (trace, 0, "first", 0, TESSERA_TENSOR_BUFFER);
+  check_tensor (trace, 1, "weight", 10, TESSERA_TENSOR_PARAMETER);
+  check_tensor (trace, 2, "weight", 10, TESSERA_TENSOR_GRADIENT);
+  check_tensor (trace, 3, "exp_avg of weight", 20, TESSERA_TENSOR_OPTIMIZER_STATE);
+  tessera_trace_free (trace);
+  trace = load (place, 2);
+  check_events (trace, 4);
+  g_assert_cmpuint (trace->n_tensors, ==, 1);
+  check_tensor (trace, 0, "weight", 4, TESSERA_TENSOR_PARAMETER);
+  tessera_trace_free (trace);
+}
+
 /* An older trace is given up for an event, not for ranges alone. */
 static void
 test_keeps_older (TestPlace *place, gconstpointer data)
@@ -452,6 +523,8 @@ test_fork (TestPlace *place, gconstpointer data)
 
       is_quiet &= tessera_recorder_range_begin (recorder, TESSERA_RANGE_PHASE, "child",
                                                 false) == TESSERA_NONE;
+      is_quiet &=
+          !tessera_recorder_tensor (recorder, 0, 512, TESSERA_TENSOR_BUFFER, "child");
       is_quiet &= tessera_recorder_stack (recorder) == TESSERA_NONE;
       is_quiet &= tessera_recorder_flush (recorder, NULL) == TESSERA_INVALID;
       tessera_recorder_meta (recorder, "child", "was here");
@@ -605,6 +678,7 @@ main (int argc, char **argv)
   TEST ("/recorder/killed", test_killed);
   TEST ("/recorder/replaces-killed", test_replaces_killed);
   TEST ("/recorder/ranges", test_ranges);
+  TEST ("/recorder/tensors", test_tensors);
   TEST ("/recorder/keeps-older", test_keeps_older);
   TEST ("/recorder/lost", test_lost);
   TEST ("/recorder/refused", test_refused);

@@ -178,6 +178,24 @@ tessera_recorder_range_end (TesseraRecorder *recorder, uint32_t range)
     tessera_writer_end_range (recorder->writer, range);
 }
 
+bool
+tessera_recorder_tensor (TesseraRecorder *recorder,
+                         uint32_t device,
+                         uint64_t addr,
+                         TesseraTensorKind kind,
+                         const char *name)
+{
+  TesseraRingItem item = { .tensor = { .addr = addr, .kind = (uint8_t) kind },
+                           .device = device,
+                           .kind = TESSERA_ITEM_TENSOR };
+
+  if (kind < TESSERA_TENSOR_PARAMETER || kind > TESSERA_TENSOR_BUFFER ||
+      !tessera_recorder_is_recording (recorder))
+    return false;
+  item.tensor.name = tessera_names_string (&recorder->names, name);
+  return push_mark (recorder, &item);
+}
+
 void
 tessera_recorder_get_stats (TesseraRecorder *recorder, TesseraRecorderStats *out_stats)
 {

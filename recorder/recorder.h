@@ -88,6 +88,15 @@ uint32_t tessera_recorder_range_begin (TesseraRecorder *recorder,
                                        bool is_inferred);
 void tessera_recorder_range_end (TesseraRecorder *recorder, uint32_t range);
 
+/* A tensor's storage begins at @addr of the device now, after all events so far. One of a
+ * device that was not told is left out of the file. Returns: false when lost, or of no kind.
+ */
+bool tessera_recorder_tensor (TesseraRecorder *recorder,
+                              uint32_t device,
+                              uint64_t addr,
+                              TesseraTensorKind kind,
+                              const char *name);
+
 typedef struct
 {
   uint64_t n_events;  /* recorded */

@@ -411,6 +411,17 @@ tessera_note (const char *key, const char *value)
 }
 
 void
+tessera_tensor (int device, const void *address, int kind, const char *name)
+{
+  TesseraRecorder *recorder = tessera_recorder_enter ();
+
+  if (recorder != NULL && tessera_process_known_device (device) != NULL)
+    tessera_recorder_tensor (recorder, (uint32_t) device, (uint64_t) (uintptr_t) address,
+                             (TesseraTensorKind) kind, name);
+  tessera_recorder_leave (recorder);
+}
+
+void
 tessera_mark (const char *name)
 {
   TesseraRecorder *recorder = tessera_recorder_enter ();

@@ -136,6 +136,7 @@ be_a_child (void *block)
   tessera_module_begin ("a module of the child");
   tessera_module_end ();
   tessera_mark ("a mark of the child");
+  tessera_tensor (0, block, TESSERA_TENSOR_BUFFER, "a tensor of the child");
   if (tessera_get_stats (0, &stats) != 0 || stats.allocation[0].current != 0)
     return 2;
   if (tessera_flush () != 0)
@@ -289,6 +290,8 @@ find_module (void)
 static void
 marks_body (void)
 {
+  void *told;
+
   program_start ("record", program_file ("run.tsr"), NULL);
   tessera_set_module_finder (find_module);
   tessera_phase_begin ("warm-up");
@@ -311,6 +314,13 @@ marks_body (void)
   tessera_phase_end ();
   module_name = NULL;
   tessera_mark ("saved");
+  tessera_tensor (1, (void *) 512, TESSERA_TENSOR_BUFFER, "of a device never used");
+  tessera_tensor (-1, (void *) 512, TESSERA_TENSOR_BUFFER, "of none");
+  tessera_tensor (0, (void *) 512, 0, "of no kind");
+  tessera_tensor (0, (void *) 512, 257, "of no kind");
+  told = program_must_alloc (6000, 0);
+  tessera_tensor (0, told, TESSERA_TENSOR_PARAMETER, "layers.0.weight");
+  program_free (told, 0);
   tessera_note ("died_of", "memory");
   tessera_step (1);
   tessera_step (-1);
@@ -339,6 +349,23 @@ sizes_in (const TesseraTrace *trace, TesseraRangeKind kind, const char *name)
   return g_string_free (sizes, FALSE);
 }
 
+/* The one that makes sense, told between its block's request and the free. */
+static void
+check_tensor (const TesseraTrace *trace)
+{
+  const TesseraTensor *tensor = trace->tensors;
+  const TesseraEvent *asked;
+
+  g_assert_cmpuint (trace->n_tensors, ==, 1);
+  g_assert_cmpuint (tensor->kind, ==, TESSERA_TENSOR_PARAMETER);
+  g_assert_cmpstr (tessera_trace_string (trace, tensor->name), ==, "layers.0.weight");
+  asked = &trace->events[tensor->event_index - 1];
+  g_assert_cmpuint (asked->action, ==, TESSERA_ALLOC);
+  g_assert_cmpuint (asked->size_bytes, ==, 6000);
+  g_assert_cmphex (asked->addr, ==, tensor->addr);
+  g_assert_cmpuint (asked[1].action, ==, TESSERA_FREE_REQUESTED);
+}
+
 static void
 test_marks (void)
 {
@@ -348,7 +375,7 @@ test_marks (void)
     const char *name, *sizes;
   } expected[] = {
     { TESSERA_RANGE_PHASE, "warm-up", ":1000 " },
-    { TESSERA_RANGE_STEP, "step 0", ":2000 3000 3000 3000 4000 " },
+    { TESSERA_RANGE_STEP, "step 0", ":2000 3000 3000 3000 4000 6000 " },
     { TESSERA_RANGE_STEP, "step 1", ":" },
     { TESSERA_RANGE_PHASE, "forward", ":2000 " },
     { TESSERA_RANGE_MODULE, "layers.0", ":2000 ?4000 " },
@@ -367,6 +394,7 @@ test_marks (void)
       g_assert_cmpstr (sizes, ==, expected[i].sizes);
       g_free (sizes);
     }
+  check_tensor (trace);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "died_of"), ==, "memory");
   tessera_trace_free (trace);
 }

@@ -76,6 +76,11 @@ TESSERA_API void tessera_phase_end (void);
 TESSERA_API void tessera_module_begin (const char *name);
 TESSERA_API void tessera_module_end (void);
 TESSERA_API void tessera_mark (const char *name);
+/* A tensor's storage begins at @address of the device, now. @kind: TesseraTensorKind of
+ * db/trace.h: 1 parameter, 2 gradient, 3 state of an optimizer, 4 buffer. For the trace alone;
+ * the address is not followed. */
+TESSERA_API void
+tessera_tensor (int device, const void *address, int kind, const char *name);
 /* From here on none is recorded. */
 TESSERA_API void tessera_leave_out_stacks (void);
 /* What the trace is to say of the run: a key of its meta, and the value. */
