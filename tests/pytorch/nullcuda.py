@@ -8,6 +8,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import pickle
 import subprocess
@@ -49,10 +50,22 @@ def train_twice(configuration: str) -> None:
         dry.tessera("simulate", "--verify", first)
 
 
+def errors_are_understood() -> None:
+    """What this version of PyTorch dies with tells `tessera oom` why."""
+    with dry.scratch() as folder:
+        for cause in "size", "fragmentation", "memory_fraction":
+            log = Path(folder, cause)
+            inside("die", str(log), NULLCUDA_DEVICE="1GiB", CAUSE=cause)
+            found = json.loads(dry.tessera("oom", "--json", log))
+            parts = sum(part["size_bytes"] for part in found["parts"])
+            if found["cause"] != cause or abs(parts - (1 << 30)) > 16 << 20:
+                sys.exit(f"{log.read_text()} is of {cause}, not {found}")
+
+
 OUTSIDE = {
     "train": lambda: train_twice(""),
     "expandable": lambda: train_twice("expandable_segments:True"),
-    "memory": lambda: inside("memory", NULLCUDA_DEVICE="1GiB"),
+    "memory": lambda: [inside("memory", NULLCUDA_DEVICE="1GiB"), errors_are_understood()],
     "streams": lambda: [inside("streams", lag, NULLCUDA_LAG=lag) for lag in "10"],
     "values": lambda: inside("values"),
     "operations": lambda: inside("operations"),
@@ -97,6 +110,22 @@ def gpt(path: str) -> None:
         optimizer.zero_grad()
         expect(loss.item() == 0, "a loss is zero")
     torch.cuda.memory._dump_snapshot(path)
+
+
+def die(log: str) -> None:
+    import torch
+
+    mib = 1 << 20
+    if os.environ["CAUSE"] == "memory_fraction":
+        torch.cuda.set_per_process_memory_fraction(0.25)
+    blocks = [torch.empty(9 * mib, dtype=torch.uint8, device="cuda") for _ in range(24)]
+    if os.environ["CAUSE"] == "fragmentation":
+        blocks += [torch.empty(9 * mib, dtype=torch.uint8, device="cuda") for _ in range(72)]  # two in each segment of 20 MiB
+        del blocks[::2]
+    try:
+        torch.empty((2048 if os.environ["CAUSE"] == "size" else 400) * mib, dtype=torch.uint8, device="cuda")
+    except torch.OutOfMemoryError as error:
+        Path(log).write_text(str(error), encoding="utf-8")
 
 
 def memory(_: str) -> None:
