@@ -34,13 +34,16 @@ static gboolean
 fits (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question)
 {
   return study->need[kind].smallest_bytes <= cli_answer_available (question) &&
-         (kind != TESSERA_LAYOUT_PLAN ||
+         (kind != TESSERA_LAYOUT_PLAN || study->followed != NULL ||
           study->plan->followable != TESSERA_FOLLOWABLE_NO);
 }
 
+/* Who follows a plan asks about that one. */
 static Fits
 answer (const CliStudy *study, const CliQuestion *question)
 {
+  if (study->followed != NULL)
+    return fits (study, TESSERA_LAYOUT_PLAN, question) ? FITS_PLANNED : FITS_NOT;
   if (fits (study, TESSERA_LAYOUT_NATIVE, question))
     return FITS_NATIVELY;
   if (fits (study, TESSERA_LAYOUT_EXPANDABLE, question))
@@ -54,7 +57,7 @@ cli_answer_is_yes (const CliStudy *study, const CliQuestion *question)
   Fits fitting = answer (study, question);
 
   return fitting <= FITS_EXPANDABLE || question->adapted != NULL ||
-         (fitting == FITS_PLANNED && question->follows);
+         (fitting == FITS_PLANNED && study->followed != NULL);
 }
 
 /* Natively in less than the plan needs, and not only by flushing its cache over and over.
@@ -74,6 +77,44 @@ is_plan_worse (const CliStudy *study)
          is_native_better (study);
 }
 
+/* "gpt.tsp was followed by 5783 of 5783 requests": what this run did with the plan. */
+static char *
+followed_text (const CliStudy *study)
+{
+  const TesseraLayout *layout = study->layout;
+  g_autofree char *when =
+      layout->declined_index != 0
+          ? g_strdup_printf (" does not suit and was declined at event %u",
+                             layout->declined_index)
+          : g_strdup (" was declined before the first request");
+
+  if (layout->pool_bytes == 0 || layout->declined_index != 0)
+    return g_strdup_printf ("%s%s; the run went on by the rules of expandable segments",
+                            study->followed, when);
+  return g_strdup_printf (
+      "%s was followed by %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " requests",
+      study->followed, layout->n_hits, layout->n_hits + layout->n_misses);
+}
+
+/* As fit_sentence(), of a run that was to follow a plan. */
+static char *
+fit_followed (const CliStudy *study, const CliQuestion *question)
+{
+  g_autofree char *followed = followed_text (study);
+
+  return g_strdup_printf ("%s: %s, with at most %s reserved. Such a run needs %s, and %s "
+                          "leaves %s to PyTorch; without a plan native "
+                          "needs %s, expandable segments %s.",
+                          answer (study, question) == FITS_NOT ? "Does not fit"
+                          : question->is_complete              ? "Fits"
+                                                               : "What was seen fits",
+                          followed, TESSERA_SIZE (study->layout->peak_reserved_bytes),
+                          TESSERA_SIZE (study->needs.plan_bytes), question->gpu,
+                          TESSERA_SIZE (cli_answer_available (question)),
+                          TESSERA_SIZE (study->needs.native_bytes),
+                          TESSERA_SIZE (study->needs.expandable_bytes));
+}
+
 /* What fits, and where. That something fits is said of what was seen. */
 static char *
 fit_sentence (const CliStudy *study, const CliQuestion *question)
@@ -84,6 +125,8 @@ fit_sentence (const CliStudy *study, const CliQuestion *question)
   const char *plan = TESSERA_SIZE (study->needs.plan_bytes);
   const char *there = TESSERA_SIZE (cli_answer_available (question));
 
+  if (study->followed != NULL)
+    return fit_followed (study, question);
   switch (answer (study, question))
     {
     case FITS_NATIVELY:
@@ -160,6 +203,26 @@ print_plan_warning (const CliStudy *study)
           TESSERA_SIZE (need->smallest_bytes), retries);
 }
 
+/* What there is to say of a plan that was just made. */
+static void
+print_new_plan (const CliStudy *study)
+{
+  g_autofree char *followable = cli_followable_text (study->plan);
+
+  print_plan_warning (study);
+  if (study->lengths != NULL)
+    {
+      g_autofree char *most = cli_most_text (study->lengths);
+      printf ("One plan for every length up to %s is made: steps may differ when it is "
+              "followed\n",
+              most);
+    }
+  printf ("followable: %s\n", cli_shown (followable));
+  if (study->why_no_lengths != NULL)
+    printf ("%s\n", cli_shown (study->why_no_lengths));
+  cli_tell_kept (NULL, study);
+}
+
 /* What a run that computes nothing cannot know; ends with NULL. */
 static void
 not_seen (const CliQuestion *question, const char *out_lines[5])
@@ -189,7 +252,8 @@ smallest_gpu (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *
   const NullProfile *gpu =
       null_profile_least (study->need[kind].smallest_bytes + question->headroom_bytes);
 
-  if (kind == TESSERA_LAYOUT_PLAN && study->plan->followable == TESSERA_FOLLOWABLE_NO)
+  if (kind == TESSERA_LAYOUT_PLAN && study->followed == NULL &&
+      study->plan->followable == TESSERA_FOLLOWABLE_NO)
     return NULL;
   return gpu != NULL ? gpu->name : NULL;
 }
@@ -202,7 +266,7 @@ cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question)
     {
       const char *gpu = smallest_gpu (study, policies[i], question);
 
-      printf ("%s %s %s", i > 0 ? "," : "", cli_layout_name (policies[i]),
+      printf ("%s %s %s", i > 0 ? "," : "", cli_study_policy_name (study, policies[i]),
               gpu != NULL ? gpu : "none");
     }
   puts ("");
@@ -213,21 +277,10 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
 {
   const char *unseen[5];
   g_autofree char *text = sentence (study, question);
-  g_autofree char *followable = cli_followable_text (study->plan);
 
   printf ("%s\n", text);
-  print_plan_warning (study);
-  if (study->lengths != NULL)
-    {
-      g_autofree char *most = cli_most_text (study->lengths);
-      printf ("One plan for every length up to %s is made: steps may differ when it is "
-              "followed\n",
-              most);
-    }
-  printf ("followable: %s\n", cli_shown (followable));
-  if (study->why_no_lengths != NULL)
-    printf ("%s\n", cli_shown (study->why_no_lengths));
-  cli_tell_kept (NULL, study);
+  if (study->followed == NULL)
+    print_new_plan (study);
   cli_print_needs (study);
   printf ("live at most: %s\n", TESSERA_SIZE (study->layout->peak_live_bytes));
   printf ("\n%s has %s; head-room %s (%s)\n", question->gpu,

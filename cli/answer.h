@@ -15,7 +15,6 @@ typedef struct
   guint64 gpu_bytes;        /* as its driver reports it */
   guint64 headroom_bytes;   /* of these, not for PyTorch's tensors */
   const char *headroom_why; /* what the head-room is for */
-  gboolean follows;         /* a plan: the run was asked to */
   gboolean is_complete;     /* the script ran to its end, and all of it was seen */
   const char *adapted;      /* a sentence: how the script got on where it did not fit */
   gboolean is_lagging;      /* side streams finished late, by a modelled clock */
@@ -23,8 +22,8 @@ typedef struct
 
 /* Bytes of the GPU that the head-room leaves to PyTorch. */
 guint64 cli_answer_available (const CliQuestion *question);
-/* Whether the job fits as the question has it: natively or with expandable segments, and
- * with the plan where one is followed. */
+/* Whether the job fits as the question has it: natively or with expandable segments, or,
+ * where a plan was to be followed, as that went. */
 gboolean cli_answer_is_yes (const CliStudy *study, const CliQuestion *question);
 
 /* @study has a plan and needs (cli_study_plan(), cli_study_needs()) and a layout. */

@@ -140,7 +140,6 @@ take_options (CliRehearsal *run)
   job->rank = rank;
   job->world = world;
   question->gpu = job->gpu;
-  question->follows = plan != NULL;
   question->is_lagging = lag == 1;
   take_limits (job);
   take_headroom (question);
@@ -166,7 +165,7 @@ take_paths (CliRehearsal *run)
     return;
   run->followed_path = g_canonicalize_filename (plan, NULL);
   run->job.plan = run->followed_pattern = cli_job_pattern (run->followed_path);
-  tessera_plan_free (cli_load_plan (run->followed_path));
+  run->followed = cli_load_plan (run->followed_path);
 }
 
 static int
@@ -185,6 +184,7 @@ run_dry (int n_words, char **program)
   g_free (run.trace_path);
   g_free (run.plan_path);
   g_free (run.followed_path);
+  tessera_plan_free (run.followed);
   g_free (run.trace_pattern);
   g_free (run.followed_pattern);
   return result;
@@ -275,10 +275,10 @@ const CliCommand cli_dry_run = {
       "or to Ctrl-C. Then its trace is simulated; the plan is made of its first whole "
       "steps.\n"
       "The first line says what was seen. Status: 0 it fits natively or with expandable "
-      "segments (with --plan:\n"
-      "or with the plan), 3 it does not, or PROGRAM died of memory, 4 PROGRAM failed "
-      "otherwise,\n"
-      "1 and 2 as with every command.",
+      "segments\n"
+      "(with --plan: it fits as it followed that), 3 it does not, or PROGRAM died of "
+      "memory, 4 PROGRAM\n"
+      "failed otherwise, 1 and 2 as with every command.",
   .takes = CLI_RUNS_PROGRAM | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,

@@ -304,6 +304,7 @@ print_json (const CliRehearsal *run,
 
   cli_json_text (json, "trace", run->trace_path);
   cli_json_text (json, "plan", run->plan_path);
+  cli_json_text (json, "followed_plan", run->followed_path);
   cli_json_integer (json, "events", study->trace->n_events);
   cli_json_integer (json, "blocks", study->blocks->n_blocks);
   cli_json_integer (json, "steps", study->structure->n_steps);
@@ -328,9 +329,10 @@ print_text (const CliRehearsal *run, const CliStudy *study, const Seen *seen)
   cli_answer_print (study, &run->question);
   puts ("");
   cli_print_recording (study);
-  printf ("trace %s: %zu events, %zu blocks, %zu step%s\nplan  %s\n",
+  printf ("trace %s: %zu events, %zu blocks, %zu step%s\nplan  %s%s\n",
           cli_shown (run->trace_path), study->trace->n_events, study->blocks->n_blocks,
-          n_steps, n_steps == 1 ? "" : "s", cli_shown (run->plan_path));
+          n_steps, n_steps == 1 ? "" : "s", cli_shown (run->plan_path),
+          study->followed != NULL ? ", a new one, made from this run" : "");
   cli_answer_print_smallest (study, &run->question);
 }
 
@@ -421,8 +423,11 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   seconds.plan = -seconds_used (RUSAGE_SELF);
   plan (&study);
   seconds.plan += seconds_used (RUSAGE_SELF);
-  cli_study_needs (&study);
   cli_must (tessera_plan_save (study.plan, run->plan_path, cli_error ()));
+  if (run->followed != NULL)
+    cli_study_follow (&study, g_steal_pointer (&run->followed), run->followed_path,
+                      g_strcmp0 (run->job.follow, "trace") != 0);
+  cli_study_needs (&study);
   cli_progress_end ();
   see (&study, is_interrupted, &seen);
   run->question.is_complete = seen.is_complete;

@@ -16,6 +16,7 @@ typedef struct
   char **program;                         /* borrowed; ends with NULL */
   char *trace_path, *plan_path;           /* absolute; written */
   char *followed_path;                    /* a plan that is read, or NULL */
+  TesseraPlan *followed;                  /* ... as it was before the run */
   char *trace_pattern, *followed_pattern; /* the same, as the job takes them */
 } CliRehearsal;
 

@@ -232,6 +232,21 @@ cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options)
   cli_study_advise (study, TRUE);
 }
 
+void
+cli_study_follow (CliStudy *study,
+                  TesseraPlan *plan,
+                  const char *path,
+                  gboolean by_length)
+{
+  tessera_plan_free (study->plan);
+  g_clear_pointer (&study->planned, tessera_layout_free);
+  g_clear_pointer (&study->why_no_lengths, g_free);
+  study->plan = plan;
+  study->lengths = plan->lengths;
+  study->followed = g_path_get_basename (path);
+  study->follows_length = by_length && plan->lengths != NULL;
+}
+
 static CliNeed
 find_need (CliStudy *study, TesseraLayoutKind kind, const TesseraPlan *plan)
 {
@@ -240,6 +255,7 @@ find_need (CliStudy *study, TesseraLayoutKind kind, const TesseraPlan *plan)
   TesseraLayout *layout;
 
   options.without_curves = true;
+  options.by_length = kind == TESSERA_LAYOUT_PLAN && study->follows_length;
   options.progress = cli_progress ("finding the smallest device");
   cli_must_of (study->path, tessera_fit (study->trace, study->blocks, study->structure,
                                          &options, cli_error (), &need.smallest_bytes));
@@ -250,6 +266,19 @@ find_need (CliStudy *study, TesseraLayoutKind kind, const TesseraPlan *plan)
   layout = cli_study_simulate (study, &options, NULL);
   need.retries = layout->n_retries;
   tessera_layout_free (layout);
+  return need;
+}
+
+/* What the run reserved is known; a plan that was declined from the start left it to the
+ * rules of expandable segments. */
+static CliNeed
+find_need_followed (CliStudy *study)
+{
+  CliNeed need = study->layout->pool_bytes > 0
+                     ? find_need (study, TESSERA_LAYOUT_PLAN, study->plan)
+                     : study->need[TESSERA_LAYOUT_EXPANDABLE];
+
+  need.endless_bytes = study->layout->peak_reserved_bytes;
   return need;
 }
 
@@ -288,7 +317,9 @@ cli_study_needs (CliStudy *study)
 
   need[TESSERA_LAYOUT_NATIVE] = find_need (study, TESSERA_LAYOUT_NATIVE, NULL);
   need[TESSERA_LAYOUT_EXPANDABLE] = find_need (study, TESSERA_LAYOUT_EXPANDABLE, NULL);
-  if (study->plan != NULL)
+  if (study->followed != NULL)
+    need[TESSERA_LAYOUT_PLAN] = find_need_followed (study);
+  else if (study->plan != NULL)
     {
       need[TESSERA_LAYOUT_PLAN] = find_need (study, TESSERA_LAYOUT_PLAN, study->plan);
       find_need_across (study);
@@ -307,6 +338,7 @@ cli_study_clear (CliStudy *study)
 {
   g_clear_pointer (&study->planned, tessera_layout_free);
   g_clear_pointer (&study->plan, tessera_plan_free);
+  g_clear_pointer (&study->followed, g_free);
   g_clear_pointer (&study->history, tessera_history_free);
   g_clear_pointer (&study->why_no_lengths, g_free);
   g_clear_pointer (&study->laws, tessera_laws_free);

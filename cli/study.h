@@ -31,7 +31,11 @@ typedef struct
   TesseraLayout *layout;   /* as recorded, or native where the file has no addresses */
   TesseraHistory *history; /* filled by cli_study_edits() */
   TesseraPlan *plan;       /* filled by cli_study_plan() */
-  TesseraLaws *laws;       /* filled by cli_study_laws() */
+  char
+      *followed; /* the name of the file that the plan is from, where the recorded run was
+                     to follow it; NULL: the plan is made from the trace */
+  gboolean follows_length;       /* ... by what it has for every length */
+  TesseraLaws *laws;             /* filled by cli_study_laws() */
   const TesseraLengths *lengths; /* the plan's; NULL: none for every length */
   char *why_no_lengths;          /* a sentence, or NULL: nothing varies by a law */
   TesseraLayout *planned;
@@ -92,6 +96,13 @@ uint64_t cli_study_edits_cost (const CliStudy *study);
 void cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options);
 /* Says in the plan whether a run is advised to follow it (simulator/simulate.h). */
 void cli_study_advise (CliStudy *study, gboolean counts_misses);
+/* Puts @plan, which it takes, in the place of the study's: the one of the file @path, which
+ * the recorded run was to follow, @by_length where it has something for every length. The
+ * study has a layout as recorded. */
+void cli_study_follow (CliStudy *study,
+                       TesseraPlan *plan,
+                       const char *path,
+                       gboolean by_length);
 /* The smallest devices; needs the plan. */
 void cli_study_needs (CliStudy *study);
 

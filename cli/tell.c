@@ -20,6 +20,13 @@ cli_layout_name (TesseraLayoutKind kind)
 }
 
 const char *
+cli_study_policy_name (const CliStudy *study, TesseraLayoutKind kind)
+{
+  return kind == TESSERA_LAYOUT_PLAN && study->followed != NULL ? study->followed
+                                                                : cli_layout_name (kind);
+}
+
+const char *
 cli_class_name (guint8 lifetime_class)
 {
   static const char *const names[] = {
@@ -235,7 +242,7 @@ cli_print_needs (const CliStudy *study)
 
       if (need->smallest_bytes == 0)
         continue;
-      cli_table_text (table, cli_layout_name (policies[i].kind));
+      cli_table_text (table, cli_study_policy_name (study, policies[i].kind));
       CLI_INTEGERS (table, need->smallest_bytes, need->retries, need->endless_bytes);
       cli_table_end_row (table);
     }
@@ -261,7 +268,9 @@ cli_print_needs (const CliStudy *study)
     return;
   g_autofree char *proof = cli_proof_text (study->plan);
   /* A plan made of the first steps is below what an evaluation behind them takes. */
-  printf ("the plan's height is %s%s: %s%s\n", TESSERA_SIZE (study->plan->height_bytes),
+  printf ("%s's height is %s%s: %s%s\n",
+          study->followed != NULL ? cli_shown (study->followed) : "the plan",
+          TESSERA_SIZE (study->plan->height_bytes),
           study->plan->height_bytes < (study->plan->crosses_streams
                                            ? study->across_bound_bytes
                                            : study->needs.bound_bytes)

@@ -13,6 +13,8 @@
 
 /* "as recorded", "native", "expandable segments", "plan". */
 const char *cli_layout_name (TesseraLayoutKind kind);
+/* The same, and for a plan that was followed its file's name. */
+const char *cli_study_policy_name (const CliStudy *study, TesseraLayoutKind kind);
 /* "persistent" ..., 0: "mixed". */
 const char *cli_class_name (guint8 lifetime_class);
 const char *cli_cause_name (TesseraCause cause);

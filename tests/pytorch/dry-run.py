@@ -123,6 +123,26 @@ def a_dry_run_follows_the_plan(tmp):
 
 
 @test
+def the_answer_is_about_the_plan_that_was_followed(tmp):
+    planned = answer_of(run(tmp, "dry-run", "--json", "-o", "first.tsr", "--", *GPT, "--steps", 6))
+    for length, how in ((256, "was followed by"), (192, "does not suit")):
+        answer = answer_of(run(tmp, "dry-run", "--json", "--force", "--plan", "first.tsp", "-o", "second.tsr", "--",
+                               *GPT[:-1], length))
+        reserved = json.loads(run(tmp, "simulate", "second.tsr", "--policy", "recorded", "--json").stdout)["peak_reserved_bytes"]
+        assert answer["plan_endless_bytes"] == reserved and answer["fits"] == "plan", (length, reserved, answer)
+        assert answer["sentence"].startswith(f"Fits: first.tsp {how}"), answer["sentence"]
+        assert answer["height_bytes"] == planned["height_bytes"] and answer["followed_plan"] == str(tmp / "first.tsp"), answer
+        # The plan that is made besides is this run's.
+        assert run(tmp, "check", "second.tsp", "--trace", "second.tsr").returncode == 0
+    # A device that is below the plan's pool, and what the run takes then.
+    done = run(tmp, "dry-run", "--force", "--plan", "first.tsp", "-o", "second.tsr", "--headroom", 0, "--gpu",
+               answer["expandable_bytes"] - (8 << 20), "--", *GPT[:-1], 192)
+    assert done.returncode == 3, (done.returncode, done.stdout, done.stderr)
+    assert "Does not fit: first.tsp was declined before the first request" in done.stdout, done.stdout
+    assert re.search(r"^  first.tsp  ", done.stdout, re.M) and "\nfollowable:" not in done.stdout, done.stdout
+
+
+@test
 def run_follows_it_where_there_is_a_device(tmp):
     done = over_null_cuda(tmp, "run", "--plan", "gpt.tsp", "-o", "run-%r.tsr", "--", *GPT, RANK="0", WORLD_SIZE="1")
     assert done.returncode == 0 and "step 3:" in done.stdout, (done.stdout, done.stderr)
