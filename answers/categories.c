@@ -7,7 +7,6 @@
 
 #include "answers/categories-rules.h"
 #include "db/status.h"
-#include "planner/modules.h"
 
 static const char *const names[TESSERA_N_CATEGORIES] = {
   [TESSERA_PARAMETER] = "parameter",
@@ -270,10 +269,10 @@ typedef struct
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
   const TesseraRules *rules;
-  uint8_t *part_of_phase;  /* its own, or that of the phase around it */
-  uint32_t *end_of_phase;  /* of that one */
-  uint8_t *says;           /* [n_stacks * n_lines] whether a stack has such a line */
-  uint32_t *modules;       /* (nullable) name by event */
+  uint8_t *part_of_phase; /* its own, or that of the phase around it */
+  uint32_t *end_of_phase; /* of that one */
+  uint8_t *says;          /* [n_stacks * n_lines] whether a stack has such a line */
+  const TesseraOrigins *origins;
   const uint32_t *tensors; /* (nullable) by block */
   GHashTable *sizes;       /* of parameters: uint64_t */
 } Work;
@@ -420,24 +419,23 @@ is_in_phase (const Work *work, uint32_t phase, char *const *patterns)
 }
 
 static bool
-holds (const Work *work,
-       const Condition *condition,
-       const TesseraBlock *block,
-       const Facts *facts)
+holds (const Work *work, const Condition *condition, size_t index, const Facts *facts)
 {
+  const TesseraBlock *block = &work->blocks->blocks[index];
+  const uint32_t stack = work->origins->stacks[index];
+  const uint32_t *modules = work->origins->modules;
+
   switch (condition->kind)
     {
     case CONDITION_TENSOR:
       return facts->tensor == condition->number;
     case CONDITION_IN:
-      return block->stack < work->trace->n_stacks &&
-             work->says[block->stack * work->rules->n_lines + condition->number];
+      return stack < work->trace->n_stacks &&
+             work->says[stack * work->rules->n_lines + condition->number];
     case CONDITION_MODULE:
-      return work->modules != NULL && block->born_index < work->trace->n_events &&
-             work->modules[block->born_index] != TESSERA_NONE &&
-             is_any (
-                 condition->texts,
-                 tessera_trace_string (work->trace, work->modules[block->born_index]));
+      return modules != NULL && modules[index] != TESSERA_NONE &&
+             is_any (condition->texts,
+                     tessera_trace_string (work->trace, modules[index]));
     case CONDITION_PHASE:
       return is_in_phase (work, block->born_phase, condition->texts);
     case CONDITION_BORN:
@@ -458,7 +456,6 @@ holds (const Work *work,
 static TesseraCategory
 decide (const Work *work, size_t index)
 {
-  const TesseraBlock *block = &work->blocks->blocks[index];
   const Facts facts = find_facts (work, index);
 
   for (guint r = 0; r < work->rules->rules->len; r++)
@@ -467,14 +464,14 @@ decide (const Work *work, size_t index)
       guint c = 0;
 
       while (c < rule->conditions->len &&
-             holds (work, &g_array_index (rule->conditions, Condition, c), block, &facts))
+             holds (work, &g_array_index (rule->conditions, Condition, c), index, &facts))
         c++;
       if (c == rule->conditions->len)
         return rule->category;
     }
   if (facts.part == PART_START)
     return TESSERA_UNKNOWN_BEFORE;
-  return block->stack == TESSERA_NONE && work->structure->n_steps == 0 &&
+  return work->origins->stacks[index] == TESSERA_NONE && work->structure->n_steps == 0 &&
                  work->structure->n_phases == 0
              ? TESSERA_UNKNOWN_NO_STACK
              : TESSERA_UNKNOWN;
@@ -521,12 +518,12 @@ tessera_categorize (const TesseraTrace *trace,
                     const TesseraBlocks *blocks,
                     const TesseraStructure *structure,
                     const uint32_t *tensors,
+                    const TesseraOrigins *origins,
                     const TesseraRules *rules)
 {
   g_autoptr (GHashTable) sizes = g_hash_table_new (g_int64_hash, g_int64_equal);
-  g_autofree uint32_t *modules = tessera_find_modules (trace);
   Work work = {
-    trace,         blocks, structure, rules, .modules = modules, .tensors = tensors,
+    trace,         blocks, structure, rules, .origins = origins, .tensors = tensors,
     .sizes = sizes
   };
   uint8_t *categories = g_new (uint8_t, blocks->n_blocks + 1);

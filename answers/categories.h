@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "planner/structure.h"
+#include "answers/origins.h"
 
 typedef enum
 {
@@ -49,9 +49,10 @@ void tessera_rules_free (TesseraRules *rules); /* NULL is fine */
 uint32_t *tessera_find_tensors (const TesseraTrace *trace, const TesseraBlocks *blocks);
 
 /* The category of each block: [n_blocks], g_free(). @blocks: with their phases and steps.
- * @tensors: (nullable): as above. Linear in blocks, and in stacks times the rules' lines of stacks. */
+ * @tensors: (nullable): as above.  Linear in blocks, and in stacks times the rules' lines of stacks. */
 uint8_t *tessera_categorize (const TesseraTrace *trace,
                              const TesseraBlocks *blocks,
                              const TesseraStructure *structure,
                              const uint32_t *tensors,
+                             const TesseraOrigins *origins,
                              const TesseraRules *rules);

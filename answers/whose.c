@@ -57,24 +57,13 @@ typedef struct
 {
   const TesseraWhose *whose;
   TesseraBy by;
-  uint32_t *modules; /* (nullable) string by event */
 } Naming;
 
-static void
-naming_init (Naming *naming, const TesseraWhose *whose, TesseraBy by)
+static uint32_t
+module_string (const TesseraWhose *whose, size_t index)
 {
-  *naming = (Naming){ whose, by, NULL };
-  if (by == TESSERA_BY_MODULE || by == TESSERA_BY_LINE || by == TESSERA_BY_USE)
-    naming->modules = tessera_find_modules (whose->trace);
+  return whose->origins->modules != NULL ? whose->origins->modules[index] : TESSERA_NONE;
 }
-
-static void
-naming_clear (Naming *naming)
-{
-  g_free (naming->modules);
-}
-
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Naming, naming_clear)
 
 /* What the module of a block is known by, most certain first: keys above the stacks' are
  * tensors', then strings'. */
@@ -87,10 +76,9 @@ key_module (const Naming *naming, size_t index)
 
   if (whose->tensors != NULL && whose->tensors[index] != TESSERA_NONE)
     return tensors | whose->trace->tensors[whose->tensors[index]].name;
-  if (naming->modules != NULL && (block->flags & TESSERA_AT_START) == 0 &&
-      block->born_index < whose->trace->n_events)
-    return strings | naming->modules[block->born_index];
-  return block->stack;
+  if (whose->origins->modules != NULL && (block->flags & TESSERA_AT_START) == 0)
+    return strings | whose->origins->modules[index];
+  return whose->origins->stacks[index];
 }
 
 /* PyTorch's threads of the backward pass have no lines: what is known there is the phase,
@@ -99,7 +87,8 @@ static uint64_t
 key_line (const Naming *naming, size_t index)
 {
   const TesseraBlock *block = &naming->whose->blocks->blocks[index];
-  const uint32_t line = tessera_line_of_stack (naming->whose->trace, block->stack);
+  const uint32_t line =
+      tessera_line_of_stack (naming->whose->trace, naming->whose->origins->stacks[index]);
   uint64_t key = (uint64_t) 1 << 63;
 
   if (line != TESSERA_NONE)
@@ -107,9 +96,7 @@ key_line (const Naming *naming, size_t index)
   if (block->flags & TESSERA_AT_START)
     return key;
   key |= (uint64_t) (block->born_phase + 1) << 32;
-  return naming->modules != NULL && block->born_index < naming->whose->trace->n_events
-             ? key | naming->modules[block->born_index]
-             : key;
+  return key | module_string (naming->whose, index);
 }
 
 static uint64_t
@@ -129,7 +116,7 @@ key_of (const Naming *naming, size_t index)
     case TESSERA_BY_USE:
       return key_line (naming, index) ^ (uint64_t) whose->categories[index] << 56;
     case TESSERA_BY_STACK:
-      return block->stack;
+      return whose->origins->stacks[index];
     case TESSERA_BY_PHASE:
       return (uint64_t) block->born_phase << 1 | (block->flags & TESSERA_AT_START);
     default:
@@ -181,17 +168,17 @@ name_line (const Naming *naming, size_t index)
   const TesseraTrace *trace = naming->whose->trace;
   const TesseraStructure *structure = naming->whose->structure;
   const TesseraBlock *block = &naming->whose->blocks->blocks[index];
+  const uint32_t stack = naming->whose->origins->stacks[index];
   const char *phase = NULL, *module = NULL;
 
-  if (tessera_line_of_stack (trace, block->stack) != TESSERA_NONE)
-    return tessera_name_line (trace, block->stack);
+  if (tessera_line_of_stack (trace, stack) != TESSERA_NONE)
+    return tessera_name_line (trace, stack);
   if (block->flags & TESSERA_AT_START)
     return g_strdup ("(before the recording)");
   if (block->born_phase < structure->n_phases)
     phase = tessera_phase_name (trace, &structure->phases[block->born_phase]);
-  if (block->born_index < trace->n_events)
-    module =
-        tessera_module_of_birth (trace, naming->modules, block->born_index, TESSERA_NONE);
+  if (module_string (naming->whose, index) != TESSERA_NONE)
+    module = tessera_trace_string (trace, module_string (naming->whose, index));
   if (phase == NULL && module == NULL)
     return g_strdup ("(no stack)");
   g_autofree char *modules = tessera_name_alike (module != NULL ? module : "");
@@ -239,7 +226,7 @@ name_of (const Naming *naming, size_t index)
     case TESSERA_BY_USE:
       return name_use (naming, index);
     case TESSERA_BY_STACK:
-      return name_stack (whose->trace, block->stack);
+      return name_stack (whose->trace, whose->origins->stacks[index]);
     case TESSERA_BY_PHASE:
       if (block->born_phase < structure->n_phases)
         return g_strdup (
@@ -251,12 +238,27 @@ name_of (const Naming *naming, size_t index)
     }
 }
 
+char **
+tessera_module_paths (const TesseraWhose *whose, GStringChunk *texts)
+{
+  char **paths = g_new0 (char *, whose->blocks->n_blocks + 1);
+  const Naming naming = { whose, TESSERA_BY_MODULE };
+
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    {
+      g_autofree char *name = name_module (&naming, i);
+
+      if (strpbrk (name, " (") == NULL)
+        paths[i] = g_string_chunk_insert_const (texts, name);
+    }
+  return paths;
+}
+
 char *
 tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block)
 {
-  g_auto (Naming) naming;
+  const Naming naming = { whose, by };
 
-  naming_init (&naming, whose, by);
   return name_of (&naming, block);
 }
 
@@ -343,7 +345,7 @@ list_owners (const Naming *naming, uint32_t event_index)
       if (block->size_bytes >= *most)
         {
           *most = block->size_bytes;
-          owner->stack = block->stack;
+          owner->stack = whose->origins->stacks[i];
         }
     }
   join_equal (owners);
@@ -572,9 +574,8 @@ build_tree (GArray *owners)
 GArray *
 tessera_owners (const TesseraWhose *whose, TesseraBy by, uint32_t event_index)
 {
-  g_auto (Naming) naming;
+  const Naming naming = { whose, by };
 
-  naming_init (&naming, whose, by);
   return list_owners (&naming, event_index);
 }
 
@@ -605,7 +606,7 @@ tessera_folded_stacks (const TesseraWhose *whose, uint32_t event_index)
 
   for (size_t i = 0; i < whose->blocks->n_blocks; i++)
     if (tessera_is_live (whose->blocks, whose->layout, i, event_index))
-      bytes[MIN (whose->blocks->blocks[i].stack, trace->n_stacks)] +=
+      bytes[MIN (whose->origins->stacks[i], trace->n_stacks)] +=
           whose->blocks->blocks[i].size_bytes;
   for (size_t s = 0; s < trace->n_stacks; s++)
     {

@@ -34,7 +34,8 @@ typedef struct
   const TesseraStructure *structure;
   const TesseraLayout *layout;
   const uint8_t *categories; /* [n_blocks], see tessera_categorize() */
-  const uint32_t *tensors;   /* (nullable) [n_blocks], see tessera_find_tensors() */
+  const TesseraOrigins *origins;
+  const uint32_t *tensors; /* (nullable) [n_blocks], see tessera_find_tensors() */
 } TesseraWhose;
 
 typedef struct
@@ -60,6 +61,10 @@ tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end
 
 /* The name of one block under @by, g_free(); of a module the whole path. */
 char *tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block);
+
+/* The module's path of each block, NULL where it has none: [n_blocks], g_free(); the texts are
+ * of @texts, each once. */
+char **tessera_module_paths (const TesseraWhose *whose, GStringChunk *texts);
 
 /* A module's path with "*" for its numbers: "layers.*.mlp". What is no path stays. g_free(). */
 char *tessera_name_alike (const char *name);

@@ -25,7 +25,7 @@ cli_side_open (CliSide *side, const char *path, const char *at, const char *rule
 {
   cli_study_open (&side->study, path);
   cli_study_layout (&side->study, TESSERA_LAYOUT_RECORDED);
-  side->whose = cli_whose_new (&side->study, rules);
+  cli_whose_init (&side->whose, &side->study, rules);
   side->event_index = cli_read_moment (&side->study, at);
   side->live_bytes = side->event_index < side->study.layout->n_events
                          ? side->study.layout->curves.live_bytes[side->event_index]

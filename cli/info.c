@@ -104,6 +104,7 @@ print_json (const CliStudy *study,
   cli_json_object (json, "needs");
   cli_json_needs (json, study);
   json_builder_end_object (json);
+  cli_tell_suggestions (json, study, whose);
   cli_json_print (json);
 }
 
@@ -142,12 +143,14 @@ print_text (const CliStudy *study,
   if (study->layout->note[0] != '\0')
     printf ("note: %s\n", cli_shown (study->layout->note));
   cli_print_notes (study);
+  cli_tell_suggestions (NULL, study, whose);
 }
 
 static int
 run_info (int n_files, char **files)
 {
   g_auto (CliStudy) study = { 0 };
+  g_auto (CliWhose) whose = { 0 };
 
   const char *const bys[] = { "category", "module", "line", "stack",
                               "phase",    "step",   "use",  NULL };
@@ -158,7 +161,7 @@ run_info (int n_files, char **files)
                by_text);
   cli_study_open (&study, files[0]);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
-  g_auto (CliWhose) whose = cli_whose_new (&study, rules_path);
+  cli_whose_init (&whose, &study, rules_path);
   if (by_text != NULL)
     {
       cli_tell_whose (&study, &whose, (TesseraBy) by, cli_read_moment (&study, at_text));

@@ -26,22 +26,26 @@ cli_read_rules (const char *path)
   return text;
 }
 
-CliWhose
-cli_whose_new (const CliStudy *study, const char *rules_path)
+void
+cli_whose_init (CliWhose *whose, const CliStudy *study, const char *rules_path)
 {
+  const TesseraTrace *trace = study->trace;
+  const TesseraBlocks *blocks = study->blocks;
   g_autofree char *text = rules_path != NULL ? cli_read_rules (rules_path) : NULL;
-  const char *kept = tessera_trace_get_meta (study->trace, TESSERA_META_RULES);
+  const char *kept = tessera_trace_get_meta (trace, TESSERA_META_RULES);
   TesseraRules *rules =
       tessera_rules_new (text != NULL ? text : kept, study->path, cli_error ());
 
   cli_must (rules != NULL ? TESSERA_OK : TESSERA_BAD_INPUT);
-  CliWhose whose = { .tensors = tessera_find_tensors (study->trace, study->blocks) };
-  whose.categories = tessera_categorize (study->trace, study->blocks, study->structure,
-                                         whose.tensors, rules);
+  whose->tensors = tessera_find_tensors (trace, blocks);
+  whose->origins = tessera_origins_new (trace, blocks, study->structure);
+  whose->categories = tessera_categorize (trace, blocks, study->structure, whose->tensors,
+                                          &whose->origins, rules);
   tessera_rules_free (rules);
-  whose.whose = (TesseraWhose){ study->trace,  study->blocks,    study->structure,
-                                study->layout, whose.categories, whose.tensors };
-  return whose;
+  whose->whose = (TesseraWhose){
+    trace,           blocks,        study->structure, study->layout, whose->categories,
+    &whose->origins, whose->tensors
+  };
 }
 
 void
@@ -49,6 +53,7 @@ cli_whose_clear (CliWhose *whose)
 {
   g_free (whose->categories);
   g_free (whose->tensors);
+  tessera_origins_clear (&whose->origins);
 }
 
 uint32_t
@@ -249,6 +254,82 @@ cli_tell_whose (const CliStudy *study,
   if (study->trace->n_stacks == 0)
     printf ("the file has no stacks: record with "
             "torch.cuda.memory._record_memory_history(stacks=\"python\") to see lines\n");
+}
+
+static void
+tell_suggestion (JsonBuilder *json,
+                 const char *what,
+                 guint64 wins_bytes,
+                 const char *of,
+                 const char *type,
+                 const char *sentence,
+                 guint *n)
+{
+  if (json != NULL)
+    {
+      json_builder_begin_object (json);
+      cli_json_text (json, "what", what);
+      cli_json_integer (json, "wins_bytes", wins_bytes);
+      cli_json_text (json, "of", of);
+      cli_json_text (json, "type", type);
+      cli_json_text (json, "sentence", sentence);
+      json_builder_end_object (json);
+      return;
+    }
+  if ((*n)++ == 0)
+    printf ("\nwhat to do:\n");
+  printf ("%12s less %s: %s\n%12s %s\n", TESSERA_SIZE (wins_bytes), of, sentence, "",
+          type);
+}
+
+/* The policies first: they need no other program. */
+static void
+tell_policies (JsonBuilder *json, const CliStudy *study, guint *n)
+{
+  const TesseraNeeds *needs = &study->needs;
+  const guint64 pytorch_bytes = tessera_needs_pytorch (needs);
+  const gboolean expandable_wins = needs->expandable_bytes < needs->native_bytes;
+  g_autofree char *base = g_path_get_basename (study->path);
+  char *dot = strchr (base, '.');
+
+  if (needs->native_bytes == 0)
+    return;
+  if (expandable_wins && !study->trace->settings.is_expandable &&
+      needs->native_bytes - needs->expandable_bytes > needs->native_bytes / 100)
+    tell_suggestion (json, "expandable", needs->native_bytes - needs->expandable_bytes,
+                     "reserved", "PYTORCH_ALLOC_CONF=expandable_segments:True",
+                     "pieces become of use to requests of any size", n);
+  if (dot != NULL)
+    *dot = '\0';
+  g_autofree char *type = g_strdup_printf (
+      "tessera plan %s -o %s.tsp && tessera run --plan %s.tsp -- PROGRAM", study->path,
+      base, base);
+  if (needs->plan_bytes > 0 && pytorch_bytes > needs->plan_bytes &&
+      study->plan->followable != TESSERA_FOLLOWABLE_NO &&
+      pytorch_bytes - needs->plan_bytes > pytorch_bytes / 100)
+    tell_suggestion (json, "plan", pytorch_bytes - needs->plan_bytes, "reserved", type,
+                     "every block has its place", n);
+}
+
+void
+cli_tell_suggestions (JsonBuilder *json, const CliStudy *study, const CliWhose *whose)
+{
+  g_autoptr (GArray) suggestions = tessera_suggest (&whose->whose);
+  guint n = 0;
+
+  if (json != NULL)
+    cli_json_array (json, "what_to_do");
+  tell_policies (json, study, &n);
+  for (guint i = 0; i < suggestions->len; i++)
+    {
+      const TesseraSuggestion *suggestion =
+          &g_array_index (suggestions, TesseraSuggestion, i);
+
+      tell_suggestion (json, tessera_try_name (suggestion->what), suggestion->wins_bytes,
+                       "live", suggestion->type, cli_shown (suggestion->sentence), &n);
+    }
+  if (json != NULL)
+    json_builder_end_array (json);
 }
 
 void

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "answers/suggestions.h"
 #include "answers/whose.h"
 #include "cli/print.h"
 #include "cli/study.h"
@@ -22,9 +23,10 @@ typedef struct
   TesseraWhose whose;
   uint8_t *categories;
   uint32_t *tensors;
+  TesseraOrigins origins;
 } CliWhose;
 
-CliWhose cli_whose_new (const CliStudy *study, const char *rules_path);
+void cli_whose_init (CliWhose *whose, const CliStudy *study, const char *rules_path);
 void cli_whose_clear (CliWhose *whose);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliWhose, cli_whose_clear)
 
@@ -40,6 +42,10 @@ void cli_tell_whose (const CliStudy *study,
                      const CliWhose *whose,
                      TesseraBy by,
                      uint32_t event_index);
+/* What to do about it: with the study's needs (else only changes of the program), each line
+ * with what it wins and the text to type; nothing where nothing is to be won. @json NULL: as text. */
+void
+cli_tell_suggestions (JsonBuilder *json, const CliStudy *study, const CliWhose *whose);
 /* Of info itself: the largest categories and lines, in a few rows (@json NULL: as text). */
 void cli_tell_whose_briefly (JsonBuilder *json,
                              const CliStudy *study,

@@ -194,6 +194,9 @@ def whose_memory_it_is_sums_to_what_is_live(tmp):
     size = {row["name"]: row["bytes"] for row in died["rows"]}
     assert 0.9999 < size["optimizer state"] / (2 * size["parameter"]) < 1, size  # tables of rotary embeddings have no state
     assert not any("unknown" in name for name in size), size
+    todo = {row["what"]: row for row in json.loads(good("info", SAMPLE, "--json"))["what_to_do"]}
+    assert todo["expandable"]["type"] == "PYTORCH_ALLOC_CONF=expandable_segments:True" and todo["chunks"]["wins_bytes"] > 16 * GIB, todo
+    assert abs(todo["8-bit"]["wins_bytes"] / (size["optimizer state"] * 3 / 4) - 1) < 0.001, todo
     text = good("info", SAMPLE)
     assert "loss_utils.py:42 fixed_cross_entropy" in text and "optimizer state" in text
     refused("info", SAMPLE, "--by", "colour", status=2, words=("--by takes category",))

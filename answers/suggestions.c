@@ -1,0 +1,626 @@
+/* See suggestions.h. SPDX-License-Identifier: Apache-2.0 */
+#include "answers/suggestions.h"
+
+#include <string.h>
+
+#include "planner/modules.h"
+
+/* What wins less of the peak is not worth a change. */
+#define LEAST_SHARE 100
+/* Parts in which the loss is computed. */
+#define N_CHUNKS 8
+/* Smaller tensors of optimizers stay in 32 bits (bitsandbytes). */
+#define LEAST_8BIT_BYTES 16384
+
+static const char *const names[TESSERA_N_TRIES] = {
+  "fused", "zero-grad", "chunks", "checkpoint", "delete", "8-bit", "half-batch",
+};
+
+const char *
+tessera_try_name (TesseraTry what)
+{
+  return (unsigned) what < TESSERA_N_TRIES ? names[what] : "";
+}
+
+/* A life of a block: it may have two, where it is made again. */
+typedef struct
+{
+  uint64_t bytes;
+  uint32_t begin_index, end_index;
+} Life;
+
+typedef struct
+{
+  const TesseraWhose *whose;
+  GHashTable *parameter_sizes; /* uint64_t: what does not grow with the batch */
+  uint64_t largest_loss_bytes;
+  GHashTable *loss_modules; /* string ids */
+  uint32_t
+      *optimizer_end; /* by event: where the optimizer's phase ends that is on then, or
+                              comes next; n_events: there is none */
+  /* The repeated module whose activations weigh most at the peak. */
+  char *family;        /* "blocks.*", or NULL */
+  uint32_t *instance;  /* [n_blocks] of it, or TESSERA_NONE */
+  GArray *instances;   /* Instance */
+  guint64 n_touched;   /* blocks that a change is about */
+  uint64_t most_bytes; /* of them, the largest, and ... */
+  uint32_t most_stack; /* ... its stack */
+} Work;
+
+/* One pass of one module through its forward. */
+typedef struct
+{
+  uint32_t forward_end;    /* behind the last block that it made */
+  uint32_t backward_begin; /* where the first of them goes */
+  uint32_t output;         /* the last block, which the next one starts from */
+} Instance;
+
+static uint32_t
+life_end (const TesseraBlocks *blocks, const TesseraBlock *block)
+{
+  return block->flags & TESSERA_FAILED ? block->born_index + 1
+                                       : MIN (block->freed_index, blocks->n_events);
+}
+
+/* ---- The peak ---- */
+
+static void
+add_life (int64_t *changes, const Life *life)
+{
+  if (life->begin_index >= life->end_index)
+    return;
+  changes[life->begin_index] += (int64_t) life->bytes;
+  changes[life->end_index] -= (int64_t) life->bytes;
+}
+
+static uint64_t
+highest_sum (const int64_t *changes, uint32_t n_events)
+{
+  int64_t sum = 0, most = 0;
+
+  for (uint32_t i = 0; i < n_events; i++)
+    {
+      sum += changes[i];
+      most = MAX (most, sum);
+    }
+  return (uint64_t) most;
+}
+
+uint64_t
+tessera_needed_bytes (const TesseraBlocks *blocks)
+{
+  g_autofree int64_t *changes = g_new0 (int64_t, blocks->n_events + 2);
+
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &blocks->blocks[i];
+      const Life life = { block->size_bytes, block->born_index,
+                          life_end (blocks, block) };
+
+      add_life (changes, &life);
+    }
+  return highest_sum (changes, blocks->n_events);
+}
+
+/* ---- What a change does to a block ---- */
+
+static bool
+is_in_optimizer (const TesseraTrace *trace, uint32_t stack)
+{
+  if (stack >= trace->n_stacks)
+    return true; /* nothing says otherwise */
+  for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
+    {
+      const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
+
+      if (strstr (tessera_trace_string (trace, frame->file), "torch/optim/") != NULL)
+        return true;
+    }
+  return false;
+}
+
+static bool
+grows_with_batch (const Work *work, TesseraCategory category, const TesseraBlock *block)
+{
+  switch (category)
+    {
+    case TESSERA_ACTIVATION:
+    case TESSERA_LOSS:
+    case TESSERA_INPUT:
+    case TESSERA_KV_CACHE:
+    case TESSERA_TEMPORARY_FORWARD:
+    case TESSERA_TEMPORARY_BACKWARD:
+    case TESSERA_TEMPORARY_RECOMPUTATION:
+      return !g_hash_table_contains (work->parameter_sizes, &block->size_bytes);
+    default:
+      return false;
+    }
+}
+
+/* Where the step ends in which a block is born; NONE: it is born in none. */
+static uint32_t
+step_end (const Work *work, const TesseraBlock *block)
+{
+  const TesseraStructure *structure = work->whose->structure;
+
+  return block->step < structure->n_steps ? structure->steps[block->step].end_index
+                                          : TESSERA_NONE;
+}
+
+static bool
+is_of_loss (const Work *work, size_t index)
+{
+  const uint32_t *modules = work->whose->origins->modules;
+
+  return modules != NULL && modules[index] != TESSERA_NONE &&
+         g_hash_table_contains (work->loss_modules, GUINT_TO_POINTER (modules[index]));
+}
+
+static uint32_t
+phase_begin (const Work *work, const TesseraBlock *block)
+{
+  const TesseraStructure *structure = work->whose->structure;
+
+  return block->born_phase < structure->n_phases
+             ? structure->phases[structure->phases[block->born_phase].main].begin_index
+             : block->born_index;
+}
+
+/* Gradients go with the optimizer's phase in which they were used. */
+static void
+end_with_optimizer (const Work *work, const TesseraBlock *block, Life *life)
+{
+  const uint32_t n_events = work->whose->blocks->n_events;
+
+  if (block->born_index < n_events && work->optimizer_end[block->born_index] < n_events)
+    life->end_index = MIN (life->end_index, work->optimizer_end[block->born_index]);
+}
+
+/* Where nothing says when a module's backward begins, it is where its output goes. */
+static uint32_t
+backward_begin (const Work *work, const Instance *instance)
+{
+  const TesseraBlocks *blocks = work->whose->blocks;
+
+  return instance->backward_begin != UINT32_MAX
+             ? instance->backward_begin
+             : life_end (blocks, &blocks->blocks[instance->output]);
+}
+
+/* @lives: what the block has now, then what it would have. Returns: how many. */
+static int
+change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
+{
+  const TesseraWhose *whose = work->whose;
+  const TesseraBlock *block = &whose->blocks->blocks[index];
+  const TesseraCategory category = (TesseraCategory) whose->categories[index];
+  const bool is_at_start = (block->flags & TESSERA_AT_START) != 0;
+
+  switch (what)
+    {
+    case TESSERA_TRY_FUSED:
+      return category == TESSERA_TEMPORARY_OPTIMIZER &&
+                     is_in_optimizer (whose->trace, whose->origins->stacks[index])
+                 ? 0
+                 : 1;
+    case TESSERA_TRY_ZERO_GRAD:
+      if (category == TESSERA_GRADIENT && !is_at_start)
+        end_with_optimizer (work, block, &lives[0]);
+      return 1;
+    case TESSERA_TRY_CHUNKS:
+      /* The weight's gradient is there from the first part on. */
+      if (category == TESSERA_GRADIENT && is_of_loss (work, index))
+        lives[0].begin_index = phase_begin (work, block);
+      if (category == TESSERA_LOSS ||
+          (category == TESSERA_TEMPORARY_BACKWARD && work->largest_loss_bytes > 0 &&
+           block->size_bytes >= work->largest_loss_bytes / 2 &&
+           !g_hash_table_contains (work->parameter_sizes, &block->size_bytes)))
+        lives[0].bytes /= N_CHUNKS;
+      return 1;
+    case TESSERA_TRY_CHECKPOINT:
+      if (work->instance[index] == TESSERA_NONE)
+        return 1;
+      const Instance *instance =
+          &g_array_index (work->instances, Instance, work->instance[index]);
+      if (instance->output == index)
+        return 1;
+      lives[1] = lives[0];
+      lives[0].end_index = MIN (instance->forward_end, lives[0].end_index);
+      lives[1].begin_index = MAX (backward_begin (work, instance), lives[0].end_index);
+      return 2;
+    case TESSERA_TRY_DELETE:
+      if ((category == TESSERA_ACTIVATION || category == TESSERA_LOSS ||
+           category == TESSERA_INPUT) &&
+          !is_at_start)
+        lives[0].end_index = MIN (lives[0].end_index, step_end (work, block));
+      return 1;
+    case TESSERA_TRY_8BIT:
+      if (category == TESSERA_OPTIMIZER_STATE && block->size_bytes >= LEAST_8BIT_BYTES)
+        lives[0].bytes /= 4;
+      return 1;
+    default:
+      if (grows_with_batch (work, category, block))
+        lives[0].bytes /= 2;
+      return 1;
+    }
+}
+
+/* A recording names modules in its first steps only: what a change of modules wins shows
+ * there. */
+static uint32_t
+last_event (const Work *work, TesseraTry what)
+{
+  const TesseraTrace *trace = work->whose->trace;
+  uint32_t end_index = 0;
+
+  if (what != TESSERA_TRY_CHECKPOINT)
+    return work->whose->blocks->n_events;
+  for (size_t i = 0; i < trace->n_ranges; i++)
+    if (trace->ranges[i].kind == TESSERA_RANGE_MODULE)
+      end_index = MAX (end_index, trace->ranges[i].end_index);
+  return MIN (end_index, work->whose->blocks->n_events);
+}
+
+/* What the change wins. */
+static uint64_t
+find_win (Work *work, TesseraTry what)
+{
+  const TesseraBlocks *blocks = work->whose->blocks;
+  const uint32_t end_index = last_event (work, what);
+  g_autofree int64_t *now_changes = g_new0 (int64_t, blocks->n_events + 2);
+  g_autofree int64_t *changes = g_new0 (int64_t, blocks->n_events + 2);
+
+  work->n_touched = 0;
+  work->most_bytes = 0;
+  work->most_stack = TESSERA_NONE;
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &blocks->blocks[i];
+      const Life now = { block->size_bytes, block->born_index, life_end (blocks, block) };
+      Life lives[2] = { now, now };
+      const int n = change_block (work, what, i, lives);
+
+      add_life (now_changes, &now);
+      for (int life = 0; life < n; life++)
+        add_life (changes, &lives[life]);
+      if (n == 1 && memcmp (&lives[0], &now, sizeof now) == 0)
+        continue;
+      work->n_touched++;
+      if (block->size_bytes > work->most_bytes)
+        {
+          work->most_bytes = block->size_bytes;
+          work->most_stack = work->whose->origins->stacks[i];
+        }
+    }
+  const uint64_t now_bytes = highest_sum (now_changes, end_index);
+  const uint64_t then_bytes = highest_sum (changes, end_index);
+  return now_bytes > then_bytes ? now_bytes - then_bytes : 0;
+}
+
+/* ---- What has to be known before ---- */
+
+static bool
+is_optimizer_phase (const TesseraTrace *trace, const TesseraPhase *phase)
+{
+  g_autofree char *name = g_ascii_strdown (tessera_phase_name (trace, phase), -1);
+
+  return strstr (name, "optim") != NULL;
+}
+
+static void
+find_optimizer_ends (Work *work)
+{
+  const TesseraStructure *structure = work->whose->structure;
+  const uint32_t n_events = work->whose->blocks->n_events;
+  uint32_t end = n_events, event = n_events;
+
+  work->optimizer_end = g_new (uint32_t, n_events + 1);
+  for (size_t i = structure->n_phases; i > 0; i--)
+    {
+      const TesseraPhase *phase = &structure->phases[i - 1];
+
+      if (!is_optimizer_phase (work->whose->trace, phase) || phase->end_index > event)
+        continue;
+      for (; event > phase->end_index; event--)
+        work->optimizer_end[event - 1] = end;
+      end = phase->end_index;
+    }
+  for (; event > 0; event--)
+    work->optimizer_end[event - 1] = end;
+}
+
+/* "model.blocks.3" of "model.blocks.3.mlp.up"; NULL: no part of the path is a number. */
+static char *
+name_instance (const char *module)
+{
+  const char *part = module;
+
+  if (strpbrk (module, " (") != NULL)
+    return NULL;
+  for (;;)
+    {
+      const size_t n = strcspn (part, "."), n_digits = strspn (part, "0123456789");
+
+      if (n > 0 && n == n_digits)
+        return g_strndup (module, (gsize) (part + n - module));
+      if (part[n] == '\0')
+        return NULL;
+      part += n + 1;
+    }
+}
+
+/* The repeated module with most bytes of activations at the peak; NULL: there is none. What
+ * is there once repeats nothing. */
+static char *
+find_family (const TesseraWhose *whose, char *const *instances)
+{
+  const uint32_t at = tessera_fullest (whose->layout, 0, whose->blocks->n_events);
+  g_autoptr (GHashTable) bytes =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_autoptr (GHashTable) firsts =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) repeated =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  GHashTableIter iter;
+  gpointer key;
+  char *family = NULL;
+  uint64_t most = 0;
+
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &whose->blocks->blocks[i];
+
+      if (whose->categories[i] != TESSERA_ACTIVATION || instances[i] == NULL ||
+          block->born_index > at || life_end (whose->blocks, block) <= at)
+        continue;
+      g_autofree char *name = tessera_name_alike (instances[i]);
+      uint64_t *sum = g_hash_table_lookup (bytes, name);
+      if (sum == NULL)
+        {
+          sum = g_new0 (uint64_t, 1);
+          g_hash_table_insert (bytes, g_strdup (name), sum);
+          g_hash_table_insert (firsts, g_strdup (name), instances[i]);
+        }
+      *sum += block->size_bytes;
+      if (strcmp (g_hash_table_lookup (firsts, name), instances[i]) != 0)
+        g_hash_table_add (repeated, g_strdup (name));
+    }
+  g_hash_table_iter_init (&iter, repeated);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    if (*(uint64_t *) g_hash_table_lookup (bytes, key) > most)
+      {
+        most = *(uint64_t *) g_hash_table_lookup (bytes, key);
+        g_free (family);
+        family = g_strdup (key);
+      }
+  return family;
+}
+
+/* The pass of @name in @step, made where there was none. */
+static uint32_t
+find_pass (GArray *passes, GHashTable *known, const char *name, uint32_t step)
+{
+  g_autofree char *pass = g_strdup_printf ("%s %u", name, step);
+  gpointer row;
+
+  if (!g_hash_table_lookup_extended (known, pass, NULL, &row))
+    {
+      const Instance fresh = { .backward_begin = UINT32_MAX, .output = TESSERA_NONE };
+
+      row = GUINT_TO_POINTER (passes->len);
+      g_hash_table_insert (known, g_steal_pointer (&pass), row);
+      g_array_append_val (passes, fresh);
+    }
+  return GPOINTER_TO_UINT (row);
+}
+
+/* The passes of the family's modules, and which blocks they made. Blocks come in the order
+ * in which they were born. */
+static void
+find_instances (Work *work)
+{
+  const TesseraWhose *whose = work->whose;
+  g_autoptr (GHashTable) known =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GStringChunk) texts = g_string_chunk_new (1024);
+  g_autofree char **instances = tessera_module_paths (whose, texts);
+
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    {
+      g_autofree char *name = instances[i] != NULL ? name_instance (instances[i]) : NULL;
+
+      instances[i] = name != NULL ? g_string_chunk_insert_const (texts, name) : NULL;
+    }
+  work->family = find_family (whose, instances);
+  work->instance = g_new (uint32_t, whose->blocks->n_blocks + 1);
+  work->instances = g_array_new (FALSE, FALSE, sizeof (Instance));
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &whose->blocks->blocks[i];
+      const TesseraCategory category = (TesseraCategory) whose->categories[i];
+      const bool is_backward =
+          category == TESSERA_TEMPORARY_BACKWARD || category == TESSERA_GRADIENT;
+
+      work->instance[i] = TESSERA_NONE;
+      if (work->family == NULL || instances[i] == NULL ||
+          (category != TESSERA_ACTIVATION && !is_backward))
+        continue;
+      g_autofree char *family = tessera_name_alike (instances[i]);
+      if (strcmp (family, work->family) != 0)
+        continue;
+      const uint32_t pass = find_pass (work->instances, known, instances[i], block->step);
+      Instance *instance = &g_array_index (work->instances, Instance, pass);
+      if (is_backward)
+        {
+          instance->backward_begin = MIN (instance->backward_begin, block->born_index);
+          continue;
+        }
+      work->instance[i] = pass;
+      instance->forward_end = block->born_index + 1;
+      instance->output = (uint32_t) i;
+    }
+}
+
+static void
+work_init (Work *work, const TesseraWhose *whose)
+{
+  *work = (Work){ .whose = whose,
+                  .parameter_sizes = g_hash_table_new (g_int64_hash, g_int64_equal),
+                  .loss_modules = g_hash_table_new (NULL, NULL) };
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &whose->blocks->blocks[i];
+
+      if (whose->categories[i] == TESSERA_PARAMETER)
+        g_hash_table_add (work->parameter_sizes, (gpointer) &block->size_bytes);
+      if (whose->categories[i] != TESSERA_LOSS)
+        continue;
+      work->largest_loss_bytes = MAX (work->largest_loss_bytes, block->size_bytes);
+      if (whose->origins->modules != NULL && whose->origins->modules[i] != TESSERA_NONE)
+        g_hash_table_add (work->loss_modules,
+                          GUINT_TO_POINTER (whose->origins->modules[i]));
+    }
+  find_optimizer_ends (work);
+  find_instances (work);
+}
+
+static void
+work_clear (Work *work)
+{
+  g_hash_table_unref (work->parameter_sizes);
+  g_hash_table_unref (work->loss_modules);
+  g_free (work->optimizer_end);
+  g_free (work->family);
+  g_free (work->instance);
+  g_array_unref (work->instances);
+}
+
+/* ---- In words ---- */
+
+static bool
+uses_file (const TesseraTrace *trace, const char *part)
+{
+  for (size_t i = 0; i < trace->n_frames; i++)
+    if (strstr (tessera_trace_string (trace, trace->frames[i].file), part) != NULL)
+      return true;
+  return false;
+}
+
+/* The optimizer's class as its file tells: "AdamW". */
+static const char *
+optimizer_name (const TesseraTrace *trace)
+{
+  static const char *const known[][2] = {
+    { "torch/optim/adamw.py", "AdamW" },
+    { "torch/optim/adam.py", "AdamW" },
+    { "torch/optim/sgd.py", "SGD" },
+    { "torch/optim/adagrad.py", "Adagrad" },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (known); i++)
+    if (uses_file (trace, known[i][0]))
+      return known[i][1];
+  return "AdamW";
+}
+
+static void
+put_in_words (const Work *work, TesseraSuggestion *suggestion)
+{
+  const TesseraTrace *trace = work->whose->trace;
+  g_autofree char *line = tessera_name_line (trace, work->most_stack);
+
+  switch (suggestion->what)
+    {
+    case TESSERA_TRY_FUSED:
+      suggestion->sentence = g_strdup ("the optimizer then makes no temporaries");
+      suggestion->type =
+          g_strdup_printf ("torch.optim.%s(..., fused=True)", optimizer_name (trace));
+      return;
+    case TESSERA_TRY_ZERO_GRAD:
+      suggestion->sentence =
+          g_strdup ("gradients then are not there in the next forward pass");
+      suggestion->type = g_strdup (
+          "optimizer.zero_grad(set_to_none=True)  # right after optimizer.step()");
+      return;
+    case TESSERA_TRY_CHUNKS:
+      suggestion->sentence = g_strdup_printf (
+          "logits and loss in %d parts, each made again in the backward pass (%s)",
+          N_CHUNKS, line);
+      suggestion->type =
+          g_strdup (uses_file (trace, "transformers/")
+                        ? "liger_kernel.transformers.AutoLigerKernelForCausalLM.from_"
+                          "pretrained(...)"
+                          "loss in chunks"
+                        : "sum(checkpoint(loss_of, part, use_reentrant=False) for part "
+                          "in hidden.chunk(8))");
+      return;
+    case TESSERA_TRY_CHECKPOINT:
+      suggestion->sentence = g_strdup_printf (
+          "activations of %s are made again in the backward pass", work->family);
+      suggestion->type = g_strdup (
+          uses_file (trace, "transformers/models/")
+              ? "model.gradient_checkpointing_enable()"
+              : "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)");
+      return;
+    case TESSERA_TRY_DELETE:
+      suggestion->sentence = g_strdup_printf (
+          "what a step leaves behind is gone before the next one (%s)", line);
+      suggestion->type = g_strdup ("del outputs, loss  # at the end of the step");
+      return;
+    case TESSERA_TRY_8BIT:
+      suggestion->sentence = g_strdup ("state of the optimizer takes a quarter");
+      suggestion->type = g_strdup ("bitsandbytes.optim.AdamW8bit(...)");
+      return;
+    default:
+      suggestion->sentence = g_strdup ("half of the batch, or of the length");
+      suggestion->type =
+          g_strdup ("a batch of half the size, with two steps of accumulation");
+    }
+}
+
+static void
+clear_suggestion (gpointer data)
+{
+  TesseraSuggestion *suggestion = data;
+
+  g_free (suggestion->sentence);
+  g_free (suggestion->type);
+}
+
+static int
+compare_suggestions (const void *a, const void *b)
+{
+  const TesseraSuggestion *x = a, *y = b;
+
+  /* A smaller batch is what people know already. */
+  if ((x->what == TESSERA_TRY_HALF_BATCH) != (y->what == TESSERA_TRY_HALF_BATCH))
+    return x->what == TESSERA_TRY_HALF_BATCH ? 1 : -1;
+  if (x->wins_bytes != y->wins_bytes)
+    return x->wins_bytes > y->wins_bytes ? -1 : 1;
+  return (int) x->what - (int) y->what;
+}
+
+GArray *
+tessera_suggest (const TesseraWhose *whose)
+{
+  const uint64_t now_bytes = tessera_needed_bytes (whose->blocks);
+  GArray *suggestions = g_array_new (FALSE, FALSE, sizeof (TesseraSuggestion));
+  Work work;
+
+  g_array_set_clear_func (suggestions, clear_suggestion);
+  work_init (&work, whose);
+  for (int what = 0; what < TESSERA_N_TRIES; what++)
+    {
+      TesseraSuggestion suggestion = { .what = (TesseraTry) what };
+
+      suggestion.wins_bytes = find_win (&work, suggestion.what);
+      if (suggestion.wins_bytes < MAX (now_bytes / LEAST_SHARE, 1))
+        continue;
+      suggestion.peak_bytes = now_bytes - suggestion.wins_bytes;
+      put_in_words (&work, &suggestion);
+      g_array_append_val (suggestions, suggestion);
+    }
+  work_clear (&work);
+  g_array_sort (suggestions, compare_suggestions);
+  return suggestions;
+}

@@ -1,0 +1,42 @@
+/*
+ * What to do about the peak: changes of the program, each with what it would win.
+ *
+ * What a change wins is computed from the trace, by giving the blocks that it is about other
+ * sizes or lives: nothing is said that wins less than a hundredth of the peak.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "answers/whose.h"
+
+typedef enum
+{
+  TESSERA_TRY_FUSED,      /* the optimizer makes no temporaries */
+  TESSERA_TRY_ZERO_GRAD,  /* gradients go right after the optimizer's step */
+  TESSERA_TRY_CHUNKS,     /* logits and loss by eighths */
+  TESSERA_TRY_CHECKPOINT, /* of the heaviest repeated module: made again in the backward */
+  TESSERA_TRY_DELETE,     /* what a step leaves behind goes at its end */
+  TESSERA_TRY_8BIT,       /* optimizer state in a byte each */
+  TESSERA_TRY_HALF_BATCH,
+  TESSERA_N_TRIES
+} TesseraTry;
+
+/* "fused" ... */
+const char *tessera_try_name (TesseraTry what);
+
+typedef struct
+{
+  TesseraTry what;
+  uint64_t peak_bytes; /* that would have to be live, with failed requests, after it */
+  uint64_t wins_bytes; /* so much less than now */
+  char *sentence;      /* what it does to which blocks; owned */
+  char *type;          /* the text to type; owned */
+} TesseraSuggestion;
+
+/* What has to be live at once in the trace as it is: failed requests count. */
+uint64_t tessera_needed_bytes (const TesseraBlocks *blocks);
+
+/* Those that win at least a hundredth, the largest win first, a smaller batch last:
+ * TesseraSuggestion, g_array_unref(). Linear in blocks and events for each. */
+GArray *tessera_suggest (const TesseraWhose *whose);
