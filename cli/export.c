@@ -1,5 +1,5 @@
 /*
- * tessera export FILE: tables as CSV or JSON.
+ * tessera export FILE: tables as CSV or JSON, or the whole as a snapshot of PyTorch's.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -182,6 +182,15 @@ run_export (int n_files, char **files)
           : CLI_TABLE_CSV;
   size_t which = 0;
 
+  if (!is_plan && g_str_equal (name, "snapshot"))
+    {
+      if (output == NULL)
+        cli_usage ("say where to write the snapshot with -o OUT.pickle");
+      cli_study_open (&study, files[0]);
+      cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+      cli_study_write_snapshot (&study, output);
+      return CLI_DONE;
+    }
   while (which < G_N_ELEMENTS (tables) && !g_str_equal (tables[which].name, name))
     which++;
   if (is_plan && (which == G_N_ELEMENTS (tables) || !tables[which].is_of_plan))
@@ -189,7 +198,7 @@ run_export (int n_files, char **files)
   if (which == G_N_ELEMENTS (tables))
     cli_usage (
         "there is no table \"%s\": blocks, events, segments, curves, steps, slots, "
-        "unplanned",
+        "unplanned, or snapshot",
         name);
   if (tables[which].is_of_plan)
     study.plan = cli_load_plan (files[0]);
@@ -210,8 +219,8 @@ static const GOptionEntry export_options[] = {
               't',
               STRING,
               &table_name,
-              "blocks (default), events, segments, curves, steps; of a plan slots "
-              "(default) or unplanned",
+              "blocks (default), events, segments, curves, steps, or snapshot: all as a "
+              "pickle for PyTorch's viewer; of a plan slots (default) or unplanned",
               "TABLE"),
   CLI_OPTION_FORCE,
   { NULL }
@@ -220,7 +229,7 @@ static const GOptionEntry export_options[] = {
 const CliCommand cli_export = {
   .name = "export",
   .synopsis = "FILE -o OUT",
-  .summary = "tables as CSV or JSON: blocks, events, segments, curves, steps, slots",
+  .summary = "tables as CSV or JSON, or a snapshot for PyTorch's own viewer",
   .help = "FILE is a snapshot, a .tsr, or (for slots and unplanned) a .tsp.",
   .takes = CLI_READS_TRACE | CLI_WRITES_OTHER,
   .n_least = 1,

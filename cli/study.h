@@ -136,6 +136,9 @@ TesseraPlan *cli_load_plan (const char *path);
 void
 cli_accept_plan (const char *path, const TesseraPlan *plan, const TesseraTrace *trace);
 
+/* snapshot.c: the trace as a pickle that PyTorch's own tools read. The study has a layout
+ * as recorded. */
+void cli_study_write_snapshot (const CliStudy *study, const char *path);
 /* "recorded", "native", "expandable" or "plan:P.tsp"; *out_plan points into @text, or
  * NULL. */
 gboolean
