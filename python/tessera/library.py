@@ -133,6 +133,7 @@ class Library:
         self._set_finder = self._function("set_module_finder", None, address)
         self._get_stats = self._function("get_stats", number, number, ctypes.POINTER(DeviceStats))
         self._mark = self._function("mark", None, text)
+        self._tensor = self._function("tensor", None, number, address, number, text)
         #: From here on no stack is recorded.
         self.leave_out_stacks = self._function("leave_out_stacks", None)
         self._note = self._function("note", None, text, text)
@@ -196,6 +197,10 @@ class Library:
 
     def mark(self, name: str) -> None:
         self._mark(name.encode())
+
+    def tensor(self, device: int, address: int, kind: int, name: str) -> None:
+        """A tensor's storage begins there now; kinds as in tensors.py."""
+        self._tensor(device, address, kind, name.encode("utf-8", "replace"))
 
     def note(self, key: str, value: str) -> None:
         """What the trace is to say of the run."""

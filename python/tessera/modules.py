@@ -133,12 +133,20 @@ def _batch_of(args: Any) -> int:
 
 class Modules:
     """The hooks. They change nothing of what the program does, and give up for good, in a
-    sentence, where something unforeseen fails."""
+    sentence, where something unforeseen fails. @on_root is called with each module that is
+    called outermost."""
 
-    def __init__(self, marks: Marks, has_names: bool, on_failure: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        marks: Marks,
+        has_names: bool,
+        on_failure: Callable[[str], None],
+        on_root: Callable[[nn.Module], None],
+    ) -> None:
         self._marks = marks
         self._has_names = has_names
         self._on_failure = on_failure
+        self._on_root = on_root
         self._told: Optional[Told] = None
         self._local = _Local()
         self._paths = _Paths()
@@ -218,6 +226,7 @@ class Modules:
                 state.depth = self._marks.open("recompute")
         elif self._marks.is_ours():
             self._owner = state
+            self._on_root(module)
             if self._marks.is_between():
                 return
             if torch.is_grad_enabled():

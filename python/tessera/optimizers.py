@@ -16,8 +16,11 @@ from .modules import _graph_task
 class Optimizers:
     """Brackets the outermost step() of an optimizer; nested ones belong to it."""
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(
+        self, marks: Marks, on_step: Callable[[torch.optim.Optimizer], None]
+    ) -> None:
         self._marks = marks
+        self._on_step = on_step
         self._clock = Clock()
         self._open: List[Tuple[int, int]] = []  # who, and the depth of its phase
         self._has_ended = False
@@ -66,6 +69,7 @@ class Optimizers:
 
     def _after(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         if self._is_ours():
+            self._on_step(optimizer)
             self._stepped(optimizer)
             self._end(id(optimizer))
 

@@ -21,6 +21,7 @@ from .marks import Finished, Marks
 from .modules import Modules
 from .optimizers import Optimizers
 from .say import say
+from .tensors import Tensors
 
 Value = Union[str, int, float]
 
@@ -48,9 +49,11 @@ class Session:
         self._is_attached = False
         self._further = further
         self.marks = Marks(stop_after, "plan" in options, self._on_step, further)
+        self.tensors = Tensors(self.marks, say)
         # Names are for the trace; to follow a plan, none is asked for.
-        self.modules = Modules(self.marks, has_modules and "record" in options, say)
-        self._optimizers = Optimizers(self.marks)
+        has_names = has_modules and "record" in options
+        self.modules = Modules(self.marks, has_names, say, self.tensors.called)
+        self._optimizers = Optimizers(self.marks, self.tensors.stepped)
 
     def install_hooks(self) -> None:
         self.modules.install()
@@ -119,6 +122,8 @@ class Session:
         self._is_attached = True
         self.marks.attach(library)
         self.modules.attach(library)
+        if "record" in self._options:
+            self.tensors.attach(library)
         if self._further is not None and library.is_recording():
             marks = self.marks
             self._further.attach(library, lambda: marks.n_done, marks.raise_from_outside)
@@ -164,6 +169,7 @@ class Session:
         """The trace is closed; memory goes on being served, which can't be undone."""
         self.marks.detach()
         self.modules.detach()
+        self.tensors.detach()
         if self._further is not None:
             self._further.detach()
         if self.library is not None and self._is_attached:
