@@ -6,7 +6,9 @@
 #include <strings.h>
 
 #include "answers/categories-rules.h"
+#include "db/hash.h"
 #include "db/status.h"
+#include "planner/modules.h"
 
 static const char *const names[TESSERA_N_CATEGORIES] = {
   [TESSERA_PARAMETER] = "parameter",
@@ -49,9 +51,11 @@ typedef enum
 {
   CONDITION_TENSOR,
   CONDITION_IN,
+  CONDITION_AT,
   CONDITION_MODULE,
   CONDITION_PHASE,
   CONDITION_BORN,
+  CONDITION_DIED,
   CONDITION_KEPT,
   CONDITION_PASSES,
   CONDITION_OPEN,
@@ -61,7 +65,8 @@ typedef enum
 } ConditionKind;
 
 static const char *const condition_words[N_CONDITIONS] = {
-  "tensor", "in", "module", "phase", "born", "kept", "passes", "open", "sized", "size",
+  "tensor", "in",   "at",     "module", "phase", "born",
+  "died",   "kept", "passes", "open",   "sized", "size",
 };
 
 typedef struct
@@ -87,6 +92,7 @@ struct TesseraRules
 typedef struct
 {
   Part part;
+  Part died;
   uint32_t part_end; /* TESSERA_NONE: it has none */
   uint8_t tensor;    /* TesseraTensorKind, 0: the run said nothing */
   bool kept, passes, open, sized;
@@ -143,16 +149,18 @@ read_condition (TesseraRules *rules, const char *text, Condition *condition)
       condition->number = find_word (tensor_names, G_N_ELEMENTS (tensor_names), value);
       return value[0] != '\0' && condition->number < G_N_ELEMENTS (tensor_names);
     case CONDITION_BORN:
+    case CONDITION_DIED:
       condition->number = find_word (part_names, N_PARTS, value);
       return condition->number < N_PARTS;
     case CONDITION_SIZE:
       return g_ascii_string_to_unsigned (value, 10, 1, G_MAXUINT64, &condition->number,
                                          NULL);
     case CONDITION_IN:
+    case CONDITION_AT:
     case CONDITION_MODULE:
     case CONDITION_PHASE:
       condition->texts = g_strsplit (value, "|", -1);
-      if (kind == CONDITION_IN)
+      if (kind == CONDITION_IN || kind == CONDITION_AT)
         condition->number = rules->n_lines++;
       for (char **one = condition->texts; *one != NULL; one++)
         if ((*one)[0] == '\0' || strcmp (*one, ":") == 0)
@@ -272,6 +280,7 @@ typedef struct
   uint8_t *part_of_phase; /* its own, or that of the phase around it */
   uint32_t *end_of_phase; /* of that one */
   uint8_t *says;          /* [n_stacks * n_lines] whether a stack has such a line */
+  GHashTable *names; /* of a condition and a string of a name: whether it is one, + 1 */
   const TesseraOrigins *origins;
   const uint32_t *tensors; /* (nullable) by block */
   GHashTable *sizes;       /* of parameters: uint64_t */
@@ -320,12 +329,12 @@ is_line (const TesseraTrace *trace, const TesseraFrame *frame, char *const *text
   return false;
 }
 
+/* Which lines of stacks the rules look for: @is_near: up to the program's own, or a model's. */
 static void
-find_lines (Work *work)
+match_frames (const Work *work, uint8_t *frame_says, bool *is_near)
 {
   const TesseraTrace *trace = work->trace;
   const size_t n_lines = work->rules->n_lines;
-  g_autofree uint8_t *frame_says = g_new0 (uint8_t, trace->n_frames * n_lines + 1);
 
   for (guint r = 0; r < work->rules->rules->len; r++)
     {
@@ -335,17 +344,40 @@ find_lines (Work *work)
         {
           const Condition *condition = &g_array_index (rule->conditions, Condition, c);
 
-          for (size_t f = 0; condition->kind == CONDITION_IN && f < trace->n_frames; f++)
+          if (condition->kind != CONDITION_IN && condition->kind != CONDITION_AT)
+            continue;
+          is_near[condition->number] = condition->kind == CONDITION_AT;
+          for (size_t f = 0; f < trace->n_frames; f++)
             frame_says[f * n_lines + condition->number] =
                 is_line (trace, &trace->frames[f], condition->texts);
         }
     }
+}
+
+static void
+find_lines (Work *work)
+{
+  const TesseraTrace *trace = work->trace;
+  const size_t n_lines = work->rules->n_lines;
+  g_autofree uint8_t *frame_says = g_new0 (uint8_t, trace->n_frames * n_lines + 1);
+  g_autofree bool *is_near = g_new0 (bool, n_lines + 1);
+
+  match_frames (work, frame_says, is_near);
   work->says = g_new0 (uint8_t, trace->n_stacks * n_lines + 1);
   for (size_t s = 0; s < trace->n_stacks; s++)
-    for (uint32_t i = trace->stack_begin[s]; i < trace->stack_begin[s + 1]; i++)
-      for (size_t line = 0; line < n_lines; line++)
-        work->says[s * n_lines + line] |=
-            frame_says[trace->stack_frames[i] * n_lines + line];
+    {
+      bool is_beyond = false;
+
+      for (uint32_t i = trace->stack_begin[s]; i < trace->stack_begin[s + 1]; i++)
+        {
+          const uint32_t frame = trace->stack_frames[i];
+
+          for (size_t line = 0; line < n_lines; line++)
+            if (!is_beyond || !is_near[line])
+              work->says[s * n_lines + line] |= frame_says[frame * n_lines + line];
+          is_beyond = is_beyond || tessera_frame_is_model (trace, frame);
+        }
+    }
 }
 
 static bool
@@ -394,26 +426,42 @@ find_facts (const Work *work, size_t index)
     }
   else if (structure->n_steps == 0 || block->born_index < structure->steps[0].begin_index)
     facts.part = PART_SETUP;
-  facts.passes = block->died_index > facts.part_end && !facts.open;
+  facts.died = block->died_phase < structure->n_phases
+                   ? (Part) work->part_of_phase[block->died_phase]
+                   : PART_STEP;
+  facts.passes =
+      block->died_index > facts.part_end && (block->flags & TESSERA_FAILED) == 0;
   return facts;
 }
 
+/* Whether @name is one of the condition's; asked once for each name. */
 static bool
-is_any (char *const *patterns, const char *name)
+is_any (const Work *work, const Condition *condition, const char *name)
 {
-  for (; *patterns != NULL; patterns++)
-    if (g_pattern_match_simple (*patterns, name))
-      return true;
-  return false;
+  const uint64_t numbers[] = { (uint64_t) (uintptr_t) condition,
+                               (uint64_t) (uintptr_t) name };
+  const uint64_t key = tessera_hash_numbers (TESSERA_HASH_START, numbers, 2);
+  guint known = GPOINTER_TO_UINT (g_hash_table_lookup (work->names, &key));
+
+  if (known == 0)
+    {
+      known = 1;
+      for (char **text = condition->texts; *text != NULL && known == 1; text++)
+        known += g_pattern_match_simple (*text, name);
+      g_hash_table_insert (work->names, g_memdup2 (&key, sizeof key),
+                           GUINT_TO_POINTER (known));
+    }
+  return known > 1;
 }
 
 static bool
-is_in_phase (const Work *work, uint32_t phase, char *const *patterns)
+is_in_phase (const Work *work, uint32_t phase, const Condition *condition)
 {
   const TesseraStructure *structure = work->structure;
 
   for (; phase < structure->n_phases; phase = structure->phases[phase].parent)
-    if (is_any (patterns, tessera_phase_name (work->trace, &structure->phases[phase])))
+    if (is_any (work, condition,
+                tessera_phase_name (work->trace, &structure->phases[phase])))
       return true;
   return false;
 }
@@ -429,15 +477,17 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
     {
     case CONDITION_TENSOR:
       return facts->tensor == condition->number;
+    case CONDITION_DIED:
+      return facts->died == condition->number;
     case CONDITION_IN:
+    case CONDITION_AT:
       return stack < work->trace->n_stacks &&
              work->says[stack * work->rules->n_lines + condition->number];
     case CONDITION_MODULE:
       return modules != NULL && modules[index] != TESSERA_NONE &&
-             is_any (condition->texts,
-                     tessera_trace_string (work->trace, modules[index]));
+             is_any (work, condition, tessera_trace_string (work->trace, modules[index]));
     case CONDITION_PHASE:
-      return is_in_phase (work, block->born_phase, condition->texts);
+      return is_in_phase (work, block->born_phase, condition);
     case CONDITION_BORN:
       return facts->part == condition->number;
     case CONDITION_KEPT:
@@ -528,6 +578,7 @@ tessera_categorize (const TesseraTrace *trace,
   };
   uint8_t *categories = g_new (uint8_t, blocks->n_blocks + 1);
 
+  work.names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   find_parts (&work);
   find_lines (&work);
   /* Which sizes parameters have is known only once they are. Those that are there before
@@ -543,5 +594,6 @@ tessera_categorize (const TesseraTrace *trace,
   g_free (work.part_of_phase);
   g_free (work.end_of_phase);
   g_free (work.says);
+  g_hash_table_unref (work.names);
   return categories;
 }

@@ -241,15 +241,25 @@ name_of (const Naming *naming, size_t index)
 char **
 tessera_module_paths (const TesseraWhose *whose, GStringChunk *texts)
 {
+  g_autoptr (GHashTable) known =
+      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   char **paths = g_new0 (char *, whose->blocks->n_blocks + 1);
   const Naming naming = { whose, TESSERA_BY_MODULE };
 
   for (size_t i = 0; i < whose->blocks->n_blocks; i++)
     {
-      g_autofree char *name = name_module (&naming, i);
+      const uint64_t key = key_module (&naming, i);
+      gpointer path;
 
-      if (strpbrk (name, " (") == NULL)
-        paths[i] = g_string_chunk_insert_const (texts, name);
+      if (!g_hash_table_lookup_extended (known, &key, NULL, &path))
+        {
+          g_autofree char *name = name_module (&naming, i);
+
+          path = strpbrk (name, " (") == NULL ? g_string_chunk_insert_const (texts, name)
+                                              : NULL;
+          g_hash_table_insert (known, g_memdup2 (&key, sizeof key), path);
+        }
+      paths[i] = path;
     }
   return paths;
 }

@@ -25,8 +25,10 @@ const char *tessera_module_of_birth (const TesseraTrace *trace,
 /* Python source that is no library's and not the interpreter's own; cells of a notebook
  * are. */
 bool tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame);
+/* That, or where a model's library keeps models and losses (transformers, diffusers ...). */
+bool tessera_frame_is_model (const TesseraTrace *trace, uint32_t frame);
 /* The frame that a stack is named by: the innermost that is the program's or a model
- * library's (transformers, diffusers ...), else the innermost in Python; TESSERA_NONE: none
+ * library's, else the innermost in Python; TESSERA_NONE: none
  * is in Python. */
 uint32_t tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack);
 /* "train.py:214 loss_of", or "(no stack)"; free(). */

@@ -40,13 +40,20 @@ blocks_of_step (const Classes *classes,
                 uint32_t *out_end)
 {
   const TesseraBlock *all = classes->blocks->blocks;
-  uint32_t end = classes->first_of_step[step];
+  uint32_t low = classes->first_of_step[step];
+  uint32_t high = (uint32_t) classes->blocks->n_blocks;
 
-  *out_begin = end;
-  while (end < classes->blocks->n_blocks &&
-         all[end].born_index < classes->structure->steps[step].end_index)
-    end++;
-  *out_end = end;
+  *out_begin = low;
+  while (low < high)
+    {
+      const uint32_t middle = low + (high - low) / 2;
+
+      if (all[middle].born_index < classes->structure->steps[step].end_index)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  *out_end = low;
 }
 
 static void

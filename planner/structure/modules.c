@@ -79,10 +79,10 @@ tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame)
   return g_str_has_suffix (file, ".py") && file[0] != '<';
 }
 
-/* Where libraries keep models and their losses; what wraps them says nothing. */
-static bool
-is_of_model (const char *file)
+bool
+tessera_frame_is_model (const TesseraTrace *trace, uint32_t frame)
 {
+  /* What wraps models says nothing. */
   static const char *const libraries[] = {
     "transformers/models/",
     "transformers/loss/",
@@ -107,10 +107,12 @@ is_of_model (const char *file)
     "torchtune/modules/",
   };
 
+  const char *file = tessera_trace_string (trace, trace->frames[frame].file);
+
   for (size_t i = 0; i < G_N_ELEMENTS (libraries); i++)
     if (strstr (file, libraries[i]) != NULL)
       return true;
-  return false;
+  return tessera_frame_is_own (trace, frame);
 }
 
 uint32_t
@@ -125,7 +127,7 @@ tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack)
       const uint32_t frame = trace->stack_frames[i];
       const char *file = tessera_trace_string (trace, trace->frames[frame].file);
 
-      if (tessera_frame_is_own (trace, frame) || is_of_model (file))
+      if (tessera_frame_is_model (trace, frame))
         return frame;
       if (python == TESSERA_NONE && g_str_has_suffix (file, ".py"))
         python = frame;
