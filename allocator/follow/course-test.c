@@ -112,6 +112,19 @@ test_kinds (void)
   small_plan_clear (&plan);
 }
 
+/* The evaluation behind the last step, where the next one seemed to begin. */
+static void
+test_end (void)
+{
+  static const guint ends[] = { 2, 6, 8 };
+  TesseraPlan plan = small_plan_make ("ABCDEFGH", "  ffffbb", ends, 3);
+
+  small_plan_check_follow (&plan, "AB|fCDEF|fCDEF|bGH", "abcdefcdefgh");
+  /* It came more often. */
+  small_plan_check_follow (&plan, "AB|fCDEF|bGH|fCDEF|bGH", "abcdefghcdefgh");
+  small_plan_clear (&plan);
+}
+
 /* Follows @plan up to slot @jump, then from 500 on, then from 0: far more than is looked
  * ahead for. Returns: the requests until the run was found again. */
 static guint
@@ -353,6 +366,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator/follow/course/sections", test_sections);
   g_test_add_func ("/follow-course/first-step", test_first_step);
   g_test_add_func ("/allocator/follow/course/kinds", test_kinds);
+  g_test_add_func ("/allocator/follow/course/end", test_end);
   g_test_add_func ("/allocator/follow/course/lost", test_lost);
   g_test_add_func ("/allocator/follow/course/phase", test_phase);
   g_test_add_func ("/allocator/follow/course/far-phase", test_far_phase);

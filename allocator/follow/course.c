@@ -279,15 +279,18 @@ find_phase (const TesseraCourse *course, uint32_t from, uint32_t phase)
   return n_places;
 }
 
-/* A phase that the kind at hand lacks: where another kind has it first. */
+/* A phase that the section at hand lacks: where another kind has it first, or what comes
+ * behind the steps, as the evaluation at the end. */
 static void
-expect_other_kind (TesseraCourse *course, uint32_t phase)
+expect_elsewhere (TesseraCourse *course, uint32_t phase)
 {
   const TesseraFollowKinds *kinds = &course->kinds;
+  bool is_kind = tessera_follow_kinds_has (kinds, course->section);
+  uint32_t s = is_kind ? kinds->first : course->section + 1;
+  uint32_t end =
+      is_kind ? kinds->first + kinds->n_kinds : (uint32_t) course->plan->n_sections;
 
-  if (!tessera_follow_kinds_has (kinds, course->section))
-    return;
-  for (uint32_t s = kinds->first; s < kinds->first + kinds->n_kinds; s++)
+  for (; s < end; s++)
     for (uint32_t place = 0; place < tessera_slots_n_requests (course->slots, s); place++)
       if (phase_begins_at (course, s, place, phase))
         {
@@ -315,7 +318,7 @@ expect_phase (TesseraCourse *course, uint32_t phase)
   place = find_phase (course, from % n_places, phase);
   if (place == n_places)
     {
-      expect_other_kind (course, phase);
+      expect_elsewhere (course, phase);
       return;
     }
   if (!is_lost && place >= cursor && place - cursor < PHASE_REACH)
