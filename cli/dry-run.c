@@ -81,7 +81,7 @@ take_headroom (CliQuestion *question)
   question->headroom_why = has_group ? NCCL_WHY : CONTEXT_WHY;
 }
 
-/* How far it goes on once the steps of the plan are known: who names the steps alone wants
+/* How far it goes on once some whole steps are known: who names the steps alone wants
  * no more. */
 static void
 take_limits (CliJob *job)
@@ -205,15 +205,15 @@ static const GOptionEntry dry_options[] = {
               0,
               STRING,
               &steps,
-              "Plan from this many whole steps, and stop there unless --events or --for "
-              "say more; 3-6 (default): three, or once a later one repeats the one "
-              "before, six at most",
+              "Stop after this many whole steps, or record lines and modules of no more "
+              "where --events or --for go on; 3-6 (default): three, or once a later one "
+              "repeats the one before, six at most",
               "N[-M]"),
   CLI_OPTION ("events",
               0,
               INT64,
               &events,
-              "Go on after the steps of the plan until so many events are recorded "
+              "Go on after these steps until so many events are recorded "
               "(default 2000000); 0: stop there",
               "N"),
   CLI_OPTION (
@@ -272,8 +272,7 @@ const CliCommand cli_dry_run = {
       "over a\n"
       "CUDA that computes nothing, one rank, and goes on to its end, to 2000000 events "
       "(--events, --for)\n"
-      "or to Ctrl-C. Then its trace is simulated; the plan is made of its first whole "
-      "steps.\n"
+      "or to Ctrl-C. Then its trace is planned and simulated.\n"
       "The first line says what was seen. Status: 0 it fits natively or with expandable "
       "segments\n"
       "(with --plan: it fits as it followed that), 3 it does not, or PROGRAM died of "

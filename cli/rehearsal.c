@@ -336,43 +336,8 @@ print_text (const CliRehearsal *run, const CliStudy *study, const Seen *seen)
   cli_answer_print_smallest (study, &run->question);
 }
 
-/* Where the steps end that a plan is made of: what comes later is for the verdict alone. */
-static size_t
-find_plan_end (const CliStudy *study)
-{
-  const char *text = tessera_trace_get_meta (study->trace, "plan_steps");
-  const TesseraStructure *structure = study->structure;
-  gint64 n_steps = text != NULL ? g_ascii_strtoll (text, NULL, 10) : 0;
-  size_t end = study->trace->n_events;
-
-  for (size_t i = 0; i < structure->n_steps; i++)
-    if (structure->steps[i].number < n_steps)
-      end = structure->steps[i].end_index;
-  return end;
-}
-
-/* @study's first @n_events, of which @cut is the trace. */
-static CliStudy
-cut_study (const CliStudy *study, size_t n_events, TesseraTrace *cut)
-{
-  CliStudy part = { .path = g_strdup (study->path), .trace = cut };
-
-  *cut = *study->trace;
-  cut->n_events = n_events;
-  cut->end = (TesseraHeld){ 0 };
-  cut->n_ranges = 0;
-  while (cut->n_ranges < study->trace->n_ranges &&
-         study->trace->ranges[cut->n_ranges].begin_index < n_events)
-    cut->n_ranges++;
-  cut->ranges = g_memdup2 (cut->ranges, cut->n_ranges * sizeof *cut->ranges);
-  for (size_t i = 0; i < cut->n_ranges; i++)
-    cut->ranges[i].end_index = MIN (cut->ranges[i].end_index, (uint32_t) n_events);
-  part.blocks = tessera_blocks_new (cut);
-  part.structure = tessera_structure_new (cut, part.blocks);
-  return part;
-}
-
-/* Plans from the steps that the plan is made of, and judges the plan by all that was seen. */
+/* Plans from all that was seen, as `tessera plan` does of the trace: an evaluation or a last
+ * batch that comes late has its places too. */
 static void
 plan (CliStudy *study)
 {
@@ -380,22 +345,10 @@ plan (CliStudy *study)
                                  .last_step = -1,
                                  .progress = cli_progress ("planning") };
   const TesseraLengthsOptions largest_seen = { 0 };
-  size_t n_events = find_plan_end (study);
-  TesseraTrace cut;
-  g_auto (CliStudy) part = cut_study (study, n_events, &cut);
 
   cli_study_streams (&options);
-  cli_study_plan (&part, &options);
-  cli_study_laws (&part, &largest_seen);
-  study->plan = g_steal_pointer (&part.plan);
-  study->why_no_lengths = g_steal_pointer (&part.why_no_lengths);
-  study->lengths = part.lengths;
-  study->plan_seconds = part.plan_seconds;
-  part.trace = NULL; /* borrowed */
-  g_free (cut.ranges);
-  study->plan->trace_fingerprint = tessera_trace_fingerprint (study->trace);
-  if (n_events < study->trace->n_events)
-    cli_study_advise (study, FALSE);
+  cli_study_plan (study, &options);
+  cli_study_laws (study, &largest_seen);
 }
 
 /* Who stops a dry run after some steps wants to know of these alone. */

@@ -283,7 +283,7 @@ run_report (int n_files, char **files)
   cli_study_open (&study, files[0]);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   cli_study_plan_as_edited (&study);
-  cli_study_advise (&study, TRUE);
+  cli_study_advise (&study);
   cli_study_needs (&study);
   cli_must (cli_report_html (&study, &html, cli_error ()));
   cli_must (tessera_write_file (cli_given.output, html->str, html->len, cli_error ()));

@@ -194,15 +194,14 @@ cli_study_edits_cost (const CliStudy *study)
 }
 
 void
-cli_study_advise (CliStudy *study, gboolean counts_misses)
+cli_study_advise (CliStudy *study)
 {
   char *why_no_lengths = NULL;
 
-  cli_must_of (study->path,
-               tessera_advise_plan (study->trace, study->blocks, study->structure,
-                                    study->plan, counts_misses, study->planned,
-                                    cli_progress ("simulating"), cli_error (),
-                                    &why_no_lengths));
+  cli_must_of (study->path, tessera_advise_plan (
+                                study->trace, study->blocks, study->structure,
+                                study->plan, study->planned, cli_progress ("simulating"),
+                                cli_error (), &why_no_lengths));
   if (why_no_lengths != NULL)
     {
       g_free (study->why_no_lengths);
@@ -229,7 +228,7 @@ cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options)
             : "sizes are beyond what can be computed: no plan for every length");
   else
     cli_must_of (study->path, status);
-  cli_study_advise (study, TRUE);
+  cli_study_advise (study);
 }
 
 void

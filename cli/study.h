@@ -95,7 +95,7 @@ uint64_t cli_study_edits_cost (const CliStudy *study);
  * calls cli_study_advise(). */
 void cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options);
 /* Says in the plan whether a run is advised to follow it (simulator/simulate.h). */
-void cli_study_advise (CliStudy *study, gboolean counts_misses);
+void cli_study_advise (CliStudy *study);
 /* Puts @plan, which it takes, in the place of the study's: the one of the file @path, which
  * the recorded run was to follow, @by_length where it has something for every length. The
  * study has a layout as recorded. */

@@ -107,6 +107,22 @@ is_of_second (const CliStudy *study, const TesseraUnplanned *unplanned)
              all[study->plan->slots[section->first_slot].block].step;
 }
 
+/* A dry run records the stacks of its first steps alone: of a block of a later one it is
+ * that of the last block before that is like it. */
+static uint32_t
+find_stack (const CliStudy *study, uint32_t index)
+{
+  const TesseraBlock *all = study->blocks->blocks, *block = &all[index];
+  uint32_t stack = block->stack;
+
+  while (stack == TESSERA_NONE && index-- > 0)
+    if (all[index].size_bytes == block->size_bytes &&
+        all[index].stream == block->stream &&
+        all[index].lifetime_class == block->lifetime_class)
+      stack = all[index].stack;
+  return stack;
+}
+
 /* By section and line, in the order of requests: array of Kept. */
 static GPtrArray *
 list_kept (const CliStudy *study)
@@ -126,7 +142,7 @@ list_kept (const CliStudy *study)
           unplanned->block >= study->blocks->n_blocks || is_of_second (study, unplanned))
         continue;
       g_autofree char *line =
-          tessera_name_line (study->trace, study->blocks->blocks[unplanned->block].stack);
+          tessera_name_line (study->trace, find_stack (study, unplanned->block));
       char *key = g_strdup_printf ("%u %s", unplanned->section, line);
       Kept *row = g_hash_table_lookup (found, key);
       if (row == NULL)

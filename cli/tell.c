@@ -267,7 +267,6 @@ cli_print_needs (const CliStudy *study)
   if (study->plan == NULL)
     return;
   g_autofree char *proof = cli_proof_text (study->plan);
-  /* A plan made of the first steps is below what an evaluation behind them takes. */
   printf ("%s's height is %s%s: %s%s\n",
           study->followed != NULL ? cli_shown (study->followed) : "the plan",
           TESSERA_SIZE (study->plan->height_bytes),

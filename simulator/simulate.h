@@ -43,15 +43,14 @@ TESSERA_MUST_USE TesseraStatus tessera_fit (const TesseraTrace *trace,
  * tessera_advise_plan:
  * Whether a run is advised to follow a plan, by what the plan does to its own trace.
  *
- * @counts_misses: false where the trace goes on behind what the plan was made from
  * @planned: (nullable): the layout under the plan's offsets, where that is there already
  * @out_no_lengths: a sentence where what the plan had for every length was dropped, else
  *   NULL; to be freed
  *
  * Simulates the trace that @plan was made from, as a run would follow the plan (by length
  * where it has something for every length), natively, and with expandable segments. Not
- * advised is a plan that is declined, that requests miss though it has slots for them (by
- * length: most of them), or that reserves more than the better of the two others
+ * advised is a plan that is declined, that requests miss though it has slots for them (one
+ * in 64, with dynamic requests any; by length most of them), or that reserves more than the better of the two others
  * by 2 % and by 4 MiB: @plan->followable becomes TESSERA_FOLLOWABLE_NO, which runs decline,
  * and follow_reason says why. Where only following by length is at fault, @plan->lengths goes instead. Changes
  * nothing else of the plan, and nothing where it can't be followed anyway.
@@ -63,7 +62,6 @@ TESSERA_MUST_USE TesseraStatus tessera_advise_plan (const TesseraTrace *trace,
                                                     const TesseraBlocks *blocks,
                                                     const TesseraStructure *structure,
                                                     TesseraPlan *plan,
-                                                    bool counts_misses,
                                                     const TesseraLayout *planned,
                                                     const TesseraProgress *progress,
                                                     TesseraError *error,

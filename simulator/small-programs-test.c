@@ -213,8 +213,8 @@ make_plan (const Case *c)
 
   if (tessera_plan_trace (c->trace, c->blocks, c->structure, &options, &error, &plan) !=
           TESSERA_OK ||
-      tessera_advise_plan (c->trace, c->blocks, c->structure, plan, true, NULL, NULL,
-                           &error, &no_lengths) != TESSERA_OK)
+      tessera_advise_plan (c->trace, c->blocks, c->structure, plan, NULL, NULL, &error,
+                           &no_lengths) != TESSERA_OK)
     g_error ("%s", error.text);
   return plan;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dry run that goes on once the steps of the plan are known: evaluations, other lengths
-and the script's end belong to the verdict. Without stacks and names of modules, up to a
+"""A dry run that goes on once some whole steps are known: evaluations, other lengths and the
+script's end belong to the plan and the verdict. Without stacks and names of modules, up to a
 number of events or seconds, with a line of progress every two seconds.
 
 A loop whose end hangs on a value of the device may never end where nothing is computed:
@@ -29,7 +29,7 @@ _IDLE_DEVICE_NS = 1e9
 
 class Further:
     """The limits; 0: there is none of that kind. Without @goes_on they are for a program
-    that never comes to the steps of the plan, and its end is there."""
+    that never comes to these steps, and its end is there."""
 
     @classmethod
     def of(cls, events: int, seconds: float) -> Optional["Further"]:
@@ -78,7 +78,7 @@ class Further:
             return "seconds"
         return "events" if self._events and self._n_events() >= self._events else ""
 
-    def plan_is_known(self) -> None:
+    def leave_out_stacks(self) -> None:
         if self._library is not None:
             self._library.leave_out_stacks()
 

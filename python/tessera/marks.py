@@ -80,8 +80,8 @@ class Marks:
         self._in_step = False
         self._is_fresh = True  # nothing of the step was done yet
         self._is_due = False  # the last step was done where nothing could be raised
-        #: The steps that a plan is made of are done.
-        self.is_planned = False
+        #: The steps that are recorded with stacks and modules are done.
+        self.is_known = False
         self._stopped_by = "steps"
         self._is_given_up = False  # what was begun is not brought to its end
         self._began_between = False
@@ -214,13 +214,12 @@ class Marks:
         if self._further is not None and self._batch > self._most_batch:
             self._most_batch = self._batch
             self._note("batch", str(self._batch))
-        if not self.is_planned and self._is_last(self._told is None or self._told.step_repeats()):
-            self.is_planned = True
+        if not self.is_known and self._is_last(self._told is None or self._told.step_repeats()):
+            self.is_known = True
             if self._further is None or not self._further.goes_on:
                 self._is_due = True
             else:
-                self._note("plan_steps", str(self.n_done))
-                self._further.plan_is_known()
+                self._further.leave_out_stacks()
         self._tell_step(-1 if self._is_due else self.n_done)
         if self._on_step is not None:
             self._on_step()
@@ -229,7 +228,7 @@ class Marks:
         """Ends the program where enough steps are done, in the training thread alone."""
         if self._owner != threading.get_ident():
             return
-        if self._further is not None and not self._is_due and (self.is_planned or not self.n_done):
+        if self._further is not None and not self._is_due and (self.is_known or not self.n_done):
             why = self._further.reached()
             if why:
                 self._stop(why)

@@ -136,7 +136,7 @@ class Session:
 
     def _on_step(self) -> None:
         self.modules.forget()
-        if self.marks.is_planned:
+        if self.marks.is_known:
             self.modules.leave_out_names()
         if self._is_attached:
             self._say_notices()

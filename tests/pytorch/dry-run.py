@@ -220,14 +220,25 @@ def the_verdict_covers_what_was_seen(tmp):
     short = answer_of(run(tmp, *evaluates(tmp, "--events", 0, "--json")))
     assert short["complete"] is False and short["evaluations"] == 0 and "no evaluation yet" in short["seen"], short
     assert short["sentence"].startswith("What was seen fits natively"), short
-    plan = rows(tmp / "evaluates.tsp", "SELECT slot_digest FROM plan")
+    short_plan = short["height_bytes"]
     done = run(tmp, *evaluates(tmp))
-    # The plan is made of the same steps, and is of this trace.
-    assert rows(tmp / "evaluates.tsp", "SELECT slot_digest FROM plan") == plan and plan
+    # The plan has places for the evaluations, and is the one of this trace.
+    run(tmp, "plan", "evaluates.tsr", "-o", "again.tsp")
+    plans = [rows(tmp / name, "SELECT slot_digest, height_bytes, followable FROM plan") for name in ("evaluates.tsp", "again.tsp")]
+    assert plans[0] == plans[1] and plans[0][0][1] >= 8 << 30 > short_plan, (plans, short_plan)
     assert run(tmp, "check", "evaluates.tsp", "--trace", "evaluates.tsr").returncode == 0
     lines = done.stdout.strip().splitlines()
     assert lines[0] == "Seen: 20 steps, 2 evaluations, to the end of the script.", lines
     assert done.returncode == 3 and lines[1].startswith("Does not fit") and lines[-1].startswith("Smallest known GPU: native rtx4090-24, "), lines
+
+
+@test
+def a_run_that_evaluates_follows_its_plan(tmp):
+    on = ("--gpu", "24GiB", "--json")
+    planned = answer_of(run(tmp, *evaluates(tmp, *on, "-o", "large.tsr")))
+    followed = answer_of(run(tmp, *evaluates(tmp, *on, "--plan", "large.tsp")))
+    assert followed["recording"]["hits"] == planned["blocks"] and followed["recording"]["misses"] == 0, followed
+    assert followed["plan_endless_bytes"] <= 1.01 * planned["live_bytes"], (planned, followed)
 
 
 @test

@@ -329,7 +329,7 @@ advise (TesseraFollowed *planned, const TesseraPlanWatch *watch, TesseraError *e
   char *no_lengths = NULL;
   TesseraStatus status =
       tessera_advise_plan (data->trace, data->blocks, data->structure, planned->plan,
-                           true, planned->layout, watch->following, error, &no_lengths);
+                           planned->layout, watch->following, error, &no_lengths);
 
   free (no_lengths);
   return tessera_explain (status, error, "following the plan");
