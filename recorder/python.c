@@ -16,6 +16,8 @@
 #define MOST_FRAMES 256
 /* Code that is made anew for ever is looked up each time from here on, and not kept. */
 #define MOST_KNOWN ((size_t) 1 << 18)
+/* In the place of a frame that is left out. */
+#define LEFT_OUT (TESSERA_NONE - 1)
 
 /* Opaque: PyObject, PyFrameObject, PyCodeObject, PyThreadState. */
 typedef struct Object Object;
@@ -189,19 +191,32 @@ first_attribute (const Api *api, Object *code, const char *name, const char *oth
   return found ? found : api->attribute (code, other);
 }
 
+/* What Tessera's Python package puts around the program's calls is none of its lines:
+ * sources and installed, or a wheel. */
+static bool
+is_tessera (const char *file)
+{
+  return file &&
+         (strstr (file, "/python/tessera/") || strstr (file, "-packages/tessera/"));
+}
+
 /* Nothing of Python's own may change: also an exception on its way stays. */
 static uint32_t
 resolve (TesseraPython *python, Object *frame, Object *code)
 {
   const Api *api = &python->api;
   Object *type, *value, *trace, *name, *file;
+  const char *path;
   uint32_t found;
 
   api->fetch_error (&type, &value, &trace);
   name = first_attribute (api, code, "co_qualname", "co_name");
   file = api->attribute (code, "co_filename");
-  found = tessera_names_frame (python->names, name ? api->text (name) : NULL,
-                               file ? api->text (file) : NULL, api->frame_line (frame));
+  path = file ? api->text (file) : NULL;
+  found = is_tessera (path)
+              ? LEFT_OUT
+              : tessera_names_frame (python->names, name ? api->text (name) : NULL, path,
+                                     api->frame_line (frame));
   api->decrease (name);
   api->decrease (file);
   api->restore_error (type, value, trace);
@@ -243,7 +258,7 @@ walk (TesseraPython *python, uint32_t *frames)
       Object *back = NULL;
 
       frames[n_frames] = look_up (python, frame);
-      n_frames += frames[n_frames] != TESSERA_NONE;
+      n_frames += frames[n_frames] < LEFT_OUT;
       if (n_frames < MOST_FRAMES)
         back = api->frame_back (frame);
       api->decrease (frame);

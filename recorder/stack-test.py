@@ -6,6 +6,7 @@ stack-test.py SHIM: SHIM is tests/recorder/stack-shim.c as a shared library. Pri
 SPDX-License-Identifier: Apache-2.0
 """
 import ctypes
+import functools
 import os
 import sqlite3
 import subprocess
@@ -78,6 +79,19 @@ def test_frames():
     assert inner_name.endswith("inner"), inner_name
     expect(found[1], inner_name, lines[0])
     expect(found[2], inner_name, lines[1])
+
+
+def test_left_out():
+    """no lines of Tessera's own package"""
+    around = {}
+    for folder in ("/home/me/python", "/env/lib/python3.11/site-packages"):
+        code = compile("def call(function, *arguments):\n    return function(*arguments)", f"{folder}/tessera/routed.py", "exec")
+        exec(code, around)
+        ask = functools.partial(around["call"], shim.shim_event)
+        found = recorded(lambda: around["call"](Layer().forward, ask, 1))
+        files = {file for _, file, _ in found[1]}
+        assert files and __file__ in files and not any("/tessera/routed.py" in file for file in files), found[1]
+        assert functions(found[1])[0].endswith("forward"), found[1]
 
 
 def test_threads():
