@@ -502,6 +502,15 @@ place_fixed (const TesseraLengthsBuild *build,
   return status;
 }
 
+/* Streams and private pools share no address, nor do small and large ones of a stream. */
+static uint32_t
+zone_of_start (const TesseraLengthsBuild *build, const TesseraStartSlot *slot)
+{
+  return (uint32_t) slot->stream << 17 | (uint32_t) slot->pool << 1 |
+         (tessera_lengths_splits_sizes (build) &&
+          slot->block_bytes > TESSERA_SMALL_BYTES);
+}
+
 /* One that has a place. What ends before the first step lies around what stays. */
 static TesseraItem
 item_of_start (const TesseraLengthsBuild *build, uint32_t index)
@@ -511,8 +520,7 @@ item_of_start (const TesseraLengthsBuild *build, uint32_t index)
   TesseraItem item = { .size_bytes = slot->block_bytes,
                        .begin = index,
                        .end = slot->is_held ? build->out->n_start + 1 : slot->died,
-                       .zone = tessera_lengths_splits_sizes (build) &&
-                               slot->block_bytes > TESSERA_SMALL_BYTES,
+                       .zone = zone_of_start (build, slot),
                        .is_pinned = slot->is_held,
                        .pinned_bytes = slot->offset_bytes };
 

@@ -171,6 +171,24 @@ test_observed (void)
     }
 }
 
+/* What is there before the first step shares no address with another stream. */
+static void
+test_streams_at_start (void)
+{
+  const TestSteps made = { 8, 12, .copies_first = true };
+  Planned planned;
+  TesseraLaw law;
+  TesseraError error = { 0 };
+  uint32_t n_of_other = 0;
+
+  plan (test_steps_trace (&made), &planned);
+  g_assert_cmpint (tessera_check_lengths (planned.lengths, &law, &error), ==, TESSERA_OK);
+  for (uint32_t i = 0; i < planned.lengths->n_start; i++)
+    n_of_other += planned.lengths->start[i].stream == 1;
+  g_assert_cmpuint (n_of_other, ==, 1);
+  clear (&planned);
+}
+
 /* Another seed: lengths and batches that the plan was not made from. What it says of them
  * holds the blocks of such a run, and is hardly above the bound. */
 static void
@@ -525,6 +543,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/lengths/order", test_order);
   g_test_add_func ("/planner/lengths/observed", test_observed);
+  g_test_add_func ("/planner/lengths/streams-at-start", test_streams_at_start);
   g_test_add_func ("/planner/lengths/unseen", test_unseen);
   g_test_add_func ("/planner/lengths/first", test_first);
   g_test_add_func ("/planner/lengths/longest", test_longest);

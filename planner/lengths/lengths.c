@@ -375,6 +375,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
                                 .options = options,
                                 .parts = &laws->parts };
   TesseraLengthsEdits edits = { 0 };
+  TesseraError found = { 0 };
   TesseraStatus status;
 
   *out_lengths = NULL;
@@ -395,7 +396,14 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = refuse_costly (&build, error);
   if (status == TESSERA_OK)
-    status = check (&build, error);
+    {
+      status = check (&build, &found);
+      if (status != TESSERA_OK)
+        tessera_fail (error, status,
+                      "no plan for every length: what was made did not pass the checker "
+                      "(%s)",
+                      found.text);
+    }
   tessera_lengths_edits_clear (&edits);
   if (status == TESSERA_OK)
     *out_lengths = build.out;

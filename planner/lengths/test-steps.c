@@ -102,6 +102,22 @@ make_kept (Maker *maker, uint64_t bytes, uint64_t *last, uint64_t *last_bytes)
   *last_bytes = bytes;
 }
 
+/* A block that comes and goes, then the same on another stream. */
+static void
+copy (TesseraTrace *trace)
+{
+  for (uint16_t stream = 0; stream < 2; stream++)
+    {
+      size_t first = trace->n_events;
+
+      test_alloc (trace, stream, 8192);
+      test_free (trace, stream, 8192);
+      for (size_t i = first; i < trace->n_events; i++)
+        trace->events[i].stream = stream;
+    }
+  trace->n_streams = 2;
+}
+
 TesseraTrace *
 test_steps_trace (const TestSteps *made)
 {
@@ -113,6 +129,8 @@ test_steps_trace (const TestSteps *made)
   maker.gradients = g_array_new (FALSE, FALSE, sizeof (uint64_t));
   for (uint32_t l = 0; l < made->n_layers; l++)
     put (&maker, 4096 * (l + 1));
+  if (made->copies_first)
+    copy (maker.trace);
   for (uint32_t s = 0; s < made->n_steps; s++)
     {
       uint64_t b = made->has_batch ? test_steps_batches[s] : 2;
