@@ -3,9 +3,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/tell.h"
+#include <string.h>
 
-static char *table_name;
+#include "cli/process.h"
+#include "cli/tell.h"
+#include "cli/whose.h"
+#include "db/output.h"
+
+static char *table_name, *at_text, *rules_path;
 
 static const char *
 phase_name (const CliStudy *study, uint32_t phase)
@@ -25,9 +30,15 @@ static void
 write_blocks (const CliStudy *study, CliTable *table)
 {
   const TesseraBlocks *blocks = study->blocks;
+  g_auto (CliWhose) whose = { 0 };
+
+  cli_whose_init (&whose, study, rules_path);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &blocks->blocks[i];
+      g_autofree char *line = tessera_owner_of (&whose.whose, TESSERA_BY_LINE, i);
+      g_autofree char *module = tessera_owner_of (&whose.whose, TESSERA_BY_MODULE, i);
+
       CLI_INTEGERS (
           table, i, block->size_bytes, study->layout->block_bytes[i],
           study->layout->addr[i], block->born_index,
@@ -38,6 +49,9 @@ write_blocks (const CliStudy *study, CliTable *table)
       cli_table_integer (table, or_empty (block->step));
       cli_table_text (table, phase_name (study, block->born_phase));
       cli_table_text (table, phase_name (study, block->died_phase));
+      cli_table_text (table, tessera_category_name (whose.categories[i]));
+      cli_table_text (table, module);
+      cli_table_text (table, line);
       cli_table_end_row (table);
     }
 }
@@ -143,7 +157,8 @@ static const struct
   { "blocks",
     (const char *const[]){ "block", "size_bytes", "block_bytes", "addr", "born_index",
                            "freed_index", "died_index", "stream", "pool", "class", "step",
-                           "born_phase", "died_phase", NULL },
+                           "born_phase", "died_phase", "category", "module", "line",
+                           NULL },
     write_blocks, FALSE },
   { "events",
     (const char *const[]){ "event", "action", "addr", "size_bytes", "stream", "pool",
@@ -169,6 +184,21 @@ static const struct
     write_unplanned, TRUE },
 };
 
+/* What is live at one moment, a line a stack, for flamegraph.pl, speedscope or inferno. */
+static void
+write_flamegraph (const CliStudy *study, const char *output)
+{
+  g_auto (CliWhose) whose = { 0 };
+
+  cli_whose_init (&whose, study, rules_path);
+  g_autofree char *text =
+      tessera_folded_stacks (&whose.whose, cli_read_moment (study, at_text));
+  if (output == NULL)
+    cli_process_print_data (text, strlen (text));
+  else
+    cli_must (tessera_write_file (output, text, strlen (text), cli_error ()));
+}
+
 static int
 run_export (int n_files, char **files)
 {
@@ -191,6 +221,13 @@ run_export (int n_files, char **files)
       cli_study_write_snapshot (&study, output);
       return CLI_DONE;
     }
+  if (!is_plan && g_str_equal (name, "flamegraph"))
+    {
+      cli_study_open (&study, files[0]);
+      cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+      write_flamegraph (&study, output);
+      return CLI_DONE;
+    }
   while (which < G_N_ELEMENTS (tables) && !g_str_equal (tables[which].name, name))
     which++;
   if (is_plan && (which == G_N_ELEMENTS (tables) || !tables[which].is_of_plan))
@@ -198,7 +235,7 @@ run_export (int n_files, char **files)
   if (which == G_N_ELEMENTS (tables))
     cli_usage (
         "there is no table \"%s\": blocks, events, segments, curves, steps, slots, "
-        "unplanned, or snapshot",
+        "unplanned, flamegraph or snapshot",
         name);
   if (tables[which].is_of_plan)
     study.plan = cli_load_plan (files[0]);
@@ -215,13 +252,24 @@ run_export (int n_files, char **files)
 
 static const GOptionEntry export_options[] = {
   CLI_OPTION_OUTPUT ("Where to write (default: stdout)", "OUT"),
-  CLI_OPTION ("table",
-              't',
-              STRING,
-              &table_name,
-              "blocks (default), events, segments, curves, steps, or snapshot: all as a "
-              "pickle for PyTorch's viewer; of a plan slots (default) or unplanned",
-              "TABLE"),
+  CLI_OPTION (
+      "table",
+      't',
+      STRING,
+      &table_name,
+      "blocks (default), events, segments, curves, steps, flamegraph (folded stacks "
+      "of what is live), or snapshot: all as a pickle for PyTorch's viewer; of a "
+      "plan slots (default) or unplanned",
+      "TABLE"),
+  CLI_OPTION (
+      "at",
+      0,
+      STRING,
+      &at_text,
+      "The moment of a flamegraph: an event, peak, failure, or the fullest of a range "
+      "A..B (default: the failure, else the peak)",
+      "EVENT"),
+  CLI_OPTION_RULES (&rules_path),
   CLI_OPTION_FORCE,
   { NULL }
 };

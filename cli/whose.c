@@ -332,6 +332,16 @@ cli_tell_suggestions (JsonBuilder *json, const CliStudy *study, const CliWhose *
     json_builder_end_array (json);
 }
 
+static gboolean
+is_all_unknown (const CliStudy *study, const CliWhose *whose, uint32_t event_index)
+{
+  for (size_t i = 0; i < study->blocks->n_blocks; i++)
+    if (!tessera_category_is_unknown ((TesseraCategory) whose->categories[i]) &&
+        tessera_is_live (study->blocks, study->layout, i, event_index))
+      return FALSE;
+  return TRUE;
+}
+
 void
 cli_tell_whose_briefly (JsonBuilder *json,
                         const CliStudy *study,
@@ -347,8 +357,15 @@ cli_tell_whose_briefly (JsonBuilder *json,
       cli_json_integer (json, "event_index", event_index);
       cli_json_integer (json, "live_bytes", all_bytes);
     }
+  else if (is_all_unknown (study, whose, event_index))
+    {
+      printf (
+          "\nwhose memory it was cannot be told: the file has no stacks, steps or phases "
+          "(docs/CATEGORIES.md)\n");
+      return;
+    }
   else
-    printf ("\nwhose the %s are that were live then:\n", TESSERA_SIZE (all_bytes));
+    printf ("\nwhose memory was live then (%s):\n", TESSERA_SIZE (all_bytes));
   for (size_t i = 0; i < G_N_ELEMENTS (bys); i++)
     {
       g_autoptr (GArray) owners = tessera_whose (&whose->whose, bys[i], event_index);

@@ -290,7 +290,7 @@ find_module (void)
 static void
 marks_body (void)
 {
-  void *told;
+  void *weight;
 
   program_start ("record", program_file ("run.tsr"), NULL);
   tessera_set_module_finder (find_module);
@@ -318,9 +318,9 @@ marks_body (void)
   tessera_tensor (-1, (void *) 512, TESSERA_TENSOR_BUFFER, "of none");
   tessera_tensor (0, (void *) 512, 0, "of no kind");
   tessera_tensor (0, (void *) 512, 257, "of no kind");
-  told = program_must_alloc (6000, 0);
-  tessera_tensor (0, told, TESSERA_TENSOR_PARAMETER, "layers.0.weight");
-  program_free (told, 0);
+  weight = program_must_alloc (6000, 0);
+  tessera_tensor (0, weight, TESSERA_TENSOR_PARAMETER, "layers.0.weight");
+  program_free (weight, 0);
   tessera_note ("died_of", "memory");
   tessera_step (1);
   tessera_step (-1);

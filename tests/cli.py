@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 import csv
 import gzip
+import io
 import itertools
 import json
 import os
@@ -199,6 +200,11 @@ def whose_memory_it_is_sums_to_what_is_live(tmp):
     assert abs(todo["8-bit"]["wins_bytes"] / (size["optimizer state"] * 3 / 4) - 1) < 0.001, todo
     text = good("info", SAMPLE)
     assert "loss_utils.py:42 fixed_cross_entropy" in text and "optimizer state" in text
+    folded = good("export", SAMPLE, "-t", "flamegraph").splitlines()
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in folded) == died["live_bytes"]
+    assert any(line.startswith("finetune.py:") and ";" in line for line in folded)
+    blocks = list(csv.DictReader(io.StringIO(good("export", SAMPLE, "-t", "blocks"))))
+    assert {row["category"] for row in blocks} >= set(size) and any(row["line"] == "finetune.py:36 train_step" for row in blocks)
     refused("info", SAMPLE, "--by", "colour", status=2, words=("--by takes category",))
     refused("info", SAMPLE, "--by", "line", "--at", "9..9", status=2, words=("range A..B",))
     refused("info", SAMPLE, "--by", "line", "--at", "99999", words=("33456", "99999"))
