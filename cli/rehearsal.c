@@ -333,6 +333,12 @@ print_text (const CliRehearsal *run, const CliStudy *study, const Seen *seen)
           cli_shown (run->trace_path), study->trace->n_events, study->blocks->n_blocks,
           n_steps, n_steps == 1 ? "" : "s", cli_shown (run->plan_path),
           study->followed != NULL ? ", a new one, made from this run" : "");
+  if (study->followed != NULL && study->layout->declined_index != 0)
+    {
+      g_autofree char *program = g_strjoinv (" ", run->program);
+      printf ("to follow that: tessera run --plan %s -- %s\n", cli_shown (run->plan_path),
+              cli_shown (program));
+    }
   cli_answer_print_smallest (study, &run->question);
 }
 

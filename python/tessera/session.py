@@ -9,6 +9,8 @@ before it trains is not spoiled by an early CUDA context.
 
 import atexit
 import os
+import shlex
+import sys
 from multiprocessing.util import Finalize
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
@@ -28,8 +30,28 @@ Value = Union[str, int, float]
 #: More than a process uses.
 MOST_DEVICES = 32
 
+#: How the library's notice ends where the plan is of another run; what to type belongs there.
+RECORD_IT = "Record this run and plan it."
+
 #: What a dry run adds to its trace, called at the end.
 before_end: List[Callable[[Library], None]] = []
+
+
+def _is_dry() -> bool:
+    return os.environ.get("TESSERA_DRY_RUN", "0") not in ("", "0")
+
+
+def _how_to_plan() -> str:
+    """What to type for a plan of the program that runs."""
+    if _is_dry():
+        return "A plan of this run is written at its end."
+    words = getattr(sys, "orig_argv", [sys.executable, *sys.argv])
+    name = os.path.splitext(os.path.basename(sys.argv[0]))[0] or "run"
+    if int(os.environ.get("WORLD_SIZE", "1") or 1) > 1:
+        name, words = name + "-%r", ["torchrun", "...", *sys.argv]
+    return "For a plan of this run: tessera record -o %s.tsr -- %s, then tessera plan %s.tsr -o %s.tsp" % (
+        name, shlex.join(words), name, name
+    )
 
 
 class Session:
@@ -132,7 +154,7 @@ class Session:
     def _say_notices(self) -> None:
         if self.library is not None:
             for notice in self.library.take_notices():
-                say(notice)
+                say(notice.replace(RECORD_IT, _how_to_plan()))
 
     def _on_step(self) -> None:
         self.modules.forget()
@@ -179,8 +201,7 @@ class Session:
                     end(self.library)
             self.library.stop()
             self._say_notices()
-            is_dry = os.environ.get("TESSERA_DRY_RUN", "0") not in ("", "0")  # it answers for itself
-            if "plan" in self._options and not is_dry and self._is_first():
+            if "plan" in self._options and not _is_dry() and self._is_first():  # a dry run answers for itself
                 self._say_followed(self.library)
             if Finished.was_raised:
                 workers.end_parent()

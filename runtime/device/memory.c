@@ -184,6 +184,8 @@ say_misses (const TesseraDecline *decline)
           TESSERA_SIZE (decline->returned_bytes), TESSERA_SIZE (decline->pool_bytes));
       return;
     }
+  /* What to type is known to python/tessera/session.py, which puts it behind the last
+   * sentence. */
   tessera_notice (
       "The plan is declined, it looks made for another model or other batches: of the "
       "last %" PRIu64 " requests %" PRIu64 " missed it, %s of %s; expandable "

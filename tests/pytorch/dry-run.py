@@ -139,7 +139,7 @@ def the_answer_is_about_the_plan_that_was_followed(tmp):
                answer["expandable_bytes"] - (8 << 20), "--", *GPT[:-1], 192)
     assert done.returncode == 3, (done.returncode, done.stdout, done.stderr)
     assert "Does not fit: first.tsp was declined before the first request" in done.stdout, done.stdout
-    assert re.search(r"^  first.tsp  ", done.stdout, re.M) and "\nfollowable:" not in done.stdout, done.stdout
+    assert re.search(r"^  first.tsp  ", done.stdout, re.M) and "can a run follow it" not in done.stdout, done.stdout
 
 
 @test
@@ -302,6 +302,11 @@ def plans_that_do_not_hold_are_declined_and_training_goes_on(tmp):
     assert done.returncode == 0 and "step 3:" in done.stdout, (done.stdout, done.stderr)
     recording = json.loads(run(tmp, "info", "other.tsr", "--json", "--fast").stdout)["recording"]
     assert recording["plan_source"] == "gpt.tsp", recording
+    # What to type is of this program, and a dry run's new plan is ready.
+    what = f"tessera record -o gpt.tsr -- {' '.join(map(str, GPT))} --length 192, then tessera plan gpt.tsr -o gpt.tsp"
+    assert what in done.stderr, done.stderr
+    done = run(tmp, "dry-run", "--plan", "gpt.tsp", "--force", "--", *GPT, "--length", 192)
+    assert f"to follow that: tessera run --plan {tmp / 'gpt-planned.tsp'} -- {GPT[0]}" in done.stdout, done.stdout
     assert not recording["followed_plan"] or recording["misses"] > 0, recording
 
 
