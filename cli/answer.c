@@ -192,7 +192,8 @@ print_plan_warning (const CliStudy *study)
       &study->need[is_native ? TESSERA_LAYOUT_NATIVE : TESSERA_LAYOUT_EXPANDABLE];
   g_autofree char *retries =
       need->retries > 0
-          ? g_strdup_printf (" with %" G_GUINT64_FORMAT " retries", need->retries)
+          ? g_strdup_printf (" with %" G_GUINT64_FORMAT " flushes of its cache",
+                             need->retries)
           : g_strdup ("");
 
   if (!is_plan_worse (study))
@@ -217,7 +218,7 @@ print_new_plan (const CliStudy *study)
               "followed\n",
               most);
     }
-  printf ("followable: %s\n", cli_shown (followable));
+  printf ("can a run follow it? %s\n", cli_shown (followable));
   if (study->why_no_lengths != NULL)
     printf ("%s\n", cli_shown (study->why_no_lengths));
   cli_tell_kept (NULL, study);

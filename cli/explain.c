@@ -130,13 +130,13 @@ ask_what_if (const Explain *explain, const guint8 *chosen, guint8 lifetime_class
   return answer;
 }
 
-/* "1.5 GiB instead of 2 GiB (-512 MiB)", and what is left to the dynamic allocator. */
+/* "1.5 GiB instead of 2 GiB (-512 MiB)", or "2 GiB, as now", and what is left to the dynamic allocator. */
 static char *
 describe_answer (const Explain *explain, const WhatIf *answer)
 {
   const TesseraPlan *plan = explain->study.plan;
   const guint64 now_bytes = plan->height_bytes, then_bytes = answer->height_bytes;
-  const gboolean wins = then_bytes <= now_bytes;
+  const gboolean wins = then_bytes < now_bytes;
   g_autofree char *left =
       plan->n_unplanned == 0 && answer->n_left == 0
           ? g_strdup ("")
@@ -144,6 +144,8 @@ describe_answer (const Explain *explain, const WhatIf *answer)
                              " requests to the dynamic allocator instead of %zu",
                              answer->n_left, plan->n_unplanned);
 
+  if (then_bytes == now_bytes)
+    return g_strdup_printf ("%s, as now%s", TESSERA_SIZE (now_bytes), left);
   return g_strdup_printf (
       "%s instead of %s (%s%s)%s", TESSERA_SIZE (then_bytes), TESSERA_SIZE (now_bytes),
       wins ? "-" : "+",

@@ -199,12 +199,14 @@ print_text (const CliStudy *study)
           planned->n_hits, planned->n_misses, misses);
   if (plan->crosses_streams)
     print_waits (study);
-  printf ("followable: %s\n", cli_shown (followable));
+  printf ("can a run follow it? %s\n", cli_shown (followable));
   cli_tell_kept (NULL, study);
   cli_tell_kinds (NULL, plan);
   cli_print_laws (study);
   if (cli_study_may_cross (study) && !plan->crosses_streams && !cli_given.across_streams)
     puts ("hint: --across-streams plans one pool over all streams");
+  if (cli_given.across_streams && study->trace->n_streams <= 1)
+    puts ("--across-streams changes nothing here: all memory is asked for on one stream");
   /* Never be worse than PyTorch alone: a plan that is must say so. */
   if (tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse))
     printf ("warning: %s\n", worse);

@@ -50,7 +50,7 @@ print_accepted (const char *path, const TesseraPlan *plan)
 
   printf ("%s: accepted: %zu slots in %s, no overlap in time and address\n",
           cli_shown (path), plan->n_slots, TESSERA_SIZE (plan->height_bytes));
-  printf ("the plan says: %s\nfollowable: %s\n", proof, cli_shown (followable));
+  printf ("the plan says: %s\ncan a run follow it? %s\n", proof, cli_shown (followable));
   if (plan->lengths == NULL)
     return;
   g_autofree char *most = cli_most_text (plan->lengths);

@@ -201,7 +201,7 @@ append_plan (GString *html, const CliStudy *study)
       proof, plan->n_slots, study->planned->n_hits, study->planned->n_misses, planned);
   g_string_append (html, "Strategy ");
   append_escaped (html, plan->strategy);
-  g_string_append (html, ". Followable: ");
+  g_string_append (html, ". Can a run follow it? ");
   append_escaped (html, followable);
   g_string_append (html, "</p>\n");
   append_edits (html, plan);
@@ -229,8 +229,8 @@ append_needs (GString *html, const CliStudy *study)
                                              TESSERA_LAYOUT_PLAN };
   g_string_append (html,
                    "<h2>What would fit</h2>\n<table><tr><th>policy<th class=n>smallest "
-                   "device<th class=n>flushes and waits there<th class=n>reserved "
-                   "where memory never ends</tr>\n");
+                   "device<th class=n>cache flushes on it<th class=n>reserved "
+                   "with memory to spare</tr>\n");
   for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
       const CliNeed *need = &study->need[kinds[i]];

@@ -19,7 +19,7 @@ typedef struct
 {
   uint64_t smallest_bytes; /* the smallest device that completes */
   uint64_t retries;        /* how often it flushed and waited there */
-  uint64_t endless_bytes;  /* the most it reserves where memory never ends */
+  uint64_t endless_bytes;  /* the most it reserves with memory to spare */
 } CliNeed;
 
 typedef struct

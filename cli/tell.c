@@ -226,8 +226,8 @@ void
 cli_print_needs (const CliStudy *study)
 {
   static const char *const columns[] = { "policy", "smallest_device_bytes",
-                                         "retries_there",
-                                         "reserved_where_memory_never_ends_bytes", NULL };
+                                         "cache_flushes_on_it",
+                                         "reserved_with_memory_to_spare_bytes", NULL };
   bool is_lower_across = study->across_bound_bytes != 0 &&
                          study->across_bound_bytes < study->needs.bound_bytes;
   CliTable *table;

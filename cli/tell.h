@@ -36,7 +36,7 @@ void cli_json_warnings (JsonBuilder *json, const CliStudy *study);
 void cli_print_parts (const CliStudy *study, const TesseraParts *parts);
 void cli_json_parts (JsonBuilder *json, const CliStudy *study, const TesseraParts *parts);
 /* bound_bytes, and for each policy _bytes, _retries (flushes with a wait on that device)
- * and _endless_bytes (reserved where memory never ends); "planned": height and proof. */
+ * and _endless_bytes (reserved with memory to spare); "planned": height and proof. */
 void cli_print_needs (const CliStudy *study);
 void cli_json_needs (JsonBuilder *json, const CliStudy *study);
 /* What a trace that libtessera recorded says of itself (docs/FORMAT.md), and how the plan
@@ -53,7 +53,7 @@ char *cli_proof_text (const TesseraPlan *plan);
  * known), proof (the sentence), cut_short (null, "time" or "person") and
  * time_limit_s (null: none). */
 void cli_json_proof (JsonBuilder *json, const TesseraPlan *plan);
-/* What stands behind "followable: "; to be freed. "followable": "yes", "same batches
+/* What stands behind "can a run follow it? "; to be freed. "followable": "yes", "same batches
  * only", "no"; "follow_reason". */
 char *cli_followable_text (const TesseraPlan *plan);
 void cli_json_followable (JsonBuilder *json, const TesseraPlan *plan);

@@ -164,8 +164,7 @@ tessera_advise_plan (const TesseraTrace *trace,
       status = judge (&advice, plan, true, NULL, error, &fault_by_length);
       if (status != TESSERA_OK || fault_by_length == NULL)
         return status;
-      *out_no_lengths =
-          g_strconcat ("no plan for every length is advised: ", fault_by_length, NULL);
+      *out_no_lengths = g_strconcat ("no plan for every length: ", fault_by_length, NULL);
       g_clear_pointer (&plan->lengths, tessera_lengths_free);
     }
   if (status == TESSERA_OK && plan->followable != TESSERA_FOLLOWABLE_NO)
@@ -174,6 +173,6 @@ tessera_advise_plan (const TesseraTrace *trace,
     return status;
   g_free (plan->follow_reason);
   plan->followable = TESSERA_FOLLOWABLE_NO;
-  plan->follow_reason = g_strconcat ("not advised, since ", fault, NULL);
+  plan->follow_reason = g_steal_pointer (&fault);
   return TESSERA_OK;
 }

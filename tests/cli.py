@@ -59,6 +59,17 @@ def explain_tells_of_blocks_and_of_the_peak(tmp):
 
 
 @test
+def what_changes_nothing_is_said_so(tmp):
+    twice = "alloc,a{0},2097152\nalloc,b{0},512\nfree,b{0},512\nfree,a{0},2097152\n"
+    (tmp / "twice.csv").write_text("action,id,size_bytes\n" + twice.format(1) + twice.format(2))
+    out = good("explain", tmp / "twice.csv", "--by", "size")
+    assert "2.00 MiB, as now" in out and "-0 B" not in out, out
+    lines = good("plan", tmp / "twice.csv", "--across-streams").splitlines()
+    assert "--across-streams changes nothing here: all memory is asked for on one stream" in lines, lines
+    assert not any("across-streams" in line for line in good("plan", tmp / "twice.csv").splitlines())
+
+
+@test
 def compare_tells_what_moved(tmp):
     one, other, small = str(tmp / "one.tsp"), str(tmp / "other.tsp"), str(tmp / "small.tsp")
     good("plan", FSDP, "-o", one)

@@ -400,7 +400,7 @@ def edits_hold_in_plans_for_every_length(tmp):
         return layout["misses"], layout["planned_misses"]
 
     plain = good("plan", trace, "--no-edits", "-o", tmp / "p.tsp")
-    assert "one plan for every length" in plain and "followable: at other lengths" in plain, plain
+    assert "one plan for every length" in plain and "can a run follow it? at other lengths" in plain, plain
     unplanned, none = misses()
     assert none == 0
     for edit in ('"kind": "group", "group": "mine", "what": {"blocks": [3]}', '"kind": "pin", "what": {"blocks": [3]}, "offset_bytes": 0'):
@@ -414,11 +414,11 @@ def edits_hold_in_plans_for_every_length(tmp):
     assert n_planned > 12 and n_misses - n_planned == unplanned, (n_misses, n_planned)
     said = with_edit('"kind": "dynamic", "what": {"least_bytes": 314572800}')
     kept, limit = (float(value) for value in re.search(
-        r"no plan for every length is advised: with it .* reserves ([0-9.]+) GiB, and with expandable segments ([0-9.]+) GiB", said).groups())
-    assert kept > limit * 1.02 and "followable: at other lengths" not in said, said
+        r"no plan for every length: with it .* reserves ([0-9.]+) GiB, and with expandable segments ([0-9.]+) GiB", said).groups())
+    assert kept > limit * 1.02 and "can a run follow it? at other lengths" not in said, said
     said = with_edit('"kind": "cap", "pool_bytes": 512')
     assert "no plan for every length" in said and "one plan for every length" not in said, said
-    assert "followable: at other lengths" not in said, said
+    assert "can a run follow it? at other lengths" not in said, said
 
 
 @test

@@ -179,7 +179,7 @@ class Contract:
             return None
         unseen = ""
         if self._n_unknown:
-            unseen = "; of {:,} more nobody saw the allocation".format(self._n_unknown)
+            unseen = "; {:,} more uses are of memory whose allocation was not seen".format(self._n_unknown)
         if self.n_collectives:
             unseen += "; what {:,} collectives do on streams of their own was not seen".format(self.n_collectives)
         return (

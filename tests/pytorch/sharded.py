@@ -6,7 +6,7 @@
 Each program is recorded, planned with --across-streams, and follows the plan with another seed for more
 steps. The shim between PyTorch and the library judges: what was handed out was free, aligned, and another
 stream's only behind a barrier. What was reserved is compared with what PyTorch's own policies reserve where
-memory never ends, and with the plan's height.
+memory is to spare, and with the plan's height.
 
 No program here waits on one stream for work that is given to another later: kernels over the null CUDA do
 not wait for flags, so such a hang cannot be made with it.
