@@ -360,7 +360,7 @@ cli_tell_whose_briefly (JsonBuilder *json,
   else if (is_all_unknown (study, whose, event_index))
     {
       printf (
-          "\nwhose memory it was cannot be told: the file has no stacks, steps or phases "
+          "\nnothing says whose memory it was: the file has no stacks, steps or phases "
           "(docs/CATEGORIES.md)\n");
       return;
     }
