@@ -213,9 +213,6 @@ typedef struct
   TesseraBlocks *blocks;
   TesseraStructure *structure;
   TesseraLayout *layout;
-  uint8_t *categories;
-  uint32_t *tensors;
-  TesseraOrigins origins;
   TesseraWhose whose;
 } Fixture;
 
@@ -226,29 +223,24 @@ look_at (Fixture *f, const char *rules_text)
                                            .first_step = -1,
                                            .last_step = -1 };
   TesseraError error = { 0 };
-  TesseraRules *rules = tessera_rules_new (rules_text, "mine.rules", &error);
 
-  g_assert_nonnull (rules);
   f->blocks = tessera_blocks_new (f->program.trace);
   f->structure = tessera_structure_new (f->program.trace, f->blocks);
   g_assert_cmpint (tessera_simulate (f->program.trace, f->blocks, f->structure, &options,
                                      &error, &f->layout),
                    ==, TESSERA_OK);
-  f->tensors = tessera_find_tensors (f->program.trace, f->blocks);
-  f->origins = tessera_origins_new (f->program.trace, f->blocks, f->structure);
-  f->categories = tessera_categorize (f->program.trace, f->blocks, f->structure,
-                                      f->tensors, &f->origins, rules);
-  f->whose = (TesseraWhose){ f->program.trace, f->blocks,   f->structure, f->layout,
-                             f->categories,    &f->origins, f->tensors };
-  tessera_rules_free (rules);
+  f->whose = (TesseraWhose){ .trace = f->program.trace,
+                             .blocks = f->blocks,
+                             .structure = f->structure,
+                             .layout = f->layout };
+  g_assert_cmpint (tessera_whose_find (&f->whose, rules_text, "mine.rules", &error), ==,
+                   TESSERA_OK);
 }
 
 static void
 clear (Fixture *f)
 {
-  g_free (f->categories);
-  g_free (f->tensors);
-  tessera_origins_clear (&f->origins);
+  tessera_whose_clear (&f->whose);
   tessera_layout_free (f->layout);
   tessera_structure_free (f->structure);
   tessera_blocks_free (f->blocks);
@@ -270,7 +262,7 @@ test_categories (void)
   look_at (&f, NULL);
   g_assert_cmpuint (f.blocks->n_blocks, ==, f.program.expected->len);
   for (size_t i = 0; i < f.blocks->n_blocks; i++)
-    g_assert_cmpstr (tessera_category_name ((TesseraCategory) f.categories[i]), ==,
+    g_assert_cmpstr (tessera_category_name ((TesseraCategory) f.whose.categories[i]), ==,
                      tessera_category_name ((TesseraCategory) g_array_index (
                          f.program.expected, uint8_t, i)));
   clear (&f);
@@ -291,18 +283,19 @@ test_said (void)
 
   g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
   look_at (&f, NULL);
-  g_assert_cmpuint (f.categories[2], ==, TESSERA_OPTIMIZER_STATE);
-  g_assert_cmpuint (f.categories[1], ==, TESSERA_PARAMETER);
+  g_assert_cmpuint (f.whose.categories[2], ==, TESSERA_OPTIMIZER_STATE);
+  g_assert_cmpuint (f.whose.categories[1], ==, TESSERA_PARAMETER);
   g_autofree char *module = tessera_owner_of (&f.whose, TESSERA_BY_MODULE, 2);
   g_assert_cmpstr (module, ==, "blocks.2.mlp");
-  g_free (f.categories);
-  TesseraRules *rules = tessera_rules_new (
-      "KV cache: tensor optimizer_state\nworkspace: size 16384, born setup\n", "", NULL);
-  f.categories =
-      tessera_categorize (trace, f.blocks, f.structure, f.tensors, &f.origins, rules);
-  g_assert_cmpuint (f.categories[2], ==, TESSERA_KV_CACHE);
-  g_assert_cmpuint (f.categories[1], ==, TESSERA_WORKSPACE);
-  tessera_rules_free (rules);
+  tessera_whose_clear (&f.whose);
+  g_assert_cmpint (
+      tessera_whose_find (
+          &f.whose,
+          "KV cache: tensor optimizer_state\nworkspace: size 16384, born setup\n", "",
+          NULL),
+      ==, TESSERA_OK);
+  g_assert_cmpuint (f.whose.categories[2], ==, TESSERA_KV_CACHE);
+  g_assert_cmpuint (f.whose.categories[1], ==, TESSERA_WORKSPACE);
   clear (&f);
 }
 
@@ -417,6 +410,38 @@ test_suggestions (void)
   clear (&f);
 }
 
+/* Policies go by the smallest devices; what wins a hundredth or less is not said, and the text to
+ * type is safe to paste. */
+static void
+test_policies (void)
+{
+  Fixture f = { .program = run_program () };
+  TesseraNeeds needs = { .native_bytes = 2000,
+                         .expandable_bytes = 1500,
+                         .plan_bytes = 1000 };
+  TesseraPlan plan = { .followable = TESSERA_FOLLOWABLE_YES };
+  TesseraTrace *trace = f.program.trace;
+
+  look_at (&f, NULL);
+  g_autoptr (GArray) both =
+      tessera_suggest_policies (trace, &needs, &plan, "runs/a b;c.pickle.gz");
+  g_assert_cmpuint (both->len, ==, 2);
+  const TesseraSuggestion *row = find_suggestion (both, TESSERA_TRY_EXPANDABLE);
+  g_assert_cmpuint (row->wins_bytes, ==, 500);
+  g_assert_cmpstr (row->type, ==, "PYTORCH_ALLOC_CONF=expandable_segments:True");
+  row = find_suggestion (both, TESSERA_TRY_PLAN);
+  g_assert_cmpuint (row->wins_bytes, ==, 500);
+  g_assert_cmpuint (row->peak_bytes, ==, 1000);
+  g_assert_cmpstr (row->type, ==,
+                   "tessera plan 'runs/a b;c.pickle.gz' -o 'a b;c.tsp' && "
+                   "tessera run --plan 'a b;c.tsp' -- PROGRAM");
+  trace->settings.is_expandable = true;
+  needs.plan_bytes = 1485;
+  g_autoptr (GArray) none = tessera_suggest_policies (trace, &needs, &plan, "a.tsr");
+  g_assert_cmpuint (none->len, ==, 0);
+  clear (&f);
+}
+
 static const TesseraChange *
 find_change (const GArray *changes, const char *name)
 {
@@ -471,6 +496,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/answers/categories", test_categories);
+  g_test_add_func ("/answers/policies", test_policies);
   g_test_add_func ("/answers/said", test_said);
   g_test_add_func ("/answers/bad-rules", test_bad_rules);
   g_test_add_func ("/answers/sums", test_sums);

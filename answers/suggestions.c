@@ -13,7 +13,8 @@
 #define LEAST_8BIT_BYTES 16384
 
 static const char *const names[TESSERA_N_TRIES] = {
-  "fused", "zero-grad", "chunks", "checkpoint", "delete", "8-bit", "half-batch",
+  "expandable", "plan",   "fused", "zero-grad",  "chunks",
+  "checkpoint", "delete", "8-bit", "half-batch",
 };
 
 const char *
@@ -150,7 +151,7 @@ step_end (const Work *work, const TesseraBlock *block)
 static bool
 is_of_loss (const Work *work, size_t index)
 {
-  const uint32_t *modules = work->whose->origins->modules;
+  const uint32_t *modules = work->whose->origins.modules;
 
   return modules != NULL && modules[index] != TESSERA_NONE &&
          g_hash_table_contains (work->loss_modules, GUINT_TO_POINTER (modules[index]));
@@ -200,7 +201,7 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
     {
     case TESSERA_TRY_FUSED:
       return category == TESSERA_TEMPORARY_OPTIMIZER &&
-                     is_in_optimizer (whose->trace, whose->origins->stacks[index])
+                     is_in_optimizer (whose->trace, whose->origins.stacks[index])
                  ? 0
                  : 1;
     case TESSERA_TRY_ZERO_GRAD:
@@ -289,7 +290,7 @@ find_win (Work *work, TesseraTry what)
       if (block->size_bytes > work->most_bytes)
         {
           work->most_bytes = block->size_bytes;
-          work->most_stack = work->whose->origins->stacks[i];
+          work->most_stack = work->whose->origins.stacks[i];
         }
     }
   const uint64_t now_bytes = highest_sum (now_changes, end_index);
@@ -476,9 +477,9 @@ work_init (Work *work, const TesseraWhose *whose)
       if (whose->categories[i] != TESSERA_LOSS)
         continue;
       work->largest_loss_bytes = MAX (work->largest_loss_bytes, block->size_bytes);
-      if (whose->origins->modules != NULL && whose->origins->modules[i] != TESSERA_NONE)
+      if (whose->origins.modules != NULL && whose->origins.modules[i] != TESSERA_NONE)
         g_hash_table_add (work->loss_modules,
-                          GUINT_TO_POINTER (whose->origins->modules[i]));
+                          GUINT_TO_POINTER (whose->origins.modules[i]));
     }
   find_optimizer_ends (work);
   find_instances (work);
@@ -549,8 +550,7 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
       suggestion->type =
           g_strdup (uses_file (trace, "transformers/")
                         ? "liger_kernel.transformers.AutoLigerKernelForCausalLM.from_"
-                          "pretrained(...)"
-                          "loss in chunks"
+                          "pretrained(...) # loss in chunks"
                         : "sum(checkpoint(loss_of, part, use_reentrant=False) for part "
                           "in hidden.chunk(8))");
       return;
@@ -600,18 +600,92 @@ compare_suggestions (const void *a, const void *b)
   return (int) x->what - (int) y->what;
 }
 
+/* A path as a shell takes it: people call files what they like. */
+static char *
+quote_path (const char *path)
+{
+  return path[strspn (path, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "/._-+,:@%=")] == '\0'
+             ? g_strdup (path)
+             : g_shell_quote (path);
+}
+
+static char *
+type_plan (const char *path)
+{
+  g_autofree char *base = g_path_get_basename (path);
+
+  base[strcspn (base, ".")] = '\0';
+  g_autofree char *plan = g_strconcat (base, ".tsp", NULL);
+  g_autofree char *from = quote_path (path);
+  g_autofree char *to = quote_path (plan);
+  return g_strdup_printf ("tessera plan %s -o %s && tessera run --plan %s -- PROGRAM",
+                          from, to, to);
+}
+
+static GArray *
+suggestions_new (void)
+{
+  GArray *suggestions = g_array_new (FALSE, FALSE, sizeof (TesseraSuggestion));
+
+  g_array_set_clear_func (suggestions, clear_suggestion);
+  return suggestions;
+}
+
+/* Takes @type over. */
+static void
+suggest_policy (GArray *suggestions,
+                TesseraTry what,
+                uint64_t now_bytes,
+                uint64_t then_bytes,
+                const char *sentence,
+                char *type)
+{
+  const TesseraSuggestion suggestion = { .what = what,
+                                         .of = "reserved",
+                                         .peak_bytes = then_bytes,
+                                         .wins_bytes = now_bytes - then_bytes,
+                                         .sentence = g_strdup (sentence),
+                                         .type = type };
+
+  g_array_append_val (suggestions, suggestion);
+}
+
+GArray *
+tessera_suggest_policies (const TesseraTrace *trace,
+                          const TesseraNeeds *needs,
+                          const TesseraPlan *plan,
+                          const char *path)
+{
+  GArray *suggestions = suggestions_new ();
+  const uint64_t native_bytes = needs->native_bytes;
+  const uint64_t expandable_bytes = needs->expandable_bytes;
+  const uint64_t pytorch_bytes = tessera_needs_pytorch (needs);
+
+  if (!trace->settings.is_expandable && expandable_bytes > 0 &&
+      native_bytes > expandable_bytes &&
+      native_bytes - expandable_bytes > native_bytes / LEAST_SHARE)
+    suggest_policy (suggestions, TESSERA_TRY_EXPANDABLE, native_bytes, expandable_bytes,
+                    "pieces become of use to requests of any size",
+                    g_strdup ("PYTORCH_ALLOC_CONF=expandable_segments:True"));
+  if (plan != NULL && plan->followable != TESSERA_FOLLOWABLE_NO &&
+      needs->plan_bytes > 0 && pytorch_bytes > needs->plan_bytes &&
+      pytorch_bytes - needs->plan_bytes > pytorch_bytes / LEAST_SHARE)
+    suggest_policy (suggestions, TESSERA_TRY_PLAN, pytorch_bytes, needs->plan_bytes,
+                    "every block has its place", type_plan (path));
+  return suggestions;
+}
+
 GArray *
 tessera_suggest (const TesseraWhose *whose)
 {
   const uint64_t now_bytes = tessera_needed_bytes (whose->blocks);
-  GArray *suggestions = g_array_new (FALSE, FALSE, sizeof (TesseraSuggestion));
+  GArray *suggestions = suggestions_new ();
   Work work;
 
-  g_array_set_clear_func (suggestions, clear_suggestion);
   work_init (&work, whose);
-  for (int what = 0; what < TESSERA_N_TRIES; what++)
+  for (int what = TESSERA_TRY_FUSED; what < TESSERA_N_TRIES; what++)
     {
-      TesseraSuggestion suggestion = { .what = (TesseraTry) what };
+      TesseraSuggestion suggestion = { .what = (TesseraTry) what, .of = "live" };
 
       suggestion.wins_bytes = find_win (&work, suggestion.what);
       if (suggestion.wins_bytes < MAX (now_bytes / LEAST_SHARE, 1))

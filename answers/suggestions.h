@@ -1,5 +1,5 @@
 /*
- * What to do about the peak: changes of the program, each with what it would win.
+ * What to do about the peak: policies, and changes of the program, each with what it would win.
  *
  * What a change wins is computed from the trace, by giving the blocks that it is about other
  * sizes or lives: nothing is said that wins less than a hundredth of the peak.
@@ -9,9 +9,13 @@
 #pragma once
 
 #include "answers/whose.h"
+#include "db/plan.h"
+#include "simulator/verdict.h"
 
 typedef enum
 {
+  TESSERA_TRY_EXPANDABLE, /* the two policies: the program stays as it is */
+  TESSERA_TRY_PLAN,
   TESSERA_TRY_FUSED,      /* the optimizer makes no temporaries */
   TESSERA_TRY_ZERO_GRAD,  /* gradients go right after the optimizer's step */
   TESSERA_TRY_CHUNKS,     /* logits and loss by eighths */
@@ -28,7 +32,8 @@ const char *tessera_try_name (TesseraTry what);
 typedef struct
 {
   TesseraTry what;
-  uint64_t peak_bytes; /* that would have to be live, with failed requests, after it */
+  const char *of;      /* what becomes less: "reserved" (smallest device) or "live" */
+  uint64_t peak_bytes; /* that would have to be so after it; failed requests count */
   uint64_t wins_bytes; /* so much less than now */
   char *sentence;      /* what it does to which blocks; owned */
   char *type;          /* the text to type; owned */
@@ -37,6 +42,13 @@ typedef struct
 /* What has to be live at once in the trace as it is: failed requests count. */
 uint64_t tessera_needed_bytes (const TesseraBlocks *blocks);
 
-/* Those that win at least a hundredth, the largest win first, a smaller batch last:
+/* Policies, by the smallest devices that were found. @plan: (nullable) the one that @needs
+ * is of; @path: the trace's file, for the text to type. TesseraSuggestion, g_array_unref(). */
+GArray *tessera_suggest_policies (const TesseraTrace *trace,
+                                  const TesseraNeeds *needs,
+                                  const TesseraPlan *plan,
+                                  const char *path);
+
+/* Changes that win at least a hundredth, the largest win first, a smaller batch last:
  * TesseraSuggestion, g_array_unref(). Linear in blocks and events for each. */
 GArray *tessera_suggest (const TesseraWhose *whose);

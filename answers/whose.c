@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "db/size-text.h"
 #include "planner/modules.h"
 #include "simulator/verdict.h"
 
@@ -15,6 +16,34 @@ const char *
 tessera_by_name (TesseraBy by)
 {
   return (unsigned) by < TESSERA_N_BYS ? by_names[by] : "";
+}
+
+TesseraStatus
+tessera_whose_find (TesseraWhose *whose,
+                    const char *text,
+                    const char *name,
+                    TesseraError *error)
+{
+  const char *kept = tessera_trace_get_meta (whose->trace, TESSERA_META_RULES);
+  TesseraRules *rules = tessera_rules_new (text != NULL ? text : kept, name, error);
+
+  if (rules == NULL)
+    return TESSERA_BAD_INPUT;
+  whose->tensors = tessera_find_tensors (whose->trace, whose->blocks);
+  whose->origins = tessera_origins_new (whose->trace, whose->blocks, whose->structure);
+  whose->categories = tessera_categorize (whose->trace, whose->blocks, whose->structure,
+                                          whose->tensors, &whose->origins, rules);
+  tessera_rules_free (rules);
+  return TESSERA_OK;
+}
+
+void
+tessera_whose_clear (TesseraWhose *whose)
+{
+  g_clear_pointer (&whose->categories, g_free);
+  g_clear_pointer (&whose->tensors, g_free);
+  tessera_origins_clear (&whose->origins);
+  whose->origins = (TesseraOrigins){ NULL, NULL };
 }
 
 /* ---- Names ---- */
@@ -62,7 +91,7 @@ typedef struct
 static uint32_t
 module_string (const TesseraWhose *whose, size_t index)
 {
-  return whose->origins->modules != NULL ? whose->origins->modules[index] : TESSERA_NONE;
+  return whose->origins.modules != NULL ? whose->origins.modules[index] : TESSERA_NONE;
 }
 
 /* What the module of a block is known by, most certain first: keys above the stacks' are
@@ -76,9 +105,9 @@ key_module (const Naming *naming, size_t index)
 
   if (whose->tensors != NULL && whose->tensors[index] != TESSERA_NONE)
     return tensors | whose->trace->tensors[whose->tensors[index]].name;
-  if (whose->origins->modules != NULL && (block->flags & TESSERA_AT_START) == 0)
-    return strings | whose->origins->modules[index];
-  return whose->origins->stacks[index];
+  if (whose->origins.modules != NULL && (block->flags & TESSERA_AT_START) == 0)
+    return strings | whose->origins.modules[index];
+  return whose->origins.stacks[index];
 }
 
 /* PyTorch's threads of the backward pass have no lines: what is known there is the phase,
@@ -88,7 +117,7 @@ key_line (const Naming *naming, size_t index)
 {
   const TesseraBlock *block = &naming->whose->blocks->blocks[index];
   const uint32_t line =
-      tessera_line_of_stack (naming->whose->trace, naming->whose->origins->stacks[index]);
+      tessera_line_of_stack (naming->whose->trace, naming->whose->origins.stacks[index]);
   uint64_t key = (uint64_t) 1 << 63;
 
   if (line != TESSERA_NONE)
@@ -116,7 +145,7 @@ key_of (const Naming *naming, size_t index)
     case TESSERA_BY_USE:
       return key_line (naming, index) ^ (uint64_t) whose->categories[index] << 56;
     case TESSERA_BY_STACK:
-      return whose->origins->stacks[index];
+      return whose->origins.stacks[index];
     case TESSERA_BY_PHASE:
       return (uint64_t) block->born_phase << 1 | (block->flags & TESSERA_AT_START);
     default:
@@ -168,7 +197,7 @@ name_line (const Naming *naming, size_t index)
   const TesseraTrace *trace = naming->whose->trace;
   const TesseraStructure *structure = naming->whose->structure;
   const TesseraBlock *block = &naming->whose->blocks->blocks[index];
-  const uint32_t stack = naming->whose->origins->stacks[index];
+  const uint32_t stack = naming->whose->origins.stacks[index];
   const char *phase = NULL, *module = NULL;
 
   if (tessera_line_of_stack (trace, stack) != TESSERA_NONE)
@@ -226,7 +255,7 @@ name_of (const Naming *naming, size_t index)
     case TESSERA_BY_USE:
       return name_use (naming, index);
     case TESSERA_BY_STACK:
-      return name_stack (whose->trace, whose->origins->stacks[index]);
+      return name_stack (whose->trace, whose->origins.stacks[index]);
     case TESSERA_BY_PHASE:
       if (block->born_phase < structure->n_phases)
         return g_strdup (
@@ -270,6 +299,25 @@ tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block)
   const Naming naming = { whose, by };
 
   return name_of (&naming, block);
+}
+
+char *
+tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index)
+{
+  const TesseraLayout *layout = whose->layout;
+  size_t i = 0;
+
+  while (i < layout->n_ooms && layout->ooms[i].event_index != event_index)
+    i++;
+  if (i == layout->n_ooms)
+    return NULL;
+  const uint32_t block = whose->blocks->block_of_event[event_index];
+  if (block == TESSERA_NONE)
+    return g_strdup (TESSERA_SIZE (layout->ooms[i].size_bytes));
+  const TesseraCategory category = (TesseraCategory) whose->categories[block];
+  g_autofree char *line = tessera_owner_of (whose, TESSERA_BY_LINE, block);
+  return g_strdup_printf ("%s for %s, %s", TESSERA_SIZE (layout->ooms[i].size_bytes),
+                          tessera_category_name (category), line);
 }
 
 /* ---- Rows ---- */
@@ -355,7 +403,7 @@ list_owners (const Naming *naming, uint32_t event_index)
       if (block->size_bytes >= *most)
         {
           *most = block->size_bytes;
-          owner->stack = whose->origins->stacks[i];
+          owner->stack = whose->origins.stacks[i];
         }
     }
   join_equal (owners);
@@ -616,7 +664,7 @@ tessera_folded_stacks (const TesseraWhose *whose, uint32_t event_index)
 
   for (size_t i = 0; i < whose->blocks->n_blocks; i++)
     if (tessera_is_live (whose->blocks, whose->layout, i, event_index))
-      bytes[MIN (whose->origins->stacks[i], trace->n_stacks)] +=
+      bytes[MIN (whose->origins.stacks[i], trace->n_stacks)] +=
           whose->blocks->blocks[i].size_bytes;
   for (size_t s = 0; s < trace->n_stacks; s++)
     {

@@ -26,17 +26,27 @@ typedef enum
 /* "category" ... */
 const char *tessera_by_name (TesseraBy by);
 
-/* Blocks, and what is known of them. Borrowed. */
+/* Blocks, and what is known of them. */
 typedef struct
 {
-  const TesseraTrace *trace;
+  const TesseraTrace *trace; /* borrowed, with the next three */
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
-  const TesseraLayout *layout;
-  const uint8_t *categories; /* [n_blocks], see tessera_categorize() */
-  const TesseraOrigins *origins;
-  const uint32_t *tensors; /* (nullable) [n_blocks], see tessera_find_tensors() */
+  const TesseraLayout *layout; /* what is live: nothing else is asked of it */
+  uint8_t *categories;         /* [n_blocks], see tessera_categorize() */
+  TesseraOrigins origins;
+  uint32_t *tensors; /* (nullable) [n_blocks], see tessera_find_tensors() */
 } TesseraWhose;
+
+/* Finds the last three, by the rules of @text (nullable: those that the trace carries),
+ * which is of a file called @name, and the built-in ones. */
+TESSERA_MUST_USE TesseraStatus tessera_whose_find (TesseraWhose *whose,
+                                                   const char *text,
+                                                   const char *name,
+                                                   TesseraError *error);
+/* Frees what was found. */
+void tessera_whose_clear (TesseraWhose *whose);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TesseraWhose, tessera_whose_clear)
 
 typedef struct
 {
@@ -61,6 +71,10 @@ tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end
 
 /* The name of one block under @by, g_free(); of a module the whole path. */
 char *tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block);
+
+/* "7.83 GiB for loss and logits, loss_utils.py:42 ForCausalLMLoss": what the request that failed
+ * at @event_index was for, g_free(). NULL: none failed then. */
+char *tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index);
 
 /* The module's path of each block, NULL where it has none: [n_blocks], g_free(); the texts are
  * of @texts, each once. */

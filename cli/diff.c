@@ -35,7 +35,7 @@ cli_side_open (CliSide *side, const char *path, const char *at, const char *rule
 void
 cli_side_clear (CliSide *side)
 {
-  cli_whose_clear (&side->whose);
+  tessera_whose_clear (&side->whose);
   cli_study_clear (&side->study);
 }
 
@@ -51,7 +51,7 @@ signed_size (guint64 before_bytes, guint64 after_bytes)
 static GArray *
 find_changes (const CliSide *before, const CliSide *after, TesseraBy by)
 {
-  return tessera_changes (&before->whose.whose, before->event_index, &after->whose.whose,
+  return tessera_changes (&before->whose, before->event_index, &after->whose,
                           after->event_index, by);
 }
 

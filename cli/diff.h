@@ -11,7 +11,7 @@
 typedef struct
 {
   CliStudy study;
-  CliWhose whose;
+  TesseraWhose whose;
   uint32_t event_index;
   guint64 live_bytes; /* then */
 } CliSide;

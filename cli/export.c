@@ -30,14 +30,14 @@ static void
 write_blocks (const CliStudy *study, CliTable *table)
 {
   const TesseraBlocks *blocks = study->blocks;
-  g_auto (CliWhose) whose = { 0 };
+  g_auto (TesseraWhose) whose = { 0 };
 
   cli_whose_init (&whose, study, rules_path);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &blocks->blocks[i];
-      g_autofree char *line = tessera_owner_of (&whose.whose, TESSERA_BY_LINE, i);
-      g_autofree char *module = tessera_owner_of (&whose.whose, TESSERA_BY_MODULE, i);
+      g_autofree char *line = tessera_owner_of (&whose, TESSERA_BY_LINE, i);
+      g_autofree char *module = tessera_owner_of (&whose, TESSERA_BY_MODULE, i);
 
       CLI_INTEGERS (
           table, i, block->size_bytes, study->layout->block_bytes[i],
@@ -188,11 +188,11 @@ static const struct
 static void
 write_flamegraph (const CliStudy *study, const char *output)
 {
-  g_auto (CliWhose) whose = { 0 };
+  g_auto (TesseraWhose) whose = { 0 };
 
   cli_whose_init (&whose, study, rules_path);
   g_autofree char *text =
-      tessera_folded_stacks (&whose.whose, cli_read_moment (study, at_text));
+      tessera_folded_stacks (&whose, cli_read_moment (study, at_text));
   if (output == NULL)
     cli_process_print_data (text, strlen (text));
   else

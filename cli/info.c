@@ -83,7 +83,7 @@ static void
 print_json (const CliStudy *study,
             const TesseraVerdict *verdict,
             const TesseraParts *parts,
-            const CliWhose *whose)
+            const TesseraWhose *whose)
 {
   JsonBuilder *json = cli_json_new ();
 
@@ -112,7 +112,7 @@ static void
 print_text (const CliStudy *study,
             const TesseraVerdict *verdict,
             const TesseraParts *parts,
-            const CliWhose *whose)
+            const TesseraWhose *whose)
 {
   const TesseraTrace *trace = study->trace;
   const TesseraStructure *structure = study->structure;
@@ -150,7 +150,7 @@ static int
 run_info (int n_files, char **files)
 {
   g_auto (CliStudy) study = { 0 };
-  g_auto (CliWhose) whose = { 0 };
+  g_auto (TesseraWhose) whose = { 0 };
 
   const char *const bys[] = { "category", "module", "line", "stack",
                               "phase",    "step",   "use",  NULL };

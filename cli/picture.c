@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli/tell.h"
+#include "cli/whose.h"
 #include "db/output.h"
 
 /* What the figure's titles say. */
@@ -74,6 +75,7 @@ cli_draw_sheet (const CliStudy *study,
     .blocks = regrouped != NULL ? &regrouped->blocks : study->blocks,
     .groups = regrouped != NULL ? regrouped->groups : NULL,
     .n_groups = regrouped != NULL ? regrouped->n_groups : 0,
+    .categories = sheet->categories,
     .structure = study->structure,
     .left = study->layout,
     .right = study->planned,
@@ -145,7 +147,8 @@ read_sheet (void)
   if (axis < 0)
     cli_usage ("--axis takes bytes, events or time");
   if (colour < 0)
-    cli_usage ("--colour takes class, group, size, stream, phase, module or age");
+    cli_usage (
+        "--colour takes category, class, group, size, stream, phase, module or age");
   sheet.axis = axis_kinds[axis];
   sheet.colour = (TesseraColourKey) colour;
   return sheet;
@@ -156,6 +159,7 @@ run_render (int n_files, char **files)
 {
   g_auto (CliStudy) study = { 0 };
   g_auto (CliRegrouped) regrouped = { 0 };
+  g_auto (TesseraWhose) whose = { 0 };
   g_autoptr (GBytes) bytes = NULL;
   CliSheet sheet = read_sheet ();
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
@@ -170,6 +174,13 @@ run_render (int n_files, char **files)
   cli_study_layout (&study, kind);
   cli_study_edits (&study, &options);
   regrouped = cli_regroup (&study);
+  if (colour_text == NULL)
+    sheet.colour = tessera_usual_colour_key (study.trace);
+  if (sheet.colour == TESSERA_COLOUR_CATEGORY)
+    {
+      cli_whose_init (&whose, &study, NULL);
+      sheet.categories = whose.categories;
+    }
   if (!has_no_plan)
     {
       cli_study_plan (&study, &options);
@@ -193,12 +204,14 @@ static const GOptionEntry render_options[] = {
               &axis_text,
               "Time axis: bytes moved (default), events, time",
               "AXIS"),
-  CLI_OPTION ("colour",
-              0,
-              STRING,
-              &colour_text,
-              "Colour by class (default), group, size, stream, phase, module, age",
-              "KEY"),
+  CLI_OPTION (
+      "colour",
+      0,
+      STRING,
+      &colour_text,
+      "Colour by category (default where the file has stacks), class (default else), "
+      "group, size, stream, phase, module, age",
+      "KEY"),
   CLI_OPTION ("policy",
               0,
               STRING,

@@ -16,7 +16,8 @@ typedef struct
   gboolean dark, stacked, is_svg;
   TesseraAxisKind axis;
   TesseraColourKey colour;
-  const CliRegrouped *regrouped; /* (nullable): what colours go by */
+  const CliRegrouped *regrouped; /* (nullable): what colours go by, and ... */
+  const uint8_t *categories;     /* (nullable): ... of tessera_categorize() */
 } CliSheet;
 
 /* The bytes of a PNG or SVG of the study; the caller unrefs. */

@@ -27,33 +27,15 @@ cli_read_rules (const char *path)
 }
 
 void
-cli_whose_init (CliWhose *whose, const CliStudy *study, const char *rules_path)
+cli_whose_init (TesseraWhose *whose, const CliStudy *study, const char *rules_path)
 {
-  const TesseraTrace *trace = study->trace;
-  const TesseraBlocks *blocks = study->blocks;
   g_autofree char *text = rules_path != NULL ? cli_read_rules (rules_path) : NULL;
-  const char *kept = tessera_trace_get_meta (trace, TESSERA_META_RULES);
-  TesseraRules *rules =
-      tessera_rules_new (text != NULL ? text : kept, study->path, cli_error ());
 
-  cli_must (rules != NULL ? TESSERA_OK : TESSERA_BAD_INPUT);
-  whose->tensors = tessera_find_tensors (trace, blocks);
-  whose->origins = tessera_origins_new (trace, blocks, study->structure);
-  whose->categories = tessera_categorize (trace, blocks, study->structure, whose->tensors,
-                                          &whose->origins, rules);
-  tessera_rules_free (rules);
-  whose->whose = (TesseraWhose){
-    trace,           blocks,        study->structure, study->layout, whose->categories,
-    &whose->origins, whose->tensors
-  };
-}
-
-void
-cli_whose_clear (CliWhose *whose)
-{
-  g_free (whose->categories);
-  g_free (whose->tensors);
-  tessera_origins_clear (&whose->origins);
+  *whose = (TesseraWhose){ .trace = study->trace,
+                           .blocks = study->blocks,
+                           .structure = study->structure,
+                           .layout = study->layout };
+  cli_must (tessera_whose_find (whose, text, study->path, cli_error ()));
 }
 
 uint32_t
@@ -89,40 +71,12 @@ cli_read_moment (const CliStudy *study, const char *text)
   return tessera_fullest (layout, (uint32_t) first, (uint32_t) last);
 }
 
-static const TesseraOom *
-failure_at (const CliStudy *study, uint32_t event_index)
-{
-  for (size_t i = 0; i < study->layout->n_ooms; i++)
-    if (study->layout->ooms[i].event_index == event_index)
-      return &study->layout->ooms[i];
-  return NULL;
-}
-
 static guint64
 live_bytes (const CliStudy *study, uint32_t event_index)
 {
   return event_index < study->layout->n_events
              ? study->layout->curves.live_bytes[event_index]
              : 0;
-}
-
-/* The request that failed at the moment, if one did: what it was for. */
-static char *
-describe_failure (const CliStudy *study, const CliWhose *whose, uint32_t event_index)
-{
-  const TesseraOom *oom = failure_at (study, event_index);
-  const uint32_t block =
-      oom != NULL ? study->blocks->block_of_event[event_index] : TESSERA_NONE;
-
-  if (oom == NULL)
-    return NULL;
-  if (block == TESSERA_NONE)
-    return g_strdup_printf ("%s were asked for then, and refused",
-                            TESSERA_SIZE (oom->size_bytes));
-  g_autofree char *line = tessera_owner_of (&whose->whose, TESSERA_BY_LINE, block);
-  return g_strdup_printf ("%s were asked for then, and refused: %s, %s",
-                          TESSERA_SIZE (oom->size_bytes),
-                          tessera_category_name (whose->categories[block]), line);
 }
 
 static void
@@ -225,12 +179,12 @@ json_rows (JsonBuilder *json,
 
 void
 cli_tell_whose (const CliStudy *study,
-                const CliWhose *whose,
+                const TesseraWhose *whose,
                 TesseraBy by,
                 uint32_t event_index)
 {
-  g_autoptr (GArray) owners = tessera_whose (&whose->whose, by, event_index);
-  g_autofree char *failure = describe_failure (study, whose, event_index);
+  g_autoptr (GArray) owners = tessera_whose (whose, by, event_index);
+  g_autofree char *failure = tessera_describe_refused (whose, event_index);
   const guint64 all_bytes = live_bytes (study, event_index);
 
   if (cli_given.json)
@@ -250,90 +204,58 @@ cli_tell_whose (const CliStudy *study,
   printf ("%12s %7s %7s  %s\n", "bytes", "share", "blocks", tessera_by_name (by));
   print_rows (study->trace, owners, all_bytes, by, MOST_ROWS);
   if (failure != NULL)
-    printf ("%s\n", cli_shown (failure));
+    printf ("refused then: %s\n", cli_shown (failure));
   if (study->trace->n_stacks == 0)
     printf ("the file has no stacks: record with "
             "torch.cuda.memory._record_memory_history(stacks=\"python\") to see lines\n");
 }
 
-static void
-tell_suggestion (JsonBuilder *json,
-                 const char *what,
-                 guint64 wins_bytes,
-                 const char *of,
-                 const char *type,
-                 const char *sentence,
-                 guint *n)
+GArray *
+cli_suggest (const CliStudy *study, const TesseraWhose *whose)
 {
-  if (json != NULL)
-    {
-      json_builder_begin_object (json);
-      cli_json_text (json, "what", what);
-      cli_json_integer (json, "wins_bytes", wins_bytes);
-      cli_json_text (json, "of", of);
-      cli_json_text (json, "type", type);
-      cli_json_text (json, "sentence", sentence);
-      json_builder_end_object (json);
-      return;
-    }
-  if ((*n)++ == 0)
-    printf ("\nwhat to do:\n");
-  printf ("%12s less %s: %s\n%12s %s\n", TESSERA_SIZE (wins_bytes), of, sentence, "",
-          type);
-}
+  GArray *suggestions =
+      tessera_suggest_policies (study->trace, &study->needs, study->plan, study->path);
+  g_autoptr (GArray) changes = tessera_suggest (whose);
 
-/* The policies first: they need no other program. */
-static void
-tell_policies (JsonBuilder *json, const CliStudy *study, guint *n)
-{
-  const TesseraNeeds *needs = &study->needs;
-  const guint64 pytorch_bytes = tessera_needs_pytorch (needs);
-  const gboolean expandable_wins = needs->expandable_bytes < needs->native_bytes;
-  g_autofree char *base = g_path_get_basename (study->path);
-  char *dot = strchr (base, '.');
-
-  if (needs->native_bytes == 0)
-    return;
-  if (expandable_wins && !study->trace->settings.is_expandable &&
-      needs->native_bytes - needs->expandable_bytes > needs->native_bytes / 100)
-    tell_suggestion (json, "expandable", needs->native_bytes - needs->expandable_bytes,
-                     "reserved", "PYTORCH_ALLOC_CONF=expandable_segments:True",
-                     "pieces become of use to requests of any size", n);
-  if (dot != NULL)
-    *dot = '\0';
-  g_autofree char *type = g_strdup_printf (
-      "tessera plan %s -o %s.tsp && tessera run --plan %s.tsp -- PROGRAM", study->path,
-      base, base);
-  if (needs->plan_bytes > 0 && pytorch_bytes > needs->plan_bytes &&
-      study->plan->followable != TESSERA_FOLLOWABLE_NO &&
-      pytorch_bytes - needs->plan_bytes > pytorch_bytes / 100)
-    tell_suggestion (json, "plan", pytorch_bytes - needs->plan_bytes, "reserved", type,
-                     "every block has its place", n);
+  g_array_append_vals (suggestions, changes->data, changes->len);
+  g_array_set_clear_func (changes, NULL);
+  return suggestions;
 }
 
 void
-cli_tell_suggestions (JsonBuilder *json, const CliStudy *study, const CliWhose *whose)
+cli_tell_suggestions (JsonBuilder *json, const CliStudy *study, const TesseraWhose *whose)
 {
-  g_autoptr (GArray) suggestions = tessera_suggest (&whose->whose);
-  guint n = 0;
+  g_autoptr (GArray) suggestions = cli_suggest (study, whose);
 
   if (json != NULL)
     cli_json_array (json, "what_to_do");
-  tell_policies (json, study, &n);
+  else if (suggestions->len > 0)
+    printf ("\nwhat to do:\n");
   for (guint i = 0; i < suggestions->len; i++)
     {
-      const TesseraSuggestion *suggestion =
-          &g_array_index (suggestions, TesseraSuggestion, i);
+      const TesseraSuggestion *row = &g_array_index (suggestions, TesseraSuggestion, i);
 
-      tell_suggestion (json, tessera_try_name (suggestion->what), suggestion->wins_bytes,
-                       "live", suggestion->type, cli_shown (suggestion->sentence), &n);
+      if (json == NULL)
+        {
+          printf ("%12s less %s: %s\n", TESSERA_SIZE (row->wins_bytes), row->of,
+                  cli_shown (row->sentence));
+          printf ("%12s %s\n", "", cli_shown (row->type));
+          continue;
+        }
+      json_builder_begin_object (json);
+      cli_json_text (json, "what", tessera_try_name (row->what));
+      cli_json_integer (json, "wins_bytes", row->wins_bytes);
+      cli_json_text (json, "of", row->of);
+      cli_json_text (json, "type", row->type);
+      cli_json_text (json, "sentence", row->sentence);
+      json_builder_end_object (json);
     }
   if (json != NULL)
     json_builder_end_array (json);
 }
 
 static gboolean
-is_all_unknown (const CliStudy *study, const CliWhose *whose, uint32_t event_index)
+is_all_unknown (const CliStudy *study, const TesseraWhose *whose, uint32_t event_index)
 {
   for (size_t i = 0; i < study->blocks->n_blocks; i++)
     if (!tessera_category_is_unknown ((TesseraCategory) whose->categories[i]) &&
@@ -345,7 +267,7 @@ is_all_unknown (const CliStudy *study, const CliWhose *whose, uint32_t event_ind
 void
 cli_tell_whose_briefly (JsonBuilder *json,
                         const CliStudy *study,
-                        const CliWhose *whose,
+                        const TesseraWhose *whose,
                         uint32_t event_index)
 {
   const guint64 all_bytes = live_bytes (study, event_index);
@@ -368,7 +290,7 @@ cli_tell_whose_briefly (JsonBuilder *json,
     printf ("\nwhose memory was live then (%s):\n", TESSERA_SIZE (all_bytes));
   for (size_t i = 0; i < G_N_ELEMENTS (bys); i++)
     {
-      g_autoptr (GArray) owners = tessera_whose (&whose->whose, bys[i], event_index);
+      g_autoptr (GArray) owners = tessera_whose (whose, bys[i], event_index);
 
       if (json != NULL)
         json_rows (json, tessera_by_name (bys[i]), study->trace, owners, all_bytes);

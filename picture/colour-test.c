@@ -10,6 +10,7 @@
 #include "planner/modules.h"
 
 #include <glib.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ typedef struct
   TesseraStructure *structure;
   TesseraGroup *groups;
   size_t n_groups;
+  uint8_t *categories;
 } Stage;
 
 static Stage
@@ -30,12 +32,16 @@ stage_new (void)
   stage.structure = tessera_structure_new (stage.trace, stage.blocks);
   tessera_group_blocks (stage.trace, stage.blocks, stage.structure, &stage.groups,
                         &stage.n_groups);
+  stage.categories = g_new (uint8_t, stage.blocks->n_blocks);
+  for (size_t i = 0; i < stage.blocks->n_blocks; i++)
+    stage.categories[i] = (uint8_t) (i % TESSERA_N_CATEGORIES);
   return stage;
 }
 
 static void
 stage_clear (Stage *stage)
 {
+  g_free (stage->categories);
   tessera_groups_free (stage->groups, stage->n_groups);
   tessera_structure_free (stage->structure);
   tessera_blocks_free (stage->blocks);
@@ -47,7 +53,7 @@ colouring_of (const Stage *stage, TesseraColourKey key, bool dark)
 {
   TesseraColouring *colouring =
       tessera_colouring_new (stage->trace, stage->blocks, stage->structure, stage->groups,
-                             stage->n_groups, key, dark);
+                             stage->n_groups, stage->categories, key, dark);
   g_assert_cmpint (colouring->key, ==, key);
   return colouring;
 }
@@ -151,6 +157,36 @@ test_names (void)
   stage_clear (&stage);
 }
 
+/* The legend has the categories' own names, order and colours, whatever they hold. */
+static void
+test_categories (void)
+{
+  Stage stage = stage_new ();
+  TesseraColouring *colouring = colouring_of (&stage, TESSERA_COLOUR_CATEGORY, true);
+  g_assert_cmpuint (colouring->n_entries, ==, TESSERA_N_CATEGORIES);
+  for (int i = 0; i < TESSERA_N_CATEGORIES; i++)
+    {
+      g_assert_cmpstr (colouring->entries[i].name, ==,
+                       tessera_category_name ((TesseraCategory) i));
+      g_assert_cmphex (colouring->entries[i].rgb, ==,
+                       tessera_colour_of_category ((TesseraCategory) i, true));
+    }
+  g_assert_cmpuint (colouring->block_entry[TESSERA_LOSS], ==, TESSERA_LOSS);
+  tessera_colouring_free (colouring);
+  /* Of which nothing is known. */
+  memset (stage.categories, TESSERA_UNKNOWN, stage.blocks->n_blocks);
+  colouring = colouring_of (&stage, TESSERA_COLOUR_CATEGORY, false);
+  g_assert_cmpuint (colouring->n_entries, ==, 1);
+  g_assert_cmpstr (colouring->entries[0].name, ==, "unknown: no rule holds");
+  tessera_colouring_free (colouring);
+  g_assert_cmpint (tessera_usual_colour_key (stage.trace), ==, TESSERA_COLOUR_CATEGORY);
+  TesseraTrace *bare;
+  g_assert_cmpint (tessera_trace_new (&bare), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_usual_colour_key (bare), ==, TESSERA_COLOUR_CLASS);
+  tessera_trace_free (bare);
+  stage_clear (&stage);
+}
+
 /* The size that every bucket ends with is inside, one byte more is in the next. */
 static void
 test_size_buckets (void)
@@ -198,16 +234,16 @@ test_other (void)
     }
   blocks = tessera_blocks_new (trace);
   TesseraColouring *colouring, *again;
-  colouring =
-      tessera_colouring_new (trace, blocks, NULL, NULL, 0, TESSERA_COLOUR_MODULE, false);
+  colouring = tessera_colouring_new (trace, blocks, NULL, NULL, 0, NULL,
+                                     TESSERA_COLOUR_MODULE, false);
   g_assert_cmpuint (colouring->n_entries, ==, 24);
   g_assert_cmpstr (colouring->entries[0].name, ==, "net.py:layer_99");
   g_assert_cmpstr (colouring->entries[23].name, ==, "other (77)");
   g_assert_cmpuint (colouring->entries[23].n_blocks, ==, 77);
   g_assert_cmpuint (colouring->entries[23].live_bytes, ==, 512 * 77 * 78 / 2);
   g_assert_cmpuint (colouring->block_entry[0], ==, 23);
-  again =
-      tessera_colouring_new (trace, blocks, NULL, NULL, 0, TESSERA_COLOUR_MODULE, false);
+  again = tessera_colouring_new (trace, blocks, NULL, NULL, 0, NULL,
+                                 TESSERA_COLOUR_MODULE, false);
   g_assert_cmpmem (again->block_rgb, 100 * 4, colouring->block_rgb, 100 * 4);
   tessera_colouring_free (again);
   tessera_colouring_free (colouring);
@@ -279,12 +315,70 @@ test_contrast (void)
       }
 }
 
+/* A colour as it is seen: CIE L*a*b* of what is left of it by @eye, one of Machado, Oliveira and
+ * Fernandes' (2009) matrices for linear RGB. */
+static void
+see (uint32_t rgb, const double eye[3][3], double out_lab[3])
+{
+  static const double xyz[3][3] = { { 0.4339, 0.3762, 0.1899 }, /* by the white point */
+                                    { 0.2126, 0.7152, 0.0722 },
+                                    { 0.0177, 0.1095, 0.8728 } };
+  double linear[3], seen[3], f[3];
+  for (int i = 0; i < 3; i++)
+    {
+      double c = (rgb >> (16 - 8 * i) & 255) / 255.0;
+      linear[i] = c <= 0.04045 ? c / 12.92 : pow ((c + 0.055) / 1.055, 2.4);
+    }
+  for (int i = 0; i < 3; i++)
+    seen[i] = CLAMP (
+        eye[i][0] * linear[0] + eye[i][1] * linear[1] + eye[i][2] * linear[2], 0.0, 1.0);
+  for (int i = 0; i < 3; i++)
+    {
+      double t = xyz[i][0] * seen[0] + xyz[i][1] * seen[1] + xyz[i][2] * seen[2];
+      f[i] = t > 0.008856 ? cbrt (t) : 7.787 * t + 16.0 / 116.0;
+    }
+  out_lab[0] = 116.0 * f[1] - 16.0;
+  out_lab[1] = 500.0 * (f[0] - f[1]);
+  out_lab[2] = 200.0 * (f[1] - f[2]);
+}
+
+/* Neighbours in the legend of categories, and all of the kinds that fill most memory, are told
+ * apart by everybody: about 2 is the least difference that is seen side by side. */
+static void
+test_categories_apart (void)
+{
+  static const double eyes[][3][3] = {
+    { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } },
+    { { 0.367322, 0.860646, -0.227968 }, /* no green */
+      { 0.280085, 0.672501, 0.047413 },
+      { -0.011820, 0.042940, 0.968881 } },
+    { { 0.152286, 1.052583, -0.204868 }, /* no red */
+      { 0.114503, 0.786281, 0.099216 },
+      { -0.003882, -0.048116, 1.051998 } },
+  };
+  for (size_t eye = 0; eye < G_N_ELEMENTS (eyes); eye++)
+    for (int dark = 0; dark <= 1; dark++)
+      for (int a = 0; a < TESSERA_N_CATEGORIES; a++)
+        for (int b = 0; b < a; b++)
+          {
+            double x[3], y[3];
+            see (tessera_colour_of_category ((TesseraCategory) a, dark), eyes[eye], x);
+            see (tessera_colour_of_category ((TesseraCategory) b, dark), eyes[eye], y);
+            double apart = hypot (hypot (x[0] - y[0], x[1] - y[1]), x[2] - y[2]);
+            if (a <= TESSERA_TEMPORARY_BACKWARD)
+              g_assert_cmpfloat (apart, >, 20.0);
+            g_assert_cmpfloat (apart, >, b == a - 1 ? 12.0 : 0.5);
+          }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/colour/sums", test_sums);
   g_test_add_func ("/colour/names", test_names);
+  g_test_add_func ("/colour/categories", test_categories);
+  g_test_add_func ("/colour/categories-apart", test_categories_apart);
   g_test_add_func ("/colour/size-buckets", test_size_buckets);
   g_test_add_func ("/colour/other", test_other);
   g_test_add_func ("/colour/own-frames", test_own_frames);

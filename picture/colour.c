@@ -1,8 +1,8 @@
 /*
  * Legend and colours of all blocks.
  *
- * Keys are counted, joined by name, put in order (sizes, ages, streams and classes in
- * their own, open sets by what they hold at the peak of live), cut to TESSERA_MAX_LEGEND_ENTRIES with
+ * Keys are counted, joined by name, put in order (categories, sizes, ages, streams and classes
+ * in their own, open sets by what they hold at the peak of live), cut to TESSERA_MAX_LEGEND_ENTRIES with
  * the rest as "other", and coloured. A name of an open set gets the palette slot that its
  * hash prefers; where a larger entry has taken it, the next free one.
  *
@@ -33,6 +33,7 @@ typedef struct
   const TesseraStructure *structure; /* (nullable) */
   const TesseraGroup *groups;
   size_t n_groups;
+  const uint8_t *categories; /* (nullable) [n_blocks] */
   size_t n_keys;
   uint32_t *module_of_event; /* range number or TESSERA_NONE; NULL: no such ranges */
 } Keys;
@@ -73,6 +74,9 @@ keys_init (Keys *keys)
   const TesseraTrace *trace = keys->trace;
   switch (keys->kind)
     {
+    case TESSERA_COLOUR_CATEGORY:
+      keys->n_keys = TESSERA_N_CATEGORIES;
+      break;
     case TESSERA_COLOUR_GROUP:
       keys->n_keys = keys->n_groups + 1;
       break;
@@ -143,6 +147,9 @@ key_of (const Keys *keys, const TesseraBlock *block)
 {
   switch (keys->kind)
     {
+    case TESSERA_COLOUR_CATEGORY:
+      return keys->categories != NULL ? keys->categories[block - keys->blocks->blocks]
+                                      : TESSERA_UNKNOWN;
     case TESSERA_COLOUR_GROUP:
       return block->group < keys->n_groups ? block->group : keys->n_groups;
     case TESSERA_COLOUR_SIZE:
@@ -257,6 +264,9 @@ key_name (const Keys *keys, size_t key, char *name)
                                          "transient", "dynamic" };
   switch (keys->kind)
     {
+    case TESSERA_COLOUR_CATEGORY:
+      set_name (name, tessera_category_name ((TesseraCategory) key));
+      return;
     case TESSERA_COLOUR_GROUP:
       name_group (keys, key, name);
       return;
@@ -302,14 +312,21 @@ typedef struct
   bool dark;
 } Legend;
 
-static const char *const key_names[TESSERA_N_COLOUR_KEYS] = { "class",  "group", "size",
-                                                              "stream", "phase", "module",
-                                                              "age" };
+static const char *const key_names[TESSERA_N_COLOUR_KEYS] = {
+  "category", "class", "group", "size", "stream", "phase", "module", "age"
+};
 
 const char *
 tessera_colour_key_name (TesseraColourKey key)
 {
   return (unsigned) key < TESSERA_N_COLOUR_KEYS ? key_names[key] : "";
+}
+
+TesseraColourKey
+tessera_usual_colour_key (const TesseraTrace *trace)
+{
+  return trace->n_stacks > 0 || trace->n_tensors > 0 ? TESSERA_COLOUR_CATEGORY
+                                                     : TESSERA_COLOUR_CLASS;
 }
 
 /* The first event after which most is live, or TESSERA_NONE when nothing ever is. */
@@ -395,8 +412,9 @@ join_names (Legend *legend)
 static bool
 has_own_order (TesseraColourKey kind)
 {
-  return kind == TESSERA_COLOUR_CLASS || kind == TESSERA_COLOUR_SIZE ||
-         kind == TESSERA_COLOUR_STREAM || kind == TESSERA_COLOUR_AGE;
+  return kind == TESSERA_COLOUR_CATEGORY || kind == TESSERA_COLOUR_CLASS ||
+         kind == TESSERA_COLOUR_SIZE || kind == TESSERA_COLOUR_STREAM ||
+         kind == TESSERA_COLOUR_AGE;
 }
 
 static int
@@ -420,12 +438,41 @@ compare_place (const void *pa, const void *pb, void *user)
   return (a > b) - (a < b);
 }
 
+/* Told apart as well by who sees no red or no green, each from its neighbours in the legend and
+ * the six largest kinds from each other: colour-test.c computes it. What is unknown is grey. */
+uint32_t
+tessera_colour_of_category (TesseraCategory category, bool dark)
+{
+  static const uint32_t categories[TESSERA_N_CATEGORIES] = {
+    [TESSERA_PARAMETER] = 0x4477aa,
+    [TESSERA_GRADIENT] = 0x88ccee,
+    [TESSERA_OPTIMIZER_STATE] = 0xcc6677,
+    [TESSERA_ACTIVATION] = 0xbbcc33,
+    [TESSERA_LOSS] = 0xee8866,
+    [TESSERA_TEMPORARY_FORWARD] = 0x882255,
+    [TESSERA_TEMPORARY_BACKWARD] = 0x774411,
+    [TESSERA_TEMPORARY_RECOMPUTATION] = 0xffaabb,
+    [TESSERA_TEMPORARY_OPTIMIZER] = 0xaa4499,
+    [TESSERA_INPUT] = 0xcc99bb,
+    [TESSERA_COMMUNICATION] = 0xaa7744,
+    [TESSERA_WORKSPACE] = 0x5d4fa8,
+    [TESSERA_KV_CACHE] = 0x999933,
+    [TESSERA_UNKNOWN_BEFORE] = 0x666666,
+    [TESSERA_UNKNOWN_NO_STACK] = 0x8c8c8c,
+    [TESSERA_UNKNOWN] = 0xb2b2b2,
+  };
+
+  return tessera_palette_fit (categories[category], dark);
+}
+
 static uint32_t
 fixed_rgb (const Legend *legend, size_t key)
 {
   static const uint32_t classes[] = { 0xbbbbbb, 0x4477aa, 0xddcc77, 0x88ccee, 0xaa4499 };
   switch (legend->keys.kind)
     {
+    case TESSERA_COLOUR_CATEGORY:
+      return tessera_colour_of_category ((TesseraCategory) key, legend->dark);
     case TESSERA_COLOUR_CLASS:
       return tessera_palette_fit (classes[key], legend->dark);
     case TESSERA_COLOUR_STREAM:
@@ -512,10 +559,12 @@ tessera_colouring_new (const TesseraTrace *trace,
                        const TesseraStructure *structure,
                        const TesseraGroup *groups,
                        size_t n_groups,
+                       const uint8_t *categories,
                        TesseraColourKey key,
                        bool dark)
 {
-  Legend legend = { .keys = { key, trace, blocks, structure, groups, n_groups, 0, NULL },
+  Legend legend = { .keys = { key, trace, blocks, structure, groups, n_groups, categories,
+                              0, NULL },
                     .dark = dark };
   TesseraColouring *colouring = g_new0 (TesseraColouring, 1);
   keys_init (&legend.keys);

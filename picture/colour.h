@@ -9,12 +9,14 @@
  */
 #pragma once
 
+#include "answers/categories.h"
 #include "db/plan.h"
 #include "planner/structure.h"
 #include "simulator/layout.h"
 
 typedef enum
 {
+  TESSERA_COLOUR_CATEGORY,
   TESSERA_COLOUR_CLASS,
   TESSERA_COLOUR_GROUP,
   TESSERA_COLOUR_SIZE,
@@ -44,13 +46,15 @@ typedef struct
   size_t n_entries;
 } TesseraColouring;
 
-/* @structure may be NULL, @groups too when @n_groups is 0. At most
+/* @structure may be NULL, @groups too when @n_groups is 0; @categories: (nullable) of
+ * tessera_categorize(), without which every category is unknown. At most
  * TESSERA_MAX_LEGEND_ENTRIES, the last of them "other (N)" where there were more. */
 TesseraColouring *tessera_colouring_new (const TesseraTrace *trace,
                                          const TesseraBlocks *blocks,
                                          const TesseraStructure *structure,
                                          const TesseraGroup *groups,
                                          size_t n_groups,
+                                         const uint8_t *categories,
                                          TesseraColourKey key,
                                          bool dark);
 /* What is live of each entry at an event of a layout: their sum is live_bytes of its parts. */
@@ -63,4 +67,8 @@ void tessera_colouring_free (TesseraColouring *colouring);
 /* The colour that a name has unless a larger entry of its legend took it: for lanes of
  * phases. */
 uint32_t tessera_colour_of_name (const char *name, bool dark);
-const char *tessera_colour_key_name (TesseraColourKey key); /* "class", "group" ... */
+uint32_t tessera_colour_of_category (TesseraCategory category, bool dark);
+/* What a trace is coloured by where nobody chose: category where it has stacks or names of
+ * tensors to tell them by, else class. */
+TesseraColourKey tessera_usual_colour_key (const TesseraTrace *trace);
+const char *tessera_colour_key_name (TesseraColourKey key); /* "category", "class" ... */

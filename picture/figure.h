@@ -20,6 +20,7 @@ typedef struct
       *groups; /* (nullable) that the blocks' group fields mean, for colours;
                                  else the blocks are grouped for them */
   size_t n_groups;
+  const uint8_t *categories;         /* (nullable) of tessera_categorize(), for colours */
   const TesseraLayout *left, *right; /* right may be NULL */
   const char *left_title, *right_title;
   const char *left_subtitle, *right_subtitle;

@@ -468,6 +468,11 @@ def pictures_and_report(tmp):
     assert int.from_bytes(data[16:20], "big") == 2560 and int.from_bytes(data[20:24], "big") == 1440
     good("render", SAMPLE, "-o", tmp / "p.svg", "--dark", "--axis", "events", "--colour", "size", "--stacked")
     assert "<svg" in (tmp / "p.svg").read_text()[:500]
+    drawn = {}
+    for key in (None, "category", "class"):  # with stacks, what a block is colours it unless something else is asked for
+        good("render", SAMPLE, "-o", tmp / "k.png", "--no-plan", "--force", *(("--colour", key) if key else ()))
+        drawn[key] = (tmp / "k.png").read_bytes()
+    assert drawn[None] == drawn["category"] != drawn["class"]
     good("report", SAMPLE, "-o", tmp / "r.html")
     html = (tmp / "r.html").read_text()
     info = json.loads(good("info", SAMPLE, "--json"))

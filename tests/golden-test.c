@@ -54,7 +54,7 @@ draw (const Stage *stage, const Golden *golden)
   axis = tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED);
   scene = tessera_scene_new (stage->blocks, layout, axis);
   colouring = tessera_colouring_new (stage->trace, stage->blocks, stage->structure, NULL,
-                                     0, TESSERA_COLOUR_CLASS, golden->dark);
+                                     0, NULL, TESSERA_COLOUR_CLASS, golden->dark);
   double height = (double) tessera_scene_height_bytes (scene);
   const TesseraView view = { golden->part.t0, golden->part.t1, golden->part.y0 * height,
                              golden->part.y1 * height };

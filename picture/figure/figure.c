@@ -220,7 +220,7 @@ colour_by_group (const TesseraFigure *f)
   memcpy (grouped.blocks, f->blocks->blocks, grouped.n_blocks * sizeof *grouped.blocks);
   tessera_group_blocks (f->trace, &grouped, f->structure, &groups, &n_groups);
   TesseraColouring *colouring = tessera_colouring_new (
-      f->trace, &grouped, f->structure, groups, n_groups, f->colour, f->dark);
+      f->trace, &grouped, f->structure, groups, n_groups, NULL, f->colour, f->dark);
   tessera_groups_free (groups, n_groups);
   g_free (grouped.blocks);
   return colouring;
@@ -246,11 +246,12 @@ sheet_init (TesseraSheet *sheet)
   if (f->colour == TESSERA_COLOUR_GROUP && f->structure != NULL && f->groups == NULL)
     sheet->colouring = colour_by_group (f);
   else
-    sheet->colouring = tessera_colouring_new (f->trace, f->blocks, f->structure,
-                                              f->groups, f->n_groups, f->colour, f->dark);
+    sheet->colouring =
+        tessera_colouring_new (f->trace, f->blocks, f->structure, f->groups, f->n_groups,
+                               f->categories, f->colour, f->dark);
   if (f->colour != TESSERA_COLOUR_MODULE)
     sheet->modules = tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0,
-                                            TESSERA_COLOUR_MODULE, f->dark);
+                                            NULL, TESSERA_COLOUR_MODULE, f->dark);
   sheet->axis = tessera_axis_new (f->trace, f->blocks, f->axis);
   sheet->left = tessera_scene_new (f->blocks, f->left, sheet->axis);
   if (f->right != NULL)

@@ -42,6 +42,7 @@ data_clear (gpointer user)
     }
   for (int i = 0; i < TESSERA_N_AXES; i++)
     tessera_axis_free (data->axes[i]);
+  tessera_whose_clear (&data->whose);
   tessera_structure_free (data->structure);
   tessera_blocks_free (data->blocks);
   tessera_trace_free (data->trace);
@@ -106,6 +107,12 @@ tessera_data_analyse (TesseraData *data)
   data->bound_bytes =
       tessera_blocks_bound (data->blocks, 0, data->blocks->n_events, &data->bound_index);
   data->leak = tessera_leak_find (data->blocks, data->structure);
+  data->whose = (TesseraWhose){ .trace = data->trace,
+                                .blocks = data->blocks,
+                                .structure = data->structure };
+  if (tessera_whose_find (&data->whose, NULL, "the trace", &data->rules_error) !=
+      TESSERA_OK)
+    g_warn_if_fail (tessera_whose_find (&data->whose, "", "", NULL) == TESSERA_OK);
 }
 
 TesseraData *
@@ -146,6 +153,7 @@ derive (TesseraData *origin)
   data->own_kind = origin->own_kind;
   data->bound_bytes = origin->bound_bytes;
   data->bound_index = origin->bound_index;
+  data->whose = origin->whose;
   data->blocks = g_memdup2 (origin->blocks, sizeof *origin->blocks);
   data->blocks->blocks = NULL;
   return data;

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "answers/suggestions.h"
 #include "db/plan.h"
 #include "edits/edits.h"
 #include "picture/curves.h"
@@ -63,6 +64,9 @@ typedef struct TesseraData
   uint64_t bound_bytes;
   uint32_t bound_index; /* first event of it */
   TesseraLeak leak;
+  TesseraWhose whose; /* of the blocks as analysed, without a layout */
+  TesseraError
+      rules_error; /* why the trace's own rules for categories are left aside, or "" */
 
   /* private */
   struct TesseraData *origin; /* that edits made this from; NULL: it is as analysed */

@@ -40,6 +40,7 @@ typedef struct
   TesseraLayoutKind left_kind;
   TesseraAxisKind axis_kind;
   TesseraColourKey colour_key;
+  gboolean colour_is_chosen;
   gboolean dark;
   uint32_t moment;            /* event */
   TesseraPlanRequest request; /* of a plan to be made */

@@ -238,6 +238,7 @@ tessera_work_new (TesseraDocument *self, const TesseraWorkKind *kind)
   input->left_kind = self->left_kind;
   input->axis_kind = self->axis_kind;
   input->colour_key = self->colour_key;
+  input->colour_is_chosen = self->colour_is_chosen;
   input->dark = self->dark;
   input->moment = self->moment;
   input->request = self->request;

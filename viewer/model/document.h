@@ -102,6 +102,7 @@ struct _TesseraDocument
   gboolean show_difference;      /* they are lit */
 
   TesseraColourKey colour_key;
+  gboolean colour_is_chosen; /* else each trace has its usual one */
   gboolean dark;
   TesseraPaint *paint; /* NULL when nothing is open */
 

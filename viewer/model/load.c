@@ -116,6 +116,8 @@ read_trace (TesseraJob *job, gpointer user, TesseraError *error)
   if (status != TESSERA_OK)
     return status;
   load->history = load_edits (load);
+  if (!load->base.colour_is_chosen)
+    load->base.colour_key = tessera_usual_colour_key (load->data->trace);
   load->paint = tessera_paint_new (load->data, load->base.colour_key, load->base.dark);
   tell_verdicts_moment (load);
   return TESSERA_OK;
@@ -132,6 +134,11 @@ take_edits (TesseraDocument *self, Load *load)
     self->error = g_strdup_printf ("The edits of this trace are left aside, and new ones "
                                    "not kept: %s",
                                    load->history_error.text);
+  else if (self->data->rules_error.text[0] != '\0')
+    self->error =
+        g_strdup_printf ("The rules for categories that the trace carries are left "
+                         "aside: %s.",
+                         self->data->rules_error.text);
   tessera_document_take_history (self, load->history != NULL
                                            ? g_steal_pointer (&load->history)
                                            : tessera_history_new ());
@@ -165,6 +172,8 @@ take_trace (TesseraDocument *self, gpointer user)
   self->paint = g_steal_pointer (&load->paint);
   self->needs.bound_bytes = self->data->bound_bytes;
   take_leak (self);
+  if (!self->colour_is_chosen)
+    self->colour_key = load->base.colour_key;
   self->world_bytes = 1;
   self->view = (TesseraView){ 0, 1, 0, 1 };
   if (load->base.colour_key != self->colour_key || load->base.dark != self->dark)

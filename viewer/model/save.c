@@ -107,6 +107,7 @@ figure_of (const Saving *saving, const char *edits)
     .structure = saving->base.data->structure,
     .groups = saving->base.data->groups,
     .n_groups = saving->base.data->n_groups,
+    .categories = saving->base.data->whose.categories,
     .left = left->layout,
     .right = right != NULL ? right->layout : NULL,
     .left_title = left->planned != NULL ? "Plan" : tessera_layout_owner (left->layout),

@@ -189,6 +189,7 @@ tessera_document_refresh_paint (TesseraDocument *self)
 void
 tessera_document_set_colour_key (TesseraDocument *self, TesseraColourKey key)
 {
+  self->colour_is_chosen = TRUE;
   if (self->colour_key == key)
     return;
   self->colour_key = key;

@@ -524,7 +524,7 @@ change_table (GSimpleAction *action, GVariant *state, gpointer user)
 static const GActionEntry switches[] = {
   { "left", NULL, "s", "'recorded'", change_left },
   { "axis", NULL, "s", "'bytes'", change_axis },
-  { "colour", NULL, "s", "'class'", change_colour },
+  { "colour", NULL, "s", "'category'", change_colour },
   { "strategy", NULL, "s", "'free'", change_strategy },
   { "across", NULL, NULL, "false", change_across },
   { "arrange", NULL, "s", "'side'", change_arrange },

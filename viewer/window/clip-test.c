@@ -89,10 +89,11 @@ look_at_panels (Look *look)
   static const char *const panels[] = { "side::block",  "go-peak",     "go-hole",
                                         "select-group", "side::plans", "side::edits",
                                         "side::groups", NULL };
-  static const char *const colours[] = { "colour::class", "colour::group",
-                                         "colour::size",  "colour::stream",
-                                         "colour::phase", "colour::module",
-                                         "colour::age",   NULL };
+  static const char *const colours[] = {
+    "colour::category", "colour::class",  "colour::group",
+    "colour::size",     "colour::stream", "colour::phase",
+    "colour::age",      "colour::module", NULL
+  };
   static const char *const more[] = { "arrange::stacked",
                                       "table",
                                       "arrange::side",
