@@ -32,6 +32,8 @@ static const struct
   { "frame", 48, "names of functions and files" },
   { "line", 13, "the same, in a table of lines, which asks for the room of so much" },
   { "cell", 60, "names of modules, phases, groups, functions and files" },
+  { "to-do-type", 120, "the name of a file" },
+  { "to-do-why", 100, "names of functions and files" },
   { "edit-what", 160, "a rule with names in it" },
   { "edit-title", 96, "a rule with names in it" },
   { "edit-choice", 32, "the name of a group" },

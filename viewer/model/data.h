@@ -65,8 +65,10 @@ typedef struct TesseraData
   uint32_t bound_index; /* first event of it */
   TesseraLeak leak;
   TesseraWhose whose; /* of the blocks as analysed, without a layout */
-  TesseraError
-      rules_error; /* why the trace's own rules for categories are left aside, or "" */
+  GArray *
+      suggestions; /* TesseraSuggestion: changes of the program, found with the own layout */
+  char *refused; /* what the last request that failed was for; NULL: none failed */
+  TesseraError rules_error; /* why the trace's own rules are left aside, or "" */
 
   /* private */
   struct TesseraData *origin; /* that edits made this from; NULL: it is as analysed */
@@ -87,6 +89,8 @@ TesseraStatus tessera_data_read (const char *path,
  * Axes and layouts of policies other than a plan need none of that and may be made on
  * another thread meanwhile. */
 void tessera_data_analyse (TesseraData *data);
+/* Finds what to do, once, after the above and before anybody else asks for it. */
+TesseraStatus tessera_data_answer (TesseraData *data, TesseraError *error);
 /* The same with the groups and classes that blocks have under edits. @data may have been
  * made so itself: edits are applied to what it comes from. The very data, as analysed,
  * where none of the edits is about groups; @data itself where they make it so: views have
@@ -345,6 +349,7 @@ typedef struct
   size_t n_largest;
   const TesseraColouring *colouring; /* that live_bytes is of; never looked into */
   uint64_t live_bytes[TESSERA_MAX_LEGEND_ENTRIES]; /* by entry of the legend */
+  uint64_t category_bytes[TESSERA_N_CATEGORIES]; /* live as well, whatever the colours */
 } TesseraMoment;
 
 /* Looks at every block born so far: for workers. */

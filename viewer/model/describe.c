@@ -328,6 +328,21 @@ tessera_describe_group (TesseraData *data, uint32_t block)
 }
 
 char *
+tessera_describe_owner (TesseraData *data, TesseraBy by, uint32_t block)
+{
+  const TesseraWhose *whose = &data->whose;
+  g_autofree char *name = tessera_owner_of (whose, by, block);
+
+  /* Rows by module have the line's function then, which stands beside it here. */
+  if (by == TESSERA_BY_MODULE &&
+      (whose->tensors == NULL || whose->tensors[block] == TESSERA_NONE) &&
+      (whose->origins.modules == NULL || whose->origins.modules[block] == TESSERA_NONE))
+    return g_strdup ("");
+
+  return g_strdup (g_str_has_prefix (name, "(no ") ? "" : cli_shown (name));
+}
+
+char *
 tessera_describe_frame_place (const TesseraTrace *trace, uint32_t frame)
 {
   const TesseraFrame *f = &trace->frames[frame];
@@ -425,6 +440,7 @@ text_of_block (TesseraDocument *document, uint32_t index)
 {
   TesseraData *data = document->data;
   const TesseraBlock *block = &data->blocks->blocks[index];
+  const TesseraBy bys[] = { TESSERA_BY_CATEGORY, TESSERA_BY_MODULE, TESSERA_BY_LINE };
   GString *lines = g_string_new (NULL);
   g_autofree char *number = tessera_describe_count (index);
   g_autofree char *size = tessera_describe_bytes (block->size_bytes);
@@ -432,6 +448,9 @@ text_of_block (TesseraDocument *document, uint32_t index)
 
   g_string_append_printf (lines, "block %s: %s (%s)\n", number, size, exact);
   add_line (lines, "class", g_strdup (tessera_class_name (block->lifetime_class)));
+  for (size_t i = 0; i < G_N_ELEMENTS (bys); i++)
+    add_line (lines, tessera_by_name (bys[i]),
+              tessera_describe_owner (data, bys[i], index));
   add_line (lines, "lives", tessera_describe_life (data, index));
   add_line (lines, "born", tessera_describe_birth (data, index));
   add_line (lines, "dies", tessera_describe_death (data, index));

@@ -430,6 +430,8 @@ char *tessera_describe_place (const TesseraSheet *sheet, uint32_t block);
 char *tessera_describe_address (TesseraData *data, uint32_t block);
 /* "forward -> backward" */
 char *tessera_describe_phases (TesseraData *data, uint32_t block);
+/* What it is, and which module or line asked for it; "" where the file does not tell. */
+char *tessera_describe_owner (TesseraData *data, TesseraBy by, uint32_t block);
 char *tessera_describe_group (TesseraData *data, uint32_t block);
 /* Innermost frame of the program itself: "train_step, finetune.py:33"; "" for none. */
 char *tessera_describe_source (TesseraData *data, uint32_t block);

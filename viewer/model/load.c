@@ -113,6 +113,8 @@ read_trace (TesseraJob *job, gpointer user, TesseraError *error)
                               tessera_job_progress (job, 0, 0.7), error, &load->data);
   if (status == TESSERA_OK)
     status = make_left_sheet (job, load, error);
+  if (status == TESSERA_OK)
+    status = tessera_data_answer (load->data, error);
   if (status != TESSERA_OK)
     return status;
   load->history = load_edits (load);

@@ -338,6 +338,9 @@ make_stack (Stack *self)
 
 enum
 {
+  CATEGORY,
+  MODULE,
+  LINE,
   CLASS,
   LIVES,
   BORN,
@@ -350,9 +353,10 @@ enum
   N_FACTS
 };
 
-static const char *const fact_names[N_FACTS] = { "class",   "lives",      "born",
-                                                 "dies",    "phases",     "stream",
-                                                 "lies at", "planned at", "group" };
+static const char *const fact_names[N_FACTS] = { "category", "module",     "line",
+                                                 "class",    "lives",      "born",
+                                                 "dies",     "phases",     "stream",
+                                                 "lies at",  "planned at", "group" };
 
 #define N_NEIGHBOURS 6
 
@@ -366,6 +370,8 @@ typedef struct
   TesseraFact facts[N_FACTS];
   Stack stack;
   GtkWidget *neighbours;
+  GtkWidget *line;
+  GtkWidget *answers; /* first, until a block is selected */
   GtkWidget *largest;
 } Inspector;
 
@@ -425,8 +431,12 @@ show_block (Inspector *self)
   uint32_t selected = document->selected;
   const TesseraBlock *block = &data->blocks->blocks[selected];
   TesseraFact *facts = self->facts;
+  const TesseraBy bys[] = { TESSERA_BY_CATEGORY, TESSERA_BY_MODULE, TESSERA_BY_LINE };
 
   show_sizes (self, block);
+  for (size_t i = 0; i < G_N_ELEMENTS (bys); i++)
+    tessera_fact_set (&facts[CATEGORY + i],
+                      tessera_describe_owner (data, bys[i], selected));
   tessera_fact_set (&facts[CLASS], g_strdup (tessera_class_name (block->lifetime_class)));
   tessera_fact_set (&facts[LIVES], tessera_describe_life (data, selected));
   tessera_fact_set (&facts[BORN], tessera_describe_birth (data, selected));
@@ -545,6 +555,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     set_stack (&self->stack, NULL, TESSERA_NONE);
   gtk_widget_set_visible (self->empty, !any);
   gtk_widget_set_visible (self->filled, any);
+  gtk_box_reorder_child_after (GTK_BOX (self->panel.box), self->answers,
+                               any ? self->line : NULL);
   if (any)
     {
       show_block (self);
@@ -588,10 +600,13 @@ tessera_inspector_new (TesseraDocument *document)
   self->filled = filled_new (self);
   self->largest = tessera_links_new (document, "", TESSERA_N_LARGEST);
   gtk_widget_set_name (self->largest, "largest");
+  self->answers = tessera_answers_view_new (document);
+  self->line = gtk_separator_new (GTK_ORIENTATION_HORIZONTAL);
+  tessera_panel_add (self, self->answers);
   tessera_panel_add (self, several_new (document));
   tessera_panel_add (self, self->empty);
   tessera_panel_add (self, self->filled);
-  tessera_panel_add_line (self);
+  tessera_panel_add (self, self->line);
   tessera_panel_add (self, self->largest);
   return tessera_panel_watch (self, on_changed);
 }

@@ -8,6 +8,7 @@
 #include "viewer/kit/kit.h"
 #include "viewer/panels/panels.h"
 
+#include "cli/command.h"
 #include "db/plan.h"
 
 /* --- the verdict ------------------------------------------------------------------ */
@@ -37,6 +38,7 @@ typedef struct
   TesseraPanel panel;
   GtkWidget *title;
   GtkWidget *sentence;
+  GtkWidget *refused; /* what the request that failed was for */
   GtkWidget *change;  /* what the last edit cost or won */
   GtkWidget *warning; /* where following the plan would be worse than not to */
   GtkWidget *hint;    /* where keeping streams apart costs something */
@@ -208,6 +210,7 @@ static void
 headline_changed (TesseraDocument *document, guint what, gpointer user)
 {
   Headline *self = user;
+  g_autofree char *refused = NULL;
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
               TESSERA_CHANGED_WORK))
@@ -225,6 +228,9 @@ headline_changed (TesseraDocument *document, guint what, gpointer user)
     return;
   gtk_label_set_text (GTK_LABEL (self->title), document->verdict.headline);
   gtk_label_set_text (GTK_LABEL (self->sentence), document->verdict.sentence);
+  if (document->data->refused != NULL)
+    refused = g_strconcat ("Refused: ", cli_shown (document->data->refused), NULL);
+  say (self->refused, refused);
   show_number (self, NATIVE, document->needs.native_bytes);
   show_number (self, EXPANDABLE, document->needs.expandable_bytes);
   show_number (self, PLAN, document->needs.plan_bytes);
@@ -285,6 +291,7 @@ tessera_headline_new (TesseraDocument *document)
   self->sentence = add_sentence (words, "verdict-sentence", "verdict-sentence");
   gtk_label_set_selectable (GTK_LABEL (self->sentence), TRUE);
   gtk_widget_set_focusable (self->sentence, FALSE);
+  self->refused = add_sentence (words, "verdict-refused", "verdict-refused");
   self->change = add_sentence (words, "plan-change", "verdict-change");
   self->warning = add_sentence (words, "plan-warning", "problem");
   self->hint = add_sentence (words, "plan-hint", "verdict-change");

@@ -38,6 +38,11 @@ GtkWidget *tessera_devices_new (TesseraDocument *document);
  * largest blocks alive at the chosen moment. */
 GtkWidget *tessera_inspector_new (TesseraDocument *document);
 
+/* What to do, each with what it wins and a button that copies the text to type, and whose the
+ * memory is at the chosen moment: rows of tessera_suggest() and tessera_whose(). Not seen where
+ * nothing is to be won or known. */
+GtkWidget *tessera_answers_view_new (TesseraDocument *document);
+
 /* Several plans: those that are kept, which of them stands on which side, and how the
  * two that are shown differ, in the numbers of `tessera compare`: both come from
  * tessera_compare_plans(). */

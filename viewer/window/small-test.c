@@ -39,6 +39,7 @@ test_copy (TestView *f, gconstpointer unused)
   test_view_act (f, "copy");
   one = clipboard_text (f);
   g_assert_true (g_str_has_prefix (one, "block 1: 2.00 MiB (2,097,152 bytes)\nclass: "));
+  g_assert_nonnull (strstr (one, "\ncategory: "));
   g_assert_nonnull (strstr (one, "\nlives: 3 events, 20 µs\n"));
   g_assert_nonnull (strstr (one, "\nright: "));
   test_view_act (f, "select-all");
@@ -228,6 +229,63 @@ test_rows_stay (TestView *f, gconstpointer unused)
   g_assert_true (test_view_find (f, "edit-title") == edit);
 }
 
+/* What `tessera info` says: what to do, with the text to type a click away, and whose the memory
+ * is, to the byte, at any moment. First until a block is selected, then below it. */
+static void
+test_answers (TestView *f, gconstpointer unused)
+{
+  g_autofree char *sample = test_sample_path ();
+  g_autofree char *copied = NULL;
+  GtkWidget *answers, *copy;
+
+  if (sample == NULL)
+    {
+      g_test_skip ("the sample is not there");
+      return;
+    }
+  answers = test_view_find (f, "answers");
+  g_assert_false (gtk_widget_get_visible (answers));
+  test_window_open (f->window, sample);
+  copy = test_view_find (f, "to-do-copy");
+  g_assert_cmpstr (test_view_text (f, "to-do-wins"), ==, "7.66 GiB less reserved");
+  g_assert_cmpstr (gtk_test_accessible_check_property (
+                       GTK_ACCESSIBLE (copy), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                       "Copy: PYTORCH_ALLOC_CONF=expandable_segments:True"),
+                   ==, NULL);
+  g_signal_emit_by_name (copy, "clicked");
+  copied = clipboard_text (f);
+  g_assert_cmpstr (copied, ==, "PYTORCH_ALLOC_CONF=expandable_segments:True");
+  g_assert_cmpstr (test_view_text (f, "verdict-refused"), ==,
+                   "Refused: 7.83 GiB for temporary of backward, (backward)");
+  for (int turn = 0; turn < 2; turn++)
+    {
+      const TesseraMoment *described = &f->document->described;
+      TesseraWhose whose = f->document->data->whose;
+      g_autoptr (GArray) rows = NULL;
+      uint64_t all_bytes = 0;
+
+      whose.layout = f->document->sheets[TESSERA_SIDE_LEFT]->layout;
+      rows = tessera_whose (&whose, TESSERA_BY_CATEGORY, f->document->moment);
+      g_assert_cmpstr (test_view_text (f, "whose-name"), ==,
+                       g_array_index (rows, TesseraOwner, 0).name);
+      for (int i = 0; i < TESSERA_N_CATEGORIES; i++)
+        all_bytes += described->category_bytes[i];
+      g_assert_cmpuint (all_bytes, ==, described->parts.live_bytes);
+      test_view_act (f, "go-peak");
+      test_window_settle (f->window);
+      g_assert_cmpuint (f->document->described.parts.event_index, ==,
+                        f->document->moment);
+    }
+  g_assert_null (gtk_widget_get_prev_sibling (answers));
+  tessera_document_select (f->document, 900);
+  g_assert_nonnull (gtk_widget_get_prev_sibling (answers));
+  tessera_document_select (f->document, TESSERA_NONE);
+  g_assert_null (gtk_widget_get_prev_sibling (answers));
+  test_window_open (f->window, f->path);
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "verdict-refused")));
+  g_assert_cmpstr (test_view_text (f, "whose-name"), ==, "activation");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -236,6 +294,7 @@ main (int argc, char **argv)
 #define ADD(name, function)                                                              \
   g_test_add ("/small/" name, TestView, NULL, test_view_set_up, function,                \
               test_view_tear_down)
+  ADD ("answers", test_answers);
   ADD ("copy", test_copy);
   ADD ("size", test_size);
   ADD ("hint", test_hint);

@@ -1,0 +1,276 @@
+/*
+ * What to do about the memory, and whose it is at the chosen moment: what
+ * `tessera info` ends with and begins with.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/kit/kit.h"
+#include "viewer/panels/panels.h"
+
+#include "cli/command.h"
+#include "picture/colour.h"
+#include "picture/palette.h"
+
+/* Less than one so many-th of what is live has no row of its own. */
+#define SMALL_SHARE 200
+/* Of "Copy" and "Copied": nothing moves when it is pressed. */
+#define COPY_CHARS 6
+
+/* A category, or the last: those that are too small. */
+typedef struct
+{
+  GtkWidget *swatch, *name, *bytes, *share;
+} Row;
+
+typedef struct
+{
+  TesseraPanel panel;
+  GtkWidget *to_do; /* heading and rows */
+  GtkWidget *to_do_rows;
+  GtkWidget *whose; /* heading and grid */
+  GtkWidget *heading;
+  Row rows[TESSERA_N_CATEGORIES + 1];
+  char *words; /* that the rows of what to do have */
+} Answers;
+
+static void
+clear_answers (gpointer user)
+{
+  g_free (((Answers *) user)->words);
+}
+
+/* --- what to do ------------------------------------------------------------------- */
+
+static void
+on_copy (GtkButton *button, const char *text)
+{
+  gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (button)), text);
+  gtk_button_set_label (button, "Copied");
+}
+
+/* A person pastes what they have read: control characters are shown, and copied as shown. */
+static GtkWidget *
+copy_button_new (const char *text)
+{
+  GtkWidget *button = gtk_button_new_with_label ("Copy");
+  g_autofree char *name = g_strconcat ("Copy: ", text, NULL);
+
+  gtk_label_set_width_chars (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (button))),
+                             COPY_CHARS);
+  gtk_widget_set_name (button, "to-do-copy");
+  gtk_widget_add_css_class (button, "small");
+  gtk_widget_set_valign (button, GTK_ALIGN_START);
+  tessera_set_tip (button, name);
+  tessera_set_accessible_label (button, name);
+  g_signal_connect_data (button, "clicked", G_CALLBACK (on_copy), g_strdup (text),
+                         (GClosureNotify) (void (*) (void)) g_free, 0);
+  return button;
+}
+
+static void
+add_suggestion (Answers *self, const TesseraSuggestion *suggestion)
+{
+  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  g_autofree char *bytes = tessera_describe_bytes (suggestion->wins_bytes);
+  g_autofree char *wins = g_strdup_printf ("%s less %s", bytes, suggestion->of);
+  g_autofree char *sentence = g_strdup (cli_shown (suggestion->sentence));
+  g_autofree char *text = g_strdup (cli_shown (suggestion->type));
+  GtkWidget *title = tessera_sentence_new (wins, "strong");
+  GtkWidget *why = tessera_name_new ("to-do-why", "quiet", 4);
+  GtkWidget *type = tessera_name_new ("to-do-type", "code", 6);
+
+  sentence[0] = g_ascii_toupper (sentence[0]);
+  tessera_name_set (why, sentence);
+  tessera_set_tip (why, sentence);
+  tessera_name_set (type, text);
+  tessera_set_tip (type, text);
+  gtk_widget_set_name (title, "to-do-wins");
+  gtk_widget_set_hexpand (title, TRUE);
+  gtk_box_append (GTK_BOX (head), title);
+  gtk_box_append (GTK_BOX (head), copy_button_new (text));
+  gtk_box_append (GTK_BOX (row), head);
+  gtk_box_append (GTK_BOX (row), why);
+  gtk_box_append (GTK_BOX (row), type);
+  gtk_box_append (GTK_BOX (self->to_do_rows), row);
+}
+
+/* Policies as soon as their smallest devices are known. After an edit most rows say what they
+ * said: then they stay. */
+static void
+show_to_do (Answers *self)
+{
+  const TesseraDocument *document = self->panel.document;
+  const TesseraData *data = document->data;
+  g_autoptr (GPtrArray) all = g_ptr_array_new (); /* TesseraSuggestion, borrowed */
+  g_autoptr (GArray) policies = NULL;
+  g_autoptr (GString) words = g_string_new (NULL);
+
+  if (data != NULL)
+    {
+      policies = tessera_suggest_policies (
+          data->trace, &document->needs,
+          document->planned != NULL ? document->planned->plan : NULL, document->path);
+      for (guint i = 0; i < policies->len; i++)
+        g_ptr_array_add (all, &g_array_index (policies, TesseraSuggestion, i));
+      for (guint i = 0; i < data->suggestions->len; i++)
+        g_ptr_array_add (all, &g_array_index (data->suggestions, TesseraSuggestion, i));
+    }
+  for (guint i = 0; i < all->len; i++)
+    {
+      const TesseraSuggestion *one = all->pdata[i];
+
+      g_string_append_printf (words, "%" G_GUINT64_FORMAT " %s %s\n", one->wins_bytes,
+                              one->sentence, one->type);
+    }
+  if (g_strcmp0 (words->str, self->words) == 0)
+    return;
+  g_free (self->words);
+  self->words = g_strdup (words->str);
+  tessera_remove_children (self->to_do_rows);
+  for (guint i = 0; i < all->len; i++)
+    add_suggestion (self, all->pdata[i]);
+  gtk_widget_set_visible (self->to_do,
+                          gtk_widget_get_first_child (self->to_do_rows) != NULL);
+}
+
+/* --- whose it is ------------------------------------------------------------------ */
+
+/* @name: NULL: the row is not seen. */
+static void
+write_row (Row *row, const char *name, uint32_t rgb, uint64_t bytes, uint64_t all_bytes)
+{
+  GtkWidget *cells[] = { row->swatch, row->name, row->bytes, row->share };
+  g_autofree char *amount = tessera_describe_bytes (bytes);
+  g_autofree char *share =
+      g_strdup_printf ("%.1f %%", 100.0 * (double) bytes / (double) MAX (all_bytes, 1));
+  g_autofree char *exact = tessera_describe_bytes_exact (bytes);
+
+  for (size_t i = 0; i < G_N_ELEMENTS (cells); i++)
+    gtk_widget_set_visible (cells[i], name != NULL);
+  if (name == NULL)
+    return;
+  tessera_swatch_set (row->swatch, rgb, TESSERA_NONE);
+  tessera_name_set (row->name, name);
+  tessera_set_tip (row->name, name);
+  gtk_label_set_text (GTK_LABEL (row->bytes), amount);
+  tessera_set_tip (row->bytes, exact);
+  gtk_label_set_text (GTK_LABEL (row->share), share);
+}
+
+static int
+compare_bytes (const void *a, const void *b, void *user)
+{
+  const uint64_t *bytes = user;
+  const uint64_t x = bytes[*(const int *) a], y = bytes[*(const int *) b];
+
+  return x != y ? (x < y ? 1 : -1) : *(const int *) a - *(const int *) b;
+}
+
+/* Largest first. Nothing where nothing is known of any. */
+static void
+show_whose (Answers *self)
+{
+  TesseraDocument *document = self->panel.document;
+  TesseraMoment *described = &document->described;
+  g_autofree char *moment = tessera_document_describe_moment (document);
+  g_autofree char *heading = g_strconcat ("Whose it is at ", moment, NULL);
+  g_autofree char *more = NULL;
+  int order[TESSERA_N_CATEGORIES], n = 0, n_small = 0;
+  uint64_t all_bytes = 0, known_bytes = 0, small_bytes = 0;
+
+  for (int i = 0; i < TESSERA_N_CATEGORIES; i++)
+    {
+      order[i] = i;
+      all_bytes += described->category_bytes[i];
+      if (!tessera_category_is_unknown ((TesseraCategory) i))
+        known_bytes += described->category_bytes[i];
+    }
+  qsort_r (order, TESSERA_N_CATEGORIES, sizeof *order, compare_bytes,
+           described->category_bytes);
+  for (int i = 0; i < TESSERA_N_CATEGORIES; i++)
+    {
+      const TesseraCategory category = (TesseraCategory) order[i];
+      const uint64_t bytes = described->category_bytes[category];
+
+      if (bytes > 0 && bytes >= all_bytes / SMALL_SHARE)
+        write_row (&self->rows[n++], tessera_category_name (category),
+                   tessera_colour_of_category (category, document->dark), bytes,
+                   all_bytes);
+      else if (bytes > 0)
+        {
+          n_small++;
+          small_bytes += bytes;
+        }
+    }
+  if (n_small > 0)
+    {
+      more = g_strdup_printf ("%d more", n_small);
+      write_row (&self->rows[n++], more, tessera_palette_other (document->dark),
+                 small_bytes, all_bytes);
+    }
+  for (; n < TESSERA_N_CATEGORIES + 1; n++)
+    write_row (&self->rows[n], NULL, 0, 0, 0);
+  gtk_label_set_text (GTK_LABEL (self->heading), heading);
+  gtk_widget_set_visible (self->whose, document->data != NULL && known_bytes > 0);
+}
+
+/* --- both ------------------------------------------------------------------------- */
+
+static void
+answers_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Answers *self = user;
+
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_VERDICT))
+    show_to_do (self);
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR))
+    show_whose (self);
+  gtk_widget_set_visible (self->panel.box, gtk_widget_get_visible (self->to_do) ||
+                                               gtk_widget_get_visible (self->whose));
+}
+
+static GtkWidget *
+section_new (Answers *self, const char *name, GtkWidget *heading, GtkWidget *content)
+{
+  GtkWidget *section = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+
+  gtk_widget_set_name (section, name);
+  gtk_box_append (GTK_BOX (section), heading);
+  gtk_box_append (GTK_BOX (section), content);
+  tessera_panel_add (self, section);
+  return section;
+}
+
+static void
+add_row (Row *row, GtkGrid *grid, int at)
+{
+  row->swatch = tessera_swatch_new (0, TESSERA_NONE);
+  row->name = tessera_name_new ("whose-name", NULL, 5);
+  row->bytes = tessera_number_new ("whose-bytes", "figure");
+  row->share = tessera_number_new ("whose-share", "amount");
+  gtk_widget_set_hexpand (row->name, TRUE);
+  gtk_grid_attach (grid, row->swatch, 0, at, 1, 1);
+  gtk_grid_attach (grid, row->name, 1, at, 1, 1);
+  gtk_grid_attach (grid, row->bytes, 2, at, 1, 1);
+  gtk_grid_attach (grid, row->share, 3, at, 1, 1);
+}
+
+GtkWidget *
+tessera_answers_view_new (TesseraDocument *document)
+{
+  Answers *self =
+      tessera_panel_new (sizeof *self, document, "answers", 12, clear_answers);
+  GtkWidget *grid = tessera_grid_new ();
+
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
+  for (int i = 0; i < TESSERA_N_CATEGORIES + 1; i++)
+    add_row (&self->rows[i], GTK_GRID (grid), i);
+  self->to_do_rows = gtk_box_new (GTK_ORIENTATION_VERTICAL, 10);
+  self->to_do =
+      section_new (self, "to-do", tessera_heading_new ("What to do"), self->to_do_rows);
+  self->heading = tessera_sentence_new ("", "panel-heading");
+  self->whose = section_new (self, "whose", self->heading, grid);
+  tessera_panel_add_line (self);
+  return tessera_panel_watch (self, answers_changed);
+}
