@@ -286,7 +286,7 @@ show_progress (void *user, double fraction)
       fflush (stderr);
       progress_shown = true;
     }
-  return !cli_process_is_asked ();
+  return cli_process_asked_by () == 0;
 }
 
 const TesseraProgress *

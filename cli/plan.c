@@ -283,10 +283,10 @@ run_plan (int n_files, char **files)
   by_length.edits = options.edits;
   by_length.n_edits = options.n_edits;
   choose_point (&study, &options);
-  cli_process_ask_on_interrupt (keeps_best);
+  cli_process_ask (keeps_best ? CLI_ASK_ON_INTERRUPT : CLI_ASK_NEVER);
   cli_study_plan (&study, &options);
   cli_study_unedited (&study, &options);
-  cli_process_ask_on_interrupt (false);
+  cli_process_ask (CLI_ASK_NEVER);
   cli_study_laws (&study, &by_length);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   if (cli_given.output != NULL)

@@ -32,7 +32,7 @@ static const struct
   { SIGHUP, "tessera: stopped by SIGHUP before the end\n" },
 };
 
-static volatile sig_atomic_t asks, is_asked;
+static volatile sig_atomic_t asks, asked_by; /* CliProcessAsk; a signal */
 
 static void
 tell (const char *text)
@@ -48,10 +48,10 @@ end (int number)
   const struct sigaction as_ever = { .sa_handler = SIG_DFL };
   sigset_t only;
 
-  if (number == SIGINT && asks)
+  if (asks == CLI_ASK_ON_ALL || (asks == CLI_ASK_ON_INTERRUPT && number == SIGINT))
     {
-      asks = 0;
-      is_asked = 1;
+      asks = CLI_ASK_NEVER;
+      asked_by = number;
       return;
     }
   tessera_outputs_remove ();
@@ -80,16 +80,16 @@ watch_signals (void)
 }
 
 void
-cli_process_ask_on_interrupt (bool asks_now)
+cli_process_ask (CliProcessAsk when)
 {
-  is_asked = 0;
-  asks = asks_now;
+  asked_by = 0;
+  asks = (sig_atomic_t) when;
 }
 
-bool
-cli_process_is_asked (void)
+int
+cli_process_asked_by (void)
 {
-  return is_asked;
+  return asked_by;
 }
 
 static void

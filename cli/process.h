@@ -28,10 +28,18 @@ void cli_process_print_data (const char *data, size_t n_bytes);
 /* Standard output is the result's: what is printed from now on goes to standard error. */
 void cli_process_print_to_stderr (void);
 
-/* While @asks is true the first SIGINT asks the work to stop; @asks ends with it. */
-void cli_process_ask_on_interrupt (bool asks);
-/* Whether it came, until the next cli_process_ask_on_interrupt(). */
-bool cli_process_is_asked (void);
+/* Which signals ask the work to stop instead. */
+typedef enum
+{
+  CLI_ASK_NEVER,
+  CLI_ASK_ON_INTERRUPT, /* SIGINT */
+  CLI_ASK_ON_ALL,       /* SIGTERM and SIGHUP as well */
+} CliProcessAsk;
+
+/* The first such signal asks; the next one ends the process as ever. */
+void cli_process_ask (CliProcessAsk when);
+/* The signal that came since the last cli_process_ask(); 0: none did. */
+int cli_process_asked_by (void);
 
 /* SIGXFSZ is again what it was: in a child, or before this process becomes another
  * program. Safe between fork and exec. */
