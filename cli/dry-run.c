@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/rehearsal.h"
+#include "cli/sweep.h"
 #include "nullcuda/settings.h"
 
 #define MIB ((guint64) 1 << 20)
@@ -27,7 +28,8 @@
 #define MOST_EVENTS 2000000
 
 static char *gpu, *policy, *plan, *follow, *headroom, *steps;
-static gint world, rank, lag = 1;
+static char **sweeps, **gpus;
+static gint world, rank, lag = 1, jobs;
 static gint64 events = -1; /* -1: not told */
 static gdouble seconds;
 static gboolean has_stacks = TRUE, checks_contract;
@@ -54,17 +56,23 @@ trace_of (char **program, const CliJob *job, gboolean follows)
   return g_strdup_printf ("%s%s%s.tsr", name, suffix, follows ? "-planned" : "");
 }
 
-static gboolean
-parse_gpu (const char *name, CliJob *job, guint64 *out_bytes)
+static void
+take_gpu (CliRehearsal *run, const char *name)
 {
   const NullProfile *profile = null_profile_find (name);
+  guint64 *gpu_bytes = &run->question.gpu_bytes;
+
+  run->job.gpu = run->question.gpu = name;
+  *gpu_bytes = 0;
   if (profile != NULL)
-    *out_bytes = profile->total_bytes;
-  else if (tessera_parse_bytes (name, &job->gpu_bytes))
-    *out_bytes = job->gpu_bytes;
-  else
-    return FALSE;
-  return *out_bytes >= NULL_GRANULE && *out_bytes < MOST_GPU_BYTES;
+    *gpu_bytes = profile->total_bytes;
+  else if (tessera_parse_bytes (name, &run->job.gpu_bytes))
+    *gpu_bytes = run->job.gpu_bytes;
+  if (*gpu_bytes < NULL_GRANULE || *gpu_bytes >= MOST_GPU_BYTES)
+    cli_usage (
+        "--gpu takes a100-40, a100-80, h100-80, h200-141, l40s-48, rtx4090-24 or a "
+        "size like 24GiB, not \"%s\"",
+        name);
 }
 
 /* What the device has to keep free beside the job: as asked for and parsed already, or
@@ -90,7 +98,7 @@ take_limits (CliJob *job)
 
   job->most_events = MAX (events, 0);
   job->most_seconds = seconds;
-  if (!is_reported && steps == NULL)
+  if (!is_reported && steps == NULL && sweeps == NULL)
     job->most_events = MOST_EVENTS;
 }
 
@@ -101,13 +109,8 @@ take_options (CliRehearsal *run)
   CliJob *job = &run->job;
   CliQuestion *question = &run->question;
 
-  job->gpu = gpu != NULL ? gpu : "h100-80";
   job->policy = policy != NULL ? policy : plan != NULL ? "plan" : "native";
-  if (!parse_gpu (job->gpu, job, &question->gpu_bytes))
-    cli_usage (
-        "--gpu takes a100-40, a100-80, h100-80, h200-141, l40s-48, rtx4090-24 or a "
-        "size like 24GiB, not \"%s\"",
-        job->gpu);
+  take_gpu (run, gpus[0] != NULL ? gpus[0] : "");
   if (world < 0 || world > MOST_WORLD)
     cli_usage ("--world takes the number of ranks, 1 or more");
   if (rank < 0 || rank >= MAX (world, 1))
@@ -121,6 +124,8 @@ take_options (CliRehearsal *run)
                steps);
   if (events < -1 || seconds < 0)
     cli_usage ("--events and --for take a number, 0 or more");
+  if (jobs < 0 || (jobs > 0 && sweeps == NULL))
+    cli_usage ("--jobs takes how many runs of a --sweep go on at a time, 1 or more");
   if (lag != 0 && lag != 1)
     cli_usage ("--lag takes 0 or 1");
   if (!cli_job_policy_is_known (job->policy))
@@ -139,7 +144,6 @@ take_options (CliRehearsal *run)
   job->lag = lag == 1 ? "1" : "0";
   job->rank = rank;
   job->world = world;
-  question->gpu = job->gpu;
   question->is_lagging = lag == 1;
   take_limits (job);
   take_headroom (question);
@@ -168,6 +172,34 @@ take_paths (CliRehearsal *run)
   run->followed = cli_load_plan (run->followed_path);
 }
 
+/* What a sweep has no use for ends the command. */
+static int
+sweep (const CliRehearsal *model)
+{
+  CliSweep asked = { .model = model,
+                     .sweeps = sweeps,
+                     .n_gpus = g_strv_length (gpus),
+                     .n_jobs = (guint) jobs };
+  g_autofree CliGpu *each = g_new0 (CliGpu, asked.n_gpus);
+
+  if (policy != NULL || plan != NULL)
+    cli_usage ("--sweep compares the policies itself: leave --policy and --plan out");
+  if (seconds > 0)
+    cli_usage ("--sweep stops each run by --steps or --events, not --for");
+  if (cli_given.output != NULL)
+    cli_usage ("--sweep keeps no trace: dry-run the value you choose with -o");
+  for (guint i = 0; i < asked.n_gpus; i++)
+    {
+      CliRehearsal other = { .question = model->question };
+
+      take_gpu (&other, gpus[i]);
+      each[i].name = gpus[i];
+      each[i].available_bytes = cli_answer_available (&other.question);
+    }
+  asked.gpus = each;
+  return cli_sweep (&asked);
+}
+
 static int
 run_dry (int n_words, char **program)
 {
@@ -178,7 +210,12 @@ run_dry (int n_words, char **program)
     cli_usage ("a dry run is one rank of the job: leave %s out and say --world 64 --rank "
                "3 -- python train.py",
                launcher);
+  gpus = g_strsplit (gpu != NULL ? gpu : "h100-80", ",", -1);
   take_options (&run);
+  if (sweeps != NULL)
+    return sweep (&run);
+  if (g_strv_length (gpus) > 1)
+    cli_usage ("--gpu takes one GPU; several are for --sweep");
   take_paths (&run);
   int result = cli_rehearse (&run);
   g_free (run.trace_path);
@@ -196,8 +233,21 @@ static const GOptionEntry dry_options[] = {
               STRING,
               &gpu,
               "a100-40, a100-80, h100-80 (default), h200-141, l40s-48, rtx4090-24, or a "
-              "size like 24GiB",
+              "size like 24GiB; several for --sweep, with commas",
               "GPU"),
+  CLI_OPTION ("sweep",
+              0,
+              STRING_ARRAY,
+              &sweeps,
+              "Find the largest value that fits where PROGRAM has {NAME}: batch=1..64; "
+              "for each of other values: length=512,1024",
+              "NAME=VALUES"),
+  CLI_OPTION ("jobs",
+              0,
+              INT,
+              &jobs,
+              "Runs of a sweep at a time (default: as cores and memory allow)",
+              "N"),
   CLI_OPTION (
       "world", 0, INT, &world, "Ranks of the job, whose process group is made up", "N"),
   CLI_OPTION ("rank", 0, INT, &rank, "Which of them to run (0)", "N"),
@@ -214,7 +264,7 @@ static const GOptionEntry dry_options[] = {
               INT64,
               &events,
               "Go on after these steps until so many events are recorded "
-              "(default 2000000); 0: stop there",
+              "(default 2000000, in a sweep 0); 0: stop there",
               "N"),
   CLI_OPTION (
       "for", 0, DOUBLE, &seconds, "... or until so many seconds are over", "SECONDS"),
@@ -277,7 +327,9 @@ const CliCommand cli_dry_run = {
       "segments\n"
       "(with --plan: it fits as it followed that), 3 it does not, or PROGRAM died of "
       "memory, 4 PROGRAM\n"
-      "failed otherwise, 1 and 2 as with every command.",
+      "failed otherwise, 1 and 2 as with every command. With --sweep: 0 something fits, "
+      "3 "
+      "nothing does, 4\nPROGRAM failed with some value.",
   .takes = CLI_RUNS_PROGRAM | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,

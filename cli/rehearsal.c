@@ -390,7 +390,7 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   cli_progress_end ();
   see (&study, is_interrupted, &seen);
   run->question.is_complete = seen.is_complete;
-  if (!is_interrupted && may_adapt (run, &study))
+  if (!is_interrupted && !run->is_once && may_adapt (run, &study))
     run_again (run, &study, &second);
   run->question.adapted = second.text;
   if (study.structure->n_steps == 0)

@@ -2,6 +2,7 @@
 """The command line as tests call it: its path and the source tree are the script's arguments."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,3 +39,13 @@ def refused(*arguments, status=1, words=(), **kwargs):
     assert len(lines) == 1, f"{arguments}: expected one sentence, got {done.stderr!r}"
     for word in words:
         assert str(word) in lines[0], f"{arguments}: {word!r} is not in {lines[0]!r}"
+
+
+def elsewhere(tmp, parts=True):
+    """The command in a tree of its own, with or without (empty) parts that go into a training process."""
+    for name in ("build/cli", "build/runtime", "build/nullcuda", "python/tessera/autoload"):
+        (tmp / name).mkdir(parents=True)
+    shutil.copy(TESSERA, tmp / "build" / "cli" / "tessera")
+    if parts:
+        (tmp / "build" / "runtime" / "libtessera.so").touch()
+    return tmp / "build" / "cli" / "tessera"

@@ -15,18 +15,8 @@ import subprocess
 import sys
 import time
 
-from command import GIB, ROOT, SAMPLE, TESSERA, good, refused, run
+from command import GIB, ROOT, SAMPLE, elsewhere, good, refused, run
 from tap import run_tests, test
-
-
-def elsewhere(tmp, parts=True):
-    """The command in a tree of its own, with or without (empty) parts that go into a training process."""
-    for name in ("build/cli", "build/runtime", "build/nullcuda", "python/tessera/autoload"):
-        (tmp / name).mkdir(parents=True)
-    shutil.copy(TESSERA, tmp / "build" / "cli" / "tessera")
-    if parts:
-        (tmp / "build" / "runtime" / "libtessera.so").touch()
-    return tmp / "build" / "cli" / "tessera"
 
 
 def away(program, *arguments, **kwargs):

@@ -1,0 +1,649 @@
+/*
+ * See sweep.h. A dry run tells what every policy needs, so it serves all GPUs. The
+ * smallest and the largest value run first; then, as long as for some GPU and policy
+ * values are left between the largest that fits and the smallest that does not, one of
+ * these.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/sweep.h"
+
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/process.h"
+#include "cli/trial.h"
+
+#define MOST_VALUE G_MAXINT64
+#define MOST_COMBINATIONS 1000
+#define POLL_US 20000
+/* Who is told to end may save something first. */
+#define PATIENCE_US (5 * G_USEC_PER_SEC)
+/* A run takes what the largest took so far; a Python with PyTorch takes about this. */
+#define RUN_BYTES ((guint64) 1 << 30)
+
+/* What "{batch}" stands for. */
+typedef struct
+{
+  char *name, *braced;
+  char **values;       /* each is tried; NULL: they are searched ... */
+  guint64 first, last; /* ... from here to there */
+} Axis;
+
+typedef struct
+{
+  guint combination;
+  guint64 value; /* of the axis that is searched */
+  CliTrial trial;
+} Point;
+
+typedef struct
+{
+  const CliSweep *asked;
+  Axis *axes;
+  const Axis *searched;
+  guint n_axes, n_combinations, n_cells; /* cells: GPU and policy */
+  char *named, *others; /* "batch={batch} length={length}"; without the searched */
+  GPtrArray *points;    /* by combination and value */
+  char *folder;         /* of temporary files */
+  guint64 memory_bytes; /* of this machine, for runs */
+  gint64 began_us;
+} Sweep;
+
+/* One combination, GPU and policy. */
+typedef struct
+{
+  const Point *low;  /* the largest that fits, below ... */
+  const Point *high; /* ... the smallest that does not */
+  guint n_points;    /* that ended, of the combination */
+} Bracket;
+
+static const char *const columns[] = { "at",     "gpu",        "available_bytes",
+                                       "native", "expandable", "plan",
+                                       NULL };
+
+static gboolean
+read_range (const char *text, guint64 *out_first, guint64 *out_last)
+{
+  g_auto (GStrv) ends = g_strsplit (text, "..", 2);
+
+  return g_strv_length (ends) == 2 &&
+         g_ascii_string_to_unsigned (ends[0], 10, 0, MOST_VALUE, out_first, NULL) &&
+         g_ascii_string_to_unsigned (ends[1], 10, *out_first, MOST_VALUE, out_last, NULL);
+}
+
+/* The first range is searched; each value of others is tried. */
+static void
+read_values (Sweep *sweep, Axis *axis, const char *text)
+{
+  g_autoptr (GString) list = g_string_new (text);
+
+  if (read_range (text, &axis->first, &axis->last))
+    {
+      if (sweep->searched == NULL)
+        {
+          sweep->searched = axis;
+          return;
+        }
+      g_string_printf (list, "%" G_GUINT64_FORMAT, axis->first);
+      for (guint64 i = 1; i <= MIN (axis->last - axis->first, MOST_COMBINATIONS); i++)
+        g_string_append_printf (list, ",%" G_GUINT64_FORMAT, axis->first + i);
+    }
+  else if (*text == '\0' || (g_ascii_isdigit (*text) && strstr (text, "..") != NULL))
+    cli_usage ("--sweep %s takes a range like 1..64 or a list like 512,1024, not \"%s\"",
+               axis->name, text);
+  axis->values = g_strsplit (list->str, ",", -1);
+  sweep->n_combinations *= g_strv_length (axis->values);
+  if (sweep->n_combinations > MOST_COMBINATIONS)
+    cli_usage ("--sweep has more than %d combinations of values", MOST_COMBINATIONS);
+}
+
+static void
+read_axes (Sweep *sweep)
+{
+  g_autoptr (GString) named = g_string_new (NULL);
+  g_autoptr (GString) others = g_string_new (NULL);
+  g_autofree char *program = g_strjoinv (" ", sweep->asked->model->program);
+
+  sweep->n_axes = g_strv_length (sweep->asked->sweeps);
+  sweep->axes = g_new0 (Axis, sweep->n_axes);
+  sweep->n_combinations = 1;
+  for (guint i = 0; i < sweep->n_axes; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (sweep->asked->sweeps[i], "=", 2);
+      Axis *axis = &sweep->axes[i];
+
+      if (g_strv_length (parts) < 2 || *parts[0] == '\0')
+        cli_usage ("--sweep takes a name and its values, like batch=1..64, not \"%s\"",
+                   sweep->asked->sweeps[i]);
+      axis->name = g_strdup (parts[0]);
+      axis->braced = g_strdup_printf ("{%s}", axis->name);
+      if (strstr (named->str, axis->braced) != NULL)
+        cli_usage ("--sweep %s is given twice", axis->name);
+      if (strstr (program, axis->braced) == NULL)
+        cli_usage ("--sweep %s: write %s where the program's command line has the value",
+                   axis->name, axis->braced);
+      read_values (sweep, axis, parts[1]);
+      g_string_append_printf (named, " %s=%s", axis->name, axis->braced);
+      if (axis->values != NULL)
+        g_string_append_printf (others, " %s=%s", axis->name, axis->braced);
+    }
+  if (sweep->searched == NULL)
+    cli_usage ("one --sweep takes a range like batch=1..64: the largest value that fits "
+               "is searched there");
+  sweep->named = g_strdup (g_strstrip (named->str));
+  sweep->others = g_strdup (g_strstrip (others->str));
+}
+
+/* @text with values for names; newly allocated. */
+static char *
+fill_in (const Sweep *sweep, const char *text, guint combination, guint64 value)
+{
+  GString *filled = g_string_new (text);
+  g_autofree char *searched = g_strdup_printf ("%" G_GUINT64_FORMAT, value);
+
+  for (guint i = 0; i < sweep->n_axes; i++)
+    {
+      const Axis *axis = &sweep->axes[i];
+      guint n = axis->values != NULL ? g_strv_length (axis->values) : 1;
+
+      g_string_replace (filled, axis->braced,
+                        axis->values != NULL ? axis->values[combination % n] : searched,
+                        0);
+      combination /= n;
+    }
+  return g_string_free (filled, FALSE);
+}
+
+static char *
+describe (const Sweep *sweep, const Point *point)
+{
+  return fill_in (sweep, sweep->named, point->combination, point->value);
+}
+
+/* Takes the results of runs that have ended; returns how many go on. */
+static guint
+reap (const Sweep *sweep)
+{
+  guint n_running = 0;
+
+  for (guint i = 0; i < sweep->points->len; i++)
+    {
+      Point *point = sweep->points->pdata[i];
+
+      if (point->trial.pid == 0 || cli_trial_poll (&point->trial))
+        n_running += point->trial.pid != 0;
+      else if (point->trial.state == CLI_TRIAL_FAILED)
+        {
+          g_autofree char *which = describe (sweep, point);
+          cli_progress_end ();
+          fprintf (stderr, "tessera: %s failed: %s\n", cli_shown (which),
+                   cli_shown (point->trial.remark));
+        }
+    }
+  return n_running;
+}
+
+/* After a signal, by which we end once nothing of ours goes on. */
+G_NORETURN static void
+stop (const Sweep *sweep, int number)
+{
+  gint64 deadline_us = g_get_monotonic_time () + PATIENCE_US;
+
+  for (guint i = 0; i < sweep->points->len; i++)
+    cli_trial_stop (&((Point *) sweep->points->pdata[i])->trial, deadline_us);
+  g_rmdir (sweep->folder);
+  cli_process_ask (CLI_ASK_NEVER);
+  raise (number);
+  g_assert_not_reached ();
+}
+
+/* By combination and value. */
+static int
+compare (gconstpointer first, gconstpointer second)
+{
+  const Point *a = *(const Point *const *) first, *b = *(const Point *const *) second;
+
+  if (a->combination != b->combination)
+    return a->combination < b->combination ? -1 : 1;
+  return a->value < b->value ? -1 : a->value > b->value;
+}
+
+static char **
+make_program (const Sweep *sweep, guint combination, guint64 value)
+{
+  char **program = g_strdupv (sweep->asked->model->program);
+
+  for (char **word = program; *word != NULL; word++)
+    {
+      g_autofree char *pattern = *word;
+      *word = fill_in (sweep, pattern, combination, value);
+    }
+  return program;
+}
+
+static void
+start_point (Sweep *sweep, guint combination, guint64 value)
+{
+  g_auto (GStrv) program = make_program (sweep, combination, value);
+  CliRehearsal run = *sweep->asked->model;
+  Point *point = g_new0 (Point, 1);
+
+  point->combination = combination;
+  point->value = value;
+  point->trial.stem = g_strdup_printf ("%s/%u", sweep->folder, sweep->points->len + 1);
+  g_ptr_array_add (sweep->points, point);
+  g_ptr_array_sort (sweep->points, compare);
+  run.program = program;
+  cli_trial_start (&point->trial, &run);
+}
+
+static guint64
+available_memory (void)
+{
+  g_autofree char *text = NULL;
+  const char *line = g_file_get_contents ("/proc/meminfo", &text, NULL, NULL)
+                         ? strstr (text, "MemAvailable:")
+                         : NULL;
+
+  return line != NULL ? g_ascii_strtoull (line + strlen ("MemAvailable:"), NULL, 10) << 10
+                      : 0;
+}
+
+/* How many runs may go on at a time. */
+static guint
+most_jobs (const Sweep *sweep)
+{
+  struct rusage largest;
+
+  if (sweep->asked->n_jobs > 0)
+    return sweep->asked->n_jobs;
+  getrusage (RUSAGE_CHILDREN, &largest);
+  return (guint) CLAMP (sweep->memory_bytes /
+                            MAX (RUN_BYTES, (guint64) largest.ru_maxrss << 10),
+                        1, g_get_num_processors ());
+}
+
+static Bracket
+find_bracket (const Sweep *sweep, guint combination, guint cell)
+{
+  guint64 available_bytes = sweep->asked->gpus[cell / CLI_TRIAL_POLICIES].available_bytes;
+  Bracket bracket = { 0 };
+
+  for (guint i = 0; i < sweep->points->len; i++)
+    {
+      const Point *point = sweep->points->pdata[i];
+
+      if (point->combination != combination || point->trial.pid != 0)
+        continue;
+      bracket.n_points++;
+      if (bracket.high != NULL)
+        continue;
+      if (point->trial.state == CLI_TRIAL_MEASURED &&
+          point->trial.bytes[cell % CLI_TRIAL_POLICIES] <= available_bytes)
+        bracket.low = point;
+      else
+        bracket.high = point;
+    }
+  return bracket;
+}
+
+static gboolean
+is_decided (const Sweep *sweep, const Bracket *bracket)
+{
+  const Point *low = bracket->low, *high = bracket->high;
+
+  return (high != NULL && high->value == sweep->searched->first) ||
+         (low != NULL && low->value == sweep->searched->last) ||
+         (low != NULL && high != NULL && low->value + 1 == high->value);
+}
+
+/* Memory mostly grows in a line, which is soon found; halves are sure. */
+static guint64
+guess (const Sweep *sweep, const Bracket *bracket, guint cell)
+{
+  guint policy = cell % CLI_TRIAL_POLICIES;
+  guint64 width = bracket->high->value - bracket->low->value;
+  double low_bytes = (double) bracket->low->trial.bytes[policy];
+  double part = ((double) sweep->asked->gpus[cell / CLI_TRIAL_POLICIES].available_bytes -
+                 low_bytes) /
+                ((double) bracket->high->trial.bytes[policy] - low_bytes);
+
+  if (bracket->n_points > 2 + 2 * sweep->n_cells ||
+      bracket->high->trial.state != CLI_TRIAL_MEASURED ||
+      bracket->high->trial.bytes[policy] == G_MAXUINT64)
+    part = 0.5;
+  return bracket->low->value + CLAMP ((guint64) ((double) width * part), 1, width - 1);
+}
+
+static gboolean
+is_started (const Sweep *sweep, guint combination, guint64 value)
+{
+  const Point point = { .combination = combination, .value = value }, *wanted = &point;
+
+  for (guint i = 0; i < sweep->points->len; i++)
+    if (compare (&wanted, &sweep->points->pdata[i]) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* Returns FALSE: nothing is to be run, or not before more is known. */
+static gboolean
+choose_value (const Sweep *sweep, guint combination, guint cell, guint64 *out_value)
+{
+  const guint64 ends[] = { sweep->searched->first, sweep->searched->last };
+  Bracket bracket = find_bracket (sweep, combination, cell);
+
+  if (is_decided (sweep, &bracket))
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
+    if (!is_started (sweep, combination, *out_value = ends[i]))
+      return TRUE;
+  if (bracket.low == NULL || bracket.high == NULL)
+    return FALSE;
+  *out_value = guess (sweep, &bracket, cell);
+  return !is_started (sweep, combination, *out_value);
+}
+
+/* Combinations in turn for one cell: results for that may decide the next. Returns FALSE:
+ * there is nothing to start now. */
+static gboolean
+start_next (Sweep *sweep)
+{
+  guint64 value;
+
+  for (guint cell = 0; cell < sweep->n_cells; cell++)
+    for (guint i = 0; i < sweep->n_combinations; i++)
+      if (choose_value (sweep, i, cell, &value))
+        {
+          start_point (sweep, i, value);
+          return TRUE;
+        }
+  return FALSE;
+}
+
+static double
+decided_part (const Sweep *sweep)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < sweep->n_combinations * sweep->n_cells; i++)
+    {
+      Bracket bracket = find_bracket (sweep, i / sweep->n_cells, i % sweep->n_cells);
+      n += is_decided (sweep, &bracket);
+    }
+  return (double) n / (sweep->n_combinations * sweep->n_cells);
+}
+
+static void
+search (Sweep *sweep)
+{
+  const TesseraProgress *progress = cli_progress ("searching the largest that fits");
+  guint n_running, n_before = G_MAXUINT;
+
+  cli_process_ask (CLI_ASK_ON_ALL);
+  do
+    {
+      n_running = reap (sweep);
+      while (n_running < most_jobs (sweep) && start_next (sweep))
+        n_running++;
+      if (sweep->points->len - n_running != n_before)
+        tessera_progress (progress, decided_part (sweep));
+      n_before = sweep->points->len - n_running;
+      if (cli_process_asked_by () != 0)
+        stop (sweep, cli_process_asked_by ());
+      g_usleep (POLL_US);
+    }
+  while (n_running > 0);
+  cli_process_ask (CLI_ASK_NEVER);
+  cli_progress_end ();
+}
+
+/* "12", "64+", "none", and where the script and not memory ends the range, that. */
+static char *
+bracket_text (const Bracket *bracket)
+{
+  gboolean fails =
+      bracket->high != NULL && bracket->high->trial.state == CLI_TRIAL_FAILED;
+
+  if (bracket->low == NULL)
+    return g_strdup (fails ? "fails" : "none");
+  return g_strdup_printf ("%" G_GUINT64_FORMAT "%s", bracket->low->value,
+                          bracket->high == NULL ? "+"
+                          : fails               ? " (then fails)"
+                                                : "");
+}
+
+/* "Largest batch on h100-80 at length=2048: 12 natively, 14 with ...": of the last row. */
+static char *
+make_sentence (const Sweep *sweep)
+{
+  static const char *const how[] = { "natively", "with expandable segments",
+                                     "with the plan" };
+  guint last = sweep->n_combinations - 1;
+  g_autofree char *at = fill_in (sweep, sweep->others, last, 0);
+  GString *text = g_string_new (NULL);
+
+  g_string_printf (text, "Largest %s on %s%s%s", sweep->searched->name,
+                   sweep->asked->gpus[sweep->asked->n_gpus - 1].name,
+                   *at != '\0' ? " at " : "", at);
+  for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
+    {
+      Bracket bracket =
+          find_bracket (sweep, last, sweep->n_cells - CLI_TRIAL_POLICIES + i);
+      g_autofree char *value = bracket_text (&bracket);
+      g_string_append_printf (text, "%s %s %s", i > 0 ? "," : ":", value, how[i]);
+    }
+  return g_string_free (g_string_append_c (text, '.'), FALSE);
+}
+
+/* What @point and the next smaller value (or NULL) say beside their figures. */
+static void
+add_notes (const Sweep *sweep, const Point *before, const Point *point, GPtrArray *notes)
+{
+  g_autofree char *which = describe (sweep, point);
+  const CliTrial *trial = &point->trial;
+
+  if (trial->state != CLI_TRIAL_MEASURED)
+    return;
+  if (trial->remark != NULL &&
+      (before == NULL || g_strcmp0 (trial->remark, before->trial.remark) != 0))
+    g_ptr_array_add (notes, g_strdup_printf ("%s: %s", which, trial->remark));
+  for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
+    if (before != NULL && before->trial.state == CLI_TRIAL_MEASURED &&
+        before->trial.bytes[i] > trial->bytes[i])
+      g_ptr_array_add (
+          notes, g_strdup_printf ("%s needs less (%s: %s) than %" G_GUINT64_FORMAT
+                                  " (%s): a larger one than found may fit",
+                                  which, columns[3 + i], TESSERA_SIZE (trial->bytes[i]),
+                                  before->value, TESSERA_SIZE (before->trial.bytes[i])));
+}
+
+static GPtrArray *
+list_notes (const Sweep *sweep)
+{
+  GPtrArray *notes = g_ptr_array_new_with_free_func (g_free);
+  const CliJob *job = &sweep->asked->model->job;
+  gint64 took_us = g_get_monotonic_time () - sweep->began_us;
+
+  g_ptr_array_add (
+      notes, g_strdup_printf ("%u dry runs of %" G_GINT64_FORMAT "-%" G_GINT64_FORMAT
+                              " steps%s in %.0f s, %u at a time",
+                              sweep->points->len, job->least_steps, job->most_steps,
+                              job->most_events > 0 ? " and more (--events)" : "",
+                              (double) took_us / G_USEC_PER_SEC, most_jobs (sweep)));
+  g_ptr_array_add (
+      notes, g_strdup_printf ("assumed: memory grows with %s", sweep->searched->name));
+  g_ptr_array_add (
+      notes, g_strdup_printf ("head-room of each GPU %s (%s)",
+                              TESSERA_SIZE (sweep->asked->model->question.headroom_bytes),
+                              sweep->asked->model->question.headroom_why));
+  for (guint i = 0; i < sweep->points->len; i++)
+    {
+      const Point *point = sweep->points->pdata[i];
+      const Point *before = i > 0 ? sweep->points->pdata[i - 1] : NULL;
+
+      if (before != NULL && before->combination != point->combination)
+        before = NULL;
+      add_notes (sweep, before, point, notes);
+    }
+  return notes;
+}
+
+/* Returns whether anything fits. */
+static gboolean
+tell_largest (const Sweep *sweep, JsonBuilder *json)
+{
+  CliTable *table = cli_table_new_member (json, "largest", columns);
+  gboolean fits = FALSE;
+
+  for (guint i = 0; i < sweep->n_combinations * sweep->n_cells; i++)
+    {
+      guint combination = i / sweep->n_cells, cell = i % sweep->n_cells;
+      const CliGpu *gpu = &sweep->asked->gpus[cell / CLI_TRIAL_POLICIES];
+      Bracket bracket = find_bracket (sweep, combination, cell);
+      g_autofree char *at = fill_in (sweep, sweep->others, combination, 0);
+      g_autofree char *text = bracket_text (&bracket);
+
+      if (cell % CLI_TRIAL_POLICIES == 0)
+        {
+          cli_table_text (table, at);
+          cli_table_text (table, gpu->name);
+          cli_table_integer (table, gpu->available_bytes);
+        }
+      if (json == NULL)
+        cli_table_text (table, text);
+      else
+        cli_table_integer (table, bracket.low != NULL ? bracket.low->value : G_MAXUINT64);
+      if ((cell + 1) % CLI_TRIAL_POLICIES == 0)
+        cli_table_end_row (table);
+      fits = fits || bracket.low != NULL;
+    }
+  cli_table_print (table);
+  return fits;
+}
+
+static void
+json_runs (const Sweep *sweep, JsonBuilder *json)
+{
+  static const char *const members[] = {
+    "run",        "outcome", "value", "native_bytes", "expandable_bytes",
+    "plan_bytes", "remark",  NULL
+  };
+  static const char *const outcomes[] = { "running", "measured", "memory", "failed" };
+  CliTable *table = cli_table_new_member (json, "runs", members);
+
+  for (guint i = 0; i < sweep->points->len; i++)
+    {
+      const Point *point = sweep->points->pdata[i];
+      g_autofree char *which = describe (sweep, point);
+
+      cli_table_text (table, which);
+      cli_table_text (table, outcomes[point->trial.state]);
+      cli_table_integer (table, point->value);
+      for (guint j = 0; j < CLI_TRIAL_POLICIES; j++)
+        cli_table_integer (table, point->trial.state == CLI_TRIAL_MEASURED
+                                      ? point->trial.bytes[j]
+                                      : G_MAXUINT64);
+      cli_table_text (table, point->trial.remark);
+      cli_table_end_row (table);
+    }
+  cli_table_print (table);
+}
+
+/* Returns whether anything fits. */
+static gboolean
+tell (const Sweep *sweep)
+{
+  g_autofree char *sentence = make_sentence (sweep);
+  g_autoptr (GPtrArray) notes = list_notes (sweep);
+  gboolean fits;
+
+  if (cli_given.json)
+    {
+      JsonBuilder *json = cli_json_new ();
+
+      cli_json_text (json, "sentence", sentence);
+      cli_json_text (json, "searched", sweep->searched->name);
+      cli_json_integer (json, "first", sweep->searched->first);
+      cli_json_integer (json, "last", sweep->searched->last);
+      fits = tell_largest (sweep, json);
+      json_runs (sweep, json);
+      cli_json_array (json, "notes");
+      for (guint i = 0; i < notes->len; i++)
+        json_builder_add_string_value (json, notes->pdata[i]);
+      json_builder_end_array (json);
+      cli_json_print (json);
+      return fits;
+    }
+  printf ("%s\n\n", cli_shown (sentence));
+  fits = tell_largest (sweep, NULL);
+  puts ("");
+  for (guint i = 0; i < notes->len; i++)
+    printf ("%s\n", cli_shown (notes->pdata[i]));
+  return fits;
+}
+
+/* What is wrong with every run is said once, before the first. */
+static void
+check_program (const Sweep *sweep)
+{
+  g_auto (GStrv) env = NULL;
+  g_auto (GStrv) program = make_program (sweep, 0, sweep->searched->first);
+
+  cli_must (cli_job_environ (&sweep->asked->model->job, &env, cli_error ()));
+  cli_must (cli_program_check (program, cli_error ()));
+}
+
+static void
+free_point (gpointer data)
+{
+  Point *point = data;
+  g_free (point->trial.stem);
+  g_free (point->trial.remark);
+  g_free (point);
+}
+
+static void
+clear (Sweep *sweep)
+{
+  for (guint i = 0; i < sweep->n_axes; i++)
+    {
+      g_free (sweep->axes[i].name);
+      g_free (sweep->axes[i].braced);
+      g_strfreev (sweep->axes[i].values);
+    }
+  g_free (sweep->axes);
+  g_free (sweep->named);
+  g_free (sweep->others);
+  g_free (sweep->folder);
+  g_ptr_array_unref (sweep->points);
+}
+
+int
+cli_sweep (const CliSweep *asked)
+{
+  g_autoptr (GError) problem = NULL;
+  gboolean has_failed = FALSE;
+  Sweep sweep = { .asked = asked,
+                  .n_cells = asked->n_gpus * CLI_TRIAL_POLICIES,
+                  .points = g_ptr_array_new_with_free_func (free_point),
+                  .memory_bytes = available_memory (),
+                  .began_us = g_get_monotonic_time () };
+
+  read_axes (&sweep);
+  check_program (&sweep);
+  sweep.folder = g_dir_make_tmp ("tessera-sweep-XXXXXX", &problem);
+  if (sweep.folder == NULL)
+    cli_fail_with ("there is no place for traces: %s", problem->message);
+  search (&sweep);
+  g_rmdir (sweep.folder); /* no: a log of a script that failed is there */
+  gboolean fits = tell (&sweep);
+  for (guint i = 0; i < sweep.points->len; i++)
+    has_failed |= ((Point *) sweep.points->pdata[i])->trial.state == CLI_TRIAL_FAILED;
+  clear (&sweep);
+  return has_failed ? CLI_SCRIPT_FAILED : fits ? CLI_DONE : CLI_DOES_NOT_FIT;
+}

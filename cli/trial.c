@@ -1,0 +1,183 @@
+/* See trial.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/process.h"
+
+#define POLL_US 20000
+#define LOG_END_BYTES 8192
+
+static const char *const needs[CLI_TRIAL_POLICIES] = { "native_bytes", "expandable_bytes",
+                                                       "plan_bytes" };
+
+static char *
+path_of (const CliTrial *trial, const char *suffix)
+{
+  return g_strconcat (trial->stem, suffix, NULL);
+}
+
+static void
+open_as (int descriptor, const char *path, int flags)
+{
+  int opened = open (path, flags | O_CLOEXEC, 0600);
+
+  if (opened < 0 || dup2 (opened, descriptor) < 0)
+    _exit (CLI_FAILED);
+  close (opened);
+}
+
+/* In the child; returns its exit status. Ctrl-C reaches the parent alone, who ends this
+ * group; were the parent killed, we end too. */
+static int
+run_child (const CliTrial *trial, const CliRehearsal *model)
+{
+  g_autofree char *answer = path_of (trial, ".json");
+  g_autofree char *log = path_of (trial, ".log");
+  g_autofree char *trace = path_of (trial, ".tsr");
+  g_autofree char *plan = path_of (trial, ".tsp");
+  g_autofree char *pattern = cli_job_pattern (trace);
+  CliRehearsal run = *model;
+
+  setpgid (0, 0);
+  prctl (PR_SET_PDEATHSIG, SIGTERM);
+  cli_process_ask (CLI_ASK_NEVER);
+  open_as (STDIN_FILENO, "/dev/null", O_RDONLY);
+  open_as (STDOUT_FILENO, answer, O_WRONLY | O_CREAT | O_TRUNC);
+  open_as (STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC);
+  cli_given.json = TRUE;
+  run.trace_path = trace;
+  run.plan_path = plan;
+  run.job.record = run.trace_pattern = pattern;
+  run.job.stacks = "0"; /* nobody sees the trace */
+  run.is_once = TRUE;
+  return cli_rehearse (&run);
+}
+
+void
+cli_trial_start (CliTrial *trial, const CliRehearsal *run)
+{
+  fflush (NULL);
+  trial->pid = fork ();
+  if (trial->pid == 0)
+    exit (run_child (trial, run));
+  if (trial->pid < 0)
+    cli_fail_with ("a dry run cannot be started: %s", g_strerror (errno));
+  setpgid (trial->pid, trial->pid); /* whoever of the two comes first */
+}
+
+/* Also what a run that was killed left; the log may stay. */
+static void
+remove_files (const CliTrial *trial, gboolean keeps_log)
+{
+  g_autofree char *folder_path = g_path_get_dirname (trial->stem);
+  g_autofree char *base = g_path_get_basename (trial->stem);
+  g_autofree char *begin = g_strconcat (base, ".", NULL);
+  g_autofree char *log = g_strconcat (base, ".log", NULL);
+  g_autoptr (GDir) folder = g_dir_open (folder_path, 0, NULL);
+  const char *name;
+
+  while (folder != NULL && (name = g_dir_read_name (folder)) != NULL)
+    if (g_str_has_prefix (name, begin) && !(keeps_log && g_str_equal (name, log)))
+      {
+        g_autofree char *path = g_build_filename (folder_path, name, NULL);
+        g_unlink (path);
+      }
+}
+
+/* What was said last; without Tessera's own sentences where it is @of_script. */
+static char *
+last_line (const char *path, gboolean of_script)
+{
+  g_autoptr (GMappedFile) file = g_mapped_file_new (path, FALSE, NULL);
+  gsize n = file != NULL ? g_mapped_file_get_length (file) : 0;
+  gsize n_end = MIN (n, LOG_END_BYTES);
+  g_autofree char *end =
+      g_strndup (n > 0 ? g_mapped_file_get_contents (file) + n - n_end : "", n_end);
+  g_auto (GStrv) lines = g_strsplit_set (end, "\r\n", -1);
+
+  for (guint i = g_strv_length (lines); i-- > 0;)
+    if (*g_strstrip (lines[i]) != '\0' &&
+        !(of_script && g_str_has_prefix (lines[i], "tessera")))
+      return g_strdup (lines[i]);
+  return g_strdup ("it said nothing");
+}
+
+static void
+read_answer (CliTrial *trial, JsonObject *answer)
+{
+  const char *remark = NULL;
+
+  trial->state = CLI_TRIAL_MEASURED;
+  for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
+    trial->bytes[i] = (guint64) json_object_get_int_member (answer, needs[i]);
+  if (g_str_equal (json_object_get_string_member (answer, "followable"), "no"))
+    {
+      trial->bytes[CLI_TRIAL_POLICIES - 1] = G_MAXUINT64;
+      remark = "no run follows the plan";
+    }
+  if (!json_object_get_null_member (answer, "leak"))
+    remark = "each step keeps more than the one before, so a longer run needs more";
+  if (json_object_get_int_member (answer, "steps") == 0)
+    remark = "no whole step was seen, only the script's start";
+  trial->remark = g_strdup (remark);
+}
+
+static void
+take_result (CliTrial *trial, int wait_status)
+{
+  g_autofree char *answer = path_of (trial, ".json");
+  g_autofree char *log = path_of (trial, ".log");
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  int status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : -1;
+
+  if ((status == CLI_DONE || status == CLI_DOES_NOT_FIT) &&
+      json_parser_load_from_file (parser, answer, NULL) &&
+      json_parser_get_root (parser) != NULL)
+    read_answer (trial, json_node_get_object (json_parser_get_root (parser)));
+  else if (status == CLI_DOES_NOT_FIT)
+    trial->state = CLI_TRIAL_OUT_OF_MEMORY;
+  else
+    {
+      g_autofree char *line = last_line (log, status == CLI_SCRIPT_FAILED);
+
+      trial->state = CLI_TRIAL_FAILED;
+      trial->remark = g_strdup_printf ("%s (more in %s)", line, log);
+    }
+}
+
+gboolean
+cli_trial_poll (CliTrial *trial)
+{
+  int wait_status;
+
+  if (trial->pid == 0 || waitpid (trial->pid, &wait_status, WNOHANG) == 0)
+    return trial->pid != 0;
+  trial->pid = 0;
+  take_result (trial, wait_status);
+  remove_files (trial, trial->state == CLI_TRIAL_FAILED);
+  return FALSE;
+}
+
+void
+cli_trial_stop (CliTrial *trial, gint64 deadline_us)
+{
+  if (trial->pid > 0)
+    kill (-trial->pid, SIGTERM);
+  while (trial->pid > 0 && waitpid (trial->pid, NULL, WNOHANG) == 0)
+    {
+      if (g_get_monotonic_time () > deadline_us)
+        kill (-trial->pid, SIGKILL);
+      g_usleep (POLL_US);
+    }
+  trial->pid = 0;
+  remove_files (trial, FALSE);
+}
