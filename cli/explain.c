@@ -500,7 +500,7 @@ tell_rows (const Explain *explain, const CliStudy *shown, uint32_t at, JsonBuild
     if (shown->blocks->blocks[i].born_index <= at &&
         shown->blocks->blocks[i].died_index > at)
       g_array_append_val (alive, i);
-  g_autoptr (GArray) rows = cli_group_blocks (shown, alive, explain->by, FALSE);
+  g_autoptr (GArray) rows = cli_group_blocks (shown, alive, explain->by);
   for (guint i = 0; i < MIN (rows->len, MOST_ROWS); i++)
     {
       const CliRow *row = &g_array_index (rows, CliRow, i);

@@ -96,7 +96,7 @@ by_bytes (gconstpointer a, gconstpointer b)
 }
 
 GArray *
-cli_group_blocks (const CliStudy *study, const GArray *indexes, CliBy by, gboolean asked)
+cli_group_blocks (const CliStudy *study, const GArray *indexes, CliBy by)
 {
   g_autoptr (GHashTable) found = g_hash_table_new (g_str_hash, g_str_equal);
   GArray *rows = g_array_new (FALSE, TRUE, sizeof (CliRow));
@@ -120,7 +120,7 @@ cli_group_blocks (const CliStudy *study, const GArray *indexes, CliBy by, gboole
           g_hash_table_insert (found, fresh.name, GUINT_TO_POINTER (at + 1));
         }
       CliRow *row = &g_array_index (rows, CliRow, at);
-      row->bytes += asked ? block->size_bytes : block->block_bytes;
+      row->bytes += block->block_bytes;
       row->n_blocks++;
       if (row->lifetime_class != block->lifetime_class)
         row->lifetime_class = 0;

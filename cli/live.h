@@ -17,7 +17,7 @@ typedef enum
 typedef struct
 {
   char *name;               /* "finetune.py:33 train_step", "forward -> backward" */
-  guint64 bytes, n_blocks;  /* block bytes, or bytes asked for */
+  guint64 bytes, n_blocks;  /* block bytes */
   guint8 lifetime_class;    /* of all of them; 0: of several */
   gboolean is_recomputable; /* all were born in a forward and die in a backward pass */
 } CliRow;
@@ -25,10 +25,8 @@ typedef struct
 /* Blocks that have their place in the layout just after @event_index, largest first: array
  * of uint32 block indexes. */
 GArray *cli_live_blocks (const CliStudy *study, uint32_t event_index);
-/* Rows of the blocks in @indexes, most bytes first: array of CliRow, which it owns.
- * @asked: count what was asked for, not what the blocks take. */
-GArray *
-cli_group_blocks (const CliStudy *study, const GArray *indexes, CliBy by, gboolean asked);
+/* Rows of the blocks in @indexes, most bytes first: array of CliRow, which it owns. */
+GArray *cli_group_blocks (const CliStudy *study, const GArray *indexes, CliBy by);
 /* What the row of the block is called; newly allocated. */
 char *cli_row_name (const CliStudy *study, CliBy by, const TesseraBlock *block);
 /* One byte a block: @block and its like in every other step (same size, stream, stack and

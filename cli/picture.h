@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "answers/whose.h"
 #include "cli/study.h"
 #include "picture/figure.h"
 
@@ -26,8 +27,9 @@ TESSERA_MUST_USE TesseraStatus cli_draw_sheet (const CliStudy *study,
                                                const CliSheet *sheet,
                                                TesseraError *error,
                                                GBytes **out_bytes);
-/* One self-contained HTML page: verdict, pictures, tables. The caller frees the text with
+/* One self-contained HTML page: verdict, pictures, tables. @whose: of the study's layout. The caller frees the text with
  * g_string_free(). */
 TESSERA_MUST_USE TesseraStatus cli_report_html (const CliStudy *study,
+                                                const TesseraWhose *whose,
                                                 GString **out_html,
                                                 TesseraError *error);

@@ -4,10 +4,10 @@
 #include "cli/live.h"
 #include "cli/report-css.h"
 #include "cli/tell.h"
+#include "cli/whose.h"
 #include "db/output.h"
 
 #define LARGEST_BLOCKS 20
-#define CULPRIT_LINES 20
 #define MOST_GROUPS 24
 
 static void
@@ -50,8 +50,13 @@ append_number (GString *html, const char *label, uint64_t bytes)
 }
 
 static void
-append_head (GString *html, const CliStudy *study, const TesseraVerdict *verdict)
+append_head (GString *html,
+             const CliStudy *study,
+             const TesseraWhose *whose,
+             const TesseraVerdict *verdict)
 {
+  g_autofree char *refused = tessera_describe_refused (whose, verdict->parts.event_index);
+
   g_string_append (html, "<!doctype html><html lang=en><head><meta charset=utf-8>"
                          "<meta name=viewport content=\"width=device-width\"><title>");
   append_escaped (html,
@@ -61,6 +66,11 @@ append_head (GString *html, const CliStudy *study, const TesseraVerdict *verdict
   append_escaped (html, verdict->headline);
   g_string_append (html, "</h1>\n<p class=lead>");
   append_escaped (html, verdict->sentence);
+  if (refused != NULL)
+    {
+      g_string_append (html, "<br>Refused: ");
+      append_escaped (html, refused);
+    }
   g_string_append (html, "</p>\n<dl class=numbers>\n");
   append_number (html, "smallest device: native", study->needs.native_bytes);
   append_number (html, "expandable segments", study->needs.expandable_bytes);
@@ -74,13 +84,19 @@ append_head (GString *html, const CliStudy *study, const TesseraVerdict *verdict
 static TesseraStatus
 append_picture (GString *html,
                 const CliStudy *study,
+                const TesseraWhose *whose,
                 const TesseraVerdict *verdict,
                 TesseraError *error)
 {
   g_string_append (html, "<picture>\n");
   for (int dark = 1; dark >= 0; dark--)
     {
-      const CliSheet sheet = { .width = 1600, .height = 1000, .scale = 1, .dark = dark };
+      const CliSheet sheet = { .width = 1600,
+                               .height = 1000,
+                               .scale = 1,
+                               .dark = dark,
+                               .colour = tessera_usual_colour_key (study->trace),
+                               .categories = whose->categories };
       g_autoptr (GBytes) png = NULL;
       gsize n_bytes;
       TesseraStatus status = cli_draw_sheet (study, verdict, &sheet, error, &png);
@@ -98,6 +114,99 @@ append_picture (GString *html,
     }
   g_string_append (html, "</picture>\n");
   return TESSERA_OK;
+}
+
+/* The rows, numbers and order of `tessera info`. */
+static void
+append_to_do (GString *html, const CliStudy *study, const TesseraWhose *whose)
+{
+  g_autoptr (GArray) suggestions = cli_suggest (study, whose);
+
+  if (suggestions->len == 0)
+    return;
+  g_string_append (html,
+                   "<h2>What to do</h2>\n<table><tr><th class=n>less<th><th>what<th>"
+                   "the text to type</tr>\n");
+  for (guint i = 0; i < suggestions->len; i++)
+    {
+      const TesseraSuggestion *row = &g_array_index (suggestions, TesseraSuggestion, i);
+
+      g_string_append (html, "<tr>");
+      append_bytes (html, row->wins_bytes);
+      g_string_append_printf (html, "<td>%s</td><td>", row->of);
+      append_escaped (html, row->sentence);
+      g_string_append (html, "</td><td><code>");
+      append_escaped (html, row->type);
+      g_string_append (html, "</code></td></tr>\n");
+    }
+  g_string_append (html, "</table>\n");
+}
+
+/* The legend's, where the row is a category. */
+static uint32_t
+colour_of (TesseraBy by, const TesseraOwner *owner)
+{
+  for (int i = 0; by == TESSERA_BY_CATEGORY && i < TESSERA_N_CATEGORIES; i++)
+    if (strcmp (owner->name, tessera_category_name ((TesseraCategory) i)) == 0)
+      return tessera_colour_of_category ((TesseraCategory) i, false);
+  return TESSERA_NONE;
+}
+
+static void
+append_owner (GString *html, TesseraBy by, const TesseraOwner *owner, uint64_t all_bytes)
+{
+  const double share = (double) owner->bytes / (double) MAX (all_bytes, 1);
+  const uint32_t rgb = colour_of (by, owner);
+
+  g_string_append_printf (html, "<tr><td style=\"padding-left:%uem\">", owner->depth);
+  append_escaped (html, owner->name);
+  if (owner->n_times > 1)
+    g_string_append_printf (html, " &times; %u", owner->n_times);
+  g_string_append (html, "</td>");
+  append_bytes (html, owner->bytes);
+  g_string_append_printf (html,
+                          "<td class=n>%.1f %%</td><td class=n>%" G_GUINT64_FORMAT
+                          "</td><td class=bar><span style=\"width:%.2f%%",
+                          100 * share, owner->n_blocks, 100 * share);
+  if (rgb != TESSERA_NONE)
+    g_string_append_printf (html, ";background:#%06x", rgb);
+  g_string_append (html, "\"></span></td></tr>\n");
+}
+
+/* By category and, where the file has stacks, by line and module. */
+static void
+append_whose (GString *html,
+              const CliStudy *study,
+              const TesseraWhose *whose,
+              uint32_t at)
+{
+  static const struct
+  {
+    TesseraBy by;
+    guint most;
+  } tables[] = { { TESSERA_BY_CATEGORY, CLI_MOST_ROWS },
+                 { TESSERA_BY_LINE, CLI_BRIEF_ROWS },
+                 { TESSERA_BY_MODULE, CLI_MOST_ROWS } };
+  const uint64_t all_bytes =
+      at < whose->layout->n_events ? whose->layout->curves.live_bytes[at] : 0;
+  const size_t n = study->trace->n_stacks > 0 ? G_N_ELEMENTS (tables) : 1;
+
+  g_string_append_printf (html, "<h2>Whose the %s are that were live at event %u</h2>\n",
+                          TESSERA_SIZE (all_bytes), at);
+  for (size_t i = 0; i < n; i++)
+    {
+      g_autoptr (GArray) owners = cli_rows_worth_reading (
+          tessera_whose (whose, tables[i].by, at), all_bytes, tables[i].most);
+
+      g_string_append_printf (html,
+                              "<table><tr><th>%s<th class=n>bytes<th class=n>share<th "
+                              "class=n>blocks<th></tr>\n",
+                              tessera_by_name (tables[i].by));
+      for (guint row = 0; row < owners->len; row++)
+        append_owner (html, tables[i].by, &g_array_index (owners, TesseraOwner, row),
+                      all_bytes);
+      g_string_append (html, "</table>\n");
+    }
 }
 
 static void
@@ -146,24 +255,6 @@ append_largest (GString *html, const CliStudy *study, uint32_t at)
                               cli_class_name (block->lifetime_class));
       append_escaped (html, line);
       g_string_append (html, "</code></td></tr>\n");
-    }
-  g_string_append (html, "</table>\n");
-}
-
-static void
-append_culprits (GString *html, const CliStudy *study, const TesseraParts *parts)
-{
-  g_autoptr (GArray) live = cli_live_blocks (study, parts->event_index);
-  g_autoptr (GArray) culprits = cli_group_blocks (study, live, CLI_BY_LINE, TRUE);
-  g_string_append (html, "<h2>Live bytes by source line</h2>\n<table><tr><th>line<th "
-                         "class=n>bytes<th></tr>\n");
-  for (guint i = 0; i < MIN (culprits->len, CULPRIT_LINES); i++)
-    {
-      const CliRow *culprit = &g_array_index (culprits, CliRow, i);
-      g_autofree char *label =
-          g_strdup_printf ("%s (%" G_GUINT64_FORMAT " block%s)", culprit->name,
-                           culprit->n_blocks, culprit->n_blocks == 1 ? "" : "s");
-      append_bar_row (html, label, culprit->bytes, parts->live_bytes);
     }
   g_string_append (html, "</table>\n");
 }
@@ -247,21 +338,25 @@ append_needs (GString *html, const CliStudy *study)
 }
 
 TesseraStatus
-cli_report_html (const CliStudy *study, GString **out_html, TesseraError *error)
+cli_report_html (const CliStudy *study,
+                 const TesseraWhose *whose,
+                 GString **out_html,
+                 TesseraError *error)
 {
   const TesseraVerdict verdict = cli_study_verdict (study);
   GString *html = g_string_new (NULL);
-  append_head (html, study, &verdict);
-  TesseraStatus status = append_picture (html, study, &verdict, error);
+  append_head (html, study, whose, &verdict);
+  TesseraStatus status = append_picture (html, study, whose, &verdict, error);
   if (status != TESSERA_OK)
     {
       g_string_free (html, TRUE);
       return status;
     }
+  append_to_do (html, study, whose);
+  append_whose (html, study, whose, verdict.parts.event_index);
   append_parts (html, study, &verdict.parts);
   append_needs (html, study);
   append_largest (html, study, verdict.parts.event_index);
-  append_culprits (html, study, &verdict.parts);
   if (study->plan != NULL && study->planned != NULL)
     append_plan (html, study);
   g_string_append_printf (html,
@@ -278,6 +373,7 @@ static int
 run_report (int n_files, char **files)
 {
   g_auto (CliStudy) study = { 0 };
+  g_auto (TesseraWhose) whose = { 0 };
   GString *html = NULL;
 
   cli_study_open (&study, files[0]);
@@ -285,7 +381,8 @@ run_report (int n_files, char **files)
   cli_study_plan_as_edited (&study);
   cli_study_advise (&study);
   cli_study_needs (&study);
-  cli_must (cli_report_html (&study, &html, cli_error ()));
+  cli_whose_init (&whose, &study, NULL);
+  cli_must (cli_report_html (&study, &whose, &html, cli_error ()));
   cli_must (tessera_write_file (cli_given.output, html->str, html->len, cli_error ()));
   g_string_free (html, TRUE);
   return CLI_DONE;

@@ -6,9 +6,6 @@
 
 #include "planner/modules.h"
 
-/* Of what a person reads. --json has all rows. */
-#define MOST_ROWS 40
-#define MOST_BRIEF_ROWS 5
 /* Rows of less than one so many-th of all are told together. */
 #define SMALL_SHARE 200
 
@@ -105,48 +102,58 @@ print_row (const TesseraOwner *owner, guint64 all_bytes)
           owner->n_blocks, (int) (2 * owner->depth), "", cli_shown (owner->name), times);
 }
 
-/* All but the smallest, of which those of depth 0 are summed. */
-static void
-print_rows (const TesseraTrace *trace,
-            const GArray *owners,
-            guint64 all_bytes,
-            TesseraBy by,
-            guint most)
+GArray *
+cli_rows_worth_reading (GArray *owners, guint64 all_bytes, guint most)
 {
-  guint64 other_bytes = 0, other_blocks = 0;
+  TesseraOwner *rows = (TesseraOwner *) (void *) owners->data;
+  TesseraOwner others = { .n_times = 1, .stack = TESSERA_NONE };
   guint n_others = 0, n = 0;
 
   for (guint i = 0; i < owners->len; i++)
     {
-      const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
+      const TesseraOwner row = rows[i];
 
-      if (n < most && (owner->bytes >= all_bytes / SMALL_SHARE || owners->len <= 3))
+      if (n < most && (row.bytes >= all_bytes / SMALL_SHARE || owners->len <= 3))
         {
-          n++;
-          if (by == TESSERA_BY_STACK)
-            {
-              g_autofree char *line = tessera_name_line (trace, owner->stack);
-              const TesseraOwner row = { line, owner->bytes, owner->n_blocks, 0, 1, 0 };
-
-              print_row (&row, all_bytes);
-              print_stack (trace, owner->stack);
-              continue;
-            }
-          print_row (owner, all_bytes);
+          rows[i] = rows[n];
+          rows[n++] = row;
         }
-      else if (owner->depth == 0)
+      else if (row.depth == 0)
         {
           n_others++;
-          other_bytes += owner->bytes;
-          other_blocks += owner->n_blocks;
+          others.bytes += row.bytes;
+          others.n_blocks += row.n_blocks;
         }
     }
+  g_array_set_size (owners, n);
   if (n_others > 0)
     {
-      g_autofree char *name = g_strdup_printf ("%u more", n_others);
-      const TesseraOwner row = { name, other_bytes, other_blocks, 0, 1, TESSERA_NONE };
+      others.name = g_strdup_printf ("%u more", n_others);
+      g_array_append_val (owners, others);
+    }
+  return owners;
+}
 
+/* Takes @owners over. */
+static void
+print_rows (const TesseraTrace *trace,
+            GArray *owners,
+            guint64 all_bytes,
+            TesseraBy by,
+            guint most)
+{
+  g_autoptr (GArray) rows = cli_rows_worth_reading (owners, all_bytes, most);
+
+  for (guint i = 0; i < rows->len; i++)
+    {
+      TesseraOwner row = g_array_index (rows, TesseraOwner, i);
+      g_autofree char *line = NULL;
+
+      if (by == TESSERA_BY_STACK && row.stack != TESSERA_NONE)
+        row.name = line = tessera_name_line (trace, row.stack);
       print_row (&row, all_bytes);
+      if (line != NULL)
+        print_stack (trace, row.stack);
     }
 }
 
@@ -202,7 +209,7 @@ cli_tell_whose (const CliStudy *study,
   printf ("%s are live at event %u%s. By %s:\n", TESSERA_SIZE (all_bytes), event_index,
           failure != NULL ? ", where a request failed" : "", tessera_by_name (by));
   printf ("%12s %7s %7s  %s\n", "bytes", "share", "blocks", tessera_by_name (by));
-  print_rows (study->trace, owners, all_bytes, by, MOST_ROWS);
+  print_rows (study->trace, g_steal_pointer (&owners), all_bytes, by, CLI_MOST_ROWS);
   if (failure != NULL)
     printf ("refused then: %s\n", cli_shown (failure));
   if (study->trace->n_stacks == 0)
@@ -272,12 +279,14 @@ cli_tell_whose_briefly (JsonBuilder *json,
 {
   const guint64 all_bytes = live_bytes (study, event_index);
   static const TesseraBy bys[] = { TESSERA_BY_CATEGORY, TESSERA_BY_LINE };
+  g_autofree char *refused = tessera_describe_refused (whose, event_index);
 
   if (json != NULL)
     {
       cli_json_object (json, "whose");
       cli_json_integer (json, "event_index", event_index);
       cli_json_integer (json, "live_bytes", all_bytes);
+      cli_json_text (json, "refused", refused);
     }
   else if (is_all_unknown (study, whose, event_index))
     {
@@ -298,10 +307,12 @@ cli_tell_whose_briefly (JsonBuilder *json,
         {
           printf ("%12s %7s %7s  %s\n", "bytes", "share", "blocks",
                   tessera_by_name (bys[i]));
-          print_rows (study->trace, owners, all_bytes, bys[i],
-                      bys[i] == TESSERA_BY_CATEGORY ? MOST_ROWS : MOST_BRIEF_ROWS);
+          print_rows (study->trace, g_steal_pointer (&owners), all_bytes, bys[i],
+                      bys[i] == TESSERA_BY_CATEGORY ? CLI_MOST_ROWS : CLI_BRIEF_ROWS);
         }
     }
   if (json != NULL)
     json_builder_end_object (json);
+  else if (refused != NULL)
+    printf ("refused then: %s\n", cli_shown (refused));
 }

@@ -30,6 +30,12 @@ uint32_t cli_read_moment (const CliStudy *study, const char *text);
 /* Policies, then changes of the program: TesseraSuggestion, g_array_unref(). Without the study's
  * needs only the latter. */
 GArray *cli_suggest (const CliStudy *study, const TesseraWhose *whose);
+/* Of what a person reads. --json has all rows. */
+#define CLI_MOST_ROWS 40u
+#define CLI_BRIEF_ROWS 5u
+/* Leaves at most @most rows in @owners (TesseraOwner), none of which is tiny; those of depth 0
+ * that are left out become one, "3 more", with no stack. Returns: @owners. */
+GArray *cli_rows_worth_reading (GArray *owners, guint64 all_bytes, guint most);
 /* The answer to info --by. */
 void cli_tell_whose (const CliStudy *study,
                      const TesseraWhose *whose,

@@ -19,6 +19,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from html import unescape
 from pathlib import Path
 
 from command import FSDP, GIB, ROOT, SAMPLE, TESSERA, good, refused, run
@@ -478,6 +479,17 @@ def pictures_and_report(tmp):
     info = json.loads(good("info", SAMPLE, "--json"))
     assert info["headline"] in html and "data:image/png;base64," in html
     assert "http://" not in html and "https://" not in html
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in html.split("<h2>Whose the")[1].split("<h2>")[0].split("<tr>")]
+    shown = {row[0]: row[1] for row in cells if row}
+    text = good("info", SAMPLE)
+    for row in info["whose"]["category"][:5] + info["whose"]["line"][:5]:  # names and numbers of info
+        assert f"{shown[row['name']]} {100 * row['share']:5.1f} %" in text and row["name"] in shown, row
+    todo = [unescape(row) for row in re.findall(r"<code>(.*?)</code>", html.split("<h2>What to do</h2>")[1].split("</table>")[0])]
+    assert todo == [row["type"] for row in info["what_to_do"]] and len(todo) == 4, todo
+    assert f"Refused: {info['whose']['refused']}</p>" in html and f"refused then: {info['whose']['refused']}\n" in text
+    good("report", FSDP, "-o", tmp / "f.html")  # without stacks: categories alone; none of its requests failed
+    html = (tmp / "f.html").read_text()
+    assert "<th>category" in html and "<th>line<th" not in html and "Refused: " not in html
     for bad in (("--size", "3x4"), ("--axis", "sideways"), ("--colour", "plaid"), ("--scale", "99")):
         refused("render", SAMPLE, "-o", tmp / "x.png", *bad, status=2)
     refused("render", SAMPLE, "-o", tmp / "x.bmp", status=2)

@@ -195,6 +195,7 @@ save_report (const Saving *saving, const TesseraProgress *progress, TesseraError
       saving->base.data != NULL ? tessera_data_origin (saving->base.data) : NULL;
   const TesseraLayout *own = NULL;
   GString *html = NULL;
+  TesseraWhose whose;
   TesseraStatus status;
   CliStudy study;
 
@@ -221,7 +222,9 @@ save_report (const Saving *saving, const TesseraProgress *progress, TesseraError
     },
     .plan_seconds = saving->base.planned->seconds,
   };
-  status = cli_report_html (&study, &html, error);
+  whose = data->whose;
+  whose.layout = own;
+  status = cli_report_html (&study, &whose, &html, error);
   if (status == TESSERA_OK)
     {
       status = write_bytes (saving->path, html->str, html->len, progress, error);
