@@ -42,7 +42,6 @@ data_clear (gpointer user)
     }
   for (int i = 0; i < TESSERA_N_AXES; i++)
     tessera_axis_free (data->axes[i]);
-  g_clear_pointer (&data->suggestions, g_array_unref);
   g_free (data->refused);
   tessera_whose_clear (&data->whose);
   tessera_structure_free (data->structure);
@@ -117,22 +116,6 @@ tessera_data_analyse (TesseraData *data)
     g_warn_if_fail (tessera_whose_find (&data->whose, "", "", NULL) == TESSERA_OK);
 }
 
-TesseraStatus
-tessera_data_answer (TesseraData *data, TesseraError *error)
-{
-  TesseraWhose whose = data->whose;
-  TesseraStatus status =
-      tessera_data_get_layout (data, data->own_kind, NULL, error, &whose.layout);
-
-  if (status != TESSERA_OK)
-    return status;
-  data->suggestions = tessera_suggest (&whose);
-  if (whose.layout->n_ooms > 0)
-    data->refused = tessera_describe_refused (
-        &whose, whose.layout->ooms[whose.layout->n_ooms - 1].event_index);
-  return TESSERA_OK;
-}
-
 TesseraData *
 tessera_data_origin (TesseraData *data)
 {
@@ -172,7 +155,6 @@ derive (TesseraData *origin)
   data->bound_bytes = origin->bound_bytes;
   data->bound_index = origin->bound_index;
   data->whose = origin->whose;
-  data->suggestions = origin->suggestions;
   data->refused = origin->refused;
   data->blocks = g_memdup2 (origin->blocks, sizeof *origin->blocks);
   data->blocks->blocks = NULL;

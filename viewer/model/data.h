@@ -89,8 +89,6 @@ TesseraStatus tessera_data_read (const char *path,
  * Axes and layouts of policies other than a plan need none of that and may be made on
  * another thread meanwhile. */
 void tessera_data_analyse (TesseraData *data);
-/* Finds what to do, once, after the above and before anybody else asks for it. */
-TesseraStatus tessera_data_answer (TesseraData *data, TesseraError *error);
 /* The same with the groups and classes that blocks have under edits. @data may have been
  * made so itself: edits are applied to what it comes from. The very data, as analysed,
  * where none of the edits is about groups; @data itself where they make it so: views have

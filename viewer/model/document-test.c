@@ -519,6 +519,29 @@ test_stopped_save_is_whole (Fixture *f, gconstpointer unused)
     }
 }
 
+/* What a block is, where the file tells it; a key that a person chose stays. */
+static void
+test_usual_colours (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *sample = test_sample_path ();
+
+  if (sample == NULL)
+    {
+      g_test_skip ("the sample is not there");
+      return;
+    }
+  test_open (f->document, sample);
+  g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_CATEGORY);
+  g_assert_cmpint (f->document->colour_key, ==, TESSERA_COLOUR_CATEGORY);
+  g_assert_cmpuint (f->document->suggestions->len, >, 0);
+  test_open (f->document, f->path);
+  g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_CLASS);
+  g_assert_null (f->document->data->refused);
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_CLASS);
+  test_open (f->document, sample);
+  g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_CLASS);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -526,6 +549,7 @@ main (int argc, char **argv)
 #define ADD(name, function)                                                              \
   g_test_add ("/document/" name, Fixture, NULL, set_up, function, tear_down)
   ADD ("opens", test_opens);
+  ADD ("usual colours", test_usual_colours);
   ADD ("says what is wrong", test_says_what_is_wrong);
   ADD ("says that there is nothing", test_says_that_there_is_nothing);
   ADD ("keeps what is open", test_keeps_what_is_open);

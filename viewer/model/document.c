@@ -20,6 +20,7 @@ tessera_document_changed (TesseraDocument *self, guint what)
 static void
 clear_contents (TesseraDocument *self)
 {
+  g_clear_pointer (&self->suggestions, g_array_unref);
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     g_clear_pointer (&self->sheets[i], tessera_sheet_unref);
   g_clear_pointer (&self->paint, tessera_paint_unref);

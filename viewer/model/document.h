@@ -59,6 +59,7 @@ typedef enum
   TESSERA_WORK_PLACES,  /* where what is selected could lie */
   TESSERA_WORK_GROUPS,  /* what is told of the groups */
   TESSERA_WORK_REGROUP, /* groups and classes, as the edits make them */
+  TESSERA_WORK_SUGGEST, /* what to do */
   TESSERA_WORK_COMPARE, /* the plans of both sides */
   TESSERA_N_WORKS
 } TesseraWork;
@@ -113,6 +114,8 @@ struct _TesseraDocument
   TesseraMoves *moves;      /* from the plan's former picture to this; or NULL */
   struct TesseraRule *rule; /* of what is selected, once found; or NULL */
 
+  GArray *
+      suggestions; /* TesseraSuggestion: changes of the program, a little later; or NULL */
   TesseraNeeds needs; /* 0: not known yet */
   TesseraVerdict verdict;
 

@@ -105,6 +105,7 @@ static TesseraStatus
 read_trace (TesseraJob *job, gpointer user, TesseraError *error)
 {
   Load *load = user;
+  TesseraWhose whose;
   TesseraStatus status;
 
   if (stat (load->path, &load->seen) != 0)
@@ -113,8 +114,6 @@ read_trace (TesseraJob *job, gpointer user, TesseraError *error)
                               tessera_job_progress (job, 0, 0.7), error, &load->data);
   if (status == TESSERA_OK)
     status = make_left_sheet (job, load, error);
-  if (status == TESSERA_OK)
-    status = tessera_data_answer (load->data, error);
   if (status != TESSERA_OK)
     return status;
   load->history = load_edits (load);
@@ -122,6 +121,9 @@ read_trace (TesseraJob *job, gpointer user, TesseraError *error)
     load->base.colour_key = tessera_usual_colour_key (load->data->trace);
   load->paint = tessera_paint_new (load->data, load->base.colour_key, load->base.dark);
   tell_verdicts_moment (load);
+  whose = load->data->whose;
+  whose.layout = load->sheet->layout;
+  load->data->refused = tessera_describe_refused (&whose, load->moment);
   return TESSERA_OK;
 }
 
@@ -147,6 +149,49 @@ take_edits (TesseraDocument *self, Load *load)
   if (is_readable)
     self->edits_file = tessera_edits_file_new (self, load->kept_json, &load->seen);
 }
+
+/* --- what to do, which no picture waits for ----------------------------------------- */
+
+typedef struct
+{
+  TesseraWorkInput base;
+  GArray *suggestions;
+} Suggesting;
+
+static void
+clear_suggesting (gpointer user)
+{
+  g_clear_pointer (&((Suggesting *) user)->suggestions, g_array_unref);
+}
+
+static TesseraStatus
+find_suggestions (TesseraJob *job, gpointer user, TesseraError *error)
+{
+  Suggesting *suggesting = user;
+  TesseraData *data = tessera_data_origin (suggesting->base.data);
+  TesseraWhose whose = data->whose;
+  TesseraStatus status =
+      tessera_data_get_layout (data, data->own_kind, NULL, error, &whose.layout);
+
+  if (status == TESSERA_OK)
+    suggesting->suggestions = tessera_suggest (&whose);
+  return status;
+}
+
+static void
+take_suggestions (TesseraDocument *self, gpointer user)
+{
+  Suggesting *suggesting = user;
+
+  self->suggestions = g_steal_pointer (&suggesting->suggestions);
+  tessera_document_changed (self, TESSERA_CHANGED_VERDICT);
+}
+
+static const TesseraWorkKind suggest_kind = { TESSERA_WORK_SUGGEST, "suggestions",
+                                              sizeof (Suggesting),  find_suggestions,
+                                              take_suggestions,     clear_suggesting };
+
+/* --- all of it ---------------------------------------------------------------------- */
 
 static void
 take_leak (TesseraDocument *self)
@@ -189,6 +234,7 @@ take_trace (TesseraDocument *self, gpointer user)
   tessera_document_refresh_groups (self);
   if (load->base.axis_kind != self->axis_kind)
     tessera_document_set_left_kind (self, self->left_kind);
+  tessera_work_start (self, tessera_work_new (self, &suggest_kind));
   if (self->plan_automatically)
     tessera_document_plan (self);
   else

@@ -102,6 +102,7 @@ show_to_do (Answers *self)
 {
   const TesseraDocument *document = self->panel.document;
   const TesseraData *data = document->data;
+  const GArray *changes = document->suggestions;
   g_autoptr (GPtrArray) all = g_ptr_array_new (); /* TesseraSuggestion, borrowed */
   g_autoptr (GArray) policies = NULL;
   g_autoptr (GString) words = g_string_new (NULL);
@@ -113,8 +114,8 @@ show_to_do (Answers *self)
           document->planned != NULL ? document->planned->plan : NULL, document->path);
       for (guint i = 0; i < policies->len; i++)
         g_ptr_array_add (all, &g_array_index (policies, TesseraSuggestion, i));
-      for (guint i = 0; i < data->suggestions->len; i++)
-        g_ptr_array_add (all, &g_array_index (data->suggestions, TesseraSuggestion, i));
+      for (guint i = 0; changes != NULL && i < changes->len; i++)
+        g_ptr_array_add (all, &g_array_index (changes, TesseraSuggestion, i));
     }
   for (guint i = 0; i < all->len; i++)
     {
