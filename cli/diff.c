@@ -56,34 +56,38 @@ find_changes (const CliSide *before, const CliSide *after, TesseraBy by)
 }
 
 char *
+cli_diff_most (const CliSide *before, const CliSide *after, TesseraBy by)
+{
+  g_autoptr (GArray) changes = find_changes (before, after, by);
+  const gboolean grows = after->live_bytes > before->live_bytes;
+
+  for (guint i = 0; i < changes->len; i++)
+    {
+      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
+      g_autofree char *size = signed_size (change->before_bytes, change->after_bytes);
+
+      if ((change->after_bytes > change->before_bytes) == grows)
+        return g_strdup_printf ("%s (%s)", change->name, size);
+    }
+  return NULL;
+}
+
+char *
 cli_diff_sentence (const CliSide *before, const CliSide *after)
 {
-  g_autoptr (GArray) uses = find_changes (before, after, TESSERA_BY_USE);
   g_autofree char *size = signed_size (before->live_bytes, after->live_bytes);
-  const gboolean grows = after->live_bytes > before->live_bytes;
-  const TesseraChange *most = NULL;
 
   if (after->live_bytes == before->live_bytes)
     return g_strdup_printf ("The same at the peak of live: %s.",
                             TESSERA_SIZE (after->live_bytes));
-  /* What went the way of the whole. */
-  for (guint i = 0; i < uses->len && most == NULL; i++)
-    {
-      const TesseraChange *change = &g_array_index (uses, TesseraChange, i);
-
-      if ((change->after_bytes > change->before_bytes) == grows)
-        most = change;
-    }
-  g_autofree char *part =
-      most != NULL ? signed_size (most->before_bytes, most->after_bytes) : g_strdup ("");
+  g_autofree char *most = cli_diff_most (before, after, TESSERA_BY_USE);
   return g_strdup_printf (
-      "%s at the peak of live, %s instead of %s (%+.1f %%)%s%s%s%s%s.", size,
+      "%s at the peak of live, %s instead of %s (%+.1f %%)%s%s.", size,
       TESSERA_SIZE (after->live_bytes), TESSERA_SIZE (before->live_bytes),
       before->live_bytes > 0
           ? 100.0 * ((double) after->live_bytes / (double) before->live_bytes - 1.0)
           : 100.0,
-      most != NULL ? ": most in " : "", most != NULL ? most->name : "",
-      most != NULL ? " (" : "", part, most != NULL ? ")" : "");
+      most != NULL ? ": most in " : "", most != NULL ? most : "");
 }
 
 static const char *

@@ -21,6 +21,9 @@ void cli_side_open (CliSide *side, const char *path, const char *at, const char 
 void cli_side_clear (CliSide *side);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliSide, cli_side_clear)
 
+/* What went the way of the whole by most under one heading: "train.py:214 loss_of, activation
+ * (+1.70 GiB)"; NULL: nothing did. Newly allocated. */
+char *cli_diff_most (const CliSide *before, const CliSide *after, TesseraBy by);
 /* "+1.90 GiB at the peak of live, 12.30 GiB instead of 10.40 GiB (+18.3 %): most of it in
  * train.py:214 loss_of, activation (+1.70 GiB)."; newly allocated. */
 char *cli_diff_sentence (const CliSide *before, const CliSide *after);

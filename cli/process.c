@@ -32,7 +32,7 @@ static const struct
   { SIGHUP, "tessera: stopped by SIGHUP before the end\n" },
 };
 
-static volatile sig_atomic_t asks, asked_by; /* CliProcessAsk; a signal */
+static volatile sig_atomic_t asks, asked_by, is_silent; /* asked_by: a signal */
 
 static void
 tell (const char *text)
@@ -58,7 +58,7 @@ end (int number)
   if (isatty (STDERR_FILENO))
     tell ("\r\033[K"); /* over the line of progress */
   for (size_t i = 0; i < G_N_ELEMENTS (ending); i++)
-    if (ending[i].number == number)
+    if (ending[i].number == number && !is_silent)
       tell (ending[i].text);
   sigaction (number, &as_ever, NULL);
   sigemptyset (&only);
@@ -90,6 +90,12 @@ int
 cli_process_asked_by (void)
 {
   return asked_by;
+}
+
+void
+cli_process_end_silently (void)
+{
+  is_silent = 1;
 }
 
 static void

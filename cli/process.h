@@ -41,6 +41,9 @@ void cli_process_ask (CliProcessAsk when);
 /* The signal that came since the last cli_process_ask(); 0: none did. */
 int cli_process_asked_by (void);
 
+/* In a child that works for this command, whose parent says which signal came. */
+void cli_process_end_silently (void);
+
 /* SIGXFSZ is again what it was: in a child, or before this process becomes another
  * program. Safe between fork and exec. */
 void cli_process_restore (void);

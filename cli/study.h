@@ -106,6 +106,8 @@ void cli_study_follow (CliStudy *study,
 /* The smallest devices; needs the plan. */
 void cli_study_needs (CliStudy *study);
 
+/* A number that the recording tells of itself (docs/FORMAT.md); 0: it does not. */
+guint64 cli_study_number (const CliStudy *study, const char *key);
 /* The moment a verdict is about: the last failure, else peak_reserved_index of the
  * layout. */
 uint32_t cli_study_moment (const CliStudy *study);

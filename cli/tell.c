@@ -304,13 +304,6 @@ cli_json_needs (JsonBuilder *json, const CliStudy *study)
   json_builder_end_object (json);
 }
 
-static guint64
-number (const CliStudy *study, const char *key)
-{
-  const char *text = tessera_trace_get_meta (study->trace, key);
-  return text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
-}
-
 /* The most that was reserved outside of the pool, which is there from the first event to
  * the last, unless the plan was declined. */
 static guint64
@@ -327,7 +320,8 @@ cli_print_recording (const CliStudy *study)
   const TesseraLayout *layout = study->layout;
   const char *policy = tessera_trace_get_meta (study->trace, "policy");
   const char *source = tessera_trace_get_meta (study->trace, "plan_source");
-  guint64 lost = number (study, "lost_events"), world = number (study, "world");
+  guint64 lost = cli_study_number (study, "lost_events"),
+          world = cli_study_number (study, "world");
   g_autofree char *planned =
       cli_planned_misses (layout->n_misses, layout->n_planned_misses);
 
@@ -335,8 +329,8 @@ cli_print_recording (const CliStudy *study)
     return;
   printf ("recorded by Tessera under policy %s", cli_shown (policy));
   if (world > 1)
-    printf (", rank %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT, number (study, "rank"),
-            world);
+    printf (", rank %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT,
+            cli_study_number (study, "rank"), world);
   if (layout->pool_bytes > 0)
     printf ("; plan %s: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
             " misses%s (%s), pool %s",
@@ -372,9 +366,9 @@ cli_json_recording (JsonBuilder *json, const CliStudy *study)
   cli_json_text (json, "plan_source",
                  tessera_trace_get_meta (study->trace, "plan_source"));
   cli_json_bool (json, "followed_plan", layout->pool_bytes > 0);
-  cli_json_integer (json, "rank", number (study, "rank"));
-  cli_json_integer (json, "world", number (study, "world"));
-  cli_json_integer (json, "lost_events", number (study, "lost_events"));
+  cli_json_integer (json, "rank", cli_study_number (study, "rank"));
+  cli_json_integer (json, "world", cli_study_number (study, "world"));
+  cli_json_integer (json, "lost_events", cli_study_number (study, "lost_events"));
   if (layout->pool_bytes > 0)
     {
       cli_json_integer (json, "declined_at_event", layout->declined_index);

@@ -1,0 +1,463 @@
+/*
+ * tessera job DIR: which rank dies or needs most, and what it holds more than the others.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/diff.h"
+#include "cli/job.h"
+#include "cli/ranks.h"
+#include "cli/tell.h"
+
+#define MOST_NOTED 4 /* files of a note */
+
+static char *plans, *rules_path;
+static gboolean is_fast;
+
+static gboolean
+is_recording (const char *name)
+{
+  static const char *const endings[] = { ".tsr", ".pickle", ".pickle.gz", ".pkl",
+                                         ".csv", ".pkl.gz", ".csv.gz" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (endings); i++)
+    if (*name != '.' && g_str_has_suffix (name, endings[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* In the order of a person: 2 before 10. */
+static int
+compare_paths (const void *a, const void *b)
+{
+  return strverscmp (*(char *const *) a, *(char *const *) b);
+}
+
+static void
+add_folder (GPtrArray *paths, const char *folder)
+{
+  g_autoptr (GPtrArray) found = g_ptr_array_new ();
+  g_autoptr (GError) failure = NULL;
+  g_autoptr (GDir) open = g_dir_open (folder, 0, &failure);
+  const char *name;
+
+  if (open == NULL)
+    cli_fail_with ("%s", failure->message);
+  while ((name = g_dir_read_name (open)) != NULL)
+    if (is_recording (name))
+      g_ptr_array_add (found, g_build_filename (folder, name, NULL));
+  if (found->len == 0)
+    cli_fail_with ("%s holds no recording: each rank's snapshot (.pickle, .pickle.gz), "
+                   "trace (.tsr) or table (.csv) is looked for",
+                   folder);
+  g_ptr_array_sort (found, compare_paths);
+  g_ptr_array_extend_and_steal (paths, g_steal_pointer (&found));
+}
+
+static GPtrArray *
+list_files (char **files)
+{
+  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+
+  for (char **file = files; *file != NULL; file++)
+    if (g_file_test (*file, G_FILE_TEST_IS_DIR))
+      add_folder (paths, *file);
+    else
+      g_ptr_array_add (paths, g_strdup (*file));
+  return paths;
+}
+
+/* "0-3, 5": those that are alike. */
+static char *
+list_ranks (const CliRank *rank)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < rank->alike->len;)
+    {
+      const guint64 first = ((CliRank *) rank->alike->pdata[i])->rank;
+      guint64 last = first;
+
+      while (++i < rank->alike->len &&
+             ((CliRank *) rank->alike->pdata[i])->rank == last + 1)
+        last++;
+      g_string_append_printf (text, "%s%" G_GUINT64_FORMAT, text->len > 0 ? ", " : "",
+                              first);
+      if (last > first)
+        g_string_append_printf (text, "-%" G_GUINT64_FORMAT, last);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* "Rank 3", "ranks 0-3, 5". */
+static char *
+name_ranks (const CliRank *rank, gboolean begins)
+{
+  g_autofree char *text = list_ranks (rank);
+
+  return g_strdup_printf ("%sank%s %s", begins ? "R" : "r",
+                          rank->alike->len > 1 ? "s" : "", text);
+}
+
+/* The kinds that need most and least, and what is live at the peak of each. */
+typedef struct
+{
+  const CliRank *most, *least;
+  CliSide of_most, of_least; /* open where they differ */
+} Imbalance;
+
+static guint64
+peak_bytes (const CliRank *rank)
+{
+  return cli_rank_look (rank)->peak_live_bytes;
+}
+
+static void
+find_imbalance (Imbalance *imbalance, const CliRanks *ranks)
+{
+  for (guint i = 0; i < ranks->kinds->len; i++)
+    {
+      const CliRank *kind = ranks->kinds->pdata[i];
+
+      if (i == 0 || peak_bytes (kind) > peak_bytes (imbalance->most))
+        imbalance->most = kind;
+      if (i == 0 || peak_bytes (kind) < peak_bytes (imbalance->least))
+        imbalance->least = kind;
+    }
+  if (peak_bytes (imbalance->most) == peak_bytes (imbalance->least))
+    return;
+  cli_side_open (&imbalance->of_most, imbalance->most->path, "peak", rules_path);
+  cli_side_open (&imbalance->of_least, imbalance->least->path, "peak", rules_path);
+  cli_progress_end ();
+}
+
+static void
+clear_imbalance (Imbalance *imbalance)
+{
+  cli_side_clear (&imbalance->of_most);
+  cli_side_clear (&imbalance->of_least);
+}
+
+/* "module model.embed (+2.00 GiB), by line train.py:12 main, parameter (+1.00 GiB)". */
+static char *
+describe_cause (const Imbalance *imbalance)
+{
+  g_autofree char *module =
+      imbalance->of_most.whose.origins.modules != NULL
+          ? cli_diff_most (&imbalance->of_least, &imbalance->of_most, TESSERA_BY_MODULE)
+          : NULL;
+  char *use = cli_diff_most (&imbalance->of_least, &imbalance->of_most, TESSERA_BY_USE);
+
+  if (module == NULL || *module == '(' || use == NULL)
+    return use != NULL ? use : g_strdup ("many places");
+  char *both = g_strdup_printf ("module %s, by line %s", module, use);
+  g_free (use);
+  return both;
+}
+
+static char *
+describe_imbalance (const Imbalance *imbalance, const CliRanks *ranks)
+{
+  const guint64 most_bytes = peak_bytes (imbalance->most);
+  const guint64 least_bytes = peak_bytes (imbalance->least);
+  g_autofree char *most = name_ranks (imbalance->most, TRUE);
+  g_autofree char *least = name_ranks (imbalance->least, FALSE);
+
+  if (ranks->ranks->len == 1)
+    return g_strdup_printf ("%s alone is here: %s of live at its peak.", most,
+                            TESSERA_SIZE (most_bytes));
+  if (ranks->kinds->len == 1)
+    return g_strdup_printf ("All %u ranks are alike: %s of live at the peak of each.",
+                            ranks->ranks->len, TESSERA_SIZE (most_bytes));
+  if (most_bytes == least_bytes)
+    return g_strdup_printf ("All %u ranks need as much, %s of live at the peak, though "
+                            "their requests differ.",
+                            ranks->ranks->len, TESSERA_SIZE (most_bytes));
+  g_autofree char *cause = describe_cause (imbalance);
+  return g_strdup_printf (
+      "%s need%s most: %s of live at the peak, %s (%.1f %%) more than %s (the "
+      "least): most in %s.",
+      most, imbalance->most->alike->len > 1 ? "" : "s", TESSERA_SIZE (most_bytes),
+      TESSERA_SIZE (most_bytes - least_bytes),
+      100.0 * (double) (most_bytes - least_bytes) / (double) MAX (least_bytes, 1), least,
+      cause);
+}
+
+/* G_MAXUINT64: not asked for, or not found. */
+static guint64
+need_bytes (const CliRank *rank, TesseraLayoutKind kind)
+{
+  const CliRankAnswer *answer = cli_rank_answer (rank);
+
+  return answer != NULL && answer->need[kind].smallest_bytes > 0
+             ? answer->need[kind].smallest_bytes
+             : G_MAXUINT64;
+}
+
+/* Equal requests get more or less from the driver. */
+static guint64
+most_reserved_bytes (const CliRank *rank)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < rank->alike->len; i++)
+    bytes = MAX (bytes, cli_rank_look (rank->alike->pdata[i])->peak_reserved_bytes);
+  return bytes;
+}
+
+static void
+print_kinds (const CliRanks *ranks)
+{
+  static const char *const columns[] = { "ranks",
+                                         "live_bytes",
+                                         "reserved_bytes",
+                                         "smallest_native_bytes",
+                                         "expandable_bytes",
+                                         "plan_bytes",
+                                         "why",
+                                         NULL };
+  CliTable *table = cli_table_new (CLI_TABLE_TEXT, columns);
+
+  puts ("");
+  for (guint i = 0; i < ranks->kinds->len; i++)
+    {
+      const CliRank *rank = ranks->kinds->pdata[i];
+      const CliRankAnswer *answer = cli_rank_answer (rank);
+      g_autofree char *text = list_ranks (rank);
+      g_autofree char *named =
+          rank->alike->len == 1 ? g_strdup (text)
+                                : g_strdup_printf ("%s (x %u)", text, rank->alike->len);
+
+      cli_table_text (table, named);
+      CLI_INTEGERS (table, peak_bytes (rank), most_reserved_bytes (rank),
+                    need_bytes (rank, TESSERA_LAYOUT_NATIVE),
+                    need_bytes (rank, TESSERA_LAYOUT_EXPANDABLE),
+                    need_bytes (rank, TESSERA_LAYOUT_PLAN));
+      cli_table_text (table, answer != NULL ? answer->verdict.headline : "");
+      cli_table_end_row (table);
+    }
+  cli_table_print (table);
+}
+
+/* Files whose rank is a guess. */
+static void
+print_numbered (const CliRanks *ranks)
+{
+  g_autoptr (GString) named = g_string_new (NULL);
+  guint n = 0;
+
+  for (guint i = 0; i < ranks->ranks->len; i++)
+    {
+      const CliRank *rank = ranks->ranks->pdata[i];
+      g_autofree char *name = g_path_get_basename (rank->path);
+
+      if (rank->is_numbered && n++ < MOST_NOTED)
+        g_string_append_printf (named, "%s%s is %" G_GUINT64_FORMAT, n > 1 ? ", " : "",
+                                name, rank->rank);
+    }
+  if (n > 0)
+    printf ("note: %u file%s tell%s no rank, or one that another file tells, and %s "
+            "numbered in order: %s%s\n",
+            n, n == 1 ? "" : "s", n == 1 ? "s" : "", n == 1 ? "is" : "are", named->str,
+            n > MOST_NOTED ? " ..." : "");
+}
+
+/* Processes of the job as recorded; 0: not told. */
+static guint64
+world_of (const CliRanks *ranks)
+{
+  guint64 world = 0;
+
+  for (guint i = 0; i < ranks->ranks->len; i++)
+    world = MAX (world, cli_rank_look (ranks->ranks->pdata[i])->world);
+  return world;
+}
+
+static void
+print_plans (const CliRanks *ranks)
+{
+  g_autofree char *pattern = cli_job_pattern (plans);
+
+  for (guint i = 0; i < ranks->kinds->len; i++)
+    {
+      const CliRank *rank = ranks->kinds->pdata[i];
+      const CliRankAnswer *answer = cli_rank_answer (rank);
+      g_autofree char *name = name_ranks (rank, FALSE);
+
+      if (answer == NULL || answer->not_followed[0] != '\0')
+        printf ("%s: %s%s\n", name,
+                answer == NULL ? "no plan was written" : "no run follows the plan: ",
+                answer == NULL ? "" : cli_shown (answer->not_followed));
+    }
+  printf ("to follow: tessera run --plan %s/rank-%%r.tsp -- torchrun ...\n", pattern);
+}
+
+static void
+print_text (const CliRanks *ranks, const Imbalance *imbalance)
+{
+  const CliRank *worst = ranks->kinds->pdata[0];
+  const CliRankAnswer *answer = cli_rank_answer (worst);
+  g_autofree char *sentence = describe_imbalance (imbalance, ranks);
+  g_autofree char *name = name_ranks (worst, TRUE);
+
+  if (answer != NULL && answer->verdict.died)
+    printf ("%s: %s %s\n", name, answer->verdict.headline, answer->verdict.sentence);
+  printf ("%s\n", cli_shown (sentence));
+  print_kinds (ranks);
+  puts ("");
+  if (world_of (ranks) > ranks->ranks->len)
+    printf ("note: of a job of %" G_GUINT64_FORMAT " ranks %u are here\n",
+            world_of (ranks), ranks->ranks->len);
+  print_numbered (ranks);
+  if (peak_bytes (imbalance->most) != peak_bytes (imbalance->least))
+    printf ("all that differs: tessera diff %s %s\n", cli_shown (imbalance->least->path),
+            cli_shown (imbalance->most->path));
+  if (plans != NULL)
+    print_plans (ranks);
+}
+
+static void
+json_kind (JsonBuilder *json, const CliRank *rank)
+{
+  const CliRankAnswer *answer = cli_rank_answer (rank);
+  const TesseraVerdict *verdict = answer != NULL ? &answer->verdict : NULL;
+
+  json_builder_begin_object (json);
+  cli_json_array (json, "ranks");
+  for (guint i = 0; i < rank->alike->len; i++)
+    json_builder_add_int_value (json, (gint64) ((CliRank *) rank->alike->pdata[i])->rank);
+  json_builder_end_array (json);
+  cli_json_text (json, "file", rank->path);
+  cli_json_integer (json, "peak_live_bytes", peak_bytes (rank));
+  cli_json_integer (json, "peak_reserved_bytes", most_reserved_bytes (rank));
+  cli_json_integer (json, "native_bytes", need_bytes (rank, TESSERA_LAYOUT_NATIVE));
+  cli_json_integer (json, "expandable_bytes",
+                    need_bytes (rank, TESSERA_LAYOUT_EXPANDABLE));
+  cli_json_integer (json, "plan_bytes", need_bytes (rank, TESSERA_LAYOUT_PLAN));
+  cli_json_bool (json, "died", cli_rank_look (rank)->n_failures > 0);
+  cli_json_text (json, "cause", verdict != NULL ? cli_cause_name (verdict->cause) : NULL);
+  cli_json_text (json, "headline", verdict != NULL ? verdict->headline : NULL);
+  cli_json_text (json, "sentence", verdict != NULL ? verdict->sentence : NULL);
+  cli_json_text (json, "not_followed",
+                 answer != NULL && answer->not_followed[0] != '\0' ? answer->not_followed
+                                                                   : NULL);
+  json_builder_end_object (json);
+}
+
+static void
+json_file (JsonBuilder *json, const CliRank *rank)
+{
+  const CliRankLook *seen = cli_rank_look (rank);
+  g_autofree char *plan = plans != NULL ? cli_rank_plan_path (rank, plans) : NULL;
+
+  json_builder_begin_object (json);
+  cli_json_integer (json, "rank", rank->rank);
+  cli_json_bool (json, "numbered", rank->is_numbered);
+  cli_json_text (json, "file", rank->path);
+  cli_json_text (json, "plan", plan);
+  cli_json_integer (json, "requests", seen->n_requests);
+  cli_json_integer (json, "peak_live_bytes", seen->peak_live_bytes);
+  cli_json_integer (json, "peak_reserved_bytes", seen->peak_reserved_bytes);
+  json_builder_end_object (json);
+}
+
+static void
+print_json (const CliRanks *ranks, const Imbalance *imbalance)
+{
+  JsonBuilder *json = cli_json_new ();
+  g_autofree char *sentence = describe_imbalance (imbalance, ranks);
+
+  cli_json_text (json, "sentence", sentence);
+  cli_json_integer (json, "ranks", ranks->ranks->len);
+  cli_json_integer (json, "world", world_of (ranks) > 0 ? world_of (ranks) : G_MAXUINT64);
+  cli_json_integer (json, "failed", ranks->n_failed);
+  cli_json_array (json, "kinds");
+  for (guint i = 0; i < ranks->kinds->len; i++)
+    json_kind (json, ranks->kinds->pdata[i]);
+  json_builder_end_array (json);
+  cli_json_array (json, "files");
+  for (guint i = 0; i < ranks->ranks->len; i++)
+    json_file (json, ranks->ranks->pdata[i]);
+  json_builder_end_array (json);
+  if (peak_bytes (imbalance->most) == peak_bytes (imbalance->least))
+    cli_json_null (json, "imbalance");
+  else
+    {
+      cli_json_object (json, "imbalance");
+      cli_tell_diff (json, &imbalance->of_least, &imbalance->of_most);
+      json_builder_end_object (json);
+    }
+  cli_json_print (json);
+}
+
+/* What can be known before anything is computed. */
+static void
+check_plans (const CliRanks *ranks)
+{
+  if (g_mkdir_with_parents (plans, 0777) != 0)
+    cli_fail_with ("%s cannot be made: %s", plans, g_strerror (errno));
+  for (guint i = 0; i < ranks->ranks->len; i++)
+    {
+      const CliRank *rank = ranks->ranks->pdata[i];
+      g_autofree char *path = cli_rank_plan_path (rank, plans);
+
+      cli_check_output (rank->path, path, CLI_WRITES_PLAN);
+    }
+}
+
+static int
+run_ranks (int n_files, char **files)
+{
+  g_autoptr (GPtrArray) paths = list_files (files);
+  g_auto (CliRanks) ranks = { 0 };
+  Imbalance imbalance = { 0 };
+
+  cli_ranks_look (&ranks, paths);
+  if (ranks.ranks->len == 0)
+    return CLI_FAILED;
+  if (plans != NULL)
+    check_plans (&ranks);
+  const CliRankOptions wanted = { .is_fast = is_fast, .plans = plans };
+  cli_ranks_answer (&ranks, &wanted);
+  find_imbalance (&imbalance, &ranks);
+  if (cli_given.json)
+    print_json (&ranks, &imbalance);
+  else
+    print_text (&ranks, &imbalance);
+  clear_imbalance (&imbalance);
+  return ranks.n_failed > 0 ? CLI_FAILED : CLI_DONE;
+}
+
+static const GOptionEntry options[] = {
+  CLI_OPTION ("plans",
+              0,
+              FILENAME,
+              &plans,
+              "Write each rank's plan into this folder: rank-0.tsp ...",
+              "PLANS"),
+  CLI_OPTION_FORCE,
+  CLI_OPTION_NO_EDITS,
+  CLI_OPTION_RULES (&rules_path),
+  CLI_OPTION ("fast", 0, NONE, &is_fast, "Leave out smallest devices", NULL),
+  { NULL }
+};
+
+const CliCommand cli_job = {
+  .name = "job",
+  .synopsis = "DIR",
+  .summary = "which rank dies or needs most, and why ranks are unequal",
+  .help =
+      "DIR holds a recording of each rank (or name the files): run-%r.tsr, rank3.pickle, "
+      "x-r3of16.pickle.gz.\nThe rank is the name's, else the recording's own. Ranks that "
+      "ask for the same are one row, also where\none was recorded for less long; what "
+      "frees memory later, and what the driver gave, is not compared.\nWorst first: who "
+      "dies, then by what is live at the peak.",
+  .takes = CLI_READS_TRACE | CLI_PLANS,
+  .n_least = 1,
+  .n_most = -1,
+  .options = options,
+  .run = run_ranks,
+};

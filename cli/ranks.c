@@ -1,0 +1,380 @@
+/* See ranks.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ranks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/process.h"
+#include "db/hash.h"
+
+/* Each may hold a large trace in memory. */
+#define MOST_PROCESSES 8
+
+static void
+rank_free (gpointer data)
+{
+  CliRank *rank = data;
+
+  g_clear_pointer (&rank->looked, g_mapped_file_unref);
+  g_clear_pointer (&rank->answered, g_mapped_file_unref);
+  g_clear_pointer (&rank->alike, g_ptr_array_unref);
+  g_free (rank->path);
+  g_free (rank);
+}
+
+const CliRankLook *
+cli_rank_look (const CliRank *rank)
+{
+  return (const CliRankLook *) g_mapped_file_get_contents (rank->looked);
+}
+
+const CliRankAnswer *
+cli_rank_answer (const CliRank *rank)
+{
+  return rank->answered != NULL
+             ? (const CliRankAnswer *) g_mapped_file_get_contents (rank->answered)
+             : NULL;
+}
+
+/* When memory is free again, and what the driver gave, differs from rank to rank of equal
+ * programs: neither is hashed. */
+static size_t
+hash_requests (const TesseraTrace *trace, guint64 *hashes)
+{
+  guint64 hash = TESSERA_HASH_START;
+  size_t n = 0;
+
+  for (size_t i = 0; i < trace->start.n_blocks; i++)
+    hash += tessera_hash_number (TESSERA_HASH_START, trace->start.blocks[i].size_bytes);
+  for (size_t i = 0; i < trace->n_events; i++)
+    {
+      const TesseraEvent *event = &trace->events[i];
+      const guint64 request[] = { event->action, event->size_bytes, event->stream,
+                                  event->pool };
+
+      if (event->action != TESSERA_ALLOC && event->action != TESSERA_FREE_REQUESTED &&
+          event->action != TESSERA_OOM)
+        continue;
+      hash = tessera_hash_numbers (hash, request, G_N_ELEMENTS (request));
+      hashes[n++] = hash;
+    }
+  return n;
+}
+
+static void
+look (CliStudy *study, FILE *to)
+{
+  g_autofree guint64 *hashes = g_new (guint64, study->trace->n_events + 1);
+  const CliRankLook seen = {
+    .peak_live_bytes = study->layout->peak_live_bytes,
+    .peak_reserved_bytes = study->layout->peak_reserved_bytes,
+    .rank = cli_study_number (study, "rank"),
+    .world = cli_study_number (study, "world"),
+    .n_failures = study->layout->n_ooms,
+    .n_requests = hash_requests (study->trace, hashes),
+  };
+
+  fwrite (&seen, sizeof seen, 1, to);
+  fwrite (hashes, sizeof *hashes, seen.n_requests, to);
+}
+
+char *
+cli_rank_plan_path (const CliRank *rank, const char *plans)
+{
+  g_autofree char *name = g_strdup_printf ("rank-%" G_GUINT64_FORMAT ".tsp", rank->rank);
+
+  return g_build_filename (plans, name, NULL);
+}
+
+static void
+write_plans (CliStudy *study, const CliRank *rank, const char *plans)
+{
+  TesseraPlan *plan = study->plan;
+
+  for (guint i = 0; i < rank->alike->len; i++)
+    {
+      const CliRank *member = rank->alike->pdata[i];
+      g_autofree char *path = cli_rank_plan_path (member, plans);
+
+      /* A run declines what was made for another rank. */
+      if (member->rank < plan->world)
+        plan->rank = (uint32_t) member->rank;
+      cli_must (tessera_plan_save (plan, path, cli_error ()));
+    }
+}
+
+static void
+answer (CliStudy *study, const CliRank *rank, const CliRankOptions *wanted, FILE *to)
+{
+  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  CliRankAnswer found = { 0 };
+
+  if (!wanted->is_fast || wanted->plans != NULL)
+    {
+      cli_study_edits (study, &options);
+      cli_study_plan (study, &options);
+    }
+  if (!wanted->is_fast)
+    cli_study_needs (study);
+  if (wanted->plans != NULL)
+    {
+      const TesseraLengthsOptions by_length = { .edits = options.edits,
+                                                .n_edits = options.n_edits };
+
+      cli_study_laws (study, &by_length);
+      write_plans (study, rank, wanted->plans);
+      if (study->plan->followable == TESSERA_FOLLOWABLE_NO && study->lengths == NULL)
+        g_strlcpy (found.not_followed,
+                   study->plan->follow_reason != NULL ? study->plan->follow_reason
+                                                      : "it is not advised",
+                   sizeof found.not_followed);
+    }
+  found.verdict = cli_study_verdict (study);
+  memcpy (found.need, study->need, sizeof found.need);
+  fwrite (&found, sizeof found, 1, to);
+}
+
+typedef struct
+{
+  pid_t pid;
+  int result; /* descriptor of a file in memory */
+} Worker;
+
+/* @wanted: NULL: the first look */
+static Worker
+start (const CliRank *rank, const CliRankOptions *wanted)
+{
+  Worker worker = { .result = memfd_create ("rank", MFD_CLOEXEC) };
+
+  worker.pid = worker.result >= 0 ? fork () : -1;
+  if (worker.pid < 0)
+    cli_fail_with ("no process can be started for %s: %s", rank->path,
+                   g_strerror (errno));
+  if (worker.pid > 0)
+    return worker;
+  cli_process_end_silently ();
+  prctl (PR_SET_PDEATHSIG, SIGTERM);
+  g_auto (CliStudy) study = { 0 };
+  FILE *to = fdopen (worker.result, "w");
+  if (to == NULL)
+    _exit (CLI_FAILED);
+  cli_study_open (&study, rank->path);
+  cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+  if (wanted == NULL)
+    look (&study, to);
+  else
+    answer (&study, rank, wanted, to);
+  _exit (!ferror (to) && fclose (to) == 0 ? CLI_DONE : CLI_FAILED);
+}
+
+/* Returns: what was found; NULL: it failed, and that was said. */
+static GMappedFile *
+finish (const CliRank *rank, const Worker *worker)
+{
+  GMappedFile *found = NULL;
+  int status = 0;
+
+  while (waitpid (worker->pid, &status, 0) < 0 && errno == EINTR)
+    continue;
+  if (WIFSIGNALED (status))
+    fprintf (stderr, "tessera: %s is left out: its process was ended by signal %d (%s)\n",
+             cli_shown (rank->path), WTERMSIG (status), g_strsignal (WTERMSIG (status)));
+  else if (WEXITSTATUS (status) == CLI_DONE)
+    found = g_mapped_file_new_from_fd (worker->result, FALSE, NULL);
+  close (worker->result);
+  return found;
+}
+
+/* Returns: how many failed */
+static guint
+work_on (const GPtrArray *ranks, const CliRankOptions *wanted)
+{
+  const guint n_at_once = CLAMP (g_get_num_processors (), 1, MOST_PROCESSES);
+  Worker workers[MOST_PROCESSES];
+  guint n_failed = 0;
+
+  for (guint i = 0; i < ranks->len + n_at_once; i++)
+    {
+      Worker *worker = &workers[i % n_at_once];
+
+      if (i >= n_at_once)
+        {
+          CliRank *rank = ranks->pdata[i - n_at_once];
+          GMappedFile **found = wanted == NULL ? &rank->looked : &rank->answered;
+
+          *found = finish (rank, worker);
+          n_failed += *found == NULL;
+        }
+      if (i < ranks->len)
+        *worker = start (ranks->pdata[i], wanted);
+    }
+  return n_failed;
+}
+
+/* What stands in the brackets of @pattern where @name has it, or -1. */
+static gint64
+number_in (const char *name, const char *pattern)
+{
+  g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_CASELESS, 0, NULL);
+  g_autoptr (GMatchInfo) match = NULL;
+
+  if (!g_regex_match (regex, name, 0, &match))
+    return -1;
+  g_autofree char *number = g_match_info_fetch (match, 1);
+  return (gint64) g_ascii_strtoull (number, NULL, 10);
+}
+
+/* The rank that the name tells ("run-rank3.tsr", "fsdp-r3of16.pickle.gz"), or the
+ * recording, or a number at the name's end ("run-3.tsr"); -1: nothing does. */
+static gint64
+find_rank (const CliRank *rank)
+{
+  const CliRankLook *seen = cli_rank_look (rank);
+  g_autofree char *name = g_filename_display_basename (rank->path);
+  gint64 found = number_in (name, "rank[-_.=]?([0-9]{1,6})(?![0-9])");
+
+  if (found < 0)
+    found = number_in (name, "(?<![a-z0-9])r[-_.=]?([0-9]{1,6})(?![0-9])");
+  if (found < 0 && seen->world > 1 && seen->rank < seen->world)
+    found = (gint64) MIN (seen->rank, G_MAXUINT32 - 1);
+  if (found < 0)
+    found = number_in (name, "(?<![a-z0-9])([0-9]{1,6})(\\.[a-z]+)+$");
+  return found;
+}
+
+static int
+compare_ranks (const void *a, const void *b)
+{
+  const CliRank *x = *(CliRank *const *) a, *y = *(CliRank *const *) b;
+
+  return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Where two files tell the same rank (of two nodes, say), the second gets the next number
+ * that is nobody's. */
+static void
+number_ranks (GPtrArray *ranks)
+{
+  g_autoptr (GHashTable) taken = g_hash_table_new (NULL, NULL);
+  guint64 next = 0;
+
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      CliRank *rank = ranks->pdata[i];
+      const gint64 found = find_rank (rank);
+
+      rank->is_numbered =
+          found < 0 || !g_hash_table_add (taken, GSIZE_TO_POINTER (found));
+      rank->rank = (guint64) found;
+    }
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      CliRank *rank = ranks->pdata[i];
+
+      if (!rank->is_numbered)
+        continue;
+      while (!g_hash_table_add (taken, GSIZE_TO_POINTER (next)))
+        next++;
+      rank->rank = next;
+    }
+  g_ptr_array_sort (ranks, compare_ranks);
+}
+
+/* A job that dies has its ranks recorded for different lengths: they are alike where the
+ * shorter recording is how the longer one begins, and no mere piece of it. */
+static gboolean
+are_alike (const CliRankLook *a, const CliRankLook *b)
+{
+  const guint64 n = MIN (a->n_requests, b->n_requests);
+
+  if (n == 0)
+    return a->n_requests == b->n_requests;
+  return n >= MAX (a->n_requests, b->n_requests) / 2 &&
+         a->hashes[n - 1] == b->hashes[n - 1];
+}
+
+static gboolean
+is_fuller (const CliRankLook *a, const CliRankLook *b)
+{
+  return a->n_requests != b->n_requests ? a->n_requests > b->n_requests
+                                        : a->peak_reserved_bytes > b->peak_reserved_bytes;
+}
+
+/* Where @rank is alike, it goes to those of that kind, else it is a new one. */
+static void
+add_to_kinds (GPtrArray *kinds, CliRank *rank)
+{
+  guint k = 0;
+
+  while (k < kinds->len &&
+         !are_alike (cli_rank_look (rank), cli_rank_look (kinds->pdata[k])))
+    k++;
+  if (k == kinds->len)
+    {
+      rank->alike = g_ptr_array_new ();
+      g_ptr_array_add (kinds, rank);
+    }
+  CliRank *fullest = kinds->pdata[k];
+  if (is_fuller (cli_rank_look (rank), cli_rank_look (fullest)))
+    {
+      rank->alike = g_steal_pointer (&fullest->alike);
+      kinds->pdata[k] = fullest = rank;
+    }
+  g_ptr_array_add (fullest->alike, rank);
+}
+
+static int
+compare_kinds (const void *a, const void *b)
+{
+  const CliRankLook *x = cli_rank_look (*(CliRank *const *) a);
+  const CliRankLook *y = cli_rank_look (*(CliRank *const *) b);
+  const guint64 left[] = { x->n_failures > 0, x->peak_live_bytes,
+                           x->peak_reserved_bytes };
+  const guint64 right[] = { y->n_failures > 0, y->peak_live_bytes,
+                            y->peak_reserved_bytes };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (left); i++)
+    if (left[i] != right[i])
+      return left[i] > right[i] ? -1 : 1;
+  return compare_ranks (a, b);
+}
+
+void
+cli_ranks_look (CliRanks *ranks, const GPtrArray *paths)
+{
+  ranks->ranks = g_ptr_array_new_with_free_func (rank_free);
+  ranks->kinds = g_ptr_array_new ();
+  for (guint i = 0; i < paths->len; i++)
+    {
+      CliRank *rank = g_new0 (CliRank, 1);
+
+      rank->path = g_strdup (paths->pdata[i]);
+      g_ptr_array_add (ranks->ranks, rank);
+    }
+  ranks->n_failed = work_on (ranks->ranks, NULL);
+  for (guint i = ranks->ranks->len; i-- > 0;)
+    if (((CliRank *) ranks->ranks->pdata[i])->looked == NULL)
+      g_ptr_array_remove_index (ranks->ranks, i);
+  number_ranks (ranks->ranks);
+  for (guint i = 0; i < ranks->ranks->len; i++)
+    add_to_kinds (ranks->kinds, ranks->ranks->pdata[i]);
+  g_ptr_array_sort (ranks->kinds, compare_kinds);
+}
+
+void
+cli_ranks_answer (CliRanks *ranks, const CliRankOptions *options)
+{
+  ranks->n_failed += work_on (ranks->kinds, options);
+}
+
+void
+cli_ranks_clear (CliRanks *ranks)
+{
+  g_clear_pointer (&ranks->kinds, g_ptr_array_unref);
+  g_clear_pointer (&ranks->ranks, g_ptr_array_unref);
+}
