@@ -13,7 +13,7 @@
 static char *at_text; /* NULL: the verdict's moment, of --by the failure or the peak */
 static char *by_text;
 static char *rules_path;
-static gboolean is_fast;
+static gboolean is_fast, of_growth;
 
 static const char *const steps_from[] = {
   [TESSERA_STEPS_NONE] = "none",
@@ -159,9 +159,17 @@ run_info (int n_files, char **files)
   if (by < 0)
     cli_usage ("--by takes category, module, line, stack, phase, step or use, not \"%s\"",
                by_text);
+  if (of_growth && at_text != NULL)
+    cli_usage ("--growth is from step to step: it has no --at");
   cli_study_open (&study, files[0]);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   cli_whose_init (&whose, &study, rules_path);
+  if (of_growth)
+    {
+      cli_tell_growth (&study, &whose,
+                       by_text != NULL ? (TesseraBy) by : TESSERA_BY_LINE);
+      return CLI_DONE;
+    }
   if (by_text != NULL)
     {
       cli_tell_whose (&study, &whose, (TesseraBy) by, cli_read_moment (&study, at_text));
@@ -202,6 +210,13 @@ static const GOptionEntry info_options[] = {
       "Only whose memory it is then: category, module, line, stack, phase, step or "
       "use (line and category)",
       "WHAT"),
+  CLI_OPTION ("growth",
+              0,
+              NONE,
+              &of_growth,
+              "Only what each step adds, from where the third begins to where the last "
+              "does, by line or what --by names",
+              NULL),
   CLI_OPTION_RULES (&rules_path),
   CLI_OPTION_NO_EDITS,
   CLI_OPTION ("fast", 0, NONE, &is_fast, "Leave out plan and smallest devices", NULL),

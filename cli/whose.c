@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answers/changes.h"
 #include "planner/modules.h"
 
 /* Rows of less than one so many-th of all are told together. */
@@ -215,6 +216,94 @@ cli_tell_whose (const CliStudy *study,
   if (study->trace->n_stacks == 0)
     printf ("the file has no stacks: record with "
             "torch.cuda.memory._record_memory_history(stacks=\"python\") to see lines\n");
+}
+
+/* Bytes that a step adds, of what is more or less after @n_steps. */
+static gint64
+each_step (const TesseraChange *change, size_t n_steps)
+{
+  return ((gint64) change->after_bytes - (gint64) change->before_bytes) /
+         (gint64) n_steps;
+}
+
+static void
+json_growth (JsonBuilder *json, const GArray *changes, size_t n_steps)
+{
+  cli_json_array (json, "rows");
+  for (guint i = 0; i < changes->len; i++)
+    {
+      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
+
+      json_builder_begin_object (json);
+      cli_json_text (json, "name", change->name);
+      cli_json_integer (json, "step_bytes", (guint64) each_step (change, n_steps));
+      cli_json_integer (json, "before_bytes", change->before_bytes);
+      cli_json_integer (json, "after_bytes", change->after_bytes);
+      cli_json_integer (json, "before_blocks", change->before_blocks);
+      cli_json_integer (json, "after_blocks", change->after_blocks);
+      json_builder_end_object (json);
+    }
+  json_builder_end_array (json);
+}
+
+static void
+print_growth (const GArray *changes, TesseraBy by, size_t n_steps)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < changes->len && n < CLI_MOST_ROWS; i++)
+    {
+      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
+
+      if (each_step (change, n_steps) <= 0)
+        continue;
+      if (n++ == 0)
+        printf ("%12s %12s %12s  %s\n", "each step", "then", "at last",
+                tessera_by_name (by));
+      printf ("%12s %12s %12s  %s\n",
+              TESSERA_SIZE ((guint64) each_step (change, n_steps)),
+              TESSERA_SIZE (change->before_bytes), TESSERA_SIZE (change->after_bytes),
+              cli_shown (change->name));
+    }
+  if (n == 0)
+    puts ("nothing grows");
+}
+
+void
+cli_tell_growth (const CliStudy *study, const TesseraWhose *whose, TesseraBy by)
+{
+  const TesseraStructure *structure = study->structure;
+  const size_t n_steps = structure->n_steps - 3;
+
+  if (structure->n_steps < 4)
+    cli_fail_with ("%s has %zu steps: growth is what is more where the last begins than "
+                   "where the third does, so four are needed",
+                   study->path, structure->n_steps);
+  const TesseraStep *first = &structure->steps[2], *last = first + n_steps;
+  const uint32_t begin = MAX (first->begin_index, 1) - 1;
+  const uint32_t end = MAX (last->begin_index, 1) - 1;
+  const guint64 before_bytes = live_bytes (study, begin);
+  const guint64 after_bytes = live_bytes (study, end);
+  g_autoptr (GArray) changes = tessera_changes (whose, begin, whose, end, by);
+  if (cli_given.json)
+    {
+      JsonBuilder *json = cli_json_new ();
+
+      cli_json_text (json, "file", study->path);
+      cli_json_text (json, "by", tessera_by_name (by));
+      cli_json_integer (json, "first_step", (guint64) first->number);
+      cli_json_integer (json, "last_step", (guint64) last->number);
+      cli_json_integer (json, "before_bytes", before_bytes);
+      cli_json_integer (json, "after_bytes", after_bytes);
+      json_growth (json, changes, n_steps);
+      cli_json_print (json);
+      return;
+    }
+  printf ("%s are live where step %" G_GINT64_FORMAT
+          " begins, %s where step %" G_GINT64_FORMAT " does. By %s:\n",
+          TESSERA_SIZE (before_bytes), first->number, TESSERA_SIZE (after_bytes),
+          last->number, tessera_by_name (by));
+  print_growth (changes, by, n_steps);
 }
 
 GArray *

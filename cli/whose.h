@@ -41,6 +41,10 @@ void cli_tell_whose (const CliStudy *study,
                      const TesseraWhose *whose,
                      TesseraBy by,
                      uint32_t event_index);
+/* The answer to info --growth: what is more where the last step begins, which may have died,
+ * than where the third does: what the first two make stays. Fewer than four steps end the
+ * command. */
+void cli_tell_growth (const CliStudy *study, const TesseraWhose *whose, TesseraBy by);
 /* What to do about it, each line with what it wins and the text to type; nothing where
  * nothing is to be won. @json NULL: as text. */
 void cli_tell_suggestions (JsonBuilder *json,

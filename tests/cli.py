@@ -650,6 +650,27 @@ def names_from_files_cannot_reach_the_terminal(tmp):
 
 
 @test
+def growth_is_told_line_by_line(tmp):
+    rows = ["alloc,w,8388608,,init,model"]
+    for i in range(12):  # two that each step keeps more of, one that steps use, one that the first keeps
+        rows += [f"alloc,h{i},3145728,{i},forward,history", f"alloc,s{i},1048576,{i},forward,scores",
+                 f"alloc,a{i},4194304,{i},forward,model", f"free,a{i},,{i},backward,model"]
+        rows += [f"alloc,o,16777216,{i},optimizer,optimizer"] if i == 0 else []
+    (tmp / "run.csv").write_text("action,id,size_bytes,iteration,phase,module\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    told = json.loads(good("info", tmp / "run.csv", "--growth", "--by", "module", "--json"))
+    assert (told["first_step"], told["last_step"], told["after_bytes"] - told["before_bytes"]) == (2, 11, 36 << 20), told
+    assert [(row["name"], row["step_bytes"]) for row in told["rows"] if row["step_bytes"]] == [("history", 3 << 20), ("scores", 1 << 20)]
+    assert [row["after_blocks"] for row in told["rows"]][:2] == [11, 11] and sum(row["after_bytes"] for row in told["rows"]) == told["after_bytes"]
+    text = good("info", tmp / "run.csv", "--growth", "--by", "module").splitlines()
+    assert text[0] == "32.00 MiB are live where step 2 begins, 68.00 MiB where step 11 does. By module:" and len(text) == 4, text
+    for sample in FSDP, SAMPLE:  # the second died in its last step
+        assert "nothing grows" in good("info", sample, "--growth")
+    refused("info", tmp / "run.csv", "--growth", "--at", "5", status=2, words=("--at",))
+    (tmp / "short.csv").write_text("action,id,size_bytes\nalloc,a,512\n", encoding="utf-8")
+    refused("info", tmp / "short.csv", "--growth", words=("short.csv has 0 steps",))
+
+
+@test
 def import_takes_no_more_than_others(tmp):
     (tmp / "huge.csv").write_text("action,id,size_bytes\n" + "".join(f"alloc,{i},{1 << 49}\n" for i in range(1025)))
     (tmp / "large.csv").write_text(f"action,id,size_bytes\nalloc,a,{1 << 50}\n")
