@@ -275,27 +275,6 @@ while n_done < 5:
 
 
 @test
-def a_sweep_finds_the_largest_batch(tmp):
-    (tmp / "width.py").write_text("""
-import os, torch
-model = torch.nn.Sequential(*(torch.nn.Linear(1024, 1024) for _ in range(4))).cuda()
-optimizer = torch.optim.AdamW(model.parameters())
-for step in range(1000):
-    model(torch.randn(int(os.environ["ROWS"]) << 10, 1024, device="cuda")).sum().backward()
-    optimizer.step()
-    optimizer.zero_grad()
-""")
-    answer = answer_of(run(tmp, "dry-run", "--json", "--sweep", "rows=1..400", "--gpu", "4GiB", "--", "env", "ROWS={rows}",
-                           sys.executable, "width.py"))
-    row = answer["largest"][0]
-    assert 1 < row["native"] <= row["expandable"] <= 400 and len(answer["runs"]) <= 12, answer
-    for n, fits in ((row["native"], True), (row["native"] + 1, False)):
-        alone = json.loads(run(tmp, "dry-run", "--json", "--events", 0, "--gpu", "4GiB", "--", sys.executable, "width.py",
-                               ROWS=str(n)).stdout)
-        assert (alone["native_bytes"] <= row["available_bytes"]) == fits, (alone, row)
-
-
-@test
 def control_c_gives_the_verdict_on_what_was_seen(tmp):
     command = [str(dry.TESSERA), *map(str, evaluates(tmp, steps=10**6))]
     with subprocess.Popen(command, cwd=tmp, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
