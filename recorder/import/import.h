@@ -1,6 +1,6 @@
 /*
  * Opening whatever an engineer has: a PyTorch snapshot (.pickle, also gzipped), a CSV, a
- * .tsr. Our own process only: uses GLib and zlib.
+ * profiler's trace (.json, also gzipped), a .tsr. Our own process only: uses GLib and zlib.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

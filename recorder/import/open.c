@@ -16,7 +16,7 @@
 static char *
 name_of (const char *path)
 {
-  static const char *const endings[] = { ".gz", ".pickle", ".pkl", ".csv" };
+  static const char *const endings[] = { ".gz", ".pickle", ".pkl", ".csv", ".json" };
   char *name = g_path_get_basename (path);
 
   for (size_t i = 0; i < G_N_ELEMENTS (endings); i++)
@@ -95,8 +95,6 @@ static const Foreign foreigners[] = {
   { "PK\3\4", 4,
     "a zip archive (torch.save writes these): write the memory snapshot with "
     "torch.cuda.memory._dump_snapshot and open that" },
-  { "{", 1, "JSON (a profiler trace?): open the memory snapshot (.pickle) of the run" },
-  { "[", 1, "JSON (a profiler trace?): open the memory snapshot (.pickle) of the run" },
   { "<", 1, "a web page: open the snapshot (.pickle) it was made from" },
   { "%PDF", 4, "a PDF document: open a memory snapshot (.pickle)" },
   { "\x7f"
@@ -211,6 +209,8 @@ read_content (TesseraStream *stream,
     return open_database (stream, path, options, error, out_trace);
   if (begins_with (stream, "\x80", 1))
     status = tessera_import_snapshot (stream, options, error, out_trace);
+  else if (begins_with (stream, "{", 1) || begins_with (stream, "[", 1))
+    status = tessera_import_kineto (stream, options, error, out_trace);
   else if (tessera_csv_knows (stream))
     status = tessera_import_csv (stream, error, out_trace);
   else

@@ -703,6 +703,17 @@ TESSERA_MUST_USE TesseraStatus tessera_import_csv (TesseraStream *stream,
                                                    TesseraError *error,
                                                    TesseraTrace **out_trace);
 
+/*
+ * tessera_import_kineto:
+ * @stream: stands at its first byte, which is of JSON
+ *
+ * A trace of PyTorch's profiler with profile_memory=True. Addresses are made up, one a block.
+ */
+TESSERA_MUST_USE TesseraStatus tessera_import_kineto (TesseraStream *stream,
+                                                      const TesseraOpenOptions *options,
+                                                      TesseraError *error,
+                                                      TesseraTrace **out_trace);
+
 /* A table read line by line. */
 
 #define TESSERA_CSV_MAX_COLUMNS 64
