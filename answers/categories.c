@@ -57,6 +57,8 @@ typedef enum
   CONDITION_BORN,
   CONDITION_DIED,
   CONDITION_KEPT,
+  CONDITION_SHORT,
+  CONDITION_SILENT,
   CONDITION_PASSES,
   CONDITION_OPEN,
   CONDITION_SIZED,
@@ -65,8 +67,8 @@ typedef enum
 } ConditionKind;
 
 static const char *const condition_words[N_CONDITIONS] = {
-  "tensor", "in",   "at",     "module", "phase", "born",
-  "died",   "kept", "passes", "open",   "sized", "size",
+  "tensor", "in",    "at",     "module", "phase", "born",  "died",
+  "kept",   "short", "silent", "passes", "open",  "sized", "size",
 };
 
 typedef struct
@@ -354,6 +356,14 @@ match_frames (const Work *work, uint8_t *frame_says, bool *is_near)
     }
 }
 
+/* PyTorch's own layers: a wrapper around a model of nothing else is in their stacks, too. */
+static bool
+is_of_module (const TesseraTrace *trace, uint32_t frame)
+{
+  return strstr (tessera_trace_string (trace, trace->frames[frame].file),
+                 "torch/nn/modules/") != NULL;
+}
+
 static void
 find_lines (Work *work)
 {
@@ -375,7 +385,8 @@ find_lines (Work *work)
           for (size_t line = 0; line < n_lines; line++)
             if (!is_beyond || !is_near[line])
               work->says[s * n_lines + line] |= frame_says[frame * n_lines + line];
-          is_beyond = is_beyond || tessera_frame_is_model (trace, frame);
+          is_beyond = is_beyond || tessera_frame_is_model (trace, frame) ||
+                      is_of_module (trace, frame);
         }
     }
 }
@@ -396,6 +407,9 @@ is_kept (const TesseraStructure *structure, const TesseraBlock *block, uint32_t 
       else
         low = middle + 1;
     }
+  /* The first batch is there before the first step as well. */
+  if (low == 0 && structure->n_steps > 1)
+    low = 1;
   return low < structure->n_steps && structure->steps[low].end_index <= block->died_index;
 }
 
@@ -492,6 +506,10 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
       return facts->part == condition->number;
     case CONDITION_KEPT:
       return facts->kept;
+    case CONDITION_SHORT:
+      return !facts->kept;
+    case CONDITION_SILENT:
+      return work->trace->n_tensors == 0;
     case CONDITION_PASSES:
       return facts->passes;
     case CONDITION_OPEN:

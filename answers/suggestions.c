@@ -9,6 +9,8 @@
 #define LEAST_SHARE 100
 /* Parts in which the loss is computed. */
 #define N_CHUNKS 8
+/* The scalar at its end is no loss that parts would make smaller. */
+#define LEAST_LOSS_BYTES ((uint64_t) 1 << 16)
 /* Smaller tensors of optimizers stay in 32 bits (bitsandbytes). */
 #define LEAST_8BIT_BYTES 16384
 
@@ -34,8 +36,8 @@ typedef struct
 {
   const TesseraWhose *whose;
   GHashTable *parameter_sizes; /* uint64_t: what does not grow with the batch */
-  uint64_t largest_loss_bytes;
-  GHashTable *loss_modules; /* string ids */
+  GHashTable *loss_sizes;      /* uint64_t */
+  GHashTable *loss_modules;    /* string ids */
   uint32_t
       *optimizer_end; /* by event: where the optimizer's phase ends that is on then, or
                               comes next; n_events: there is none */
@@ -157,6 +159,17 @@ is_of_loss (const Work *work, size_t index)
          g_hash_table_contains (work->loss_modules, GUINT_TO_POINTER (modules[index]));
 }
 
+/* Of a gradient of logits or loss, in the same precision or the other. */
+static bool
+is_as_loss (const Work *work, const TesseraBlock *block)
+{
+  const uint64_t half_bytes = block->size_bytes / 2, double_bytes = block->size_bytes * 2;
+
+  return g_hash_table_contains (work->loss_sizes, &block->size_bytes) ||
+         g_hash_table_contains (work->loss_sizes, &half_bytes) ||
+         g_hash_table_contains (work->loss_sizes, &double_bytes);
+}
+
 static uint32_t
 phase_begin (const Work *work, const TesseraBlock *block)
 {
@@ -165,6 +178,17 @@ phase_begin (const Work *work, const TesseraBlock *block)
   return block->born_phase < structure->n_phases
              ? structure->phases[structure->phases[block->born_phase].main].begin_index
              : block->born_index;
+}
+
+/* What is there after the next step as well is held by something else than its variable. */
+static uint32_t
+next_step_end (const Work *work, const TesseraBlock *block)
+{
+  const TesseraStructure *structure = work->whose->structure;
+
+  return block->step != TESSERA_NONE && block->step + 1 < structure->n_steps
+             ? structure->steps[block->step + 1].end_index
+             : 0;
 }
 
 /* Gradients go with the optimizer's phase in which they were used. */
@@ -213,9 +237,7 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
       if (category == TESSERA_GRADIENT && is_of_loss (work, index))
         lives[0].begin_index = phase_begin (work, block);
       if (category == TESSERA_LOSS ||
-          (category == TESSERA_TEMPORARY_BACKWARD && work->largest_loss_bytes > 0 &&
-           block->size_bytes >= work->largest_loss_bytes / 2 &&
-           !g_hash_table_contains (work->parameter_sizes, &block->size_bytes)))
+          (category == TESSERA_TEMPORARY_BACKWARD && is_as_loss (work, block)))
         lives[0].bytes /= N_CHUNKS;
       return 1;
     case TESSERA_TRY_CHECKPOINT:
@@ -232,7 +254,7 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
     case TESSERA_TRY_DELETE:
       if ((category == TESSERA_ACTIVATION || category == TESSERA_LOSS ||
            category == TESSERA_INPUT) &&
-          !is_at_start)
+          !is_at_start && lives[0].end_index <= next_step_end (work, block))
         lives[0].end_index = MIN (lives[0].end_index, step_end (work, block));
       return 1;
     case TESSERA_TRY_8BIT:
@@ -467,6 +489,7 @@ work_init (Work *work, const TesseraWhose *whose)
 {
   *work = (Work){ .whose = whose,
                   .parameter_sizes = g_hash_table_new (g_int64_hash, g_int64_equal),
+                  .loss_sizes = g_hash_table_new (g_int64_hash, g_int64_equal),
                   .loss_modules = g_hash_table_new (NULL, NULL) };
   for (size_t i = 0; i < whose->blocks->n_blocks; i++)
     {
@@ -476,7 +499,8 @@ work_init (Work *work, const TesseraWhose *whose)
         g_hash_table_add (work->parameter_sizes, (gpointer) &block->size_bytes);
       if (whose->categories[i] != TESSERA_LOSS)
         continue;
-      work->largest_loss_bytes = MAX (work->largest_loss_bytes, block->size_bytes);
+      if (block->size_bytes >= LEAST_LOSS_BYTES)
+        g_hash_table_add (work->loss_sizes, (gpointer) &block->size_bytes);
       if (whose->origins.modules != NULL && whose->origins.modules[i] != TESSERA_NONE)
         g_hash_table_add (work->loss_modules,
                           GUINT_TO_POINTER (whose->origins.modules[i]));
@@ -490,6 +514,7 @@ work_clear (Work *work)
 {
   g_hash_table_unref (work->parameter_sizes);
   g_hash_table_unref (work->loss_modules);
+  g_hash_table_unref (work->loss_sizes);
   g_free (work->optimizer_end);
   g_free (work->family);
   g_free (work->instance);
@@ -522,6 +547,27 @@ optimizer_name (const TesseraTrace *trace)
     if (uses_file (trace, known[i][0]))
       return known[i][1];
   return "AdamW";
+}
+
+/* Whether the peak is in an evaluation. */
+static bool
+is_evaluated (const TesseraWhose *whose)
+{
+  const TesseraStructure *structure = whose->structure;
+  const uint32_t at = tessera_fullest (whose->layout, 0, whose->blocks->n_events);
+  uint32_t phase =
+      at < whose->blocks->n_events ? structure->phase_of_event[at] : TESSERA_NONE;
+
+  for (; phase < structure->n_phases; phase = structure->phases[phase].parent)
+    {
+      g_autofree char *name = g_ascii_strdown (
+          tessera_phase_name (whose->trace, &structure->phases[phase]), -1);
+
+      if (strstr (name, "eval") != NULL || strstr (name, "valid") != NULL ||
+          strstr (name, "test") != NULL)
+        return true;
+    }
+  return false;
 }
 
 static void
@@ -569,9 +615,17 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
       return;
     case TESSERA_TRY_8BIT:
       suggestion->sentence = g_strdup ("state of the optimizer takes a quarter");
-      suggestion->type = g_strdup ("bitsandbytes.optim.AdamW8bit(...)");
+      suggestion->type =
+          g_strdup_printf ("bitsandbytes.optim.%s8bit(...)", optimizer_name (trace));
       return;
     default:
+      if (is_evaluated (work->whose))
+        {
+          suggestion->sentence =
+              g_strdup ("half of the batch where the peak is, in an evaluation");
+          suggestion->type = g_strdup ("a smaller batch in the evaluation");
+          return;
+        }
       suggestion->sentence = g_strdup ("half of the batch, or of the length");
       suggestion->type =
           g_strdup ("a batch of half the size, with two steps of accumulation");

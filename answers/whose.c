@@ -128,6 +128,13 @@ key_line (const Naming *naming, size_t index)
   return key | module_string (naming->whose, index);
 }
 
+static bool
+is_before_steps (const TesseraWhose *whose, const TesseraBlock *block)
+{
+  return whose->structure->n_steps > 0 &&
+         block->born_index < whose->structure->steps[0].begin_index;
+}
+
 static uint64_t
 key_of (const Naming *naming, size_t index)
 {
@@ -149,7 +156,9 @@ key_of (const Naming *naming, size_t index)
     case TESSERA_BY_PHASE:
       return (uint64_t) block->born_phase << 1 | (block->flags & TESSERA_AT_START);
     default:
-      return (uint64_t) block->step << 1 | (block->flags & TESSERA_AT_START);
+      return (uint64_t) block->step << 2 |
+             (uint64_t) is_before_steps (whose, block) << 1 |
+             (block->flags & TESSERA_AT_START);
     }
 }
 
@@ -225,16 +234,14 @@ name_use (const Naming *naming, size_t index)
 }
 
 static char *
-name_step (const TesseraStructure *structure, const TesseraBlock *block)
+name_step (const TesseraWhose *whose, const TesseraBlock *block)
 {
   if (block->flags & TESSERA_AT_START)
     return g_strdup ("(before the recording)");
-  if (block->step < structure->n_steps)
-    return g_strdup_printf ("step %" PRId64, structure->steps[block->step].number);
-  return g_strdup (structure->n_steps > 0 &&
-                           block->born_index < structure->steps[0].begin_index
-                       ? "(before the first step)"
-                       : "(outside of steps)");
+  if (block->step < whose->structure->n_steps)
+    return g_strdup_printf ("step %" PRId64, whose->structure->steps[block->step].number);
+  return g_strdup (is_before_steps (whose, block) ? "(before the first step)"
+                                                  : "(between or after steps)");
 }
 
 static char *
@@ -263,7 +270,7 @@ name_of (const Naming *naming, size_t index)
       return g_strdup (block->flags & TESSERA_AT_START ? "(before the recording)"
                                                        : "(outside of phases)");
     default:
-      return name_step (structure, block);
+      return name_step (whose, block);
     }
 }
 
@@ -578,6 +585,27 @@ fold (Node *node)
   g_ptr_array_sort (node->inside, compare_nodes);
 }
 
+/* What a module with others inside has of its own. */
+static void
+list_itself (const Node *node, uint32_t depth, GArray *owners)
+{
+  TesseraOwner owner = { .bytes = node->bytes,
+                         .n_blocks = node->n_blocks,
+                         .depth = depth,
+                         .n_times = node->n_times,
+                         .stack = node->stack };
+
+  for (guint i = 0; i < node->inside->len; i++)
+    {
+      owner.bytes -= ((const Node *) g_ptr_array_index (node->inside, i))->bytes;
+      owner.n_blocks -= ((const Node *) g_ptr_array_index (node->inside, i))->n_blocks;
+    }
+  if (node->inside->len == 0 || owner.n_blocks == 0)
+    return;
+  owner.name = g_strdup ("(itself)");
+  g_array_append_val (owners, owner);
+}
+
 /* A module that holds nothing but one other is told in one row with that. */
 static void
 list_nodes (const Node *node, const char *before, uint32_t depth, GArray *owners)
@@ -609,6 +637,7 @@ list_nodes (const Node *node, const char *before, uint32_t depth, GArray *owners
       };
       g_array_append_val (owners, owner);
       list_nodes (next, "", depth + 1, owners);
+      list_itself (next, depth + 1, owners);
     }
 }
 
