@@ -41,9 +41,18 @@ clear_answers (gpointer user)
 
 /* --- what to do ------------------------------------------------------------------- */
 
+/* One row at most says that it is what the clipboard has. */
 static void
 on_copy (GtkButton *button, const char *text)
 {
+  GtkWidget *head = gtk_widget_get_parent (GTK_WIDGET (button));
+  GtkWidget *rows = gtk_widget_get_parent (gtk_widget_get_parent (head));
+
+  for (GtkWidget *row = gtk_widget_get_first_child (rows); row != NULL;
+       row = gtk_widget_get_next_sibling (row))
+    gtk_button_set_label (
+        GTK_BUTTON (gtk_widget_get_last_child (gtk_widget_get_first_child (row))),
+        "Copy");
   gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (button)), text);
   gtk_button_set_label (button, "Copied");
 }

@@ -236,7 +236,7 @@ test_answers (TestView *f, gconstpointer unused)
 {
   g_autofree char *sample = test_sample_path ();
   g_autofree char *copied = NULL;
-  GtkWidget *answers, *copy;
+  GtkWidget *answers, *copy, *other;
 
   if (sample == NULL)
     {
@@ -255,6 +255,13 @@ test_answers (TestView *f, gconstpointer unused)
   g_signal_emit_by_name (copy, "clicked");
   copied = clipboard_text (f);
   g_assert_cmpstr (copied, ==, "PYTORCH_ALLOC_CONF=expandable_segments:True");
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (copy)), ==, "Copied");
+  other =
+      gtk_widget_get_last_child (gtk_widget_get_last_child (test_view_find (f, "to-do")));
+  other = test_find (other, "to-do-copy");
+  g_signal_emit_by_name (other, "clicked");
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (other)), ==, "Copied");
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (copy)), ==, "Copy");
   g_assert_cmpstr (test_view_text (f, "verdict-refused"), ==,
                    "Refused: 7.83 GiB for temporary of backward, (backward)");
   for (int turn = 0; turn < 2; turn++)
