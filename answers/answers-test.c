@@ -410,6 +410,35 @@ test_suggestions (void)
   clear (&f);
 }
 
+/* A request that failed is told by what it was for, with the line where there is one. */
+static void
+test_refused (void)
+{
+  Fixture f = { .program = run_program () };
+  size_t loss = 0, temporary = 0;
+
+  look_at (&f, NULL);
+  while (f.whose.categories[loss] != TESSERA_LOSS)
+    loss++;
+  while (f.whose.categories[temporary] != TESSERA_TEMPORARY_BACKWARD)
+    temporary++;
+  TesseraOom oom = { .event_index = f.blocks->blocks[loss].born_index,
+                     .size_bytes = 88 * KIB };
+  TesseraLayout layout = { .ooms = &oom, .n_ooms = 1 };
+  f.whose.layout = &layout;
+  g_autofree char *line = tessera_owner_of (&f.whose, TESSERA_BY_LINE, loss);
+  g_autofree char *expected = g_strdup_printf ("88.00 KiB for loss and logits, %s", line);
+  g_autofree char *told = tessera_describe_refused (&f.whose, oom.event_index);
+  g_assert_cmpstr (told, ==, expected);
+  g_assert_nonnull (strstr (told, ".py:10 "));
+  g_assert_null (tessera_describe_refused (&f.whose, oom.event_index + 1));
+  oom = (TesseraOom){ .event_index = f.blocks->blocks[temporary].born_index,
+                      .size_bytes = 48 * KIB };
+  g_autofree char *bare = tessera_describe_refused (&f.whose, oom.event_index);
+  g_assert_cmpstr (bare, ==, "48.00 KiB for temporary of backward");
+  clear (&f);
+}
+
 /* Policies go by the smallest devices; what wins a hundredth or less is not said, and the text to
  * type is safe to paste. */
 static void
@@ -497,6 +526,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/answers/categories", test_categories);
   g_test_add_func ("/answers/policies", test_policies);
+  g_test_add_func ("/answers/refused", test_refused);
   g_test_add_func ("/answers/said", test_said);
   g_test_add_func ("/answers/bad-rules", test_bad_rules);
   g_test_add_func ("/answers/sums", test_sums);

@@ -323,8 +323,11 @@ tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index)
     return g_strdup (TESSERA_SIZE (layout->ooms[i].size_bytes));
   const TesseraCategory category = (TesseraCategory) whose->categories[block];
   g_autofree char *line = tessera_owner_of (whose, TESSERA_BY_LINE, block);
-  return g_strdup_printf ("%s for %s, %s", TESSERA_SIZE (layout->ooms[i].size_bytes),
-                          tessera_category_name (category), line);
+  /* "(backward)" alone says no more than the category. */
+  const bool tells = line[0] != '(' || strstr (line, " of ") != NULL;
+  return g_strdup_printf ("%s for %s%s%s", TESSERA_SIZE (layout->ooms[i].size_bytes),
+                          tessera_category_name (category), tells ? ", " : "",
+                          tells ? line : "");
 }
 
 /* ---- Rows ---- */

@@ -263,7 +263,7 @@ test_answers (TestView *f, gconstpointer unused)
   g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (other)), ==, "Copied");
   g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (copy)), ==, "Copy");
   g_assert_cmpstr (test_view_text (f, "verdict-refused"), ==,
-                   "Refused: 7.83 GiB for temporary of backward, (backward)");
+                   "Refused: 7.83 GiB for temporary of backward");
   for (int turn = 0; turn < 2; turn++)
     {
       const TesseraMoment *described = &f->document->described;
