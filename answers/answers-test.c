@@ -462,8 +462,8 @@ test_policies (void)
   g_assert_cmpuint (row->wins_bytes, ==, 500);
   g_assert_cmpuint (row->peak_bytes, ==, 1000);
   g_assert_cmpstr (row->type, ==,
-                   "tessera plan 'runs/a b;c.pickle.gz' -o 'a b;c.tsp' && "
-                   "tessera run --plan 'a b;c.tsp' -- PROGRAM");
+                   "tessera plan 'runs/a b;c.pickle.gz' -o 'runs/a b;c.tsp' && "
+                   "tessera run --plan 'runs/a b;c.tsp' -- PROGRAM");
   trace->settings.is_expandable = true;
   needs.plan_bytes = 1485;
   g_autoptr (GArray) none = tessera_suggest_policies (trace, &needs, &plan, "a.tsr");

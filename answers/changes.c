@@ -74,84 +74,103 @@ without_number (const char *name)
 }
 
 static int
-compare_numbers (const void *a, const void *b, void *user)
+compare_numbers (const void *a, const void *b)
 {
-  const GArray *changes = user;
-  const char *x = g_array_index (changes, TesseraChange, *(const guint *) a).name;
-  const char *y = g_array_index (changes, TesseraChange, *(const guint *) b).name;
-  const guint64 left = g_ascii_strtoull (strchr (x, ':') + 1, NULL, 10);
-  const guint64 right = g_ascii_strtoull (strchr (y, ':') + 1, NULL, 10);
+  const TesseraOwner *const *x = a, *const *y = b;
+  const guint64 left = g_ascii_strtoull (strchr ((*x)->name, ':') + 1, NULL, 10);
+  const guint64 right = g_ascii_strtoull (strchr ((*y)->name, ':') + 1, NULL, 10);
 
   return (left > right) - (left < right);
 }
 
-/* The rows of one function that only one of the two runs has. */
-typedef struct
+/* Lines of one function, from the first on, by its name without numbers. */
+static GHashTable *
+list_functions (const GArray *owners)
 {
-  GArray *gone, *new; /* guint */
-} Moved;
-
-static void
-free_moved (gpointer data)
-{
-  Moved *moved = data;
-
-  g_array_unref (moved->gone);
-  g_array_unref (moved->new);
-  g_free (moved);
-}
-
-/* Where a function lost as many lines as it won, they are the same in their order. */
-static void
-join_moved (GArray *changes)
-{
-  g_autoptr (GHashTable) functions =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_moved);
+  GHashTable *functions = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
+                                                 (GDestroyNotify) g_ptr_array_unref);
   GHashTableIter iter;
-  gpointer value;
+  gpointer lines;
 
-  for (guint i = 0; i < changes->len; i++)
+  for (guint i = 0; i < owners->len; i++)
     {
-      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
-      g_autofree char *function = without_number (change->name);
+      TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
+      char *function = without_number (owner->name);
 
-      if (function == NULL || (change->before_bytes > 0 && change->after_bytes > 0))
+      if (function == NULL)
         continue;
-      Moved *moved = g_hash_table_lookup (functions, function);
-      if (moved == NULL)
-        {
-          moved = g_new (Moved, 1);
-          *moved = (Moved){ g_array_new (FALSE, FALSE, sizeof (guint)),
-                            g_array_new (FALSE, FALSE, sizeof (guint)) };
-          g_hash_table_insert (functions, g_steal_pointer (&function), moved);
-        }
-      g_array_append_val (change->before_bytes > 0 ? moved->gone : moved->new, i);
+      lines = g_hash_table_lookup (functions, function);
+      if (lines == NULL)
+        g_hash_table_insert (functions, g_strdup (function), lines = g_ptr_array_new ());
+      g_ptr_array_add (lines, owner);
+      g_free (function);
     }
   g_hash_table_iter_init (&iter, functions);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
+  while (g_hash_table_iter_next (&iter, NULL, &lines))
+    g_ptr_array_sort (lines, compare_numbers);
+  return functions;
+}
+
+static void
+rename_owner (TesseraOwner *owner, char *name)
+{
+  g_free (owner->name);
+  owner->name = name;
+}
+
+/* Of a function with as many lines as before they are the same in their order; else those that
+ * hold as much are, and of the others those of one number. */
+static void
+match_function (GPtrArray *old, GPtrArray *new)
+{
+  const bool is_pairwise = old->len == new->len;
+  g_autoptr (GHashTable) taken = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) others = g_ptr_array_new ();
+  guint next = 0;
+
+  for (guint i = 0; i < old->len; i++)
     {
-      const Moved *moved = value;
+      TesseraOwner *owner = old->pdata[i];
+      guint at = is_pairwise ? i : next;
 
-      if (moved->gone->len != moved->new->len)
-        continue;
-      g_array_sort_with_data (moved->gone, compare_numbers, changes);
-      g_array_sort_with_data (moved->new, compare_numbers, changes);
-      for (guint i = 0; i < moved->gone->len; i++)
+      while (at < new->len && !is_pairwise &&
+             ((TesseraOwner *) new->pdata[at])->bytes != owner->bytes)
+        at++;
+      if (at == new->len)
         {
-          TesseraChange *gone = &g_array_index (changes, TesseraChange,
-                                                g_array_index (moved->gone, guint, i));
-          TesseraChange *new = &g_array_index (changes, TesseraChange,
-                                               g_array_index (moved->new, guint, i));
-
-          new->before_bytes = gone->before_bytes;
-          new->before_blocks = gone->before_blocks;
-          gone->before_bytes = gone->before_blocks = 0;
+          g_ptr_array_add (others, owner);
+          continue;
         }
+      rename_owner (owner, g_strdup (((TesseraOwner *) new->pdata[at])->name));
+      g_hash_table_add (taken, owner->name);
+      next = at + 1;
     }
-  for (guint i = changes->len; i > 0; i--)
-    if (g_array_index (changes, TesseraChange, i - 1).before_blocks == 0 &&
-        g_array_index (changes, TesseraChange, i - 1).after_blocks == 0)
-      g_array_remove_index_fast (changes, i - 1);
+  for (guint i = 0; i < others->len; i++)
+    {
+      TesseraOwner *owner = others->pdata[i];
+
+      if (g_hash_table_contains (taken, owner->name))
+        rename_owner (owner, g_strdup_printf ("%s (before)", owner->name));
+    }
+}
+
+/* Gives lines of @old the names that they have in @new, where the source was changed. */
+static void
+match_lines (const GArray *old, const GArray *new)
+{
+  g_autoptr (GHashTable) before = list_functions (old);
+  g_autoptr (GHashTable) after = list_functions (new);
+  GHashTableIter iter;
+  gpointer function, lines;
+
+  g_hash_table_iter_init (&iter, before);
+  while (g_hash_table_iter_next (&iter, &function, &lines))
+    {
+      GPtrArray *same = g_hash_table_lookup (after, function);
+
+      if (same != NULL)
+        match_function (lines, same);
+    }
 }
 
 GArray *
@@ -168,10 +187,10 @@ tessera_changes (const TesseraWhose *before,
   GArray *changes = g_array_new (FALSE, TRUE, sizeof (TesseraChange));
 
   g_array_set_clear_func (changes, clear_change);
+  if (by == TESSERA_BY_LINE || by == TESSERA_BY_USE)
+    match_lines (old, new);
   add_owners (changes, rows, old, by, false);
   add_owners (changes, rows, new, by, true);
-  if (by == TESSERA_BY_LINE || by == TESSERA_BY_USE)
-    join_moved (changes);
   g_array_sort (changes, compare_changes);
   return changes;
 }

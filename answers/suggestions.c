@@ -666,10 +666,14 @@ quote_path (const char *path)
 static char *
 type_plan (const char *path)
 {
+  g_autofree char *folder = g_path_get_dirname (path);
   g_autofree char *base = g_path_get_basename (path);
 
   base[strcspn (base, ".")] = '\0';
-  g_autofree char *plan = g_strconcat (base, ".tsp", NULL);
+  g_autofree char *name = g_strconcat (base, ".tsp", NULL);
+  /* Beside the trace: another one of this name may have its plan here. */
+  g_autofree char *plan =
+      strcmp (folder, ".") == 0 ? g_strdup (name) : g_build_filename (folder, name, NULL);
   g_autofree char *from = quote_path (path);
   g_autofree char *to = quote_path (plan);
   return g_strdup_printf ("tessera plan %s -o %s && tessera run --plan %s -- PROGRAM",

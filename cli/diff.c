@@ -72,6 +72,29 @@ cli_diff_most (const CliSide *before, const CliSide *after, TesseraBy by)
   return NULL;
 }
 
+static const char *
+phase_at (const CliSide *side)
+{
+  const TesseraStructure *structure = side->study.structure;
+  const uint32_t phase = side->event_index < side->study.blocks->n_events
+                             ? structure->phase_of_event[side->event_index]
+                             : TESSERA_NONE;
+
+  return phase < structure->n_phases
+             ? tessera_phase_name (side->study.trace, &structure->phases[phase])
+             : "outside of phases";
+}
+
+/* What is compared may be two moments of another kind. */
+static char *
+describe_move (const CliSide *before, const CliSide *after)
+{
+  return strcmp (phase_at (before), phase_at (after)) == 0
+             ? g_strdup ("")
+             : g_strdup_printf (" The peak moved: it was in %s, and is in %s.",
+                                phase_at (before), phase_at (after));
+}
+
 char *
 cli_diff_sentence (const CliSide *before, const CliSide *after)
 {
@@ -81,13 +104,14 @@ cli_diff_sentence (const CliSide *before, const CliSide *after)
     return g_strdup_printf ("The same at the peak of live: %s.",
                             TESSERA_SIZE (after->live_bytes));
   g_autofree char *most = cli_diff_most (before, after, TESSERA_BY_USE);
+  g_autofree char *moved = describe_move (before, after);
   return g_strdup_printf (
-      "%s at the peak of live, %s instead of %s (%+.1f %%)%s%s.", size,
+      "%s at the peak of live, %s instead of %s (%+.1f %%)%s%s.%s", size,
       TESSERA_SIZE (after->live_bytes), TESSERA_SIZE (before->live_bytes),
       before->live_bytes > 0
           ? 100.0 * ((double) after->live_bytes / (double) before->live_bytes - 1.0)
           : 100.0,
-      most != NULL ? ": most in " : "", most != NULL ? most : "");
+      most != NULL ? ": most in " : "", most != NULL ? most : "", moved);
 }
 
 static const char *

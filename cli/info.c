@@ -79,6 +79,14 @@ json_failures (JsonBuilder *json, const CliStudy *study)
   json_builder_end_array (json);
 }
 
+/* Where nothing failed and nothing was asked for, the peak of live says more than that of
+ * reserved. */
+static uint32_t
+whose_at (const CliStudy *study, const TesseraParts *parts)
+{
+  return at_text != NULL ? parts->event_index : cli_read_moment (study, NULL);
+}
+
 static void
 print_json (const CliStudy *study,
             const TesseraVerdict *verdict,
@@ -95,7 +103,7 @@ print_json (const CliStudy *study,
   cli_json_warnings (json, study);
   cli_json_parts (json, study, parts);
   json_failures (json, study);
-  cli_tell_whose_briefly (json, study, whose, parts->event_index);
+  cli_tell_whose_briefly (json, study, whose, whose_at (study, parts));
   if (study->plan != NULL)
     {
       cli_json_edits (json, study);
@@ -120,7 +128,7 @@ print_text (const CliStudy *study,
 
   printf ("%s\n%s\n", verdict->headline, verdict->sentence);
   cli_print_parts (study, parts);
-  cli_tell_whose_briefly (NULL, study, whose, parts->event_index);
+  cli_tell_whose_briefly (NULL, study, whose, whose_at (study, parts));
   cli_print_needs (study);
   if (study->plan != NULL)
     cli_print_edits (study);
@@ -228,7 +236,8 @@ const CliCommand cli_info = {
   .synopsis = "FILE",
   .summary = "why is reserved above allocated: the verdict and its parts",
   .help =
-      "FILE is a PyTorch snapshot (.pickle, .pickle.gz), a CSV or a .tsr.\n"
+      "FILE is a PyTorch snapshot (.pickle, .pickle.gz), a profiler's trace (.json), a "
+      "CSV or a .tsr.\n"
       "The parts sum to the reserved bytes of that moment, to the byte. The plan is made "
       "with the\n"
       "edits that are kept with FILE (tessera edits), as `tessera plan` makes it, unless "

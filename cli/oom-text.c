@@ -23,7 +23,8 @@ enum
 static const char any_error[] =
     "(ut\\s+of\\s+memory\\." BREAK "(?:Tried|Allocation" BREAK "was" BREAK "preemptively)"
     "|would exceed allowed memory)"
-    "|(Cuda failure[^\\n]{0,32}out of memory)"
+    "|(Cuda failure[^\\n]{0,32}out of memory|Failed to CUDA "
+    "(?:calloc|malloc)[^\\n]{0,40}bytes)"
     "|((?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_(?:STATUS_)?ALLOC_FAILED"
     "|out of memory outside PyTorch)"
     "|((?:CUDA|HIP) error: out of memory|CUDA_ERROR_OUT_OF_MEMORY"

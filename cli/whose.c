@@ -385,7 +385,8 @@ cli_tell_whose_briefly (JsonBuilder *json,
       return;
     }
   else
-    printf ("\nwhose memory was live then (%s):\n", TESSERA_SIZE (all_bytes));
+    printf ("\nwhose the %s are that were live at event %u:\n", TESSERA_SIZE (all_bytes),
+            event_index);
   for (size_t i = 0; i < G_N_ELEMENTS (bys); i++)
     {
       g_autoptr (GArray) owners = tessera_whose (whose, bys[i], event_index);

@@ -206,7 +206,7 @@ def whose_memory_it_is_sums_to_what_is_live(tmp):
     died = json.loads(good("info", SAMPLE, "--by", "category", "--json"))
     size = {row["name"]: row["bytes"] for row in died["rows"]}
     assert 0.9999 < size["optimizer state"] / (2 * size["parameter"]) < 1, size  # tables of rotary embeddings have no state
-    assert not any("unknown" in name for name in size), size
+    assert sum(n for name, n in size.items() if "unknown" in name) < died["live_bytes"] / 10_000, size  # a tensor kept from step to step
     todo = {row["what"]: row for row in json.loads(good("info", SAMPLE, "--json"))["what_to_do"]}
     assert todo["expandable"]["type"] == "PYTORCH_ALLOC_CONF=expandable_segments:True" and todo["chunks"]["wins_bytes"] > 16 * GIB, todo
     assert abs(todo["8-bit"]["wins_bytes"] / (size["optimizer state"] * 3 / 4) - 1) < 0.001, todo

@@ -137,14 +137,14 @@ read_memory (Reader *reader, JsonObject *event)
                           .total_bytes = integer_in (args, "Total Allocated"),
                           .thread = integer_in (event, "tid"),
                           .stack = TESSERA_NONE };
-  const gint64 device = integer_in (args, "Device Id");
+  const gint64 device = CLAMP (integer_in (args, "Device Id"), 0, G_MAXINT16);
 
   /* 0 is the host. */
   if (integer_in (args, "Device Type") != 1 || memory.bytes == 0 ||
       memory.bytes < -MOST_BLOCK_BYTES || memory.bytes > MOST_BLOCK_BYTES ||
       reader->sum_bytes > MOST_SUM_BYTES)
     return;
-  gpointer number = GINT_TO_POINTER ((gint) CLAMP (device, 0, G_MAXINT16));
+  gpointer number = GINT_TO_POINTER ((gint) device);
   g_hash_table_insert (
       reader->devices, number,
       GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (reader->devices, number)) +

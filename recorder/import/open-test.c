@@ -108,8 +108,8 @@ test_foreign (void)
   } cases[] = {
     { "empty.pickle", "", 0, TESSERA_BAD_INPUT, "empty.pickle is empty" },
     { "notes.pickle", "dear diary\n", 11, TESSERA_FOREIGN, "notes.pickle is text, but" },
-    { "a.json", "{\"traceEvents\": []}", 19, TESSERA_FOREIGN, "a.json is JSON" },
-    { "b.json", "[1]", 3, TESSERA_FOREIGN, "is JSON" },
+    { "a.json", "{\"traceEvents\": []}", 19, TESSERA_BAD_INPUT, "profile_memory=True" },
+    { "b.json", "{\"a\": [1]}", 10, TESSERA_FOREIGN, "is JSON" },
     { "a.html", "<!DOCTYPE html>", 15, TESSERA_FOREIGN, "is a web page" },
     { "a.pt", "PK\3\4....", 8, TESSERA_FOREIGN, "is a zip archive" },
     { "utf16.csv",
