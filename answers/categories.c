@@ -286,6 +286,7 @@ typedef struct
   const TesseraOrigins *origins;
   const uint32_t *tensors; /* (nullable) by block */
   GHashTable *sizes;       /* of parameters: uint64_t */
+  bool has_sizes;
 } Work;
 
 static void
@@ -427,7 +428,7 @@ find_facts (const Work *work, size_t index)
                   : 0,
     .kept = is_kept (structure, block, n_events),
     .open = block->died_index >= n_events || (block->flags & TESSERA_FAILED) != 0,
-    .sized = g_hash_table_contains (work->sizes, &block->size_bytes),
+    .sized = !work->has_sizes || g_hash_table_contains (work->sizes, &block->size_bytes),
   };
 
   if (block->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START))
@@ -590,10 +591,15 @@ tessera_categorize (const TesseraTrace *trace,
                     const TesseraRules *rules)
 {
   g_autoptr (GHashTable) sizes = g_hash_table_new (g_int64_hash, g_int64_equal);
-  Work work = {
-    trace,         blocks, structure, rules, .origins = origins, .tensors = tensors,
-    .sizes = sizes
-  };
+  bool has_parameters = false;
+  Work work = { trace,
+                blocks,
+                structure,
+                rules,
+                .origins = origins,
+                .tensors = tensors,
+                .sizes = sizes,
+                .has_sizes = true };
   uint8_t *categories = g_new (uint8_t, blocks->n_blocks + 1);
 
   work.names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
@@ -604,9 +610,12 @@ tessera_categorize (const TesseraTrace *trace,
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       categories[i] = (uint8_t) decide (&work, i);
+      has_parameters = has_parameters || categories[i] == TESSERA_PARAMETER;
       if (categories[i] == TESSERA_PARAMETER || categories[i] == TESSERA_UNKNOWN_BEFORE)
         g_hash_table_add (sizes, &blocks->blocks[i].size_bytes);
     }
+  /* Where no parameter is known, any may be as large as one. */
+  work.has_sizes = has_parameters;
   for (size_t i = 0; i < blocks->n_blocks; i++)
     categories[i] = (uint8_t) decide (&work, i);
   g_free (work.part_of_phase);
