@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,20 +207,24 @@ make_temporary (TesseraOutput *output)
     return ENOMEM;
   for (unsigned i = 0; i < N_NAMES && failure == EEXIST; i++)
     {
+      sigset_t all, before;
       int fd;
 
       snprintf (output->temporary, n_bytes, "%s.%ld-%u.tmp", beside, (long) getpid (), i);
+      /* A signal between the two would leave the file. */
+      sigfillset (&all);
+      pthread_sigmask (SIG_BLOCK, &all, &before);
       fd = open (output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      failure = fd < 0 ? errno : 0;
+      /* Not before the name is whole: half of one may be that of a file to keep. */
       if (fd >= 0)
-        {
-          close (fd);
-          /* Not before the name is whole: half of one may be that of a file to keep. */
-          output->place = remember (output->temporary);
-          return 0;
-        }
-      failure = errno;
+        output->place = remember (output->temporary);
+      pthread_sigmask (SIG_SETMASK, &before, NULL);
+      if (fd >= 0)
+        close (fd);
     }
-  forget (output);
+  if (failure != 0)
+    forget (output);
   return failure;
 }
 
