@@ -76,7 +76,7 @@ awk 'BEGIN {
 }' >"$trace"
 shot loading "" --at-once
 
-wide light "win.colour('module')" "$root/samples/finetune-oom.pickle.gz"
+wide light "" "$root/samples/finetune-oom.pickle.gz"
 wide dark "win.colour('phase')" "$root/samples/fsdp1-7b-rank3of16.pickle.gz" --dark
 wide table "win.axis('events'),win.table" "$root/samples/finetune-oom.pickle.gz" --stacked
 small empty
