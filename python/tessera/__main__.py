@@ -92,15 +92,20 @@ def _ctrl_c_reaches_it() -> bool:
 def _run(program: List[str], environment: Dict[str, str]) -> int:
     """The program's status, below 0 by a signal. Signals that would end us end the program."""
     started: List["subprocess.Popen[bytes]"] = []
+    early: List[int] = []  # came while it was being started
 
     def pass_on(number: int, frame: object) -> None:
-        if started and not (number == signal.SIGINT and _ctrl_c_reaches_it()):
+        if not started:
+            early.append(number)
+        elif not (number == signal.SIGINT and _ctrl_c_reaches_it()):
             started[0].send_signal(number)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, pass_on)
     started.append(subprocess.Popen(program, env=environment))
+    for number in early:
+        pass_on(number, None)
     return started[0].wait()
 
 
