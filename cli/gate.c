@@ -37,7 +37,7 @@ read_limit (const char *text)
   const double number = g_ascii_strtod (text, &end);
   if (end != text && strcmp (end, "%") == 0 && number >= 0 && number < 1e6)
     limit.share = number / 100;
-  else if (!tessera_parse_bytes (text, &limit.bytes))
+  else if (*end == '\0' || !tessera_parse_bytes (text, &limit.bytes))
     cli_usage ("--above takes a part of the baseline like 2%% or a size like 500MiB, not "
                "\"%s\"",
                text);

@@ -242,6 +242,7 @@ def diff_tells_what_changed_and_sums(tmp):
     refused("diff", FSDP, SAMPLE, "--at", "failure", words=("no failed request",))
     refused("diff", SAMPLE, status=2)
     refused("gate", "--", "python", "train.py", status=2, words=("--baseline MAIN.tsr",))
+    refused("gate", "--baseline", SAMPLE, "--above", "2", "--", "true", status=2, words=("2%", "500MiB"))
     refused("gate", "--baseline", SAMPLE, "--above", "much", "--", "true", status=2, words=("2%", "500MiB", '"much"'))
 
 
