@@ -342,6 +342,27 @@ print_text (const CliRehearsal *run, const CliStudy *study, const Seen *seen)
   cli_answer_print_smallest (study, &run->question);
 }
 
+/* Steps that are never alike are not in the next run either: where autocast frees its casts
+ * in another order each time, a run that was given such a plan reserved half as much again as
+ * PyTorch. Fewer steps say nothing of that. */
+#define LEAST_STEPS_ALIKE 3
+
+static void
+decline_unlike_steps (CliStudy *study)
+{
+  TesseraPlan *plan = study->plan;
+
+  if (plan->followable != TESSERA_FOLLOWABLE_SAME_BATCHES || study->lengths != NULL ||
+      study->structure->n_steps < LEAST_STEPS_ALIKE)
+    return;
+  plan->followable = TESSERA_FOLLOWABLE_NO;
+  g_free (plan->follow_reason);
+  plan->follow_reason =
+      g_strdup ("no two of the steps that were seen are alike, so that no "
+                "other run's would be; tessera plan makes one for a run of "
+                "exactly these requests");
+}
+
 /* Plans from all that was seen, as `tessera plan` does of the trace: an evaluation or a last
  * batch that comes late has its places too. */
 static void
@@ -355,6 +376,7 @@ plan (CliStudy *study)
   cli_study_streams (&options);
   cli_study_plan (study, &options);
   cli_study_laws (study, &largest_seen);
+  decline_unlike_steps (study);
 }
 
 /* Who stops a dry run after some steps wants to know of these alone. */

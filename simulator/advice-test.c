@@ -91,35 +91,6 @@ missed_plans_are_not (void)
   case_clear (&c);
 }
 
-/* Of 100 requests of each step one may miss, and not four. */
-static void
-few_misses_are_no_fault (void)
-{
-  TesseraTrace *trace = test_trace_loop (4, 100, true);
-  Case c;
-
-  trace->alignment_bytes = 512;
-  c = case_new (trace);
-  for (size_t n_missed = 1; n_missed <= 4; n_missed += 3)
-    {
-      TesseraPlan *plan = make_plan (&c);
-      const TesseraSection *section = plan->sections;
-
-      while (section->kind != TESSERA_SECTION_REPEATS)
-        section++;
-      for (size_t i = 0; i < n_missed; i++)
-        {
-          TesseraSlot *slot = &plan->slots[section->first_slot + 10 * (i + 1)];
-
-          slot->size_bytes = slot->block_bytes -= 512;
-        }
-      advise (&c, plan);
-      g_assert_cmpint (plan->followable == TESSERA_FOLLOWABLE_NO, ==, n_missed > 1);
-      tessera_plan_free (plan);
-    }
-  case_clear (&c);
-}
-
 /* @step_bytes apart: what a plan reserves is what lies in its pool. */
 static TesseraPlan *
 plan_apart (const Case *c, uint64_t step_bytes)
@@ -218,7 +189,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/advice/followed-plans-are-advised", followed_plans_are_advised);
   g_test_add_func ("/advice/missed-plans-are-not", missed_plans_are_not);
-  g_test_add_func ("/advice/few-misses", few_misses_are_no_fault);
   g_test_add_func ("/advice/wasteful-plans-are-not", wasteful_plans_are_not);
   g_test_add_func ("/advice/contradicted-laws-are-not", contradicted_laws_are_not);
   return g_test_run ();

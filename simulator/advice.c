@@ -10,9 +10,6 @@
  * allocators, or so much in a small program. */
 #define MORE_SHARE 50
 #define MORE_BYTES ((uint64_t) 4 << 20)
-/* For so many requests that hit one may miss its slot: of a kind of step that came but a few
- * times, until the follower knows it. */
-#define HITS_A_MISS 64
 
 typedef struct
 {
@@ -86,25 +83,18 @@ count_misses (const Advice *advice, const TesseraLayout *layout)
  *
  * Returns: what speaks against the plan, or NULL */
 static char *
-find_fault (const Advice *advice,
-            const TesseraPlan *plan,
-            const TesseraLayout *layout,
-            bool by_length)
+find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
 {
   bool is_native = advice->native_bytes <= advice->expandable_bytes;
   uint64_t other_bytes = MIN (advice->native_bytes, advice->expandable_bytes);
   uint64_t more_bytes = MAX (other_bytes / MORE_SHARE, MORE_BYTES);
   uint64_t n_misses = by_length ? layout->n_misses - layout->n_planned_misses
                                 : count_misses (advice, layout);
-  /* Beside dynamic requests a miss costs a run more than it does in simulation. */
-  uint64_t most_misses = by_length            ? layout->n_hits
-                         : plan->n_rooms == 0 ? layout->n_hits / HITS_A_MISS
-                                              : 0;
 
   if (layout->declined_index != 0)
     return g_strdup_printf ("the trace that it was made from declines it at event %u",
                             layout->declined_index);
-  if (n_misses > most_misses)
+  if (n_misses > (by_length ? layout->n_hits : 0))
     return g_strdup_printf ("of the %" G_GUINT64_FORMAT
                             " requests of the trace that it was made from "
                             "%" G_GUINT64_FORMAT " miss their slots",
@@ -133,7 +123,7 @@ judge (const Advice *advice,
   if (layout == NULL)
     status = run (advice, TESSERA_LAYOUT_PLAN, plan, by_length, error, &own);
   if (status == TESSERA_OK)
-    *out_fault = find_fault (advice, plan, layout != NULL ? layout : own, by_length);
+    *out_fault = find_fault (advice, layout != NULL ? layout : own, by_length);
   tessera_layout_free (own);
   return status;
 }
