@@ -45,8 +45,7 @@ typedef struct
   char *family;        /* "blocks.*", or NULL */
   uint32_t *instance;  /* [n_blocks] of it, or TESSERA_NONE */
   GArray *instances;   /* Instance */
-  guint64 n_touched;   /* blocks that a change is about */
-  uint64_t most_bytes; /* of them, the largest, and ... */
+  uint64_t most_bytes; /* of the largest block that a change is about, and ... */
   uint32_t most_stack; /* ... its stack */
 } Work;
 
@@ -268,32 +267,14 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
     }
 }
 
-/* A recording names modules in its first steps only: what a change of modules wins shows
- * there. */
-static uint32_t
-last_event (const Work *work, TesseraTry what)
-{
-  const TesseraTrace *trace = work->whose->trace;
-  uint32_t end_index = 0;
-
-  if (what != TESSERA_TRY_CHECKPOINT)
-    return work->whose->blocks->n_events;
-  for (size_t i = 0; i < trace->n_ranges; i++)
-    if (trace->ranges[i].kind == TESSERA_RANGE_MODULE)
-      end_index = MAX (end_index, trace->ranges[i].end_index);
-  return MIN (end_index, work->whose->blocks->n_events);
-}
-
 /* What the change wins. */
 static uint64_t
 find_win (Work *work, TesseraTry what)
 {
   const TesseraBlocks *blocks = work->whose->blocks;
-  const uint32_t end_index = last_event (work, what);
   g_autofree int64_t *now_changes = g_new0 (int64_t, blocks->n_events + 2);
   g_autofree int64_t *changes = g_new0 (int64_t, blocks->n_events + 2);
 
-  work->n_touched = 0;
   work->most_bytes = 0;
   work->most_stack = TESSERA_NONE;
   for (size_t i = 0; i < blocks->n_blocks; i++)
@@ -308,15 +289,14 @@ find_win (Work *work, TesseraTry what)
         add_life (changes, &lives[life]);
       if (n == 1 && memcmp (&lives[0], &now, sizeof now) == 0)
         continue;
-      work->n_touched++;
       if (block->size_bytes > work->most_bytes)
         {
           work->most_bytes = block->size_bytes;
           work->most_stack = work->whose->origins.stacks[i];
         }
     }
-  const uint64_t now_bytes = highest_sum (now_changes, end_index);
-  const uint64_t then_bytes = highest_sum (changes, end_index);
+  const uint64_t now_bytes = highest_sum (now_changes, blocks->n_events);
+  const uint64_t then_bytes = highest_sum (changes, blocks->n_events);
   return now_bytes > then_bytes ? now_bytes - then_bytes : 0;
 }
 

@@ -56,13 +56,9 @@ name_stack (const TesseraTrace *trace, uint32_t stack)
   if (stack < trace->n_stacks)
     for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
       {
-        const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
-        g_autofree char *file =
-            g_path_get_basename (tessera_trace_string (trace, frame->file));
+        g_autofree char *line = tessera_name_frame (trace, trace->stack_frames[i]);
 
-        g_string_append_printf (text, "%s%s:%" PRId64 " %s", text->len > 0 ? " < " : "",
-                                file, frame->line,
-                                tessera_trace_string (trace, frame->name));
+        g_string_append_printf (text, "%s%s", text->len > 0 ? " < " : "", line);
       }
   if (text->len == 0)
     g_string_append (text, "(no stack)");
@@ -704,12 +700,7 @@ tessera_folded_stacks (const TesseraWhose *whose, uint32_t event_index)
         continue;
       for (uint32_t i = trace->stack_begin[s + 1]; i > trace->stack_begin[s]; i--)
         {
-          const TesseraFrame *frame = &trace->frames[trace->stack_frames[i - 1]];
-          g_autofree char *file =
-              g_path_get_basename (tessera_trace_string (trace, frame->file));
-          g_autofree char *line =
-              g_strdup_printf ("%s:%" PRId64 " %s", file, frame->line,
-                               tessera_trace_string (trace, frame->name));
+          g_autofree char *line = tessera_name_frame (trace, trace->stack_frames[i - 1]);
 
           /* What parts frames and lines of the format is in no name. */
           g_strdelimit (line, ";\n\r", '_');

@@ -31,5 +31,7 @@ bool tessera_frame_is_model (const TesseraTrace *trace, uint32_t frame);
  * library's, else the innermost in Python; TESSERA_NONE: none
  * is in Python. */
 uint32_t tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack);
-/* "train.py:214 loss_of", or "(no stack)"; free(). */
+/* "train.py:214 loss_of"; free(). */
+char *tessera_name_frame (const TesseraTrace *trace, uint32_t frame);
+/* The same of a stack's line, or "(no stack)"; free(). */
 char *tessera_name_line (const TesseraTrace *trace, uint32_t stack);

@@ -157,8 +157,8 @@ def the_last_error_of_many_is_told_with_its_line(tmp):
     assert found["errors_by_place"] == [{"rank": 0, "gpu": 0, "errors": 2}, {"rank": 3, "gpu": 1, "errors": 1}], found
     assert good("oom", tmp / "log").endswith("the last of 3 errors:\n  rank  gpu  errors\n     0    0       2\n     3    1       1\n")
     # In a notebook.
-    found = ask(tmp, "File ~/work/nets.py:12, in Net.forward(self, x)\n     12 y = x @ w\n" + SAMPLE)
-    assert (found["program_file"], found["program_line"], found["program_function"]) == ("~/work/nets.py", 12, "Net.forward"), found
+    found = ask(tmp, "File ~/train/nets.py:12, in Net.forward(self, x)\n     12 y = x @ w\n" + SAMPLE)
+    assert (found["program_file"], found["program_line"], found["program_function"]) == ("~/train/nets.py", 12, "Net.forward"), found
 
 
 @test

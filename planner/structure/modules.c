@@ -136,14 +136,20 @@ tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack)
 }
 
 char *
+tessera_name_frame (const TesseraTrace *trace, uint32_t frame)
+{
+  const TesseraFrame *one = &trace->frames[frame];
+  g_autofree char *file = g_path_get_basename (tessera_trace_string (trace, one->file));
+
+  return g_strdup_printf ("%s:%" G_GINT64_FORMAT " %s", file, one->line,
+                          tessera_trace_string (trace, one->name));
+}
+
+char *
 tessera_name_line (const TesseraTrace *trace, uint32_t stack)
 {
   const uint32_t line = tessera_line_of_stack (trace, stack);
 
-  if (line == TESSERA_NONE)
-    return g_strdup ("(no stack)");
-  const TesseraFrame *frame = &trace->frames[line];
-  g_autofree char *file = g_path_get_basename (tessera_trace_string (trace, frame->file));
-  return g_strdup_printf ("%s:%" G_GINT64_FORMAT " %s", file, frame->line,
-                          tessera_trace_string (trace, frame->name));
+  return line == TESSERA_NONE ? g_strdup ("(no stack)")
+                              : tessera_name_frame (trace, line);
 }
