@@ -283,7 +283,6 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
   if (study->followed == NULL)
     print_new_plan (study);
   cli_print_needs (study);
-  printf ("live at most: %s\n", TESSERA_SIZE (study->layout->peak_live_bytes));
   printf ("\n%s has %s; head-room %s (%s)\n", question->gpu,
           TESSERA_SIZE (question->gpu_bytes), TESSERA_SIZE (question->headroom_bytes),
           question->headroom_why);

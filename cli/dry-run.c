@@ -147,6 +147,7 @@ take_options (CliRehearsal *run)
   question->is_lagging = lag == 1;
   take_limits (job);
   take_headroom (question);
+  job->headroom_bytes = question->headroom_bytes;
 }
 
 /* Where it writes, and the plan that it follows, looked at before minutes go by. */

@@ -208,6 +208,7 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
   else
     set (env, "NULLCUDA_DEVICE", job->gpu);
   set (env, "TESSERA_DRY_RUN", "1");
+  set_number (env, "TESSERA_HEADROOM", (gint64) job->headroom_bytes);
   set (env, "TESSERA_CONTRACT", job->contract);
   g_autofree char *steps = g_strdup_printf ("%" G_GINT64_FORMAT "-%" G_GINT64_FORMAT,
                                             job->least_steps, job->most_steps);

@@ -33,6 +33,7 @@ typedef struct
   /* Dry runs only. */
   gboolean is_dry;
   guint64 gpu_bytes;              /* 0: @gpu is a profile */
+  guint64 headroom_bytes;         /* of these not for tensors: kept with the trace */
   const char *gpu;                /* as given */
   guint64 budget_bytes;           /* that can be allocated; 0: more than any GPU has */
   const char *lag;                /* "0", "1" */

@@ -224,9 +224,9 @@ append_parts (GString *html, const CliStudy *study, const TesseraParts *parts)
   append_bar_row (html, "reserved", parts->reserved_bytes, parts->reserved_bytes);
   g_string_append (
       html,
-      "</table>\n<p class=dim>Other size: in segments for small requests where the next "
-      "one is large, or the reverse. Hard: between live blocks of its segment. Soft: at "
-      "the edge of a segment in use. Cache: a whole free segment.</p>\n");
+      "</table>\n<p class=dim>For other sizes: free in segments for small requests where "
+      "the next one is large, or the reverse. Free segments are given back before "
+      "anything fails.</p>\n");
 }
 
 static void

@@ -170,7 +170,16 @@ cli_tell_kept (JsonBuilder *json, const CliStudy *study)
   for (guint i = 0; i < rows->len; i++)
     {
       const Kept *row = rows->pdata[i];
+      gboolean is_again = FALSE;
 
+      /* Another kind of step that keeps as much by that line. */
+      for (guint k = 0; k < i && !is_again; k++)
+        {
+          const Kept *other = rows->pdata[k];
+          is_again = g_str_equal (other->line, row->line) && other->bytes == row->bytes;
+        }
+      if (is_again)
+        continue;
       cli_table_text (table, row->line);
       cli_table_integer (table, row->bytes);
       cli_table_integer (table, row->n_requests);

@@ -254,12 +254,12 @@ cli_print_needs (const CliStudy *study)
       CLI_INTEGERS (table, need->smallest_bytes, need->retries, need->endless_bytes);
       cli_table_end_row (table);
     }
-  cli_table_text (table, "load bound");
+  cli_table_text (table, "least of any layout");
   CLI_INTEGERS (table, study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64);
   cli_table_end_row (table);
   if (is_lower_across)
     {
-      cli_table_text (table, "load bound across streams");
+      cli_table_text (table, "least across streams");
       CLI_INTEGERS (table, study->across_bound_bytes, G_MAXUINT64, G_MAXUINT64);
       cli_table_end_row (table);
     }
@@ -267,7 +267,8 @@ cli_print_needs (const CliStudy *study)
   if (study->plan == NULL)
     return;
   g_autofree char *proof = cli_proof_text (study->plan);
-  printf ("%s's height is %s%s: %s%s\n",
+  guint64 proven_bytes = tessera_plan_proven_bound (study->plan);
+  printf ("%s's height is %s%s: %s%s",
           study->followed != NULL ? cli_shown (study->followed) : "the plan",
           TESSERA_SIZE (study->plan->height_bytes),
           study->plan->height_bytes < (study->plan->crosses_streams
@@ -276,6 +277,10 @@ cli_print_needs (const CliStudy *study)
               ? " (what it has no place for is beside it)"
               : "",
           proof, study->plan->crosses_streams ? ", across streams" : "");
+  /* What is proven is of any number of steps, in any order. */
+  if (!tessera_plan_is_optimal (study->plan) && proven_bytes > study->needs.bound_bytes)
+    printf (" of %s for such steps in any number", TESSERA_SIZE (proven_bytes));
+  puts ("");
 }
 
 void

@@ -249,6 +249,8 @@ bool tessera_trace_has_streams (const TesseraTrace *trace);
 #define TESSERA_FORMAT_RECORDED "recorded by libtessera"
 /* Key of meta: "no" while a recording goes on, "yes" once it was closed. */
 #define TESSERA_META_CLOSED "closed"
+/* Key of meta of a dry run: bytes of the device that are not for tensors, decimal. */
+#define TESSERA_META_HEADROOM "headroom_bytes"
 /* Key of meta: a person's own rules for categories (answers/categories.rules). */
 #define TESSERA_META_RULES "rules"
 

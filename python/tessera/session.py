@@ -143,6 +143,9 @@ class Session:
     def attach(self, library: Library) -> None:
         self._is_attached = True
         self.marks.attach(library)
+        headroom = os.environ.get("TESSERA_HEADROOM")
+        if headroom is not None:  # of a dry run: what its answer leaves to CUDA
+            library.note("headroom_bytes", headroom)
         self.modules.attach(library)
         if "record" in self._options:
             self.tensors.attach(library)

@@ -49,6 +49,8 @@ def main():
                 said = dry.tessera("info", trace).split("\n")[0]
                 report.expect(said.startswith(f"Keeps 16.00 MiB more each step (habit.py:{line} ") and "dies at about step" in said,
                               f"{habit}, {steps} steps: {said}")
+                # Both know what the device leaves to PyTorch.
+                report.expect(answer["sentence"].startswith(said), f"{habit}: {said} beside {answer['sentence']}")
         for habit in SOUND:
             answer = dry.dry_run(trace, script, habit, options=["--steps", 12])
             report.expect(not answer.get("leak"), f"{habit}: {answer.get('leak')}")
