@@ -95,13 +95,15 @@ free_kept (gpointer kept)
   g_free (kept);
 }
 
-/* Of a pair of steps: the first keeps as much. */
+/* Of a pair of steps, or of two layouts: the first keeps as much. */
 static gboolean
 is_of_second (const CliStudy *study, const TesseraUnplanned *unplanned)
 {
   const TesseraSection *section = &study->plan->sections[unplanned->section];
   const TesseraBlock *all = study->blocks->blocks;
 
+  if (section->alternate == TESSERA_ALTERNATE_SECOND)
+    return TRUE;
   return section->is_paired && section->n_slots > 0 &&
          all[unplanned->block].step !=
              all[study->plan->slots[section->first_slot].block].step;
@@ -231,26 +233,35 @@ phases_of (const TesseraPlan *plan, const TesseraSection *section)
   return g_string_free (text, FALSE);
 }
 
+/* Two layouts of a kind are one row. */
 void
 cli_tell_kinds (JsonBuilder *json, const TesseraPlan *plan)
 {
   static const char *const columns[] = { "steps", "slots", "height_bytes", "phases",
                                          NULL };
-  guint n_kinds = 0;
+  guint n_kinds = 0, n_second = 0;
 
   for (size_t s = 0; s < plan->n_sections; s++)
-    n_kinds += plan->sections[s].kind == TESSERA_SECTION_REPEATS;
+    {
+      n_kinds += plan->sections[s].kind == TESSERA_SECTION_REPEATS;
+      n_second += plan->sections[s].alternate == TESSERA_ALTERNATE_SECOND;
+    }
   if (json == NULL && n_kinds < 2)
     return;
   CliTable *table = cli_table_new_member (json, "kinds", columns);
   for (size_t s = 0; s < plan->n_sections; s++)
     {
       const TesseraSection *section = &plan->sections[s];
+      const TesseraSection *second = n_second > 0 ? section + n_second : NULL;
 
-      if (section->kind != TESSERA_SECTION_REPEATS)
+      if (section->kind != TESSERA_SECTION_REPEATS ||
+          section->alternate == TESSERA_ALTERNATE_SECOND)
         continue;
       g_autofree char *phases = phases_of (plan, section);
-      CLI_INTEGERS (table, section->n_steps, section->n_slots, height_of (plan, section));
+      CLI_INTEGERS (
+          table, section->n_steps + (second != NULL ? second->n_steps : 0),
+          section->n_slots,
+          MAX (height_of (plan, section), second != NULL ? height_of (plan, second) : 0));
       cli_table_text (table, phases);
       cli_table_end_row (table);
     }

@@ -48,6 +48,13 @@
  * kinds: each in which one of its requests is made has all of its places, some as spares;
  * they are reserved all the time.
  *
+ * Kinds that alternate: where such a block is large, each kind may have two layouts, in
+ * sections of their own: all first ones, then all second ones in the same order, which
+ * ask for the same. Steps take the first and the second in turn, and one that leaves no
+ * block that outlives the birth of its successor leaves the turn as it was. A slot of
+ * such a block wraps with died_next where its section begins, and crosses all of its
+ * layout so: a step finds what the other layout left, and nothing of its own.
+ *
  * Dynamic requests: steps may also make requests that have no slot, since each step asks
  * for other sizes there. Rooms say where they can go: a room belongs to what comes before
  * the request of one slot and after that before it, and is a range that no slot needs
@@ -120,6 +127,14 @@ typedef enum
   TESSERA_SECTION_REPEATS
 } TesseraSectionKind;
 
+/* Whether steps of a kind take two layouts in turn. */
+typedef enum
+{
+  TESSERA_ALTERNATE_NOT,
+  TESSERA_ALTERNATE_FIRST,
+  TESSERA_ALTERNATE_SECOND
+} TesseraAlternate;
+
 typedef struct
 {
   uint32_t begin; /* positions */
@@ -129,6 +144,7 @@ typedef struct
   uint8_t kind;      /* TesseraSectionKind */
   uint32_t n_steps;  /* of the trace that it stands for; 0: not told */
   uint8_t is_paired; /* repeats: it is two steps, see above */
+  uint8_t alternate; /* TesseraAlternate, of several kinds of step: see above */
 } TesseraSection;
 
 /* Where the block of a slot that wraps ends in a step of another kind. */

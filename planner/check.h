@@ -46,11 +46,15 @@
  *
  * Where several sections repeat (kinds of step, db/plan.h) these say instead:
  *
- * sections    they lie side by side, 64 at most
+ * sections    they lie side by side, 64 at most. If they alternate, all do: first layouts
+ *             and then as many second ones, which ask for the same; a section that has a
+ *             slot with died_next at its own begin sees all such slots of the other
+ *             layout end
  * lifetimes   besides: what of the start outlives it does so over all kinds, what of a
  *             kind wraps ends with its section or after all kinds, all else inside its
  *             section; crossings are in order, each of a slot that wraps into the section
- *             of another kind, and end inside it
+ *             of another kind, and end inside it. A slot of a layout with died_next at
+ *             its section's begin may cross other sections of that layout so
  * overlap     whatever kinds of step came before, where a slot is born none that may be
  *             alive shares an address with it: one of the start that lives on, one of its
  *             own kind up to died_next, one of another kind that wraps up to its crossing

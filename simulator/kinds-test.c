@@ -57,9 +57,19 @@ count_kinds (const TesseraPlan *plan)
   return n;
 }
 
+static gboolean
+alternates (const TesseraPlan *plan)
+{
+  for (size_t i = 0; i < plan->n_sections; i++)
+    if (plan->sections[i].alternate != TESSERA_ALTERNATE_NOT)
+      return TRUE;
+  return FALSE;
+}
+
 typedef struct
 {
   guint n_plans;                        /* of several kinds */
+  guint n_alternating;                  /* of these: with two layouts of each */
   guint64 n_hits, n_misses;             /* by the run that was planned */
   guint64 n_other_hits, n_other_misses; /* by another */
   guint64 height_bytes, bound_bytes;
@@ -92,10 +102,10 @@ are_frequent (const MadeProgram *program, const guint *counts)
 }
 
 static Totals
-play (gboolean has_part, guint n_programs)
+play (gboolean has_part, guint n_programs, guint64 scale)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
-  const MadeOptions made = { .has_part = has_part };
+  const MadeOptions made = { .has_part = has_part, .scale = scale };
   Totals totals = { 0 };
 
   for (guint n = 0; n < n_programs; n++)
@@ -111,6 +121,7 @@ play (gboolean has_part, guint n_programs)
       if (count_kinds (plan) > 1 && are_frequent (&program, counts))
         {
           totals.n_plans++;
+          totals.n_alternating += alternates (plan);
           totals.height_bytes += plan->height_bytes;
           totals.bound_bytes += plan->bound_bytes;
           follow (&planned, plan, &totals.n_hits, &totals.n_misses);
@@ -121,11 +132,12 @@ play (gboolean has_part, guint n_programs)
       case_clear (&other);
     }
   g_test_message (
-      "%u plans, %.4f of the bound; planned run %" G_GUINT64_FORMAT
+      "%u plans, %u alternating, %.4f of the bound; planned run %" G_GUINT64_FORMAT
       " hits, %" G_GUINT64_FORMAT " misses, another %" G_GUINT64_FORMAT
       " and %" G_GUINT64_FORMAT,
-      totals.n_plans, (double) totals.height_bytes / (double) totals.bound_bytes,
-      totals.n_hits, totals.n_misses, totals.n_other_hits, totals.n_other_misses);
+      totals.n_plans, totals.n_alternating,
+      (double) totals.height_bytes / (double) totals.bound_bytes, totals.n_hits,
+      totals.n_misses, totals.n_other_hits, totals.n_other_misses);
   g_assert_cmpuint (totals.n_plans, >, n_programs / 2);
   return totals;
 }
@@ -133,8 +145,19 @@ play (gboolean has_part, guint n_programs)
 static void
 test_orders (void)
 {
-  const Totals totals = play (FALSE, 200);
+  const Totals totals = play (FALSE, 200, 1);
 
+  g_assert_cmpuint (totals.n_misses * 1000, <, totals.n_hits);
+  g_assert_cmpuint (totals.n_other_misses * 1000, <, totals.n_other_hits);
+}
+
+/* Blocks so large that what two steps have at once is worth two layouts. */
+static void
+test_layouts_in_turn (void)
+{
+  const Totals totals = play (FALSE, 60, 4096);
+
+  g_assert_cmpuint (totals.n_alternating, >, 15);
   g_assert_cmpuint (totals.n_misses * 1000, <, totals.n_hits);
   g_assert_cmpuint (totals.n_other_misses * 1000, <, totals.n_other_hits);
 }
@@ -144,7 +167,7 @@ test_orders (void)
 static void
 test_parts (void)
 {
-  const Totals totals = play (TRUE, 100);
+  const Totals totals = play (TRUE, 100, 1);
 
   g_assert_cmpuint (totals.n_misses * 25, <, totals.n_hits);
   g_assert_cmpuint (totals.n_other_misses * 25, <, totals.n_other_hits);
@@ -349,6 +372,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/simulator/kinds/orders", test_orders);
+  g_test_add_func ("/simulator/kinds/layouts-in-turn", test_layouts_in_turn);
   g_test_add_func ("/simulator/kinds/parts", test_parts);
   g_test_add_func ("/simulator/kinds/costly", test_costly);
   g_test_add_func ("/simulator/kinds/strategies", test_strategies);

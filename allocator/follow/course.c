@@ -286,10 +286,13 @@ expect_elsewhere (TesseraCourse *course, uint32_t phase)
 {
   const TesseraFollowKinds *kinds = &course->kinds;
   bool is_kind = tessera_follow_kinds_has (kinds, course->section);
-  uint32_t s = is_kind ? kinds->first : course->section + 1;
-  uint32_t end =
-      is_kind ? kinds->first + kinds->n_kinds : (uint32_t) course->plan->n_sections;
+  uint32_t s = course->section + 1, end = (uint32_t) course->plan->n_sections;
 
+  if (is_kind)
+    {
+      end = tessera_follow_kinds_turn (kinds, &s);
+      end += s;
+    }
   for (; s < end; s++)
     for (uint32_t place = 0; place < tessera_slots_n_requests (course->slots, s); place++)
       if (phase_begins_at (course, s, place, phase))
@@ -551,8 +554,8 @@ tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request)
     go_to_phase (course, signature);
   if (course->align.is_sure && course->align.cursor == n_requests_now (course))
     choose_next (course, signature);
-  kind =
-      tessera_follow_kinds_see (&course->kinds, signature, course->section, &kind_place);
+  kind = tessera_follow_kinds_see (&course->kinds, signature, course->phase,
+                                   course->section, &kind_place);
   if (kind != TESSERA_NONE)
     enter (course, kind, kind_place);
   route = route_ahead (course);

@@ -366,7 +366,10 @@ tessera_follower_malloc (TesseraFollower *follower,
       return false;
     }
   if (slot != TESSERA_NONE)
-    tessera_follow_pairs_take (&follower->pairs, slot);
+    {
+      tessera_follow_pairs_take (&follower->pairs, slot);
+      tessera_follow_kinds_take (&follower->course.kinds, slot);
+    }
   stats->hits++;
   stats->hit_bytes += size_bytes;
   if (out_slot != NULL)
@@ -388,6 +391,7 @@ tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
   if (!tessera_taken_give_back (follower->taken, offset_bytes, &slot))
     return tessera_rooms_give_back (&follower->rooms, offset_bytes);
   tessera_follow_pairs_give_back (&follower->pairs, slot);
+  tessera_follow_kinds_give_back (&follower->course.kinds, slot);
   if (follower->slots.rotations[slot] != TESSERA_NONE)
     follower->freed[follower->slots.rotations[slot]] = slot;
   return true;

@@ -21,9 +21,12 @@ tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots)
   while (s < plan->n_sections && plan->sections[s].kind == TESSERA_SECTION_REPEATS &&
          kinds->n_kinds < TESSERA_FOLLOW_KINDS)
     {
+      kinds->n_alternating += plan->sections[s].alternate == TESSERA_ALTERNATE_FIRST;
       kinds->n_kinds++;
       s++;
     }
+  if (2 * kinds->n_alternating != kinds->n_kinds)
+    kinds->n_alternating = 0;
 }
 
 bool
@@ -33,11 +36,53 @@ tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section)
          section - kinds->first < kinds->n_kinds;
 }
 
+uint32_t
+tessera_follow_kinds_turn (const TesseraFollowKinds *kinds, uint32_t *out_first)
+{
+  bool is_second = kinds->left_bytes[0] > kinds->left_bytes[1];
+
+  *out_first = kinds->first + (is_second ? kinds->n_alternating : 0);
+  return kinds->n_alternating > 0 ? kinds->n_alternating : kinds->n_kinds;
+}
+
+/* The layout whose steps leave blocks of the slot to the other one; 2: none does. */
+static uint32_t
+left_by (const TesseraFollowKinds *kinds, uint32_t slot)
+{
+  const TesseraPlan *plan = kinds->slots->plan;
+  const TesseraSlot *of = &plan->slots[slot];
+
+  if (kinds->n_alternating == 0 || !of->wraps ||
+      of->died_next != plan->sections[of->section].begin)
+    return 2;
+  return of->section - kinds->first >= kinds->n_alternating;
+}
+
+void
+tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t slot)
+{
+  uint32_t layout = left_by (kinds, slot);
+
+  if (layout < 2)
+    kinds->left_bytes[layout] += kinds->slots->plan->slots[slot].block_bytes;
+}
+
+void
+tessera_follow_kinds_give_back (TesseraFollowKinds *kinds, uint32_t slot)
+{
+  uint32_t layout = left_by (kinds, slot);
+
+  if (layout < 2)
+    kinds->left_bytes[layout] -= kinds->slots->plan->slots[slot].block_bytes;
+}
+
 void
 tessera_follow_kinds_begin (TesseraFollowKinds *kinds)
 {
-  kinds->possible =
-      kinds->n_kinds < 64 ? (UINT64_C (1) << kinds->n_kinds) - 1 : UINT64_MAX;
+  uint32_t first, n = tessera_follow_kinds_turn (kinds, &first);
+
+  kinds->possible = n < 64 ? (UINT64_C (1) << n) - 1 : UINT64_MAX;
+  kinds->possible <<= first - kinds->first;
   kinds->n_asked = 0;
   kinds->counted = TESSERA_NONE;
 }
@@ -45,9 +90,10 @@ tessera_follow_kinds_begin (TesseraFollowKinds *kinds)
 uint32_t
 tessera_follow_kinds_likely (const TesseraFollowKinds *kinds)
 {
-  uint32_t best = 0;
+  uint32_t first, n = tessera_follow_kinds_turn (kinds, &first);
+  uint32_t best = first - kinds->first;
 
-  for (uint32_t k = 1; k < kinds->n_kinds; k++)
+  for (uint32_t k = best + 1; k < first - kinds->first + n; k++)
     if (kinds->n_steps[k] > kinds->n_steps[best] ||
         (kinds->n_steps[k] == kinds->n_steps[best] &&
          tessera_slots_n_requests (kinds->slots, kinds->first + k) >
@@ -57,14 +103,18 @@ tessera_follow_kinds_likely (const TesseraFollowKinds *kinds)
 }
 
 static bool
-asks_for (const TesseraFollowKinds *kinds, uint32_t kind, uint32_t signature)
+asks_for (const TesseraFollowKinds *kinds,
+          uint32_t kind,
+          uint32_t signature,
+          uint32_t phase)
 {
+  const TesseraSlots *slots = kinds->slots;
   uint32_t section = kinds->first + kind;
+  uint32_t request = slots->first_requests[section] + kinds->n_asked;
 
-  return kinds->n_asked < tessera_slots_n_requests (kinds->slots, section) &&
-         kinds->slots
-                 ->signatures[kinds->slots->first_requests[section] + kinds->n_asked] ==
-             signature;
+  return kinds->n_asked < tessera_slots_n_requests (slots, section) &&
+         slots->signatures[request] == signature &&
+         (phase == TESSERA_NONE || slots->phases[request] == phase);
 }
 
 /* The run is in step with the kind. */
@@ -84,6 +134,7 @@ count (TesseraFollowKinds *kinds, uint32_t kind)
 uint32_t
 tessera_follow_kinds_see (TesseraFollowKinds *kinds,
                           uint32_t signature,
+                          uint32_t phase,
                           uint32_t section,
                           uint32_t *out_place)
 {
@@ -98,7 +149,7 @@ tessera_follow_kinds_see (TesseraFollowKinds *kinds,
     {
       if (!(kinds->possible >> k & 1))
         continue;
-      if (!asks_for (kinds, k, signature))
+      if (!asks_for (kinds, k, signature, phase))
         kinds->possible &= ~(UINT64_C (1) << k);
       else if (best == TESSERA_NONE || kinds->n_steps[k] > kinds->n_steps[best])
         best = k;

@@ -14,6 +14,8 @@
  * So a run that lost its way, or leaves out steps, is in the right half again at its next
  * step.
  *
+ * Of kinds with two layouts in turn the same blocks say which one comes (db/plan.h).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -34,6 +36,8 @@ typedef struct
   uint32_t n_asked;                       /* requests since the step began */
   uint64_t n_steps[TESSERA_FOLLOW_KINDS]; /* that turned out to be of the kind */
   uint32_t counted;                       /* the kind of this step so far, or NONE */
+  uint32_t n_alternating;                 /* first kinds with a second layout; or 0 */
+  uint64_t left_bytes[2]; /* held that steps of the first, the second layout left */
 } TesseraFollowKinds;
 
 void tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots);
@@ -41,8 +45,11 @@ void tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *s
 /* Whether there are several, and the section is one of them. */
 bool tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section);
 
-/* A step begins: all kinds are possible. */
+/* A step begins: all kinds are possible, in the layout whose turn it is. */
 void tessera_follow_kinds_begin (TesseraFollowKinds *kinds);
+
+/* Sections of the layout whose turn it is: [first, first + n). Returns: n. */
+uint32_t tessera_follow_kinds_turn (const TesseraFollowKinds *kinds, uint32_t *out_first);
 
 /* The section of the kind that came most often; of equals, and at first, the one with
  * most requests. */
@@ -50,6 +57,8 @@ uint32_t tessera_follow_kinds_likely (const TesseraFollowKinds *kinds);
 
 /*
  * tessera_follow_kinds_see:
+ * @phase: that the run says it is in: kinds that ask for it in another one are not meant;
+ *   or TESSERA_NONE
  * @section: the one that the run is thought to be in
  *
  * A request came with this signature.
@@ -59,8 +68,13 @@ uint32_t tessera_follow_kinds_likely (const TesseraFollowKinds *kinds);
  */
 uint32_t tessera_follow_kinds_see (TesseraFollowKinds *kinds,
                                    uint32_t signature,
+                                   uint32_t phase,
                                    uint32_t section,
                                    uint32_t *out_place);
+
+/* A block of the slot came, or has gone. */
+void tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t slot);
+void tessera_follow_kinds_give_back (TesseraFollowKinds *kinds, uint32_t slot);
 
 typedef struct
 {

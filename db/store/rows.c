@@ -27,6 +27,7 @@ tessera_limits_init (TesseraLimits *limits)
   limits->below[TESSERA_LIMIT_GROUP_KINDS] = TESSERA_GROUP_HAND + 1;
   limits->below[TESSERA_LIMIT_PLACES] = TESSERA_PLACE_NONE + 1;
   limits->below[TESSERA_LIMIT_FOLLOWABLES] = TESSERA_FOLLOWABLE_YES + 1;
+  limits->below[TESSERA_LIMIT_ALTERNATES] = TESSERA_ALTERNATE_SECOND + 1;
   limits->below[TESSERA_LIMIT_CUTS] = TESSERA_CUT_BY_PERSON + 1;
 }
 

@@ -224,7 +224,9 @@ wrap_is_sane (const TesseraPlan *plan, const TesseraSlot *slot)
   if (!slot->wraps)
     return slot->died_next == 0;
   return section->kind == TESSERA_SECTION_REPEATS && slot->died >= section->end &&
-         slot->died_next > section->begin && slot->died_next <= section->end;
+         slot->died_next + (section->alternate != TESSERA_ALTERNATE_NOT) >
+             section->begin &&
+         slot->died_next <= section->end;
 }
 
 static TesseraStatus

@@ -139,6 +139,32 @@ clashes (const Play *play, uint32_t born)
   return turns && n_alive > n_places;
 }
 
+static gboolean
+is_absent (const TesseraPlan *plan, uint32_t slot)
+{
+  const TesseraSlot *of = &plan->slots[slot];
+
+  return of->wraps && of->died_next == plan->sections[of->section].begin;
+}
+
+/* Something is there of which the plan says that no step of its layout finds it. */
+static gboolean
+finds_absent (const Play *play, uint32_t section)
+{
+  const TesseraPlan *plan = play->plan;
+
+  for (size_t i = 0; i < play->instances->len; i++)
+    {
+      const Instance *instance = &g_array_index (play->instances, Instance, i);
+      const TesseraSlot *slot = &plan->slots[instance->slot];
+
+      if (instance->is_alive && is_absent (plan, instance->slot) &&
+          plan->sections[slot->section].alternate == plan->sections[section].alternate)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* One section. Returns: whether something clashed. */
 static gboolean
 play_section (Play *play, uint32_t section)
@@ -148,6 +174,8 @@ play_section (Play *play, uint32_t section)
   size_t n_before = play->instances->len;
   gboolean is_end = section + 1 == plan->n_sections;
 
+  if (finds_absent (play, section))
+    return TRUE;
   for (size_t i = 0; is_end && i < n_before; i++)
     {
       Instance *instance = &g_array_index (play->instances, Instance, i);
@@ -174,11 +202,23 @@ play_section (Play *play, uint32_t section)
   return FALSE;
 }
 
-/* All orders of up to N_STEPS steps, each followed by the end. */
 static gboolean
-play_all (const TesseraPlan *plan, guint n_kinds)
+changes_turn (const TesseraPlan *plan, uint32_t section)
 {
-  guint n_orders = 1;
+  const TesseraSection *at = &plan->sections[section];
+
+  for (uint32_t i = at->first_slot; i < at->first_slot + at->n_slots; i++)
+    if (is_absent (plan, i))
+      return TRUE;
+  return FALSE;
+}
+
+/* All orders of up to N_STEPS steps, each followed by the end; kinds that alternate, so
+ * many, in the layout whose turn it is. */
+static gboolean
+play_all (const TesseraPlan *plan, guint n_sections, gboolean alternates)
+{
+  guint n_orders = 1, n_kinds = alternates ? n_sections / 2 : n_sections;
   gboolean clashed = FALSE;
 
   for (guint i = 0; i < N_STEPS; i++)
@@ -186,13 +226,18 @@ play_all (const TesseraPlan *plan, guint n_kinds)
   for (guint order = 0; order < n_orders && !clashed; order++)
     {
       Play play = { plan, n_kinds, g_array_new (FALSE, FALSE, sizeof (Instance)) };
-      guint left = order;
+      guint left = order, turn = 0;
 
       clashed = play_section (&play, 0);
       for (guint i = 0; i < N_STEPS && !clashed; i++, left /= n_kinds + 1)
         if (left % (n_kinds + 1) < n_kinds)
-          clashed = play_section (&play, 1 + left % (n_kinds + 1));
-      clashed = clashed || play_section (&play, n_kinds + 1);
+          {
+            uint32_t section = 1 + turn * n_kinds + left % (n_kinds + 1);
+
+            clashed = play_section (&play, section);
+            turn ^= alternates && changes_turn (plan, section);
+          }
+      clashed = clashed || play_section (&play, n_sections + 1);
       g_array_free (play.instances, TRUE);
     }
   return clashed;
@@ -363,6 +408,53 @@ random_plan (GRand *random, guint n_kinds, guint n_places)
   return plan;
 }
 
+/* A random plan whose second half of kinds are second layouts of the first. *@out_is_sane:
+ * only what is absent from its own layout crosses that without a moment. */
+static TesseraPlan *
+random_layouts (GRand *random, guint n_kinds, gboolean *out_is_sane)
+{
+  TesseraPlan *plan = random_plan (random, 2 * n_kinds, 30 + pick (random, 60));
+
+  *out_is_sane = TRUE;
+  for (uint32_t s = 1; s <= 2 * n_kinds; s++)
+    {
+      TesseraSection *at = &plan->sections[s];
+
+      at->alternate = s <= n_kinds ? TESSERA_ALTERNATE_FIRST : TESSERA_ALTERNATE_SECOND;
+      for (uint32_t i = at->first_slot; i < at->first_slot + at->n_slots; i++)
+        if (plan->slots[i].wraps && pick (random, 2) == 0)
+          plan->slots[i].died_next = at->begin;
+    }
+  for (uint32_t s = 1; s <= n_kinds; s++)
+    for (uint32_t i = 0; i < plan->sections[s].n_slots; i++)
+      {
+        const TesseraSlot *first = &plan->slots[plan->sections[s].first_slot + i];
+        TesseraSlot *second = &plan->slots[plan->sections[s + n_kinds].first_slot + i];
+
+        second->block_bytes = second->size_bytes = first->block_bytes;
+      }
+  for (size_t i = 0; i < plan->n_crossings; i++)
+    {
+      TesseraCrossing *crossing = &plan->crossings[i];
+      const TesseraSection *at = &plan->sections[crossing->section];
+      uint32_t home = plan->slots[crossing->slot].section;
+
+      if (is_absent (plan, crossing->slot) &&
+          at->alternate == plan->sections[home].alternate)
+        crossing->died = at->begin;
+      else if (pick (random, 200) == 0)
+        {
+          crossing->died = at->begin;
+          *out_is_sane = FALSE;
+        }
+    }
+  plan->height_bytes = 0;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    plan->height_bytes = MAX (plan->height_bytes,
+                              plan->slots[i].offset_bytes + plan->slots[i].block_bytes);
+  return plan;
+}
+
 /* The bound and the digest follow from the slots: the checker's own words give the first.
  */
 static TesseraStatus
@@ -396,7 +488,7 @@ test_all_orders (void)
       TesseraError error = { 0 };
       TesseraLaw law;
       TesseraStatus status = check_sealed (plan, &law, &error);
-      gboolean is_bad = breaks_reserved (plan) || play_all (plan, n_kinds);
+      gboolean is_bad = breaks_reserved (plan) || play_all (plan, n_kinds, FALSE);
 
       if (status == TESSERA_OK)
         g_assert_false (is_bad);
@@ -416,6 +508,51 @@ test_all_orders (void)
   g_assert_cmpuint (n_overlaps, >, 300);
   g_assert_cmpuint (n_crowds, >, 20);
   g_assert_cmpuint (n_too_strict * 4, <, n_crowds + 1);
+}
+
+/* The same of kinds with two layouts in turn: what the checker accepts never clashes, and
+ * what it refuses does in some order that the turns allow. */
+static void
+test_all_turns (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 1);
+  guint n_accepted = 0, n_turning = 0, n_overlaps = 0, n_lies = 0;
+
+  for (guint n = 0; n < 8000; n++)
+    {
+      guint n_kinds = 1 + pick (random, 2);
+      gboolean is_sane;
+      TesseraPlan *plan = random_layouts (random, n_kinds, &is_sane);
+      TesseraError error = { 0 };
+      TesseraLaw law;
+      TesseraStatus status = check_sealed (plan, &law, &error);
+      gboolean is_bad = breaks_reserved (plan) || play_all (plan, 2 * n_kinds, TRUE);
+      gboolean turns = FALSE;
+      gboolean lies = status != TESSERA_OK && law == TESSERA_LAW_SECTIONS &&
+                      strstr (error.text, "changes the turn") != NULL;
+
+      for (uint32_t s = 1; s <= 2 * n_kinds; s++)
+        turns = turns || changes_turn (plan, s);
+      if (status == TESSERA_OK)
+        g_assert_true (!is_bad && is_sane);
+      else if (!is_sane)
+        g_assert_cmpint (law, ==, TESSERA_LAW_LIFETIME);
+      else if (law != TESSERA_LAW_OVERLAP && law != TESSERA_LAW_ROTATION &&
+               law != TESSERA_LAW_SECTIONS)
+        g_error ("%s", error.text);
+      if (lies)
+        g_assert_true (is_bad);
+      n_accepted += status == TESSERA_OK;
+      n_turning += status == TESSERA_OK && turns;
+      n_overlaps += status != TESSERA_OK && law == TESSERA_LAW_OVERLAP;
+      n_lies += lies;
+      tessera_plan_free (plan);
+    }
+  g_test_message ("%u accepted, %u of them turn; %u overlap, %u lie", n_accepted,
+                  n_turning, n_overlaps, n_lies);
+  g_assert_cmpuint (n_turning, >, 100);
+  g_assert_cmpuint (n_overlaps, >, 300);
+  g_assert_cmpuint (n_lies, >, 300);
 }
 
 /* ---- one plan, broken in each way ---- */
@@ -588,6 +725,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/check/kinds/all-orders", test_all_orders);
+  g_test_add_func ("/check/kinds/all-turns", test_all_turns);
   g_test_add_func ("/check/kinds/mutations", test_mutations);
   g_test_add_func ("/check/kinds/no-memory", test_no_memory);
   return g_test_run ();

@@ -71,6 +71,17 @@ tessera_check_kinds_lifetimes (const TesseraPlan *plan,
   return TESSERA_OK;
 }
 
+/* A step of one layout finds nothing that its own layout left, if the slot says so. */
+static bool
+is_absent (const TesseraPlan *plan, uint32_t slot, uint32_t section, uint32_t died)
+{
+  const TesseraSection *home = &plan->sections[plan->slots[slot].section];
+  return died == plan->sections[section].begin &&
+         home->alternate != TESSERA_ALTERNATE_NOT &&
+         home->alternate == plan->sections[section].alternate &&
+         plan->slots[slot].died_next == home->begin;
+}
+
 TesseraStatus
 tessera_check_crossings (const TesseraPlan *plan, TesseraError *error)
 {
@@ -83,7 +94,8 @@ tessera_check_crossings (const TesseraPlan *plan, TesseraError *error)
           plan->slots[crossing->slot].wraps &&
           plan->slots[crossing->slot].section != crossing->section &&
           plan->sections[crossing->section].kind == TESSERA_SECTION_REPEATS &&
-          crossing->died > plan->sections[crossing->section].begin &&
+          (crossing->died > plan->sections[crossing->section].begin ||
+           is_absent (plan, crossing->slot, crossing->section, crossing->died)) &&
           crossing->died <= plan->sections[crossing->section].end &&
           (before == NULL || before->slot < crossing->slot ||
            (before->slot == crossing->slot && before->section < crossing->section));
@@ -185,7 +197,7 @@ carry_in (Sweep *sweep, size_t section)
   for (uint32_t i = 0; i < plan->n_slots; i++)
     {
       uint32_t until = held_until (sweep, i, section);
-      if (until == 0)
+      if (until <= plan->sections[section].begin)
         continue;
       tessera_cover_add (&sweep->cover, &plan->slots[i]);
       if (until < plan->sections[section].end)

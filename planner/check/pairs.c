@@ -1,78 +1,170 @@
 /*
- * Pairs of steps: see check.h.
+ * Two layouts in turn: see check.h.
  *
- * A run takes the halves of such a section in turn, told by nothing but where the step
- * before lies. So both halves have to ask for the same. When their blocks end is as in
- * any section that repeats: the sweep looks at both halves.
+ * A run takes the halves of a pair, and the two layouts of a kind, in turn, told by
+ * nothing but where the step before lies. So both have to ask for the same. When the
+ * blocks of a pair end is as in any section that repeats: the sweep looks at both halves.
+ *
+ * Of kinds that alternate a slot may say that a step of its own layout finds no block of
+ * it. That is so if every step that changes the turn sees all of them end: a step changes
+ * it that makes any such block itself. Then none is alive when the first layout's turn
+ * comes that the first left, and after a step that makes none nothing has changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/check/sweep.h"
+#include "planner/check/kinds.h"
 
 #include <inttypes.h>
 
-/* Those that are asked for: spares stand behind them. */
-static uint32_t
-n_asked (const TesseraPlan *plan, const TesseraSection *section)
+/* Slots one behind the other, and what is asked for between them. */
+typedef struct
 {
-  uint32_t n = section->n_slots;
-  while (n > 0 && plan->slots[section->first_slot + n - 1].ordinal == TESSERA_NONE)
-    n--;
-  return n;
+  uint32_t section;
+  uint32_t first_slot, n_slots;
+  size_t first_unplanned, n_unplanned;
+} Part;
+
+/* Of a section, or of its half @half of two. */
+static Part
+make_part (const TesseraPlan *plan, uint32_t index, bool is_half, uint32_t half)
+{
+  const TesseraSection *section = &plan->sections[index];
+  Part part = { index, section->first_slot, section->n_slots, 0, 0 };
+  /* Spares stand behind those that are asked for. */
+  while (part.n_slots > 0 &&
+         plan->slots[part.first_slot + part.n_slots - 1].ordinal == TESSERA_NONE)
+    part.n_slots--;
+  while (part.first_unplanned < plan->n_unplanned &&
+         plan->unplanned[part.first_unplanned].section < index)
+    part.first_unplanned++;
+  while (part.first_unplanned + part.n_unplanned < plan->n_unplanned &&
+         plan->unplanned[part.first_unplanned + part.n_unplanned].section == index)
+    part.n_unplanned++;
+  if (!is_half)
+    return part;
+  uint32_t n_slots = part.n_slots / 2;
+  size_t n_unplanned = part.n_unplanned / 2;
+  part.first_slot += half * n_slots;
+  part.n_slots = half != 0 ? part.n_slots - n_slots : n_slots;
+  part.first_unplanned += half * n_unplanned;
+  part.n_unplanned = half != 0 ? part.n_unplanned - n_unplanned : n_unplanned;
+  return part;
 }
 
+/* Both ask for the same. */
 static TesseraStatus
-check_slots (const TesseraPlan *plan, const TesseraSection *section, TesseraError *error)
+check_alike (const TesseraPlan *plan, Part a, Part b, TesseraError *error)
 {
-  uint32_t n = n_asked (plan, section);
-  if (n % 2 != 0)
+  if (a.n_slots != b.n_slots)
     return tessera_fail (error, TESSERA_REFUSED,
-                         "sections: expected a pair of steps with as many slots each, "
-                         "found %" PRIu32 " in both",
-                         n);
-  for (uint32_t i = 0; i < n / 2; i++)
+                         "sections: expected as many slots in both steps that are taken "
+                         "in turn, found %" PRIu32 " and %" PRIu32,
+                         a.n_slots, b.n_slots);
+  for (uint32_t i = 0; i < a.n_slots; i++)
     {
-      const TesseraSlot *a = &plan->slots[section->first_slot + i];
-      const TesseraSlot *b = a + n / 2;
-      if (a->block_bytes != b->block_bytes || a->stream != b->stream ||
-          a->pool != b->pool)
+      const TesseraSlot *x = &plan->slots[a.first_slot + i];
+      const TesseraSlot *y = &plan->slots[b.first_slot + i];
+      TesseraSlotText text;
+      if (x->block_bytes == y->block_bytes && x->stream == y->stream &&
+          x->pool == y->pool)
+        continue;
+      tessera_check_describe (plan, b.first_slot + i, &text);
+      return tessera_fail (error, TESSERA_REFUSED,
+                           "sections: expected the second of two steps that are taken in "
+                           "turn to ask for %" PRIu64
+                           " bytes as the first does, found %s",
+                           x->block_bytes, text.text);
+    }
+  bool is_alike = a.n_unplanned == b.n_unplanned;
+  for (size_t i = 0; i < a.n_unplanned && is_alike; i++)
+    {
+      const TesseraUnplanned *x = &plan->unplanned[a.first_unplanned + i];
+      const TesseraUnplanned *y = &plan->unplanned[b.first_unplanned + i];
+      is_alike = y->before - b.first_slot == x->before - a.first_slot &&
+                 x->block_bytes == y->block_bytes && x->stream == y->stream &&
+                 x->pool == y->pool;
+    }
+  if (is_alike)
+    return TESSERA_OK;
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "sections: expected both of two steps that are taken in turn to "
+                       "leave out the same requests, found others in section %" PRIu32,
+                       b.section);
+}
+
+/* The slot's block is never there when a step of its own layout begins. */
+static bool
+is_absent (const TesseraPlan *plan, uint32_t slot)
+{
+  const TesseraSlot *of = &plan->slots[slot];
+  return of->wraps && of->died_next == plan->sections[of->section].begin;
+}
+
+static bool
+changes_turn (const TesseraPlan *plan, const TesseraSection *section)
+{
+  for (uint32_t i = 0; i < section->n_slots; i++)
+    if (is_absent (plan, section->first_slot + i))
+      return true;
+  return false;
+}
+
+/* Every step that changes the turn sees all end that the other layout left. */
+static TesseraStatus
+check_turns (const TesseraPlan *plan, TesseraError *error)
+{
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    {
+      const TesseraSection *section = &plan->sections[s];
+      if (!changes_turn (plan, section))
+        continue;
+      for (uint32_t i = 0; i < plan->n_slots; i++)
         {
+          uint8_t alternate = plan->sections[plan->slots[i].section].alternate;
           TesseraSlotText text;
-          tessera_check_describe (plan, section->first_slot + n / 2 + i, &text);
+          if (!is_absent (plan, i) || alternate == section->alternate ||
+              tessera_check_crossed (plan, i, s) < section->end)
+            continue;
+          tessera_check_describe (plan, i, &text);
           return tessera_fail (error, TESSERA_REFUSED,
-                               "sections: expected the second step of a pair to ask for "
-                               "%" PRIu64 " bytes as the first does, found %s",
-                               a->block_bytes, text.text);
+                               "sections: expected all that the other layout left to end "
+                               "in section %" PRIu32 ", which changes the turn, found %s",
+                               s, text.text);
         }
     }
   return TESSERA_OK;
 }
 
-static bool
-is_alike (const TesseraUnplanned *a, const TesseraUnplanned *b, uint32_t half_slots)
-{
-  return b->before == a->before + half_slots && a->block_bytes == b->block_bytes &&
-         a->stream == b->stream && a->pool == b->pool;
-}
-
+/* First layouts, then as many second ones in the same order, and no other kinds. */
 static TesseraStatus
-check_without_slots (const TesseraPlan *plan, uint32_t index, TesseraError *error)
+check_alternating (const TesseraPlan *plan, uint32_t n_repeats, TesseraError *error)
 {
-  uint32_t half_slots = n_asked (plan, &plan->sections[index]) / 2;
-  size_t first = 0, n = 0;
-  while (first < plan->n_unplanned && plan->unplanned[first].section < index)
-    first++;
-  while (first + n < plan->n_unplanned && plan->unplanned[first + n].section == index)
-    n++;
-  for (size_t i = first; i < first + n / 2 && n % 2 == 0; i++)
-    if (!is_alike (&plan->unplanned[i], &plan->unplanned[i + n / 2], half_slots))
+  uint32_t first = 0, n = 0;
+  TesseraStatus status = TESSERA_OK;
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    {
+      uint8_t alternate = plan->sections[s].alternate;
+      if (alternate == TESSERA_ALTERNATE_NOT)
+        continue;
+      first = n == 0 ? s : first;
       n++;
-  if (n % 2 == 0)
-    return TESSERA_OK;
-  return tessera_fail (error, TESSERA_REFUSED,
-                       "sections: expected both steps of a pair to leave out the same "
-                       "requests, found others in section %" PRIu32,
-                       index);
+      if (plan->sections[s].kind == TESSERA_SECTION_REPEATS &&
+          (alternate == TESSERA_ALTERNATE_FIRST) == (s - first < n_repeats / 2))
+        continue;
+      return tessera_fail (error, TESSERA_REFUSED,
+                           "sections: expected kinds of step in their first layouts and "
+                           "then in their second ones, found section %" PRIu32,
+                           s);
+    }
+  if (n > 0 && (n != n_repeats || n % 2 != 0))
+    return tessera_fail (error, TESSERA_REFUSED,
+                         "sections: expected two layouts of each of %" PRIu32
+                         " sections that repeat or of none, found %" PRIu32 " in all",
+                         n_repeats, n);
+  for (uint32_t k = 0; k < n / 2 && status == TESSERA_OK; k++)
+    status = check_alike (plan, make_part (plan, first + k, false, 0),
+                          make_part (plan, first + n / 2 + k, false, 0), error);
+  return status == TESSERA_OK && n > 0 ? check_turns (plan, error) : status;
 }
 
 TesseraStatus
@@ -93,9 +185,8 @@ tessera_check_pairs (const TesseraPlan *plan, TesseraError *error)
             "sections: expected a pair of steps to repeat, found section "
             "%" PRIu32,
             s);
-      status = check_slots (plan, section, error);
-      if (status == TESSERA_OK)
-        status = check_without_slots (plan, s, error);
+      status = check_alike (plan, make_part (plan, s, true, 0),
+                            make_part (plan, s, true, 1), error);
     }
   if (status == TESSERA_OK && n_pairs > 0 && n_repeats > 1)
     return tessera_fail (
@@ -103,5 +194,5 @@ tessera_check_pairs (const TesseraPlan *plan, TesseraError *error)
         "sections: expected pairs of steps in a plan of one kind of step, "
         "found %" PRIu32 " kinds",
         n_repeats);
-  return status;
+  return status == TESSERA_OK ? check_alternating (plan, n_repeats, error) : status;
 }

@@ -30,7 +30,8 @@ TESSERA_MUST_USE TesseraStatus tessera_check_streams (const TesseraPlan *plan,
                                                       TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_unplanned (const TesseraPlan *plan,
                                                         TesseraError *error);
-/* Both halves of a pair of steps ask for the same. */
+/* Both halves of a pair of steps, and both layouts of a kind, ask for the same, and what
+ * is left by one layout is gone when its turn comes again. */
 TESSERA_MUST_USE TesseraStatus tessera_check_pairs (const TesseraPlan *plan,
                                                     TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_rooms (const TesseraPlan *plan,

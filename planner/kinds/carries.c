@@ -14,6 +14,7 @@ static void
 follow_block (const TesseraUnits *units,
               TesseraKindRequest *request,
               uint32_t unit,
+              bool flips,
               uint32_t died_index)
 {
   bool outlives = died_index >= units->end;
@@ -22,8 +23,12 @@ follow_block (const TesseraUnits *units,
   request->is_carried = true;
   request->died = units->kinds[request->kind].end;
   for (uint32_t u = unit + 1; u < last; u++)
-    if (units->units[u].kind != TESSERA_NONE)
-      request->ends[units->units[u].kind] = units->kinds[units->units[u].kind].end;
+    {
+      uint32_t kind = tessera_units_kind (units, u, flips);
+
+      if (kind != TESSERA_NONE)
+        request->ends[kind] = units->kinds[kind].end;
+    }
   if (outlives)
     {
       uint32_t after = tessera_units_outside (units, died_index);
@@ -33,7 +38,7 @@ follow_block (const TesseraUnits *units,
     }
   else if (units->units[last].kind != TESSERA_NONE)
     {
-      uint32_t kind = units->units[last].kind;
+      uint32_t kind = tessera_units_kind (units, last, flips);
       uint32_t end = tessera_units_position (units, kind,
                                              units->place_of[died_index - units->begin]);
 
@@ -47,10 +52,11 @@ follow_block (const TesseraUnits *units,
 
 /* The blocks of one unit, each to its request. */
 static void
-see_unit (TesseraCarries *carries, uint32_t u)
+see_unit (TesseraCarries *carries, uint32_t u, bool flips)
 {
   const TesseraUnits *units = carries->units;
   const TesseraUnit *unit = &units->units[u];
+  uint32_t kind = tessera_units_kind (units, u, flips);
 
   for (uint32_t e = unit->begin; e < unit->end; e++)
     {
@@ -59,15 +65,15 @@ see_unit (TesseraCarries *carries, uint32_t u)
 
       if (!tessera_unit_asks (&units->trace->events[e]))
         continue;
-      request = &carries->requests[carries->first_request[unit->kind] +
+      request = &carries->requests[carries->first_request[kind] +
                                    units->place_of[e - units->begin]];
       block = &units->blocks->blocks[units->blocks->block_of_event[e]];
       if (block->died_index >= unit->end)
-        follow_block (units, request, u, block->died_index);
+        follow_block (units, request, u, flips, block->died_index);
       else
         {
           uint32_t died = tessera_units_position (
-              units, unit->kind, units->place_of[block->died_index - units->begin]);
+              units, kind, units->place_of[block->died_index - units->begin]);
 
           if (died > request->died)
             request->died = died;
@@ -75,11 +81,23 @@ see_unit (TesseraCarries *carries, uint32_t u)
     }
 }
 
-static void
-list_requests (TesseraCarries *carries, const uint32_t *left_out)
+/* 0: its place is the same in both layouts of its kind. */
+static uint8_t
+layout_of (const TesseraUnits *units, uint32_t kind, uint32_t request)
 {
-  const TesseraUnits *units = carries->units;
+  const uint8_t *alternates = units->kinds[kind].alternates;
 
+  if (units->n_alternating == 0 || !alternates[request])
+    return TESSERA_ALTERNATE_NOT;
+  return kind < units->n_alternating ? TESSERA_ALTERNATE_FIRST : TESSERA_ALTERNATE_SECOND;
+}
+
+void
+tessera_carries_list (TesseraCarries *carries,
+                      const TesseraUnits *units,
+                      const uint32_t *left_out)
+{
+  *carries = (TesseraCarries){ .units = units };
   for (uint32_t k = 0; k < units->n_kinds; k++)
     carries->first_request[k + 1] =
         carries->first_request[k] + units->kinds[k].n_requests;
@@ -99,30 +117,48 @@ list_requests (TesseraCarries *carries, const uint32_t *left_out)
                                   .carry = TESSERA_NONE,
                                   .slot = TESSERA_NONE,
                                   .is_left_out = left_out[block] != 0,
+                                  .alternates = layout_of (units, k, r),
                                   .stream = of->stream,
                                   .pool = of->pool };
         carries->requests[i].died = carries->requests[i].born + 1;
       }
   for (uint32_t u = 0; u < units->n_units; u++)
-    if (units->units[u].kind != TESSERA_NONE)
-      see_unit (carries, u);
+    for (int flips = 0; flips <= (units->n_alternating > 0); flips++)
+      if (units->units[u].kind != TESSERA_NONE)
+        see_unit (carries, u, flips != 0);
 }
 
-static int
-compare_shapes (const TesseraKindRequest *x, const TesseraKindRequest *y)
+/* A step finds what the other layout left: of its own it finds nothing. */
+static void
+end_alternating (TesseraCarries *carries)
+{
+  const TesseraUnits *units = carries->units;
+
+  for (uint32_t i = 0; i < carries->n_requests; i++)
+    for (uint32_t k = 0; carries->requests[i].alternates && k < units->n_kinds; k++)
+      if ((k < units->n_alternating) ==
+          (carries->requests[i].alternates == TESSERA_ALTERNATE_FIRST))
+        carries->requests[i].ends[k] = units->kinds[k].begin;
+}
+
+/* What alternates shares its place with what does so in the same layout. */
+int
+tessera_carries_compare (const TesseraKindRequest *x, const TesseraKindRequest *y)
 {
   if (x->block_bytes != y->block_bytes)
     return x->block_bytes < y->block_bytes ? -1 : 1;
   if (x->stream != y->stream)
     return x->stream < y->stream ? -1 : 1;
-  return (x->pool > y->pool) - (x->pool < y->pool);
+  if (x->pool != y->pool)
+    return x->pool < y->pool ? -1 : 1;
+  return x->alternates - y->alternates;
 }
 
 static int
 compare_requests (const void *a, const void *b)
 {
   const TesseraKindRequest *const *x = a, *const *y = b;
-  int order = compare_shapes (*x, *y);
+  int order = tessera_carries_compare (*x, *y);
 
   /* By kind and birth: the requests are in that order. */
   return order ? order : (*x > *y) - (*x < *y);
@@ -137,6 +173,7 @@ tessera_carries_add (TesseraCarries *carries, const TesseraKindRequest *like)
   carry = &carries->carries[carries->n_carries++];
   *carry = (TesseraCarry){ .block_bytes = like->block_bytes,
                            .start = TESSERA_NONE,
+                           .alternates = like->alternates,
                            .stream = like->stream,
                            .pool = like->pool,
                            .like = (uint32_t) (like - carries->requests) };
@@ -228,6 +265,8 @@ join_shape (TesseraCarries *carries, TesseraKindRequest **requests, size_t n_req
 static bool
 outlives_a_birth (const TesseraCarries *carries, const TesseraKindRequest *request)
 {
+  if (request->alternates)
+    return false;
   return request->ends[request->kind] > request->born ||
          request->born == carries->units->kinds[request->kind].begin;
 }
@@ -247,7 +286,8 @@ join_requests (TesseraCarries *carries)
     {
       bool takes_turns = false;
 
-      for (end = i; end < n && compare_shapes (requests[i], requests[end]) == 0; end++)
+      for (end = i; end < n && tessera_carries_compare (requests[i], requests[end]) == 0;
+           end++)
         takes_turns = takes_turns || outlives_a_birth (carries, requests[end]);
       if (takes_turns)
         tessera_carries_rotation (carries, requests + i, end - i);
@@ -262,8 +302,9 @@ tessera_carries_init (TesseraCarries *carries,
                       const uint32_t *left_out,
                       const uint64_t *holders)
 {
-  *carries = (TesseraCarries){ .units = units, .holders = holders };
-  list_requests (carries, left_out);
+  tessera_carries_list (carries, units, left_out);
+  carries->holders = holders;
+  end_alternating (carries);
   join_requests (carries);
 }
 

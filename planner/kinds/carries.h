@@ -33,7 +33,8 @@ typedef struct
   uint32_t slot;                    /* or TESSERA_NONE: has none yet, or is left out */
   uint16_t stream, pool;
   bool is_carried;
-  bool is_left_out; /* edits leave it without a place */
+  uint8_t alternates; /* TesseraAlternate: in which layout; steps of that find none */
+  bool is_left_out;   /* edits leave it without a place */
 } TesseraKindRequest;
 
 typedef struct
@@ -44,9 +45,10 @@ typedef struct
   uint32_t after;                   /* end beyond the window; else 0 */
   uint32_t start; /* block of the start whose rest it stands for, or TESSERA_NONE */
   uint16_t stream, pool;
-  bool is_turn;      /* a place of a rotation: reserved in all steps */
-  uint32_t rotation; /* ... its first place: with a request of each kind that has any */
-  uint32_t like;     /* a request of the rotation */
+  uint8_t alternates; /* as its requests */
+  bool is_turn;       /* a place of a rotation: reserved in all steps */
+  uint32_t rotation;  /* ... its first place: with a request of each kind that has any */
+  uint32_t like;      /* a request of the rotation */
   uint64_t offset_bytes;
 } TesseraCarry;
 
@@ -73,6 +75,14 @@ void tessera_carries_init (TesseraCarries *carries,
                            const uint32_t *left_out,
                            const uint64_t *holders);
 void tessera_carries_clear (TesseraCarries *carries);
+
+/* Orders requests by shape: size, stream, pool, and whether they alternate. */
+int tessera_carries_compare (const TesseraKindRequest *x, const TesseraKindRequest *y);
+
+/* Their requests alone, with the ends that were seen: 0 where none was. */
+void tessera_carries_list (TesseraCarries *carries,
+                           const TesseraUnits *units,
+                           const uint32_t *left_out);
 
 /* For a block of the start that ends in the first unit of the window: a carry that stands
  * for the rest of it, or TESSERA_NONE. Each carry does so for one block at most; one that

@@ -243,7 +243,8 @@ keep_clear (TesseraKindsPacking *packing, uint32_t kind, const Stretch *stretch)
     return;
   for (uint32_t i = 0; i < carries->n_carries; i++)
     if (carry_meets (carries, &carries->carries[i], kind, stretch))
-      packing->items[packing->item_of_carry[i]].in |= set_of_kind (kind);
+      if (packing->item_of_carry[i] != TESSERA_NONE)
+        packing->items[packing->item_of_carry[i]].in |= set_of_kind (kind);
   for (uint32_t i = 0; i < plan->n_slots; i++)
     if (plan->slots[i].born < carries->units->begin &&
         plan->slots[i].died > carries->units->begin)

@@ -7,18 +7,38 @@
 #include "db/sort.h"
 #include "planner/kinds/pack.h"
 
-/* Positions as this kind's own run has them: the others are left out. */
+static bool
+is_in (const TesseraKindsPacking *packing, uint32_t kind, uint32_t position)
+{
+  const TesseraStepKind *of = &packing->carries->units->kinds[kind];
+
+  return position >= of->begin && position <= of->end;
+}
+
+static uint32_t
+length_of (const TesseraKindsPacking *packing, uint32_t kind)
+{
+  const TesseraStepKind *of = &packing->carries->units->kinds[kind];
+
+  return kind != TESSERA_NONE ? of->end - of->begin : 0;
+}
+
+/* Positions as this kind's own run, and behind it its twin's, has them: the others are
+ * left out. */
 static uint32_t
 map (const TesseraKindsPacking *packing, uint32_t position)
 {
   const TesseraUnits *units = packing->carries->units;
-  const TesseraStepKind *kind = &units->kinds[packing->kind];
+  uint32_t twin = packing->twin;
+  uint32_t twin_begin = units->begin + length_of (packing, packing->kind);
 
   if (position <= units->begin)
     return position;
   if (position >= units->first_end)
-    return position - units->first_end + units->begin + kind->end - kind->begin;
-  return position - kind->begin + units->begin;
+    return position - units->first_end + twin_begin + length_of (packing, twin);
+  if (is_in (packing, packing->kind, position))
+    return position - units->kinds[packing->kind].begin + units->begin;
+  return position - units->kinds[twin].begin + twin_begin;
 }
 
 static uint32_t
@@ -45,14 +65,26 @@ add_item (TesseraKindsPacking *packing, const TesseraItem *item)
   return (uint32_t) packing->n_items++;
 }
 
+/* In the kind at hand, or its twin. */
+static bool
+is_born_in (const TesseraKindsPacking *packing, const TesseraSlot *slot)
+{
+  const TesseraStepKind *kinds = packing->carries->units->kinds;
+  const TesseraStepKind *kind = &kinds[packing->kind];
+  const TesseraStepKind *twin =
+      packing->twin != TESSERA_NONE ? &kinds[packing->twin] : kind;
+
+  return (slot->born >= kind->begin && slot->born < kind->end) ||
+         (slot->born >= twin->begin && slot->born < twin->end);
+}
+
 /* What is no carry's: alive over one stretch. */
 static void
 add_slot (TesseraKindsPacking *packing, uint32_t index)
 {
   const TesseraSlot *slot = &packing->build->plan->slots[index];
   const TesseraUnits *units = packing->carries->units;
-  const TesseraStepKind *kind = &units->kinds[packing->kind];
-  bool is_local = slot->born >= kind->begin && slot->born < kind->end;
+  bool is_local = is_born_in (packing, slot);
   TesseraItem item = { .size_bytes = slot->block_bytes,
                        .begin = map (packing, slot->born),
                        .end = map (packing, slot->died),
@@ -77,13 +109,12 @@ static bool
 is_wanted (const TesseraKindsPacking *packing, const TesseraSlot *slot)
 {
   const TesseraUnits *units = packing->carries->units;
-  const TesseraStepKind *kind = &units->kinds[packing->kind];
 
   if (slot->born < units->begin)
     return packing->is_first || slot->died > units->begin;
   if (slot->born >= units->first_end)
     return packing->is_first;
-  return slot->born >= kind->begin && slot->born < kind->end;
+  return is_born_in (packing, slot);
 }
 
 static uint32_t
@@ -94,39 +125,143 @@ born_of_start (const TesseraKindsPacking *packing, uint32_t block)
   return of->flags & TESSERA_AT_START ? 0 : of->born_index;
 }
 
-/* How a carry holds its place in this kind's own run: when the step begins, and from the
- * birth of its request on. */
+/* Stretches of time, ascending, none of which touches another. */
+typedef struct
+{
+  uint32_t begins[8], ends[8];
+  guint n;
+} Spans;
+
 static void
+add_span (Spans *spans, uint32_t begin, uint32_t end)
+{
+  if (begin >= end)
+    return;
+  if (spans->n > 0 && spans->ends[spans->n - 1] >= begin)
+    {
+      spans->ends[spans->n - 1] = MAX (spans->ends[spans->n - 1], end);
+      return;
+    }
+  spans->begins[spans->n] = begin;
+  spans->ends[spans->n++] = end;
+}
+
+/* What two layouts leave, @x and @y, may share a place in a step of the pair at hand and
+ * be there at once in one of another kind: where @x is born and @y is still held. */
+static bool
+meet_elsewhere (const TesseraKindsPacking *packing,
+                const TesseraCarry *x,
+                const TesseraCarry *y)
+{
+  for (uint32_t k = 0; k < packing->carries->units->n_kinds; k++)
+    if (k != packing->kind && k != packing->twin && x->requests[k] != TESSERA_NONE &&
+        y->ends[k] > packing->carries->requests[x->requests[k]].born)
+      return true;
+  return false;
+}
+
+/* Up to where the carry is held when a step of the kind begins: in the pair at hand until
+ * all are born there that it meets in steps of other kinds. */
+static uint32_t
+held_until (const TesseraKindsPacking *packing, const TesseraCarry *carry, uint32_t kind)
+{
+  const TesseraCarries *carries = packing->carries;
+  uint32_t until = carry->ends[kind];
+
+  if (packing->twin == TESSERA_NONE || carry->alternates == TESSERA_ALTERNATE_NOT ||
+      until <= carries->units->kinds[kind].begin)
+    return until;
+  for (uint32_t i = 0; i < carries->n_carries; i++)
+    {
+      const TesseraCarry *other = &carries->carries[i];
+      uint32_t request = other->requests[kind];
+
+      if (other->alternates != TESSERA_ALTERNATE_NOT &&
+          other->alternates != carry->alternates && request != TESSERA_NONE &&
+          carries->requests[request].born >= until &&
+          meet_elsewhere (packing, other, carry))
+        until = carries->requests[request].born + 1;
+    }
+  return until;
+}
+
+/* In a step of the kind: when it begins, and from the birth of its request on. */
+static void
+add_spans_of_kind (const TesseraKindsPacking *packing,
+                   const TesseraCarry *carry,
+                   uint32_t kind,
+                   Spans *spans)
+{
+  const TesseraStepKind *of = &packing->carries->units->kinds[kind];
+  uint32_t request = carry->requests[kind];
+
+  add_span (spans, map (packing, of->begin),
+            map (packing, held_until (packing, carry, kind)));
+  if (request != TESSERA_NONE)
+    add_span (spans, map (packing, packing->carries->requests[request].born),
+              map (packing, of->end));
+}
+
+/* An item has two lives at most: the shortest times between are held too. */
+static void
+join_spans (Spans *spans)
+{
+  while (spans->n > 2)
+    {
+      guint at = 1;
+
+      for (guint i = 2; i < spans->n; i++)
+        if (spans->begins[i] - spans->ends[i - 1] <
+            spans->begins[at] - spans->ends[at - 1])
+          at = i;
+      spans->ends[at - 1] = spans->ends[at];
+      spans->n--;
+      memmove (spans->begins + at, spans->begins + at + 1,
+               (spans->n - at) * sizeof *spans->begins);
+      memmove (spans->ends + at, spans->ends + at + 1,
+               (spans->n - at) * sizeof *spans->ends);
+    }
+}
+
+/* Of the pair at hand neither step makes it: when it meets what is like it, none tells. */
+static bool
+is_of_others (const TesseraKindsPacking *packing, const TesseraCarry *carry)
+{
+  return packing->twin != TESSERA_NONE && carry->alternates != TESSERA_ALTERNATE_NOT &&
+         carry->requests[packing->kind] == TESSERA_NONE &&
+         carry->requests[packing->twin] == TESSERA_NONE;
+}
+
+/* How a carry holds its place in this kind's own run. Returns: whether it does. */
+static bool
 set_lives (const TesseraKindsPacking *packing,
            const TesseraCarry *carry,
            TesseraItem *item)
 {
   const TesseraUnits *units = packing->carries->units;
-  const TesseraStepKind *kind = &units->kinds[packing->kind];
-  uint32_t request = carry->requests[packing->kind];
-  uint32_t end = step_end (packing);
+  Spans spans = { .n = 0 };
 
-  item->begin = units->begin;
-  item->end = end;
-  if (packing->is_first && carry->after)
-    item->end = map (packing, carry->after);
-  if (carry->ends[packing->kind] < kind->end)
-    {
-      item->begin2 = item->begin;
-      item->end2 = map (packing, carry->ends[packing->kind]);
-      item->begin = request != TESSERA_NONE
-                        ? map (packing, packing->carries->requests[request].born)
-                        : end;
-    }
-  if (item->begin >= item->end) /* gone for good */
-    {
-      item->begin = item->begin2;
-      item->end = item->end2;
-      item->begin2 = item->end2 = 0;
-    }
   if (packing->is_first && carry->start != TESSERA_NONE)
-    *(item->begin2 < item->end2 ? &item->begin2 : &item->begin) =
-        born_of_start (packing, carry->start);
+    add_span (&spans, born_of_start (packing, carry->start), units->begin);
+  if (carry->is_turn || is_of_others (packing, carry))
+    add_span (&spans, units->begin, step_end (packing));
+  else
+    {
+      add_spans_of_kind (packing, carry, packing->kind, &spans);
+      if (packing->twin != TESSERA_NONE)
+        add_spans_of_kind (packing, carry, packing->twin, &spans);
+    }
+  if (packing->is_first && carry->after)
+    add_span (&spans, step_end (packing), map (packing, carry->after));
+  join_spans (&spans);
+  item->begin = spans.n > 0 ? spans.begins[spans.n - 1] : 0;
+  item->end = spans.n > 0 ? spans.ends[spans.n - 1] : 0;
+  if (spans.n > 1)
+    {
+      item->begin2 = spans.begins[0];
+      item->end2 = spans.ends[0];
+    }
+  return spans.n > 0;
 }
 
 static void
@@ -141,8 +276,8 @@ add_carry (TesseraKindsPacking *packing, uint32_t index)
                        .is_pinned = !packing->is_first,
                        .pinned_bytes = packing->is_first ? 0 : carry->offset_bytes };
 
-  set_lives (packing, carry, &item);
-  packing->item_of_carry[index] = add_item (packing, &item);
+  packing->item_of_carry[index] =
+      set_lives (packing, carry, &item) ? add_item (packing, &item) : TESSERA_NONE;
 }
 
 typedef struct

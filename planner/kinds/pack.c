@@ -1,8 +1,8 @@
 /*
  * Packing a plan of several kinds of step: see pack.h.
  *
- * The kind with the largest load comes first, together with all that any kind carries
- * into the next step, the start and the end. Then these have their places, and each other
+ * The kind with the largest load comes first, in both of its layouts where it has two,
+ * together with all that any kind carries into the next step, the start and the end. Then these have their places, and each other
  * kind is packed around what of it is there in its steps: what is inside one step may use
  * all that is free in this kind. No carry shares an address with another: all are held
  * for a moment when a step begins.
@@ -51,7 +51,8 @@ write_places (TesseraKindsPacking *packing, const uint64_t *offsets)
   TesseraCarries *carries = packing->carries;
 
   for (uint32_t i = 0; i < carries->n_carries && packing->is_first; i++)
-    carries->carries[i].offset_bytes = offsets[packing->item_of_carry[i]];
+    if (packing->item_of_carry[i] != TESSERA_NONE)
+      carries->carries[i].offset_bytes = offsets[packing->item_of_carry[i]];
   for (uint32_t i = 0; i < plan->n_slots; i++)
     {
       if (carries->of_slot[i] != TESSERA_NONE)
@@ -63,6 +64,8 @@ write_places (TesseraKindsPacking *packing, const uint64_t *offsets)
       packing->has_place[i] = true;
     }
   packing->is_placed[packing->kind] = true;
+  if (packing->twin != TESSERA_NONE)
+    packing->is_placed[packing->twin] = true;
   packing->is_first = false;
 }
 
@@ -180,6 +183,9 @@ pack_kind (TesseraKindsPacking *packing, uint32_t kind)
   TesseraStatus status;
 
   packing->kind = kind;
+  packing->twin = packing->is_first && packing->carries->units->n_alternating > 0
+                      ? kind + packing->carries->units->n_alternating
+                      : TESSERA_NONE;
   status = tessera_kinds_items (packing);
   if (status != TESSERA_OK)
     return status;
@@ -234,6 +240,7 @@ pack_kinds (TesseraKindsPacking *packing)
 {
   const TesseraPlan *plan = packing->build->plan;
   uint32_t n_kinds = packing->carries->units->n_kinds;
+  uint32_t n_alternating = packing->carries->units->n_alternating;
   uint64_t loads[TESSERA_MAX_KINDS];
   TesseraStatus status = TESSERA_OK;
 
@@ -252,6 +259,10 @@ pack_kinds (TesseraKindsPacking *packing)
         if (!packing->is_placed[k] &&
             (largest == TESSERA_NONE || loads[k] > loads[largest]))
           largest = k;
+      if (largest == TESSERA_NONE)
+        break; /* the last ones were packed with their twins */
+      if (packing->is_first && n_alternating > 0)
+        largest %= n_alternating;
       status = pack_kind (packing, largest);
     }
   return status;

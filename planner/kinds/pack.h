@@ -22,14 +22,15 @@ typedef struct
 
   /* Of the kind at hand. */
   uint32_t kind;
+  uint32_t twin; /* its second layout, packed with it; or TESSERA_NONE */
   TesseraItem *items;
   size_t n_items, cap_items;
   uint32_t *item_of_slot;  /* [n_slots] its carry's, if it has one; or TESSERA_NONE */
-  uint32_t *item_of_carry; /* [n_carries] */
+  uint32_t *item_of_carry; /* [n_carries], or TESSERA_NONE: it is not there */
 } TesseraKindsPacking;
 
-/* Fills the items of the kind at hand. Time is that of the start, a step of this kind,
- * the end; what has its place already is pinned. */
+/* Fills the items of the kind at hand. Time is that of the start, a step of this kind (and
+ * one in its second layout), the end; what has its place already is pinned. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_items (TesseraKindsPacking *packing);
 
 /* Adds what edits hold beside these, and writes what they want into the items. */

@@ -44,6 +44,37 @@ tessera_kinds_find (const TesseraPlanBuild *build)
   return kinds;
 }
 
+/* What two layouts of each kind, of twice as many slots, have to win: a part of what is
+ * alive, and what the driver gives at once. */
+#define WORTH_SHARE 1024
+#define WORTH_BYTES (UINT64_C (2) << 20)
+
+/* Above what the trace has alive by so much, one layout for each kind may be lower. */
+#define HIGH_LAYOUTS 1.005
+
+static bool
+has_alternating (const TesseraPlan *plan)
+{
+  for (size_t i = 0; i < plan->n_sections; i++)
+    if (plan->sections[i].alternate != TESSERA_ALTERNATE_NOT)
+      return true;
+  return false;
+}
+
+/* What edits hold is one block of one layout: with edits each kind has one. A preview has
+ * as many as the plan that it repairs. */
+static bool
+alternate (const TesseraPlanBuild *build, TesseraUnits *units, uint64_t bound_bytes)
+{
+  const TesseraPlanOptions *options = build->options;
+  const TesseraPlan *before = options->is_preview ? options->former : NULL;
+
+  if (options->n_edits > 0 || (before != NULL && !has_alternating (before)))
+    return false;
+  return tessera_units_alternate (units, build->left_out,
+                                  MAX (bound_bytes / WORTH_SHARE, WORTH_BYTES));
+}
+
 /* The kind whose units keep the most bytes for good. */
 static const TesseraStepKind *
 keeps_most (const TesseraUnits *units)
@@ -62,22 +93,26 @@ describe (TesseraPlanBuild *build, const TesseraUnits *units)
 {
   TesseraPlan *plan = build->plan;
   const TesseraStepKind *most = keeps_most (units);
+  uint32_t n_kinds = units->n_alternating > 0 ? units->n_alternating : units->n_kinds;
   GString *reason = g_string_new (NULL);
   char kept[200] = "";
 
-  g_string_printf (reason, "steps come in %" PRIu32 " kind%s (", units->n_kinds,
-                   units->n_kinds == 1 ? "" : "s");
-  for (uint32_t k = 0; k < units->n_kinds; k++)
-    g_string_append_printf (reason, "%s%" PRIu32,
-                            k == 0                    ? ""
-                            : k + 1 == units->n_kinds ? " and "
-                                                      : ", ",
-                            units->kinds[k].n_units);
+  g_string_printf (reason, "steps come in %" PRIu32 " kind%s (", n_kinds,
+                   n_kinds == 1 ? "" : "s");
+  for (uint32_t k = 0; k < n_kinds; k++)
+    g_string_append_printf (
+        reason, "%s%" PRIu32,
+        k == 0             ? ""
+        : k + 1 == n_kinds ? " and "
+                           : ", ",
+        units->kinds[k].n_units +
+            (units->n_alternating > 0 ? units->kinds[k + n_kinds].n_units : 0));
   if (most->n_kept > 0)
     tessera_kept_say (most->n_kept, most->kept_bytes, kept, sizeof kept);
   g_string_append_printf (reason,
                           " times): a run follows this plan for any number of steps in "
-                          "any order%s",
+                          "any order%s%s",
+                          units->n_alternating > 0 ? ", in two layouts in turn" : "",
                           kept);
   free (plan->follow_reason);
   plan->follow_reason = g_string_free (reason, FALSE);
@@ -162,12 +197,50 @@ tessera_kinds_lay_out (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
   return status == TESSERA_OK ? tessera_kinds_pack (build, carries) : status;
 }
 
+/* With as many layouts as the units have. */
+static TesseraStatus
+plan_units (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
+{
+  tessera_kinds_leave_out (build, &kinds->units);
+  describe (build, &kinds->units);
+  free (kinds->holders);
+  kinds->holders = tessera_kinds_find_holders (build, &kinds->units);
+  return tessera_kinds_lay_out (build, kinds);
+}
+
+/* Two layouts of each kind are planned already: instead one, where that is lower. */
+static TesseraStatus
+take_lower (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
+{
+  uint64_t alternating_bytes = build->plan->height_bytes;
+  TesseraKindsBuild single = tessera_kinds_find (build);
+  TesseraStatus status = plan_units (build, &single);
+
+  if (status != TESSERA_OK || build->plan->height_bytes > alternating_bytes)
+    {
+      tessera_kinds_build_clear (&single);
+      return status == TESSERA_OK ? plan_units (build, kinds) : status;
+    }
+  tessera_kinds_build_clear (kinds);
+  *kinds = single;
+  kinds->carries.units = &kinds->units;
+  return TESSERA_OK;
+}
+
 TesseraStatus
 tessera_kinds_plan (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 {
-  describe (build, &kinds->units);
+  uint64_t bound_bytes =
+      tessera_blocks_bound (build->blocks, 0, kinds->units.limit, NULL);
+  bool tries = !kinds->is_planned;
+  TesseraStatus status;
+
+  kinds->is_planned = true;
   tessera_kinds_leave_out (build, &kinds->units);
-  if (!kinds->holders)
-    kinds->holders = tessera_kinds_find_holders (build, &kinds->units);
-  return tessera_kinds_lay_out (build, kinds);
+  tries = tries && alternate (build, &kinds->units, bound_bytes);
+  status = plan_units (build, kinds);
+  if (status == TESSERA_OK && tries && !build->options->is_preview &&
+      (double) build->plan->height_bytes > HIGH_LAYOUTS * (double) bound_bytes)
+    status = take_lower (build, kinds);
+  return status;
 }

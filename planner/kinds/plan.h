@@ -14,6 +14,7 @@ typedef struct
   TesseraUnits units;
   TesseraCarries carries; /* of the layout in hand */
   uint64_t *holders;      /* of the carries */
+  bool is_planned;        /* whether kinds alternate is decided */
 } TesseraKindsBuild;
 
 void tessera_kinds_build_clear (TesseraKindsBuild *kinds);

@@ -214,6 +214,9 @@ tessera_kinds_slots (TesseraPlanBuild *build, TesseraCarries *carries)
       open_section (&slots, units->kinds[k].begin, units->kinds[k].end,
                     TESSERA_SECTION_REPEATS);
       build->plan->sections[slots.section].n_steps = units->kinds[k].n_units;
+      if (units->n_alternating > 0)
+        build->plan->sections[slots.section].alternate =
+            k < units->n_alternating ? TESSERA_ALTERNATE_FIRST : TESSERA_ALTERNATE_SECOND;
       add_kind (&slots, k);
       close_section (&slots);
     }

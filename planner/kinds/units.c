@@ -18,8 +18,8 @@ enum
 };
 
 /* Positions: the start, the unit that stands for each kind, the end. */
-static void
-lay_out (TesseraUnits *units)
+void
+tessera_units_lay_out (TesseraUnits *units)
 {
   uint32_t position = units->begin;
 
@@ -31,6 +31,7 @@ lay_out (TesseraUnits *units)
 
       kind->begin = position;
       kind->end = position += unit->end - unit->begin;
+      free (kind->requests);
       kind->requests = g_new (uint32_t, kind->n_requests + 1u);
       for (uint32_t e = unit->begin; e < unit->end; e++)
         if (tessera_unit_asks (&units->trace->events[e]))
@@ -102,7 +103,7 @@ keep_window (TesseraKindSearch *search)
   units->end = units->units[units->n_units - 1].end;
   for (uint32_t k = 0; k < units->n_kinds; k++)
     units->kinds[k].unit -= search->first;
-  lay_out (units);
+  tessera_units_lay_out (units);
   place_events (units);
 }
 
@@ -229,6 +230,7 @@ tessera_units_clear (TesseraUnits *units)
     {
       free (units->kinds[k].requests);
       free (units->kinds[k].is_kept);
+      free (units->kinds[k].alternates);
     }
   free (units->units);
   free (units->place_of);
@@ -309,6 +311,14 @@ tessera_units_find_kept (TesseraUnits *units)
  * What the units of a window have alive: see units.h.
  */
 
+/* In whichever of two layouts. */
+static bool
+is_of_kind (const TesseraUnits *units, uint32_t unit, uint32_t kind)
+{
+  return units->units[unit].kind == kind ||
+         (units->n_alternating > 0 && tessera_units_kind (units, unit, true) == kind);
+}
+
 /* Whether a unit of [@begin, @end) asks for all that @unit asks for. */
 static bool
 is_stood_for (const TesseraUnits *units,
@@ -318,7 +328,7 @@ is_stood_for (const TesseraUnits *units,
 {
   for (uint32_t i = 0; i < units->n_units; i++)
     if (units->units[i].begin >= begin && units->units[i].end <= end &&
-        units->units[i].kind == unit->kind &&
+        is_of_kind (units, i, unit->kind) &&
         units->units[i].n_requests >= unit->n_requests)
       return true;
   return false;

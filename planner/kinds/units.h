@@ -41,6 +41,7 @@ typedef struct
   uint32_t begin, end; /* positions of its section */
   uint32_t *requests;  /* [n_requests] their events in the unit that stands for all */
   uint8_t *is_kept;    /* [n_requests] 1: kept for good; NULL: none is */
+  uint8_t *alternates; /* [n_requests] 1: it alternates; NULL: none does */
   uint32_t n_kept;
   uint64_t kept_bytes; /* of these: what a unit keeps at most */
 } TesseraStepKind;
@@ -54,9 +55,11 @@ typedef struct
   TesseraStepKind
       kinds[TESSERA_MAX_KINDS]; /* in the order of the units that stand for them */
   uint32_t n_kinds;
-  uint32_t begin, end; /* of the window: events */
-  uint32_t limit;      /* events from here on are left out */
-  uint32_t first_end;  /* position behind the last kind */
+  uint32_t n_alternating; /* so many first kinds come in two layouts in turn, the second
+                             one behind them in the same order: half of n_kinds; or 0 */
+  uint32_t begin, end;    /* of the window: events */
+  uint32_t limit;         /* events from here on are left out */
+  uint32_t first_end;     /* position behind the last kind */
   uint32_t n_positions;
   uint32_t *place_of; /* [end - begin] requests of its kind before the event */
 } TesseraUnits;
@@ -71,6 +74,28 @@ void tessera_units_init (TesseraUnits *units,
                          uint32_t to,
                          uint32_t limit);
 void tessera_units_clear (TesseraUnits *units);
+
+/* Gives each kind two layouts in turn, where blocks that make as many bytes as
+ * @least_bytes outlive the birth of their successors. @left_out: as of
+ * tessera_carries_init(). Returns: whether it did. */
+bool tessera_units_alternate (TesseraUnits *units,
+                              const uint32_t *left_out,
+                              uint64_t least_bytes);
+
+/* Begins, ends and requests of the kinds, by the units that stand for them. */
+void tessera_units_lay_out (TesseraUnits *units);
+
+/* The kind of the unit, @flips: if the other of two layouts had come first. */
+static inline uint32_t
+tessera_units_kind (const TesseraUnits *units, uint32_t unit, bool flips)
+{
+  uint32_t kind = units->units[unit].kind;
+
+  if (!flips || kind == TESSERA_NONE)
+    return kind;
+  return kind < units->n_alternating ? kind + units->n_alternating
+                                     : kind - units->n_alternating;
+}
 
 /* The most that a unit of some kind has alive at one moment of what it asks for, among
  * units that those between the events @begin and @end do not stand for: what a plan of

@@ -266,14 +266,14 @@ test_refused (void)
   const TesseraSlot kept = *slot;
 
   slot->size_bytes = slot->block_bytes = MIB;
-  assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*second step of a pair*");
+  assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*second of two steps*");
   *slot = kept;
   slot->pool = 1;
-  assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*second step of a pair*");
+  assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*second of two steps*");
   *slot = kept;
   c.plan->n_slots--;
   c.plan->sections[1].n_slots--;
-  assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*as many slots each*");
+  assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*as many slots in both*");
   c.plan->n_slots++;
   c.plan->sections[1].n_slots++;
   c.plan->sections[0].is_paired = 1;

@@ -65,6 +65,8 @@ live (TesseraSlot *slot,
       slot->died = section->end;
       slot->died_next =
           section->begin + 1 + bytes_below (bytes, section->end - section->begin);
+      if (section->alternate != TESSERA_ALTERNATE_NOT && how >= 220)
+        slot->died_next = section->begin;
     }
   slot->died = MIN (slot->died, n_positions);
 }
@@ -277,6 +279,9 @@ fuzz_plan_new (Bytes *bytes)
                                             .n_slots = n,
                                             .kind = shape >= 80,
                                             .is_paired = shape >= 80 && (what & 8) };
+      if (shape >= 80 && (what & 12) == 4)
+        plan->sections[s].alternate =
+            s % 2 == 0 ? TESSERA_ALTERNATE_FIRST : TESSERA_ALTERNATE_SECOND;
       plan->n_positions += 2 * n + 1;
       first += n;
     }

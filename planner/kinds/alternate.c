@@ -1,0 +1,308 @@
+/*
+ * Steps of several kinds that take two layouts in turn: see units.h.
+ *
+ * Example: outputs = model (batch) keeps what one step made until the next has made the
+ * same, and so does an evaluation in between. One place for each is not enough, and two
+ * that are reserved all the time leave one idle nearly always. So each kind gets two
+ * layouts. What a step of the first leaves lies in one place, what a step of the second
+ * leaves in another, and a step finds only what the other layout left: the place of its
+ * own is free until it makes its own. planner/plan/pairs.c does so where all steps are of
+ * one kind.
+ *
+ * The turn changes with each unit that makes what outlives the birth of its successor.
+ * All that such units carry on and that ends in the next of them *alternates*. A unit
+ * that makes none passes the turn on as it found it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "planner/kinds/carries.h"
+
+#include <glib.h>
+
+enum
+{
+  MOST_OF_SHAPE = 4 /* of one size in a step: of more, a rotation's one place is less */
+};
+
+/* A block that is smaller wins nothing that anyone sees. */
+#define LEAST_BYTES (UINT64_C (1) << 20)
+
+typedef struct
+{
+  const TesseraUnits *units;
+  TesseraCarries carries; /* their requests only */
+  GPtrArray *carried;     /* TesseraKindRequest, by shape */
+  GPtrArray *candidates;  /* of these: large, and one of those that outlive a successor */
+  bool makes[TESSERA_MAX_KINDS];
+} Search;
+
+static int
+compare_shapes (const void *a, const void *b)
+{
+  const TesseraKindRequest *const *x = a, *const *y = b;
+
+  return tessera_carries_compare (*x, *y);
+}
+
+/* Where it was never seen: as its likes that were. 0: none was. */
+static uint32_t
+end_in (const Search *search, const TesseraKindRequest *request, uint32_t kind)
+{
+  uint32_t end = request->ends[kind];
+
+  for (guint i = 0; end == 0 && i < search->candidates->len; i++)
+    {
+      const TesseraKindRequest *other = search->candidates->pdata[i];
+
+      if (other->alternates && other->block_bytes == request->block_bytes &&
+          other->stream == request->stream && other->pool == request->pool)
+        end = other->ends[kind];
+    }
+  return end;
+}
+
+/* Whether its block has gone when a unit is over that makes the next of any. */
+static bool
+is_cleared (const Search *search, const TesseraKindRequest *request)
+{
+  for (uint32_t k = 0; k < search->units->n_kinds; k++)
+    {
+      uint32_t end = search->makes[k] ? end_in (search, request, k) : 0;
+
+      if (search->makes[k] && (end == 0 || end >= search->units->kinds[k].end))
+        return false;
+    }
+  return true;
+}
+
+static bool
+are_cleared (Search *search)
+{
+  for (uint32_t k = 0; k < search->units->n_kinds; k++)
+    search->makes[k] = false;
+  for (guint i = 0; i < search->candidates->len; i++)
+    {
+      const TesseraKindRequest *request = search->candidates->pdata[i];
+      search->makes[request->kind] = search->makes[request->kind] || request->alternates;
+    }
+  for (guint i = 0; i < search->candidates->len; i++)
+    {
+      const TesseraKindRequest *request = search->candidates->pdata[i];
+
+      if (request->alternates && !is_cleared (search, request))
+        return false;
+    }
+  return true;
+}
+
+/* Those that make most bytes first. */
+static int
+compare_candidates (const void *a, const void *b, void *user)
+{
+  const TesseraUnits *units = user;
+  const TesseraKindRequest *const *x = a, *const *y = b;
+  uint64_t x_bytes = (*x)->block_bytes * units->kinds[(*x)->kind].n_units;
+  uint64_t y_bytes = (*y)->block_bytes * units->kinds[(*y)->kind].n_units;
+
+  if (x_bytes != y_bytes)
+    return x_bytes > y_bytes ? -1 : 1;
+  return (*x > *y) - (*x < *y);
+}
+
+/* Of the requests [@begin, @end) of one shape: whether one outlives the birth of another,
+ * or of its own successor; and the most of one kind. */
+static bool
+is_outlived (const Search *search, guint begin, guint end, uint32_t *out_most)
+{
+  uint32_t counts[TESSERA_MAX_KINDS] = { 0 };
+  uint32_t first_born[TESSERA_MAX_KINDS];
+  bool outlives = false;
+
+  *out_most = 0;
+  for (guint i = begin; i < end; i++)
+    {
+      const TesseraKindRequest *request = search->carried->pdata[i];
+
+      if (counts[request->kind]++ == 0 || request->born < first_born[request->kind])
+        first_born[request->kind] = request->born;
+      *out_most = MAX (counts[request->kind], *out_most);
+    }
+  for (guint i = begin; i < end; i++)
+    {
+      const TesseraKindRequest *request = search->carried->pdata[i];
+
+      for (uint32_t k = 0; k < search->units->n_kinds; k++)
+        outlives = outlives || (counts[k] > 0 && request->ends[k] > first_born[k]);
+    }
+  return outlives;
+}
+
+/* Lists what is carried, and which of that may alternate. Of many that take turns in one
+ * shape none may: they stay a rotation. */
+static void
+list_carried (Search *search)
+{
+  guint end;
+
+  for (uint32_t i = 0; i < search->carries.n_requests; i++)
+    if (search->carries.requests[i].is_carried &&
+        !search->carries.requests[i].is_left_out)
+      g_ptr_array_add (search->carried, &search->carries.requests[i]);
+  g_ptr_array_sort (search->carried, compare_shapes);
+  for (guint i = 0; i < search->carried->len; i = end)
+    {
+      const TesseraKindRequest *first = search->carried->pdata[i];
+      uint32_t most;
+
+      for (end = i + 1; end < search->carried->len &&
+                        compare_shapes (&search->carried->pdata[i],
+                                        &search->carried->pdata[end]) == 0;)
+        end++;
+      if (!is_outlived (search, i, end, &most))
+        continue;
+      if (most > MOST_OF_SHAPE)
+        g_ptr_array_remove_range (search->carried, i, end - i);
+      else if (first->block_bytes >= LEAST_BYTES)
+        for (guint k = i; k < end; k++)
+          g_ptr_array_add (search->candidates, search->carried->pdata[k]);
+      end = most > MOST_OF_SHAPE ? i : end;
+    }
+  g_ptr_array_sort_with_data (search->candidates, compare_candidates,
+                              (void *) search->units);
+}
+
+/* Takes one after the other whose blocks, and those of the ones taken before, get along
+ * with it. Returns: their bytes. */
+static uint64_t
+choose (Search *search)
+{
+  uint64_t bytes = 0;
+
+  for (guint i = 0; i < search->candidates->len; i++)
+    {
+      TesseraKindRequest *request = search->candidates->pdata[i];
+
+      request->alternates = true;
+      request->alternates = are_cleared (search);
+      bytes += request->alternates ? request->block_bytes : 0;
+    }
+  (void) are_cleared (search); /* who makes, as chosen */
+  return bytes;
+}
+
+/* All else that ends in the next unit that changes the turn: then each layout is free to
+ * place its own. */
+static void
+choose_rest (Search *search)
+{
+  for (guint i = 0; i < search->carried->len; i++)
+    {
+      TesseraKindRequest *request = search->carried->pdata[i];
+
+      request->alternates = request->alternates || (search->makes[request->kind] &&
+                                                    is_cleared (search, request));
+    }
+}
+
+/* Does the unit itself make any? One that asks for less than its kind need not. */
+static bool
+unit_makes (const TesseraUnits *units, const TesseraUnit *unit)
+{
+  const uint8_t *alternates = units->kinds[unit->kind].alternates;
+
+  for (uint32_t e = unit->begin; e < unit->end; e++)
+    if (tessera_unit_asks (&units->trace->events[e]) &&
+        alternates[units->place_of[e - units->begin]])
+      return true;
+  return false;
+}
+
+/* The first unit of the kind that makes all of its requests, else the one that stood for
+ * it before. */
+static uint32_t
+find_unit (const TesseraUnits *units, uint32_t kind)
+{
+  const TesseraStepKind *of = &units->kinds[kind];
+
+  for (uint32_t u = 0; u < units->n_units; u++)
+    if (units->units[u].kind == kind && units->units[u].n_requests == of->n_requests)
+      return u;
+  return of->unit;
+}
+
+/* Doubles the kinds: units that come in the second turn are of the second half. */
+static void
+double_kinds (TesseraUnits *units)
+{
+  uint32_t n = units->n_kinds, turn = 0;
+
+  units->n_alternating = n;
+  units->n_kinds = 2 * n;
+  for (uint32_t k = 0; k < n; k++)
+    {
+      TesseraStepKind *kind = &units->kinds[k], *second = &units->kinds[n + k];
+
+      *second = *kind;
+      second->requests = NULL;
+      second->is_kept =
+          kind->is_kept ? g_memdup2 (kind->is_kept, kind->n_requests + 1u) : NULL;
+      second->alternates = g_memdup2 (kind->alternates, kind->n_requests + 1u);
+      kind->n_units = second->n_units = 0;
+    }
+  for (uint32_t u = 0; u < units->n_units; u++)
+    {
+      TesseraUnit *unit = &units->units[u];
+
+      if (unit->kind == TESSERA_NONE)
+        continue;
+      bool makes = unit_makes (units, unit);
+      unit->kind += turn * n;
+      units->kinds[unit->kind].n_units++;
+      turn ^= makes;
+    }
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    units->kinds[k].unit = find_unit (units, k);
+  tessera_units_lay_out (units);
+}
+
+/* What was chosen, by kind and request. */
+static void
+write_alternates (const Search *search, TesseraUnits *units)
+{
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    {
+      const TesseraKindRequest *requests =
+          &search->carries.requests[search->carries.first_request[k]];
+
+      units->kinds[k].alternates = g_new0 (uint8_t, units->kinds[k].n_requests + 1u);
+      for (uint32_t r = 0; r < units->kinds[k].n_requests; r++)
+        units->kinds[k].alternates[r] = requests[r].alternates;
+    }
+}
+
+bool
+tessera_units_alternate (TesseraUnits *units,
+                         const uint32_t *left_out,
+                         uint64_t least_bytes)
+{
+  g_autoptr (GPtrArray) carried = g_ptr_array_new ();
+  g_autoptr (GPtrArray) candidates = g_ptr_array_new ();
+  Search search = { .units = units, .carried = carried, .candidates = candidates };
+  bool is_worth;
+
+  /* Position 0 is that of no end. */
+  if (2 * units->n_kinds > TESSERA_MAX_KINDS || units->n_alternating > 0 ||
+      units->begin == 0)
+    return false;
+  tessera_carries_list (&search.carries, units, left_out);
+  list_carried (&search);
+  is_worth = choose (&search) >= least_bytes;
+  if (is_worth)
+    {
+      choose_rest (&search);
+      write_alternates (&search, units);
+      double_kinds (units);
+    }
+  tessera_carries_clear (&search.carries);
+  return is_worth;
+}
