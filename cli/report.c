@@ -224,7 +224,7 @@ append_parts (GString *html, const CliStudy *study, const TesseraParts *parts)
   append_bar_row (html, "reserved", parts->reserved_bytes, parts->reserved_bytes);
   g_string_append (
       html,
-      "</table>\n<p class=dim>For other sizes: free in segments for small requests where "
+      "</table>\n<p class=dim>Other sizes: free in segments for small requests where "
       "the next one is large, or the reverse. Free segments are given back before "
       "anything fails.</p>\n");
 }

@@ -97,7 +97,7 @@ TesseraParts tessera_parts_at (const TesseraTrace *trace,
 typedef struct
 {
   const char *key;     /* "other_size_bytes" */
-  const char *name;    /* "for other sizes" */
+  const char *name;    /* "other sizes" */
   const char *meaning; /* "Free, but ..." */
   uint64_t bytes;
   bool is_rare; /* a picture leaves it out where it is 0 */

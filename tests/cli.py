@@ -151,8 +151,8 @@ def parts_are_the_same_in_each_view(tmp):
         shown = [told["parts"][key] for key in PARTS if key != "new_segment_bytes" or told["parts"][key]]
         assert len(shown) == len(rows) - 1 == len(set(names)) - 1, rows
     # A program of one stream has nothing of another's.
-    assert streams == {SAMPLE: ["of another pool", "for other sizes", "between blocks", "at segment edges", "free segments"],
-                       FSDP: ["of another stream", "for other sizes", "between blocks", "at segment edges", "free segments"]}, streams
+    assert streams == {SAMPLE: ["other pool", "other sizes", "between blocks", "segment edges", "free segments"],
+                       FSDP: ["other stream", "other sizes", "between blocks", "segment edges", "free segments"]}, streams
 
 
 @test

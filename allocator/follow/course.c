@@ -67,7 +67,10 @@ static void
 enter (TesseraCourse *course, uint32_t section, uint32_t place)
 {
   if (section != course->section)
-    course->is_at_mark = false;
+    {
+      course->is_at_mark = false;
+      tessera_follow_kinds_leave (&course->kinds);
+    }
   course->section = section;
   course->next_section = expect_after (course, section);
   course->visit++;
@@ -233,8 +236,8 @@ tessera_course_step (TesseraCourse *course, uint32_t place)
     }
   if (course->kinds.n_kinds > 1)
     {
-      enter (course, tessera_follow_kinds_likely (&course->kinds), 0);
       tessera_follow_kinds_begin (&course->kinds);
+      enter (course, tessera_follow_kinds_likely (&course->kinds), 0);
       course->mark = 0;
       course->is_at_mark = true;
       return;
@@ -420,8 +423,8 @@ tessera_course_init (TesseraCourse *course, const TesseraSlots *slots)
   *course = (TesseraCourse){ .plan = slots->plan, .slots = slots };
   course->section = course->next_section = course->phase = TESSERA_NONE;
   course->owed_phase = TESSERA_NONE;
-  tessera_follow_kinds_init (&course->kinds, slots);
-  if (!sort_phases (course) || !fill_extras (course))
+  if (tessera_follow_kinds_init (&course->kinds, slots) != TESSERA_OK ||
+      !sort_phases (course) || !fill_extras (course))
     return TESSERA_NO_MEMORY;
   if (course->plan->n_sections > 0)
     enter (course, 0, 0);
@@ -433,6 +436,7 @@ tessera_course_clear (TesseraCourse *course)
 {
   free (course->phases);
   free (course->extras);
+  tessera_follow_kinds_clear (&course->kinds);
   *course = (TesseraCourse){ 0 };
 }
 

@@ -5,10 +5,12 @@
  */
 #include "allocator/follow/steps.h"
 
+#include <stdlib.h>
+
 /* A step counts for its kind once so many requests agree, or all there are. */
 #define SURE_REQUESTS 32
 
-void
+TesseraStatus
 tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots)
 {
   const TesseraPlan *plan = slots->plan;
@@ -27,6 +29,17 @@ tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots)
     }
   if (2 * kinds->n_alternating != kinds->n_kinds)
     kinds->n_alternating = 0;
+  if (kinds->n_alternating == 0)
+    return TESSERA_OK;
+  kinds->counts = calloc (plan->n_slots + 1, sizeof *kinds->counts);
+  return kinds->counts != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
+}
+
+void
+tessera_follow_kinds_clear (TesseraFollowKinds *kinds)
+{
+  free (kinds->counts);
+  kinds->counts = NULL;
 }
 
 bool
@@ -36,55 +49,90 @@ tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section)
          section - kinds->first < kinds->n_kinds;
 }
 
+/* Where neither layout left anything, nothing tells: the turn is what it was. */
+static bool
+is_second_next (const TesseraFollowKinds *kinds)
+{
+  return kinds->left_bytes[0] != kinds->left_bytes[1]
+             ? kinds->left_bytes[0] > kinds->left_bytes[1]
+             : kinds->is_second;
+}
+
+/* Some requests between two marks are none. */
+static bool
+is_step (const TesseraFollowKinds *kinds)
+{
+  return kinds->counted != TESSERA_NONE || kinds->n_taken >= SURE_REQUESTS;
+}
+
 uint32_t
 tessera_follow_kinds_turn (const TesseraFollowKinds *kinds, uint32_t *out_first)
 {
-  bool is_second = kinds->left_bytes[0] > kinds->left_bytes[1];
+  bool is_second = is_step (kinds) ? is_second_next (kinds) : kinds->is_second;
 
   *out_first = kinds->first + (is_second ? kinds->n_alternating : 0);
   return kinds->n_alternating > 0 ? kinds->n_alternating : kinds->n_kinds;
 }
 
-/* The layout whose steps leave blocks of the slot to the other one; 2: none does. */
+/* The layout of a section that is one of the kinds. */
 static uint32_t
-left_by (const TesseraFollowKinds *kinds, uint32_t slot)
+layout_of (const TesseraFollowKinds *kinds, uint32_t section)
 {
-  const TesseraPlan *plan = kinds->slots->plan;
-  const TesseraSlot *of = &plan->slots[slot];
-
-  if (kinds->n_alternating == 0 || !of->wraps ||
-      of->died_next != plan->sections[of->section].begin)
-    return 2;
-  return of->section - kinds->first >= kinds->n_alternating;
+  return section - kinds->first >= kinds->n_alternating;
 }
 
 void
 tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t slot)
 {
-  uint32_t layout = left_by (kinds, slot);
+  const TesseraPlan *plan = kinds->slots->plan;
+  const TesseraSlot *of = &plan->slots[slot];
 
-  if (layout < 2)
-    kinds->left_bytes[layout] += kinds->slots->plan->slots[slot].block_bytes;
+  kinds->n_taken++;
+  if (kinds->counts == NULL || !of->wraps ||
+      of->died_next != plan->sections[of->section].begin)
+    return;
+  kinds->counts[slot] = 1;
+  kinds->left_bytes[layout_of (kinds, of->section)] += of->block_bytes;
+  if (kinds->n_since < TESSERA_FOLLOW_SINCE)
+    kinds->since[kinds->n_since++] = slot;
 }
 
 void
 tessera_follow_kinds_give_back (TesseraFollowKinds *kinds, uint32_t slot)
 {
-  uint32_t layout = left_by (kinds, slot);
+  const TesseraSlot *of = &kinds->slots->plan->slots[slot];
 
-  if (layout < 2)
-    kinds->left_bytes[layout] -= kinds->slots->plan->slots[slot].block_bytes;
+  if (kinds->counts == NULL || !kinds->counts[slot])
+    return;
+  kinds->counts[slot] = 0;
+  kinds->left_bytes[layout_of (kinds, of->section)] -= of->block_bytes;
+}
+
+void
+tessera_follow_kinds_leave (TesseraFollowKinds *kinds)
+{
+  for (uint32_t i = 0; i < kinds->n_since; i++)
+    if (!is_step (kinds) || (kinds->counted != TESSERA_NONE &&
+                             kinds->slots->plan->slots[kinds->since[i]].section !=
+                                 kinds->first + kinds->counted))
+      tessera_follow_kinds_give_back (kinds, kinds->since[i]);
+  kinds->n_since = 0;
 }
 
 void
 tessera_follow_kinds_begin (TesseraFollowKinds *kinds)
 {
-  uint32_t first, n = tessera_follow_kinds_turn (kinds, &first);
+  uint32_t first, n;
 
+  if (!is_step (kinds))
+    tessera_follow_kinds_leave (kinds);
+  kinds->is_second = is_second_next (kinds);
+  kinds->counted = TESSERA_NONE;
+  kinds->n_since = 0;
+  n = tessera_follow_kinds_turn (kinds, &first);
   kinds->possible = n < 64 ? (UINT64_C (1) << n) - 1 : UINT64_MAX;
   kinds->possible <<= first - kinds->first;
-  kinds->n_asked = 0;
-  kinds->counted = TESSERA_NONE;
+  kinds->n_asked = kinds->n_taken = 0;
 }
 
 uint32_t

@@ -24,7 +24,9 @@
 
 enum
 {
-  TESSERA_FOLLOW_KINDS = 64 /* of more, the first so many are told apart */
+  TESSERA_FOLLOW_KINDS = 64, /* of more, the first so many are told apart */
+  TESSERA_FOLLOW_SINCE = 64  /* blocks that a step leaves, looked at when it is not of the
+                                kind that was likely */
 };
 
 typedef struct
@@ -34,13 +36,21 @@ typedef struct
   uint32_t n_kinds;
   uint64_t possible;                      /* a bit each */
   uint32_t n_asked;                       /* requests since the step began */
+  uint32_t n_taken;                       /* of these: that got a slot */
   uint64_t n_steps[TESSERA_FOLLOW_KINDS]; /* that turned out to be of the kind */
   uint32_t counted;                       /* the kind of this step so far, or NONE */
   uint32_t n_alternating;                 /* first kinds with a second layout; or 0 */
   uint64_t left_bytes[2]; /* held that steps of the first, the second layout left */
+  bool is_second;         /* of the step at hand: it has the second layout */
+  uint32_t since[TESSERA_FOLLOW_SINCE]; /* slots that count there since it began */
+  uint32_t n_since;
+  uint8_t *counts; /* [n_slots] 1: the slot's block counts there; NULL: none ever does */
 } TesseraFollowKinds;
 
-void tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots);
+/* TESSERA_NO_MEMORY, or TESSERA_OK. */
+TESSERA_MUST_USE TesseraStatus tessera_follow_kinds_init (TesseraFollowKinds *kinds,
+                                                          const TesseraSlots *slots);
+void tessera_follow_kinds_clear (TesseraFollowKinds *kinds);
 
 /* Whether there are several, and the section is one of them. */
 bool tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section);
@@ -48,7 +58,8 @@ bool tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section
 /* A step begins: all kinds are possible, in the layout whose turn it is. */
 void tessera_follow_kinds_begin (TesseraFollowKinds *kinds);
 
-/* Sections of the layout whose turn it is: [first, first + n). Returns: n. */
+/* Sections of the layout whose turn it is, or comes once the step at hand is known to be
+ * of a kind: [first, first + n). Returns: n. */
 uint32_t tessera_follow_kinds_turn (const TesseraFollowKinds *kinds, uint32_t *out_first);
 
 /* The section of the kind that came most often; of equals, and at first, the one with
@@ -71,6 +82,10 @@ uint32_t tessera_follow_kinds_see (TesseraFollowKinds *kinds,
                                    uint32_t phase,
                                    uint32_t section,
                                    uint32_t *out_place);
+
+/* The run is in another section: what it was given since the step began, and not for a
+ * step known to be of its kind, is left by none. */
+void tessera_follow_kinds_leave (TesseraFollowKinds *kinds);
 
 /* A block of the slot came, or has gone. */
 void tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t slot);

@@ -49,9 +49,6 @@ tessera_kinds_find (const TesseraPlanBuild *build)
 #define WORTH_SHARE 1024
 #define WORTH_BYTES (UINT64_C (2) << 20)
 
-/* Above what the trace has alive by so much, one layout for each kind may be lower. */
-#define HIGH_LAYOUTS 1.005
-
 static bool
 has_alternating (const TesseraPlan *plan)
 {
@@ -181,20 +178,28 @@ tessera_kinds_build_clear (TesseraKindsBuild *kinds)
   *kinds = (TesseraKindsBuild){ 0 };
 }
 
-TesseraStatus
-tessera_kinds_lay_out (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
+/* Slots without places, and what no layout of them is below. */
+static void
+make_slots (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 {
   TesseraCarries *carries = &kinds->carries;
-  TesseraStatus status;
 
   tessera_build_forget (build);
   tessera_carries_clear (carries);
   tessera_carries_init (carries, &kinds->units, build->left_out, kinds->holders);
   tessera_kinds_slots (build, carries);
-  tessera_build_names (build);
   find_bound (build, carries);
-  status = tessera_kinds_find_holds (build, carries);
-  return status == TESSERA_OK ? tessera_kinds_pack (build, carries) : status;
+}
+
+TesseraStatus
+tessera_kinds_lay_out (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
+{
+  TesseraStatus status;
+
+  make_slots (build, kinds);
+  tessera_build_names (build);
+  status = tessera_kinds_find_holds (build, &kinds->carries);
+  return status == TESSERA_OK ? tessera_kinds_pack (build, &kinds->carries) : status;
 }
 
 /* With as many layouts as the units have. */
@@ -230,17 +235,23 @@ take_lower (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 TesseraStatus
 tessera_kinds_plan (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 {
-  uint64_t bound_bytes =
-      tessera_blocks_bound (build->blocks, 0, kinds->units.limit, NULL);
-  bool tries = !kinds->is_planned;
+  uint64_t single_bytes = UINT64_MAX; /* no plan of one layout is lower */
   TesseraStatus status;
 
+  if (!kinds->is_planned)
+    {
+      uint64_t alive_bytes =
+          tessera_blocks_bound (build->blocks, 0, kinds->units.limit, NULL);
+
+      tessera_kinds_leave_out (build, &kinds->units);
+      make_slots (build, kinds);
+      if (alternate (build, &kinds->units, alive_bytes))
+        single_bytes = build->plan->bound_bytes;
+    }
   kinds->is_planned = true;
-  tessera_kinds_leave_out (build, &kinds->units);
-  tries = tries && alternate (build, &kinds->units, bound_bytes);
   status = plan_units (build, kinds);
-  if (status == TESSERA_OK && tries && !build->options->is_preview &&
-      (double) build->plan->height_bytes > HIGH_LAYOUTS * (double) bound_bytes)
+  if (status == TESSERA_OK && !build->options->is_preview &&
+      build->plan->height_bytes > single_bytes)
     status = take_lower (build, kinds);
   return status;
 }
