@@ -62,7 +62,7 @@ def judge(report, folder, script, first, second, may_miss):
     recording = json.loads(dry.tessera("info", "--fast", "--json", seen))
     recording = recording.get("recording", recording)
     hits, misses = recording["hits"], recording["misses"]
-    report.expect(hits > 10000 and misses <= may_miss * hits, f"{script}: {hits} hits, {misses} misses")
+    report.expect(hits > 1000 and misses <= may_miss * hits, f"{script}: {hits} hits, {misses} misses")
     own = json.loads(dry.tessera("simulate", "--json", "--policy", f"plan:{plan}", seen))
     expandable = json.loads(dry.tessera("simulate", "--json", "--policy", "expandable", seen))
     own, expandable = (one if isinstance(one, dict) else one[0] for one in (own, expandable))
