@@ -121,6 +121,13 @@ made_document (size_t n_blocks)
   data->trace = &made->trace;
   data->blocks = &made->blocks;
   data->structure = g_new0 (TesseraStructure, 1);
+  /* All of one category, by which blocks are called that nothing else is known of. */
+  data->whose = (TesseraWhose){ .trace = data->trace,
+                                .blocks = data->blocks,
+                                .structure = data->structure,
+                                .categories = g_new0 (uint8_t, n_blocks),
+                                .origins.stacks = g_new (uint32_t, n_blocks) };
+  memset (data->whose.origins.stacks, 0xff, n_blocks * sizeof (uint32_t));
   sheet->data = data;
   sheet->layout = &made->layout;
   sheet->axis = tessera_data_get_axis (data, TESSERA_AXIS_EVENTS);
