@@ -436,6 +436,15 @@ test_refused (void)
                       .size_bytes = 48 * KIB };
   g_autofree char *bare = tessera_describe_refused (&f.whose, oom.event_index);
   g_assert_cmpstr (bare, ==, "48.00 KiB for temporary of backward");
+  g_autofree char *named = tessera_name_block (&f.whose, loss);
+  g_assert_cmpstr (named, ==, line);
+  g_autofree char *known = tessera_name_block (&f.whose, temporary);
+  g_assert_cmpstr (known, ==, "temporary of backward");
+  f.whose.layout = f.layout;
+  g_autofree char *filling = tessera_describe_filling (&f.whose);
+  g_assert_cmpstr (filling, ==,
+                   "Fullest in step 1, backward, with 448.00 KiB: 29 % activation "
+                   "(blocks.0-3), 20 % loss and logits, 14 % optimizer state.");
   clear (&f);
 }
 

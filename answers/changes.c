@@ -182,8 +182,8 @@ tessera_changes (const TesseraWhose *before,
 {
   g_autoptr (GHashTable) rows =
       g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  g_autoptr (GArray) old = tessera_owners (before, by, before_index);
-  g_autoptr (GArray) new = tessera_owners (after, by, after_index);
+  g_autoptr (GArray) old = tessera_owners (before, by, NULL, before_index);
+  g_autoptr (GArray) new = tessera_owners (after, by, NULL, after_index);
   GArray *changes = g_array_new (FALSE, TRUE, sizeof (TesseraChange));
 
   g_array_set_clear_func (changes, clear_change);

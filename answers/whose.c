@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "db/size-text.h"
 #include "planner/modules.h"
 #include "simulator/verdict.h"
 
@@ -82,6 +81,7 @@ typedef struct
 {
   const TesseraWhose *whose;
   TesseraBy by;
+  const TesseraCategory *only; /* NULL: blocks of any */
 } Naming;
 
 static uint32_t
@@ -304,28 +304,6 @@ tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block)
   return name_of (&naming, block);
 }
 
-char *
-tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index)
-{
-  const TesseraLayout *layout = whose->layout;
-  size_t i = 0;
-
-  while (i < layout->n_ooms && layout->ooms[i].event_index != event_index)
-    i++;
-  if (i == layout->n_ooms)
-    return NULL;
-  const uint32_t block = whose->blocks->block_of_event[event_index];
-  if (block == TESSERA_NONE)
-    return g_strdup (TESSERA_SIZE (layout->ooms[i].size_bytes));
-  const TesseraCategory category = (TesseraCategory) whose->categories[block];
-  g_autofree char *line = tessera_owner_of (whose, TESSERA_BY_LINE, block);
-  /* "(backward)" alone says no more than the category. */
-  const bool tells = line[0] != '(' || strstr (line, " of ") != NULL;
-  return g_strdup_printf ("%s for %s%s%s", TESSERA_SIZE (layout->ooms[i].size_bytes),
-                          tessera_category_name (category), tells ? ", " : "",
-                          tells ? line : "");
-}
-
 /* ---- Rows ---- */
 
 static void
@@ -390,7 +368,8 @@ list_owners (const Naming *naming, uint32_t event_index)
       const TesseraBlock *block = &whose->blocks->blocks[i];
       gpointer row;
 
-      if (!tessera_is_live (whose->blocks, whose->layout, i, event_index))
+      if ((naming->only != NULL && whose->categories[i] != *naming->only) ||
+          !tessera_is_live (whose->blocks, whose->layout, i, event_index))
         continue;
       const uint64_t key = key_of (naming, i);
       if (!g_hash_table_lookup_extended (rows, &key, NULL, &row))
@@ -658,9 +637,12 @@ build_tree (GArray *owners)
 }
 
 GArray *
-tessera_owners (const TesseraWhose *whose, TesseraBy by, uint32_t event_index)
+tessera_owners (const TesseraWhose *whose,
+                TesseraBy by,
+                const TesseraCategory *only,
+                uint32_t event_index)
 {
-  const Naming naming = { whose, by };
+  const Naming naming = { whose, by, only };
 
   return list_owners (&naming, event_index);
 }
@@ -668,7 +650,7 @@ tessera_owners (const TesseraWhose *whose, TesseraBy by, uint32_t event_index)
 GArray *
 tessera_whose (const TesseraWhose *whose, TesseraBy by, uint32_t event_index)
 {
-  GArray *owners = tessera_owners (whose, by, event_index);
+  GArray *owners = tessera_owners (whose, by, NULL, event_index);
   return by == TESSERA_BY_MODULE ? build_tree (owners) : owners;
 }
 

@@ -62,8 +62,12 @@ typedef struct
  * inside each). g_array_unref(). Linear in blocks, and n log n in rows. */
 GArray *tessera_whose (const TesseraWhose *whose, TesseraBy by, uint32_t event_index);
 
-/* The same, but each module in one row by its whole path, largest first. */
-GArray *tessera_owners (const TesseraWhose *whose, TesseraBy by, uint32_t event_index);
+/* The same, but each module in one row by its whole path, largest first. @only: (nullable):
+ * blocks of this category. */
+GArray *tessera_owners (const TesseraWhose *whose,
+                        TesseraBy by,
+                        const TesseraCategory *only,
+                        uint32_t event_index);
 
 /* The fullest moment of [begin_index, end_index): the first event after which most is live. */
 uint32_t
@@ -71,6 +75,20 @@ tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end
 
 /* The name of one block under @by, g_free(); of a module the whole path. */
 char *tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block);
+
+/* What a block is called where it is drawn, g_free(): the tensor that lies in it, "fc.weight",
+ * else the module that asked for it, else the line, else its category; "" where nothing of
+ * these is known. */
+char *tessera_name_block (const TesseraWhose *whose, size_t block);
+
+/* "step 1, forward", "before the first step", "": g_free(). */
+char *tessera_name_moment (const TesseraWhose *whose, uint32_t event_index);
+
+/* Where the last request failed and what it was for, else where the run is fullest, and what
+ * filled the memory then: the second sentence of every verdict. "Refused in step 3, backward:
+ * 7.83 GiB for loss and logits. Of 25.34 GiB in use: 62 % activation (layers.0-11), 22 %
+ * optimizer state." "" for a trace without events. g_free(). Linear in blocks. */
+char *tessera_describe_filling (const TesseraWhose *whose);
 
 /* "7.83 GiB for loss and logits, loss_utils.py:42 ForCausalLMLoss": what the request that failed
  * at @event_index was for, g_free(). NULL: none failed then. */

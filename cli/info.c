@@ -94,9 +94,11 @@ print_json (const CliStudy *study,
             const TesseraWhose *whose)
 {
   JsonBuilder *json = cli_json_new ();
+  g_autofree char *filling = tessera_describe_filling (whose);
 
   json_facts (json, study);
   cli_json_text (json, "headline", verdict->headline);
+  cli_json_text (json, "filling", filling);
   cli_json_text (json, "sentence", verdict->sentence);
   cli_json_text (json, "cause", cli_cause_name (verdict->cause));
   cli_json_bool (json, "died", verdict->died);
@@ -126,7 +128,9 @@ print_text (const CliStudy *study,
   const TesseraStructure *structure = study->structure;
   const char *format = tessera_trace_get_meta (trace, "format");
 
-  printf ("%s\n%s\n", verdict->headline, verdict->sentence);
+  g_autofree char *filling = tessera_describe_filling (whose);
+
+  printf ("%s\n%s\n%s\n", verdict->headline, cli_shown (filling), verdict->sentence);
   cli_print_parts (study, parts);
   cli_tell_whose_briefly (NULL, study, whose, whose_at (study, parts));
   cli_print_needs (study);

@@ -70,12 +70,14 @@ cli_draw_sheet (const CliStudy *study,
   Titles titles;
 
   write_titles (study, &titles);
+  g_autofree char *filling = tessera_describe_filling (sheet->whose);
   const TesseraFigure figure = {
     .trace = study->trace,
     .blocks = regrouped != NULL ? &regrouped->blocks : study->blocks,
     .groups = regrouped != NULL ? regrouped->groups : NULL,
     .n_groups = regrouped != NULL ? regrouped->n_groups : 0,
-    .categories = sheet->categories,
+    .whose = sheet->whose,
+    .filling = filling,
     .structure = study->structure,
     .left = study->layout,
     .right = study->planned,
@@ -176,17 +178,14 @@ run_render (int n_files, char **files)
   regrouped = cli_regroup (&study);
   if (colour_text == NULL)
     sheet.colour = tessera_usual_colour_key (study.trace);
-  if (sheet.colour == TESSERA_COLOUR_CATEGORY)
-    {
-      cli_whose_init (&whose, &study, NULL);
-      sheet.categories = whose.categories;
-    }
+  cli_whose_init (&whose, &study, NULL);
   if (!has_no_plan)
     {
       cli_study_plan (&study, &options);
       cli_study_needs (&study);
     }
   sheet.regrouped = &regrouped;
+  sheet.whose = &whose;
   const TesseraVerdict verdict = cli_study_verdict (&study);
   cli_must (cli_draw_sheet (&study, &verdict, &sheet, cli_error (), &bytes));
   const char *data = g_bytes_get_data (bytes, &n_bytes);

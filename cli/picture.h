@@ -18,7 +18,8 @@ typedef struct
   TesseraAxisKind axis;
   TesseraColourKey colour;
   const CliRegrouped *regrouped; /* (nullable): what colours go by, and ... */
-  const uint8_t *categories;     /* (nullable): ... of tessera_categorize() */
+  const TesseraWhose
+      *whose; /* ... and what blocks are called by: of the study's layout */
 } CliSheet;
 
 /* The bytes of a PNG or SVG of the study; the caller unrefs. */

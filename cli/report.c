@@ -55,7 +55,7 @@ append_head (GString *html,
              const TesseraWhose *whose,
              const TesseraVerdict *verdict)
 {
-  g_autofree char *refused = tessera_describe_refused (whose, verdict->parts.event_index);
+  g_autofree char *filling = tessera_describe_filling (whose);
 
   g_string_append (html, "<!doctype html><html lang=en><head><meta charset=utf-8>"
                          "<meta name=viewport content=\"width=device-width\"><title>");
@@ -65,12 +65,9 @@ append_head (GString *html,
                           report_css);
   append_escaped (html, verdict->headline);
   g_string_append (html, "</h1>\n<p class=lead>");
+  append_escaped (html, filling);
+  g_string_append (html, "<br>");
   append_escaped (html, verdict->sentence);
-  if (refused != NULL)
-    {
-      g_string_append (html, "<br>Refused: ");
-      append_escaped (html, refused);
-    }
   g_string_append (html, "</p>\n<dl class=numbers>\n");
   append_number (html, "smallest device: native", study->needs.native_bytes);
   append_number (html, "expandable segments", study->needs.expandable_bytes);
@@ -96,7 +93,7 @@ append_picture (GString *html,
                                .scale = 1,
                                .dark = dark,
                                .colour = tessera_usual_colour_key (study->trace),
-                               .categories = whose->categories };
+                               .whose = whose };
       g_autoptr (GBytes) png = NULL;
       gsize n_bytes;
       TesseraStatus status = cli_draw_sheet (study, verdict, &sheet, error, &png);

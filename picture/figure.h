@@ -8,6 +8,7 @@
 
 #include <cairo.h>
 
+#include "answers/whose.h"
 #include "picture/scene.h"
 #include "simulator/verdict.h"
 
@@ -20,7 +21,8 @@ typedef struct
       *groups; /* (nullable) that the blocks' group fields mean, for colours;
                                  else the blocks are grouped for them */
   size_t n_groups;
-  const uint8_t *categories;         /* (nullable) of tessera_categorize(), for colours */
+  const TesseraWhose *whose; /* (nullable) for colours by category and names of blocks */
+  const char *filling;       /* (nullable) of tessera_describe_filling() */
   const TesseraLayout *left, *right; /* right may be NULL */
   const char *left_title, *right_title;
   const char *left_subtitle, *right_subtitle;

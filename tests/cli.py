@@ -487,10 +487,11 @@ def pictures_and_report(tmp):
         assert f"{shown[row['name']]} {100 * row['share']:5.1f} %" in text and row["name"] in shown, row
     todo = [unescape(row) for row in re.findall(r"<code>(.*?)</code>", html.split("<h2>What to do</h2>")[1].split("</table>")[0])]
     assert todo == [row["type"] for row in info["what_to_do"]] and len(todo) == 4, todo
-    assert f"Refused: {info['whose']['refused']}</p>" in html and f"refused then: {info['whose']['refused']}\n" in text
+    assert f"<p class=lead>{info['filling']}<br>" in html and f"{info['headline']}\n{info['filling']}\n" in text
+    assert info["filling"].startswith(f"Refused in step 3, backward: {info['whose']['refused']}. Of 25.34 GiB in use: 31 % loss and logits (loss_utils.py"), info["filling"]
     good("report", FSDP, "-o", tmp / "f.html")  # without stacks: categories alone; none of its requests failed
     html = (tmp / "f.html").read_text()
-    assert "<th>category" in html and "<th>line<th" not in html and "Refused: " not in html
+    assert "<th>category" in html and "<th>line<th" not in html and "Refused" not in html and "Fullest in step 1, backward, with 8.71 GiB: 36 % optimizer state, " in html
     for bad in (("--size", "3x4"), ("--axis", "sideways"), ("--colour", "plaid"), ("--scale", "99")):
         refused("render", SAMPLE, "-o", tmp / "x.png", *bad, status=2)
     refused("render", SAMPLE, "-o", tmp / "x.bmp", status=2)

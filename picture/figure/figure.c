@@ -29,6 +29,7 @@
 #define SENTENCE_Y 54.0 /* baseline of its first line */
 #define LINE_HEIGHT 17.0
 #define MAX_SENTENCE_LINES 4
+#define MAX_FILLING_LINES 2
 #define FIRST_LABEL "smallest device: native"
 #define LEAST_HEADLINE 14.0
 
@@ -50,6 +51,10 @@ draw_number (
     tessera_format_bytes (number->bytes, text, sizeof text);
   tessera_text_draw (sheet->cr, &label, x, y, width, number->label);
   tessera_text_draw (sheet->cr, &value, x, y + 22.0, width, text);
+  /* Red and green are not all that tells them apart. */
+  if (number->rgb == sheet->theme->red || number->rgb == sheet->theme->green)
+    tessera_text_draw (sheet->cr, &label, x, y + 37.0, width,
+                       number->rgb == sheet->theme->red ? "does not fit" : "fits");
 }
 
 /* What a policy needs is red where the device does not have it, and green where it does
@@ -111,12 +116,15 @@ static const TesseraTextStyle sentence_style = { 12.0, false, 0, TESSERA_TEXT_LE
 static double
 head_height (const TesseraSheet *sheet, double width)
 {
-  const TesseraVerdict *verdict = sheet->figure->verdict;
+  const TesseraFigure *f = sheet->figure;
+  double room = width - numbers_width (sheet);
   int n_lines = 2;
-  if (verdict != NULL)
-    n_lines =
-        tessera_text_lines (sheet->cr, &sentence_style, width - numbers_width (sheet),
-                            MAX_SENTENCE_LINES, verdict->sentence);
+  if (f->verdict != NULL)
+    n_lines = tessera_text_lines (sheet->cr, &sentence_style, room, MAX_SENTENCE_LINES,
+                                  f->verdict->sentence);
+  if (f->filling != NULL)
+    n_lines += tessera_text_lines (sheet->cr, &sentence_style, room, MAX_FILLING_LINES,
+                                   f->filling);
   return SENTENCE_Y + LINE_HEIGHT * (n_lines > 2 ? n_lines - 1 : 1) + 15.0;
 }
 
@@ -126,17 +134,22 @@ draw_head (const TesseraSheet *sheet, TesseraArea area)
   const TesseraVerdict *verdict = sheet->figure->verdict;
   TesseraTextStyle headline = { 19.0, true, sheet->theme->text, TESSERA_TEXT_LEFT };
   TesseraTextStyle sentence = sentence_style;
-  double room = area.width - numbers_width (sheet);
+  double room = area.width - numbers_width (sheet), y = area.y + SENTENCE_Y;
   draw_numbers (sheet, area);
   if (verdict == NULL)
     return;
   while (headline.size > LEAST_HEADLINE &&
          tessera_text_width (sheet->cr, &headline, verdict->headline) > room)
     headline.size -= 1.0;
-  sentence.rgb = sheet->theme->dim;
   tessera_text_draw (sheet->cr, &headline, area.x, area.y + 33.0, room,
                      verdict->headline);
-  tessera_text_wrap (sheet->cr, &sentence, area.x, area.y + SENTENCE_Y, room, LINE_HEIGHT,
+  sentence.rgb = sheet->theme->text;
+  if (sheet->figure->filling != NULL)
+    y += LINE_HEIGHT * tessera_text_wrap (sheet->cr, &sentence, area.x, y, room,
+                                          LINE_HEIGHT, MAX_FILLING_LINES,
+                                          sheet->figure->filling);
+  sentence.rgb = sheet->theme->dim;
+  tessera_text_wrap (sheet->cr, &sentence, area.x, y, room, LINE_HEIGHT,
                      MAX_SENTENCE_LINES, verdict->sentence);
 }
 
@@ -246,9 +259,9 @@ sheet_init (TesseraSheet *sheet)
   if (f->colour == TESSERA_COLOUR_GROUP && f->structure != NULL && f->groups == NULL)
     sheet->colouring = colour_by_group (f);
   else
-    sheet->colouring =
-        tessera_colouring_new (f->trace, f->blocks, f->structure, f->groups, f->n_groups,
-                               f->categories, f->colour, f->dark);
+    sheet->colouring = tessera_colouring_new (
+        f->trace, f->blocks, f->structure, f->groups, f->n_groups,
+        f->whose != NULL ? f->whose->categories : NULL, f->colour, f->dark);
   if (f->colour != TESSERA_COLOUR_MODULE)
     sheet->modules = tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0,
                                             NULL, TESSERA_COLOUR_MODULE, f->dark);

@@ -11,7 +11,7 @@
 /* A mark is never smaller than this many pixels. */
 #define LEAST_MARK 8
 /* So many pixels are the least from line to line: each has its size above it. */
-#define BETWEEN_GRID_LINES 60
+#define BETWEEN_GRID_LINES 54
 /* Pixels beyond the edge: far enough for no outline to show. */
 #define OUT_OF_SIGHT 20
 

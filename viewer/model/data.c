@@ -42,7 +42,7 @@ data_clear (gpointer user)
     }
   for (int i = 0; i < TESSERA_N_AXES; i++)
     tessera_axis_free (data->axes[i]);
-  g_free (data->refused);
+  g_free (data->filling);
   tessera_whose_clear (&data->whose);
   tessera_structure_free (data->structure);
   tessera_blocks_free (data->blocks);
@@ -155,7 +155,7 @@ derive (TesseraData *origin)
   data->bound_bytes = origin->bound_bytes;
   data->bound_index = origin->bound_index;
   data->whose = origin->whose;
-  data->refused = origin->refused;
+  data->filling = origin->filling;
   data->blocks = g_memdup2 (origin->blocks, sizeof *origin->blocks);
   data->blocks->blocks = NULL;
   return data;

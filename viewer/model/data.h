@@ -67,7 +67,7 @@ typedef struct TesseraData
   TesseraWhose whose; /* of the blocks as analysed, without a layout */
   GArray *
       suggestions; /* TesseraSuggestion: changes of the program, found with the own layout */
-  char *refused; /* what the last request that failed was for; NULL: none failed */
+  char *filling;            /* of tessera_describe_filling() */
   TesseraError rules_error; /* why the trace's own rules are left aside, or "" */
 
   /* private */

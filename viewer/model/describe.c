@@ -162,47 +162,12 @@ tessera_layout_kind_name (TesseraLayoutKind kind)
   return kind < G_N_ELEMENTS (names) ? names[kind] : "";
 }
 
-static const TesseraStep *
-step_at (const TesseraStructure *structure, uint32_t event_index)
-{
-  size_t low = 0, high = structure->n_steps;
-
-  while (low < high)
-    {
-      size_t middle = (low + high) / 2;
-
-      if (structure->steps[middle].end_index <= event_index)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  if (low < structure->n_steps && structure->steps[low].begin_index <= event_index)
-    return &structure->steps[low];
-  return NULL;
-}
-
 char *
 tessera_describe_moment (TesseraData *data, uint32_t event_index)
 {
-  const TesseraStructure *structure = data->structure;
-  const TesseraStep *step = step_at (structure, event_index);
-  uint32_t phase =
-      structure->phase_of_event != NULL && event_index < data->blocks->n_events
-          ? structure->phase_of_event[event_index]
-          : TESSERA_NONE;
-  GString *text = g_string_new (NULL);
+  g_autofree char *name = tessera_name_moment (&data->whose, event_index);
 
-  if (step != NULL)
-    g_string_append_printf (text, "step %" G_GINT64_FORMAT, step->number);
-  else if (structure->n_steps > 0 && event_index < structure->steps[0].begin_index)
-    g_string_append (text, "before the first step");
-  else if (structure->n_steps > 0)
-    g_string_append (text, "between steps");
-  if (phase != TESSERA_NONE)
-    g_string_append_printf (
-        text, "%s%s", text->len > 0 ? ", " : "",
-        cli_shown (tessera_phase_name (data->trace, &structure->phases[phase])));
-  return g_string_free (text, FALSE);
+  return g_strdup (cli_shown (name));
 }
 
 char *

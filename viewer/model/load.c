@@ -123,7 +123,7 @@ read_trace (TesseraJob *job, gpointer user, TesseraError *error)
   tell_verdicts_moment (load);
   whose = load->data->whose;
   whose.layout = load->sheet->layout;
-  load->data->refused = tessera_describe_refused (&whose, load->moment);
+  load->data->filling = tessera_describe_filling (&whose);
   return TESSERA_OK;
 }
 

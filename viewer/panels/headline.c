@@ -16,11 +16,11 @@
 /* Of numbers and of the line below them, in characters, whatever they say: where these
  * become wider or narrower every sentence beside them is broken into lines anew, at each
  * width that GTK tries, 7 to 12 ms. */
-#define NUMBER_CHARS 8
+#define NUMBER_CHARS 10
 #define PROOF_CHARS 58
 /* Of sentences at least: GTK lays them out at the least width as well, and one word a
  * line takes longest. */
-#define SENTENCE_CHARS 60
+#define SENTENCE_CHARS 50
 /* Times the bound: less nobody misses. */
 #define WORTH_A_HINT 1.01
 
@@ -37,8 +37,8 @@ typedef struct
 {
   TesseraPanel panel;
   GtkWidget *title;
+  GtkWidget *filling; /* which step, what was refused, what fills the memory */
   GtkWidget *sentence;
-  GtkWidget *refused; /* what the request that failed was for */
   GtkWidget *change;  /* what the last edit cost or won */
   GtkWidget *warning; /* where following the plan would be worse than not to */
   GtkWidget *hint;    /* where keeping streams apart costs something */
@@ -84,14 +84,18 @@ show_number (Headline *self, int which, uint64_t bytes)
   TesseraDocument *document = self->panel.document;
   g_autofree char *text = NULL;
   g_autofree char *exact = tessera_describe_bytes_exact (bytes);
+  g_autofree char *size = tessera_describe_bytes (bytes);
+  const char *verdict = verdict_class (document, which, bytes);
+  /* Red and green are not all that tells them apart. */
+  const char *sign = g_str_equal (verdict, "bad")    ? "✗ "
+                     : g_str_equal (verdict, "good") ? "✓ "
+                                                     : "";
   gboolean coming = document->jobs[TESSERA_WORK_NEEDS] != NULL ||
                     document->jobs[TESSERA_WORK_PLAN] != NULL;
 
-  text = bytes != 0 ? tessera_describe_bytes (bytes) : g_strdup (coming ? "…" : "–");
+  text = bytes != 0 ? g_strconcat (sign, size, NULL) : g_strdup (coming ? "…" : "–");
   gtk_label_set_text (GTK_LABEL (self->numbers[which]), text);
-  tessera_set_classes (
-      self->numbers[which],
-      (const char *[]){ "number", verdict_class (document, which, bytes), NULL });
+  tessera_set_classes (self->numbers[which], (const char *[]){ "number", verdict, NULL });
   if (bytes != 0)
     {
       g_autofree char *tip = g_strdup_printf ("%s: %s", captions[which].tooltip, exact);
@@ -210,7 +214,6 @@ static void
 headline_changed (TesseraDocument *document, guint what, gpointer user)
 {
   Headline *self = user;
-  g_autofree char *refused = NULL;
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_EDITS |
               TESSERA_CHANGED_WORK))
@@ -227,10 +230,8 @@ headline_changed (TesseraDocument *document, guint what, gpointer user)
   if (document->data == NULL)
     return;
   gtk_label_set_text (GTK_LABEL (self->title), document->verdict.headline);
+  gtk_label_set_text (GTK_LABEL (self->filling), cli_shown (document->data->filling));
   gtk_label_set_text (GTK_LABEL (self->sentence), document->verdict.sentence);
-  if (document->data->refused != NULL)
-    refused = g_strconcat ("Refused: ", cli_shown (document->data->refused), NULL);
-  say (self->refused, refused);
   show_number (self, NATIVE, document->needs.native_bytes);
   show_number (self, EXPANDABLE, document->needs.expandable_bytes);
   show_number (self, PLAN, document->needs.plan_bytes);
@@ -242,7 +243,7 @@ numbers_new (Headline *self)
   GtkWidget *grid = gtk_grid_new ();
   GtkWidget *above = tessera_label_new ("smallest device", "caption");
 
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 20);
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 12);
   gtk_widget_add_css_class (above, "number-span");
   gtk_grid_attach (GTK_GRID (grid), above, 0, 0, BOUND, 1);
   for (int i = 0; i < N_NUMBERS; i++)
@@ -288,10 +289,10 @@ tessera_headline_new (TesseraDocument *document)
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->panel.box),
                                   GTK_ORIENTATION_HORIZONTAL);
   self->title = add_sentence (words, "verdict-headline", "verdict");
+  self->filling = add_sentence (words, "verdict-filling", "verdict-filling");
   self->sentence = add_sentence (words, "verdict-sentence", "verdict-sentence");
   gtk_label_set_selectable (GTK_LABEL (self->sentence), TRUE);
   gtk_widget_set_focusable (self->sentence, FALSE);
-  self->refused = add_sentence (words, "verdict-refused", "verdict-refused");
   self->change = add_sentence (words, "plan-change", "verdict-change");
   self->warning = add_sentence (words, "plan-warning", "problem");
   self->hint = add_sentence (words, "plan-hint", "verdict-change");

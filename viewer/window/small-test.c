@@ -262,8 +262,10 @@ test_answers (TestView *f, gconstpointer unused)
   g_signal_emit_by_name (other, "clicked");
   g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (other)), ==, "Copied");
   g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (copy)), ==, "Copy");
-  g_assert_cmpstr (test_view_text (f, "verdict-refused"), ==,
-                   "Refused: 7.83 GiB for temporary of backward");
+  g_assert_true (g_str_has_prefix (
+      test_view_text (f, "verdict-filling"),
+      "Refused in step 3, backward: 7.83 GiB for temporary of backward. Of 25.34 GiB in "
+      "use: 31 % loss and logits (loss_utils.py fixed_cross_entropy), 31 % "));
   for (int turn = 0; turn < 2; turn++)
     {
       const TesseraMoment *described = &f->document->described;
@@ -289,7 +291,7 @@ test_answers (TestView *f, gconstpointer unused)
   tessera_document_select (f->document, TESSERA_NONE);
   g_assert_null (gtk_widget_get_prev_sibling (answers));
   test_window_open (f->window, f->path);
-  g_assert_false (gtk_widget_get_visible (test_view_find (f, "verdict-refused")));
+  g_assert_true (g_str_has_prefix (test_view_text (f, "verdict-filling"), "Fullest in "));
   g_assert_cmpstr (test_view_text (f, "whose-name"), ==, "activation");
 }
 

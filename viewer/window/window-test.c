@@ -71,7 +71,6 @@ test_headline (TestView *f, gconstpointer unused)
 {
   g_autofree char *path = test_sample_path ();
   const TesseraDocument *d = f->document;
-  char buffer[32];
 
   if (path == NULL)
     {
@@ -82,15 +81,23 @@ test_headline (TestView *f, gconstpointer unused)
   g_assert_cmpstr (test_view_text (f, "verdict-headline"), ==, d->verdict.headline);
   g_assert_cmpstr (test_view_text (f, "verdict-sentence"), ==, d->verdict.sentence);
   g_assert_true (d->verdict.died);
-  g_assert_cmpstr (test_view_text (f, "need-native"), ==,
-                   tessera_format_bytes (d->needs.native_bytes, buffer, sizeof buffer));
-  g_assert_cmpstr (
-      test_view_text (f, "need-expandable"), ==,
-      tessera_format_bytes (d->needs.expandable_bytes, buffer, sizeof buffer));
-  g_assert_cmpstr (test_view_text (f, "need-plan"), ==,
-                   tessera_format_bytes (d->needs.plan_bytes, buffer, sizeof buffer));
-  g_assert_cmpstr (test_view_text (f, "need-bound"), ==,
-                   tessera_format_bytes (d->needs.bound_bytes, buffer, sizeof buffer));
+  /* Red and green are told apart by more than colour. */
+  const struct
+  {
+    const char *name, *sign;
+    uint64_t bytes;
+  } numbers[] = { { "need-native", "✗ ", d->needs.native_bytes },
+                  { "need-expandable", "✓ ", d->needs.expandable_bytes },
+                  { "need-plan", "✓ ", d->needs.plan_bytes },
+                  { "need-bound", "", d->needs.bound_bytes } };
+  g_assert_cmpstr (test_view_text (f, "verdict-filling"), ==, d->data->filling);
+  for (size_t i = 0; i < G_N_ELEMENTS (numbers); i++)
+    {
+      g_autofree char *text =
+          g_strconcat (numbers[i].sign, TESSERA_SIZE (numbers[i].bytes), NULL);
+
+      g_assert_cmpstr (test_view_text (f, numbers[i].name), ==, text);
+    }
 }
 
 /* What `tessera info --json` prints is what stands on top of the window. */
@@ -120,6 +127,8 @@ test_headline_is_infos (TestView *f, gconstpointer unused)
                    json_object_get_string_member (info, "headline"));
   g_assert_cmpstr (test_view_text (f, "verdict-sentence"), ==,
                    json_object_get_string_member (info, "sentence"));
+  g_assert_cmpstr (test_view_text (f, "verdict-filling"), ==,
+                   json_object_get_string_member (info, "filling"));
 }
 
 /* A run that followed a plan: hits and misses are told and can be found. */
