@@ -215,6 +215,38 @@ test_selection_steps (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (f->changed, ==, 0);
 }
 
+/* What is opened shows the step that failed, at its full height, and shows it again whatever was
+ * looked at; the plan that comes later changes neither. */
+static void
+test_opens_on_the_failure (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *sample = test_sample_path ();
+  const TesseraView *v = &f->document->view;
+  const TesseraSheet *sheet;
+  const TesseraStep *step;
+  TesseraView first;
+
+  if (sample == NULL)
+    {
+      g_test_skip ("the sample is not there");
+      return;
+    }
+  test_open (f->document, sample);
+  sheet = f->document->sheets[TESSERA_SIDE_LEFT];
+  step = &f->document->data->structure->steps[3];
+  first = *v;
+  g_assert_cmpuint (f->document->moment, ==, sheet->layout->ooms[0].event_index);
+  g_assert_cmpuint (f->document->moment, >=, step->begin_index);
+  g_assert_cmpfloat (v->t0, <=, tessera_sheet_t_of (sheet, step->begin_index));
+  g_assert_cmpfloat (v->t1, >=, tessera_sheet_t_of (sheet, step->end_index));
+  g_assert_cmpfloat (v->t1 - v->t0, <, 0.2);
+  g_assert_cmpfloat (v->y1 - v->y0, ==, f->document->world_bytes);
+  tessera_document_fit (f->document);
+  g_assert_true (tessera_document_is_fit (f->document));
+  tessera_document_show_failure (f->document);
+  g_assert_cmpmem (v, sizeof *v, &first, sizeof first);
+}
+
 static void
 test_axis_keeps_events (Fixture *f, gconstpointer unused)
 {
@@ -559,6 +591,7 @@ main (int argc, char **argv)
   ADD ("reveals blocks", test_reveals_blocks);
   ADD ("selection begins in view", test_selection_begins_in_view);
   ADD ("selection steps", test_selection_steps);
+  ADD ("opens on the failure", test_opens_on_the_failure);
   ADD ("axis keeps events", test_axis_keeps_events);
   ADD ("layouts switch", test_layouts_switch);
   ADD ("filter", test_filter);

@@ -265,6 +265,8 @@ tessera_work_start (TesseraDocument *self, gpointer input)
 #define LEAST_SPAN_T 1e-9
 #define LEAST_SPAN_BYTES 4096.0
 #define MOST_ZOOM_Y 1e7
+/* Of a step's width, shown on either side of one that is shown whole. */
+#define BESIDE_STEP 0.02
 /* A revealed block takes at least this share of what is shown. */
 #define LEAST_SHARE 0.001
 
@@ -415,6 +417,40 @@ tessera_document_go_to (TesseraDocument *self, uint32_t event_index)
   tessera_document_set_view (self, &next);
 }
 
+void
+tessera_document_show_failure (TesseraDocument *self)
+{
+  const TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
+  const size_t n_ooms = sheet != NULL ? sheet->layout->n_ooms : 0;
+  const TesseraStructure *structure;
+  uint32_t event, begin = 0, end;
+  double t0, t1;
+
+  if (n_ooms == 0)
+    return;
+  structure = self->data->structure;
+  event = sheet->layout->ooms[n_ooms - 1].event_index;
+  end = sheet->layout->n_events;
+  /* Between or after steps it is the stretch from one to the next. */
+  for (size_t i = 0; i < structure->n_steps; i++)
+    {
+      const uint32_t ends[] = { structure->steps[i].begin_index,
+                                structure->steps[i].end_index };
+
+      for (size_t k = 0; k < G_N_ELEMENTS (ends); k++)
+        if (ends[k] <= event)
+          begin = MAX (begin, ends[k]);
+        else
+          end = MIN (end, ends[k]);
+    }
+  t0 = tessera_sheet_t_of (sheet, begin);
+  t1 = tessera_sheet_t_of (sheet, end);
+  tessera_document_set_moment (self, event);
+  tessera_document_set_view (self, &(TesseraView){ t0 - BESIDE_STEP * (t1 - t0),
+                                                   t1 + BESIDE_STEP * (t1 - t0), 0,
+                                                   self->world_bytes });
+}
+
 /* Where the file does not tell the device's memory, a failure does: what was reserved and
  * what the driver still had is all that there was to get. */
 static void
@@ -439,7 +475,7 @@ refresh_ceiling (TesseraDocument *self)
 void
 tessera_document_refresh_world (TesseraDocument *self)
 {
-  gboolean was_fit = tessera_document_is_fit (self);
+  gboolean was_whole = self->view.y0 <= 0 && self->view.y1 >= self->world_bytes;
   double top = 1;
 
   for (int side = 0; side < TESSERA_N_SIDES; side++)
@@ -466,7 +502,7 @@ tessera_document_refresh_world (TesseraDocument *self)
   if ((double) self->ceiling_bytes < 1.4 * top)
     top = MAX (top, (double) self->ceiling_bytes);
   self->world_bytes = top * 1.04;
-  if (was_fit)
-    self->view = (TesseraView){ 0, 1, 0, self->world_bytes };
+  if (was_whole)
+    self->view.y1 = self->world_bytes;
   tessera_document_set_view (self, &self->view);
 }

@@ -213,6 +213,9 @@ void tessera_document_show_time (TesseraDocument *self, double t0, double t1);
 void tessera_document_fit (TesseraDocument *self);
 /* The least movement that shows the block; zooms in where it would be a speck. */
 void tessera_document_reveal (TesseraDocument *self, uint32_t block);
+/* The step of the last request that failed over the whole width, at its full height, and
+ * that moment; nothing where none failed. */
+void tessera_document_show_failure (TesseraDocument *self);
 /* Brings a moment into view. */
 void tessera_document_go_to (TesseraDocument *self, uint32_t event_index);
 gboolean tessera_document_is_fit (TesseraDocument *self);

@@ -93,14 +93,6 @@ DO (go_begin, tessera_document_pan (document, -1e12, 0))
 DO (go_end, tessera_document_pan (document, 1e12, 0))
 
 static void
-go_to_failure (TesseraDocument *document)
-{
-  const TesseraLayout *layout = document->sheets[TESSERA_SIDE_LEFT]->layout;
-
-  tessera_document_go_to (document, layout->ooms[layout->n_ooms - 1].event_index);
-}
-
-static void
 go_to_peak (TesseraDocument *document)
 {
   const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
@@ -109,7 +101,7 @@ go_to_peak (TesseraDocument *document)
     tessera_document_go_to (document, sheet->layout->peak_reserved_index);
 }
 
-DO (go_failure, go_to_failure (document))
+DO (go_failure, tessera_document_show_failure (document))
 DO (go_peak, go_to_peak (document))
 DO (go_hole, tessera_document_select_hole_keeper (document))
 
