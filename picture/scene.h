@@ -48,6 +48,23 @@ bool tessera_scene_block_rect (const TesseraScene *scene,
                                uint32_t block,
                                TesseraView *out_rect);
 
+/* The part of a block that a picture shows, until it is freed, in pixels from the top left. */
+typedef struct
+{
+  uint32_t block;
+  double x, y, width, height;
+} TesseraShownBlock;
+
+/* The blocks of which a picture of @width x @height pixels shows that much at least, at most @most,
+ * largest first: where words can stand. TesseraShownBlock, g_array_unref(). */
+GArray *tessera_scene_largest (const TesseraScene *scene,
+                               const TesseraView *view,
+                               double width,
+                               double height,
+                               double least_width,
+                               double least_height,
+                               guint most);
+
 /* Colours of all blocks: 0xRRGGBB by block index, and whether each is shown (legend
  * filter). */
 typedef struct

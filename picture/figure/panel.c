@@ -13,6 +13,7 @@
 #include <glib.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- lanes above a canvas: steps, and the two outermost levels of phases ------- */
 
@@ -129,7 +130,11 @@ draw_lanes (const TesseraSheet *sheet, TesseraArea area)
 #define LANES_GAP 5.0
 #define MAX_MARKS 16 /* failed requests that are drawn */
 #define MIN_MARK_WIDTH 7.0
-#define NOTE_FROM 20    /* rows above the peak of reserved by 1 / NOTE_FROM of it */
+#define NOTE_FROM 20 /* rows above the peak of reserved by 1 / NOTE_FROM of it */
+#define NAME_SIZE 11.0
+#define NAME_LINE 14.0
+#define LEAST_NAME 48.0 /* wide: of less a name says nothing */
+#define MAX_NAMES 60
 #define LEAST_HOLE 18.0 /* pixels; smaller ones are not worth a label */
 
 typedef struct
@@ -181,6 +186,56 @@ draw_raster (const Panel *panel)
   cairo_paint (sheet->cr);
   cairo_restore (sheet->cr);
   cairo_surface_destroy (surface);
+}
+
+/* What blocks are called and how large they are, inside those that have the room: below each
+ * other, or in a low block side by side where both fit. */
+static void
+draw_name (const Panel *panel, const TesseraShownBlock *shown)
+{
+  const TesseraSheet *sheet = panel->sheet;
+  const TesseraFigure *f = sheet->figure;
+  uint32_t ground = sheet->colouring->block_rgb[shown->block];
+  g_autofree char *name = tessera_name_block (f->whose, shown->block);
+  const char *size = TESSERA_SIZE (f->blocks->blocks[shown->block].size_bytes);
+  const TesseraTextStyle style = { .size = NAME_SIZE,
+                                   .rgb = tessera_palette_text_on (ground),
+                                   .cuts_middle = strchr (name, ' ') == NULL };
+  double x = panel->canvas.x + shown->x + LABEL_MARGIN;
+  double y = panel->canvas.y + shown->y;
+  double room = shown->width - 2.0 * LABEL_MARGIN;
+  double size_width = tessera_text_width (sheet->cr, &style, size);
+  double width = tessera_text_width (sheet->cr, &style, name);
+  bool is_low = shown->height < 2.0 * NAME_LINE + LABEL_MARGIN;
+  if (size_width > (is_low ? room - width - NAME_SIZE : room))
+    return;
+  y += is_low ? (shown->height + NAME_LINE) / 2.0 - 3.0 : NAME_LINE;
+  /* Stripes of what missed a plan are no ground for words. */
+  if (panel->layout->pool_bytes > 0)
+    tessera_fill_area (sheet->cr,
+                       (TesseraArea){ x, y - NAME_SIZE,
+                                      fmin (fmax (width, size_width), room),
+                                      is_low ? NAME_LINE : 2.0 * NAME_LINE },
+                       ground, 1.0);
+  tessera_text_draw (sheet->cr, &style, x, y, room, name);
+  if (is_low)
+    x += width > 0.0 ? width + NAME_SIZE : 0.0;
+  else
+    y += width > 0.0 ? NAME_LINE : 0.0;
+  tessera_text_draw (sheet->cr, &style, x, y, room, size);
+}
+
+static void
+draw_names (const Panel *panel)
+{
+  const TesseraView view = { 0.0, 1.0, 0.0, panel->sheet->top_bytes };
+  if (panel->sheet->figure->whose == NULL)
+    return;
+  g_autoptr (GArray) found =
+      tessera_scene_largest (panel->scene, &view, panel->canvas.width,
+                             panel->canvas.height, LEAST_NAME, NAME_LINE, MAX_NAMES);
+  for (guint i = 0; i < found->len; i++)
+    draw_name (panel, &g_array_index (found, TesseraShownBlock, i));
 }
 
 /* Words on the canvas, on a ground that keeps them readable above blocks. */
@@ -452,6 +507,7 @@ tessera_draw_panel (const TesseraSheet *sheet,
   draw_raster (&panel);
   cairo_save (sheet->cr);
   draw_scale (&panel, with_scale);
+  draw_names (&panel);
   draw_pool (&panel);
   draw_bound (&panel);
   draw_device (&panel);

@@ -184,6 +184,7 @@ tessera_walk_init (TesseraWalk *walk, const TesseraBoxIndex *index, TesseraBox b
 {
   walk->index = index;
   walk->box = box;
+  walk->least_t = walk->least_y = 0;
   walk->level = index->n_levels - 1;
   if (walk->level >= 0)
     {
@@ -205,7 +206,7 @@ tessera_walk_next (TesseraWalk *walk, size_t *out_n)
           continue;
         }
       size_t node = walk->next[level]++;
-      if (!tessera_box_meets (&index->levels[level][node], &walk->box))
+      if (!tessera_walk_wants (walk, &index->levels[level][node]))
         continue;
       size_t n_below = level == 0 ? index->n_records : index->n_nodes[level - 1];
       size_t begin = node * TESSERA_BOX_INDEX_FAN, end = begin + TESSERA_BOX_INDEX_FAN;

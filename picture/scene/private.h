@@ -58,19 +58,27 @@ typedef struct
 {
   const TesseraBoxIndex *index;
   TesseraBox box;
+  uint64_t least_t, least_y;                 /* what is smaller is passed over */
   size_t next[TESSERA_BOX_INDEX_MAX_LEVELS]; /* node to look at, by level */
   size_t end[TESSERA_BOX_INDEX_MAX_LEVELS];
   int level;
 } TesseraWalk;
 
 void tessera_walk_init (TesseraWalk *walk, const TesseraBoxIndex *index, TesseraBox box);
-/* The next run of records that may meet the box (at most FAN), or NULL at the end. */
+/* The next run of records that may be wanted the box (at most FAN), or NULL at the end. */
 const TesseraRecord *tessera_walk_next (TesseraWalk *walk, size_t *out_n);
 
 static inline bool
 tessera_box_meets (const TesseraBox *a, const TesseraBox *b)
 {
   return a->t0 < b->t1 && b->t0 < a->t1 && a->y0 < b->y1 && b->y0 < a->y1;
+}
+
+static inline bool
+tessera_walk_wants (const TesseraWalk *walk, const TesseraBox *box)
+{
+  return tessera_box_meets (box, &walk->box) && box->t1 - box->t0 >= walk->least_t &&
+         box->y1 - box->y0 >= walk->least_y;
 }
 
 /* ---- rows ------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include "picture/scene.h"
 
 #include <glib.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define SEED 77
@@ -234,6 +235,37 @@ compare_u32 (const void *a, const void *b)
   return *(const uint32_t *) a < *(const uint32_t *) b ? -1 : 1;
 }
 
+/* Of a view on @width x @height pixels, in each of @found at least @least pixels both ways, the largest
+ * first; no other block has as much. */
+static void
+assert_largest (const Stage *stage, const TesseraView *rects, const TesseraView *view)
+{
+  const double width = 1000, height = 800, least = 20, hair = 1e-3;
+  g_autoptr (GArray) found =
+      tessera_scene_largest (stage->scene, view, width, height, least, least, G_MAXUINT);
+  double last_area = HUGE_VAL;
+  guint n = 0, n_less = 0;
+  for (guint i = 0; i < found->len; i++)
+    {
+      const TesseraShownBlock *shown = &g_array_index (found, TesseraShownBlock, i);
+      g_assert_true (shown->width >= least && shown->height >= least);
+      g_assert_true (shown->x >= 0 && shown->x + shown->width <= width + hair);
+      g_assert_true (shown->y >= 0 && shown->y + shown->height <= height + hair);
+      g_assert_cmpfloat (shown->width * shown->height, <=, last_area);
+      last_area = shown->width * shown->height;
+    }
+  for (size_t i = 0; i < stage->made->blocks.n_blocks; i++)
+    {
+      double w = (MIN (rects[i].t1, view->t1) - MAX (rects[i].t0, view->t0)) /
+                 (view->t1 - view->t0) * width;
+      double h = (MIN (rects[i].y1, view->y1) - MAX (rects[i].y0, view->y0)) /
+                 (view->y1 - view->y0) * height;
+      n += w >= least + hair && h >= least + hair;
+      n_less += w >= least - hair && h >= least - hair;
+    }
+  g_assert_true (n <= found->len && found->len <= n_less);
+}
+
 /* Live at every moment is at most what is reserved, and no two blocks overlap. */
 static void
 test_against_all_blocks (void)
@@ -270,7 +302,9 @@ test_against_all_blocks (void)
       g_array_sort (found, compare_u32);
       g_assert_cmpmem (found->data, (int) found->len * 4, want, (int) n_want * 4);
       g_free (want);
+      assert_largest (&stage, rects, &view);
     }
+  assert_largest (&stage, rects, &(TesseraView){ 0, 1, 0, height });
   g_free (rects);
   stage_clear (&stage);
 }

@@ -197,6 +197,71 @@ tessera_scene_blocks_in (const TesseraScene *scene, const TesseraView *view)
   return found;
 }
 
+static int
+compare_shown (const void *a, const void *b)
+{
+  const TesseraShownBlock *x = a, *y = b;
+  double x_area = x->width * x->height, y_area = y->width * y->height;
+  if (x_area != y_area)
+    return x_area > y_area ? -1 : 1;
+  return x->block < y->block ? -1 : x->block > y->block;
+}
+
+static TesseraShownBlock
+shown_part (const TesseraScene *scene,
+            const TesseraRecord *record,
+            const TesseraView *view,
+            double width,
+            double height)
+{
+  const TesseraBox *box = &record->box;
+  const TesseraBlock *block = &scene->blocks->blocks[record->id];
+  double unit_bytes = (double) (UINT64_C (1) << scene->y_shift);
+  double t0 = box->t0 / TESSERA_BOX_INDEX_TIME_UNITS;
+  double t1 = block->freed_index < scene->axis->n_events &&
+                      scene->layout->died_index[record->id] > block->freed_index + 1
+                  ? scene->axis->at[block->freed_index]
+                  : box->t1 / TESSERA_BOX_INDEX_TIME_UNITS;
+  double per_t = width / (view->t1 - view->t0), per_y = height / (view->y1 - view->y0);
+  double left = MAX ((t0 - view->t0) * per_t, 0);
+  double top = MAX ((view->y1 - box->y1 * unit_bytes) * per_y, 0);
+  return (TesseraShownBlock){ record->id, left, top,
+                              MIN ((t1 - view->t0) * per_t, width) - left,
+                              MIN ((view->y1 - box->y0 * unit_bytes) * per_y, height) -
+                                  top };
+}
+
+GArray *
+tessera_scene_largest (const TesseraScene *scene,
+                       const TesseraView *view,
+                       double width,
+                       double height,
+                       double least_width,
+                       double least_height,
+                       guint most)
+{
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (TesseraShownBlock));
+  const TesseraRecord *records;
+  size_t n;
+  TesseraWalk walk;
+  tessera_walk_init (&walk, &scene->block_index, tessera_scene_box_of_view (scene, view));
+  walk.least_t = time_units (least_width / width * (view->t1 - view->t0));
+  walk.least_y =
+      (uint64_t) (least_height / height * (view->y1 - view->y0)) >> scene->y_shift;
+  while ((records = tessera_walk_next (&walk, &n)) != NULL)
+    for (size_t i = 0; i < n; i++)
+      {
+        if (!tessera_walk_wants (&walk, &records[i].box))
+          continue;
+        TesseraShownBlock room = shown_part (scene, &records[i], view, width, height);
+        if (room.width >= least_width && room.height >= least_height)
+          g_array_append_val (found, room);
+      }
+  g_array_sort (found, compare_shown);
+  g_array_set_size (found, MIN (found->len, most));
+  return found;
+}
+
 bool
 tessera_scene_block_rect (const TesseraScene *scene,
                           uint32_t block,

@@ -76,6 +76,15 @@ draw_bound (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pa
                          palette->good);
 }
 
+/* Whose failures both sides show. */
+static const TesseraLayout *
+recorded_layout (const TesseraCanvas *self)
+{
+  const TesseraSheet *left = self->panel.document->sheets[TESSERA_SIDE_LEFT];
+
+  return (left != NULL ? left : tessera_canvas_sheet (self))->layout;
+}
+
 /* A request that failed, at its size: where the plan has room for it, or on top of all
  * that was reserved. */
 static void
@@ -112,8 +121,7 @@ static void
 draw_failures (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
-  const TesseraSheet *left = self->panel.document->sheets[TESSERA_SIDE_LEFT];
-  const TesseraLayout *recorded = left != NULL ? left->layout : sheet->layout;
+  const TesseraLayout *recorded = recorded_layout (self);
   int width = gtk_widget_get_width (self->panel.box);
   int height = gtk_widget_get_height (self->panel.box);
   double last_x = -1e9, x1;
@@ -430,7 +438,7 @@ say_failure (Words *words, const TesseraOom *oom, double x)
                               ? g_strdup_printf ("asked %s, hole %s", asked, hole)
                               : g_strdup_printf ("asked %s", asked);
   g_autoptr (PangoLayout) title =
-      tessera_text_new (self->panel.box, "out of memory", 0.9, TRUE);
+      tessera_text_new (self->panel.box, "✗ out of memory", 0.9, TRUE);
   g_autoptr (PangoLayout) line = NULL;
   graphene_rect_t box;
   int w1, w2, h, h2;
@@ -461,23 +469,44 @@ say_failure (Words *words, const TesseraOom *oom, double x)
     tessera_draw_text (words->snapshot, line, x + 6, y + 4 + h, words->palette->dim);
 }
 
+/* Beside the place that a plan has for a request that failed. */
+static void
+say_served (Words *words, uint32_t block)
+{
+  TesseraCanvas *self = words->canvas;
+  g_autoptr (PangoLayout) text = NULL;
+  TesseraView rect;
+  double x;
+  int w, h;
+
+  if (block == TESSERA_NONE ||
+      !tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
+    return;
+  text = text_new (words, "✓ fits here", &w, &h);
+  x = visible_x (self, rect.t0) - w - MARGIN;
+  say (words, text, x > 0 ? x : visible_x (self, rect.t1) + MARGIN,
+       visible_y (self, rect.y1) + MARGIN, MOST_WAY, words->palette->good);
+}
+
 static void
 say_failures (Words *words)
 {
   TesseraCanvas *self = words->canvas;
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
-  const TesseraLayout *layout = sheet->layout;
+  const TesseraLayout *layout = recorded_layout (self);
   double last_x = -INFINITY;
 
-  /* A plan has room for them. */
-  for (size_t i = 0; sheet->planned == NULL && i < layout->n_ooms; i++)
+  for (size_t i = 0; i < layout->n_ooms; i++)
     {
-      double x = tessera_canvas_x_of (
-          self, tessera_sheet_t_of (sheet, layout->ooms[i].event_index));
+      const uint32_t event = layout->ooms[i].event_index;
+      double x = tessera_canvas_x_of (self, tessera_sheet_t_of (sheet, event));
 
       if (x < -MARGIN || x > words->width + MARGIN || x - last_x <= BETWEEN_FAILURES)
         continue;
-      say_failure (words, &layout->ooms[i], x);
+      if (sheet->planned == NULL)
+        say_failure (words, &layout->ooms[i], x);
+      else
+        say_served (words, sheet->data->blocks->block_of_event[event]);
       last_x = x;
     }
 }
@@ -584,6 +613,7 @@ draw_words (TesseraCanvas *self, GtkSnapshot *snapshot)
   say_failures (&words);
   say_pool (&words);
   say_grid (&words);
+  tessera_canvas_draw_names (self, snapshot, &words.room);
 }
 
 /* --- the band, and all of it ------------------------------------------------------ */

@@ -508,6 +508,70 @@ test_pin_keys (Fixture *f, gconstpointer unused)
   test_window_settle (f->window);
 }
 
+/* Words in black or white, which are what blocks are called. */
+static int
+count_words (GskRenderNode *node)
+{
+  const GdkRGBA *colour;
+  int n = 0;
+
+  switch (gsk_render_node_get_node_type (node))
+    {
+    case GSK_CONTAINER_NODE:
+      for (guint i = 0; i < gsk_container_node_get_n_children (node); i++)
+        n += count_words (gsk_container_node_get_child (node, i));
+      return n;
+    case GSK_TRANSFORM_NODE:
+      return count_words (gsk_transform_node_get_child (node));
+    case GSK_CLIP_NODE:
+      return count_words (gsk_clip_node_get_child (node));
+    case GSK_TEXT_NODE:
+      colour = gsk_text_node_get_color (node);
+      return (colour->red <= 0 || colour->red >= 1) && colour->red == colour->green &&
+             colour->green == colour->blue;
+    default:
+      return 0;
+    }
+}
+
+static int
+count_names (Fixture *f)
+{
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (f->canvas);
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  GskRenderNode *node;
+  int n;
+
+  gdk_paintable_snapshot (paintable, snapshot, gtk_widget_get_width (f->canvas),
+                          gtk_widget_get_height (f->canvas));
+  node = gtk_snapshot_free_to_node (snapshot);
+  n = count_words (node);
+  gsk_render_node_unref (node);
+  return n;
+}
+
+/* Name and size stand in what is large enough and seen; nothing else is written in
+ * these colours. */
+static void
+test_names (Fixture *f, gconstpointer unused)
+{
+  int n_all = count_names (f);
+
+  g_assert_cmpint (n_all, >=, 2);
+  tessera_document_filter (f->document, 0, FALSE);
+  for (size_t i = 1; i < f->document->paint->colouring->n_entries; i++)
+    tessera_document_filter (f->document, i, FALSE);
+  test_window_settle (f->window);
+  g_assert_cmpint (count_names (f), ==, 0);
+  tessera_document_show_all (f->document);
+  test_window_settle (f->window);
+  g_assert_cmpint (count_names (f), ==, n_all);
+  tessera_document_zoom (f->document, 1, 1e-3, 0.5, 0);
+  tessera_document_zoom (f->document, 1, 1e6, 0.5, f->document->world_bytes);
+  test_window_settle (f->window);
+  g_assert_cmpint (count_names (f), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -533,5 +597,6 @@ main (int argc, char **argv)
   ADD_PIN ("escape", test_pin_escape);
   ADD_PIN ("click", test_pin_click);
   ADD_PIN ("keys", test_pin_keys);
+  g_test_add ("/canvas/names", Fixture, "canvas-right", set_up, test_names, tear_down);
   return g_test_run ();
 }

@@ -27,7 +27,7 @@ GtkWidget *tessera_ruler_new (TesseraDocument *document);
  * asked for first stands where it wants to, what comes later makes way up or down, by as
  * little as it takes, and what finds no room is left out. Draws nothing and needs no
  * display. */
-#define TESSERA_MOST_LABELS 48
+#define TESSERA_MOST_LABELS 128
 
 typedef struct
 {
@@ -89,6 +89,10 @@ const TesseraSheet *tessera_canvas_sheet (const TesseraCanvas *self); /* or NULL
 /* canvas-draw.c: what lies on top of the tiles. */
 void tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot);
 double tessera_canvas_grid_step_bytes (const TesseraCanvas *self);
+/* canvas-names.c: what blocks are called, inside those that have the room. */
+void tessera_canvas_draw_names (TesseraCanvas *self,
+                                GtkSnapshot *snapshot,
+                                TesseraLabels *labels);
 
 /* canvas-input.c: pointer, wheel, pinch, drag. */
 void tessera_canvas_add_controllers (TesseraCanvas *self);

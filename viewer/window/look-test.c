@@ -313,6 +313,13 @@ test_words_have_contrast (TestView *f, gconstpointer unused)
       for (size_t i = 0; i < G_N_ELEMENTS (words); i++)
         assert_read (words[i], p->background);
       assert_read (tessera_palette_text_on (p->lane), p->lane);
+      /* In a block. */
+      for (int i = 0; i < TESSERA_N_CATEGORIES; i++)
+        {
+          uint32_t ground = tessera_colour_of_category ((TesseraCategory) i, dark);
+
+          assert_read (tessera_palette_text_on (ground), ground);
+        }
       for (size_t i = 0; i < G_N_ELEMENTS (phases); i++)
         assert_name_is_read (phases[i], dark);
       /* Others have a colour by their names. */
