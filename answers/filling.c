@@ -77,8 +77,6 @@ tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index)
                           tells ? line : "");
 }
 
-/* ---- What fills the memory ---- */
-
 /* Categories that are named, of a tenth at least: the others explain nothing. */
 #define MOST_CATEGORIES 3
 #define LEAST_SHARE 0.1
@@ -160,7 +158,6 @@ append_filling (GString *text, const TesseraWhose *whose, uint32_t event_index)
   g_autoptr (GArray) rows =
       tessera_owners (whose, TESSERA_BY_CATEGORY, NULL, event_index);
   const uint64_t all_bytes = whose->layout->curves.live_bytes[event_index];
-  const char *separator = "";
   int n = 0;
 
   for (guint i = 0; i < rows->len && n < MOST_CATEGORIES; i++)
@@ -175,10 +172,10 @@ append_filling (GString *text, const TesseraWhose *whose, uint32_t event_index)
         continue;
       g_autofree char *holder =
           find_holder (whose, (TesseraCategory) category, row->bytes, event_index);
-      g_string_append_printf (text, "%s%.0f %% %s", separator, 100 * share, row->name);
+      g_string_append_printf (text, "%s%.0f %% %s", text->len > 0 ? ", " : "",
+                              100 * share, row->name);
       if (holder != NULL)
         g_string_append_printf (text, " (%s)", holder);
-      separator = ", ";
       n++;
     }
 }

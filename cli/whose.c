@@ -403,6 +403,4 @@ cli_tell_whose_briefly (JsonBuilder *json,
     }
   if (json != NULL)
     json_builder_end_object (json);
-  else if (refused != NULL)
-    printf ("refused then: %s\n", cli_shown (refused));
 }

@@ -9,18 +9,10 @@
 
 #include <cairo.h>
 
-/* An index over one curve of values in force after each event. The values are borrowed
- * and must outlive it. */
-typedef struct TesseraFold TesseraFold;
-
-TesseraFold *tessera_fold_new (const uint64_t *values, uint32_t n_values);
-void tessera_fold_free (TesseraFold *fold);
-/* low[c], high[c] of column c of @n_columns over axis positions [t0, t1); 0 in columns
- * outside of the axis. */
-void tessera_fold_columns (const TesseraFold *fold,
+/* low[c], high[c] of column c of @n_columns over all of @axis, of a curve's @values in force after
+ * each of its events; 0 where it has none. Linear in events. */
+void tessera_fold_columns (const uint64_t *values,
                            const TesseraAxis *axis,
-                           double t0,
-                           double t1,
                            uint32_t n_columns,
                            uint64_t *low,
                            uint64_t *high);
@@ -35,13 +27,15 @@ typedef struct
 } TesseraGraph;
 
 double tessera_graph_y_of (const TesseraGraph *graph, double bytes);
-/* Fills what lies below the highs, or the lows, of a curve with the source of the graph's
- * cairo_t: one over the other, what every event of a column has is stronger. */
+/* Fills what lies below the highs and the lows of a curve: one over the other, what every event
+ * of a column has is stronger where @high_alpha is below 1. */
 void tessera_graph_fill (const TesseraGraph *graph,
-                         const TesseraFold *fold,
+                         const uint64_t *values,
                          const TesseraAxis *axis,
-                         bool is_high);
-/* A line along the highs. */
+                         uint32_t rgb,
+                         double high_alpha,
+                         double low_alpha);
+/* A line along the highs, with the source of the graph's cairo_t. */
 void tessera_graph_line (const TesseraGraph *graph,
-                         const TesseraFold *fold,
+                         const uint64_t *values,
                          const TesseraAxis *axis);

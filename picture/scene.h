@@ -27,6 +27,8 @@ void tessera_scene_free (TesseraScene *scene);
 
 /* Height of everything, in bytes: the top of the highest row. */
 uint64_t tessera_scene_height_bytes (const TesseraScene *scene);
+/* Where the tallest thing ends: that, or a request that failed on top of what was reserved. */
+double tessera_scene_top_bytes (const TesseraScene *scene);
 /* Row (compacted) position of a recorded address at an event; TESSERA_NOWHERE: unmapped.
  */
 uint64_t

@@ -542,3 +542,20 @@ tessera_describe_worse (uint64_t height_bytes,
       TESSERA_SIZE (height_bytes), TESSERA_SIZE (layout->peak_reserved_bytes));
   return true;
 }
+
+uint64_t
+tessera_room_bytes (const TesseraTrace *trace,
+                    const TesseraLayout *layout,
+                    bool *out_is_device)
+{
+  uint64_t room_bytes = trace->device_bytes;
+
+  *out_is_device = room_bytes > 0;
+  for (size_t i = 0; !*out_is_device && i < layout->n_ooms; i++)
+    if (layout->ooms[i].free_at_driver_bytes != TESSERA_NOWHERE &&
+        layout->curves.reserved_bytes != NULL)
+      room_bytes = MAX (room_bytes,
+                        layout->ooms[i].free_at_driver_bytes +
+                            layout->curves.reserved_bytes[layout->ooms[i].event_index]);
+  return room_bytes;
+}

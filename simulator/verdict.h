@@ -91,6 +91,12 @@ TesseraParts tessera_parts_at (const TesseraTrace *trace,
                                const TesseraLayout *layout,
                                uint32_t event_index);
 
+/* The device's memory where the trace tells it (*@out_is_device), else what a failure in @layout
+ * reveals: reserved, and still free at the driver; 0: nobody knows. */
+uint64_t tessera_room_bytes (const TesseraTrace *trace,
+                             const TesseraLayout *layout,
+                             bool *out_is_device);
+
 #define TESSERA_N_PARTS 9
 
 /* One part in the words and with the number that every view tells. */

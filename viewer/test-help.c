@@ -121,3 +121,11 @@ test_open (TesseraDocument *document, const char *path)
   g_assert_cmpstr (document->error, ==, NULL);
   g_assert_nonnull (document->data);
 }
+
+gboolean
+test_is_fit (const TesseraDocument *document)
+{
+  const TesseraView *v = &document->view;
+
+  return v->t0 <= 0 && v->t1 >= 1 && v->y0 <= 0 && v->y1 >= document->world_bytes;
+}

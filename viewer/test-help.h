@@ -57,5 +57,7 @@ char *test_followed_path (void);
 /* Two streams take turns with 40 MiB, given back in between: the run reserves as much, a
  * plan that keeps them apart twice of it. In a new file. The caller unlinks it. */
 char *test_turns_path (void);
+/* All of the run is shown. */
+gboolean test_is_fit (const TesseraDocument *document);
 /* Opens and waits until nothing is at work any more. */
 void test_open (TesseraDocument *document, const char *path);

@@ -105,16 +105,12 @@ draw_all_curves (const TesseraSheet *sheet, const TesseraGraph *graph)
     {
       if (all[i].values == NULL)
         continue;
-      TesseraFold *fold = tessera_fold_new (all[i].values, sheet->figure->left->n_events);
       tessera_set_rgb (sheet->cr, all[i].rgb, all[i].alpha);
       if (all[i].is_line)
-        tessera_graph_line (graph, fold, sheet->axis);
+        tessera_graph_line (graph, all[i].values, sheet->axis);
       else
-        {
-          tessera_graph_fill (graph, fold, sheet->axis, true);
-          tessera_graph_fill (graph, fold, sheet->axis, false);
-        }
-      tessera_fold_free (fold);
+        tessera_graph_fill (graph, all[i].values, sheet->axis, all[i].rgb, all[i].alpha,
+                            all[i].alpha);
     }
 }
 

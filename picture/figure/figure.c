@@ -167,38 +167,6 @@ draw_head (const TesseraSheet *sheet, TesseraArea area)
 #define DEVICE_IN_SIGHT 1.6 /* a device larger than this times all else is left out */
 #define ROOM_ABOVE 1.03
 
-/* Where the tallest thing of a layout ends: its rows, or a request that had no room. */
-static double
-layout_top (const TesseraLayout *layout, const TesseraScene *scene)
-{
-  double top = (double) tessera_scene_height_bytes (scene);
-  for (size_t i = 0; i < layout->n_ooms; i++)
-    {
-      uint32_t at = layout->ooms[i].event_index;
-      if (layout->curves.reserved_bytes != NULL && at < layout->n_events)
-        top = fmax (top, (double) layout->curves.reserved_bytes[at] +
-                             (double) layout->ooms[i].size_bytes);
-    }
-  return top;
-}
-
-/* The device, where the trace tells; else what was reserved and still free at the driver
- * when a recorded request failed. */
-static void
-find_room (TesseraSheet *sheet)
-{
-  const TesseraLayout *layout = sheet->figure->left;
-  sheet->room_bytes = sheet->figure->trace->device_bytes;
-  sheet->room_is_device = sheet->room_bytes > 0;
-  if (sheet->room_is_device || layout->curves.reserved_bytes == NULL)
-    return;
-  for (size_t i = 0; i < layout->n_ooms; i++)
-    if (layout->ooms[i].free_at_driver_bytes != TESSERA_NOWHERE &&
-        layout->ooms[i].event_index < layout->n_events)
-      sheet->room_bytes = layout->curves.reserved_bytes[layout->ooms[i].event_index] +
-                          layout->ooms[i].free_at_driver_bytes;
-}
-
 static void
 find_top (TesseraSheet *sheet)
 {
@@ -209,11 +177,12 @@ find_top (TesseraSheet *sheet)
   sheet->bound_bytes = tessera_plan_shown_bound (
       figure->plan, sheet->bound_bytes,
       figure->needs != NULL ? tessera_needs_pytorch (figure->needs) : 0);
-  double top = layout_top (figure->left, sheet->left);
+  double top = tessera_scene_top_bytes (sheet->left);
   if (sheet->right != NULL)
-    top = fmax (top, layout_top (figure->right, sheet->right));
+    top = fmax (top, tessera_scene_top_bytes (sheet->right));
   top = fmax (top, (double) sheet->bound_bytes);
-  find_room (sheet);
+  sheet->room_bytes =
+      tessera_room_bytes (figure->trace, figure->left, &sheet->room_is_device);
   double room = (double) sheet->room_bytes;
   sheet->shows_room = room > 0.0 && room <= top * DEVICE_IN_SIGHT;
   if (sheet->shows_room)
@@ -244,7 +213,7 @@ static void
 count_live (const TesseraFigure *f, TesseraColouring *colouring)
 {
   uint64_t live_bytes[TESSERA_MAX_LEGEND_ENTRIES];
-  if (f->verdict == NULL || colouring == NULL)
+  if (f->verdict == NULL)
     return;
   tessera_colouring_live_at (colouring, f->blocks, f->left, f->verdict->parts.event_index,
                              live_bytes);
@@ -262,15 +231,11 @@ sheet_init (TesseraSheet *sheet)
     sheet->colouring = tessera_colouring_new (
         f->trace, f->blocks, f->structure, f->groups, f->n_groups,
         f->whose != NULL ? f->whose->categories : NULL, f->colour, f->dark);
-  if (f->colour != TESSERA_COLOUR_MODULE)
-    sheet->modules = tessera_colouring_new (f->trace, f->blocks, f->structure, NULL, 0,
-                                            NULL, TESSERA_COLOUR_MODULE, f->dark);
   sheet->axis = tessera_axis_new (f->trace, f->blocks, f->axis);
   sheet->left = tessera_scene_new (f->blocks, f->left, sheet->axis);
   if (f->right != NULL)
     sheet->right = tessera_scene_new (f->blocks, f->right, sheet->axis);
   count_live (f, sheet->colouring);
-  count_live (f, sheet->modules);
   find_top (sheet);
 }
 
@@ -280,7 +245,6 @@ sheet_clear (TesseraSheet *sheet)
   tessera_scene_free (sheet->left);
   tessera_scene_free (sheet->right);
   tessera_colouring_free (sheet->colouring);
-  tessera_colouring_free (sheet->modules);
   tessera_axis_free (sheet->axis);
 }
 

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define ROW 18.0
 #define SWATCH 10.0
@@ -266,37 +265,35 @@ draw_parts (Column *column, const TesseraVerdict *verdict)
   draw_part (column, "reserved", p->reserved_bytes, p->reserved_bytes, true);
 }
 
-static int
-compare_live (const void *pa, const void *pb)
-{
-  const TesseraLegendEntry *a = pa, *b = pb;
-  return (a->live_bytes < b->live_bytes) - (a->live_bytes > b->live_bytes);
-}
-
-/* The modules that hold most at the verdict's moment, where the column has room for some.
- */
+/* The modules that hold most at the verdict's moment, by the names that `tessera info` has, where
+ * the column has room for some. */
 static void
 draw_holders (Column *column)
 {
-  TesseraColouring *modules = column->sheet->modules;
+  const TesseraFigure *f = column->sheet->figure;
   TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
   double bottom = column->area.y + column->area.height;
   double room = bottom - column->y - RULE_HEIGHT - ROW - 4.0;
   char caption[64];
   style.cuts_middle = true;
-  if (modules == NULL || modules->n_entries < 2 || room < LEAST_HOLDERS * ROW)
+  if (f->whose == NULL || f->verdict == NULL || f->colour == TESSERA_COLOUR_MODULE ||
+      room < LEAST_HOLDERS * ROW)
+    return;
+  TesseraWhose whose = *f->whose;
+  whose.layout = f->left;
+  g_autoptr (GArray) rows =
+      tessera_owners (&whose, TESSERA_BY_MODULE, NULL, f->verdict->parts.event_index);
+  if (rows->len < 2)
     return;
   draw_rule (column);
   snprintf (caption, sizeof caption, "%s, by module", moment_of (column));
   draw_caption (column, caption, true);
-  qsort (modules->entries, modules->n_entries, sizeof *modules->entries, compare_live);
-  for (size_t i = 0; i < modules->n_entries && i < MOST_HOLDERS; i++)
+  for (guint i = 0; i < rows->len && i < MOST_HOLDERS && column->y + ROW <= bottom; i++)
     {
-      if (modules->entries[i].live_bytes == 0 || column->y + ROW > bottom)
-        return;
+      const TesseraOwner *owner = &g_array_index (rows, TesseraOwner, i);
       tessera_text_draw (column->sheet->cr, &style, column->area.x, column->y + 13.0,
-                         column->area.width - BAR_RIGHT, modules->entries[i].name);
-      draw_amount (column, modules->entries[i].live_bytes, false);
+                         column->area.width - BAR_RIGHT, owner->name);
+      draw_amount (column, owner->bytes, false);
       column->y += ROW;
     }
 }

@@ -82,7 +82,6 @@ typedef struct
   double scale;
   TesseraAxis *axis;
   TesseraColouring *colouring;
-  TesseraColouring *modules;  /* who holds what at the peak; NULL: colouring says so */
   TesseraScene *left, *right; /* right may be NULL */
   double top_bytes;           /* height that both canvases show */
   uint64_t room_bytes;        /* what the process could have had; 0: not known */

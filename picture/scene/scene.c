@@ -143,6 +143,20 @@ tessera_scene_height_bytes (const TesseraScene *scene)
   return scene->rows->height_bytes;
 }
 
+double
+tessera_scene_top_bytes (const TesseraScene *scene)
+{
+  const TesseraLayout *layout = scene->layout;
+  double top = (double) scene->rows->height_bytes;
+  for (size_t i = 0; i < layout->n_ooms; i++)
+    if (layout->curves.reserved_bytes != NULL &&
+        layout->ooms[i].event_index < layout->n_events)
+      top =
+          MAX (top, (double) layout->curves.reserved_bytes[layout->ooms[i].event_index] +
+                        (double) layout->ooms[i].size_bytes);
+  return top;
+}
+
 uint64_t
 tessera_scene_y_of (const TesseraScene *scene, uint64_t addr, uint32_t event_index)
 {

@@ -15,20 +15,31 @@
 /* Pixels beyond the edge: far enough for no outline to show. */
 #define OUT_OF_SIGHT 20
 
-/* Places cut to what can be seen: a box of a million pixels is slow, and one of a billion
- * more than the renderer can count. */
-static double
-visible_x (const TesseraCanvas *self, double t)
+gboolean
+tessera_canvas_box_of (const TesseraCanvas *self,
+                       const TesseraView *rect,
+                       graphene_rect_t *out_box)
 {
-  return CLAMP (tessera_canvas_x_of (self, t), -OUT_OF_SIGHT,
-                gtk_widget_get_width (self->panel.box) + OUT_OF_SIGHT);
+  const double right = gtk_widget_get_width (self->panel.box) + OUT_OF_SIGHT;
+  const double bottom = gtk_widget_get_height (self->panel.box) + OUT_OF_SIGHT;
+  const double x0 = CLAMP (tessera_canvas_x_of (self, rect->t0), -OUT_OF_SIGHT, right);
+  const double x1 = CLAMP (tessera_canvas_x_of (self, rect->t1), -OUT_OF_SIGHT, right);
+  const double y0 = CLAMP (tessera_canvas_y_of (self, rect->y1), -OUT_OF_SIGHT, bottom);
+  const double y1 = CLAMP (tessera_canvas_y_of (self, rect->y0), -OUT_OF_SIGHT, bottom);
+
+  *out_box = *TESSERA_BOX (x0, y0, MAX (x1 - x0, 1), MAX (y1 - y0, 1));
+  return x1 > 0 && x0 < right - OUT_OF_SIGHT && y1 > 0 && y0 < bottom - OUT_OF_SIGHT;
 }
 
-static double
-visible_y (const TesseraCanvas *self, double bytes)
+/* Likewise of a block; FALSE also where it has no place here. */
+static gboolean
+block_box (const TesseraCanvas *self, uint32_t block, graphene_rect_t *out_box)
 {
-  return CLAMP (tessera_canvas_y_of (self, bytes), -OUT_OF_SIGHT,
-                gtk_widget_get_height (self->panel.box) + OUT_OF_SIGHT);
+  TesseraView rect;
+
+  return block != TESSERA_NONE &&
+         tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect) &&
+         tessera_canvas_box_of (self, &rect, out_box);
 }
 
 double
@@ -50,8 +61,10 @@ draw_grid (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
   double step = tessera_canvas_grid_step_bytes (self);
 
   for (double at = ceil (v->y0 / step) * step; at < v->y1; at += step)
-    tessera_draw_box (snapshot, 0, round (tessera_canvas_y_of (self, at)),
-                      gtk_widget_get_width (self->panel.box), 1, palette->dim, 0.22);
+    tessera_draw_box (snapshot,
+                      TESSERA_BOX (0, round (tessera_canvas_y_of (self, at)),
+                                   gtk_widget_get_width (self->panel.box), 1),
+                      palette->dim, 0.22);
 }
 
 static void
@@ -61,7 +74,8 @@ draw_device (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *p
   double y = round (tessera_canvas_y_of (self, (double) device));
 
   if (device > 0 && y >= 0 && y <= gtk_widget_get_height (self->panel.box))
-    tessera_draw_box (snapshot, 0, y - 1, gtk_widget_get_width (self->panel.box), 2,
+    tessera_draw_box (snapshot,
+                      TESSERA_BOX (0, y - 1, gtk_widget_get_width (self->panel.box), 2),
                       palette->bad, 1);
 }
 
@@ -72,8 +86,9 @@ draw_bound (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pa
       tessera_canvas_y_of (self, (double) tessera_document_bound (self->panel.document)));
 
   if (y >= 0 && y <= gtk_widget_get_height (self->panel.box))
-    tessera_draw_dashes (snapshot, 0, y - 1, gtk_widget_get_width (self->panel.box), 1, 6,
-                         palette->good);
+    tessera_draw_dashes (
+        snapshot, TESSERA_BOX (0, y - 1, gtk_widget_get_width (self->panel.box), 1), 6,
+        palette->good);
 }
 
 /* Whose failures both sides show. */
@@ -103,18 +118,20 @@ draw_request (TesseraCanvas *self,
     .t1 = tessera_sheet_t_of (sheet, oom->event_index + 1),
     .y0 = (double) sheet->layout->curves.reserved_bytes[oom->event_index],
   };
-  double x, y, width, height;
+  graphene_rect_t box;
 
   rect.y1 = rect.y0 + (double) oom->size_bytes;
   if (block != TESSERA_NONE)
     (void) tessera_scene_block_rect (sheet->scene, block, &rect);
-  x = visible_x (self, rect.t0);
-  y = visible_y (self, rect.y1);
-  width = MAX (visible_x (self, rect.t1) - x, LEAST_MARK);
-  height = MAX (visible_y (self, rect.y0) - y, 3);
-  x = MIN (x, MAX (gtk_widget_get_width (self->panel.box) - width, 0));
-  tessera_draw_box (snapshot, x, y, width, height, palette->bad, 0.3);
-  tessera_draw_outline (snapshot, x, y, width, height, 1.5, palette->bad);
+  if (!tessera_canvas_box_of (self, &rect, &box))
+    return;
+  box.size.width = fmaxf (box.size.width, LEAST_MARK);
+  box.size.height = fmaxf (box.size.height, 3);
+  box.origin.x =
+      fminf (box.origin.x,
+             fmaxf ((float) gtk_widget_get_width (self->panel.box) - box.size.width, 0));
+  tessera_draw_box (snapshot, &box, palette->bad, 0.3);
+  tessera_draw_outline (snapshot, &box, 1.5, palette->bad);
 }
 
 static void
@@ -137,44 +154,37 @@ draw_failures (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette 
       draw_request (self, snapshot, palette, oom);
       if (sheet->planned != NULL || x - last_x < 2)
         continue;
-      tessera_draw_box (snapshot, MIN (round (x), width - 1), 0, 1, height, palette->bad,
-                        0.9);
+      tessera_draw_box (snapshot, TESSERA_BOX (MIN (round (x), width - 1), 0, 1, height),
+                        palette->bad, 0.9);
       last_x = x;
     }
 }
 
-/* Of the largest hole of the chosen moment. Returns: whether it can be seen. */
+/* Of the largest hole of the chosen moment, from its segment's row at that event. Returns: whether
+ * it can be seen. */
 static gboolean
 hole_box (TesseraCanvas *self, graphene_rect_t *out_box)
 {
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
   const TesseraParts *parts = &self->panel.document->described.parts;
   uint64_t bottom;
-  double x, y, end;
+  double t;
 
   if (parts->largest_hole_bytes == 0 || self->side != TESSERA_SIDE_LEFT)
     return FALSE;
   bottom =
       tessera_scene_y_of (sheet->scene, parts->largest_hole_addr, parts->event_index);
-  if (bottom == TESSERA_NOWHERE)
+  t = tessera_sheet_t_of (sheet, parts->event_index);
+  if (bottom == TESSERA_NOWHERE ||
+      !tessera_canvas_box_of (
+          self,
+          &(TesseraView){ t, t, (double) bottom,
+                          (double) (bottom + parts->largest_hole_bytes) },
+          out_box))
     return FALSE;
-  x = visible_x (self, tessera_sheet_t_of (sheet, parts->event_index));
-  y = visible_y (self, (double) bottom + (double) parts->largest_hole_bytes);
-  end = visible_y (self, (double) bottom);
-  *out_box = GRAPHENE_RECT_INIT ((float) x - 4, (float) y, 8, (float) (end - y));
-  return end - y >= 3;
-}
-
-/* The largest hole of the chosen moment, from its segment's row at that event. */
-static void
-draw_hole (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
-{
-  graphene_rect_t box;
-
-  if (hole_box (self, &box))
-    tessera_draw_outline (snapshot, (double) box.origin.x, (double) box.origin.y,
-                          (double) box.size.width, (double) box.size.height, 2,
-                          palette->accent);
+  out_box->origin.x -= 4;
+  out_box->size.width = 8;
+  return out_box->size.height >= 3;
 }
 
 /* From when some of it had memory first. */
@@ -197,32 +207,18 @@ pool_box (TesseraCanvas *self, graphene_rect_t *out_box)
   const TesseraSpan *first = first_of_pool (layout);
   uint32_t end = layout->declined_index != 0 ? layout->declined_index : layout->n_events;
   uint64_t bottom = TESSERA_NOWHERE;
-  double x, y;
 
   if (first != NULL)
     bottom = tessera_scene_y_of (sheet->scene, first->addr, first->born_index);
   if (bottom == TESSERA_NOWHERE)
     return FALSE;
   bottom -= first->addr - layout->pool_addr;
-  x = visible_x (self, tessera_sheet_t_of (sheet, first->born_index));
-  y = visible_y (self, (double) (bottom + layout->pool_bytes));
-  *out_box =
-      GRAPHENE_RECT_INIT ((float) x, (float) y,
-                          (float) (visible_x (self, tessera_sheet_t_of (sheet, end)) - x),
-                          (float) (visible_y (self, (double) bottom) - y));
-  return TRUE;
-}
-
-/* Of the plan that the recorded run followed. */
-static void
-draw_pool (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
-{
-  graphene_rect_t box;
-
-  if (pool_box (self, &box))
-    tessera_draw_outline (snapshot, (double) box.origin.x, (double) box.origin.y,
-                          (double) box.size.width, (double) box.size.height, 1.5,
-                          palette->accent);
+  return tessera_canvas_box_of (
+      self,
+      &(TesseraView){ tessera_sheet_t_of (sheet, first->born_index),
+                      tessera_sheet_t_of (sheet, end), (double) bottom,
+                      (double) (bottom + layout->pool_bytes) },
+      out_box);
 }
 
 static void
@@ -234,25 +230,18 @@ draw_moment (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *p
   int height = gtk_widget_get_height (self->panel.box);
 
   if (x >= 0 && x <= gtk_widget_get_width (self->panel.box))
-    tessera_draw_dashes (snapshot, x, 0, 1, height, 3, palette->dim);
+    tessera_draw_dashes (snapshot, TESSERA_BOX (x, 0, 1, height), 3, palette->dim);
 }
 
 static void
 draw_block (
     TesseraCanvas *self, GtkSnapshot *snapshot, uint32_t block, double line, uint32_t rgb)
 {
-  TesseraView rect;
-  double x, y, x1, y1;
+  graphene_rect_t box;
 
-  if (block == TESSERA_NONE ||
-      !tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
-    return;
-  x = visible_x (self, rect.t0);
-  x1 = visible_x (self, rect.t1);
-  y = visible_y (self, rect.y1);
-  y1 = visible_y (self, rect.y0);
-  tessera_draw_outline (snapshot, x - line, y - line, MAX (x1 - x, 2) + 2 * line,
-                        MAX (y1 - y, 2) + 2 * line, line, rgb);
+  if (block_box (self, block, &box))
+    tessera_draw_outline (
+        snapshot, graphene_rect_inset (&box, (float) -line, (float) -line), line, rgb);
 }
 
 /* --- room for words --------------------------------------------------------------- */
@@ -375,8 +364,8 @@ say (Words *words, PangoLayout *text, double x, double y, double most_way, uint3
                             (float) h);
   if (!tessera_labels_place (&words->room, &box, most_way))
     return FALSE;
-  tessera_draw_label (words->snapshot, text, (double) box.origin.x + PAD,
-                      (double) box.origin.y, rgb, words->palette->background);
+  tessera_draw_label (words->snapshot, text, box.origin.x + PAD, box.origin.y, rgb,
+                      words->palette->background);
   return TRUE;
 }
 
@@ -460,10 +449,10 @@ say_failure (Words *words, const TesseraOom *oom, double x)
       if (!tessera_labels_place (&words->room, &box, words->height))
         return;
     }
-  x = (double) box.origin.x;
-  y = (double) box.origin.y;
-  tessera_draw_pill (words->snapshot, x, y, (double) box.size.width,
-                     (double) box.size.height, 4, words->palette->background, 0.88);
+  x = box.origin.x;
+  y = box.origin.y;
+  tessera_draw_pill (words->snapshot, TESSERA_BOX (x, y, box.size.width, box.size.height),
+                     4, words->palette->background, 0.88);
   tessera_draw_text (words->snapshot, title, x + 6, y + 3, words->palette->bad);
   if (line != NULL)
     tessera_draw_text (words->snapshot, line, x + 6, y + 4 + h, words->palette->dim);
@@ -473,19 +462,17 @@ say_failure (Words *words, const TesseraOom *oom, double x)
 static void
 say_served (Words *words, uint32_t block)
 {
-  TesseraCanvas *self = words->canvas;
   g_autoptr (PangoLayout) text = NULL;
-  TesseraView rect;
-  double x;
+  graphene_rect_t box;
+  float x;
   int w, h;
 
-  if (block == TESSERA_NONE ||
-      !tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
+  if (!block_box (words->canvas, block, &box))
     return;
   text = text_new (words, "✓ fits here", &w, &h);
-  x = visible_x (self, rect.t0) - w - MARGIN;
-  say (words, text, x > 0 ? x : visible_x (self, rect.t1) + MARGIN,
-       visible_y (self, rect.y1) + MARGIN, MOST_WAY, words->palette->good);
+  x = box.origin.x - (float) w - MARGIN;
+  say (words, text, x > 0 ? x : box.origin.x + box.size.width + MARGIN,
+       box.origin.y + MARGIN, MOST_WAY, words->palette->good);
 }
 
 static void
@@ -526,13 +513,13 @@ say_hole (Words *words)
     return;
   text = text_new (words, words_of, &w, &h);
   /* In the middle of what can be seen of it. */
-  top = MAX ((double) box.origin.y, 0);
-  end = MIN ((double) box.origin.y + (double) box.size.height, words->height);
+  top = MAX (box.origin.y, 0);
+  end = MIN ((double) (box.origin.y + box.size.height), words->height);
   if (end - top <= h + 4)
     return;
   x = (double) box.origin.x - w - 8;
-  say (words, text, x > 0 ? x : (double) box.origin.x + (double) box.size.width + 8,
-       (top + end - h) / 2, (end - top - h) / 2, words->palette->accent);
+  say (words, text, x > 0 ? x : box.origin.x + box.size.width + 8, (top + end - h) / 2,
+       (end - top - h) / 2, words->palette->accent);
 }
 
 static void
@@ -547,30 +534,19 @@ say_pool (Words *words)
 
   if (pool_box (words->canvas, &box) && box.size.height > (float) h + 8)
     say (words, text,
-         MIN ((double) box.origin.x + (double) box.size.width, words->width) - w - 10,
-         (double) box.origin.y + 5, MOST_WAY, words->palette->accent);
+         MIN ((double) (box.origin.x + box.size.width), words->width) - w - 10,
+         box.origin.y + 5, MOST_WAY, words->palette->accent);
 }
 
 /* The outline of what is selected says more than the grid. */
 static void
 avoid_selected (Words *words)
 {
-  TesseraCanvas *self = words->canvas;
-  TesseraView rect;
-  double x, y, width, height;
+  graphene_rect_t box;
 
-  if (self->panel.document->selected == TESSERA_NONE ||
-      !tessera_scene_block_rect (tessera_canvas_sheet (self)->scene,
-                                 self->panel.document->selected, &rect))
-    return;
-  x = visible_x (self, rect.t0);
-  y = visible_y (self, rect.y1);
-  width = visible_x (self, rect.t1) - x;
-  height = visible_y (self, rect.y0) - y;
-  if (width < SMALL_BLOCK && height < SMALL_BLOCK)
-    tessera_labels_avoid (&words->room,
-                          &GRAPHENE_RECT_INIT ((float) x - 2, (float) y - 2,
-                                               (float) width + 4, (float) height + 4));
+  if (block_box (words->canvas, words->canvas->panel.document->selected, &box) &&
+      box.size.width < SMALL_BLOCK && box.size.height < SMALL_BLOCK)
+    tessera_labels_avoid (&words->room, graphene_rect_inset (&box, -2, -2));
 }
 
 /* Above its line, else below, or not. */
@@ -662,8 +638,8 @@ draw_band (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *pal
 
   if (self->band == TESSERA_BAND_NONE)
     return;
-  tessera_draw_box (snapshot, x, y, width, height, rgb, 0.15);
-  tessera_draw_outline (snapshot, x, y, width, height, 1, rgb);
+  tessera_draw_box (snapshot, TESSERA_BOX (x, y, width, height), rgb, 0.15);
+  tessera_draw_outline (snapshot, TESSERA_BOX (x, y, width, height), 1, rgb);
   draw_band_words (self, snapshot, palette, rgb);
 }
 
@@ -672,12 +648,15 @@ tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot)
 {
   TesseraDocument *document = self->panel.document;
   const TesseraPalette *palette = tessera_palette (document->dark);
+  graphene_rect_t box;
 
   draw_grid (self, snapshot, palette);
   draw_moment (self, snapshot, palette);
-  draw_pool (self, snapshot, palette);
+  if (pool_box (self, &box))
+    tessera_draw_outline (snapshot, &box, 1.5, palette->accent);
   draw_bound (self, snapshot, palette);
-  draw_hole (self, snapshot, palette);
+  if (hole_box (self, &box))
+    tessera_draw_outline (snapshot, &box, 2, palette->accent);
   draw_failures (self, snapshot, palette);
   draw_device (self, snapshot, palette);
   if (document->hovered != document->selected)

@@ -19,26 +19,6 @@
 /* Outlines of one proposal; more are one area for the eye. */
 #define MOST_OUTLINES 1500
 
-typedef struct
-{
-  double x, y, width, height; /* logical pixels */
-} Box;
-
-/* Where a rectangle of the world lies, cut to what can be seen. FALSE: nowhere. */
-static gboolean
-box_of (TesseraCanvas *self, const TesseraView *rect, Box *out_box)
-{
-  double right = gtk_widget_get_width (self->panel.box) + 4;
-  double bottom = gtk_widget_get_height (self->panel.box) + 4;
-  double x0 = CLAMP (tessera_canvas_x_of (self, rect->t0), -4, right);
-  double x1 = CLAMP (tessera_canvas_x_of (self, rect->t1), -4, right);
-  double y0 = CLAMP (tessera_canvas_y_of (self, rect->y1), -4, bottom);
-  double y1 = CLAMP (tessera_canvas_y_of (self, rect->y0), -4, bottom);
-
-  *out_box = (Box){ x0, y0, MAX (x1 - x0, 1), MAX (y1 - y0, 1) };
-  return x1 > 0 && x0 < right - 4 && y1 > 0 && y0 < bottom - 4;
-}
-
 /* --- from plan to plan ----------------------------------------------------------------
  */
 
@@ -96,10 +76,10 @@ tessera_canvas_start_moves (TesseraCanvas *self)
 
 /* Boxes go to the nearest pixels. */
 static void
-add_box (cairo_t *cr, const Box *box)
+add_box (cairo_t *cr, const graphene_rect_t *box)
 {
-  cairo_rectangle (cr, round (box->x), round (box->y), MAX (round (box->width), 1),
-                   MAX (round (box->height), 1));
+  cairo_rectangle (cr, round (box->origin.x), round (box->origin.y),
+                   MAX (round (box->size.width), 1), MAX (round (box->size.height), 1));
 }
 
 static void
@@ -109,18 +89,19 @@ draw_move (TesseraCanvas *self, cairo_t *cr, const TesseraMove *move)
   double dy = (move->from_y0 - move->to.y0) * (1 - progress_of (self));
   TesseraView rect = { move->to.t0, move->to.t1, move->to.y0 + dy, move->to.y1 + dy };
   gboolean is_lit = paint->lit == NULL || tessera_selection_has (paint->lit, move->block);
-  Box box;
+  graphene_rect_t box;
 
-  if ((paint->shown != NULL && !paint->shown[move->block]) || !box_of (self, &rect, &box))
+  if ((paint->shown != NULL && !paint->shown[move->block]) ||
+      !tessera_canvas_box_of (self, &rect, &box))
     return;
   tessera_set_source (cr, paint->ink.block_rgb[move->block], is_lit ? 1 : DIMMED);
   add_box (cr, &box);
   cairo_fill (cr);
-  if (box.height <= EDGED || box.width <= EDGED)
+  if (box.size.height <= EDGED || box.size.width <= EDGED)
     return;
   tessera_set_source (cr, tessera_palette (self->panel.document->dark)->background, 1);
-  cairo_rectangle (cr, round (box.x) + 0.5, round (box.y) + 0.5, round (box.width) - 1,
-                   round (box.height) - 1);
+  cairo_rectangle (cr, round (box.origin.x) + 0.5, round (box.origin.y) + 0.5,
+                   round (box.size.width) - 1, round (box.size.height) - 1);
   cairo_stroke (cr);
 }
 
@@ -131,7 +112,7 @@ tessera_canvas_draw_moves (TesseraCanvas *self, GtkSnapshot *snapshot)
   int width = gtk_widget_get_width (self->panel.box);
   int height = gtk_widget_get_height (self->panel.box);
   cairo_t *cr;
-  Box box;
+  graphene_rect_t box;
 
   if (self->moves == NULL || self->panel.document->paint == NULL)
     return;
@@ -142,7 +123,7 @@ tessera_canvas_draw_moves (TesseraCanvas *self, GtkSnapshot *snapshot)
   /* The picture below shows where they are to be: nobody is there yet. */
   tessera_set_source (cr, tessera_palette (self->panel.document->dark)->reserved, 1);
   for (size_t i = 0; i < self->moves->n_moves; i++)
-    if (box_of (self, &self->moves->moves[i].to, &box))
+    if (tessera_canvas_box_of (self, &self->moves->moves[i].to, &box))
       add_box (cr, &box);
   cairo_fill (cr);
   for (size_t i = 0; i < self->moves->n_moves; i++)
@@ -215,15 +196,13 @@ draw_pushed (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *p
   for (guint i = 0; i < MIN (pushed->len, MOST_OUTLINES); i++)
     {
       TesseraView rect;
-      Box box;
+      graphene_rect_t box;
 
       if (tessera_scene_block_rect (scene, g_array_index (pushed, uint32_t, i), &rect) &&
-          box_of (self, &rect, &box))
+          tessera_canvas_box_of (self, &rect, &box))
         {
-          tessera_draw_box (snapshot, box.x, box.y, box.width, box.height, palette->bad,
-                            0.18);
-          tessera_draw_outline (snapshot, box.x, box.y, box.width, box.height, 1.5,
-                                palette->bad);
+          tessera_draw_box (snapshot, &box, palette->bad, 0.18);
+          tessera_draw_outline (snapshot, &box, 1.5, palette->bad);
         }
     }
 }
@@ -232,7 +211,7 @@ static void
 draw_label (TesseraCanvas *self,
             GtkSnapshot *snapshot,
             const TesseraPalette *palette,
-            Box box)
+            graphene_rect_t box)
 {
   int width = gtk_widget_get_width (self->panel.box), w, h;
   g_autofree char *text = tessera_document_describe_proposal (self->panel.document);
@@ -240,10 +219,11 @@ draw_label (TesseraCanvas *self,
   double y;
 
   pango_layout_get_pixel_size (layout, &w, &h);
-  y = box.y - h - 6;
-  tessera_draw_label (snapshot, layout, CLAMP (box.x, 6, MAX (width - w - 8, 6)),
-                      y > 4 ? y : box.y + box.height + 6, palette->select_text,
-                      palette->background);
+  y = (double) box.origin.y - h - 6;
+  tessera_draw_label (snapshot, layout,
+                      CLAMP ((double) box.origin.x, 6, MAX (width - w - 8, 6)),
+                      y > 4 ? y : box.origin.y + box.size.height + 6,
+                      palette->select_text, palette->background);
 }
 
 void
@@ -253,7 +233,7 @@ tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot)
   const TesseraProposal *proposal = &self->panel.document->proposal;
   const TesseraLandings *landings = proposal->landings;
   const TesseraPaint *paint = self->panel.document->paint;
-  Box whole = { 0, INFINITY, 0, 0 };
+  graphene_rect_t whole = GRAPHENE_RECT_INIT (0, INFINITY, 0, 0);
   double dy;
 
   if (landings == NULL || self->side != TESSERA_SIDE_RIGHT || paint == NULL)
@@ -264,25 +244,24 @@ tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot)
     {
       uint32_t block = landings->blocks[i];
       TesseraView rect;
-      Box box;
+      graphene_rect_t box;
 
       if (!tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
         continue;
       rect.y0 += dy;
       rect.y1 += dy;
-      if (!box_of (self, &rect, &box))
+      if (!tessera_canvas_box_of (self, &rect, &box))
         continue;
       /* Of thin ones the outlines would be all there is. */
-      tessera_draw_box (snapshot, box.x, box.y, box.width, box.height,
-                        box.height > EDGED ? paint->ink.block_rgb[block]
-                                           : palette->select,
-                        box.height > EDGED ? 0.85 : 0.5);
-      if (box.height > EDGED)
-        tessera_draw_outline (snapshot, box.x, box.y, box.width, box.height, 2,
-                              palette->select);
-      if (box.y < whole.y)
+      tessera_draw_box (snapshot, &box,
+                        box.size.height > EDGED ? paint->ink.block_rgb[block]
+                                                : palette->select,
+                        box.size.height > EDGED ? 0.85 : 0.5);
+      if (box.size.height > EDGED)
+        tessera_draw_outline (snapshot, &box, 2, palette->select);
+      if (box.origin.y < whole.origin.y)
         whole = box;
     }
-  if (isfinite (whole.y))
+  if (isfinite (whole.origin.y))
     draw_label (self, snapshot, palette, whole);
 }

@@ -16,13 +16,6 @@
 /* More are no help to the eye, and cost every frame. */
 #define MOST_NAMES 60
 
-static gboolean
-is_seen (const TesseraPaint *paint, uint32_t block)
-{
-  return (paint->ink.block_shown == NULL || paint->ink.block_shown[block]) &&
-         (paint->ink.block_lit == NULL || paint->ink.block_lit[block]);
-}
-
 /* The size below the name, which is cut where it must be; in a low block beside it, where both
  * fit. At the left end of what is seen of the block, else at the right, at its top or in the
  * middle; not at all where something else is said there. */
@@ -103,6 +96,11 @@ tessera_canvas_draw_names (TesseraCanvas *self,
       gtk_widget_get_width (self->panel.box), gtk_widget_get_height (self->panel.box),
       LEAST_WIDTH, LEAST_HEIGHT, MOST_NAMES);
   for (guint i = 0; i < found->len; i++)
-    if (is_seen (paint, g_array_index (found, TesseraShownBlock, i).block))
-      draw_name (self, snapshot, labels, &g_array_index (found, TesseraShownBlock, i));
+    {
+      const TesseraShownBlock *shown = &g_array_index (found, TesseraShownBlock, i);
+
+      if ((paint->shown == NULL || paint->shown[shown->block]) &&
+          (paint->lit == NULL || tessera_selection_has (paint->lit, shown->block)))
+        draw_name (self, snapshot, labels, shown);
+    }
 }

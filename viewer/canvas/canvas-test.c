@@ -212,7 +212,7 @@ test_several (Fixture *f, gconstpointer unused)
   test_hand_button (1, FALSE);
   WAIT (tessera_document_n_selected (f->document) == 3, 5000);
   test_hand_key (XK_Shift_L, FALSE);
-  g_assert_true (tessera_document_is_fit (f->document)); /* and moved nothing */
+  g_assert_true (test_is_fit (f->document)); /* and moved nothing */
 }
 
 /* The right button asks about the block under it, or about all that are selected where it
@@ -240,7 +240,7 @@ test_menu (Fixture *f, gconstpointer unused)
       WAIT (gtk_widget_get_mapped (menu), 5000);
       gtk_popover_popdown (GTK_POPOVER (menu));
       WAIT (!gtk_widget_get_mapped (menu), 5000);
-      g_assert_true (tessera_document_is_fit (f->document));
+      g_assert_true (test_is_fit (f->document));
     }
   gtk_test_accessible_assert_property (f->canvas, GTK_ACCESSIBLE_PROPERTY_LABEL,
                                        "PyTorch's layout, time by address");
@@ -290,7 +290,7 @@ test_keys (Fixture *f, gconstpointer unused)
   test_hand_press (0, XK_Right);
   WAIT (f->document->view.t1 >= 0.9, 5000);
   test_hand_press (0, XK_0);
-  WAIT (tessera_document_is_fit (f->document), 5000);
+  WAIT (test_is_fit (f->document), 5000);
   test_hand_press (0, XK_n);
   WAIT (f->document->selected == 0, 5000);
   test_hand_press (0, XK_n);
@@ -323,7 +323,7 @@ test_typing_is_typing (Fixture *f, gconstpointer unused)
   test_hand_press (0, XK_w);
   WAIT (g_str_equal (gtk_editable_get_text (GTK_EDITABLE (text)), "n0w"), 5000);
   g_assert_cmpuint (f->document->selected, ==, TESSERA_NONE);
-  g_assert_true (tessera_document_is_fit (f->document));
+  g_assert_true (test_is_fit (f->document));
 }
 
 static void

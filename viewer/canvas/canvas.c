@@ -5,6 +5,8 @@
  */
 #include "viewer/canvas/private.h"
 
+#include "cli/command.h"
+
 double
 tessera_canvas_x_of (const TesseraCanvas *self, double t)
 {
@@ -118,38 +120,21 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 #define MARGIN 8
 #define AWAY 14 /* from the pointer */
 
-static void
-append_word (GString *text, const char *word)
-{
-  if (*word == '\0')
-    return;
-  if (text->len > 0)
-    g_string_append (text, " · ");
-  g_string_append (text, word);
-}
-
+/* Below its size and class. */
 static char *
-second_line (TesseraCanvas *self, uint32_t block)
+describe_hovered (TesseraCanvas *self, uint32_t block)
 {
   TesseraData *data = self->panel.document->data;
   g_autofree char *life = tessera_describe_life (data, block);
   g_autofree char *phases = tessera_describe_phases (data, block);
   g_autofree char *birth = tessera_describe_birth (data, block);
-  GString *text = g_string_new (life);
-
-  append_word (text, *phases != '\0' ? phases : birth);
-  return g_string_free (text, FALSE);
-}
-
-static char *
-third_line (TesseraCanvas *self, uint32_t block)
-{
   g_autofree char *place = tessera_describe_place (tessera_canvas_sheet (self), block);
-  g_autofree char *group = tessera_describe_group (self->panel.document->data, block);
-  GString *text = g_string_new (place);
+  g_autofree char *group = tessera_describe_group (data, block);
+  g_autofree char *name = tessera_name_block (&data->whose, block);
 
-  append_word (text, group);
-  return g_string_free (text, FALSE);
+  return g_strconcat (life, " · ", *phases != '\0' ? phases : birth, "\n", place,
+                      *group != '\0' ? " · " : "", group, *name != '\0' ? "\n" : "",
+                      cli_shown (name), NULL);
 }
 
 static void
@@ -160,10 +145,8 @@ draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
   uint32_t block = document->hovered;
   int canvas_width = gtk_widget_get_width (self->panel.box);
   int canvas_height = gtk_widget_get_height (self->panel.box);
-  g_autofree char *size = NULL, *title = NULL, *second = NULL, *third = NULL,
-                  *source = NULL;
+  g_autofree char *size = NULL, *title = NULL, *lines = NULL;
   g_autoptr (PangoLayout) head = NULL, body = NULL;
-  g_autofree char *lines = NULL;
   int w1, w2, h1, h2;
   double x, y, width, height;
 
@@ -174,10 +157,7 @@ draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
   title = g_strdup_printf (
       "%s, %s", size,
       tessera_class_name (document->data->blocks->blocks[block].lifetime_class));
-  second = second_line (self, block);
-  third = third_line (self, block);
-  source = tessera_describe_source (document->data, block);
-  lines = g_strjoin ("\n", second, third, *source != '\0' ? source : NULL, NULL);
+  lines = describe_hovered (self, block);
   head = tessera_text_new (self->panel.box, title, 1.0, TRUE);
   body = tessera_text_new (self->panel.box, lines, 0.85, FALSE);
   pango_layout_set_ellipsize (body, PANGO_ELLIPSIZE_END);
@@ -192,8 +172,10 @@ draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
   y = self->pointer_y + AWAY;
   if (y + height > canvas_height - 4)
     y = MAX (self->pointer_y - AWAY - height, 4);
-  tessera_draw_pill (snapshot, x - 1, y - 1, width + 2, height + 2, 7, palette->frame, 1);
-  tessera_draw_pill (snapshot, x, y, width, height, 6, palette->background, 0.97);
+  tessera_draw_pill (snapshot, TESSERA_BOX (x - 1, y - 1, width + 2, height + 2), 7,
+                     palette->frame, 1);
+  tessera_draw_pill (snapshot, TESSERA_BOX (x, y, width, height), 6, palette->background,
+                     0.97);
   tessera_draw_text (snapshot, head, x + MARGIN, y + MARGIN - 2, palette->text);
   tessera_draw_text (snapshot, body, x + MARGIN, y + MARGIN + h1, palette->dim);
 }
@@ -270,7 +252,7 @@ draw (gpointer user, GtkSnapshot *snapshot, int width, int height)
   TesseraCanvas *self = user;
   const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
 
-  tessera_draw_box (snapshot, 0, 0, width, height, palette->background, 1);
+  tessera_draw_box (snapshot, TESSERA_BOX (0, 0, width, height), palette->background, 1);
   tessera_tiles_snapshot (self->tiles, snapshot, &self->panel.document->view, width,
                           height, gtk_widget_get_scale_factor (self->panel.box),
                           self->pointer_x >= 0 ? self->pointer_x : width / 2.0,
@@ -281,7 +263,7 @@ draw (gpointer user, GtkSnapshot *snapshot, int width, int height)
       tessera_canvas_draw_marks (self, snapshot);
       tessera_canvas_draw_proposal (self, snapshot);
     }
-  tessera_draw_outline (snapshot, 0, 0, width, height, 1, palette->frame);
+  tessera_draw_outline (snapshot, TESSERA_BOX (0, 0, width, height), 1, palette->frame);
   if (tessera_canvas_sheet (self) != NULL)
     draw_card (self, snapshot);
 }

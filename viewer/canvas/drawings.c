@@ -7,6 +7,7 @@
 #include "viewer/canvas/private.h"
 
 #include "cli/command.h"
+#include "picture/curves.h"
 #include "picture/palette.h"
 
 #include <math.h>
@@ -108,8 +109,8 @@ draw_stretch (Lanes *self,
   x0 = MAX (x0, -8);
   *last = x1 = MIN (x1, width + 8);
   /* A pixel between neighbours, but never nothing. */
-  tessera_draw_pill (snapshot, x0, y, MAX (x1 - x0 - 1, 1), height, x1 - x0 > 8 ? 3 : 0,
-                     rgb, 1);
+  tessera_draw_pill (snapshot, TESSERA_BOX (x0, y, MAX (x1 - x0 - 1, 1), height),
+                     x1 - x0 > 8 ? 3 : 0, rgb, 1);
   if (x1 - x0 < 24)
     return TRUE;
   x0 = MAX (x0, 0);
@@ -308,7 +309,7 @@ draw_mark (Ruler *self, GtkSnapshot *snapshot, double t, const char *text)
   pango_layout_get_pixel_size (layout, &w, &h);
   if (x + 3 + w > width)
     return FALSE;
-  tessera_draw_box (snapshot, x, 0, 1, TICK, rgb, 0.5);
+  tessera_draw_box (snapshot, TESSERA_BOX (x, 0, 1, TICK), rgb, 0.5);
   tessera_draw_text (snapshot, layout, x + 4, 1, rgb);
   self->free_from = x + MAX (LEAST_GAP, w + 14);
   return TRUE;
@@ -412,23 +413,24 @@ sheet_of (Curves *self)
 }
 
 /* A plan's side says nothing of what was reserved: the trace's own curves stay. */
-static TesseraLayoutKind
-kind_of (Curves *self)
+static const TesseraLayout *
+layout_of (Curves *self)
 {
-  return sheet_of (self)->planned != NULL ? self->panel.document->data->own_kind
-                                          : sheet_of (self)->layout->kind;
+  const TesseraLayout *layout = sheet_of (self)->layout;
+
+  if (sheet_of (self)->planned != NULL)
+    (void) tessera_data_get_layout (self->panel.document->data,
+                                    self->panel.document->data->own_kind, NULL, NULL,
+                                    &layout);
+  return layout;
 }
 
 static double
 top_bytes (Curves *self)
 {
-  const TesseraLayout *layout = sheet_of (self)->layout;
   uint64_t bound = tessera_document_bound (self->panel.document);
 
-  if (sheet_of (self)->planned != NULL)
-    (void) tessera_data_get_layout (self->panel.document->data, kind_of (self), NULL,
-                                    NULL, &layout);
-  return (double) MAX (MAX (layout->peak_reserved_bytes, bound), 1) * 1.08;
+  return (double) MAX (MAX (layout_of (self)->peak_reserved_bytes, bound), 1) * 1.08;
 }
 
 static void
@@ -444,15 +446,14 @@ static cairo_surface_t *
 draw_image (Curves *self, int width, int height)
 {
   const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
-  const TesseraFolds *folds =
-      tessera_data_get_folds (self->panel.document->data, kind_of (self));
+  const TesseraCurves *all = &layout_of (self)->curves;
   const struct
   {
-    const TesseraFold *fold;
+    const uint64_t *values;
     uint32_t rgb;
-  } curves[] = { { folds->reserved, palette->curve_reserved },
-                 { folds->allocated, palette->curve_allocated },
-                 { folds->live, palette->curve_live } };
+  } curves[] = { { all->reserved_bytes, palette->curve_reserved },
+                 { all->allocated_bytes, palette->curve_allocated },
+                 { all->live_bytes, palette->curve_live } };
   cairo_surface_t *image =
       cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
   cairo_t *cr = cairo_create (image);
@@ -461,12 +462,8 @@ draw_image (Curves *self, int width, int height)
   };
 
   for (size_t i = 0; i < G_N_ELEMENTS (curves); i++)
-    {
-      tessera_set_source (cr, curves[i].rgb, 0.55);
-      tessera_graph_fill (&graph, curves[i].fold, sheet_of (self)->axis, TRUE);
-      tessera_set_source (cr, curves[i].rgb, 1);
-      tessera_graph_fill (&graph, curves[i].fold, sheet_of (self)->axis, FALSE);
-    }
+    tessera_graph_fill (&graph, curves[i].values, sheet_of (self)->axis, curves[i].rgb,
+                        0.55, 1);
   cairo_destroy (cr);
   return image;
 }
@@ -505,16 +502,19 @@ draw_window (Curves *self, GtkSnapshot *snapshot, int width, int height)
   double moment =
       round (tessera_sheet_t_of (sheet_of (self), self->panel.document->moment) * width);
 
-  tessera_draw_dashes (snapshot, MIN (moment, width - 1), 0, 1, height, 3, palette->dim);
+  tessera_draw_dashes (snapshot, TESSERA_BOX (MIN (moment, width - 1), 0, 1, height), 3,
+                       palette->dim);
   /* A window of a thousandth must still be seen and grasped. */
   if (x1 - x0 < 6)
     {
       x0 = CLAMP ((x0 + x1) / 2 - 3, 0, width - 6);
       x1 = x0 + 6;
     }
-  tessera_draw_box (snapshot, 0, 0, x0, height, palette->background, 0.6);
-  tessera_draw_box (snapshot, x1, 0, width - x1, height, palette->background, 0.6);
-  tessera_draw_outline (snapshot, x0, 0, x1 - x0, height, 2, palette->accent);
+  tessera_draw_box (snapshot, TESSERA_BOX (0, 0, x0, height), palette->background, 0.6);
+  tessera_draw_box (snapshot, TESSERA_BOX (x1, 0, width - x1, height),
+                    palette->background, 0.6);
+  tessera_draw_outline (snapshot, TESSERA_BOX (x0, 0, x1 - x0, height), 2,
+                        palette->accent);
 }
 
 static void
@@ -524,7 +524,7 @@ draw_curves (gpointer user, GtkSnapshot *snapshot, int width, int height)
   const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
   int scale = gtk_widget_get_scale_factor (self->panel.box);
 
-  tessera_draw_box (snapshot, 0, 0, width, height, palette->background, 1);
+  tessera_draw_box (snapshot, TESSERA_BOX (0, 0, width, height), palette->background, 1);
   if (sheet_of (self) != NULL && width > 0)
     {
       double bound = height - (double) tessera_document_bound (self->panel.document) /
@@ -534,10 +534,11 @@ draw_curves (gpointer user, GtkSnapshot *snapshot, int width, int height)
           self->node_height != height || self->node_scale != scale)
         make_node (self, width, height, scale);
       gtk_snapshot_append_node (snapshot, self->node);
-      tessera_draw_dashes (snapshot, 0, round (bound), width, 1, 6, palette->good);
+      tessera_draw_dashes (snapshot, TESSERA_BOX (0, round (bound), width, 1), 6,
+                           palette->good);
       draw_window (self, snapshot, width, height);
     }
-  tessera_draw_outline (snapshot, 0, 0, width, height, 1, palette->frame);
+  tessera_draw_outline (snapshot, TESSERA_BOX (0, 0, width, height), 1, palette->frame);
 }
 
 static void

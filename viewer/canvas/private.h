@@ -88,6 +88,12 @@ const TesseraSheet *tessera_canvas_sheet (const TesseraCanvas *self); /* or NULL
 
 /* canvas-draw.c: what lies on top of the tiles. */
 void tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot);
+/* Where a rectangle of the world lies, a pixel at least, cut to little more than can be seen: a
+ * box of a million pixels is slow, and one of a billion more than the renderer can count.
+ * Returns: whether any of it is in sight. */
+gboolean tessera_canvas_box_of (const TesseraCanvas *self,
+                                const TesseraView *rect,
+                                graphene_rect_t *out_box);
 double tessera_canvas_grid_step_bytes (const TesseraCanvas *self);
 /* canvas-names.c: what blocks are called, inside those that have the room. */
 void tessera_canvas_draw_names (TesseraCanvas *self,

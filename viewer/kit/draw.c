@@ -26,77 +26,69 @@ tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha)
 
 void
 tessera_draw_box (GtkSnapshot *snapshot,
-                  double x,
-                  double y,
-                  double width,
-                  double height,
+                  const graphene_rect_t *box,
                   uint32_t rgb,
                   double alpha)
 {
   GdkRGBA colour = rgba_of (rgb, alpha);
 
-  if (width > 0 && height > 0)
-    gtk_snapshot_append_color (
-        snapshot, &colour,
-        &GRAPHENE_RECT_INIT ((float) x, (float) y, (float) width, (float) height));
+  if (box->size.width > 0 && box->size.height > 0)
+    gtk_snapshot_append_color (snapshot, &colour, box);
 }
 
 void
 tessera_draw_outline (GtkSnapshot *snapshot,
-                      double x,
-                      double y,
-                      double width,
-                      double height,
+                      const graphene_rect_t *box,
                       double line,
                       uint32_t rgb)
 {
-  tessera_draw_box (snapshot, x, y, width, line, rgb, 1);
-  tessera_draw_box (snapshot, x, y + height - line, width, line, rgb, 1);
-  tessera_draw_box (snapshot, x, y + line, line, height - 2 * line, rgb, 1);
-  tessera_draw_box (snapshot, x + width - line, y + line, line, height - 2 * line, rgb,
+  const float x = box->origin.x, y = box->origin.y, width = box->size.width;
+  const float height = box->size.height, thick = (float) line;
+
+  tessera_draw_box (snapshot, TESSERA_BOX (x, y, width, thick), rgb, 1);
+  tessera_draw_box (snapshot, TESSERA_BOX (x, y + height - thick, width, thick), rgb, 1);
+  tessera_draw_box (snapshot, TESSERA_BOX (x, y + thick, thick, height - 2 * thick), rgb,
                     1);
+  tessera_draw_box (snapshot,
+                    TESSERA_BOX (x + width - thick, y + thick, thick, height - 2 * thick),
+                    rgb, 1);
 }
 
 void
 tessera_draw_pill (GtkSnapshot *snapshot,
-                   double x,
-                   double y,
-                   double width,
-                   double height,
+                   const graphene_rect_t *box,
                    double radius,
                    uint32_t rgb,
                    double alpha)
 {
   GskRoundedRect shape;
-  graphene_rect_t box =
-      GRAPHENE_RECT_INIT ((float) x, (float) y, (float) width, (float) height);
 
-  if (width <= 0 || height <= 0)
+  if (box->size.width <= 0 || box->size.height <= 0)
     return;
-  gsk_rounded_rect_init_from_rect (&shape, &box, (float) MIN (radius, width / 2));
+  gsk_rounded_rect_init_from_rect (&shape, box,
+                                   fminf ((float) radius, box->size.width / 2));
   gtk_snapshot_push_rounded_clip (snapshot, &shape);
-  tessera_draw_box (snapshot, x, y, width, height, rgb, alpha);
+  tessera_draw_box (snapshot, box, rgb, alpha);
   gtk_snapshot_pop (snapshot);
 }
 
 void
 tessera_draw_dashes (GtkSnapshot *snapshot,
-                     double x,
-                     double y,
-                     double width,
-                     double height,
+                     const graphene_rect_t *box,
                      double dash,
                      uint32_t rgb)
 {
-  gboolean across = width > height;
-  double length = across ? width : height;
+  const gboolean across = box->size.width > box->size.height;
+  const float length = across ? box->size.width : box->size.height;
+  graphene_rect_t piece = *box;
 
-  for (double at = 0; at < length; at += 2 * dash)
+  for (float at = 0; at < length; at += 2 * (float) dash)
     {
-      double piece = MIN (dash, length - at);
-
-      tessera_draw_box (snapshot, across ? x + at : x, across ? y : y + at,
-                        across ? piece : width, across ? height : piece, rgb, 1);
+      *(across ? &piece.origin.x : &piece.origin.y) =
+          (across ? box->origin.x : box->origin.y) + at;
+      *(across ? &piece.size.width : &piece.size.height) =
+          fminf ((float) dash, length - at);
+      tessera_draw_box (snapshot, &piece, rgb, 1);
     }
 }
 
@@ -143,8 +135,8 @@ tessera_draw_label (GtkSnapshot *snapshot,
   int width, height;
 
   pango_layout_get_pixel_size (layout, &width, &height);
-  tessera_draw_pill (snapshot, round (x) - 3, round (y), width + 6, height, 3, ground_rgb,
-                     0.78);
+  tessera_draw_pill (snapshot, TESSERA_BOX (round (x) - 3, round (y), width + 6, height),
+                     3, ground_rgb, 0.78);
   tessera_draw_text (snapshot, layout, x, y, rgb);
 }
 
@@ -198,7 +190,7 @@ drawing_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
                           &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
   ((TesseraDrawing *) widget)->kind->draw (panel, snapshot, width, height);
   if (gtk_widget_has_visible_focus (widget))
-    tessera_draw_outline (snapshot, 0, 0, width, height, 2,
+    tessera_draw_outline (snapshot, TESSERA_BOX (0, 0, width, height), 2,
                           tessera_palette (panel->document->dark)->accent);
   gtk_snapshot_pop (snapshot);
 }

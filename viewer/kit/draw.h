@@ -10,35 +10,27 @@
 #include "viewer/kit/kit.h"
 
 void tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha);
+/* A box in place. */
+#define TESSERA_BOX(x, y, width, height)                                                 \
+  (&GRAPHENE_RECT_INIT ((float) (x), (float) (y), (float) (width), (float) (height)))
+
 void tessera_draw_box (GtkSnapshot *snapshot,
-                       double x,
-                       double y,
-                       double width,
-                       double height,
+                       const graphene_rect_t *box,
                        uint32_t rgb,
                        double alpha);
 /* Inside the box, @line pixels thick. */
 void tessera_draw_outline (GtkSnapshot *snapshot,
-                           double x,
-                           double y,
-                           double width,
-                           double height,
+                           const graphene_rect_t *box,
                            double line,
                            uint32_t rgb);
 void tessera_draw_pill (GtkSnapshot *snapshot,
-                        double x,
-                        double y,
-                        double width,
-                        double height,
+                        const graphene_rect_t *box,
                         double radius,
                         uint32_t rgb,
                         double alpha);
 /* Dashes of @dash pixels with equal gaps, along x or y, whichever is longer. */
 void tessera_draw_dashes (GtkSnapshot *snapshot,
-                          double x,
-                          double y,
-                          double width,
-                          double height,
+                          const graphene_rect_t *box,
                           double dash,
                           uint32_t rgb);
 

@@ -14,14 +14,6 @@
 #include <stdlib.h>
 
 static void
-folds_clear (TesseraFolds *folds)
-{
-  tessera_fold_free (folds->live);
-  tessera_fold_free (folds->allocated);
-  tessera_fold_free (folds->reserved);
-}
-
-static void
 data_clear (gpointer user)
 {
   TesseraData *data = user;
@@ -36,10 +28,7 @@ data_clear (gpointer user)
       return;
     }
   for (int i = 0; i < TESSERA_N_LAYOUTS; i++)
-    {
-      folds_clear (&data->folds[i]);
-      tessera_layout_free (data->layouts[i]);
-    }
+    tessera_layout_free (data->layouts[i]);
   for (int i = 0; i < TESSERA_N_AXES; i++)
     tessera_axis_free (data->axes[i]);
   g_free (data->filling);
@@ -234,16 +223,6 @@ tessera_data_get_axis (TesseraData *data, TesseraAxisKind kind)
   return axis;
 }
 
-static void
-folds_new (const TesseraLayout *layout, TesseraFolds *folds)
-{
-  uint32_t n = layout->n_events;
-
-  folds->live = tessera_fold_new (layout->curves.live_bytes, n);
-  folds->allocated = tessera_fold_new (layout->curves.allocated_bytes, n);
-  folds->reserved = tessera_fold_new (layout->curves.reserved_bytes, n);
-}
-
 /* Not kept: the caller frees it. */
 static TesseraStatus
 simulate (TesseraData *data,
@@ -276,7 +255,6 @@ tessera_data_get_layout (TesseraData *data,
                          const TesseraLayout **out_layout)
 {
   TesseraLayout *layout = NULL;
-  TesseraFolds folds = { NULL };
   TesseraStatus status;
 
   data = tessera_data_origin (data);
@@ -286,26 +264,13 @@ tessera_data_get_layout (TesseraData *data,
   if (*out_layout != NULL)
     return TESSERA_OK;
   status = simulate (data, kind, NULL, progress, error, &layout);
-  if (status == TESSERA_OK)
-    folds_new (layout, &folds);
   g_mutex_lock (&data->lock);
   if (status == TESSERA_OK && data->layouts[kind] == NULL)
-    {
-      data->layouts[kind] = g_steal_pointer (&layout);
-      data->folds[kind] = folds;
-      folds = (TesseraFolds){ NULL };
-    }
+    data->layouts[kind] = g_steal_pointer (&layout);
   *out_layout = data->layouts[kind];
   g_mutex_unlock (&data->lock);
-  folds_clear (&folds);
   tessera_layout_free (layout);
   return status;
-}
-
-const TesseraFolds *
-tessera_data_get_folds (TesseraData *data, TesseraLayoutKind kind)
-{
-  return &tessera_data_origin (data)->folds[kind];
 }
 
 /* --- a plan, and how the trace runs under it ----------------------------------------- */

@@ -11,7 +11,6 @@
 #include "answers/suggestions.h"
 #include "db/plan.h"
 #include "edits/edits.h"
-#include "picture/curves.h"
 #include "picture/scene.h"
 #include "planner/edit.h"
 #include "planner/groups.h"
@@ -45,13 +44,6 @@
 #define TESSERA_N_CLASSES 5 /* of TesseraClass, and 0: not known */
 #define TESSERA_N_LAYOUTS 3 /* recorded, native, expandable: a plan's is its own */
 
-typedef struct
-{
-  TesseraFold *live;
-  TesseraFold *allocated;
-  TesseraFold *reserved;
-} TesseraFolds;
-
 typedef struct TesseraData
 {
   TesseraTrace *trace;
@@ -75,7 +67,6 @@ typedef struct TesseraData
   GMutex lock;
   TesseraAxis *axes[TESSERA_N_AXES];
   TesseraLayout *layouts[TESSERA_N_LAYOUTS];
-  TesseraFolds folds[TESSERA_N_LAYOUTS];
 } TesseraData;
 
 /* Reads a file, and finds its blocks. @device: which of the file, or TESSERA_NONE: the
@@ -115,8 +106,6 @@ TesseraStatus tessera_data_get_layout (TesseraData *data,
                                        const TesseraProgress *progress,
                                        TesseraError *error,
                                        const TesseraLayout **out_layout);
-/* Of a layout that was already made. */
-const TesseraFolds *tessera_data_get_folds (TesseraData *data, TesseraLayoutKind kind);
 
 /* Every failure leaves with a sentence, also where a layer below had none to give.
  * @doing: "reading", "planning" ... */

@@ -43,13 +43,6 @@ without_idle_decimals (char *text)
   return text;
 }
 
-/* "40 GiB". */
-static char *
-describe_round (uint64_t bytes)
-{
-  return without_idle_decimals (tessera_describe_bytes (bytes));
-}
-
 char *
 tessera_describe_height (uint64_t bytes, double step_bytes)
 {
@@ -57,7 +50,7 @@ tessera_describe_height (uint64_t bytes, double step_bytes)
   int decimals = (int) ceil (log10 (unit->bytes / MAX (step_bytes, 1)));
 
   if (decimals <= 2)
-    return describe_round (bytes);
+    return without_idle_decimals (tessera_describe_bytes (bytes));
   return g_strdup_printf ("%.*f %s", decimals, (double) bytes / unit->bytes, unit->name);
 }
 
@@ -323,30 +316,6 @@ tessera_describe_frame_place (const TesseraTrace *trace, uint32_t frame)
 }
 
 char *
-tessera_describe_source (TesseraData *data, uint32_t block)
-{
-  const TesseraTrace *trace = data->trace;
-  uint32_t stack = data->blocks->blocks[block].stack;
-
-  if (stack >= trace->n_stacks)
-    return g_strdup ("");
-  for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
-    {
-      uint32_t frame = trace->stack_frames[i];
-
-      if (tessera_frame_is_own (trace, frame))
-        {
-          g_autofree char *place = tessera_describe_frame_place (trace, frame);
-
-          return g_strdup_printf (
-              "%s, %s",
-              cli_shown (tessera_trace_string (trace, trace->frames[frame].name)), place);
-        }
-    }
-  return g_strdup ("");
-}
-
-char *
 tessera_document_describe_moment (TesseraDocument *document)
 {
   const TesseraParts *verdict = &document->verdict.parts;
@@ -435,7 +404,7 @@ add_row (GString *rows, TesseraData *data, uint32_t index)
 {
   const TesseraBlock *block = &data->blocks->blocks[index];
   g_autofree char *phases = tessera_describe_phases (data, index);
-  g_autofree char *source = tessera_describe_source (data, index);
+  g_autofree char *source = tessera_describe_owner (data, TESSERA_BY_LINE, index);
   g_autofree char *group = tessera_describe_group (data, index);
   g_autofree char *address = tessera_describe_address (data, index);
   char *names[] = { phases, source, group };

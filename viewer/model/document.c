@@ -352,13 +352,6 @@ tessera_document_fit (TesseraDocument *self)
   tessera_document_set_view (self, &all);
 }
 
-gboolean
-tessera_document_is_fit (TesseraDocument *self)
-{
-  return self->view.t0 <= 0 && self->view.t1 >= 1 && self->view.y0 <= 0 &&
-         self->view.y1 >= self->world_bytes;
-}
-
 /* Moves [*low, *high) so that [begin, end) is seen, with a little room around. */
 static void
 include (double *low, double *high, double begin, double end)
@@ -400,105 +393,46 @@ tessera_document_reveal (TesseraDocument *self, uint32_t block)
 }
 
 void
-tessera_document_go_to (TesseraDocument *self, uint32_t event_index)
+tessera_document_show_step (TesseraDocument *self, uint32_t event_index)
 {
-  TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
-  TesseraView next = self->view;
-  double t;
+  const TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
+  uint32_t begin = 0, end;
+  double t0, t1;
 
   if (sheet == NULL)
     return;
-  t = tessera_sheet_t_of (sheet, event_index);
-  tessera_document_set_moment (self, event_index);
-  if (t >= next.t0 && t <= next.t1)
-    return;
-  next.t0 = t - (next.t1 - next.t0) / 2;
-  next.t1 = t + (self->view.t1 - self->view.t0) / 2;
-  tessera_document_set_view (self, &next);
-}
-
-void
-tessera_document_show_failure (TesseraDocument *self)
-{
-  const TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
-  const size_t n_ooms = sheet != NULL ? sheet->layout->n_ooms : 0;
-  const TesseraStructure *structure;
-  uint32_t event, begin = 0, end;
-  double t0, t1;
-
-  if (n_ooms == 0)
-    return;
-  structure = self->data->structure;
-  event = sheet->layout->ooms[n_ooms - 1].event_index;
   end = sheet->layout->n_events;
-  /* Between or after steps it is the stretch from one to the next. */
-  for (size_t i = 0; i < structure->n_steps; i++)
-    {
-      const uint32_t ends[] = { structure->steps[i].begin_index,
-                                structure->steps[i].end_index };
-
-      for (size_t k = 0; k < G_N_ELEMENTS (ends); k++)
-        if (ends[k] <= event)
-          begin = MAX (begin, ends[k]);
-        else
-          end = MIN (end, ends[k]);
-    }
+  for (size_t i = 0; i < self->data->structure->n_steps; i++)
+    if (self->data->structure->steps[i].begin_index <= event_index)
+      begin = self->data->structure->steps[i].begin_index;
+    else
+      end = MIN (end, self->data->structure->steps[i].begin_index);
   t0 = tessera_sheet_t_of (sheet, begin);
   t1 = tessera_sheet_t_of (sheet, end);
-  tessera_document_set_moment (self, event);
+  tessera_document_set_moment (self, event_index);
   tessera_document_set_view (self, &(TesseraView){ t0 - BESIDE_STEP * (t1 - t0),
                                                    t1 + BESIDE_STEP * (t1 - t0), 0,
                                                    self->world_bytes });
-}
-
-/* Where the file does not tell the device's memory, a failure does: what was reserved and
- * what the driver still had is all that there was to get. */
-static void
-refresh_ceiling (TesseraDocument *self)
-{
-  const TesseraLayout *layout;
-
-  self->ceiling_bytes = self->data != NULL ? self->data->trace->device_bytes : 0;
-  self->ceiling_is_device = self->ceiling_bytes != 0;
-  if (self->ceiling_bytes != 0 || self->data == NULL ||
-      tessera_data_get_layout (self->data, self->data->own_kind, NULL, NULL, &layout) !=
-          TESSERA_OK)
-    return;
-  for (size_t i = 0; i < layout->n_ooms; i++)
-    if (layout->ooms[i].free_at_driver_bytes != TESSERA_NOWHERE)
-      self->ceiling_bytes =
-          MAX (self->ceiling_bytes,
-               layout->ooms[i].free_at_driver_bytes +
-                   layout->curves.reserved_bytes[layout->ooms[i].event_index]);
 }
 
 void
 tessera_document_refresh_world (TesseraDocument *self)
 {
   gboolean was_whole = self->view.y0 <= 0 && self->view.y1 >= self->world_bytes;
+  const TesseraLayout *own;
   double top = 1;
 
   for (int side = 0; side < TESSERA_N_SIDES; side++)
-    {
-      const TesseraSheet *sheet = self->sheets[side];
-
-      if (sheet == NULL)
-        continue;
-      top = MAX (top, (double) tessera_scene_height_bytes (sheet->scene));
-      /* Room for the requests that failed, on top of what was reserved then. */
-      for (size_t i = 0; sheet->planned == NULL && i < sheet->layout->n_ooms; i++)
-        {
-          const TesseraOom *oom = &sheet->layout->ooms[i];
-
-          top = MAX (top,
-                     (double) oom->size_bytes +
-                         (double) sheet->layout->curves.reserved_bytes[oom->event_index]);
-        }
-    }
+    if (self->sheets[side] != NULL)
+      top = MAX (top, tessera_scene_top_bytes (self->sheets[side]->scene));
   if (self->data != NULL)
     top = MAX (top, (double) self->data->bound_bytes);
   /* The device's size is worth its height unless it would squeeze the picture. */
-  refresh_ceiling (self);
+  self->ceiling_bytes = 0;
+  if (self->data != NULL && tessera_data_get_layout (self->data, self->data->own_kind,
+                                                     NULL, NULL, &own) == TESSERA_OK)
+    self->ceiling_bytes =
+        tessera_room_bytes (self->data->trace, own, &self->ceiling_is_device);
   if ((double) self->ceiling_bytes < 1.4 * top)
     top = MAX (top, (double) self->ceiling_bytes);
   self->world_bytes = top * 1.04;

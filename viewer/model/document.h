@@ -119,9 +119,9 @@ struct _TesseraDocument
   TesseraNeeds needs; /* 0: not known yet */
   TesseraVerdict verdict;
 
-  uint64_t ceiling_bytes;     /* all that PyTorch could have got; 0: not known */
-  gboolean ceiling_is_device; /* ... is the device's memory, else what the driver said */
-  double world_bytes;         /* height of the world: all of both layouts and some air */
+  uint64_t ceiling_bytes; /* all that PyTorch could have got; 0: not known */
+  bool ceiling_is_device; /* ... is the device's memory, else what the driver said */
+  double world_bytes;     /* height of the world: all of both layouts and some air */
   TesseraView view;
   uint32_t selected;           /* block that leads the selection, or TESSERA_NONE */
   TesseraSelection *selection; /* all that is selected; NULL: nothing */
@@ -213,12 +213,9 @@ void tessera_document_show_time (TesseraDocument *self, double t0, double t1);
 void tessera_document_fit (TesseraDocument *self);
 /* The least movement that shows the block; zooms in where it would be a speck. */
 void tessera_document_reveal (TesseraDocument *self, uint32_t block);
-/* The step of the last request that failed over the whole width, at its full height, and
- * that moment; nothing where none failed. */
-void tessera_document_show_failure (TesseraDocument *self);
-/* Brings a moment into view. */
-void tessera_document_go_to (TesseraDocument *self, uint32_t event_index);
-gboolean tessera_document_is_fit (TesseraDocument *self);
+/* A moment, and the step that it is in from there to the next one, over the whole width and at its
+ * full height; all of a trace without steps. */
+void tessera_document_show_step (TesseraDocument *self, uint32_t event_index);
 
 /* --- choosing blocks, one or many -------------------------------------------------- */
 
@@ -439,9 +436,6 @@ char *tessera_describe_phases (TesseraData *data, uint32_t block);
 /* What it is, and which module or line asked for it; "" where the file does not tell. */
 char *tessera_describe_owner (TesseraData *data, TesseraBy by, uint32_t block);
 char *tessera_describe_group (TesseraData *data, uint32_t block);
-/* Innermost frame of the program itself: "train_step, finetune.py:33"; "" for none. */
-char *tessera_describe_source (TesseraData *data, uint32_t block);
-
 /* "finetune.py:33", "" when unknown. */
 char *tessera_describe_frame_place (const TesseraTrace *trace, uint32_t frame);
 

@@ -230,7 +230,8 @@ take_trace (TesseraDocument *self, gpointer user)
   self->described = load->described;
   self->verdict.parts = load->described.parts;
   tessera_document_refresh_verdict (self);
-  tessera_document_show_failure (self);
+  if (self->verdict.died)
+    tessera_document_show_step (self, self->moment);
   tessera_document_changed (self, TESSERA_CHANGED_ALL);
   tessera_document_refresh_groups (self);
   if (load->base.axis_kind != self->axis_kind)

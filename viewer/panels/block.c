@@ -509,12 +509,10 @@ static void
 add_alike (GtkWidget *largest, TesseraData *data, const TesseraAlike *alike)
 {
   const TesseraBlock *block = &data->blocks->blocks[alike->block];
-  g_autofree char *source = tessera_describe_source (data, alike->block);
-  g_autofree char *phases = tessera_describe_phases (data, alike->block);
+  g_autofree char *name = tessera_name_block (&data->whose, alike->block);
   g_autofree char *number = tessera_describe_count (alike->n_blocks);
-  const char *words = *source != '\0'   ? source
-                      : *phases != '\0' ? phases
-                                        : tessera_class_name (block->lifetime_class);
+  const char *words =
+      *name != '\0' ? cli_shown (name) : tessera_class_name (block->lifetime_class);
   g_autofree char *several = g_strdup_printf ("%s × %s", number, words);
 
   tessera_links_add (largest, alike->block, block->size_bytes,

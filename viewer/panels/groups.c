@@ -89,7 +89,8 @@ name_of (const TesseraGrouping *grouping, const TesseraNode *node)
     }
   if (node->kind == TESSERA_NODE_BLOCK)
     {
-      g_autofree char *source = tessera_describe_source (data, node->index);
+      g_autofree char *source =
+          tessera_describe_owner (data, TESSERA_BY_LINE, node->index);
 
       n = tessera_describe_count (node->index);
       return *source != '\0' ? g_strdup_printf ("%s · %s", n, source)

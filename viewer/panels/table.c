@@ -60,7 +60,7 @@ cell_text (Table *self, TesseraColumn column, uint32_t block)
     case TESSERA_COLUMN_GROUP:
       return tessera_describe_group (data, block);
     case TESSERA_COLUMN_SOURCE:
-      return tessera_describe_source (data, block);
+      return tessera_describe_owner (data, TESSERA_BY_LINE, block);
     default:
       return tessera_describe_count (block);
     }

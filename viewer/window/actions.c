@@ -93,16 +93,17 @@ DO (go_begin, tessera_document_pan (document, -1e12, 0))
 DO (go_end, tessera_document_pan (document, 1e12, 0))
 
 static void
-go_to_peak (TesseraDocument *document)
+go_to_failure (TesseraDocument *document)
 {
-  const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraLayout *layout = document->sheets[TESSERA_SIDE_LEFT]->layout;
 
-  if (sheet != NULL)
-    tessera_document_go_to (document, sheet->layout->peak_reserved_index);
+  tessera_document_show_step (document, layout->ooms[layout->n_ooms - 1].event_index);
 }
 
-DO (go_failure, tessera_document_show_failure (document))
-DO (go_peak, go_to_peak (document))
+DO (go_failure, go_to_failure (document))
+DO (go_peak,
+    tessera_document_show_step (
+        document, document->sheets[TESSERA_SIDE_LEFT]->layout->peak_reserved_index))
 DO (go_hole, tessera_document_select_hole_keeper (document))
 
 /* --- choosing blocks ---------------------------------------------------------------- */

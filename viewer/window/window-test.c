@@ -179,7 +179,7 @@ test_zoom_actions (TestView *f, gconstpointer unused)
   test_view_act (f, "go-begin");
   g_assert_cmpfloat (f->document->view.t0, ==, 0);
   test_view_act (f, "fit");
-  g_assert_true (tessera_document_is_fit (f->document));
+  g_assert_true (test_is_fit (f->document));
 }
 
 static void
