@@ -77,7 +77,7 @@ tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index)
                           tells ? line : "");
 }
 
-/* Categories that are named, of a tenth at least: the others explain nothing. */
+/* Categories that are named: less than a tenth explains little. */
 #define MOST_CATEGORIES 3
 #define LEAST_SHARE 0.1
 
@@ -164,14 +164,14 @@ append_filling (GString *text, const TesseraWhose *whose, uint32_t event_index)
     {
       const TesseraOwner *row = &g_array_index (rows, TesseraOwner, i);
       const double share = (double) row->bytes / (double) MAX (all_bytes, 1);
-      int category = 0;
+      TesseraCategory category = TESSERA_PARAMETER;
 
-      while (strcmp (tessera_category_name ((TesseraCategory) category), row->name) != 0)
+      while (strcmp (tessera_category_name (category), row->name) != 0)
         category++;
-      if (share < LEAST_SHARE || tessera_category_is_unknown ((TesseraCategory) category))
+      if (share < LEAST_SHARE ||
+          (share > 1 - LEAST_SHARE && tessera_category_is_unknown (category)))
         continue;
-      g_autofree char *holder =
-          find_holder (whose, (TesseraCategory) category, row->bytes, event_index);
+      g_autofree char *holder = find_holder (whose, category, row->bytes, event_index);
       g_string_append_printf (text, "%s%.0f %% %s", text->len > 0 ? ", " : "",
                               100 * share, row->name);
       if (holder != NULL)

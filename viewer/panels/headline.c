@@ -16,7 +16,7 @@
 /* Of numbers and of the line below them, in characters, whatever they say: where these
  * become wider or narrower every sentence beside them is broken into lines anew, at each
  * width that GTK tries, 7 to 12 ms. */
-#define NUMBER_CHARS 10
+#define NUMBER_CHARS 9
 #define PROOF_CHARS 58
 /* Of sentences at least: GTK lays them out at the least width as well, and one word a
  * line takes longest. */
