@@ -8,11 +8,9 @@
 #include "cli/command.h"
 #include "picture/palette.h"
 
-/* Pixels: of less a name says nothing. */
-#define LEAST_WIDTH 48
+#define LEAST_WIDTH 48 /* pixels: of less a name says nothing */
 #define LEAST_HEIGHT 13
-/* From the edges of the block. */
-#define PAD 4
+#define PAD 4 /* from the edges of the block */
 /* More are no help to the eye, and cost every frame. */
 #define MOST_NAMES 60
 

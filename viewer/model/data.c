@@ -235,7 +235,9 @@ simulate (TesseraData *data,
   TesseraSimulateOptions options = {
     .kind = kind,
     .plan = plan,
-    .device_bytes = kind == TESSERA_LAYOUT_RECORDED ? 0 : data->trace->device_bytes,
+    /* A plan is shown as it is, also one that the device is too small for. */
+    .device_bytes =
+        kind == TESSERA_LAYOUT_RECORDED || plan != NULL ? 0 : data->trace->device_bytes,
     .first_step = -1,
     .last_step = -1,
     .progress = progress,
