@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "cli/all-ranks.h"
 #include "cli/rehearsal.h"
 #include "cli/sweep.h"
 #include "nullcuda/settings.h"
@@ -27,12 +28,12 @@
 /* A minute or two of most scripts, and 70 MB of trace. */
 #define MOST_EVENTS 2000000
 
-static char *gpu, *policy, *plan, *follow, *headroom, *steps;
+static char *gpu, *policy, *plan, *follow, *headroom, *steps, *topology;
 static char **sweeps, **gpus;
 static gint world, rank, lag = 1, jobs;
 static gint64 events = -1; /* -1: not told */
 static gdouble seconds;
-static gboolean has_stacks = TRUE, checks_contract;
+static gboolean has_stacks = TRUE, checks_contract, runs_all;
 
 /* T.tsr -> T.tsp */
 static char *
@@ -98,7 +99,7 @@ take_limits (CliJob *job)
 
   job->most_events = MAX (events, 0);
   job->most_seconds = seconds;
-  if (!is_reported && steps == NULL && sweeps == NULL)
+  if (!is_reported && steps == NULL && sweeps == NULL && !runs_all)
     job->most_events = MOST_EVENTS;
 }
 
@@ -124,8 +125,11 @@ take_options (CliRehearsal *run)
                steps);
   if (events < -1 || seconds < 0)
     cli_usage ("--events and --for take a number, 0 or more");
-  if (jobs < 0 || (jobs > 0 && sweeps == NULL))
-    cli_usage ("--jobs takes how many runs of a --sweep go on at a time, 1 or more");
+  if (jobs < 0 || (jobs > 0 && sweeps == NULL && !runs_all))
+    cli_usage ("--jobs takes how many runs of a --sweep or of --all-ranks go on at a "
+               "time, 1 or more");
+  if (topology != NULL && !runs_all)
+    cli_usage ("--topology goes with --all-ranks");
   if (lag != 0 && lag != 1)
     cli_usage ("--lag takes 0 or 1");
   if (!cli_job_policy_is_known (job->policy))
@@ -154,6 +158,8 @@ take_options (CliRehearsal *run)
 static void
 take_paths (CliRehearsal *run)
 {
+  if (plan != NULL)
+    plan = cli_job_plan_of (plan, rank);
   g_autofree char *named = cli_given.output != NULL
                                ? g_strdup (cli_given.output)
                                : trace_of (run->program, &run->job, plan != NULL);
@@ -201,6 +207,20 @@ sweep (const CliRehearsal *model)
   return cli_sweep (&asked);
 }
 
+/* What is about one rank ends the command. */
+static int
+run_all (const CliRehearsal *model)
+{
+  g_autofree char *name = cli_program_name (model->program);
+  g_autofree char *beside = g_strconcat (name, "-ranks", NULL);
+  g_autofree char *folder = g_canonicalize_filename (
+      cli_given.output != NULL ? cli_given.output : beside, NULL);
+
+  if (world < 2 || rank != 0 || plan != NULL || sweeps != NULL)
+    cli_usage ("--all-ranks takes --world, 2 or more, and no --rank, --plan or --sweep");
+  return cli_all_ranks (model, topology, folder, (guint) jobs);
+}
+
 static int
 run_dry (int n_words, char **program)
 {
@@ -213,10 +233,12 @@ run_dry (int n_words, char **program)
                launcher);
   gpus = g_strsplit (gpu != NULL ? gpu : "h100-80", ",", -1);
   take_options (&run);
-  if (sweeps != NULL)
+  if (sweeps != NULL && !runs_all)
     return sweep (&run);
   if (g_strv_length (gpus) > 1)
     cli_usage ("--gpu takes one GPU; several are for --sweep");
+  if (runs_all)
+    return run_all (&run);
   take_paths (&run);
   int result = cli_rehearse (&run);
   g_free (run.trace_path);
@@ -243,15 +265,12 @@ static const GOptionEntry dry_options[] = {
               "Find the largest value that fits where PROGRAM has {NAME}: batch=1..64; "
               "for each of other values: length=512,1024",
               "NAME=VALUES"),
-  CLI_OPTION ("jobs",
-              0,
-              INT,
-              &jobs,
-              "Runs of a sweep at a time (default: as cores and memory allow)",
-              "N"),
+  CLI_OPTION ("jobs", 0, INT, &jobs, "Runs of a sweep or of all ranks at a time", "N"),
   CLI_OPTION (
       "world", 0, INT, &world, "Ranks of the job, whose process group is made up", "N"),
   CLI_OPTION ("rank", 0, INT, &rank, "Which of them to run (0)", "N"),
+  CLI_OPTION ("all-ranks", 0, NONE, &runs_all, "Those that tell how all are", NULL),
+  CLI_OPTION ("topology", 0, STRING, &topology, "Of --all-ranks", "pp=4,dp=16"),
   CLI_OPTION ("steps",
               0,
               STRING,
@@ -275,7 +294,8 @@ static const GOptionEntry dry_options[] = {
               &policy,
               "native (default), expandable, direct or plan",
               "POLICY"),
-  CLI_OPTION ("plan", 0, FILENAME, &plan, "Follow this plan", "P.tsp"),
+  CLI_OPTION (
+      "plan", 0, FILENAME, &plan, "Follow this plan, or the rank's of a folder", "P.tsp"),
   CLI_OPTION_FOLLOW (&follow),
   CLI_OPTION_OUTPUT (
       "The trace to write (default: the script's name, and -planned with --plan); its "

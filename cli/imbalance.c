@@ -14,7 +14,7 @@
 
 #define MOST_NOTED 4 /* files of a note */
 
-static char *plans, *rules_path;
+static char *plans, *rules_path, *topology;
 static gboolean is_fast;
 
 static gboolean
@@ -37,7 +37,7 @@ compare_paths (const void *a, const void *b)
 }
 
 static void
-add_folder (GPtrArray *paths, const char *folder)
+add_folder (CliRanks *ranks, const char *folder)
 {
   g_autoptr (GPtrArray) found = g_ptr_array_new ();
   g_autoptr (GError) failure = NULL;
@@ -54,52 +54,48 @@ add_folder (GPtrArray *paths, const char *folder)
                    "trace (.tsr) or table (.csv) is looked for",
                    folder);
   g_ptr_array_sort (found, compare_paths);
-  g_ptr_array_extend_and_steal (paths, g_steal_pointer (&found));
+  for (guint i = 0; i < found->len; i++)
+    cli_ranks_add (ranks, found->pdata[i], 0);
 }
 
-static GPtrArray *
-list_files (char **files)
+static void
+list_files (CliRanks *ranks, char **files)
 {
-  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-
   for (char **file = files; *file != NULL; file++)
     if (g_file_test (*file, G_FILE_TEST_IS_DIR))
-      add_folder (paths, *file);
+      add_folder (ranks, *file);
     else
-      g_ptr_array_add (paths, g_strdup (*file));
-  return paths;
+      cli_ranks_add (ranks, g_strdup (*file), 0);
 }
 
-/* "0-3, 5": those that are alike. */
+/* "0-3, 5": those that are alike; where they are in the job, or "". */
 static char *
-list_ranks (const CliRank *rank)
+list_ranks (const CliRank *rank, const CliRanks *ranks, char **out_where)
 {
-  GString *text = g_string_new (NULL);
+  g_autofree guint64 *numbers = g_new (guint64, rank->alike->len);
 
-  for (guint i = 0; i < rank->alike->len;)
-    {
-      const guint64 first = ((CliRank *) rank->alike->pdata[i])->rank;
-      guint64 last = first;
-
-      while (++i < rank->alike->len &&
-             ((CliRank *) rank->alike->pdata[i])->rank == last + 1)
-        last++;
-      g_string_append_printf (text, "%s%" G_GUINT64_FORMAT, text->len > 0 ? ", " : "",
-                              first);
-      if (last > first)
-        g_string_append_printf (text, "-%" G_GUINT64_FORMAT, last);
-    }
-  return g_string_free (text, FALSE);
+  for (guint i = 0; i < rank->alike->len; i++)
+    numbers[i] = ((CliRank *) rank->alike->pdata[i])->rank;
+  *out_where = cli_topology_describe (&ranks->topology, numbers, rank->alike->len);
+  return cli_list_numbers (numbers, rank->alike->len);
 }
 
-/* "Rank 3", "ranks 0-3, 5". */
+/* "Rank 3", "ranks 0-3, 5 (stage 0, the least)". @remark: (nullable) */
 static char *
-name_ranks (const CliRank *rank, gboolean begins)
+name_ranks (const CliRank *rank,
+            const CliRanks *ranks,
+            gboolean begins,
+            const char *remark)
 {
-  g_autofree char *text = list_ranks (rank);
+  g_autofree char *where = NULL, *text = list_ranks (rank, ranks, &where);
+  GString *name = g_string_new (begins ? "Rank" : "rank");
 
-  return g_strdup_printf ("%sank%s %s", begins ? "R" : "r",
-                          rank->alike->len > 1 ? "s" : "", text);
+  g_string_append_printf (name, "%s %s", rank->alike->len > 1 ? "s" : "", text);
+  if (*where != '\0' || remark != NULL)
+    g_string_append_printf (name, " (%s%s%s)", where,
+                            *where != '\0' && remark != NULL ? ", " : "",
+                            remark != NULL ? remark : "");
+  return g_string_free (name, FALSE);
 }
 
 /* The kinds that need most and least, and what is live at the peak of each. */
@@ -163,8 +159,8 @@ describe_imbalance (const Imbalance *imbalance, const CliRanks *ranks)
 {
   const guint64 most_bytes = peak_bytes (imbalance->most);
   const guint64 least_bytes = peak_bytes (imbalance->least);
-  g_autofree char *most = name_ranks (imbalance->most, TRUE);
-  g_autofree char *least = name_ranks (imbalance->least, FALSE);
+  g_autofree char *most = name_ranks (imbalance->most, ranks, TRUE, NULL);
+  g_autofree char *least = name_ranks (imbalance->least, ranks, FALSE, "the least");
 
   if (ranks->ranks->len == 1)
     return g_strdup_printf ("%s alone is here: %s of live at its peak.", most,
@@ -178,8 +174,8 @@ describe_imbalance (const Imbalance *imbalance, const CliRanks *ranks)
                             ranks->ranks->len, TESSERA_SIZE (most_bytes));
   g_autofree char *cause = describe_cause (imbalance);
   return g_strdup_printf (
-      "%s need%s most: %s of live at the peak, %s (%.1f %%) more than %s (the "
-      "least): most in %s.",
+      "%s need%s most: %s of live at the peak, %s (%.1f %%) more than %s: most "
+      "in %s.",
       most, imbalance->most->alike->len > 1 ? "" : "s", TESSERA_SIZE (most_bytes),
       TESSERA_SIZE (most_bytes - least_bytes),
       100.0 * (double) (most_bytes - least_bytes) / (double) MAX (least_bytes, 1), least,
@@ -226,12 +222,14 @@ print_kinds (const CliRanks *ranks)
     {
       const CliRank *rank = ranks->kinds->pdata[i];
       const CliRankAnswer *answer = cli_rank_answer (rank);
-      g_autofree char *text = list_ranks (rank);
-      g_autofree char *named =
-          rank->alike->len == 1 ? g_strdup (text)
-                                : g_strdup_printf ("%s (x %u)", text, rank->alike->len);
+      g_autofree char *where = NULL, *text = list_ranks (rank, ranks, &where);
+      g_autoptr (GString) named = g_string_new (text);
 
-      cli_table_text (table, named);
+      if (rank->alike->len > 1)
+        g_string_append_printf (named, " (x %u)", rank->alike->len);
+      if (*where != '\0')
+        g_string_append_printf (named, ", %s", where);
+      cli_table_text (table, named->str);
       CLI_INTEGERS (table, peak_bytes (rank), most_reserved_bytes (rank),
                     need_bytes (rank, TESSERA_LAYOUT_NATIVE),
                     need_bytes (rank, TESSERA_LAYOUT_EXPANDABLE),
@@ -276,23 +274,40 @@ world_of (const CliRanks *ranks)
   return world;
 }
 
+/* Ranks that no file is of. */
+static void
+print_taken (const CliRanks *ranks)
+{
+  g_autofree guint64 *taken = g_new (guint64, ranks->ranks->len);
+  guint n = 0;
+
+  for (guint i = 0; i < ranks->ranks->len; i++)
+    if (((CliRank *) ranks->ranks->pdata[i])->is_taken)
+      taken[n++] = ((CliRank *) ranks->ranks->pdata[i])->rank;
+  if (n == 0)
+    return;
+  g_autofree char *listed = cli_list_numbers (taken, n);
+  printf (
+      "%u of %u ranks ran (%s). Taken as equal, since the next before and after of the "
+      "same stage, tensor and expert position are alike: %s\n",
+      ranks->ranks->len - n, ranks->ranks->len, ranks->topology.text, listed);
+}
+
 static void
 print_plans (const CliRanks *ranks)
 {
-  g_autofree char *pattern = cli_job_pattern (plans);
-
   for (guint i = 0; i < ranks->kinds->len; i++)
     {
       const CliRank *rank = ranks->kinds->pdata[i];
       const CliRankAnswer *answer = cli_rank_answer (rank);
-      g_autofree char *name = name_ranks (rank, FALSE);
+      g_autofree char *name = name_ranks (rank, ranks, FALSE, NULL);
 
       if (answer == NULL || answer->not_followed[0] != '\0')
         printf ("%s: %s%s\n", name,
                 answer == NULL ? "no plan was written" : "no run follows the plan: ",
                 answer == NULL ? "" : cli_shown (answer->not_followed));
     }
-  printf ("to follow: tessera run --plan %s/rank-%%r.tsp -- torchrun ...\n", pattern);
+  printf ("to follow: tessera run --plan %s -- torchrun ...\n", cli_shown (plans));
 }
 
 static void
@@ -301,7 +316,7 @@ print_text (const CliRanks *ranks, const Imbalance *imbalance)
   const CliRank *worst = ranks->kinds->pdata[0];
   const CliRankAnswer *answer = cli_rank_answer (worst);
   g_autofree char *sentence = describe_imbalance (imbalance, ranks);
-  g_autofree char *name = name_ranks (worst, TRUE);
+  g_autofree char *name = name_ranks (worst, ranks, TRUE, NULL);
 
   if (answer != NULL && answer->verdict.died)
     printf ("%s: %s %s\n", name, answer->verdict.headline, answer->verdict.sentence);
@@ -312,6 +327,7 @@ print_text (const CliRanks *ranks, const Imbalance *imbalance)
     printf ("note: of a job of %" G_GUINT64_FORMAT " ranks %u are here\n",
             world_of (ranks), ranks->ranks->len);
   print_numbered (ranks);
+  print_taken (ranks);
   if (peak_bytes (imbalance->most) != peak_bytes (imbalance->least))
     printf ("all that differs: tessera diff %s %s\n", cli_shown (imbalance->least->path),
             cli_shown (imbalance->most->path));
@@ -320,8 +336,9 @@ print_text (const CliRanks *ranks, const Imbalance *imbalance)
 }
 
 static void
-json_kind (JsonBuilder *json, const CliRank *rank)
+json_kind (JsonBuilder *json, const CliRank *rank, const CliRanks *ranks)
 {
+  g_autofree char *where = NULL, *listed = list_ranks (rank, ranks, &where);
   const CliRankAnswer *answer = cli_rank_answer (rank);
   const TesseraVerdict *verdict = answer != NULL ? &answer->verdict : NULL;
 
@@ -330,6 +347,7 @@ json_kind (JsonBuilder *json, const CliRank *rank)
   for (guint i = 0; i < rank->alike->len; i++)
     json_builder_add_int_value (json, (gint64) ((CliRank *) rank->alike->pdata[i])->rank);
   json_builder_end_array (json);
+  cli_json_text (json, "where", where);
   cli_json_text (json, "file", rank->path);
   cli_json_integer (json, "peak_live_bytes", peak_bytes (rank));
   cli_json_integer (json, "peak_reserved_bytes", most_reserved_bytes (rank));
@@ -356,6 +374,7 @@ json_file (JsonBuilder *json, const CliRank *rank)
   json_builder_begin_object (json);
   cli_json_integer (json, "rank", rank->rank);
   cli_json_bool (json, "numbered", rank->is_numbered);
+  cli_json_bool (json, "taken", rank->is_taken);
   cli_json_text (json, "file", rank->path);
   cli_json_text (json, "plan", plan);
   cli_json_integer (json, "requests", seen->n_requests);
@@ -371,12 +390,13 @@ print_json (const CliRanks *ranks, const Imbalance *imbalance)
   g_autofree char *sentence = describe_imbalance (imbalance, ranks);
 
   cli_json_text (json, "sentence", sentence);
+  cli_json_text (json, "topology", ranks->topology.n > 0 ? ranks->topology.text : NULL);
   cli_json_integer (json, "ranks", ranks->ranks->len);
   cli_json_integer (json, "world", world_of (ranks) > 0 ? world_of (ranks) : G_MAXUINT64);
   cli_json_integer (json, "failed", ranks->n_failed);
   cli_json_array (json, "kinds");
   for (guint i = 0; i < ranks->kinds->len; i++)
-    json_kind (json, ranks->kinds->pdata[i]);
+    json_kind (json, ranks->kinds->pdata[i], ranks);
   json_builder_end_array (json);
   cli_json_array (json, "files");
   for (guint i = 0; i < ranks->ranks->len; i++)
@@ -408,27 +428,58 @@ check_plans (const CliRanks *ranks)
     }
 }
 
+/* As told, or as the folder or the recordings tell it. */
+static void
+find_topology (CliRanks *ranks, const char *folder)
+{
+  g_autofree char *beside = g_build_filename (folder, "topology", NULL);
+  g_autofree char *text = NULL;
+  const guint64 world = world_of (ranks);
+  const CliRankLook *seen = cli_rank_look (ranks->ranks->pdata[0]);
+
+  ranks->takes_equal =
+      topology != NULL || g_file_get_contents (beside, &text, NULL, NULL);
+  const char *found = topology != NULL ? topology : text != NULL ? text : seen->topology;
+  const gboolean is_one = cli_topology_read (&ranks->topology, found) &&
+                          (world == 0 || ranks->topology.world == world);
+  if (!is_one && ranks->takes_equal)
+    cli_fail_with ("%s does not tell how the %" G_GUINT64_FORMAT " ranks are laid out, "
+                   "outermost first: it is to be like pp=4 dp=16",
+                   topology != NULL ? "--topology" : beside, world);
+  if (!is_one)
+    ranks->topology = (CliTopology){ 0 };
+}
+
+int
+cli_ranks_tell (CliRanks *ranks)
+{
+  Imbalance imbalance = { 0 };
+  const CliRankOptions wanted = { .is_fast = is_fast, .plans = plans };
+
+  if (plans != NULL)
+    check_plans (ranks);
+  cli_ranks_answer (ranks, &wanted);
+  find_imbalance (&imbalance, ranks);
+  if (cli_given.json)
+    print_json (ranks, &imbalance);
+  else
+    print_text (ranks, &imbalance);
+  clear_imbalance (&imbalance);
+  return ranks->n_failed > 0 ? CLI_FAILED : CLI_DONE;
+}
+
 static int
 run_ranks (int n_files, char **files)
 {
-  g_autoptr (GPtrArray) paths = list_files (files);
   g_auto (CliRanks) ranks = { 0 };
-  Imbalance imbalance = { 0 };
 
-  cli_ranks_look (&ranks, paths);
+  list_files (&ranks, files);
+  cli_ranks_look (&ranks, 0, NULL, NULL);
   if (ranks.ranks->len == 0)
     return CLI_FAILED;
-  if (plans != NULL)
-    check_plans (&ranks);
-  const CliRankOptions wanted = { .is_fast = is_fast, .plans = plans };
-  cli_ranks_answer (&ranks, &wanted);
-  find_imbalance (&imbalance, &ranks);
-  if (cli_given.json)
-    print_json (&ranks, &imbalance);
-  else
-    print_text (&ranks, &imbalance);
-  clear_imbalance (&imbalance);
-  return ranks.n_failed > 0 ? CLI_FAILED : CLI_DONE;
+  find_topology (&ranks, files[0]);
+  cli_ranks_fold (&ranks);
+  return cli_ranks_tell (&ranks);
 }
 
 static const GOptionEntry options[] = {
@@ -438,6 +489,13 @@ static const GOptionEntry options[] = {
               &plans,
               "Write each rank's plan into this folder: rank-0.tsp ...",
               "PLANS"),
+  CLI_OPTION ("topology",
+              0,
+              STRING,
+              &topology,
+              "How ranks are laid out, outermost first (default: DIR/topology, else as "
+              "recorded); ranks between equal ones of a stage are taken as equal",
+              "pp=4,dp=16"),
   CLI_OPTION_FORCE,
   CLI_OPTION_NO_EDITS,
   CLI_OPTION_RULES (&rules_path),

@@ -279,6 +279,17 @@ cli_job_pattern (const char *path)
   return g_strjoinv ("%%", parts);
 }
 
+char *
+cli_job_plan_of (const char *path, int rank)
+{
+  g_autofree char *pattern = cli_job_pattern (path);
+
+  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+    return g_strdup (path);
+  return rank < 0 ? g_strconcat (pattern, "/rank-%r.tsp", NULL)
+                  : g_strdup_printf ("%s/rank-%d.tsp", path, rank);
+}
+
 /* A pattern; the folder that it is in, which nobody typed, is none. */
 static char *
 absolute (const char *pattern)

@@ -74,6 +74,10 @@ gboolean cli_job_follow_is_known (const char *follow);
 /* (transfer full): the pattern of @path alone, whatever % it holds. */
 char *cli_job_pattern (const char *path);
 
+/* (transfer full): @path itself, or where it is a folder the plan that `tessera job --plans`
+ * wrote there for @rank; -1: the pattern of each rank's own. */
+char *cli_job_plan_of (const char *path, int rank);
+
 /*
  * cli_job_environ:
  * @out_environ: (transfer full): strv of "NAME=value"

@@ -70,7 +70,7 @@ static void
 look (CliStudy *study, FILE *to)
 {
   g_autofree guint64 *hashes = g_new (guint64, study->trace->n_events + 1);
-  const CliRankLook seen = {
+  CliRankLook seen = {
     .peak_live_bytes = study->layout->peak_live_bytes,
     .peak_reserved_bytes = study->layout->peak_reserved_bytes,
     .rank = cli_study_number (study, "rank"),
@@ -78,6 +78,9 @@ look (CliStudy *study, FILE *to)
     .n_failures = study->layout->n_ooms,
     .n_requests = hash_requests (study->trace, hashes),
   };
+  const char *topology = tessera_trace_get_meta (study->trace, "topology");
+
+  g_strlcpy (seen.topology, topology != NULL ? topology : "", sizeof seen.topology);
 
   fwrite (&seen, sizeof seen, 1, to);
   fwrite (hashes, sizeof *hashes, seen.n_requests, to);
@@ -145,9 +148,17 @@ typedef struct
   int result; /* descriptor of a file in memory */
 } Worker;
 
-/* @wanted: NULL: the first look */
+/* What is asked of a file. */
+typedef struct
+{
+  const CliRankOptions *answers; /* NULL: the first look */
+  CliRankPrepare prepare;
+  gconstpointer user;
+  guint n_at_once;
+} Work;
+
 static Worker
-start (const CliRank *rank, const CliRankOptions *wanted)
+start (const CliRank *rank, const Work *work)
 {
   Worker worker = { .result = memfd_create ("rank", MFD_CLOEXEC) };
 
@@ -163,12 +174,14 @@ start (const CliRank *rank, const CliRankOptions *wanted)
   FILE *to = fdopen (worker.result, "w");
   if (to == NULL)
     _exit (CLI_FAILED);
+  if (work->prepare != NULL)
+    work->prepare (rank, work->user);
   cli_study_open (&study, rank->path);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
-  if (wanted == NULL)
+  if (work->answers == NULL)
     look (&study, to);
   else
-    answer (&study, rank, wanted, to);
+    answer (&study, rank, work->answers, to);
   _exit (!ferror (to) && fclose (to) == 0 ? CLI_DONE : CLI_FAILED);
 }
 
@@ -192,9 +205,10 @@ finish (const CliRank *rank, const Worker *worker)
 
 /* Returns: how many failed */
 static guint
-work_on (const GPtrArray *ranks, const CliRankOptions *wanted)
+work_on (const GPtrArray *ranks, const Work *work)
 {
-  const guint n_at_once = CLAMP (g_get_num_processors (), 1, MOST_PROCESSES);
+  const guint n_at_once = CLAMP (
+      work->n_at_once > 0 ? work->n_at_once : g_get_num_processors (), 1, MOST_PROCESSES);
   Worker workers[MOST_PROCESSES];
   guint n_failed = 0;
 
@@ -205,13 +219,13 @@ work_on (const GPtrArray *ranks, const CliRankOptions *wanted)
       if (i >= n_at_once)
         {
           CliRank *rank = ranks->pdata[i - n_at_once];
-          GMappedFile **found = wanted == NULL ? &rank->looked : &rank->answered;
+          GMappedFile **found = work->answers == NULL ? &rank->looked : &rank->answered;
 
           *found = finish (rank, worker);
           n_failed += *found == NULL;
         }
       if (i < ranks->len)
-        *worker = start (ranks->pdata[i], wanted);
+        *worker = start (ranks->pdata[i], work);
     }
   return n_failed;
 }
@@ -345,31 +359,105 @@ compare_kinds (const void *a, const void *b)
 }
 
 void
-cli_ranks_look (CliRanks *ranks, const GPtrArray *paths)
+cli_ranks_add (CliRanks *ranks, char *path, guint64 number)
 {
-  ranks->ranks = g_ptr_array_new_with_free_func (rank_free);
-  ranks->kinds = g_ptr_array_new ();
-  for (guint i = 0; i < paths->len; i++)
-    {
-      CliRank *rank = g_new0 (CliRank, 1);
+  CliRank *rank = g_new0 (CliRank, 1);
 
-      rank->path = g_strdup (paths->pdata[i]);
-      g_ptr_array_add (ranks->ranks, rank);
+  if (ranks->ranks == NULL)
+    ranks->ranks = g_ptr_array_new_with_free_func (rank_free);
+  rank->path = path;
+  rank->rank = number;
+  g_ptr_array_add (ranks->ranks, rank);
+}
+
+/* Those between two of a class that are alike. */
+static void
+take_equal_ranks (CliRanks *ranks)
+{
+  const CliTopology *topology = &ranks->topology;
+  const guint n_recorded = ranks->ranks->len;
+  g_autofree const CliRank **before = g_new0 (const CliRank *, topology->n_classes);
+
+  for (guint i = 0; i < n_recorded; i++)
+    {
+      const CliRank *rank = ranks->ranks->pdata[i];
+      const guint64 class = cli_topology_class (topology, rank->rank);
+      const CliRank *other = before[class];
+
+      before[class] = rank;
+      if (other == NULL || other->kind != rank->kind)
+        continue;
+      for (guint64 number = other->rank + 1; number < rank->rank; number++)
+        if (cli_topology_class (topology, number) == class)
+          {
+            CliRank *taken = g_new0 (CliRank, 1);
+
+            *taken = (CliRank){ .path = g_strdup (rank->path),
+                                .rank = number,
+                                .is_taken = TRUE,
+                                .kind = rank->kind,
+                                .looked = g_mapped_file_ref (rank->looked) };
+            g_ptr_array_add (ranks->ranks, taken);
+            g_ptr_array_add (rank->kind->alike, taken);
+          }
     }
-  ranks->n_failed = work_on (ranks->ranks, NULL);
+  g_ptr_array_sort (ranks->ranks, compare_ranks);
+}
+
+void
+cli_ranks_fold (CliRanks *ranks)
+{
+  g_clear_pointer (&ranks->kinds, g_ptr_array_unref);
+  ranks->kinds = g_ptr_array_new ();
   for (guint i = ranks->ranks->len; i-- > 0;)
-    if (((CliRank *) ranks->ranks->pdata[i])->looked == NULL)
-      g_ptr_array_remove_index (ranks->ranks, i);
+    {
+      CliRank *rank = ranks->ranks->pdata[i];
+
+      g_clear_pointer (&rank->alike, g_ptr_array_unref);
+      if (rank->is_taken)
+        g_ptr_array_remove_index (ranks->ranks, i);
+    }
   number_ranks (ranks->ranks);
   for (guint i = 0; i < ranks->ranks->len; i++)
     add_to_kinds (ranks->kinds, ranks->ranks->pdata[i]);
   g_ptr_array_sort (ranks->kinds, compare_kinds);
+  for (guint i = 0; i < ranks->kinds->len; i++)
+    {
+      CliRank *kind = ranks->kinds->pdata[i];
+
+      for (guint j = 0; j < kind->alike->len; j++)
+        ((CliRank *) kind->alike->pdata[j])->kind = kind;
+    }
+  if (ranks->takes_equal)
+    take_equal_ranks (ranks);
+  for (guint i = 0; i < ranks->kinds->len; i++)
+    g_ptr_array_sort (((CliRank *) ranks->kinds->pdata[i])->alike, compare_ranks);
+}
+
+void
+cli_ranks_look (CliRanks *ranks,
+                guint n_at_once,
+                CliRankPrepare prepare,
+                gconstpointer user)
+{
+  const Work work = { .prepare = prepare, .user = user, .n_at_once = n_at_once };
+  g_autoptr (GPtrArray) fresh = g_ptr_array_new ();
+
+  for (guint i = 0; i < ranks->ranks->len; i++)
+    if (((CliRank *) ranks->ranks->pdata[i])->looked == NULL)
+      g_ptr_array_add (fresh, ranks->ranks->pdata[i]);
+  ranks->n_failed += work_on (fresh, &work);
+  for (guint i = ranks->ranks->len; i-- > 0;)
+    if (((CliRank *) ranks->ranks->pdata[i])->looked == NULL)
+      g_ptr_array_remove_index (ranks->ranks, i);
 }
 
 void
 cli_ranks_answer (CliRanks *ranks, const CliRankOptions *options)
 {
-  ranks->n_failed += work_on (ranks->kinds, options);
+  const Work work = { .answers = options };
+
+  ranks->n_failed += work_on (ranks->kinds, &work);
 }
 
 void

@@ -9,12 +9,14 @@
 #pragma once
 
 #include "cli/study.h"
+#include "cli/topology.h"
 
 /* The first look at a file. */
 typedef struct
 {
   guint64 peak_live_bytes, peak_reserved_bytes;
   guint64 rank, world; /* as recorded; world below 2: not told */
+  char topology[128];  /* as recorded, or "" */
   guint64 n_failures;
   guint64 n_requests;
   guint64 hashes[]; /* [n_requests]: of all requests, frees and failures up to each */
@@ -28,22 +30,30 @@ typedef struct
   char not_followed[256];                /* why no run follows the plan; "" */
 } CliRankAnswer;
 
-typedef struct
+typedef struct CliRank CliRank;
+
+struct CliRank
 {
   char *path;
   guint64 rank;
   gboolean is_numbered; /* nothing told the rank, or what another file is as well */
+  gboolean is_taken;    /* no file is its own: taken to be as the one at @path */
   GPtrArray *alike;     /* borrowed, by rank, itself among them; NULL: it is not the
                            fullest of its kind */
+  const CliRank *kind;  /* which is that */
   GMappedFile *looked;
   GMappedFile *answered; /* NULL: not asked for, or it failed */
-} CliRank;
+};
 
 typedef struct
 {
   GPtrArray *ranks; /* owned, by rank */
   GPtrArray *kinds; /* the fullest of each kind: who dies first, then who needs most */
   guint n_failed;   /* files that could not be read, or not be worked on */
+  CliTopology topology;
+  gboolean takes_equal; /* a rank with no file is taken to be as the next ranks before and
+                           after it of its stage, tensor and expert position, where these
+                           are alike */
 } CliRanks;
 
 /* The answers that are wanted. @plans: (nullable): the folder that gets each rank's plan */
@@ -53,8 +63,20 @@ typedef struct
   const char *plans;
 } CliRankOptions;
 
-/* @paths: texts. What cannot be read has had its sentence. */
-void cli_ranks_look (CliRanks *ranks, const GPtrArray *paths);
+/* What is done first in the process that looks at a file; it ends that where it fails. */
+typedef void (*CliRankPrepare) (const CliRank *rank, gconstpointer user);
+
+/* A file to look at; takes @path. @number: the rank that it will be of, once prepared; else
+ * the file tells. */
+void cli_ranks_add (CliRanks *ranks, char *path, guint64 number);
+/* Looks at what was added since the last call, so many at once (0: as processors allow).
+ * What cannot be read has had its sentence, and is gone. @prepare: (nullable) */
+void cli_ranks_look (CliRanks *ranks,
+                     guint n_at_once,
+                     CliRankPrepare prepare,
+                     gconstpointer user);
+/* Numbers all that are there, and finds their kinds. */
+void cli_ranks_fold (CliRanks *ranks);
 void cli_ranks_answer (CliRanks *ranks, const CliRankOptions *options);
 void cli_ranks_clear (CliRanks *ranks);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliRanks, cli_ranks_clear)
@@ -63,3 +85,6 @@ const CliRankLook *cli_rank_look (const CliRank *rank);
 const CliRankAnswer *cli_rank_answer (const CliRank *rank); /* or NULL */
 /* Where its plan is written; g_free(). */
 char *cli_rank_plan_path (const CliRank *rank, const char *plans);
+
+/* Works the answers out and prints them, as `tessera job` does. Returns: its exit status */
+int cli_ranks_tell (CliRanks *ranks);

@@ -73,8 +73,6 @@ check_plan_is_there (void)
   file = open (plan, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0 || fstat (file, &about) < 0)
     why = g_strerror (errno);
-  else if (S_ISDIR (about.st_mode))
-    why = g_strerror (EISDIR);
   else if (!S_ISREG (about.st_mode))
     why = "it is not a file but a device or pipe";
   if (file >= 0)
@@ -90,6 +88,7 @@ run_run (int n_words, char **program)
     cli_usage ("say which plan to follow with --plan P.tsp");
   if (!cli_job_follow_is_known (follow))
     cli_usage ("--follow takes length or trace, not \"%s\"", follow);
+  plan = cli_job_plan_of (plan, -1);
   check_plan_is_there ();
   if (cli_given.output != NULL)
     cli_check_recording (plan, cli_given.output);
@@ -102,12 +101,13 @@ run_run (int n_words, char **program)
 }
 
 static const GOptionEntry run_options[] = {
-  CLI_OPTION ("plan",
-              0,
-              FILENAME,
-              &plan,
-              "The plan to follow; %r rank, %h host, %p process",
-              "P.tsp"),
+  CLI_OPTION (
+      "plan",
+      0,
+      FILENAME,
+      &plan,
+      "The plan to follow, or the folder of each rank's; %r rank, %h host, %p process",
+      "P.tsp"),
   CLI_OPTION_FOLLOW (&follow),
   CLI_OPTION_OUTPUT ("Record as well, into this trace; patterns as above", "T.tsr"),
   CLI_OPTION_FORCE,

@@ -93,9 +93,8 @@ remove_files (const CliTrial *trial, gboolean keeps_log)
       }
 }
 
-/* What was said last; without Tessera's own sentences where it is @of_script. */
-static char *
-last_line (const char *path, gboolean of_script)
+char *
+cli_trial_last_line (const char *path, gboolean of_script)
 {
   g_autoptr (GMappedFile) file = g_mapped_file_new (path, FALSE, NULL);
   gsize n = file != NULL ? g_mapped_file_get_length (file) : 0;
@@ -147,7 +146,7 @@ take_result (CliTrial *trial, int wait_status)
     trial->state = CLI_TRIAL_OUT_OF_MEMORY;
   else
     {
-      g_autofree char *line = last_line (log, status == CLI_SCRIPT_FAILED);
+      g_autofree char *line = cli_trial_last_line (log, status == CLI_SCRIPT_FAILED);
 
       trial->state = CLI_TRIAL_FAILED;
       trial->remark = g_strdup_printf ("%s (more in %s)", line, log);

@@ -37,3 +37,6 @@ void cli_trial_start (CliTrial *trial, const CliRehearsal *run);
 gboolean cli_trial_poll (CliTrial *trial);
 /* Ends it and all that it started, at @deadline_us (of the monotonic clock) by force. */
 void cli_trial_stop (CliTrial *trial, gint64 deadline_us);
+/* What the log at @path says last, without Tessera's own sentences where it is @of_script;
+ * g_free(). */
+char *cli_trial_last_line (const char *path, gboolean of_script);

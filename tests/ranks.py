@@ -163,7 +163,9 @@ def each_rank_gets_its_plan(tmp):
     for rank in range(4):
         recorded(job / f"run-{rank}.tsr", rank, 4, table(embed=40 if rank == 3 else 8))
     text = good("job", job, "--plans", plans)
-    assert f"to follow: tessera run --plan {plans}/rank-%r.tsp -- torchrun ...\n" in text
+    assert f"to follow: tessera run --plan {plans} -- torchrun ...\n" in text
+    told = run("run", "--plan", plans, "--", "sh", "-c", "echo $TESSERA_PLAN")
+    assert told.stdout == f"{plans}/rank-%r.tsp\n", told
     for file in asked(job, "--plans", plans, "--fast")["files"]:  # also over plans
         assert file["plan"] == str(plans / f"rank-{file['rank']}.tsp")
         good("check", file["plan"], "--trace", file["file"])
@@ -177,6 +179,38 @@ def each_rank_gets_its_plan(tmp):
     refused("job", job, "--plans", plans, words=("rank-2.tsp", "would be lost"))
     good("job", job, "--plans", plans, "--force")
     refused("job", job, "--plans", job / "run-0.tsr", words=("run-0.tsr cannot be made",))
+
+
+@test
+def a_topology_says_where_ranks_are_and_which_are_equal(tmp):
+    job, plans = tmp / "job", tmp / "plans"
+    job.mkdir()
+    for rank in 0, 3, 4, 7:
+        recorded(job / f"run-{rank}.tsr", rank, 8, table(embed=40 if rank > 3 else 8))
+    assert "note: of a job of 8 ranks 4 are here" in good("job", job, "--fast")
+    text = good("job", job, "--topology", "pp=2,dp=4", "--plans", plans)
+    assert text.startswith("Ranks 4-7 (stage 1) need most: 116.00 MiB of live at the peak, 32.00 MiB (38.1 %) more than ranks "
+                           "0-3 (stage 0, the least): most in module model.embed"), text
+    assert "\n4-7 (x 4), stage 1 " in text.replace("\n  ", "\n") and "note: of a job" not in text, text
+    assert "4 of 8 ranks ran (pp=2 dp=4). Taken as equal" in text and ": 1-2, 5-6\n" in text, text
+    assert sorted(os.listdir(plans)) == [f"rank-{rank}.tsp" for rank in range(8)]
+    with sqlite3.connect(plans / "rank-6.tsp") as plan:
+        assert plan.execute("SELECT world, rank FROM plan").fetchone() == (8, 6)
+    (job / "topology").write_text("# as launched\ntp=2  # inside a node: dp\ndp=4\n", encoding="utf-8")
+    answer = asked(job, "--fast")
+    assert [kind["where"] for kind in answer["kinds"]] == ["tp 1", "tp 0"] and answer["topology"] == "tp=2 dp=4", answer
+    assert [file["rank"] for file in answer["files"] if file["taken"]] == [1, 2, 5, 6]
+    for wrong in "pp=3,dp=4", "pp", "pp=0,dp=8", "PP=8", "pp=99999999", "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=8":
+        refused("job", job, "--topology", wrong, words=("--topology does not tell how the 8 ranks are laid out",))
+    (job / "topology").write_text("pp=4", encoding="utf-8")
+    refused("job", job, words=("job/topology does not tell how the 8 ranks",))
+    # What a recording tells says where, and no more.
+    (job / "topology").unlink()
+    for trace in job.glob("*.tsr"):
+        with sqlite3.connect(trace) as base:
+            base.execute("INSERT INTO meta SELECT count(*), 'topology', 'pp=2 dp=4' FROM meta")
+    answer = asked(job, "--fast")
+    assert [(kind["where"], kind["ranks"]) for kind in answer["kinds"]] == [("stage 1, dp 0, 3", [4, 7]), ("stage 0, dp 0, 3", [0, 3])]
 
 
 @test

@@ -17,6 +17,7 @@ from torch.multiprocessing import ProcessRaisedException
 
 from . import RANKS_PER_NODE, _give_up, _note, answers, contract, lacking, workers
 from .say import say
+from .topology import Topology
 
 _is_installed = False
 
@@ -57,6 +58,8 @@ def _replace(name: str, make: Callable[[Any], Any]) -> None:
 def _install_group(rank: int, world: int) -> None:
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
+    layout = Topology(world)
+
     def make_init(original: Any) -> Any:
         def init_process_group(*args: Any, **kwargs: Any) -> Any:
             return original("fake", store=FakeStore(), rank=rank, world_size=world)
@@ -71,6 +74,11 @@ def _install_group(rank: int, world: int) -> None:
                 kwargs["backend"] = "fake"
             kwargs.pop("pg_options", None)
             kwargs.pop("device_id", None)
+            members = args[0] if args else kwargs.get("ranks")
+            if members is not None and rank in members:
+                told = layout.add(members, kwargs.get("group_desc"))
+                if told is not None:
+                    _note("topology", told)
             return original(*kept, **kwargs)
 
         return new_group

@@ -1,0 +1,110 @@
+/* See topology.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/topology.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_RANKS (1 << 20)
+
+static gboolean
+is_unlike (const CliAxis *axis)
+{
+  return strchr ("pte", axis->name[0]) != NULL;
+}
+
+static gboolean
+read_axis (CliTopology *topology, const char *word)
+{
+  CliAxis *axis = &topology->axes[topology->n];
+
+  if (topology->n == G_N_ELEMENTS (topology->axes) ||
+      sscanf (word, "%15[a-z_0-9]=%7" G_GUINT64_FORMAT, axis->name, &axis->size) != 2 ||
+      axis->size == 0 || (topology->world *= axis->size) > MOST_RANKS)
+    return FALSE;
+  topology->n_classes *= is_unlike (axis) ? axis->size : 1;
+  g_snprintf (topology->text + strlen (topology->text),
+              sizeof topology->text - strlen (topology->text), "%s%s=%" G_GUINT64_FORMAT,
+              topology->n > 0 ? " " : "", axis->name, axis->size);
+  topology->n++;
+  return TRUE;
+}
+
+gboolean
+cli_topology_read (CliTopology *topology, const char *text)
+{
+  g_auto (GStrv) words = g_regex_split_simple ("(?:#.*|[\\s,])+", text, 0, 0);
+  guint64 stride = 1;
+
+  *topology = (CliTopology){ .world = 1, .n_classes = 1 };
+  for (char **word = words; *word != NULL; word++)
+    if (**word != '\0' && !read_axis (topology, *word))
+      {
+        *topology = (CliTopology){ 0 };
+        return FALSE;
+      }
+  for (guint i = topology->n; i-- > 0; stride *= topology->axes[i].size)
+    topology->axes[i].stride = stride;
+  return topology->n > 0;
+}
+
+guint64
+cli_topology_class (const CliTopology *topology, guint64 rank)
+{
+  guint64 class = 0;
+
+  for (guint i = 0; i < topology->n; i++)
+    if (is_unlike (&topology->axes[i]))
+      class = class * topology->axes[i].size +
+              rank / topology->axes[i].stride % topology->axes[i].size;
+  return class;
+}
+
+char *
+cli_list_numbers (const guint64 *numbers, guint n)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < n;)
+    {
+      const guint64 first = numbers[i];
+      guint64 last = first;
+
+      while (++i < n && numbers[i] == last + 1)
+        last++;
+      g_string_append_printf (text, "%s%" G_GUINT64_FORMAT, text->len > 0 ? ", " : "",
+                              first);
+      if (last > first)
+        g_string_append_printf (text, "-%" G_GUINT64_FORMAT, last);
+    }
+  return g_string_free (text, FALSE);
+}
+
+char *
+cli_topology_describe (const CliTopology *topology, const guint64 *ranks, guint n_ranks)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < topology->n; i++)
+    {
+      const CliAxis *axis = &topology->axes[i];
+      g_autofree guint64 *places = g_new (guint64, axis->size);
+      guint n = 0;
+
+      for (guint64 place = 0; place < axis->size; place++)
+        for (guint j = 0; j < n_ranks; j++)
+          if (ranks[j] / axis->stride % axis->size == place)
+            {
+              places[n++] = place;
+              break;
+            }
+      if (n == axis->size)
+        continue;
+      g_autofree char *listed = cli_list_numbers (places, n);
+      g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "",
+                              axis->name[0] != 'p' ? axis->name
+                              : n > 1              ? "stages"
+                                                   : "stage",
+                              listed);
+    }
+  return g_string_free (text, FALSE);
+}
