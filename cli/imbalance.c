@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/array.h"
 #include "cli/diff.h"
 #include "cli/job.h"
 #include "cli/ranks.h"
@@ -14,8 +15,9 @@
 
 #define MOST_NOTED 4 /* files of a note */
 
-static char *plans, *rules_path, *topology;
-static gboolean is_fast;
+static char *plans, *rules_path, *topology, *cells;
+static gboolean is_fast, to_slurm, to_parallel, submits;
+static gint n_wanted; /* ranks */
 
 static gboolean
 is_recording (const char *name)
@@ -473,6 +475,13 @@ run_ranks (int n_files, char **files)
 {
   g_auto (CliRanks) ranks = { 0 };
 
+  if (to_slurm || to_parallel)
+    {
+      g_autofree char *each = g_strdup_printf ("rank=0..%d", n_wanted - 1);
+      return cli_array (to_slurm, submits, cells != NULL ? cells : each, n_wanted, files);
+    }
+  if (submits || n_wanted != 0 || cells != NULL)
+    cli_usage ("--submit, --world and --sweep go with --slurm or --parallel");
   list_files (&ranks, files);
   cli_ranks_look (&ranks, 0, NULL, NULL);
   if (ranks.ranks->len == 0)
@@ -496,6 +505,11 @@ static const GOptionEntry options[] = {
               "How ranks are laid out, outermost first (default: DIR/topology, else as "
               "recorded); ranks between equal ones of a stage are taken as equal",
               "pp=4,dp=16"),
+  CLI_OPTION ("slurm", 0, NONE, &to_slurm, "A Slurm array that dry-runs a job", NULL),
+  CLI_OPTION ("parallel", 0, NONE, &to_parallel, "The same by GNU parallel", NULL),
+  CLI_OPTION ("submit", 0, NONE, &submits, "Run that line, do not print it", NULL),
+  CLI_OPTION ("world", 0, INT, &n_wanted, "... of so many ranks", "N"),
+  CLI_OPTION ("sweep", 0, STRING, &cells, "... or values of {NAME}", "NAME=VALUES"),
   CLI_OPTION_FORCE,
   CLI_OPTION_NO_EDITS,
   CLI_OPTION_RULES (&rules_path),

@@ -11,27 +11,8 @@ import os
 import subprocess
 
 from command import TESSERA, elsewhere, refused, run
+from fake_rank import TRAIN
 from tap import run_tests, test
-
-# SIZES: a Python expression of what rank r of w keeps, in MiB; FAILS: a rank whose script fails; GROUPS: the topology that
-# its process groups tell.
-TRAIN = """#!/usr/bin/env python3
-import os, sqlite3, subprocess, sys
-r, w = int(os.environ["TESSERA_RANK"]), int(os.environ["TESSERA_WORLD"])
-if r == int(os.environ.get("FAILS", -1)):
-    sys.exit("ValueError: no rank 5")
-size = eval(os.environ["SIZES"])
-trace = os.environ["TESSERA_RECORD"]
-rows = ["action,id,size_bytes,iteration", f"alloc,kept,{size << 20},"]
-rows += [f"{action},{step},{1 << 20},{step}" for step in range(3) for action in ("alloc", "free")]
-open(trace + ".csv", "w").write("\\n".join(rows) + "\\n")
-subprocess.run([os.environ["IMPORTER"], "import", trace + ".csv", "-o", trace], check=True)
-os.unlink(trace + ".csv")
-with sqlite3.connect(trace) as base:
-    n = base.execute("SELECT count(*) FROM meta").fetchone()[0]
-    meta = [("rank", str(r)), ("world", str(w))] + ([("topology", os.environ["GROUPS"])] if "GROUPS" in os.environ else [])
-    base.executemany("INSERT INTO meta VALUES (?, ?, ?)", [(n + i, *each) for i, each in enumerate(meta)])
-"""
 
 
 def all_ranks(tmp, world, sizes, *options, status=0, **environ):
@@ -98,6 +79,58 @@ def what_does_not_fit_or_fails_is_said(tmp):
     refused("dry-run", "--world", 6, "--all-ranks", "-o", tmp, "--", "true", words=("cannot be made: File exists; name another",))
     for options in ("--rank", 1), ("--plan", "x"), ("--topology", "pp=4"), ("--sweep", "a=1,2"):
         assert run("dry-run", "--world", 6, "--all-ranks", *options, "--", "true").returncode == 2, options
+
+
+# Slurm's and GNU parallel's part: each task by itself.
+SBATCH = """#!/bin/sh
+echo "$@" >>calls
+for word in "$@"; do case $word in --array=*) cells=${word#--array=};; --wrap) wraps=1;; *) last=$word;; esac; done
+if [ $wraps ]; then sh -c "$last" >answer; exit; fi
+case $cells in *-*) cells=$(seq ${cells%-*} ${cells#*-});; esac
+for cell in $(echo $cells | tr , ' '); do SLURM_ARRAY_TASK_ID=$cell sh "$last" >&2 || exit; done
+echo "17;cluster"
+"""
+PARALLEL = """#!/bin/sh
+shift 2; while read cell; do "$@" $cell >&2; done
+"""
+
+
+@test
+def engines_get_a_task_and_a_line(tmp):
+    elsewhere(tmp)
+    for name, text in ("train", TRAIN), ("sbatch", SBATCH), ("parallel", PARALLEL):
+        (tmp / name).write_text(text)
+        (tmp / name).chmod(0o755)
+    environment = {**os.environ, "IMPORTER": TESSERA, "SIZES": "8 * (r // 2 + 1)", "PATH": f"{tmp}:{os.environ['PATH']}"}
+
+    def ask(*words):
+        done = subprocess.run([tmp / "build" / "cli" / "tessera", "job", *words], cwd=tmp, capture_output=True, text=True,
+                              timeout=200, env=environment)
+        assert done.returncode == 0, done
+        subprocess.run(["bash", "-n", tmp / "it's" / "task"], check=True)
+        return done.stdout
+
+    kinds = "Ranks 2-3 need most: "
+    line = ask("--slurm", "--world", "4", "it's", "--", "./train", "--lr", "it's {rank}")
+    assert "--array=0-3 " in line and not (tmp / "calls").exists() and os.listdir(tmp / "it's") == ["task"], line
+    task = (tmp / "it's" / "task").read_text()
+    assert task.splitlines()[-1].endswith("""-- './train' '--lr' 'it'\\''s '"$i"''"""), task
+    subprocess.run(["sh", "-c", line], cwd=tmp, env=environment, check=True, capture_output=True)
+    assert (tmp / "answer").read_text().startswith(kinds) and "--dependency=afterany:17 " in (tmp / "calls").read_text()
+    (tmp / "answer").unlink()
+    ask("--slurm", "--submit", "--world", "4", "it's", "./train")
+    assert (tmp / "answer").read_text().startswith(kinds)
+    answer = ask("--parallel", "--submit", "--world", "4", "it's", "--", "./train")
+    assert kinds in answer, answer
+    subprocess.run(["rm", "-r", tmp / "it's"], check=True)
+    for values, cells in ("1,2,5", [1, 2, 5]), ("1..3", [1, 2, 3]):
+        for engine in "--slurm", "--parallel":
+            ask(engine, "--submit", "--sweep", f"batch={values}", "it's", "--", "env", "TESSERA_RANK={batch}", "TESSERA_WORLD=8", "./train")
+            assert sorted(path.name for path in (tmp / "it's").glob("*.tsr")) == [f"batch-{cell}.tsr" for cell in cells]
+            subprocess.run(["rm", "-r", tmp / "it's"], check=True)
+    for wrong in (("--slurm", "x", "true"), ("--slurm", "--world", "4", "x"), ("--parallel", "--sweep", "b=1;rm", "x", "true"),
+                  ("--world", "4", "x"), ("--submit", "x")):
+        refused("job", *wrong, status=2)
 
 
 run_tests()
