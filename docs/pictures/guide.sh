@@ -98,6 +98,10 @@ if [ -n "$TESSERA_TEST_PYTHON" ]; then
   dry_run "-o gpt.tsr"
   dry_run "--plan=gpt.tsp -o gpt-planned.tsr" --evaluate-every 1 --log-norms
   wide followed "" "$work/gpt-planned.tsr"
+  "$tessera" dry-run --world 16 --rank 12 --events 0 -o "$work/pipeline.tsr" -- "$TESSERA_TEST_PYTHON" \
+    "$root/examples/pipeline.py" >"$work/said" 2>&1
+  "$tessera" render "$work/pipeline.tsr" --across-streams --size 1000x440 -o "$work/shot.png"
+  keep guide-ranks
 fi
 if [ -n "$BROWSER" ]; then
   "$1/cli/tessera" report "$root/samples/finetune-oom.pickle.gz" -o "$work/report.html"
