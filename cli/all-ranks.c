@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/ranks.h"
@@ -42,6 +43,19 @@ record (const CliRank *rank, gconstpointer user)
                      line, log);
     }
   g_unlink (log);
+}
+
+/* As half of the memory allows for what the first run took. */
+static guint
+most_jobs (void)
+{
+  const guint64 memory_bytes =
+      (guint64) sysconf (_SC_PHYS_PAGES) * (guint64) sysconf (_SC_PAGE_SIZE);
+  struct rusage largest;
+
+  getrusage (RUSAGE_CHILDREN, &largest);
+  return (guint) CLAMP (memory_bytes / 2 / MAX ((guint64) largest.ru_maxrss << 10, 1), 1,
+                        g_get_num_processors ());
 }
 
 static void
@@ -176,7 +190,7 @@ cli_all_ranks (const CliRehearsal *model,
 
       fprintf (stderr, "tessera: %u rank%s of %" G_GUINT64_FORMAT " run ...\n", n_next,
                n_next == 1 ? "" : "s", world);
-      cli_ranks_look (&ranks, n_jobs, record, model);
+      cli_ranks_look (&ranks, n_jobs > 0 ? n_jobs : most_jobs (), record, model);
       if (ranks.n_failed > 0)
         return CLI_SCRIPT_FAILED;
       if (ranks.topology.n == 0)

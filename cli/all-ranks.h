@@ -10,7 +10,7 @@
 
 /* @model: of every run, but for rank and paths; @topology: (nullable): as given, else the
  * first rank's groups tell it; @folder: for the traces, is made; @n_jobs: runs at a time, 0:
- * as processors allow. Prints the answer of `tessera job`. Returns: the exit status */
+ * as processors and memory allow. Prints the answer of `tessera job`. Returns: the exit status */
 int cli_all_ranks (const CliRehearsal *model,
                    const char *topology,
                    const char *folder,

@@ -265,7 +265,13 @@ static const GOptionEntry dry_options[] = {
               "Find the largest value that fits where PROGRAM has {NAME}: batch=1..64; "
               "for each of other values: length=512,1024",
               "NAME=VALUES"),
-  CLI_OPTION ("jobs", 0, INT, &jobs, "Runs of a sweep or of all ranks at a time", "N"),
+  CLI_OPTION (
+      "jobs",
+      0,
+      INT,
+      &jobs,
+      "Runs of a sweep or of all ranks at a time (default: as cores and memory allow)",
+      "N"),
   CLI_OPTION (
       "world", 0, INT, &world, "Ranks of the job, whose process group is made up", "N"),
   CLI_OPTION ("rank", 0, INT, &rank, "Which of them to run (0)", "N"),
@@ -350,7 +356,8 @@ const CliCommand cli_dry_run = {
       "memory, 4 PROGRAM\n"
       "failed otherwise, 1 and 2 as with every command. With --sweep: 0 something fits, "
       "3 "
-      "nothing does, 4\nPROGRAM failed with some value.",
+      "nothing does, 4\nPROGRAM failed with some value. With --all-ranks those ranks run "
+      "that tell how the others are, into the\nfolder -o; the answer is tessera job's.",
   .takes = CLI_RUNS_PROGRAM | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,

@@ -498,13 +498,7 @@ static const GOptionEntry options[] = {
               &plans,
               "Write each rank's plan into this folder: rank-0.tsp ...",
               "PLANS"),
-  CLI_OPTION ("topology",
-              0,
-              STRING,
-              &topology,
-              "How ranks are laid out, outermost first (default: DIR/topology, else as "
-              "recorded); ranks between equal ones of a stage are taken as equal",
-              "pp=4,dp=16"),
+  CLI_OPTION ("topology", 0, STRING, &topology, "How ranks are laid out", "pp=4,dp=16"),
   CLI_OPTION ("slurm", 0, NONE, &to_slurm, "A Slurm array that dry-runs a job", NULL),
   CLI_OPTION ("parallel", 0, NONE, &to_parallel, "The same by GNU parallel", NULL),
   CLI_OPTION ("submit", 0, NONE, &submits, "Run that line, do not print it", NULL),
@@ -526,7 +520,11 @@ const CliCommand cli_job = {
       "x-r3of16.pickle.gz.\nThe rank is the name's, else the recording's own. Ranks that "
       "ask for the same are one row, also where\none was recorded for less long; what "
       "frees memory later, and what the driver gave, is not compared.\nWorst first: who "
-      "dies, then by what is live at the peak.",
+      "dies, then by what is live at the peak. --topology, outermost first, or "
+      "DIR/topology, "
+      "else the recordings\nsay where ranks are; by the first two, ranks between equal "
+      "ones "
+      "of a stage are taken as equal.\nWith --slurm or --parallel: DIR -- PROGRAM...",
   .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,

@@ -283,11 +283,16 @@ char *
 cli_job_plan_of (const char *path, int rank)
 {
   g_autofree char *pattern = cli_job_pattern (path);
+  g_autoptr (GDir) folder = g_dir_open (path, 0, NULL);
+  const char *name = folder == NULL ? "rank-" : NULL;
 
-  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
-    return g_strdup (path);
-  return rank < 0 ? g_strconcat (pattern, "/rank-%r.tsp", NULL)
-                  : g_strdup_printf ("%s/rank-%d.tsp", path, rank);
+  while (name == NULL || !g_str_has_prefix (name, "rank-"))
+    if ((name = g_dir_read_name (folder)) == NULL)
+      cli_fail_with (
+          "%s is a folder without plans, such as tessera job DIR --plans writes", path);
+  return folder == NULL ? g_strdup (path)
+         : rank < 0     ? g_strconcat (pattern, "/rank-%r.tsp", NULL)
+                        : g_strdup_printf ("%s/rank-%d.tsp", path, rank);
 }
 
 /* A pattern; the folder that it is in, which nobody typed, is none. */

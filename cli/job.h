@@ -75,7 +75,7 @@ gboolean cli_job_follow_is_known (const char *follow);
 char *cli_job_pattern (const char *path);
 
 /* (transfer full): @path itself, or where it is a folder the plan that `tessera job --plans`
- * wrote there for @rank; -1: the pattern of each rank's own. */
+ * wrote there for @rank; -1: the pattern of each rank's own. A folder without ends the command. */
 char *cli_job_plan_of (const char *path, int rank);
 
 /*

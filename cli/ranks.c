@@ -387,7 +387,8 @@ take_equal_ranks (CliRanks *ranks)
       before[class] = rank;
       if (other == NULL || other->kind != rank->kind)
         continue;
-      for (guint64 number = other->rank + 1; number < rank->rank; number++)
+      for (guint64 number = other->rank + 1; number < MIN (rank->rank, topology->world);
+           number++)
         if (cli_topology_class (topology, number) == class)
           {
             CliRank *taken = g_new0 (CliRank, 1);

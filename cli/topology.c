@@ -32,11 +32,11 @@ read_axis (CliTopology *topology, const char *word)
 gboolean
 cli_topology_read (CliTopology *topology, const char *text)
 {
-  g_auto (GStrv) words = g_regex_split_simple ("(?:#.*|[\\s,])+", text, 0, 0);
+  g_auto (GStrv) words = g_regex_split_simple ("(?:#.*|[\\s,])+", text, G_REGEX_RAW, 0);
   guint64 stride = 1;
 
   *topology = (CliTopology){ .world = 1, .n_classes = 1 };
-  for (char **word = words; *word != NULL; word++)
+  for (char **word = words; word != NULL && *word != NULL; word++)
     if (**word != '\0' && !read_axis (topology, *word))
       {
         *topology = (CliTopology){ 0 };
@@ -87,16 +87,15 @@ cli_topology_describe (const CliTopology *topology, const guint64 *ranks, guint 
   for (guint i = 0; i < topology->n; i++)
     {
       const CliAxis *axis = &topology->axes[i];
+      g_autofree guint8 *is_here = g_new0 (guint8, axis->size);
       g_autofree guint64 *places = g_new (guint64, axis->size);
       guint n = 0;
 
+      for (guint j = 0; j < n_ranks; j++)
+        is_here[ranks[j] / axis->stride % axis->size] = 1;
       for (guint64 place = 0; place < axis->size; place++)
-        for (guint j = 0; j < n_ranks; j++)
-          if (ranks[j] / axis->stride % axis->size == place)
-            {
-              places[n++] = place;
-              break;
-            }
+        if (is_here[place])
+          places[n++] = place;
       if (n == axis->size)
         continue;
       g_autofree char *listed = cli_list_numbers (places, n);
