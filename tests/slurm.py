@@ -96,7 +96,10 @@ PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE State=UP
     finally:
         for process in reversed(started):
             process.terminate()
-            process.wait(20)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def train(tmp):
