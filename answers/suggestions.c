@@ -3,26 +3,38 @@
 
 #include <string.h>
 
+#include "db/size-text.h"
 #include "planner/modules.h"
 
 /* What wins less of the peak is not worth a change. */
 #define LEAST_SHARE 100
+/* What is found so much of the peak beside what was predicted verifies it. */
+#define VERIFIED_SHARE 50
 /* Parts in which the loss is computed. */
 #define N_CHUNKS 8
 /* The scalar at its end is no loss that parts would make smaller. */
 #define LEAST_LOSS_BYTES ((uint64_t) 1 << 16)
 /* Smaller tensors of optimizers stay in 32 bits (bitsandbytes). */
 #define LEAST_8BIT_BYTES 16384
+/* What a module gives to the next one is no smaller a part of its largest block. */
+#define LEAST_OUTPUT_SHARE 64
 
 static const char *const names[TESSERA_N_TRIES] = {
-  "expandable", "plan",   "fused", "zero-grad",  "chunks",
-  "checkpoint", "delete", "8-bit", "half-batch",
+  "expandable",    "plan",   "fused", "zero-grad",  "chunks",
+  "checkpointing", "delete", "8-bit", "half-batch",
 };
 
 const char *
 tessera_try_name (TesseraTry what)
 {
   return (unsigned) what < TESSERA_N_TRIES ? names[what] : "";
+}
+
+bool
+tessera_try_is_from_outside (TesseraTry what)
+{
+  return what == TESSERA_TRY_FUSED || what == TESSERA_TRY_ZERO_GRAD ||
+         what == TESSERA_TRY_CHECKPOINT || what == TESSERA_TRY_8BIT;
 }
 
 /* A life of a block: it may have two, where it is made again. */
@@ -38,6 +50,9 @@ typedef struct
   GHashTable *parameter_sizes; /* uint64_t: what does not grow with the batch */
   GHashTable *loss_sizes;      /* uint64_t */
   GHashTable *loss_modules;    /* string ids */
+  GHashTable *left_sizes;      /* uint64_t: of what steps leave to the next one */
+  uint32_t *work_begin;      /* by step: where its first activation is born, or its end */
+  uint64_t state_item_bytes; /* of an element of optimizer state */
   uint32_t
       *optimizer_end; /* by event: where the optimizer's phase ends that is on then, or
                               comes next; n_events: there is none */
@@ -54,7 +69,8 @@ typedef struct
 {
   uint32_t forward_end;    /* behind the last block that it made */
   uint32_t backward_begin; /* where the first of them goes */
-  uint32_t output;         /* the last block, which the next one starts from */
+  uint32_t output;         /* the last block, which the next one starts from ... */
+  uint64_t most_bytes;     /* ... and no statistic of a norm, beside its largest */
 } Instance;
 
 static uint32_t
@@ -179,15 +195,35 @@ phase_begin (const Work *work, const TesseraBlock *block)
              : block->born_index;
 }
 
-/* What is there after the next step as well is held by something else than its variable. */
+/* A variable is given its next value behind the next optimizer's step at the latest, before the
+ * work of the step after that begins: what is there longer is held by something else. */
 static uint32_t
-next_step_end (const Work *work, const TesseraBlock *block)
+variable_end (const Work *work, const TesseraBlock *block)
 {
-  const TesseraStructure *structure = work->whose->structure;
+  const size_t n_steps = work->whose->structure->n_steps;
 
-  return block->step != TESSERA_NONE && block->step + 1 < structure->n_steps
-             ? structure->steps[block->step + 1].end_index
-             : 0;
+  if (block->step == TESSERA_NONE || block->step + 1 >= n_steps)
+    return 0;
+  return block->step + 2 < n_steps ? work->work_begin[block->step + 2]
+                                   : work->whose->blocks->n_events;
+}
+
+/* What a step leaves to the next one in a variable. Where the recording ends before the variable
+ * has its next value, it is as it was in earlier steps. */
+static bool
+is_left_behind (const Work *work, size_t index)
+{
+  const TesseraBlocks *blocks = work->whose->blocks;
+  const TesseraBlock *block = &blocks->blocks[index];
+  const TesseraCategory category = (TesseraCategory) work->whose->categories[index];
+  const uint32_t end = life_end (blocks, block), most = variable_end (work, block);
+
+  if ((category != TESSERA_ACTIVATION && category != TESSERA_LOSS &&
+       category != TESSERA_INPUT) ||
+      (block->flags & TESSERA_AT_START) || end <= step_end (work, block) || end > most)
+    return false;
+  return end < blocks->n_events ||
+         g_hash_table_contains (work->left_sizes, &block->size_bytes);
 }
 
 /* Gradients go with the optimizer's phase in which they were used. */
@@ -222,13 +258,20 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
 
   switch (what)
     {
+    case TESSERA_TRY_8BIT:
+      if (category == TESSERA_OPTIMIZER_STATE && block->size_bytes >= LEAST_8BIT_BYTES)
+        lives[0].bytes /= work->state_item_bytes;
+      G_GNUC_FALLTHROUGH;
     case TESSERA_TRY_FUSED:
       return category == TESSERA_TEMPORARY_OPTIMIZER &&
                      is_in_optimizer (whose->trace, whose->origins.stacks[index])
                  ? 0
                  : 1;
     case TESSERA_TRY_ZERO_GRAD:
-      if (category == TESSERA_GRADIENT && !is_at_start)
+      /* One buffer of many gradients stays whatever is told of them. */
+      if (category == TESSERA_GRADIENT && !is_at_start &&
+          (lives[0].end_index <= variable_end (work, block) ||
+           g_hash_table_contains (work->parameter_sizes, &block->size_bytes)))
         end_with_optimizer (work, block, &lives[0]);
       return 1;
     case TESSERA_TRY_CHUNKS:
@@ -245,20 +288,16 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
       const Instance *instance =
           &g_array_index (work->instances, Instance, work->instance[index]);
       if (instance->output == index)
+        lives[0].end_index = MAX (backward_begin (work, instance), lives[0].end_index);
+      if (instance->output == index || category != TESSERA_ACTIVATION)
         return 1;
       lives[1] = lives[0];
       lives[0].end_index = MIN (instance->forward_end, lives[0].end_index);
       lives[1].begin_index = MAX (backward_begin (work, instance), lives[0].end_index);
       return 2;
     case TESSERA_TRY_DELETE:
-      if ((category == TESSERA_ACTIVATION || category == TESSERA_LOSS ||
-           category == TESSERA_INPUT) &&
-          !is_at_start && lives[0].end_index <= next_step_end (work, block))
-        lives[0].end_index = MIN (lives[0].end_index, step_end (work, block));
-      return 1;
-    case TESSERA_TRY_8BIT:
-      if (category == TESSERA_OPTIMIZER_STATE && block->size_bytes >= LEAST_8BIT_BYTES)
-        lives[0].bytes /= 4;
+      if (is_left_behind (work, index))
+        lives[0].end_index = step_end (work, block);
       return 1;
     default:
       if (grows_with_batch (work, category, block))
@@ -443,10 +482,11 @@ find_instances (Work *work)
       const TesseraCategory category = (TesseraCategory) whose->categories[i];
       const bool is_backward =
           category == TESSERA_TEMPORARY_BACKWARD || category == TESSERA_GRADIENT;
+      const bool is_forward =
+          category == TESSERA_ACTIVATION || category == TESSERA_TEMPORARY_FORWARD;
 
       work->instance[i] = TESSERA_NONE;
-      if (work->family == NULL || instances[i] == NULL ||
-          (category != TESSERA_ACTIVATION && !is_backward))
+      if (work->family == NULL || instances[i] == NULL || (!is_forward && !is_backward))
         continue;
       g_autofree char *family = tessera_name_alike (instances[i]);
       if (strcmp (family, work->family) != 0)
@@ -460,8 +500,39 @@ find_instances (Work *work)
         }
       work->instance[i] = pass;
       instance->forward_end = block->born_index + 1;
-      instance->output = (uint32_t) i;
+      instance->most_bytes = MAX (instance->most_bytes, block->size_bytes);
+      if (block->size_bytes >= instance->most_bytes / LEAST_OUTPUT_SHARE)
+        instance->output = (uint32_t) i;
     }
+}
+
+static void
+find_left (Work *work)
+{
+  const TesseraStructure *structure = work->whose->structure;
+  const TesseraBlocks *blocks = work->whose->blocks;
+
+  work->work_begin = g_new (uint32_t, structure->n_steps + 1);
+  for (size_t i = 0; i < structure->n_steps; i++)
+    work->work_begin[i] = structure->steps[i].end_index;
+  for (size_t i = blocks->n_blocks; i > 0; i--)
+    if (work->whose->categories[i - 1] == TESSERA_ACTIVATION &&
+        blocks->blocks[i - 1].step < structure->n_steps)
+      work->work_begin[blocks->blocks[i - 1].step] = blocks->blocks[i - 1].born_index;
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    if (life_end (blocks, &blocks->blocks[i]) < blocks->n_events &&
+        is_left_behind (work, i))
+      g_hash_table_add (work->left_sizes, (gpointer) &blocks->blocks[i].size_bytes);
+}
+
+/* Most keep state as parameters are, in 32 bits. */
+static uint64_t
+read_state_item (const TesseraTrace *trace)
+{
+  const char *text = tessera_trace_get_meta (trace, "state_item_bytes");
+  const uint64_t bytes = text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
+
+  return bytes > 0 ? bytes : 4;
 }
 
 static void
@@ -470,7 +541,9 @@ work_init (Work *work, const TesseraWhose *whose)
   *work = (Work){ .whose = whose,
                   .parameter_sizes = g_hash_table_new (g_int64_hash, g_int64_equal),
                   .loss_sizes = g_hash_table_new (g_int64_hash, g_int64_equal),
-                  .loss_modules = g_hash_table_new (NULL, NULL) };
+                  .loss_modules = g_hash_table_new (NULL, NULL),
+                  .left_sizes = g_hash_table_new (g_int64_hash, g_int64_equal),
+                  .state_item_bytes = read_state_item (whose->trace) };
   for (size_t i = 0; i < whose->blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &whose->blocks->blocks[i];
@@ -486,6 +559,7 @@ work_init (Work *work, const TesseraWhose *whose)
                           GUINT_TO_POINTER (whose->origins.modules[i]));
     }
   find_optimizer_ends (work);
+  find_left (work);
   find_instances (work);
 }
 
@@ -495,6 +569,8 @@ work_clear (Work *work)
   g_hash_table_unref (work->parameter_sizes);
   g_hash_table_unref (work->loss_modules);
   g_hash_table_unref (work->loss_sizes);
+  g_hash_table_unref (work->left_sizes);
+  g_free (work->work_begin);
   g_free (work->optimizer_end);
   g_free (work->family);
   g_free (work->instance);
@@ -581,6 +657,7 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
                           "in hidden.chunk(8))");
       return;
     case TESSERA_TRY_CHECKPOINT:
+      suggestion->modules = g_strdup (work->family);
       suggestion->sentence = g_strdup_printf (
           "activations of %s are made again in the backward pass", work->family);
       suggestion->type = g_strdup (
@@ -594,7 +671,10 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
       suggestion->type = g_strdup ("del outputs, loss  # at the end of the step");
       return;
     case TESSERA_TRY_8BIT:
-      suggestion->sentence = g_strdup ("state of the optimizer takes a quarter");
+      suggestion->sentence =
+          g_strdup_printf ("the optimizer keeps its state in 1 byte each, not in %u, and "
+                           "makes no temporaries",
+                           (unsigned) work->state_item_bytes);
       suggestion->type =
           g_strdup_printf ("bitsandbytes.optim.%s8bit(...)", optimizer_name (trace));
       return;
@@ -612,6 +692,32 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
     }
 }
 
+/* Adds to the sentence what a dry run with the change has shown, or which would. */
+static void
+tell_tried (const TesseraTrace *trace, TesseraSuggestion *suggestion)
+{
+  const char *name = tessera_try_name (suggestion->what);
+  g_autofree char *key = g_strconcat (TESSERA_TRIED_KEY, name, NULL);
+  const char *text = tessera_trace_get_meta (trace, key);
+  g_autofree char *sentence = suggestion->sentence;
+  const uint64_t predicted_bytes = suggestion->peak_bytes;
+  const uint64_t tried_bytes = text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
+  const uint64_t off_bytes =
+      MAX (tried_bytes, predicted_bytes) - MIN (tried_bytes, predicted_bytes);
+
+  suggestion->tried_bytes = tried_bytes;
+  if (tried_bytes == 0)
+    suggestion->sentence =
+        g_strdup_printf ("%s (dry-run --try %s verifies it)", sentence, name);
+  else if (off_bytes <= tried_bytes / VERIFIED_SHARE)
+    suggestion->sentence = g_strdup_printf ("%s (verified: %s in a dry run with it)",
+                                            sentence, TESSERA_SIZE (tried_bytes));
+  else
+    suggestion->sentence = g_strdup_printf (
+        "%s (but %s in a dry run with it, where %s were predicted)", sentence,
+        TESSERA_SIZE (tried_bytes), TESSERA_SIZE (predicted_bytes));
+}
+
 static void
 clear_suggestion (gpointer data)
 {
@@ -619,6 +725,7 @@ clear_suggestion (gpointer data)
 
   g_free (suggestion->sentence);
   g_free (suggestion->type);
+  g_free (suggestion->modules);
 }
 
 static int
@@ -730,6 +837,8 @@ tessera_suggest (const TesseraWhose *whose)
         continue;
       suggestion.peak_bytes = now_bytes - suggestion.wins_bytes;
       put_in_words (&work, &suggestion);
+      if (tessera_try_is_from_outside (suggestion.what))
+        tell_tried (whose->trace, &suggestion);
       g_array_append_val (suggestions, suggestion);
     }
   work_clear (&work);

@@ -21,13 +21,19 @@ typedef enum
   TESSERA_TRY_CHUNKS,     /* logits and loss by eighths */
   TESSERA_TRY_CHECKPOINT, /* of the heaviest repeated module: made again in the backward */
   TESSERA_TRY_DELETE,     /* what a step leaves behind goes at its end */
-  TESSERA_TRY_8BIT,       /* optimizer state in a byte each */
+  TESSERA_TRY_8BIT, /* optimizer state in a byte each, by a step with no temporaries */
   TESSERA_TRY_HALF_BATCH,
   TESSERA_N_TRIES
 } TesseraTry;
 
 /* "fused" ... */
 const char *tessera_try_name (TesseraTry what);
+/* Whether a dry run can make the change from outside, by that name: dry-run --try fused. */
+bool tessera_try_is_from_outside (TesseraTry what);
+
+/* Begins the keys of a trace's meta that tell what was live at most in a dry run of the same
+ * program with a change, in decimal: "tried_fused". */
+#define TESSERA_TRIED_KEY "tried_"
 
 typedef struct
 {
@@ -35,8 +41,11 @@ typedef struct
   const char *of;      /* what becomes less: "reserved" (smallest device) or "live" */
   uint64_t peak_bytes; /* that would have to be so after it; failed requests count */
   uint64_t wins_bytes; /* so much less than now */
-  char *sentence;      /* what it does to which blocks; owned */
-  char *type;          /* the text to type; owned */
+  uint64_t
+      tried_bytes; /* the peak that a dry run with it had; 0: the trace tells of none */
+  char *sentence; /* what it does to which blocks, and whether that was verified; owned */
+  char *type;     /* the text to type; owned */
+  char *modules;  /* of CHECKPOINT: which, "blocks.*"; else NULL; owned */
 } TesseraSuggestion;
 
 /* What has to be live at once in the trace as it is: failed requests count. */

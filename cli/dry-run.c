@@ -9,6 +9,7 @@
 #include "cli/all-ranks.h"
 #include "cli/rehearsal.h"
 #include "cli/sweep.h"
+#include "cli/tries.h"
 #include "nullcuda/settings.h"
 
 #define MIB ((guint64) 1 << 20)
@@ -28,7 +29,7 @@
 /* A minute or two of most scripts, and 70 MB of trace. */
 #define MOST_EVENTS 2000000
 
-static char *gpu, *policy, *plan, *follow, *headroom, *steps, *topology;
+static char *gpu, *policy, *plan, *follow, *headroom, *steps, *topology, *changes;
 static char **sweeps, **gpus;
 static gint world, rank, lag = 1, jobs;
 static gint64 events = -1; /* -1: not told */
@@ -125,11 +126,14 @@ take_options (CliRehearsal *run)
                steps);
   if (events < -1 || seconds < 0)
     cli_usage ("--events and --for take a number, 0 or more");
-  if (jobs < 0 || (jobs > 0 && sweeps == NULL && !runs_all))
-    cli_usage ("--jobs takes how many runs of a --sweep or of --all-ranks go on at a "
+  if (jobs < 0 || (jobs > 0 && sweeps == NULL && changes == NULL && !runs_all))
+    cli_usage ("--jobs takes how many runs of --sweep, --try or --all-ranks go on at a "
                "time, 1 or more");
   if (topology != NULL && !runs_all)
     cli_usage ("--topology goes with --all-ranks");
+  if (changes != NULL && (plan != NULL || runs_all))
+    cli_usage ("--try is about the program, not about a plan or all ranks of it: leave "
+               "--plan and --all-ranks out");
   if (lag != 0 && lag != 1)
     cli_usage ("--lag takes 0 or 1");
   if (!cli_job_policy_is_known (job->policy))
@@ -239,8 +243,11 @@ run_dry (int n_words, char **program)
     cli_usage ("--gpu takes one GPU; several are for --sweep");
   if (runs_all)
     return run_all (&run);
+  run.changes = changes != NULL ? cli_changes_read (changes) : NULL;
+  run.n_jobs = (guint) jobs;
   take_paths (&run);
   int result = cli_rehearse (&run);
+  g_strfreev (run.changes);
   g_free (run.trace_path);
   g_free (run.plan_path);
   g_free (run.followed_path);
@@ -265,13 +272,22 @@ static const GOptionEntry dry_options[] = {
               "Find the largest value that fits where PROGRAM has {NAME}: batch=1..64; "
               "for each of other values: length=512,1024",
               "NAME=VALUES"),
+  CLI_OPTION ("jobs",
+              0,
+              INT,
+              &jobs,
+              "Runs of --sweep, --try or --all-ranks at a time (default: as cores and "
+              "memory allow)",
+              "N"),
   CLI_OPTION (
-      "jobs",
+      "try",
       0,
-      INT,
-      &jobs,
-      "Runs of a sweep or of all ranks at a time (default: as cores and memory allow)",
-      "N"),
+      STRING,
+      &changes,
+      "Then a dry run with each change of the program, made from outside: fused, "
+      "foreach-off, zero-grad, checkpointing, bf16-optimizer, 8-bit; two at once: "
+      "fused+zero-grad; or suggested: what is advised",
+      "CHANGES"),
   CLI_OPTION (
       "world", 0, INT, &world, "Ranks of the job, whose process group is made up", "N"),
   CLI_OPTION ("rank", 0, INT, &rank, "Which of them to run (0)", "N"),

@@ -232,6 +232,10 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
   /* A dry run is what its command line says. */
   if (job->plan == NULL)
     *env = g_environ_unsetenv (*env, "TESSERA_PLAN");
+  *env = g_environ_unsetenv (*env, "TESSERA_TRY");
+  *env = g_environ_unsetenv (*env, "TESSERA_TRY_MODULES");
+  set (env, "TESSERA_TRY", job->change);
+  set (env, "TESSERA_TRY_MODULES", job->change_modules);
   return TESSERA_OK;
 }
 

@@ -43,6 +43,8 @@ typedef struct
   gint64 most_events;             /* it goes on after these steps, up to so many events */
   double most_seconds;            /* ... or seconds; both 0: it is stopped there */
   gint64 rank, world;             /* world 0: no process group */
+  const char *change;             /* of the program, made from outside: "fused" ... */
+  const char *change_modules;     /* that checkpointing is about: "blocks.*" */
 } CliJob;
 
 /* How a program ended. */

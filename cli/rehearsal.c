@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/tell.h"
+#include "cli/tries.h"
 
 /* Which file lies at a path: another one after recording, which replaces it. */
 typedef struct
@@ -275,6 +276,20 @@ run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_seco
     g_unlink (out_second->trace_path);
 }
 
+/* Who follows a plan asks about that. */
+static void
+advise (JsonBuilder *json, const CliRehearsal *run, CliStudy *study)
+{
+  g_auto (TesseraWhose) whose = { 0 };
+
+  if (run->is_once || study->followed != NULL)
+    return;
+  cli_whose_init (&whose, study, NULL);
+  if (run->changes != NULL)
+    cli_try (json, run, study, &whose);
+  cli_tell_suggestions (json, study, &whose);
+}
+
 static void
 json_second (JsonBuilder *json, const SecondRun *second)
 {
@@ -295,7 +310,7 @@ json_second (JsonBuilder *json, const SecondRun *second)
 
 static void
 print_json (const CliRehearsal *run,
-            const CliStudy *study,
+            CliStudy *study,
             const Seen *seen,
             const SecondRun *second,
             const Seconds *seconds)
@@ -317,11 +332,13 @@ print_json (const CliRehearsal *run,
   cli_json_number (json, "plan_cpu_seconds", seconds->plan);
   cli_json_recording (json, study);
   cli_answer_json (json, study, &run->question);
+  cli_json_text (json, "not_tried", tessera_trace_get_meta (study->trace, "not_tried"));
+  advise (json, run, study);
   cli_json_print (json);
 }
 
 static void
-print_text (const CliRehearsal *run, const CliStudy *study, const Seen *seen)
+print_text (const CliRehearsal *run, CliStudy *study, const Seen *seen)
 {
   size_t n_steps = study->structure->n_steps;
 
@@ -340,6 +357,7 @@ print_text (const CliRehearsal *run, const CliStudy *study, const Seen *seen)
               cli_shown (program));
     }
   cli_answer_print_smallest (study, &run->question);
+  advise (NULL, run, study);
 }
 
 /* Steps that are never alike are not in the next run either: where autocast frees its casts
@@ -415,6 +433,8 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   if (!is_interrupted && !run->is_once && may_adapt (run, &study))
     run_again (run, &study, &second);
   run->question.adapted = second.text;
+  if (is_interrupted)
+    run->changes = NULL; /* a run of each would go on to the same Ctrl-C */
   if (study.structure->n_steps == 0)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);

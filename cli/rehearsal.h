@@ -18,7 +18,11 @@ typedef struct
   char *followed_path;                    /* a plan that is read, or NULL */
   TesseraPlan *followed;                  /* ... as it was before the run */
   char *trace_pattern, *followed_pattern; /* the same, as the job takes them */
-  gboolean is_once; /* no second run with the memory of the GPU where it does not fit */
+  gboolean
+      is_once; /* no second run with the memory of the GPU where it does not fit, and no
+                       advice */
+  char **changes; /* of tries.h, looked at after the run; borrowed; NULL: none */
+  guint n_jobs;   /* for these, at a time; 0: as cores and memory allow */
 } CliRehearsal;
 
 /* Prints the answer, or a sentence why there is none. Returns the exit status. */

@@ -8,22 +8,13 @@
  */
 #include "cli/sweep.h"
 
-#include <glib/gstdio.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
-#include "cli/process.h"
 #include "cli/trial.h"
 
 #define MOST_VALUE G_MAXINT64
 #define MOST_COMBINATIONS 1000
-#define POLL_US 20000
-/* Who is told to end may save something first. */
-#define PATIENCE_US (5 * G_USEC_PER_SEC)
-/* A run takes what the largest took so far; a Python with PyTorch takes about this. */
-#define RUN_BYTES ((guint64) 1 << 30)
 
 /* What "{batch}" stands for. */
 typedef struct
@@ -37,7 +28,7 @@ typedef struct
 {
   guint combination;
   guint64 value; /* of the axis that is searched */
-  CliTrial trial;
+  const CliTrial *trial;
 } Point;
 
 typedef struct
@@ -48,8 +39,8 @@ typedef struct
   guint n_axes, n_combinations, n_cells; /* cells: GPU and policy */
   char *named, *others; /* "batch={batch} length={length}"; without the searched */
   GPtrArray *points;    /* by combination and value */
-  char *folder;         /* of temporary files */
-  guint64 memory_bytes; /* of this machine, for runs */
+  CliTrials *trials;
+  const TesseraProgress *progress;
   gint64 began_us;
 } Sweep;
 
@@ -164,43 +155,6 @@ describe (const Sweep *sweep, const Point *point)
   return fill_in (sweep, sweep->named, point->combination, point->value);
 }
 
-/* Takes the results of runs that have ended; returns how many go on. */
-static guint
-reap (const Sweep *sweep)
-{
-  guint n_running = 0;
-
-  for (guint i = 0; i < sweep->points->len; i++)
-    {
-      Point *point = sweep->points->pdata[i];
-
-      if (point->trial.pid == 0 || cli_trial_poll (&point->trial))
-        n_running += point->trial.pid != 0;
-      else if (point->trial.state == CLI_TRIAL_FAILED)
-        {
-          g_autofree char *which = describe (sweep, point);
-          cli_progress_end ();
-          fprintf (stderr, "tessera: %s failed: %s\n", cli_shown (which),
-                   cli_shown (point->trial.remark));
-        }
-    }
-  return n_running;
-}
-
-/* After a signal, by which we end once nothing of ours goes on. */
-G_NORETURN static void
-stop (const Sweep *sweep, int number)
-{
-  gint64 deadline_us = g_get_monotonic_time () + PATIENCE_US;
-
-  for (guint i = 0; i < sweep->points->len; i++)
-    cli_trial_stop (&((Point *) sweep->points->pdata[i])->trial, deadline_us);
-  g_rmdir (sweep->folder);
-  cli_process_ask (CLI_ASK_NEVER);
-  raise (number);
-  g_assert_not_reached ();
-}
-
 /* By combination and value. */
 static int
 compare (gconstpointer first, gconstpointer second)
@@ -232,39 +186,12 @@ start_point (Sweep *sweep, guint combination, guint64 value)
   CliRehearsal run = *sweep->asked->model;
   Point *point = g_new0 (Point, 1);
 
+  run.program = program;
   point->combination = combination;
   point->value = value;
-  point->trial.stem = g_strdup_printf ("%s/%u", sweep->folder, sweep->points->len + 1);
+  point->trial = cli_trials_start (sweep->trials, &run);
   g_ptr_array_add (sweep->points, point);
   g_ptr_array_sort (sweep->points, compare);
-  run.program = program;
-  cli_trial_start (&point->trial, &run);
-}
-
-static guint64
-available_memory (void)
-{
-  g_autofree char *text = NULL;
-  const char *line = g_file_get_contents ("/proc/meminfo", &text, NULL, NULL)
-                         ? strstr (text, "MemAvailable:")
-                         : NULL;
-
-  return line != NULL ? g_ascii_strtoull (line + strlen ("MemAvailable:"), NULL, 10) << 10
-                      : 0;
-}
-
-/* How many runs may go on at a time. */
-static guint
-most_jobs (const Sweep *sweep)
-{
-  struct rusage largest;
-
-  if (sweep->asked->n_jobs > 0)
-    return sweep->asked->n_jobs;
-  getrusage (RUSAGE_CHILDREN, &largest);
-  return (guint) CLAMP (sweep->memory_bytes /
-                            MAX (RUN_BYTES, (guint64) largest.ru_maxrss << 10),
-                        1, g_get_num_processors ());
 }
 
 static Bracket
@@ -277,13 +204,13 @@ find_bracket (const Sweep *sweep, guint combination, guint cell)
     {
       const Point *point = sweep->points->pdata[i];
 
-      if (point->combination != combination || point->trial.pid != 0)
+      if (point->combination != combination || point->trial->state == CLI_TRIAL_RUNNING)
         continue;
       bracket.n_points++;
       if (bracket.high != NULL)
         continue;
-      if (point->trial.state == CLI_TRIAL_MEASURED &&
-          point->trial.bytes[cell % CLI_TRIAL_POLICIES] <= available_bytes)
+      if (point->trial->state == CLI_TRIAL_MEASURED &&
+          point->trial->bytes[cell % CLI_TRIAL_POLICIES] <= available_bytes)
         bracket.low = point;
       else
         bracket.high = point;
@@ -307,14 +234,14 @@ guess (const Sweep *sweep, const Bracket *bracket, guint cell)
 {
   guint policy = cell % CLI_TRIAL_POLICIES;
   guint64 width = bracket->high->value - bracket->low->value;
-  double low_bytes = (double) bracket->low->trial.bytes[policy];
+  double low_bytes = (double) bracket->low->trial->bytes[policy];
   double part = ((double) sweep->asked->gpus[cell / CLI_TRIAL_POLICIES].available_bytes -
                  low_bytes) /
-                ((double) bracket->high->trial.bytes[policy] - low_bytes);
+                ((double) bracket->high->trial->bytes[policy] - low_bytes);
 
   if (bracket->n_points > 2 + 2 * sweep->n_cells ||
-      bracket->high->trial.state != CLI_TRIAL_MEASURED ||
-      bracket->high->trial.bytes[policy] == G_MAXUINT64)
+      bracket->high->trial->state != CLI_TRIAL_MEASURED ||
+      bracket->high->trial->bytes[policy] == G_MAXUINT64)
     part = 0.5;
   return bracket->low->value + CLAMP ((guint64) ((double) width * part), 1, width - 1);
 }
@@ -351,8 +278,9 @@ choose_value (const Sweep *sweep, guint combination, guint cell, guint64 *out_va
 /* Combinations in turn for one cell: results for that may decide the next. Returns FALSE:
  * there is nothing to start now. */
 static gboolean
-start_next (Sweep *sweep)
+start_next (gpointer user)
 {
+  Sweep *sweep = user;
   guint64 value;
 
   for (guint cell = 0; cell < sweep->n_cells; cell++)
@@ -379,27 +307,22 @@ decided_part (const Sweep *sweep)
 }
 
 static void
-search (Sweep *sweep)
+tell_end (const CliTrial *trial, gpointer user)
 {
-  const TesseraProgress *progress = cli_progress ("searching the largest that fits");
-  guint n_running, n_before = G_MAXUINT;
+  const Sweep *sweep = user;
 
-  cli_process_ask (CLI_ASK_ON_ALL);
-  do
+  for (guint i = 0; i < sweep->points->len; i++)
     {
-      n_running = reap (sweep);
-      while (n_running < most_jobs (sweep) && start_next (sweep))
-        n_running++;
-      if (sweep->points->len - n_running != n_before)
-        tessera_progress (progress, decided_part (sweep));
-      n_before = sweep->points->len - n_running;
-      if (cli_process_asked_by () != 0)
-        stop (sweep, cli_process_asked_by ());
-      g_usleep (POLL_US);
+      const Point *point = sweep->points->pdata[i];
+
+      if (point->trial != trial || trial->state != CLI_TRIAL_FAILED)
+        continue;
+      g_autofree char *which = describe (sweep, point);
+      cli_progress_end ();
+      fprintf (stderr, "tessera: %s failed: %s\n", cli_shown (which),
+               cli_shown (trial->remark));
     }
-  while (n_running > 0);
-  cli_process_ask (CLI_ASK_NEVER);
-  cli_progress_end ();
+  tessera_progress (sweep->progress, decided_part (sweep));
 }
 
 /* "12", "64+", "none", and where the script and not memory ends the range, that. */
@@ -407,7 +330,7 @@ static char *
 bracket_text (const Bracket *bracket)
 {
   gboolean fails =
-      bracket->high != NULL && bracket->high->trial.state == CLI_TRIAL_FAILED;
+      bracket->high != NULL && bracket->high->trial->state == CLI_TRIAL_FAILED;
 
   if (bracket->low == NULL)
     return g_strdup (fails ? "fails" : "none");
@@ -445,21 +368,21 @@ static void
 add_notes (const Sweep *sweep, const Point *before, const Point *point, GPtrArray *notes)
 {
   g_autofree char *which = describe (sweep, point);
-  const CliTrial *trial = &point->trial;
+  const CliTrial *trial = point->trial;
 
   if (trial->state != CLI_TRIAL_MEASURED)
     return;
   if (trial->remark != NULL &&
-      (before == NULL || g_strcmp0 (trial->remark, before->trial.remark) != 0))
+      (before == NULL || g_strcmp0 (trial->remark, before->trial->remark) != 0))
     g_ptr_array_add (notes, g_strdup_printf ("%s: %s", which, trial->remark));
   for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
-    if (before != NULL && before->trial.state == CLI_TRIAL_MEASURED &&
-        before->trial.bytes[i] > trial->bytes[i])
+    if (before != NULL && before->trial->state == CLI_TRIAL_MEASURED &&
+        before->trial->bytes[i] > trial->bytes[i])
       g_ptr_array_add (
           notes, g_strdup_printf ("%s needs less (%s: %s) than %" G_GUINT64_FORMAT
                                   " (%s): a larger one than found may fit",
                                   which, columns[3 + i], TESSERA_SIZE (trial->bytes[i]),
-                                  before->value, TESSERA_SIZE (before->trial.bytes[i])));
+                                  before->value, TESSERA_SIZE (before->trial->bytes[i])));
 }
 
 static GPtrArray *
@@ -474,7 +397,8 @@ list_notes (const Sweep *sweep)
                               " steps%s in %.0f s, %u at a time",
                               sweep->points->len, job->least_steps, job->most_steps,
                               job->most_events > 0 ? " and more (--events)" : "",
-                              (double) took_us / G_USEC_PER_SEC, most_jobs (sweep)));
+                              (double) took_us / G_USEC_PER_SEC,
+                              cli_trials_most_jobs (sweep->trials)));
   g_ptr_array_add (
       notes, g_strdup_printf ("assumed: memory grows with %s", sweep->searched->name));
   g_ptr_array_add (
@@ -542,13 +466,13 @@ json_runs (const Sweep *sweep, JsonBuilder *json)
       g_autofree char *which = describe (sweep, point);
 
       cli_table_text (table, which);
-      cli_table_text (table, outcomes[point->trial.state]);
+      cli_table_text (table, outcomes[point->trial->state]);
       cli_table_integer (table, point->value);
       for (guint j = 0; j < CLI_TRIAL_POLICIES; j++)
-        cli_table_integer (table, point->trial.state == CLI_TRIAL_MEASURED
-                                      ? point->trial.bytes[j]
+        cli_table_integer (table, point->trial->state == CLI_TRIAL_MEASURED
+                                      ? point->trial->bytes[j]
                                       : G_MAXUINT64);
-      cli_table_text (table, point->trial.remark);
+      cli_table_text (table, point->trial->remark);
       cli_table_end_row (table);
     }
   cli_table_print (table);
@@ -599,15 +523,6 @@ check_program (const Sweep *sweep)
 }
 
 static void
-free_point (gpointer data)
-{
-  Point *point = data;
-  g_free (point->trial.stem);
-  g_free (point->trial.remark);
-  g_free (point);
-}
-
-static void
 clear (Sweep *sweep)
 {
   for (guint i = 0; i < sweep->n_axes; i++)
@@ -619,31 +534,27 @@ clear (Sweep *sweep)
   g_free (sweep->axes);
   g_free (sweep->named);
   g_free (sweep->others);
-  g_free (sweep->folder);
+  cli_trials_free (sweep->trials);
   g_ptr_array_unref (sweep->points);
 }
 
 int
 cli_sweep (const CliSweep *asked)
 {
-  g_autoptr (GError) problem = NULL;
   gboolean has_failed = FALSE;
   Sweep sweep = { .asked = asked,
                   .n_cells = asked->n_gpus * CLI_TRIAL_POLICIES,
-                  .points = g_ptr_array_new_with_free_func (free_point),
-                  .memory_bytes = available_memory (),
+                  .points = g_ptr_array_new_with_free_func (g_free),
                   .began_us = g_get_monotonic_time () };
 
   read_axes (&sweep);
   check_program (&sweep);
-  sweep.folder = g_dir_make_tmp ("tessera-sweep-XXXXXX", &problem);
-  if (sweep.folder == NULL)
-    cli_fail_with ("there is no place for traces: %s", problem->message);
-  search (&sweep);
-  g_rmdir (sweep.folder); /* no: a log of a script that failed is there */
+  sweep.trials = cli_trials_new (asked->n_jobs);
+  sweep.progress = cli_progress ("searching the largest that fits");
+  cli_trials_run (sweep.trials, start_next, tell_end, &sweep);
   gboolean fits = tell (&sweep);
   for (guint i = 0; i < sweep.points->len; i++)
-    has_failed |= ((Point *) sweep.points->pdata[i])->trial.state == CLI_TRIAL_FAILED;
+    has_failed |= ((Point *) sweep.points->pdata[i])->trial->state == CLI_TRIAL_FAILED;
   clear (&sweep);
   return has_failed ? CLI_SCRIPT_FAILED : fits ? CLI_DONE : CLI_DOES_NOT_FIT;
 }

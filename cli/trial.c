@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,18 @@
 
 #define POLL_US 20000
 #define LOG_END_BYTES 8192
+/* Who is told to end may save something first. */
+#define PATIENCE_US (5 * G_USEC_PER_SEC)
+/* A run takes what the largest took so far; a Python with PyTorch takes about this. */
+#define RUN_BYTES ((guint64) 1 << 30)
+
+struct CliTrials
+{
+  GPtrArray *trials; /* CliTrial */
+  char *folder;      /* of temporary files */
+  guint n_jobs;
+  guint64 memory_bytes; /* of this machine, for runs */
+};
 
 static const char *const needs[CLI_TRIAL_POLICIES] = { "native_bytes", "expandable_bytes",
                                                        "plan_bytes" };
@@ -62,9 +75,13 @@ run_child (const CliTrial *trial, const CliRehearsal *model)
   return cli_rehearse (&run);
 }
 
-void
-cli_trial_start (CliTrial *trial, const CliRehearsal *run)
+const CliTrial *
+cli_trials_start (CliTrials *trials, const CliRehearsal *run)
 {
+  CliTrial *trial = g_new0 (CliTrial, 1);
+
+  g_ptr_array_add (trials->trials, trial);
+  trial->stem = g_strdup_printf ("%s/%u", trials->folder, trials->trials->len);
   fflush (NULL);
   trial->pid = fork ();
   if (trial->pid == 0)
@@ -72,6 +89,7 @@ cli_trial_start (CliTrial *trial, const CliRehearsal *run)
   if (trial->pid < 0)
     cli_fail_with ("a dry run cannot be started: %s", g_strerror (errno));
   setpgid (trial->pid, trial->pid); /* whoever of the two comes first */
+  return trial;
 }
 
 /* Also what a run that was killed left; the log may stay. */
@@ -118,6 +136,8 @@ read_answer (CliTrial *trial, JsonObject *answer)
   trial->state = CLI_TRIAL_MEASURED;
   for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
     trial->bytes[i] = (guint64) json_object_get_int_member (answer, needs[i]);
+  trial->live_bytes = (guint64) json_object_get_int_member (answer, "live_bytes");
+  trial->is_unchanged = !json_object_get_null_member (answer, "not_tried");
   if (g_str_equal (json_object_get_string_member (answer, "followable"), "no"))
     {
       trial->bytes[CLI_TRIAL_POLICIES - 1] = G_MAXUINT64;
@@ -127,6 +147,8 @@ read_answer (CliTrial *trial, JsonObject *answer)
     remark = "each step keeps more than the one before, so a longer run needs more";
   if (json_object_get_int_member (answer, "steps") == 0)
     remark = "no whole step was seen, only the script's start";
+  if (trial->is_unchanged)
+    remark = json_object_get_string_member (answer, "not_tried");
   trial->remark = g_strdup (remark);
 }
 
@@ -153,21 +175,9 @@ take_result (CliTrial *trial, int wait_status)
     }
 }
 
-gboolean
-cli_trial_poll (CliTrial *trial)
-{
-  int wait_status;
-
-  if (trial->pid == 0 || waitpid (trial->pid, &wait_status, WNOHANG) == 0)
-    return trial->pid != 0;
-  trial->pid = 0;
-  take_result (trial, wait_status);
-  remove_files (trial, trial->state == CLI_TRIAL_FAILED);
-  return FALSE;
-}
-
-void
-cli_trial_stop (CliTrial *trial, gint64 deadline_us)
+/* By force at @deadline_us. */
+static void
+stop (CliTrial *trial, gint64 deadline_us)
 {
   if (trial->pid > 0)
     kill (-trial->pid, SIGTERM);
@@ -179,4 +189,119 @@ cli_trial_stop (CliTrial *trial, gint64 deadline_us)
     }
   trial->pid = 0;
   remove_files (trial, FALSE);
+}
+
+static void
+free_trial (gpointer data)
+{
+  CliTrial *trial = data;
+
+  g_free (trial->stem);
+  g_free (trial->remark);
+  g_free (trial);
+}
+
+static guint64
+available_memory (void)
+{
+  g_autofree char *text = NULL;
+  const char *line = g_file_get_contents ("/proc/meminfo", &text, NULL, NULL)
+                         ? strstr (text, "MemAvailable:")
+                         : NULL;
+
+  return line != NULL ? g_ascii_strtoull (line + strlen ("MemAvailable:"), NULL, 10) << 10
+                      : 0;
+}
+
+CliTrials *
+cli_trials_new (guint n_jobs)
+{
+  g_autoptr (GError) problem = NULL;
+  CliTrials *trials = g_new0 (CliTrials, 1);
+
+  trials->folder = g_dir_make_tmp ("tessera-sweep-XXXXXX", &problem);
+  if (trials->folder == NULL)
+    cli_fail_with ("there is no place for traces: %s", problem->message);
+  trials->trials = g_ptr_array_new_with_free_func (free_trial);
+  trials->n_jobs = n_jobs;
+  trials->memory_bytes = available_memory ();
+  return trials;
+}
+
+void
+cli_trials_free (CliTrials *trials)
+{
+  if (trials == NULL)
+    return;
+  g_rmdir (trials->folder); /* no: a log of a script that failed is there */
+  g_free (trials->folder);
+  g_ptr_array_unref (trials->trials);
+  g_free (trials);
+}
+
+guint
+cli_trials_most_jobs (const CliTrials *trials)
+{
+  struct rusage largest;
+
+  if (trials->n_jobs > 0)
+    return trials->n_jobs;
+  getrusage (RUSAGE_CHILDREN, &largest);
+  return (guint) CLAMP (trials->memory_bytes /
+                            MAX (RUN_BYTES, (guint64) largest.ru_maxrss << 10),
+                        1, g_get_num_processors ());
+}
+
+/* After a signal, by which we end once nothing of ours goes on. */
+G_NORETURN static void
+stop_all (const CliTrials *trials, int number)
+{
+  gint64 deadline_us = g_get_monotonic_time () + PATIENCE_US;
+
+  for (guint i = 0; i < trials->trials->len; i++)
+    stop (trials->trials->pdata[i], deadline_us);
+  g_rmdir (trials->folder);
+  cli_process_ask (CLI_ASK_NEVER);
+  raise (number);
+  g_assert_not_reached ();
+}
+
+void
+cli_trials_run (CliTrials *trials,
+                gboolean (*start_next) (gpointer user),
+                void (*on_end) (const CliTrial *trial, gpointer user),
+                gpointer user)
+{
+  guint n_running;
+
+  cli_process_ask (CLI_ASK_ON_ALL);
+  do
+    {
+      n_running = 0;
+      for (guint i = 0; i < trials->trials->len; i++)
+        {
+          CliTrial *trial = trials->trials->pdata[i];
+          int wait_status;
+
+          if (trial->pid == 0)
+            continue;
+          n_running++;
+          if (waitpid (trial->pid, &wait_status, WNOHANG) == 0)
+            continue;
+          n_running--;
+          trial->pid = 0;
+          take_result (trial, wait_status);
+          remove_files (trial, trial->state == CLI_TRIAL_FAILED);
+          if (on_end != NULL)
+            on_end (trial, user);
+        }
+      while (n_running < cli_trials_most_jobs (trials) && start_next (user))
+        n_running++;
+      if (cli_process_asked_by () != 0)
+        stop_all (trials, cli_process_asked_by ());
+      g_usleep (POLL_US);
+    }
+  while (n_running > 0);
+  cli_process_ask (CLI_ASK_NEVER);
+  cli_progress_end ();
 }

@@ -344,6 +344,9 @@ cli_tell_suggestions (JsonBuilder *json, const CliStudy *study, const TesseraWho
       cli_json_text (json, "of", row->of);
       cli_json_text (json, "type", row->type);
       cli_json_text (json, "sentence", row->sentence);
+      cli_json_integer (json, "peak_bytes", row->peak_bytes);
+      cli_json_integer (json, "tried_bytes",
+                        row->tried_bytes > 0 ? row->tried_bytes : G_MAXUINT64);
       json_builder_end_object (json);
     }
   if (json != NULL)

@@ -64,6 +64,11 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_save_edits (const char *trace_path,
                                                          const TesseraStoredEdit *edits,
                                                          size_t n_edits,
                                                          TesseraError *error);
+/* Replaces what the file's table `meta` says by what @trace does; the rest of the file stays as
+ * it is. The caller holds the lock. */
+TESSERA_MUST_USE TesseraStatus tessera_trace_save_meta (const TesseraTrace *trace,
+                                                        const char *trace_path,
+                                                        TesseraError *error);
 void tessera_stored_edits_free (TesseraStoredEdit *edits, size_t n_edits);
 
 typedef enum

@@ -455,17 +455,31 @@ tessera_trace_load_edits (const char *trace_path,
 }
 
 static TesseraStatus
-write_edits (TesseraNewFile *file, const TesseraStoredEdit *edits, size_t n_edits)
+write_table (TesseraNewFile *file, const TesseraRows *rows, const char *deletion)
 {
-  const TesseraRows rows = { &tessera_edit_table, edits, n_edits };
   TesseraLimits limits;
   TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
-  int rc = sqlite3_exec (file->db, "DELETE FROM edit", NULL, NULL, NULL);
+  int rc = sqlite3_exec (file->db, deletion, NULL, NULL, NULL);
 
   if (rc != SQLITE_OK)
     return tessera_fail_sqlite (file->error, file->db, rc, file->path, "write");
   tessera_limits_init (&limits);
-  return tessera_write_rows (&writer, 0, &rows, 1);
+  return tessera_write_rows (&writer, 0, rows, 1);
+}
+
+static TesseraStatus
+replace_table (const char *trace_path,
+               const TesseraRows *rows,
+               const char *deletion,
+               TesseraError *error)
+{
+  TesseraNewFile file;
+  TesseraStatus status =
+      tessera_new_file_copy (&file, trace_path, &tessera_trace_format, error);
+
+  if (status != TESSERA_OK)
+    return status;
+  return tessera_new_file_finish (&file, write_table (&file, rows, deletion));
 }
 
 TesseraStatus
@@ -474,13 +488,19 @@ tessera_trace_save_edits (const char *trace_path,
                           size_t n_edits,
                           TesseraError *error)
 {
-  TesseraNewFile file;
-  TesseraStatus status =
-      tessera_new_file_copy (&file, trace_path, &tessera_trace_format, error);
+  const TesseraRows rows = { &tessera_edit_table, edits, n_edits };
 
-  if (status != TESSERA_OK)
-    return status;
-  return tessera_new_file_finish (&file, write_edits (&file, edits, n_edits));
+  return replace_table (trace_path, &rows, "DELETE FROM edit", error);
+}
+
+TesseraStatus
+tessera_trace_save_meta (const TesseraTrace *trace,
+                         const char *trace_path,
+                         TesseraError *error)
+{
+  const TesseraRows rows = { &tessera_meta_table, trace->meta, trace->n_meta };
+
+  return replace_table (trace_path, &rows, "DELETE FROM meta", error);
 }
 
 void

@@ -178,6 +178,10 @@ def install() -> None:
     lacking.install()
     workers.install()
     contract.install()
+    if os.environ.get("TESSERA_TRY"):
+        from . import trying
+
+        trying.install(os.environ["TESSERA_TRY"], os.environ.get("TESSERA_TRY_MODULES") or None)
     world = _number("TESSERA_WORLD", 0)
     if world > 0:
         rank = _number("TESSERA_RANK", 0)

@@ -81,6 +81,14 @@ class _Local(threading.local):
         self.state = _State()
 
 
+def plain_path(path: str) -> List[str]:
+    """The components of a module's path that the program has given."""
+    parts = [part for part in path.split(".") if part not in _WRAPPERS]
+    while parts and parts[0] == "module":
+        del parts[0]
+    return parts
+
+
 class _Paths:
     """Names of modules, by the object, as long as it lives."""
 
@@ -106,9 +114,7 @@ class _Paths:
         is_first = not self._known or any(self.get(module) for _, module in modules)
         self._put(root, label)
         for path, module in modules:
-            parts = [part for part in path.split(".") if part not in _WRAPPERS]
-            while parts and parts[0] == "module":
-                del parts[0]
+            parts = plain_path(path)
             if parts and not is_first:
                 parts.insert(0, label)
             self._put(module, ".".join(parts) or label)

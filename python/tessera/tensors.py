@@ -33,6 +33,8 @@ class Told(Protocol):
 
     def tensor(self, device: int, address: int, kind: int, name: str) -> None: ...
 
+    def note(self, key: str, value: str) -> None: ...
+
 
 class Tensors:
     """What modules and optimizers hook calls. Nothing of what the program does changes; where
@@ -142,10 +144,15 @@ class Tensors:
             elif is_first:
                 continue
             self._tell(GRADIENT, names[id(parameter)], parameter.grad)
+        largest: Any = None
         for parameter, state in optimizer.state.items():
             name = names.get(id(parameter), label)
             for key, value in state.items() if isinstance(state, dict) else ():
                 self._tell(STATE, "%s of %s" % (key, name), value)
+                if isinstance(value, torch.Tensor) and (largest is None or value.numel() > largest.numel()):
+                    largest = value
+        if largest is not None and self._told is not None:
+            self._told.note("state_item_bytes", str(largest.element_size()))
 
     def _tell(self, kind: int, name: str, tensor: Any) -> None:
         """@tensor may be anything; one of no CUDA device, or whose storage can't be had, is left
