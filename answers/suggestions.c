@@ -67,6 +67,7 @@ typedef struct
 /* One pass of one module through its forward. */
 typedef struct
 {
+  uint32_t step;
   uint32_t forward_end;    /* behind the last block that it made */
   uint32_t backward_begin; /* where the first of them goes */
   uint32_t output;         /* the last block, which the next one starts from ... */
@@ -438,22 +439,26 @@ find_family (const TesseraWhose *whose, char *const *instances)
   return family;
 }
 
-/* The pass of @name in @step, made where there was none. */
+/* The pass of @module that goes on, or a new one: micro-batches of a step make several. */
 static uint32_t
-find_pass (GArray *passes, GHashTable *known, const char *name, uint32_t step)
+find_pass (
+    GArray *passes, GHashTable *known, char *module, uint32_t step, bool is_backward)
 {
-  g_autofree char *pass = g_strdup_printf ("%s %u", name, step);
-  gpointer row;
+  const uint32_t last = GPOINTER_TO_UINT (g_hash_table_lookup (known, module));
+  const Instance fresh = { .step = step,
+                           .backward_begin = UINT32_MAX,
+                           .output = TESSERA_NONE };
 
-  if (!g_hash_table_lookup_extended (known, pass, NULL, &row))
+  if (last > 0)
     {
-      const Instance fresh = { .backward_begin = UINT32_MAX, .output = TESSERA_NONE };
+      const Instance *pass = &g_array_index (passes, Instance, last - 1);
 
-      row = GUINT_TO_POINTER (passes->len);
-      g_hash_table_insert (known, g_steal_pointer (&pass), row);
-      g_array_append_val (passes, fresh);
+      if (pass->step == step && (is_backward || pass->backward_begin == UINT32_MAX))
+        return last - 1;
     }
-  return GPOINTER_TO_UINT (row);
+  g_array_append_val (passes, fresh);
+  g_hash_table_insert (known, module, GUINT_TO_POINTER (passes->len));
+  return passes->len - 1;
 }
 
 /* The passes of the family's modules, and which blocks they made. Blocks come in the order
@@ -462,8 +467,7 @@ static void
 find_instances (Work *work)
 {
   const TesseraWhose *whose = work->whose;
-  g_autoptr (GHashTable) known =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GStringChunk) texts = g_string_chunk_new (1024);
   g_autofree char **instances = tessera_module_paths (whose, texts);
 
@@ -491,7 +495,8 @@ find_instances (Work *work)
       g_autofree char *family = tessera_name_alike (instances[i]);
       if (strcmp (family, work->family) != 0)
         continue;
-      const uint32_t pass = find_pass (work->instances, known, instances[i], block->step);
+      const uint32_t pass =
+          find_pass (work->instances, known, instances[i], block->step, is_backward);
       Instance *instance = &g_array_index (work->instances, Instance, pass);
       if (is_backward)
         {
