@@ -448,6 +448,33 @@ test_refused (void)
   clear (&f);
 }
 
+/* What a dry run found is said beside what was predicted, by as much as they differ. */
+static void
+test_tried (void)
+{
+  Fixture f = { .program = run_program () };
+  g_autofree char *text = NULL;
+
+  look_at (&f, NULL);
+  g_autoptr (GArray) before = tessera_suggest (&f.whose);
+  const TesseraSuggestion *bits = find_suggestion (before, TESSERA_TRY_8BIT);
+  g_assert_nonnull (strstr (bits->sentence, " (dry-run --try 8-bit verifies it)"));
+  g_assert_cmpuint (bits->tried_bytes, ==, 0);
+  for (uint64_t percent = 101; percent <= 103; percent += 2)
+    {
+      text = g_strdup_printf ("%" G_GUINT64_FORMAT, bits->peak_bytes * percent / 100);
+      g_assert_cmpint (tessera_trace_set_meta (f.program.trace, "tried_8-bit", text), ==,
+                       TESSERA_OK);
+      g_autoptr (GArray) after = tessera_suggest (&f.whose);
+      const TesseraSuggestion *tried = find_suggestion (after, TESSERA_TRY_8BIT);
+      g_assert_cmpuint (tried->tried_bytes, ==, bits->peak_bytes * percent / 100);
+      g_assert_nonnull (
+          strstr (tried->sentence, percent == 101 ? " (verified: " : " (but "));
+      g_clear_pointer (&text, g_free);
+    }
+  clear (&f);
+}
+
 /* Policies go by the smallest devices; what wins a hundredth or less is not said, and the text to
  * type is safe to paste. */
 static void
@@ -542,5 +569,6 @@ main (int argc, char **argv)
   g_test_add_func ("/answers/rows", test_rows);
   g_test_add_func ("/answers/changes", test_changes);
   g_test_add_func ("/answers/suggestions", test_suggestions);
+  g_test_add_func ("/answers/tried", test_tried);
   return g_test_run ();
 }

@@ -30,6 +30,7 @@
 #define MOST_EVENTS 2000000
 
 static char *gpu, *policy, *plan, *follow, *headroom, *steps, *topology, *changes;
+static char *picture;
 static char **sweeps, **gpus;
 static gint world, rank, lag = 1, jobs;
 static gint64 events = -1; /* -1: not told */
@@ -190,11 +191,20 @@ sweep (const CliRehearsal *model)
   CliSweep asked = { .model = model,
                      .sweeps = sweeps,
                      .n_gpus = g_strv_length (gpus),
+                     .picture = picture,
                      .n_jobs = (guint) jobs };
   g_autofree CliGpu *each = g_new0 (CliGpu, asked.n_gpus);
 
   if (policy != NULL || plan != NULL)
     cli_usage ("--sweep compares the policies itself: leave --policy and --plan out");
+  if (model->changes != NULL &&
+      g_strv_contains ((const char *const *) model->changes, CLI_SUGGESTED))
+    cli_usage ("--sweep has no advice: say which changes to --try");
+  if (picture != NULL && !g_str_has_suffix (picture, ".png") &&
+      !g_str_has_suffix (picture, ".svg"))
+    cli_usage ("--picture takes a name that ends in .png or .svg, not \"%s\"", picture);
+  if (picture != NULL)
+    cli_check_output (NULL, picture, CLI_WRITES_OTHER);
   if (seconds > 0)
     cli_usage ("--sweep stops each run by --steps or --events, not --for");
   if (cli_given.output != NULL)
@@ -206,6 +216,15 @@ sweep (const CliRehearsal *model)
       take_gpu (&other, gpus[i]);
       each[i].name = gpus[i];
       each[i].available_bytes = cli_answer_available (&other.question);
+    }
+  if (changes != NULL)
+    {
+      g_autoptr (GStrvBuilder) axes = g_strv_builder_new ();
+      g_autofree char *axis = g_strconcat ("try=" CLI_SWEEP_NOTHING ",", changes, NULL);
+
+      g_strv_builder_addv (axes, (const char **) sweeps);
+      g_strv_builder_add (axes, axis);
+      asked.sweeps = sweeps = g_strv_builder_end (axes);
     }
   asked.gpus = each;
   return cli_sweep (&asked);
@@ -237,14 +256,16 @@ run_dry (int n_words, char **program)
                launcher);
   gpus = g_strsplit (gpu != NULL ? gpu : "h100-80", ",", -1);
   take_options (&run);
+  run.changes = changes != NULL ? cli_changes_read (changes) : NULL;
+  run.n_jobs = (guint) jobs;
   if (sweeps != NULL && !runs_all)
     return sweep (&run);
+  if (picture != NULL)
+    cli_usage ("--picture is of a --sweep; tessera render draws a trace");
   if (g_strv_length (gpus) > 1)
     cli_usage ("--gpu takes one GPU; several are for --sweep");
   if (runs_all)
     return run_all (&run);
-  run.changes = changes != NULL ? cli_changes_read (changes) : NULL;
-  run.n_jobs = (guint) jobs;
   take_paths (&run);
   int result = cli_rehearse (&run);
   g_strfreev (run.changes);
@@ -272,6 +293,8 @@ static const GOptionEntry dry_options[] = {
               "Find the largest value that fits where PROGRAM has {NAME}: batch=1..64; "
               "for each of other values: length=512,1024",
               "NAME=VALUES"),
+  CLI_OPTION (
+      "picture", 0, FILENAME, &picture, "Draw what a sweep found", "PICTURE.png|svg"),
   CLI_OPTION ("jobs",
               0,
               INT,

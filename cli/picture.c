@@ -41,20 +41,59 @@ append_bytes (void *closure, const unsigned char *data, unsigned int n_data)
   return CAIRO_STATUS_SUCCESS;
 }
 
-static TesseraStatus
-draw (const TesseraFigure *figure,
-      const CliSheet *sheet,
-      cairo_surface_t *surface,
-      TesseraError *error)
+TesseraStatus
+cli_draw_picture (const CliSheet *sheet,
+                  TesseraStatus (*draw) (cairo_t *cr,
+                                         gconstpointer user,
+                                         TesseraError *error),
+                  gconstpointer user,
+                  TesseraError *error,
+                  GBytes **out_bytes)
 {
+  GByteArray *bytes = g_byte_array_new ();
+  cairo_surface_t *surface;
+
+  if (sheet->is_svg)
+    surface = cairo_svg_surface_create_for_stream (append_bytes, bytes, sheet->width,
+                                                   sheet->height);
+  else
+    {
+      surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24,
+                                            (int) (sheet->width * sheet->scale),
+                                            (int) (sheet->height * sheet->scale));
+      cairo_surface_set_device_scale (surface, sheet->scale, sheet->scale);
+    }
   cairo_t *cr = cairo_create (surface);
-  TesseraStatus status =
-      tessera_figure_draw (figure, cr, sheet->width, sheet->height, sheet->scale, error);
+  TesseraStatus status = draw (cr, user, error);
   cairo_destroy (cr);
   if (status == TESSERA_OK && cairo_surface_status (surface) != CAIRO_STATUS_SUCCESS)
     status = tessera_fail (error, TESSERA_NO_MEMORY, "the picture could not be drawn: %s",
                            cairo_status_to_string (cairo_surface_status (surface)));
+  if (status == TESSERA_OK && !sheet->is_svg)
+    cairo_surface_write_to_png_stream (surface, append_bytes, bytes);
+  cairo_surface_finish (surface);
+  cairo_surface_destroy (surface);
+  *out_bytes = g_byte_array_free_to_bytes (bytes);
+  if (status != TESSERA_OK)
+    g_clear_pointer (out_bytes, g_bytes_unref);
   return status;
+}
+
+/* Both layouts on their sheet. */
+typedef struct
+{
+  const TesseraFigure *figure;
+  const CliSheet *sheet;
+} Layouts;
+
+static TesseraStatus
+draw_layouts (cairo_t *cr, gconstpointer user, TesseraError *error)
+{
+  const Layouts *layouts = user;
+  const CliSheet *sheet = layouts->sheet;
+
+  return tessera_figure_draw (layouts->figure, cr, sheet->width, sheet->height,
+                              sheet->scale, error);
 }
 
 TesseraStatus
@@ -65,8 +104,6 @@ cli_draw_sheet (const CliStudy *study,
                 GBytes **out_bytes)
 {
   const CliRegrouped *regrouped = sheet->regrouped;
-  GByteArray *bytes = g_byte_array_new ();
-  cairo_surface_t *surface;
   Titles titles;
 
   write_titles (study, &titles);
@@ -93,25 +130,8 @@ cli_draw_sheet (const CliStudy *study,
     .dark = sheet->dark,
     .stacked = sheet->stacked,
   };
-  if (sheet->is_svg)
-    surface = cairo_svg_surface_create_for_stream (append_bytes, bytes, sheet->width,
-                                                   sheet->height);
-  else
-    {
-      surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24,
-                                            (int) (sheet->width * sheet->scale),
-                                            (int) (sheet->height * sheet->scale));
-      cairo_surface_set_device_scale (surface, sheet->scale, sheet->scale);
-    }
-  TesseraStatus status = draw (&figure, sheet, surface, error);
-  if (status == TESSERA_OK && !sheet->is_svg)
-    cairo_surface_write_to_png_stream (surface, append_bytes, bytes);
-  cairo_surface_finish (surface);
-  cairo_surface_destroy (surface);
-  *out_bytes = g_byte_array_free_to_bytes (bytes);
-  if (status != TESSERA_OK)
-    g_clear_pointer (out_bytes, g_bytes_unref);
-  return status;
+  const Layouts layouts = { &figure, sheet };
+  return cli_draw_picture (sheet, draw_layouts, &layouts, error, out_bytes);
 }
 
 static char *size_text, *axis_text, *colour_text, *policy_text;

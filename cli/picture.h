@@ -22,7 +22,14 @@ typedef struct
       *whose; /* ... and what blocks are called by: of the study's layout */
 } CliSheet;
 
-/* The bytes of a PNG or SVG of the study; the caller unrefs. */
+/* The bytes of a PNG or SVG that @draw draws; the caller unrefs. Of @sheet size and kind count. */
+TESSERA_MUST_USE TesseraStatus cli_draw_picture (
+    const CliSheet *sheet,
+    TesseraStatus (*draw) (cairo_t *cr, gconstpointer user, TesseraError *error),
+    gconstpointer user,
+    TesseraError *error,
+    GBytes **out_bytes);
+/* The same of the study. */
 TESSERA_MUST_USE TesseraStatus cli_draw_sheet (const CliStudy *study,
                                                const TesseraVerdict *verdict,
                                                const CliSheet *sheet,

@@ -11,10 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/picture.h"
 #include "cli/trial.h"
+#include "db/output.h"
+#include "picture/frontier.h"
 
 #define MOST_VALUE G_MAXINT64
 #define MOST_COMBINATIONS 1000
+/* What one more of the value takes is known but for some segments; natively, where holes come
+ * and go, for a quarter. */
+#define NATIVE_MARGIN_SHARE 4
+#define MARGIN_BYTES ((double) (64 << 20))
 
 /* What "{batch}" stands for. */
 typedef struct
@@ -47,9 +54,10 @@ typedef struct
 /* One combination, GPU and policy. */
 typedef struct
 {
-  const Point *low;  /* the largest that fits, below ... */
-  const Point *high; /* ... the smallest that does not */
-  guint n_points;    /* that ended, of the combination */
+  const Point *before; /* a smaller one than ... */
+  const Point *low;    /* ... the largest that fits, below ... */
+  const Point *high;   /* ... the smallest that does not */
+  guint n_points;      /* that ended, of the combination */
 } Bracket;
 
 static const char *const columns[] = { "at",     "gpu",        "available_bytes",
@@ -114,7 +122,9 @@ read_axes (Sweep *sweep)
       axis->braced = g_strdup_printf ("{%s}", axis->name);
       if (strstr (named->str, axis->braced) != NULL)
         cli_usage ("--sweep %s is given twice", axis->name);
-      if (strstr (program, axis->braced) == NULL)
+      if (strstr (program, axis->braced) == NULL &&
+          (sweep->asked->model->changes == NULL ||
+           !g_str_equal (axis->braced, CLI_SWEEP_TRY)))
         cli_usage ("--sweep %s: write %s where the program's command line has the value",
                    axis->name, axis->braced);
       read_values (sweep, axis, parts[1]);
@@ -183,10 +193,13 @@ static void
 start_point (Sweep *sweep, guint combination, guint64 value)
 {
   g_auto (GStrv) program = make_program (sweep, combination, value);
+  g_autofree char *change = fill_in (sweep, CLI_SWEEP_TRY, combination, value);
   CliRehearsal run = *sweep->asked->model;
   Point *point = g_new0 (Point, 1);
 
   run.program = program;
+  if (run.changes != NULL && !g_str_equal (change, CLI_SWEEP_NOTHING))
+    run.job.change = change;
   point->combination = combination;
   point->value = value;
   point->trial = cli_trials_start (sweep->trials, &run);
@@ -211,21 +224,53 @@ find_bracket (const Sweep *sweep, guint combination, guint cell)
         continue;
       if (point->trial->state == CLI_TRIAL_MEASURED &&
           point->trial->bytes[cell % CLI_TRIAL_POLICIES] <= available_bytes)
-        bracket.low = point;
+        {
+          bracket.before = bracket.low;
+          bracket.low = point;
+        }
       else
         bracket.high = point;
     }
   return bracket;
 }
 
+/* Bytes that one more of the value takes, on average between two that were measured; 0: they
+ * were not. */
+static double
+slope_of (const Point *from, const Point *to, guint policy)
+{
+  if (from == NULL || to->trial->state != CLI_TRIAL_MEASURED ||
+      to->trial->bytes[policy] == G_MAXUINT64)
+    return 0;
+  return ((double) to->trial->bytes[policy] - (double) from->trial->bytes[policy]) /
+         (double) (to->value - from->value);
+}
+
+/* Whether the value after the largest that fits need not be run: what grows in a line, or bends
+ * one way, needs as much more at least as on one of the sides. */
 static gboolean
-is_decided (const Sweep *sweep, const Bracket *bracket)
+is_next_too_large (const Sweep *sweep, const Bracket *bracket, guint cell)
+{
+  guint policy = cell % CLI_TRIAL_POLICIES;
+  double slope = MIN (slope_of (bracket->before, bracket->low, policy),
+                      slope_of (bracket->low, bracket->high, policy));
+  double room = (double) sweep->asked->gpus[cell / CLI_TRIAL_POLICIES].available_bytes -
+                (double) bracket->low->trial->bytes[policy];
+  double margin =
+      policy == 0 ? MAX (slope / NATIVE_MARGIN_SHARE, MARGIN_BYTES) : MARGIN_BYTES;
+
+  return slope - margin > room;
+}
+
+static gboolean
+is_decided (const Sweep *sweep, const Bracket *bracket, guint cell)
 {
   const Point *low = bracket->low, *high = bracket->high;
 
   return (high != NULL && high->value == sweep->searched->first) ||
          (low != NULL && low->value == sweep->searched->last) ||
-         (low != NULL && high != NULL && low->value + 1 == high->value);
+         (low != NULL && high != NULL &&
+          (low->value + 1 == high->value || is_next_too_large (sweep, bracket, cell)));
 }
 
 /* Memory mostly grows in a line, which is soon found; halves are sure. */
@@ -264,7 +309,7 @@ choose_value (const Sweep *sweep, guint combination, guint cell, guint64 *out_va
   const guint64 ends[] = { sweep->searched->first, sweep->searched->last };
   Bracket bracket = find_bracket (sweep, combination, cell);
 
-  if (is_decided (sweep, &bracket))
+  if (is_decided (sweep, &bracket, cell))
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
     if (!is_started (sweep, combination, *out_value = ends[i]))
@@ -301,7 +346,7 @@ decided_part (const Sweep *sweep)
   for (guint i = 0; i < sweep->n_combinations * sweep->n_cells; i++)
     {
       Bracket bracket = find_bracket (sweep, i / sweep->n_cells, i % sweep->n_cells);
-      n += is_decided (sweep, &bracket);
+      n += is_decided (sweep, &bracket, i % sweep->n_cells);
     }
   return (double) n / (sweep->n_combinations * sweep->n_cells);
 }
@@ -400,7 +445,8 @@ list_notes (const Sweep *sweep)
                               (double) took_us / G_USEC_PER_SEC,
                               cli_trials_most_jobs (sweep->trials)));
   g_ptr_array_add (
-      notes, g_strdup_printf ("assumed: memory grows with %s", sweep->searched->name));
+      notes, g_strdup_printf ("assumed: memory grows with %s, in a line or bent one way",
+                              sweep->searched->name));
   g_ptr_array_add (
       notes, g_strdup_printf ("head-room of each GPU %s (%s)",
                               TESSERA_SIZE (sweep->asked->model->question.headroom_bytes),
@@ -448,6 +494,54 @@ tell_largest (const Sweep *sweep, JsonBuilder *json)
     }
   cli_table_print (table);
   return fits;
+}
+
+#define PICTURE_WIDTH 1200
+#define PICTURE_HEIGHT 760
+
+static TesseraStatus
+draw_frontier (cairo_t *cr, gconstpointer user, TesseraError *error)
+{
+  tessera_frontier_draw (user, cr, PICTURE_WIDTH, PICTURE_HEIGHT);
+  return TESSERA_OK;
+}
+
+static void
+write_picture (const Sweep *sweep)
+{
+  const CliSweep *asked = sweep->asked;
+  const CliSheet sheet = { .width = PICTURE_WIDTH,
+                           .height = PICTURE_HEIGHT,
+                           .scale = 2,
+                           .is_svg = g_str_has_suffix (asked->picture, ".svg") };
+  guint n = sweep->n_combinations * sweep->n_cells;
+  g_autofree guint64 *largest = g_new0 (guint64, n);
+  g_auto (GStrv) at = g_new0 (char *, sweep->n_combinations + 1);
+  g_autofree char *title =
+      g_strdup_printf ("Largest %s that fits", sweep->searched->name);
+  g_autofree const char **gpus = g_new0 (const char *, asked->n_gpus);
+  const TesseraFrontier frontier = { .title = title,
+                                     .at = (const char *const *) at,
+                                     .gpus = gpus,
+                                     .n_at = sweep->n_combinations,
+                                     .n_gpus = asked->n_gpus,
+                                     .largest = largest,
+                                     .last = sweep->searched->last };
+  g_autoptr (GBytes) bytes = NULL;
+  gsize n_bytes;
+
+  for (guint i = 0; i < n; i++)
+    {
+      Bracket bracket = find_bracket (sweep, i / sweep->n_cells, i % sweep->n_cells);
+      largest[i] = bracket.low != NULL ? bracket.low->value : 0;
+    }
+  for (guint i = 0; i < sweep->n_combinations; i++)
+    at[i] = fill_in (sweep, sweep->others, i, 0);
+  for (guint i = 0; i < asked->n_gpus; i++)
+    gpus[i] = asked->gpus[i].name;
+  cli_must (cli_draw_picture (&sheet, draw_frontier, &frontier, cli_error (), &bytes));
+  const char *data = g_bytes_get_data (bytes, &n_bytes);
+  cli_must (tessera_write_file (asked->picture, data, n_bytes, cli_error ()));
 }
 
 static void
@@ -553,6 +647,8 @@ cli_sweep (const CliSweep *asked)
   sweep.progress = cli_progress ("searching the largest that fits");
   cli_trials_run (sweep.trials, start_next, tell_end, &sweep);
   gboolean fits = tell (&sweep);
+  if (asked->picture != NULL)
+    write_picture (&sweep);
   for (guint i = 0; i < sweep.points->len; i++)
     has_failed |= ((Point *) sweep.points->pdata[i])->trial->state == CLI_TRIAL_FAILED;
   clear (&sweep);

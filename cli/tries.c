@@ -142,6 +142,7 @@ cli_try (JsonBuilder *json,
   g_autoptr (GArray) advice = tessera_suggest (whose);
   g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (Try));
   Tries tries = { .run = run, .trials = cli_trials_new (run->n_jobs), .tries = all };
+  int lock;
 
   for (char **change = run->changes; *change != NULL; change++)
     add_tries (&tries, advice, g_str_equal (*change, CLI_SUGGESTED) ? NULL : *change);
@@ -160,6 +161,8 @@ cli_try (JsonBuilder *json,
       keep (&g_array_index (all, Try, i), study);
     }
   cli_table_print (table);
+  cli_must (tessera_file_lock (study->path, cli_error (), &lock));
   cli_must (tessera_trace_save_meta (study->trace, study->path, cli_error ()));
+  tessera_file_unlock (lock);
   cli_trials_free (tries.trials);
 }

@@ -214,7 +214,7 @@ test_lengths_round_trip (TestPlace *place, gconstpointer data)
   tessera_plan_free (plan);
 }
 
-/* Edits in the trace's file are replaced; the trace stays as it is. */
+/* Edits in the trace's file, and what it says of itself, are replaced; the trace stays as it is. */
 static void
 test_edits_in_trace (TestPlace *place, gconstpointer data)
 {
@@ -241,6 +241,8 @@ test_edits_in_trace (TestPlace *place, gconstpointer data)
         }
       tessera_stored_edits_free (found, n_found);
     }
+  OK (tessera_trace_set_meta (trace, "tried_fused", "4096"));
+  OK (tessera_trace_save_meta (trace, place->path, NULL));
   loaded = load (place, TESSERA_NONE);
   test_traces_assert_equal (trace, loaded);
   tessera_trace_free (loaded);
