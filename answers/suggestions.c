@@ -67,11 +67,12 @@ typedef struct
 /* One pass of one module through its forward. */
 typedef struct
 {
-  uint32_t step;
-  uint32_t forward_end;    /* behind the last block that it made */
-  uint32_t backward_begin; /* where the first of them goes */
-  uint32_t output;         /* the last block, which the next one starts from ... */
-  uint64_t most_bytes;     /* ... and no statistic of a norm, beside its largest */
+  uint32_t step, forward, backward; /* phases; TESSERA_NONE: there is none, or not yet */
+  uint32_t next;                    /* pass of the module; TESSERA_NONE: none yet */
+  uint32_t forward_end;             /* behind the last block that it made */
+  uint32_t backward_begin;          /* where the first of them goes */
+  uint32_t output;     /* the last block, which the next one starts from ... */
+  uint64_t most_bytes; /* ... and no statistic of a norm, beside its largest */
 } Instance;
 
 static uint32_t
@@ -439,26 +440,65 @@ find_family (const TesseraWhose *whose, char *const *instances)
   return family;
 }
 
-/* The pass of @module that goes on, or a new one: micro-batches of a step make several. */
+/* The phase that a block is born in, whatever is nested in that. */
 static uint32_t
-find_pass (
-    GArray *passes, GHashTable *known, char *module, uint32_t step, bool is_backward)
+main_phase (const TesseraStructure *structure, const TesseraBlock *block)
+{
+  return block->born_phase < structure->n_phases
+             ? structure->phases[block->born_phase].main
+             : TESSERA_NONE;
+}
+
+/* @known: of a module the pass that came last, or a new one. */
+static uint32_t
+find_pass (const Work *work, GHashTable *known, char *module, const TesseraBlock *block)
 {
   const uint32_t last = GPOINTER_TO_UINT (g_hash_table_lookup (known, module));
-  const Instance fresh = { .step = step,
+  const uint32_t phase = main_phase (work->whose->structure, block);
+  const Instance fresh = { .step = block->step,
+                           .forward = phase,
+                           .backward = TESSERA_NONE,
+                           .next = TESSERA_NONE,
                            .backward_begin = UINT32_MAX,
                            .output = TESSERA_NONE };
 
   if (last > 0)
     {
-      const Instance *pass = &g_array_index (passes, Instance, last - 1);
+      Instance *pass = &g_array_index (work->instances, Instance, last - 1);
 
-      if (pass->step == step && (is_backward || pass->backward_begin == UINT32_MAX))
+      if (pass->step == block->step && pass->forward == phase)
         return last - 1;
+      pass->next = work->instances->len;
     }
-  g_array_append_val (passes, fresh);
-  g_hash_table_insert (known, module, GUINT_TO_POINTER (passes->len));
-  return passes->len - 1;
+  g_array_append_val (work->instances, fresh);
+  g_hash_table_insert (known, module, GUINT_TO_POINTER (work->instances->len));
+  return work->instances->len - 1;
+}
+
+/* Micro-batches come back in the order in which they went. @open: of a module the pass that has
+ * come back last, or its first. Returns: NULL: no forward pass of the step is known */
+static Instance *
+find_way_back (const Work *work,
+               GHashTable *open,
+               char *module,
+               const TesseraBlock *block)
+{
+  const uint32_t phase = main_phase (work->whose->structure, block);
+  uint32_t at = GPOINTER_TO_UINT (g_hash_table_lookup (open, module)) - 1;
+
+  for (; at < work->instances->len;
+       at = g_array_index (work->instances, Instance, at).next)
+    {
+      Instance *pass = &g_array_index (work->instances, Instance, at);
+
+      if (pass->step != block->step ||
+          (pass->backward_begin != UINT32_MAX && pass->backward != phase))
+        continue;
+      pass->backward = phase;
+      g_hash_table_insert (open, module, GUINT_TO_POINTER (at + 1));
+      return pass;
+    }
+  return NULL;
 }
 
 /* The passes of the family's modules, and which blocks they made. Blocks come in the order
@@ -468,6 +508,7 @@ find_instances (Work *work)
 {
   const TesseraWhose *whose = work->whose;
   g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) open = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GStringChunk) texts = g_string_chunk_new (1024);
   g_autofree char **instances = tessera_module_paths (whose, texts);
 
@@ -495,14 +536,18 @@ find_instances (Work *work)
       g_autofree char *family = tessera_name_alike (instances[i]);
       if (strcmp (family, work->family) != 0)
         continue;
-      const uint32_t pass =
-          find_pass (work->instances, known, instances[i], block->step, is_backward);
-      Instance *instance = &g_array_index (work->instances, Instance, pass);
       if (is_backward)
         {
-          instance->backward_begin = MIN (instance->backward_begin, block->born_index);
+          Instance *back = find_way_back (work, open, instances[i], block);
+
+          if (back != NULL)
+            back->backward_begin = MIN (back->backward_begin, block->born_index);
           continue;
         }
+      const uint32_t pass = find_pass (work, known, instances[i], block);
+      Instance *instance = &g_array_index (work->instances, Instance, pass);
+      if (!g_hash_table_contains (open, instances[i]))
+        g_hash_table_insert (open, instances[i], GUINT_TO_POINTER (pass + 1));
       work->instance[i] = pass;
       instance->forward_end = block->born_index + 1;
       instance->most_bytes = MAX (instance->most_bytes, block->size_bytes);
