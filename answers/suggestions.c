@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "answers/passes.h"
 #include "db/size-text.h"
 #include "planner/modules.h"
 
@@ -16,8 +17,6 @@
 #define LEAST_LOSS_BYTES ((uint64_t) 1 << 16)
 /* Smaller tensors of optimizers stay in 32 bits (bitsandbytes). */
 #define LEAST_8BIT_BYTES 16384
-/* What a module gives to the next one is no smaller a part of its largest block. */
-#define LEAST_OUTPUT_SHARE 64
 
 static const char *const names[TESSERA_N_TRIES] = {
   "expandable",    "plan",   "fused", "zero-grad",  "chunks",
@@ -54,26 +53,12 @@ typedef struct
   uint32_t *work_begin;      /* by step: where its first activation is born, or its end */
   uint64_t state_item_bytes; /* of an element of optimizer state */
   uint32_t
-      *optimizer_end; /* by event: where the optimizer's phase ends that is on then, or
+      *optimizer_end;   /* by event: where the optimizer's phase ends that is on then, or
                               comes next; n_events: there is none */
-  /* The repeated module whose activations weigh most at the peak. */
-  char *family;        /* "blocks.*", or NULL */
-  uint32_t *instance;  /* [n_blocks] of it, or TESSERA_NONE */
-  GArray *instances;   /* Instance */
-  uint64_t most_bytes; /* of the largest block that a change is about, and ... */
-  uint32_t most_stack; /* ... its stack */
+  TesseraPasses passes; /* of the repeated module whose activations weigh most */
+  uint64_t most_bytes;  /* of the largest block that a change is about, and ... */
+  uint32_t most_stack;  /* ... its stack */
 } Work;
-
-/* One pass of one module through its forward. */
-typedef struct
-{
-  uint32_t step, forward, backward; /* phases; TESSERA_NONE: there is none, or not yet */
-  uint32_t next;                    /* pass of the module; TESSERA_NONE: none yet */
-  uint32_t forward_end;             /* behind the last block that it made */
-  uint32_t backward_begin;          /* where the first of them goes */
-  uint32_t output;     /* the last block, which the next one starts from ... */
-  uint64_t most_bytes; /* ... and no statistic of a norm, beside its largest */
-} Instance;
 
 static uint32_t
 life_end (const TesseraBlocks *blocks, const TesseraBlock *block)
@@ -240,7 +225,7 @@ end_with_optimizer (const Work *work, const TesseraBlock *block, Life *life)
 
 /* Where nothing says when a module's backward begins, it is where its output goes. */
 static uint32_t
-backward_begin (const Work *work, const Instance *instance)
+backward_begin (const Work *work, const TesseraPass *instance)
 {
   const TesseraBlocks *blocks = work->whose->blocks;
 
@@ -285,10 +270,10 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
         lives[0].bytes /= N_CHUNKS;
       return 1;
     case TESSERA_TRY_CHECKPOINT:
-      if (work->instance[index] == TESSERA_NONE)
+      if (work->passes.of_block[index] == TESSERA_NONE)
         return 1;
-      const Instance *instance =
-          &g_array_index (work->instances, Instance, work->instance[index]);
+      const TesseraPass *instance =
+          &g_array_index (work->passes.passes, TesseraPass, work->passes.of_block[index]);
       if (instance->output == index)
         lives[0].end_index = MAX (backward_begin (work, instance), lives[0].end_index);
       if (instance->output == index || category != TESSERA_ACTIVATION)
@@ -373,189 +358,6 @@ find_optimizer_ends (Work *work)
     work->optimizer_end[event - 1] = end;
 }
 
-/* "model.blocks.3" of "model.blocks.3.mlp.up"; NULL: no part of the path is a number. */
-static char *
-name_instance (const char *module)
-{
-  const char *part = module;
-
-  if (strpbrk (module, " (") != NULL)
-    return NULL;
-  for (;;)
-    {
-      const size_t n = strcspn (part, "."), n_digits = strspn (part, "0123456789");
-
-      if (n > 0 && n == n_digits)
-        return g_strndup (module, (gsize) (part + n - module));
-      if (part[n] == '\0')
-        return NULL;
-      part += n + 1;
-    }
-}
-
-/* The repeated module with most bytes of activations at the peak; NULL: there is none. What
- * is there once repeats nothing. */
-static char *
-find_family (const TesseraWhose *whose, char *const *instances)
-{
-  const uint32_t at = tessera_fullest (whose->layout, 0, whose->blocks->n_events);
-  g_autoptr (GHashTable) bytes =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  g_autoptr (GHashTable) firsts =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  g_autoptr (GHashTable) repeated =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  GHashTableIter iter;
-  gpointer key;
-  char *family = NULL;
-  uint64_t most = 0;
-
-  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
-    {
-      const TesseraBlock *block = &whose->blocks->blocks[i];
-
-      if (whose->categories[i] != TESSERA_ACTIVATION || instances[i] == NULL ||
-          block->born_index > at || life_end (whose->blocks, block) <= at)
-        continue;
-      g_autofree char *name = tessera_name_alike (instances[i]);
-      uint64_t *sum = g_hash_table_lookup (bytes, name);
-      if (sum == NULL)
-        {
-          sum = g_new0 (uint64_t, 1);
-          g_hash_table_insert (bytes, g_strdup (name), sum);
-          g_hash_table_insert (firsts, g_strdup (name), instances[i]);
-        }
-      *sum += block->size_bytes;
-      if (strcmp (g_hash_table_lookup (firsts, name), instances[i]) != 0)
-        g_hash_table_add (repeated, g_strdup (name));
-    }
-  g_hash_table_iter_init (&iter, repeated);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
-    if (*(uint64_t *) g_hash_table_lookup (bytes, key) > most)
-      {
-        most = *(uint64_t *) g_hash_table_lookup (bytes, key);
-        g_free (family);
-        family = g_strdup (key);
-      }
-  return family;
-}
-
-/* The phase that a block is born in, whatever is nested in that. */
-static uint32_t
-main_phase (const TesseraStructure *structure, const TesseraBlock *block)
-{
-  return block->born_phase < structure->n_phases
-             ? structure->phases[block->born_phase].main
-             : TESSERA_NONE;
-}
-
-/* @known: of a module the pass that came last, or a new one. */
-static uint32_t
-find_pass (const Work *work, GHashTable *known, char *module, const TesseraBlock *block)
-{
-  const uint32_t last = GPOINTER_TO_UINT (g_hash_table_lookup (known, module));
-  const uint32_t phase = main_phase (work->whose->structure, block);
-  const Instance fresh = { .step = block->step,
-                           .forward = phase,
-                           .backward = TESSERA_NONE,
-                           .next = TESSERA_NONE,
-                           .backward_begin = UINT32_MAX,
-                           .output = TESSERA_NONE };
-
-  if (last > 0)
-    {
-      Instance *pass = &g_array_index (work->instances, Instance, last - 1);
-
-      if (pass->step == block->step && pass->forward == phase)
-        return last - 1;
-      pass->next = work->instances->len;
-    }
-  g_array_append_val (work->instances, fresh);
-  g_hash_table_insert (known, module, GUINT_TO_POINTER (work->instances->len));
-  return work->instances->len - 1;
-}
-
-/* Micro-batches come back in the order in which they went. @open: of a module the pass that has
- * come back last, or its first. Returns: NULL: no forward pass of the step is known */
-static Instance *
-find_way_back (const Work *work,
-               GHashTable *open,
-               char *module,
-               const TesseraBlock *block)
-{
-  const uint32_t phase = main_phase (work->whose->structure, block);
-  uint32_t at = GPOINTER_TO_UINT (g_hash_table_lookup (open, module)) - 1;
-
-  for (; at < work->instances->len;
-       at = g_array_index (work->instances, Instance, at).next)
-    {
-      Instance *pass = &g_array_index (work->instances, Instance, at);
-
-      if (pass->step != block->step ||
-          (pass->backward_begin != UINT32_MAX && pass->backward != phase))
-        continue;
-      pass->backward = phase;
-      g_hash_table_insert (open, module, GUINT_TO_POINTER (at + 1));
-      return pass;
-    }
-  return NULL;
-}
-
-/* The passes of the family's modules, and which blocks they made. Blocks come in the order
- * in which they were born. */
-static void
-find_instances (Work *work)
-{
-  const TesseraWhose *whose = work->whose;
-  g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
-  g_autoptr (GHashTable) open = g_hash_table_new (g_str_hash, g_str_equal);
-  g_autoptr (GStringChunk) texts = g_string_chunk_new (1024);
-  g_autofree char **instances = tessera_module_paths (whose, texts);
-
-  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
-    {
-      g_autofree char *name = instances[i] != NULL ? name_instance (instances[i]) : NULL;
-
-      instances[i] = name != NULL ? g_string_chunk_insert_const (texts, name) : NULL;
-    }
-  work->family = find_family (whose, instances);
-  work->instance = g_new (uint32_t, whose->blocks->n_blocks + 1);
-  work->instances = g_array_new (FALSE, FALSE, sizeof (Instance));
-  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
-    {
-      const TesseraBlock *block = &whose->blocks->blocks[i];
-      const TesseraCategory category = (TesseraCategory) whose->categories[i];
-      const bool is_backward =
-          category == TESSERA_TEMPORARY_BACKWARD || category == TESSERA_GRADIENT;
-      const bool is_forward =
-          category == TESSERA_ACTIVATION || category == TESSERA_TEMPORARY_FORWARD;
-
-      work->instance[i] = TESSERA_NONE;
-      if (work->family == NULL || instances[i] == NULL || (!is_forward && !is_backward))
-        continue;
-      g_autofree char *family = tessera_name_alike (instances[i]);
-      if (strcmp (family, work->family) != 0)
-        continue;
-      if (is_backward)
-        {
-          Instance *back = find_way_back (work, open, instances[i], block);
-
-          if (back != NULL)
-            back->backward_begin = MIN (back->backward_begin, block->born_index);
-          continue;
-        }
-      const uint32_t pass = find_pass (work, known, instances[i], block);
-      Instance *instance = &g_array_index (work->instances, Instance, pass);
-      if (!g_hash_table_contains (open, instances[i]))
-        g_hash_table_insert (open, instances[i], GUINT_TO_POINTER (pass + 1));
-      work->instance[i] = pass;
-      instance->forward_end = block->born_index + 1;
-      instance->most_bytes = MAX (instance->most_bytes, block->size_bytes);
-      if (block->size_bytes >= instance->most_bytes / LEAST_OUTPUT_SHARE)
-        instance->output = (uint32_t) i;
-    }
-}
-
 static void
 find_left (Work *work)
 {
@@ -610,7 +412,7 @@ work_init (Work *work, const TesseraWhose *whose)
     }
   find_optimizer_ends (work);
   find_left (work);
-  find_instances (work);
+  tessera_passes_find (&work->passes, work->whose);
 }
 
 static void
@@ -622,9 +424,7 @@ work_clear (Work *work)
   g_hash_table_unref (work->left_sizes);
   g_free (work->work_begin);
   g_free (work->optimizer_end);
-  g_free (work->family);
-  g_free (work->instance);
-  g_array_unref (work->instances);
+  tessera_passes_clear (&work->passes);
 }
 
 /* ---- In words ---- */
@@ -707,9 +507,9 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
                           "in hidden.chunk(8))");
       return;
     case TESSERA_TRY_CHECKPOINT:
-      suggestion->modules = g_strdup (work->family);
+      suggestion->modules = g_strdup (work->passes.family);
       suggestion->sentence = g_strdup_printf (
-          "activations of %s are made again in the backward pass", work->family);
+          "activations of %s are made again in the backward pass", work->passes.family);
       suggestion->type = g_strdup (
           uses_file (trace, "transformers/models/")
               ? "model.gradient_checkpointing_enable()"

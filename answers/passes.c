@@ -1,0 +1,208 @@
+/* See passes.h. SPDX-License-Identifier: Apache-2.0 */
+#include "answers/passes.h"
+
+#include <string.h>
+
+#include "planner/modules.h"
+#include "simulator/verdict.h"
+
+/* What a module gives to the next one is no smaller a part of its largest block. */
+#define LEAST_OUTPUT_SHARE 64
+
+/* "model.blocks.3" of "model.blocks.3.mlp.up"; NULL: no part of the path is a number. */
+static char *
+name_instance (const char *module)
+{
+  const char *part = module;
+
+  if (strpbrk (module, " (") != NULL)
+    return NULL;
+  for (;;)
+    {
+      const size_t n = strcspn (part, "."), n_digits = strspn (part, "0123456789");
+
+      if (n > 0 && n == n_digits)
+        return g_strndup (module, (gsize) (part + n - module));
+      if (part[n] == '\0')
+        return NULL;
+      part += n + 1;
+    }
+}
+
+/* What the modules of a name alike have at the peak. */
+typedef struct
+{
+  uint64_t bytes;
+  const char *first;
+  bool is_repeated;
+} Weight;
+
+/* The repeated module with most bytes of activations at the peak; NULL: there is none. What
+ * is there once repeats nothing. */
+static char *
+find_family (const TesseraWhose *whose, char *const *modules)
+{
+  const uint32_t at = tessera_fullest (whose->layout, 0, whose->blocks->n_events);
+  g_autoptr (GHashTable) weights =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  GHashTableIter iter;
+  gpointer name, value;
+  const char *family = NULL;
+  uint64_t most = 0;
+
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    {
+      if (whose->categories[i] != TESSERA_ACTIVATION || modules[i] == NULL ||
+          !tessera_is_live (whose->blocks, whose->layout, i, at))
+        continue;
+      g_autofree char *alike = tessera_name_alike (modules[i]);
+      Weight *weight = g_hash_table_lookup (weights, alike);
+      if (weight == NULL)
+        {
+          weight = g_new0 (Weight, 1);
+          weight->first = modules[i];
+          g_hash_table_insert (weights, g_steal_pointer (&alike), weight);
+        }
+      weight->bytes += whose->blocks->blocks[i].size_bytes;
+      weight->is_repeated |= strcmp (weight->first, modules[i]) != 0;
+    }
+  g_hash_table_iter_init (&iter, weights);
+  while (g_hash_table_iter_next (&iter, &name, &value))
+    {
+      const Weight *weight = value;
+
+      if (!weight->is_repeated || weight->bytes <= most)
+        continue;
+      most = weight->bytes;
+      family = name;
+    }
+  return g_strdup (family);
+}
+
+/* The phase that a block is born in, whatever is nested in that. */
+static uint32_t
+main_phase (const TesseraStructure *structure, const TesseraBlock *block)
+{
+  return block->born_phase < structure->n_phases
+             ? structure->phases[block->born_phase].main
+             : TESSERA_NONE;
+}
+
+/* @known: of a module the pass that came last, or a new one. */
+static uint32_t
+find_pass (const TesseraPasses *passes,
+           const TesseraWhose *whose,
+           GHashTable *known,
+           char *module,
+           const TesseraBlock *block)
+{
+  const uint32_t last = GPOINTER_TO_UINT (g_hash_table_lookup (known, module));
+  const uint32_t phase = main_phase (whose->structure, block);
+  const TesseraPass fresh = { .step = block->step,
+                              .forward = phase,
+                              .backward = TESSERA_NONE,
+                              .next = TESSERA_NONE,
+                              .backward_begin = UINT32_MAX,
+                              .output = TESSERA_NONE };
+
+  if (last > 0)
+    {
+      TesseraPass *pass = &g_array_index (passes->passes, TesseraPass, last - 1);
+
+      if (pass->step == block->step && pass->forward == phase)
+        return last - 1;
+      pass->next = passes->passes->len;
+    }
+  g_array_append_val (passes->passes, fresh);
+  g_hash_table_insert (known, module, GUINT_TO_POINTER (passes->passes->len));
+  return passes->passes->len - 1;
+}
+
+/* Micro-batches come back in the order in which they went. @open: of a module the pass that has
+ * come back last, or its first. Returns: NULL: no forward pass of the step is known */
+static TesseraPass *
+find_way_back (const TesseraPasses *passes,
+               const TesseraWhose *whose,
+               GHashTable *open,
+               char *module,
+               const TesseraBlock *block)
+{
+  const uint32_t phase = main_phase (whose->structure, block);
+  uint32_t at = GPOINTER_TO_UINT (g_hash_table_lookup (open, module)) - 1;
+
+  for (; at < passes->passes->len;
+       at = g_array_index (passes->passes, TesseraPass, at).next)
+    {
+      TesseraPass *pass = &g_array_index (passes->passes, TesseraPass, at);
+
+      if (pass->step != block->step ||
+          (pass->backward_begin != UINT32_MAX && pass->backward != phase))
+        continue;
+      pass->backward = phase;
+      g_hash_table_insert (open, module, GUINT_TO_POINTER (at + 1));
+      return pass;
+    }
+  return NULL;
+}
+
+/* The passes of the family's modules, and which blocks they made. Blocks come in the order
+ * in which they were born. */
+void
+tessera_passes_find (TesseraPasses *passes, const TesseraWhose *whose)
+{
+  g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) open = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GStringChunk) texts = g_string_chunk_new (1024);
+  g_autofree char **instances = tessera_module_paths (whose, texts);
+
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    {
+      g_autofree char *name = instances[i] != NULL ? name_instance (instances[i]) : NULL;
+
+      instances[i] = name != NULL ? g_string_chunk_insert_const (texts, name) : NULL;
+    }
+  passes->family = find_family (whose, instances);
+  passes->of_block = g_new (uint32_t, whose->blocks->n_blocks + 1);
+  passes->passes = g_array_new (FALSE, FALSE, sizeof (TesseraPass));
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &whose->blocks->blocks[i];
+      const TesseraCategory category = (TesseraCategory) whose->categories[i];
+      const bool is_backward =
+          category == TESSERA_TEMPORARY_BACKWARD || category == TESSERA_GRADIENT;
+      const bool is_forward =
+          category == TESSERA_ACTIVATION || category == TESSERA_TEMPORARY_FORWARD;
+
+      passes->of_block[i] = TESSERA_NONE;
+      if (passes->family == NULL || instances[i] == NULL || (!is_forward && !is_backward))
+        continue;
+      g_autofree char *family = tessera_name_alike (instances[i]);
+      if (strcmp (family, passes->family) != 0)
+        continue;
+      if (is_backward)
+        {
+          TesseraPass *back = find_way_back (passes, whose, open, instances[i], block);
+
+          if (back != NULL)
+            back->backward_begin = MIN (back->backward_begin, block->born_index);
+          continue;
+        }
+      const uint32_t pass = find_pass (passes, whose, known, instances[i], block);
+      TesseraPass *instance = &g_array_index (passes->passes, TesseraPass, pass);
+      if (!g_hash_table_contains (open, instances[i]))
+        g_hash_table_insert (open, instances[i], GUINT_TO_POINTER (pass + 1));
+      passes->of_block[i] = pass;
+      instance->forward_end = block->born_index + 1;
+      instance->most_bytes = MAX (instance->most_bytes, block->size_bytes);
+      if (block->size_bytes >= instance->most_bytes / LEAST_OUTPUT_SHARE)
+        instance->output = (uint32_t) i;
+    }
+}
+
+void
+tessera_passes_clear (TesseraPasses *passes)
+{
+  g_free (passes->family);
+  g_free (passes->of_block);
+  g_array_unref (passes->passes);
+}
