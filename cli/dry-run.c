@@ -224,6 +224,7 @@ sweep (const CliRehearsal *model)
 
       g_strv_builder_addv (axes, (const char **) sweeps);
       g_strv_builder_add (axes, axis);
+      g_strfreev (sweeps);
       asked.sweeps = sweeps = g_strv_builder_end (axes);
     }
   asked.gpus = each;

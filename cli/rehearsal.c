@@ -108,7 +108,7 @@ seconds_used (int whose)
 typedef struct
 {
   guint n_evaluations;
-  gboolean is_complete;
+  gboolean is_complete, is_interrupted;
   char *text; /* a sentence, to be freed */
 } Seen;
 
@@ -165,6 +165,7 @@ see (const CliStudy *study, gboolean is_interrupted, Seen *seen)
   g_autofree char *evaluations = NULL;
   char cut[160];
 
+  seen->is_interrupted = is_interrupted;
   seen->n_evaluations = count_evaluations (study);
   seen->is_complete = !is_interrupted && stopped == NULL &&
                       !tessera_describe_cut (study->trace, cut, sizeof cut);
@@ -278,14 +279,22 @@ run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_seco
 
 /* Who follows a plan asks about that. */
 static void
-advise (JsonBuilder *json, const CliRehearsal *run, CliStudy *study)
+advise (JsonBuilder *json,
+        const CliRehearsal *run,
+        CliStudy *study,
+        gboolean is_interrupted)
 {
   g_auto (TesseraWhose) whose = { 0 };
 
   if (run->is_once || study->followed != NULL)
     return;
   cli_whose_init (&whose, study, NULL);
-  if (run->changes != NULL)
+  if (run->changes != NULL && is_interrupted)
+    fputs ("tessera: stopped by Ctrl-C, up to which each run with a change would go on: "
+           "none "
+           "is tried\n",
+           stderr);
+  else if (run->changes != NULL)
     cli_try (json, run, study, &whose);
   cli_tell_suggestions (json, study, &whose);
 }
@@ -333,7 +342,7 @@ print_json (const CliRehearsal *run,
   cli_json_recording (json, study);
   cli_answer_json (json, study, &run->question);
   cli_json_text (json, "not_tried", tessera_trace_get_meta (study->trace, "not_tried"));
-  advise (json, run, study);
+  advise (json, run, study, seen->is_interrupted);
   cli_json_print (json);
 }
 
@@ -357,7 +366,7 @@ print_text (const CliRehearsal *run, CliStudy *study, const Seen *seen)
               cli_shown (program));
     }
   cli_answer_print_smallest (study, &run->question);
-  advise (NULL, run, study);
+  advise (NULL, run, study, seen->is_interrupted);
 }
 
 /* Steps that are never alike are not in the next run either: where autocast frees its casts
@@ -433,8 +442,6 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   if (!is_interrupted && !run->is_once && may_adapt (run, &study))
     run_again (run, &study, &second);
   run->question.adapted = second.text;
-  if (is_interrupted)
-    run->changes = NULL; /* a run of each would go on to the same Ctrl-C */
   if (study.structure->n_steps == 0)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);
