@@ -55,6 +55,10 @@ find_peak (const Advice *advice,
   return status;
 }
 
+/* Of so many steps the first half may miss: a step that comes once, the first evaluation,
+ * the first copy of the best weights. */
+#define SETTLING_STEPS 8
+
 /* Requests that missed though the plan has a slot for each: sizes that differ from step
  * to step, and what comes between steps, have none. */
 static uint64_t
@@ -64,6 +68,7 @@ count_misses (const Advice *advice, const TesseraLayout *layout)
   const TesseraStructure *structure = advice->structure;
   uint32_t first_step =
       structure->n_steps > 0 ? structure->steps[0].begin_index : layout->n_events;
+  size_t settled = structure->n_steps >= SETTLING_STEPS ? structure->n_steps / 2 : 0;
   uint64_t n = 0;
 
   for (size_t i = 0; i < advice->blocks->n_blocks; i++)
@@ -72,7 +77,8 @@ count_misses (const Advice *advice, const TesseraLayout *layout)
 
       n += (block->flags & not_asked) == 0 && !layout->is_hit[i] && !layout->is_left[i] &&
            block->lifetime_class != TESSERA_CLASS_DYNAMIC &&
-           (block->step != TESSERA_NONE || block->born_index < first_step);
+           (block->step != TESSERA_NONE ? block->step >= settled
+                                        : settled == 0 && block->born_index < first_step);
     }
   return n;
 }

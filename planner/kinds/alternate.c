@@ -18,10 +18,11 @@
 #include "planner/kinds/carries.h"
 
 #include <glib.h>
+#include <string.h>
 
 enum
 {
-  MOST_OF_SHAPE = 4 /* of one size in a step: of more, a rotation's one place is less */
+  FEW_OF_SHAPE = 4 /* of one size in a step */
 };
 
 /* A block that is smaller wins nothing that anyone sees. */
@@ -109,63 +110,84 @@ compare_candidates (const void *a, const void *b, void *user)
   return (*x > *y) - (*x < *y);
 }
 
-/* Of the requests [@begin, @end) of one shape: whether one outlives the birth of another,
- * or of its own successor; and the most of one kind. */
-static bool
-is_outlived (const Search *search, guint begin, guint end, uint32_t *out_most)
+/* Requests of one shape. */
+typedef struct
 {
-  uint32_t counts[TESSERA_MAX_KINDS] = { 0 };
-  uint32_t first_born[TESSERA_MAX_KINDS];
-  bool outlives = false;
+  TesseraKindRequest **requests;
+  guint n;
+  uint32_t first_born[TESSERA_MAX_KINDS]; /* UINT32_MAX: none in that kind */
+  uint32_t last_born[TESSERA_MAX_KINDS];
+  uint32_t counts[TESSERA_MAX_KINDS];
+} Shape;
 
-  *out_most = 0;
-  for (guint i = begin; i < end; i++)
+static Shape
+make_shape (const Search *search, guint begin)
+{
+  Shape shape = { .requests = (TesseraKindRequest **) search->carried->pdata + begin };
+
+  memset (shape.first_born, 0xff, sizeof shape.first_born);
+  for (; begin + shape.n < search->carried->len &&
+         tessera_carries_compare (shape.requests[0], shape.requests[shape.n]) == 0;
+       shape.n++)
     {
-      const TesseraKindRequest *request = search->carried->pdata[i];
+      const TesseraKindRequest *request = shape.requests[shape.n];
+      uint32_t kind = request->kind;
 
-      if (counts[request->kind]++ == 0 || request->born < first_born[request->kind])
-        first_born[request->kind] = request->born;
-      *out_most = MAX (counts[request->kind], *out_most);
+      shape.first_born[kind] = MIN (request->born, shape.first_born[kind]);
+      shape.last_born[kind] = MAX (request->born, shape.last_born[kind]);
+      shape.counts[kind]++;
     }
-  for (guint i = begin; i < end; i++)
-    {
-      const TesseraKindRequest *request = search->carried->pdata[i];
-
-      for (uint32_t k = 0; k < search->units->n_kinds; k++)
-        outlives = outlives || (counts[k] > 0 && request->ends[k] > first_born[k]);
-    }
-  return outlives;
+  return shape;
 }
 
-/* Lists what is carried, and which of that may alternate. Of many that take turns in one
- * shape none may: they stay a rotation. */
+/* It ends in a step that has made the next by then. */
+static bool
+outlives_successor (const Search *search,
+                    const Shape *shape,
+                    const TesseraKindRequest *request)
+{
+  for (uint32_t k = 0; k < search->units->n_kinds; k++)
+    if (request->ends[k] > shape->first_born[k] &&
+        request->ends[k] < search->units->kinds[k].end)
+      return true;
+  return false;
+}
+
+/* Many that go one by one, as what an optimizer makes anew for each weight, are less as a
+ * rotation: of that one place is to spare. */
+static bool
+goes_one_by_one (const Shape *shape, const TesseraKindRequest *request)
+{
+  return shape->counts[request->kind] > FEW_OF_SHAPE &&
+         request->ends[request->kind] < shape->last_born[request->kind];
+}
+
+/* Lists what is carried, and which of that may alternate. */
 static void
 list_carried (Search *search)
 {
-  guint end;
-
   for (uint32_t i = 0; i < search->carries.n_requests; i++)
     if (search->carries.requests[i].is_carried &&
         !search->carries.requests[i].is_left_out)
       g_ptr_array_add (search->carried, &search->carries.requests[i]);
   g_ptr_array_sort (search->carried, compare_shapes);
-  for (guint i = 0; i < search->carried->len; i = end)
+  for (guint i = 0; i < search->carried->len;)
     {
-      const TesseraKindRequest *first = search->carried->pdata[i];
-      uint32_t most;
+      Shape shape = make_shape (search, i);
+      bool is_rotation = false;
 
-      for (end = i + 1; end < search->carried->len &&
-                        compare_shapes (&search->carried->pdata[i],
-                                        &search->carried->pdata[end]) == 0;)
-        end++;
-      if (!is_outlived (search, i, end, &most))
-        continue;
-      if (most > MOST_OF_SHAPE)
-        g_ptr_array_remove_range (search->carried, i, end - i);
-      else if (first->block_bytes >= LEAST_BYTES)
-        for (guint k = i; k < end; k++)
-          g_ptr_array_add (search->candidates, search->carried->pdata[k]);
-      end = most > MOST_OF_SHAPE ? i : end;
+      for (guint k = 0; k < shape.n; k++)
+        is_rotation =
+            is_rotation || (outlives_successor (search, &shape, shape.requests[k]) &&
+                            goes_one_by_one (&shape, shape.requests[k]));
+      for (guint k = 0; k < shape.n && !is_rotation; k++)
+        if (shape.requests[k]->block_bytes >= LEAST_BYTES &&
+            outlives_successor (search, &shape, shape.requests[k]))
+          g_ptr_array_add (search->candidates, shape.requests[k]);
+      if (is_rotation)
+        g_ptr_array_remove_range (search->carried, i, shape.n);
+      else
+        i += shape.n;
     }
   g_ptr_array_sort_with_data (search->candidates, compare_candidates,
                               (void *) search->units);

@@ -234,6 +234,18 @@ load_of (const TesseraKindsPacking *packing, uint32_t kind)
   return most;
 }
 
+/* Of two layouts: only what a step of the kind leaves has its places settled with it. */
+static bool
+may_be_first (const TesseraUnits *units, uint32_t kind)
+{
+  const TesseraStepKind *of = &units->kinds[kind];
+  bool makes = units->n_alternating == 0;
+
+  for (uint32_t r = 0; r < of->n_requests && !makes; r++)
+    makes = of->alternates[r];
+  return makes;
+}
+
 /* All kinds anew, the one with the largest load first. */
 static TesseraStatus
 pack_kinds (TesseraKindsPacking *packing)
@@ -257,6 +269,7 @@ pack_kinds (TesseraKindsPacking *packing)
 
       for (uint32_t k = 0; k < n_kinds; k++)
         if (!packing->is_placed[k] &&
+            (!packing->is_first || may_be_first (packing->carries->units, k)) &&
             (largest == TESSERA_NONE || loads[k] > loads[largest]))
           largest = k;
       if (largest == TESSERA_NONE)
