@@ -371,23 +371,30 @@ print_text (const CliRehearsal *run, CliStudy *study, const Seen *seen)
 
 /* Steps that are never alike are not in the next run either: where autocast frees its casts
  * in another order each time, a run that was given such a plan reserved half as much again as
- * PyTorch. Fewer steps say nothing of that. */
+ * PyTorch. Fewer steps say nothing of that. Nor are those in which answers end by themselves. */
 #define LEAST_STEPS_ALIKE 3
 
 static void
 decline_unlike_steps (CliStudy *study)
 {
   TesseraPlan *plan = study->plan;
+  const char *reason = NULL;
 
-  if (plan->followable != TESSERA_FOLLOWABLE_SAME_BATCHES || study->lengths != NULL ||
-      study->structure->n_steps < LEAST_STEPS_ALIKE)
+  if (tessera_trace_get_meta (study->trace, "answers_end") != NULL &&
+      plan->followable != TESSERA_FOLLOWABLE_NO)
+    reason =
+        "each step generates answers, to their greatest length here, while in a run "
+        "they end by themselves, in each step elsewhere (not so where min_new_tokens "
+        "is max_new_tokens)";
+  else if (plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES &&
+           study->lengths == NULL && study->structure->n_steps >= LEAST_STEPS_ALIKE)
+    reason = "no two of the steps that were seen are alike, so that no other run's would "
+             "be; tessera plan makes one for a run of exactly these requests";
+  if (reason == NULL)
     return;
   plan->followable = TESSERA_FOLLOWABLE_NO;
   g_free (plan->follow_reason);
-  plan->follow_reason =
-      g_strdup ("no two of the steps that were seen are alike, so that no "
-                "other run's would be; tessera plan makes one for a run of "
-                "exactly these requests");
+  plan->follow_reason = g_strdup (reason);
 }
 
 /* Plans from all that was seen, as `tessera plan` does of the trace: an evaluation or a last

@@ -161,7 +161,8 @@ def step() -> None:
 @contextlib.contextmanager
 def phase(name: str) -> Iterator[None]:
     """What runs inside is @name: `with tessera.phase("eval"):`. Names that begin with
-    eval, valid, test, predict, generate, save or checkpoint are work between steps."""
+    eval, valid, test, predict, generate, save or checkpoint are work between steps; with
+    rollout or generate before the first training each such work begins a step."""
     session = _session
     depth = session.marks.user_phase(name) if session is not None else 0
     try:

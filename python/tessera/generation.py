@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hugging Face's generate() in a dry run: each decodes to its greatest length.
+"""Hugging Face's generate(): a phase, and in a dry run each decodes to its greatest length.
 
 Whether all sequences have ended is read from the device, which says 0 always: greedy
 search and sampling never stopped, and beam search did so after one token. The length is
@@ -8,7 +8,10 @@ known on the host.
 
 import functools
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Callable, List, Optional
+
+from .imports import after_import
+from .marks import Marks
 
 _INDEX_BYTES = 8
 
@@ -16,9 +19,44 @@ _INDEX_BYTES = 8
 class _State:
     """Of the loop that runs; one inside another's turn is through before that one asks."""
 
+    may_end = False  # sooner than at their greatest length, for what is generated now
     is_at_end: Optional[bool] = None  # None: no token was chosen since it was asked
     length = 0
     n_new_of_beams: Optional[int] = None  # None: it is no beam search
+
+
+def follow(marks: Marks) -> Callable[[], None]:
+    """Each generate() of the training thread is a phase. Returns what ends that."""
+    undo: List[Callable[[], None]] = []
+
+    def wrap() -> None:
+        mixin: Any = sys.modules["transformers.generation.utils"].GenerationMixin
+        generate = mixin.generate
+
+        @functools.wraps(generate)
+        def bracketed(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if not marks.is_ours():
+                return generate(self, *args, **kwargs)
+            depth = marks.generation()
+            try:
+                return generate(self, *args, **kwargs)
+            finally:
+                marks.close(depth)
+                if _State.may_end:
+                    marks.note_ends()
+
+        mixin.generate = bracketed
+        undo.append(lambda: setattr(mixin, "generate", generate))
+
+    after_import("transformers.generation.utils", wrap)
+    return lambda: [end() for end in undo].clear()
+
+
+def is_decoding(output: Any) -> bool:
+    """Whether a model of Hugging Face's gave a cache and one token's logits for each sequence."""
+    logits = getattr(output, "logits", None)
+    has_cache = getattr(output, "past_key_values", None) is not None
+    return has_cache and getattr(logits, "ndim", 0) == 3 and logits.shape[1] == 1
 
 
 def install(answer: Callable[[int, int], None]) -> None:
@@ -28,6 +66,7 @@ def install(answer: Callable[[int, int], None]) -> None:
     mixin: Any = module.GenerationMixin
     judge = criteria_class.__call__
     search = mixin._beam_search
+    criteria_of = mixin._get_stopping_criteria
     has_unfinished = mixin._has_unfinished_sequences
 
     @functools.wraps(judge)
@@ -40,6 +79,12 @@ def install(answer: Callable[[int, int], None]) -> None:
             isinstance(length, int) and _State.length >= length for length in lengths
         )
         return judge(self, input_ids, *args, **kwargs)
+
+    @functools.wraps(criteria_of)
+    def note_ends(self: Any, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        least, most = (getattr(generation_config, key, None) or 0 for key in ("min_length", "max_length"))
+        _State.may_end = generation_config.eos_token_id is not None and least < most
+        return criteria_of(self, generation_config, *args, **kwargs)
 
     @functools.wraps(has_unfinished)
     def is_unfinished(self: Any, this_peer_finished: Any, *args: Any, **kwargs: Any) -> bool:
@@ -58,6 +103,7 @@ def install(answer: Callable[[int, int], None]) -> None:
         finally:
             _State.n_new_of_beams = None
 
+    mixin._get_stopping_criteria = note_ends
     mixin._beam_search = search_beams
     criteria_class.__call__ = note_length
     mixin._has_unfinished_sequences = is_unfinished

@@ -5,7 +5,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from .say import say
 
@@ -20,11 +20,11 @@ def _do(action: Action) -> None:
 
 
 class _Loader(importlib.abc.Loader):
-    """The module's own loader, and the action when it is through."""
+    """The module's own loader, and the actions when it is through."""
 
-    def __init__(self, loader: Any, action: Action) -> None:
+    def __init__(self, loader: Any, actions: List[Action]) -> None:
         self._loader = loader
-        self._action = action
+        self._actions = actions
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -34,27 +34,28 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: Any) -> None:
         self._loader.exec_module(module)
-        _do(self._action)
+        for action in self._actions:
+            _do(action)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds modules as everybody else does."""
 
     def __init__(self) -> None:
-        self._actions: Dict[str, Action] = {}
+        self._actions: Dict[str, List[Action]] = {}
 
     def add(self, name: str, action: Action) -> None:
-        self._actions[name] = action
+        self._actions.setdefault(name, []).append(action)
 
     def find_spec(
         self, name: str, path: Any = None, target: Any = None
     ) -> Optional[importlib.machinery.ModuleSpec]:
-        action = self._actions.pop(name, None)
-        if action is None:
+        actions = self._actions.pop(name, None)
+        if actions is None:
             return None
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, action)
+            spec.loader = _Loader(spec.loader, actions)
         return spec
 
 

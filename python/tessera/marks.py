@@ -9,9 +9,15 @@ that forward pass, which is where a follower of a plan finds its place again. Wh
 is recorded without following and the step before began the same way, that is how this
 program steps: it stays in the step.
 
+A program that generates before it has trained does reinforcement learning: its step is a
+rollout and all of the training on what was generated, and ends where the next rollout
+begins. One that would be of more than MOST_TRAINED optimizer's steps shows samples.
+
 Phases are the process's: `forward` is an outermost call of a module with gradients,
-`eval` one without, `backward` a run of the autograd engine, `recompute` a module's call
-inside it, `optimizer` an optimizer's step. The second and later micro-batches of a step
+`eval` one without (`scoring` between a rollout and the training on it), `generate` what
+Hugging Face's generate() does, or a model that decodes token by token, `backward` a run
+of the autograd engine, `recompute` a module's call inside it, `optimizer` an optimizer's
+step. The second and later micro-batches of a step
 have a phase of their own inside these ("micro-batch 1 forward"): the planner groups
 blocks by the enclosing phase, so equal work keeps equal names, while a follower that lost
 its way finds the very micro-batch by the innermost name.
@@ -24,7 +30,10 @@ if TYPE_CHECKING:
     from .further import Further
 
 #: Begins of names by which a user's phase counts as work between steps.
-BETWEEN = ("eval", "valid", "test", "save", "saving", "checkpoint", "generat", "predict")
+BETWEEN = ("eval", "valid", "test", "save", "saving", "checkpoint", "generat", "predict", "rollout", "scor")
+#: ... and by which it is a rollout.
+ROLLOUT = ("generat", "rollout")
+MOST_TRAINED = 64
 
 
 class Finished(SystemExit):
@@ -86,6 +95,8 @@ class Marks:
         self._is_given_up = False  # what was begun is not brought to its end
         self._began_between = False
         self._last_began_between = False
+        self._rolls_out: Optional[bool] = None  # None: neither generated nor trained yet
+        self._n_trained = 0  # optimizers' steps in this step, while it rolls out
         self._n_forwards: Dict[int, int] = {}  # by id of the outermost module
         self._n_backwards = 0
         self._batch = self._most_batch = 0
@@ -154,10 +165,26 @@ class Marks:
         self._n_forwards[root] = number + 1
         return self._open_micro_batch("forward", number)
 
-    def evaluation(self, name: str = "eval") -> int:
+    def evaluation(self, name: str = "") -> int:
         """An outermost module is called without gradients, or the user says so."""
         self.raise_if_due()
         self._between()
+        is_scoring = self._rolls_out and not self._n_trained
+        return self.open(name or ("scoring" if is_scoring else "eval"))
+
+    def generation(self, name: str = "generate") -> int:
+        """Text is generated, or what a user calls so."""
+        if self.is_between():
+            return len(self._phases)  # a part of that
+        self.raise_if_due()
+        if self._rolls_out is None:
+            self._rolls_out = True
+        if not self._rolls_out:
+            return self.evaluation(name)
+        if self._n_trained and not self._is_explicit:
+            self._boundary()
+            self.raise_if_due()
+        self._work()
         return self.open(name)
 
     def backward(self) -> int:
@@ -171,7 +198,14 @@ class Marks:
         self._work()
         return self.open("optimizer")
 
+    def note_ends(self) -> None:
+        """What a dry run generated may be shorter in a run, and other in each step."""
+        if self._rolls_out:
+            self._note("answers_end", "sooner")
+
     def user_phase(self, name: str) -> int:
+        if name.lower().startswith(ROLLOUT):
+            return self.generation(name)
         if name.lower().startswith(BETWEEN):
             return self.evaluation(name)
         return self.open(name)
@@ -188,6 +222,7 @@ class Marks:
         """Something is done that belongs to a step."""
         if self.is_between():
             return
+        self._rolls_out = bool(self._rolls_out)
         if not self._in_step:
             self._tell_step(self.n_done)
         self._is_fresh = False
@@ -210,7 +245,7 @@ class Marks:
         self._last_began_between = self._began_between
         self._began_between = False
         self._n_forwards.clear()
-        self._n_backwards = 0
+        self._n_backwards = self._n_trained = 0
         if self._further is not None and self._batch > self._most_batch:
             self._most_batch = self._batch
             self._note("batch", str(self._batch))
@@ -266,7 +301,11 @@ class Marks:
 
     def found_end(self) -> None:
         """The last optimizer of a step has stepped."""
-        if not self._is_explicit:
+        self._n_trained += 1
+        if self._is_explicit:
+            return
+        self._rolls_out = self._rolls_out and self._n_trained <= MOST_TRAINED
+        if not self._rolls_out:
             self._boundary()
 
     def explicit_step(self) -> None:

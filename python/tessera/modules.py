@@ -18,6 +18,7 @@ import torch
 from torch import nn
 from torch.nn.modules import module as nn_module
 
+from .generation import is_decoding
 from .marks import Marks
 from .names import Name, intern
 
@@ -156,6 +157,7 @@ class Modules:
         self._told: Optional[Told] = None
         self._local = _Local()
         self._paths = _Paths()
+        self._decoding: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()  # token by token
         self._owner: Optional[_State] = None  # of the training thread
         self._recomputing: Optional[_State] = None  # has opened the phase of that name
         self._handles: List[Any] = []
@@ -237,6 +239,8 @@ class Modules:
                 return
             if torch.is_grad_enabled():
                 state.depth = self._marks.forward(id(module), _batch_of(args))
+            elif module in self._decoding:
+                state.depth = self._marks.generation()
             else:
                 state.depth = self._marks.evaluation()
 
@@ -257,6 +261,8 @@ class Modules:
             if self._has_names and torch.is_grad_enabled():
                 state.change(stack[-1][1] if stack else _NO_NAME)
             if not stack:
+                if state.depth is not None and not torch.is_grad_enabled() and is_decoding(output):
+                    self._decoding.add(module)
                 self._end_outermost(state)
         except Exception as error:
             self._give_up(error)

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import torch
 
-from . import allocator, engine, refused, statistics, streams, workers
+from . import allocator, engine, generation, refused, statistics, streams, workers
 from .further import Further
 from .library import Library, LibraryError
 from .marks import Finished, Marks
@@ -81,11 +81,13 @@ class Session:
         self.modules.install()
         self._optimizers.install()
         self._remove_engine = engine.install(self.marks, self.modules)
+        self._remove_generation = generation.follow(self.marks)
 
     def remove_hooks(self) -> None:
         self.modules.remove()
         self._optimizers.remove()
         self._remove_engine()
+        self._remove_generation()
 
     def prepare(self, library: Library) -> None:
         """The library is configured, and starts when CUDA does. Raises LibraryError."""

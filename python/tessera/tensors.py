@@ -4,7 +4,8 @@
 Parameters and buffers are told where an outermost module is called for the first time, so
 that a program which dies in its first step is told of, too. When an optimizer has stepped
 gradients are there yet, and state already: then all is told, in the steps 1, 2, 4, 8 ...,
-for what follows repeats. Nothing is asked of the device, and no tensor is kept: what was
+for what follows repeats; and again where the first of them lies elsewhere, as what waits
+in the host's memory during a rollout does. Nothing is asked of the device, and no tensor is kept: what was
 told is known by a weak reference to its storage (one to the tensor itself would make
 torch.utils.swap_tensors, by which modules change place, refuse it).
 """
@@ -34,6 +35,14 @@ class Told(Protocol):
     def tensor(self, device: int, address: int, kind: int, name: str) -> None: ...
 
     def note(self, key: str, value: str) -> None: ...
+
+
+def _first_state(optimizer: torch.optim.Optimizer) -> Any:
+    for state in optimizer.state.values():
+        for value in state.values() if isinstance(state, dict) else ():
+            if getattr(value, "is_cuda", False):
+                return value
+    return None
 
 
 class Tensors:
@@ -71,10 +80,11 @@ class Tensors:
     def called(self, root: nn.Module) -> None:
         """An outermost module is called."""
         entry = self._roots.get(id(root))
-        if entry is not None and entry[0]() is root:
-            return
+        is_known = entry is not None and entry[0]() is root
         try:
-            prefix = self._prefix(root)
+            if is_known and not self._has_moved(PARAMETER, next(nn.Module.parameters(root), None)):
+                return
+            prefix = entry[1] if is_known and entry else self._prefix(root)
             self._roots[id(root)] = (weakref.ref(root), prefix)
             if self._told is not None:
                 self._tell_module(root, prefix, {})
@@ -93,9 +103,11 @@ class Tensors:
     def stepped(self, optimizer: torch.optim.Optimizer) -> None:
         """@optimizer has stepped."""
         number = self._marks.n_done + 1
-        if self._told is None or number & (number - 1) or _is_compiling():
+        if self._told is None or _is_compiling():
             return
         try:
+            if number & (number - 1) and not self._has_moved(STATE, _first_state(optimizer)):
+                return
             is_first = number != self._number
             if is_first:
                 self._number = number
@@ -153,6 +165,14 @@ class Tensors:
                     largest = value
         if largest is not None and self._told is not None:
             self._told.note("state_item_bytes", str(largest.element_size()))
+
+    def _has_moved(self, kind: int, tensor: Any) -> bool:
+        """Whether @tensor, of one storage on a CUDA device, lies where nothing was told of."""
+        if not getattr(tensor, "is_cuda", False) or hasattr(tensor, "__tensor_flatten__"):
+            return False
+        address = _address_of(tensor)
+        ref = self._known.get((kind, address, tensor.storage_offset()))
+        return address != 0 and (ref is None or ref.expired())
 
     def _tell(self, kind: int, name: str, tensor: Any) -> None:
         """@tensor may be anything; one of no CUDA device, or whose storage can't be had, is left

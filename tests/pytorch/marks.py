@@ -5,6 +5,7 @@ Nothing needs a device here.
 SPDX-License-Identifier: Apache-2.0
 """
 import contextlib
+from types import SimpleNamespace
 
 import torch
 from told import expect, finish, tessera, watch
@@ -111,6 +112,72 @@ def evaluation_each_step(told):
         train(net, optimizer)
         with torch.no_grad():
             net(batch())
+
+
+class Decoder(Net):
+    """What Hugging Face's models give when they decode token by token."""
+
+    def forward(self, x):
+        return SimpleNamespace(logits=super().forward(x)[:, None], past_key_values=())
+
+
+def reinforcement(told):
+    """Generated with a name, or by a model that decodes; the step is the rollout and what is
+    trained on it."""
+    net, value, critic = Decoder(), Net(), Net()
+    optimizer = sgd(value)
+    for round in range(3):
+        with torch.no_grad():
+            if told.is_named:
+                with tessera.phase("rollout"):
+                    net(batch())
+            else:
+                net(batch())
+                net(batch())
+            critic(batch())
+        train(value, optimizer, n_steps=2)
+        with torch.no_grad():
+            critic(batch())
+
+
+def reinforcement_named(told):
+    told.is_named = True
+    reinforcement(told)
+
+
+def reinforcement_explicit(told):
+    """Said by hand: the rollout is the step's all the same."""
+    net, value = Net(), Net()
+    optimizer = sgd(value)
+    for _ in range(3):
+        tessera.step()
+        with tessera.phase("generate"):
+            net(batch())
+        train(value, optimizer, n_steps=2)
+
+
+def reinforcement_decoded(told):
+    told.is_named = False
+    reinforcement(told)
+
+
+def samples_shown(told):
+    """A program that has trained before does not do reinforcement learning."""
+    net = Net()
+    optimizer = sgd(net)
+    for _ in range(2):
+        train(net, optimizer, n_steps=2)
+        with tessera.phase("generate"):
+            net(batch())
+
+
+def samples_shown_first(told):
+    net = Net()
+    optimizer = sgd(net)
+    with tessera.phase("generate"):
+        net(batch())
+    train(net, optimizer, n_steps=tessera.marks.MOST_TRAINED + 3)
+    told.words[:] = [word for word in told.words if word.startswith("step")]
 
 
 def adversaries(told):
@@ -321,6 +388,38 @@ expect(
     "evaluation at the end",
     watch(evaluation_last),
     f"step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, step -1",
+)
+ROUND = """>scoring, <, >forward, <, >backward, <, >optimizer, <, >forward, >micro-batch 1 forward, <, <,
+    >backward, >micro-batch 1 backward, <, <, >optimizer, <, >eval, <,"""
+expect(
+    "a rollout and all of the training on it are a step",
+    watch(reinforcement_named),
+    "".join(f"step {number}, >rollout, <, {ROUND}" for number in range(3)),
+)
+SAID = """>generate, <, >forward, <, >backward, <, >optimizer, <, >forward, >micro-batch 1 forward, <, <,
+    >backward, >micro-batch 1 backward, <, <, >optimizer, <,"""
+for options in {}, {"plan": "a.tsp"}:
+    expect(
+        f"steps with rollouts, said by hand {options}",
+        watch(reinforcement_explicit, options=options),
+        f"step 0, {SAID} step 1, {SAID} step 2, {SAID}",
+    )
+expect(
+    "a model that decodes token by token generates",
+    watch(reinforcement_decoded),
+    ">eval, <, step 0, >generate, <," + ROUND + "".join(
+        f"step {number}, >generate, <, >generate, <, {ROUND}" for number in (1, 2)),
+)
+expect(
+    "samples that are shown are evaluation",
+    watch(samples_shown),
+    f"""step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >generate, <, step 2, {TRAIN} step 3, {TRAIN}
+    step 4, step -1, >generate, <, step 4, step -1""",
+)
+expect(
+    "samples that are shown first as well, a while later",
+    watch(samples_shown_first),
+    "step 0, step 1, step 2, step 3, step 3, step -1",
 )
 expect(
     "evaluation at each step belongs to it",
