@@ -23,6 +23,11 @@ enum
   IN_OPTIMIZER,
   IN_STATE,
   IN_LOADER,
+  IN_CACHE,
+  IN_APPLY,
+  IN_AVERAGE,
+  IN_BUFFERS,
+  IN_BUFFERS_BELOW,
   N_STACKS
 };
 
@@ -40,6 +45,17 @@ static const char *const stacks[N_STACKS][6] = {
   [IN_STATE] = { "/site-packages/torch/optim/adam.py", "Adam._init_group",
                  "/home/me/train.py", "main" },
   [IN_LOADER] = { "/home/me/train.py", "main" },
+  [IN_CACHE] = { "/site-packages/transformers/cache_utils.py", "DynamicLayer.update",
+                 "/home/me/train.py", "main" },
+  [IN_APPLY] = { "/site-packages/torch/nn/modules/module.py", "Module._apply",
+                 "/home/me/train.py", "main" },
+  [IN_AVERAGE] = { "/site-packages/torch/optim/swa_utils.py", "AveragedModel.__init__",
+                   "/home/me/train.py", "main" },
+  [IN_BUFFERS] = { "/site-packages/megatron/core/distributed/param_and_grad_buffer.py",
+                   "_ParamAndGradBuffer.__init__" },
+  [IN_BUFFERS_BELOW] = { "/site-packages/megatron/core/distributed/"
+                         "param_and_grad_buffer.py",
+                         "_ParamAndGradBuffer.__init__" },
 };
 
 /* What another version of the program does. */
@@ -132,8 +148,9 @@ make_stacks (Program *program)
           const TesseraFrame frame = { .file = intern (program->trace, stacks[i][2 * n]),
                                        .name =
                                            intern (program->trace, stacks[i][2 * n + 1]),
-                                       .line =
-                                           i == IN_LAYER && n == 1 ? version.line : 10 };
+                                       .line = i == IN_LAYER && n == 1 ? version.line
+                                               : i == IN_BUFFERS_BELOW ? 20
+                                                                       : 10 };
           g_assert_cmpint (tessera_trace_add_frame (program->trace, &frame, &frames[n]),
                            ==, TESSERA_OK);
         }
@@ -207,6 +224,82 @@ run_program (void)
   return program;
 }
 
+#define N_MOVED 4
+#define N_TOKENS 20
+
+/* Generates and trains: what is not in a phase has the program's own line at most. */
+static void
+run_round (Program *program, uint32_t step)
+{
+  const uint32_t *stack = program->stack;
+  uint64_t state[N_MOVED];
+  g_autofree char *name = g_strdup_printf ("step %u", step);
+  const uint32_t whole = begin (program, TESSERA_RANGE_STEP, name);
+  const uint64_t prompts = make (program, 8 * KIB, stack[IN_LOADER], TESSERA_INPUT);
+  const uint32_t rollout = begin (program, TESSERA_RANGE_PHASE, "generate");
+  const uint64_t cache = make (program, 512 * KIB, stack[IN_CACHE], TESSERA_KV_CACHE);
+  for (int i = 0; i < N_TOKENS; i++)
+    drop (program, make (program, 4 * KIB, stack[IN_LAYER], TESSERA_TEMPORARY_FORWARD),
+          4 * KIB);
+  drop (program, cache, 512 * KIB);
+  end (program, rollout);
+  const uint64_t reference = make (program, 16 * KIB, stack[IN_APPLY], TESSERA_PARAMETER);
+  const uint32_t scoring = begin (program, TESSERA_RANGE_PHASE, "scoring");
+  drop (program, make (program, 40 * KIB, stack[IN_LAYER], TESSERA_TEMPORARY_FORWARD),
+        40 * KIB);
+  end (program, scoring);
+  const uint64_t logs =
+      make (program, 72 * KIB, stack[IN_LOADER], TESSERA_TEMPORARY_FORWARD);
+  drop (program, logs, 72 * KIB);
+  const uint64_t before = make (program, 12 * KIB, stack[IN_LOADER], TESSERA_INPUT);
+  drop (program, reference, 16 * KIB);
+  for (int i = 0; i < N_MOVED; i++)
+    state[i] = make (program, 16 * KIB, stack[IN_LOADER], TESSERA_OPTIMIZER_STATE);
+  const uint32_t forward = begin (program, TESSERA_RANGE_PHASE, "forward");
+  const uint64_t saved = make (program, 96 * KIB, stack[IN_LAYER], TESSERA_ACTIVATION);
+  make (program, 2 * KIB, stack[IN_LAYER], step < 2 ? TESSERA_KEPT : TESSERA_ACTIVATION);
+  end (program, forward);
+  const uint64_t ratio = make (program, 20 * KIB, stack[IN_LOADER], TESSERA_LOSS);
+  const uint64_t loss = make (program, 1 * KIB, stack[IN_LOADER], TESSERA_LOSS);
+  const uint32_t backward = begin (program, TESSERA_RANGE_PHASE, "backward");
+  const uint64_t gradient = make (program, 16 * KIB, TESSERA_NONE, TESSERA_GRADIENT);
+  drop (program, ratio, 20 * KIB);
+  drop (program, saved, 96 * KIB);
+  end (program, backward);
+  const uint64_t norm =
+      make (program, 6 * KIB, stack[IN_LOADER], TESSERA_TEMPORARY_OPTIMIZER);
+  drop (program, norm, 6 * KIB);
+  const uint32_t optimizer = begin (program, TESSERA_RANGE_PHASE, "optimizer");
+  const uint64_t squares =
+      make (program, 64 * KIB, stack[IN_OPTIMIZER], TESSERA_TEMPORARY_OPTIMIZER);
+  drop (program, squares, 64 * KIB);
+  end (program, optimizer);
+  for (int i = 0; i < N_MOVED; i++)
+    drop (program, state[i], 16 * KIB);
+  drop (program, gradient, 16 * KIB);
+  drop (program, before, 12 * KIB);
+  drop (program, loss, 1 * KIB);
+  drop (program, prompts, 8 * KIB);
+  end (program, whole);
+}
+
+static Program
+run_rounds (void)
+{
+  Program program = { .expected = g_array_new (FALSE, FALSE, 1), .next = 1 << 30 };
+
+  g_assert_cmpint (tessera_trace_new (&program.trace), ==, TESSERA_OK);
+  program.trace->starts_empty = true;
+  make_stacks (&program);
+  make (&program, 16 * KIB, program.stack[IN_SETUP], TESSERA_PARAMETER);
+  make (&program, 16 * KIB, program.stack[IN_AVERAGE], TESSERA_KEPT);
+  make (&program, 3 * KIB, program.stack[IN_BUFFERS], TESSERA_PARAMETER);
+  make (&program, 5 * KIB, program.stack[IN_BUFFERS_BELOW], TESSERA_GRADIENT);
+  for (uint32_t step = 0; step < N_STEPS; step++)
+    run_round (&program, step);
+  return program;
+}
+
 typedef struct
 {
   Program program;
@@ -255,9 +348,9 @@ name_at (const GArray *rows, guint i)
 }
 
 static void
-test_categories (void)
+check_categories (Program program)
 {
-  Fixture f = { .program = run_program () };
+  Fixture f = { .program = program };
 
   look_at (&f, NULL);
   g_assert_cmpuint (f.blocks->n_blocks, ==, f.program.expected->len);
@@ -265,6 +358,51 @@ test_categories (void)
     g_assert_cmpstr (tessera_category_name ((TesseraCategory) f.whose.categories[i]), ==,
                      tessera_category_name ((TesseraCategory) g_array_index (
                          f.program.expected, uint8_t, i)));
+  clear (&f);
+}
+
+static void
+test_categories (void)
+{
+  check_categories (run_program ());
+}
+
+static void
+test_rounds (void)
+{
+  check_categories (run_rounds ());
+}
+
+static void
+test_phase_peaks (void)
+{
+  static const struct
+  {
+    const char *name;
+    uint64_t kib; /* in the last round: 40 are of the setup, 2 of each round so far */
+  } expected[] = {
+    { "generate", 40 + 2 * 2 + 8 + 512 + 4 },
+    { "scoring", 40 + 2 * 2 + 8 + 16 + 40 },
+    { "forward", 46 + 8 + 12 + 64 + 96 },
+    { "backward", 46 + 8 + 12 + 64 + 96 + 21 + 16 },
+    { "optimizer", 46 + 8 + 12 + 64 + 1 + 16 + 64 },
+    { TESSERA_OUTSIDE_OF_PHASES, 46 + 8 + 12 + 64 + 96 + 21 },
+  };
+  Fixture f = { .program = run_rounds () };
+
+  look_at (&f, NULL);
+  g_autoptr (GArray) peaks = tessera_phase_peaks (&f.whose);
+  g_assert_cmpuint (peaks->len, ==, G_N_ELEMENTS (expected));
+  for (guint i = 0; i < peaks->len; i++)
+    {
+      const TesseraPhasePeak *peak = &g_array_index (peaks, TesseraPhasePeak, i);
+
+      g_assert_cmpstr (peak->name, ==, expected[i].name);
+      g_assert_cmpuint (peak->live_bytes, ==,
+                        f.layout->curves.live_bytes[peak->event_index]);
+      g_assert_cmpuint (peak->live_bytes / KIB, ==, expected[i].kib);
+      g_assert_cmpuint (peak->reserved_bytes, >=, peak->live_bytes);
+    }
   clear (&f);
 }
 
@@ -307,6 +445,8 @@ test_bad_rules (void)
     { "parameter kept\n", "line 1: a rule is CATEGORY: CONDITION" },
     { "parameter: kept today\n", "line 1: the condition \"kept today\"" },
     { "parameter: born yesterday\n", "the condition \"born yesterday\"" },
+    { "parameter: spans lunch\n", "the condition \"spans lunch\"" },
+    { "parameter: after\n", "the condition \"after\"" },
     { "parameter: in torch/|\n", "the condition \"in torch/|\"" },
     { "parameter: tensor of lies\n", "the condition \"tensor of lies\"" },
     { "parameter: size big\n", "the condition \"size big\"" },
@@ -561,6 +701,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/answers/categories", test_categories);
+  g_test_add_func ("/answers/rounds", test_rounds);
+  g_test_add_func ("/answers/phase-peaks", test_phase_peaks);
   g_test_add_func ("/answers/policies", test_policies);
   g_test_add_func ("/answers/refused", test_refused);
   g_test_add_func ("/answers/said", test_said);

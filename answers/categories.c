@@ -24,6 +24,7 @@ static const char *const names[TESSERA_N_CATEGORIES] = {
   [TESSERA_COMMUNICATION] = "communication buffer",
   [TESSERA_WORKSPACE] = "workspace",
   [TESSERA_KV_CACHE] = "KV cache",
+  [TESSERA_KEPT] = "kept between steps",
   [TESSERA_UNKNOWN_BEFORE] = "unknown: there before the recording began",
   [TESSERA_UNKNOWN_NO_STACK] = "unknown: no stack, no step, no phase",
   [TESSERA_UNKNOWN] = "unknown: no rule holds",
@@ -56,19 +57,22 @@ typedef enum
   CONDITION_PHASE,
   CONDITION_BORN,
   CONDITION_DIED,
+  CONDITION_SPANS,
+  CONDITION_AFTER,
   CONDITION_KEPT,
   CONDITION_SHORT,
   CONDITION_SILENT,
   CONDITION_PASSES,
   CONDITION_OPEN,
   CONDITION_SIZED,
+  CONDITION_CONTINUED,
   CONDITION_SIZE,
   N_CONDITIONS
 } ConditionKind;
 
 static const char *const condition_words[N_CONDITIONS] = {
-  "tensor", "in",    "at",     "module", "phase", "born",  "died",
-  "kept",   "short", "silent", "passes", "open",  "sized", "size",
+  "tensor", "in",    "at",     "module", "phase", "born",  "died",      "spans", "after",
+  "kept",   "short", "silent", "passes", "open",  "sized", "continued", "size",
 };
 
 typedef struct
@@ -152,6 +156,7 @@ read_condition (TesseraRules *rules, const char *text, Condition *condition)
       return value[0] != '\0' && condition->number < G_N_ELEMENTS (tensor_names);
     case CONDITION_BORN:
     case CONDITION_DIED:
+    case CONDITION_SPANS:
       condition->number = find_word (part_names, N_PARTS, value);
       return condition->number < N_PARTS;
     case CONDITION_SIZE:
@@ -161,6 +166,7 @@ read_condition (TesseraRules *rules, const char *text, Condition *condition)
     case CONDITION_AT:
     case CONDITION_MODULE:
     case CONDITION_PHASE:
+    case CONDITION_AFTER:
       condition->texts = g_strsplit (value, "|", -1);
       if (kind == CONDITION_IN || kind == CONDITION_AT)
         condition->number = rules->n_lines++;
@@ -264,7 +270,8 @@ part_of_name (const char *name)
     { "zero_grad", PART_OPTIMIZER }, { "clip_grad", PART_OPTIMIZER },
     { "forward", PART_FORWARD },     { "fwd", PART_FORWARD },
     { "loss", PART_FORWARD },        { "eval", PART_FORWARD },
-    { "valid", PART_FORWARD },       { "generate", PART_FORWARD },
+    { "valid", PART_FORWARD },       { "generat", PART_FORWARD },
+    { "scor", PART_FORWARD },        { "rollout", PART_FORWARD },
   };
 
   for (size_t i = 0; i < G_N_ELEMENTS (words); i++)
@@ -281,6 +288,7 @@ typedef struct
   const TesseraRules *rules;
   uint8_t *part_of_phase; /* its own, or that of the phase around it */
   uint32_t *end_of_phase; /* of that one */
+  GArray *parts;          /* uint32_t: phases that are a part of a step, by begin */
   uint8_t *says;          /* [n_stacks * n_lines] whether a stack has such a line */
   GHashTable *names; /* of a condition and a string of a name: whether it is one, + 1 */
   const TesseraOrigins *origins;
@@ -296,7 +304,8 @@ find_parts (Work *work)
 
   work->part_of_phase = g_new (uint8_t, structure->n_phases + 1);
   work->end_of_phase = g_new (uint32_t, structure->n_phases + 1);
-  for (size_t i = 0; i < structure->n_phases; i++)
+  work->parts = g_array_new (FALSE, FALSE, sizeof (uint32_t));
+  for (uint32_t i = 0; i < structure->n_phases; i++)
     {
       const TesseraPhase *phase = &structure->phases[i];
       Part part = part_of_name (tessera_phase_name (work->trace, phase));
@@ -306,6 +315,8 @@ find_parts (Work *work)
           is_inside ? work->part_of_phase[phase->parent] : (uint8_t) part;
       work->end_of_phase[i] =
           is_inside ? work->end_of_phase[phase->parent] : phase->end_index;
+      if (part != PART_STEP)
+        g_array_append_val (work->parts, i);
     }
 }
 
@@ -395,6 +406,7 @@ find_lines (Work *work)
 static bool
 is_kept (const TesseraStructure *structure, const TesseraBlock *block, uint32_t n_events)
 {
+  const uint32_t was_there = (block->flags & TESSERA_AT_START) != 0;
   size_t low = 0, high = structure->n_steps;
 
   if (structure->n_steps == 0)
@@ -403,7 +415,7 @@ is_kept (const TesseraStructure *structure, const TesseraBlock *block, uint32_t 
     {
       size_t middle = (low + high) / 2;
 
-      if (structure->steps[middle].begin_index >= block->born_index)
+      if (structure->steps[middle].begin_index + was_there > block->born_index)
         high = middle;
       else
         low = middle + 1;
@@ -412,6 +424,43 @@ is_kept (const TesseraStructure *structure, const TesseraBlock *block, uint32_t 
   if (low == 0 && structure->n_steps > 1)
     low = 1;
   return low < structure->n_steps && structure->steps[low].end_index <= block->died_index;
+}
+
+/* How many of the parts began before @block. */
+static guint
+count_parts_before (const Work *work, const TesseraBlock *block)
+{
+  guint low = 0, high = work->parts->len;
+
+  while (low < high)
+    {
+      const guint middle = (low + high) / 2;
+      const uint32_t phase = g_array_index (work->parts, uint32_t, middle);
+
+      if (work->structure->phases[phase].begin_index < block->born_index)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* Whether @block is alive all through one of the next such parts. Micro-batches make it a few
+ * steps at most. */
+static bool
+spans (const Work *work, const TesseraBlock *block, Part part)
+{
+  for (guint i = count_parts_before (work, block); i < work->parts->len; i++)
+    {
+      const uint32_t place = g_array_index (work->parts, uint32_t, i);
+      const TesseraPhase *phase = &work->structure->phases[place];
+
+      if (phase->begin_index >= block->died_index)
+        return false;
+      if (work->part_of_phase[place] == part)
+        return phase->end_index <= block->died_index;
+    }
+  return false;
 }
 
 static Facts
@@ -481,6 +530,44 @@ is_in_phase (const Work *work, uint32_t phase, const Condition *condition)
   return false;
 }
 
+/* Whether the last part that began before @block is one of the condition's. */
+static bool
+is_after (const Work *work, const TesseraBlock *block, const Condition *condition)
+{
+  const guint n = count_parts_before (work, block);
+
+  if (n == 0)
+    return false;
+  const uint32_t phase = g_array_index (work->parts, uint32_t, n - 1);
+  return is_any (work, condition,
+                 tessera_phase_name (work->trace, &work->structure->phases[phase]));
+}
+
+/* Whether the next block was asked for further down in the same function. */
+static bool
+is_continued (const Work *work, size_t index)
+{
+  const TesseraTrace *trace = work->trace;
+  const uint32_t *stacks = work->origins->stacks;
+
+  if (index + 1 >= work->blocks->n_blocks || stacks[index] >= trace->n_stacks ||
+      stacks[index + 1] >= trace->n_stacks)
+    return false;
+  const uint32_t begin = trace->stack_begin[stacks[index]];
+  const uint32_t next = trace->stack_begin[stacks[index + 1]];
+  const uint32_t n = MIN (trace->stack_begin[stacks[index] + 1] - begin,
+                          trace->stack_begin[stacks[index + 1] + 1] - next);
+  uint32_t i = 0;
+  while (i < n && trace->stack_frames[begin + i] == trace->stack_frames[next + i])
+    i++;
+  if (i == n)
+    return false;
+  const TesseraFrame *here = &trace->frames[trace->stack_frames[begin + i]];
+  const TesseraFrame *there = &trace->frames[trace->stack_frames[next + i]];
+  return here->file == there->file && here->name == there->name &&
+         here->line < there->line;
+}
+
 static bool
 holds (const Work *work, const Condition *condition, size_t index, const Facts *facts)
 {
@@ -494,6 +581,10 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
       return facts->tensor == condition->number;
     case CONDITION_DIED:
       return facts->died == condition->number;
+    case CONDITION_SPANS:
+      return spans (work, block, (Part) condition->number);
+    case CONDITION_AFTER:
+      return is_after (work, block, condition);
     case CONDITION_IN:
     case CONDITION_AT:
       return stack < work->trace->n_stacks &&
@@ -517,6 +608,8 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
       return facts->open;
     case CONDITION_SIZED:
       return facts->sized;
+    case CONDITION_CONTINUED:
+      return is_continued (work, index);
     default:
       return block->size_bytes == condition->number;
     }
@@ -605,13 +698,15 @@ tessera_categorize (const TesseraTrace *trace,
   work.names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   find_parts (&work);
   find_lines (&work);
-  /* Which sizes parameters have is known only once they are. Those that are there before
+  /* Which sizes parameters and their optimizers' state have is known only once they are. Those that are there before
    * the recording began are most often parameters. */
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       categories[i] = (uint8_t) decide (&work, i);
       has_parameters = has_parameters || categories[i] == TESSERA_PARAMETER;
-      if (categories[i] == TESSERA_PARAMETER || categories[i] == TESSERA_UNKNOWN_BEFORE)
+      if (categories[i] == TESSERA_PARAMETER ||
+          categories[i] == TESSERA_OPTIMIZER_STATE ||
+          categories[i] == TESSERA_UNKNOWN_BEFORE)
         g_hash_table_add (sizes, &blocks->blocks[i].size_bytes);
     }
   /* Where no parameter is known, any may be as large as one. */
@@ -621,6 +716,7 @@ tessera_categorize (const TesseraTrace *trace,
   g_free (work.part_of_phase);
   g_free (work.end_of_phase);
   g_free (work.says);
+  g_array_unref (work.parts);
   g_hash_table_unref (work.names);
   return categories;
 }

@@ -26,6 +26,7 @@ typedef enum
   TESSERA_COMMUNICATION,
   TESSERA_WORKSPACE,
   TESSERA_KV_CACHE,
+  TESSERA_KEPT, /* from step to step, and none of these */
   /* Unknown, and why. */
   TESSERA_UNKNOWN_BEFORE,   /* there before the recording began, without a stack */
   TESSERA_UNKNOWN_NO_STACK, /* and no step or phase either */

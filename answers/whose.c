@@ -264,7 +264,7 @@ name_of (const Naming *naming, size_t index)
         return g_strdup (
             tessera_phase_name (whose->trace, &structure->phases[block->born_phase]));
       return g_strdup (block->flags & TESSERA_AT_START ? "(before the recording)"
-                                                       : "(outside of phases)");
+                                                       : TESSERA_OUTSIDE_OF_PHASES);
     default:
       return name_step (whose, block);
     }

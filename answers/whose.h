@@ -73,6 +73,21 @@ GArray *tessera_owners (const TesseraWhose *whose,
 uint32_t
 tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end_index);
 
+#define TESSERA_OUTSIDE_OF_PHASES "(outside of phases)"
+
+typedef struct
+{
+  const char *name;        /* of phases called alike; of the trace, or static */
+  uint64_t live_bytes;     /* at the fullest event in any of them ... */
+  uint32_t event_index;    /* ... which is this */
+  uint64_t reserved_bytes; /* at most in any of them */
+  uint32_t first_index;    /* where the first begins; TESSERA_NONE: outside of phases */
+} TesseraPhasePeak;
+
+/* The peak of each kind of phase: TesseraPhasePeak, in the order in which they first come.
+ * What is nested in a part of a step counts as that part. g_array_unref(). Linear in events. */
+GArray *tessera_phase_peaks (const TesseraWhose *whose);
+
 /* The name of one block under @by, g_free(); of a module the whole path. */
 char *tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block);
 

@@ -7,6 +7,8 @@
 #include "answers/changes.h"
 #include "planner/modules.h"
 
+/* Kinds of phases that info itself tells of; of more --by phase does. */
+#define MOST_BRIEF_PHASES 8u
 /* Rows of less than one so many-th of all are told together. */
 #define SMALL_SHARE 200
 
@@ -185,6 +187,41 @@ json_rows (JsonBuilder *json,
   json_builder_end_array (json);
 }
 
+/* The peak of each phase (@json NULL: as text). */
+static void
+tell_phase_peaks (JsonBuilder *json, const TesseraWhose *whose, guint most)
+{
+  g_autoptr (GArray) peaks = tessera_phase_peaks (whose);
+
+  if (json != NULL)
+    cli_json_array (json, "phase_peaks");
+  else if (peaks->len < 2 || peaks->len > most)
+    return;
+  else
+    printf ("\npeak of each phase:\n%12s %12s %10s  phase\n", "live", "reserved",
+            "event");
+  for (guint i = 0; i < peaks->len; i++)
+    {
+      const TesseraPhasePeak *peak = &g_array_index (peaks, TesseraPhasePeak, i);
+
+      if (json == NULL)
+        {
+          printf ("%12s %12s %10u  %s\n", TESSERA_SIZE (peak->live_bytes),
+                  TESSERA_SIZE (peak->reserved_bytes), peak->event_index,
+                  cli_shown (peak->name));
+          continue;
+        }
+      json_builder_begin_object (json);
+      cli_json_text (json, "name", peak->name);
+      cli_json_integer (json, "live_bytes", peak->live_bytes);
+      cli_json_integer (json, "reserved_bytes", peak->reserved_bytes);
+      cli_json_integer (json, "event_index", peak->event_index);
+      json_builder_end_object (json);
+    }
+  if (json != NULL)
+    json_builder_end_array (json);
+}
+
 void
 cli_tell_whose (const CliStudy *study,
                 const TesseraWhose *whose,
@@ -204,6 +241,8 @@ cli_tell_whose (const CliStudy *study,
       cli_json_integer (json, "live_bytes", all_bytes);
       cli_json_text (json, "by", tessera_by_name (by));
       json_rows (json, "rows", study->trace, owners, all_bytes);
+      if (by == TESSERA_BY_PHASE)
+        tell_phase_peaks (json, whose, 0);
       cli_json_print (json);
       return;
     }
@@ -213,6 +252,8 @@ cli_tell_whose (const CliStudy *study,
   print_rows (study->trace, g_steal_pointer (&owners), all_bytes, by, CLI_MOST_ROWS);
   if (failure != NULL)
     printf ("refused then: %s\n", cli_shown (failure));
+  if (by == TESSERA_BY_PHASE)
+    tell_phase_peaks (NULL, whose, CLI_MOST_ROWS);
   if (study->trace->n_stacks == 0)
     printf ("the file has no stacks: record with "
             "torch.cuda.memory._record_memory_history(stacks=\"python\") to see lines\n");
@@ -406,4 +447,5 @@ cli_tell_whose_briefly (JsonBuilder *json,
     }
   if (json != NULL)
     json_builder_end_object (json);
+  tell_phase_peaks (json, whose, MOST_BRIEF_PHASES);
 }

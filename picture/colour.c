@@ -457,6 +457,7 @@ tessera_colour_of_category (TesseraCategory category, bool dark)
     [TESSERA_COMMUNICATION] = 0xaa7744,
     [TESSERA_WORKSPACE] = 0x5d4fa8,
     [TESSERA_KV_CACHE] = 0x999933,
+    [TESSERA_KEPT] = 0x44aa99,
     [TESSERA_UNKNOWN_BEFORE] = 0x666666,
     [TESSERA_UNKNOWN_NO_STACK] = 0x8c8c8c,
     [TESSERA_UNKNOWN] = 0xb2b2b2,
