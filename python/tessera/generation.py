@@ -52,11 +52,11 @@ def follow(marks: Marks) -> Callable[[], None]:
     return lambda: [end() for end in undo].clear()
 
 
-def is_decoding(output: Any) -> bool:
-    """Whether a model of Hugging Face's gave a cache and one token's logits for each sequence."""
-    logits = getattr(output, "logits", None)
-    has_cache = getattr(output, "past_key_values", None) is not None
-    return has_cache and getattr(logits, "ndim", 0) == 3 and logits.shape[1] == 1
+def is_token(tensor: Any, n_dims: int) -> bool:
+    """Whether it is a token's number (2) or logits (3) for each sequence."""
+    if getattr(tensor, "ndim", 0) != n_dims or tensor.shape[1] != 1:
+        return False
+    return bool(tensor.is_floating_point() == (n_dims == 3))
 
 
 def install(answer: Callable[[int, int], None]) -> None:

@@ -169,8 +169,7 @@ class Marks:
         """An outermost module is called without gradients, or the user says so."""
         self.raise_if_due()
         self._between()
-        is_scoring = self._rolls_out and not self._n_trained
-        return self.open(name or ("scoring" if is_scoring else "eval"))
+        return self.open(name or ("scoring" if self._rolls_out and not self._n_trained else "eval"))
 
     def generation(self, name: str = "generate") -> int:
         """Text is generated, or what a user calls so."""

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from torch.nn.modules import module as nn_module
 
-from .generation import is_decoding
+from .generation import is_token
 from .marks import Marks
 from .names import Name, intern
 
@@ -239,7 +239,8 @@ class Modules:
                 return
             if torch.is_grad_enabled():
                 state.depth = self._marks.forward(id(module), _batch_of(args))
-            elif module in self._decoding:
+            elif module in self._decoding or (args and is_token(args[0], 2)):
+                self._decoding.add(module)
                 state.depth = self._marks.generation()
             else:
                 state.depth = self._marks.evaluation()
@@ -261,7 +262,9 @@ class Modules:
             if self._has_names and torch.is_grad_enabled():
                 state.change(stack[-1][1] if stack else _NO_NAME)
             if not stack:
-                if state.depth is not None and not torch.is_grad_enabled() and is_decoding(output):
+                cache = getattr(output, "past_key_values", None)
+                is_ours = state.depth is not None and not torch.is_grad_enabled()
+                if is_ours and cache is not None and is_token(getattr(output, "logits", None), 3):
                     self._decoding.add(module)
                 self._end_outermost(state)
         except Exception as error:

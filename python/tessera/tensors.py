@@ -168,7 +168,8 @@ class Tensors:
 
     def _has_moved(self, kind: int, tensor: Any) -> bool:
         """Whether @tensor, of one storage on a CUDA device, lies where nothing was told of."""
-        if not getattr(tensor, "is_cuda", False) or hasattr(tensor, "__tensor_flatten__"):
+        is_plain = getattr(tensor, "is_cuda", False) and not hasattr(tensor, "__tensor_flatten__")
+        if self._told is None or not is_plain:
             return False
         address = _address_of(tensor)
         ref = self._known.get((kind, address, tensor.storage_offset()))

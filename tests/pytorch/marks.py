@@ -145,6 +145,18 @@ def reinforcement_named(told):
     reinforcement(told)
 
 
+def decoded_by_ones_own(told):
+    """A model of one's own that is given one token of each sequence; columns of numbers are none."""
+    words, value = nn.Embedding(8, 4), Net()
+    with torch.no_grad():
+        value(torch.ones(2, 1, 4))
+        value(torch.ones(4, 1) @ torch.ones(1, 4))
+        words(torch.ones(2, 3, dtype=torch.int64))
+        words(torch.ones(2, 1, dtype=torch.int64))
+        words(torch.ones(2, 3, dtype=torch.int64))
+    train(value, sgd(value))
+
+
 def reinforcement_explicit(told):
     """Said by hand: the rollout is the step's all the same."""
     net, value = Net(), Net()
@@ -404,6 +416,11 @@ for options in {}, {"plan": "a.tsp"}:
         watch(reinforcement_explicit, options=options),
         f"step 0, {SAID} step 1, {SAID} step 2, {SAID}",
     )
+expect(
+    "a model of one's own is given one token of each sequence",
+    watch(decoded_by_ones_own),
+    f">eval, <, >eval, <, >eval, <, step 0, >generate, <, >generate, <, {TRAIN}",
+)
 expect(
     "a model that decodes token by token generates",
     watch(reinforcement_decoded),
