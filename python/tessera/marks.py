@@ -10,8 +10,8 @@ is recorded without following and the step before began the same way, that is ho
 program steps: it stays in the step.
 
 A program that generates before it has trained does reinforcement learning: its step is a
-rollout and all of the training on what was generated, and ends where the next rollout
-begins. One that would be of more than MOST_TRAINED optimizer's steps shows samples.
+rollout and all of the training on it, and ends where the next rollout begins; the first
+rollout is start-up. A step of more than MOST_TRAINED optimizer's steps shows samples.
 
 Phases are the process's: `forward` is an outermost call of a module with gradients,
 `eval` one without (`scoring` between a rollout and the training on it), `generate` what
@@ -183,7 +183,8 @@ class Marks:
         if self._n_trained and not self._is_explicit:
             self._boundary()
             self.raise_if_due()
-        self._work()
+        if self._in_step:  # else nothing may ever be trained
+            self._work()
         return self.open(name)
 
     def backward(self) -> int:
@@ -199,7 +200,7 @@ class Marks:
 
     def note_ends(self) -> None:
         """What a dry run generated may be shorter in a run, and other in each step."""
-        if self._rolls_out:
+        if self._rolls_out and self.n_done:
             self._note("answers_end", "sooner")
 
     def user_phase(self, name: str) -> int:

@@ -262,9 +262,8 @@ class Modules:
             if self._has_names and torch.is_grad_enabled():
                 state.change(stack[-1][1] if stack else _NO_NAME)
             if not stack:
-                cache = getattr(output, "past_key_values", None)
-                is_ours = state.depth is not None and not torch.is_grad_enabled()
-                if is_ours and cache is not None and is_token(getattr(output, "logits", None), 3):
+                cache = None if state.depth is None else getattr(output, "past_key_values", None)
+                if cache is not None and is_token(getattr(output, "logits", None), 3):
                     self._decoding.add(module)
                 self._end_outermost(state)
         except Exception as error:

@@ -401,15 +401,16 @@ expect(
     watch(evaluation_last),
     f"step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, step -1",
 )
-ROUND = """>scoring, <, >forward, <, >backward, <, >optimizer, <, >forward, >micro-batch 1 forward, <, <,
-    >backward, >micro-batch 1 backward, <, <, >optimizer, <, >eval, <,"""
+TRAINED = """>forward, <, >backward, <, >optimizer, <, >forward, >micro-batch 1 forward, <, <,
+    >backward, >micro-batch 1 backward, <, <, >optimizer, <,"""
+ROUND = f">scoring, <, {TRAINED} >eval, <,"
 expect(
     "a rollout and all of the training on it are a step",
     watch(reinforcement_named),
-    "".join(f"step {number}, >rollout, <, {ROUND}" for number in range(3)),
+    f">rollout, <, >scoring, <, step 0, {TRAINED} >eval, <," +
+    "".join(f"step {number}, >rollout, <, {ROUND}" for number in (1, 2)),
 )
-SAID = """>generate, <, >forward, <, >backward, <, >optimizer, <, >forward, >micro-batch 1 forward, <, <,
-    >backward, >micro-batch 1 backward, <, <, >optimizer, <,"""
+SAID = f">generate, <, {TRAINED}"
 for options in {}, {"plan": "a.tsp"}:
     expect(
         f"steps with rollouts, said by hand {options}",
@@ -419,12 +420,12 @@ for options in {}, {"plan": "a.tsp"}:
 expect(
     "a model of one's own is given one token of each sequence",
     watch(decoded_by_ones_own),
-    f">eval, <, >eval, <, >eval, <, step 0, >generate, <, >generate, <, {TRAIN}",
+    f">eval, <, >eval, <, >eval, <, >generate, <, >generate, <, step 0, {TRAIN}",
 )
 expect(
     "a model that decodes token by token generates",
     watch(reinforcement_decoded),
-    ">eval, <, step 0, >generate, <," + ROUND + "".join(
+    f">eval, <, >generate, <, >scoring, <, step 0, {TRAINED} >eval, <," + "".join(
         f"step {number}, >generate, <, >generate, <, {ROUND}" for number in (1, 2)),
 )
 expect(
