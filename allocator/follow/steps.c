@@ -62,7 +62,10 @@ is_second_next (const TesseraFollowKinds *kinds)
 static bool
 is_step (const TesseraFollowKinds *kinds)
 {
-  return kinds->counted != TESSERA_NONE || kinds->n_taken >= SURE_REQUESTS;
+  uint32_t n_requests = tessera_slots_n_requests (kinds->slots, kinds->taken_in);
+
+  return kinds->counted != TESSERA_NONE || kinds->n_taken >= SURE_REQUESTS ||
+         kinds->n_taken > n_requests / 2;
 }
 
 uint32_t
@@ -88,6 +91,7 @@ tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t slot)
   const TesseraSlot *of = &plan->slots[slot];
 
   kinds->n_taken++;
+  kinds->taken_in = of->section;
   if (kinds->counts == NULL || !of->wraps ||
       of->died_next != plan->sections[of->section].begin)
     return;

@@ -37,6 +37,7 @@ typedef struct
   uint64_t possible;                      /* a bit each */
   uint32_t n_asked;                       /* requests since the step began */
   uint32_t n_taken;                       /* of these: that got a slot */
+  uint32_t taken_in;                      /* ... the last one, in this section */
   uint64_t n_steps[TESSERA_FOLLOW_KINDS]; /* that turned out to be of the kind */
   uint32_t counted;                       /* the kind of this step so far, or NONE */
   uint32_t n_alternating;                 /* first kinds with a second layout; or 0 */
