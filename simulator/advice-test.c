@@ -91,6 +91,48 @@ missed_plans_are_not (void)
   case_clear (&c);
 }
 
+/* A small and a large block in each of twelve steps. */
+static Case
+case_of_steps (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+
+  trace->alignment_bytes = 512;
+  for (guint i = 0; i < 12; i++)
+    {
+      uint32_t begin = (uint32_t) trace->n_events;
+      g_autofree char *name = g_strdup_printf ("step %u", i);
+
+      test_alloc (trace, PAGE, 64 * MIB);
+      test_alloc (trace, 2 * PAGE, 4096);
+      test_free (trace, 2 * PAGE, 4096);
+      test_free (trace, PAGE, 64 * MIB);
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return case_new (trace);
+}
+
+/* What nobody sees may miss in each step; more may not. */
+static void
+little_may_miss (void)
+{
+  for (int is_large = 0; is_large < 2; is_large++)
+    {
+      Case c = case_of_steps ();
+      TesseraPlan *plan = make_plan (&c);
+
+      for (size_t i = 0; i < plan->n_slots; i++)
+        if ((plan->slots[i].size_bytes > MIB) == (is_large != 0))
+          plan->slots[i].size_bytes = plan->slots[i].block_bytes = 512;
+      (void) advise (&c, plan);
+      g_assert_cmpint (plan->followable, ==,
+                       is_large ? TESSERA_FOLLOWABLE_NO : TESSERA_FOLLOWABLE_YES);
+      tessera_plan_free (plan);
+      case_clear (&c);
+    }
+}
+
 /* @step_bytes apart: what a plan reserves is what lies in its pool. */
 static TesseraPlan *
 plan_apart (const Case *c, uint64_t step_bytes)
@@ -189,6 +231,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/advice/followed-plans-are-advised", followed_plans_are_advised);
   g_test_add_func ("/advice/missed-plans-are-not", missed_plans_are_not);
+  g_test_add_func ("/advice/little-may-miss", little_may_miss);
   g_test_add_func ("/advice/wasteful-plans-are-not", wasteful_plans_are_not);
   g_test_add_func ("/advice/contradicted-laws-are-not", contradicted_laws_are_not);
   return g_test_run ();

@@ -55,30 +55,43 @@ find_peak (const Advice *advice,
   return status;
 }
 
-/* Of so many steps the first half may miss: a step that comes once, the first evaluation,
- * the first copy of the best weights. */
+/* Of so many steps the first half may miss: the first evaluation, the first copy of the
+ * best weights come once. */
 #define SETTLING_STEPS 8
+/* What a step may miss: a part of the pool, and what nobody sees. */
+#define MISSED_SHARE 1000
+#define MISSED_BYTES (UINT64_C (1) << 20)
 
 /* Requests that missed though the plan has a slot for each: sizes that differ from step
- * to step, and what comes between steps, have none. */
+ * to step, and what comes between steps, have none. *@out_most_bytes: what one step, or
+ * what comes before the first, missed at most. */
 static uint64_t
-count_misses (const Advice *advice, const TesseraLayout *layout)
+count_misses (const Advice *advice, const TesseraLayout *layout, uint64_t *out_most_bytes)
 {
   const uint16_t not_asked = TESSERA_AT_START | TESSERA_UNKNOWN_START | TESSERA_FAILED;
   const TesseraStructure *structure = advice->structure;
   uint32_t first_step =
       structure->n_steps > 0 ? structure->steps[0].begin_index : layout->n_events;
-  size_t settled = structure->n_steps >= SETTLING_STEPS ? structure->n_steps / 2 : 0;
+  uint32_t settled =
+      structure->n_steps >= SETTLING_STEPS ? (uint32_t) structure->n_steps / 2 : 0;
+  g_autofree uint64_t *missed = g_new0 (uint64_t, structure->n_steps + 1);
   uint64_t n = 0;
 
+  *out_most_bytes = 0;
   for (size_t i = 0; i < advice->blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &advice->blocks->blocks[i];
+      bool is_before = block->step == TESSERA_NONE;
+      uint64_t *of = &missed[is_before ? 0 : block->step + 1];
 
-      n += (block->flags & not_asked) == 0 && !layout->is_hit[i] && !layout->is_left[i] &&
-           block->lifetime_class != TESSERA_CLASS_DYNAMIC &&
-           (block->step != TESSERA_NONE ? block->step >= settled
-                                        : settled == 0 && block->born_index < first_step);
+      if ((block->flags & not_asked) != 0 || layout->is_hit[i] || layout->is_left[i] ||
+          block->lifetime_class == TESSERA_CLASS_DYNAMIC ||
+          (is_before ? settled > 0 || block->born_index >= first_step
+                     : block->step < settled))
+        continue;
+      n++;
+      *of += block->block_bytes;
+      *out_most_bytes = MAX (*of, *out_most_bytes);
     }
   return n;
 }
@@ -94,13 +107,18 @@ find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
   bool is_native = advice->native_bytes <= advice->expandable_bytes;
   uint64_t other_bytes = MIN (advice->native_bytes, advice->expandable_bytes);
   uint64_t more_bytes = MAX (other_bytes / MORE_SHARE, MORE_BYTES);
+  uint64_t missed_bytes = 0;
   uint64_t n_misses = by_length ? layout->n_misses - layout->n_planned_misses
-                                : count_misses (advice, layout);
+                                : count_misses (advice, layout, &missed_bytes);
+  bool misses =
+      by_length
+          ? n_misses > layout->n_hits
+          : missed_bytes > MAX (layout->peak_reserved_bytes / MISSED_SHARE, MISSED_BYTES);
 
   if (layout->declined_index != 0)
     return g_strdup_printf ("the trace that it was made from declines it at event %u",
                             layout->declined_index);
-  if (n_misses > (by_length ? layout->n_hits : 0))
+  if (misses)
     return g_strdup_printf ("of the %" G_GUINT64_FORMAT
                             " requests of the trace that it was made from "
                             "%" G_GUINT64_FORMAT " miss their slots",
