@@ -132,9 +132,10 @@ take_options (CliRehearsal *run)
                "time, 1 or more");
   if (topology != NULL && !runs_all)
     cli_usage ("--topology goes with --all-ranks");
-  if (changes != NULL && (plan != NULL || runs_all))
-    cli_usage ("--try is about the program, not about a plan or all ranks of it: leave "
-               "--plan and --all-ranks out");
+  if (changes != NULL && plan != NULL)
+    cli_usage ("--try is about the program, not about a plan of it: leave --plan out");
+  if (changes != NULL && runs_all)
+    cli_usage ("--try is of one rank: leave --all-ranks out");
   if (lag != 0 && lag != 1)
     cli_usage ("--lag takes 0 or 1");
   if (!cli_job_policy_is_known (job->policy))

@@ -240,7 +240,7 @@ def a_program_that_cannot_be_dry_run_gets_one_sentence(tmp):
     refused("run", "--", "true", status=2)
     # A program that never uses CUDA would not tell that there is no such plan.
     refused("run", "--plan", tmp / "missing.tsp", "--", "true", words=("Cannot read", "missing.tsp", "No such file"))
-    refused("run", "--plan", tmp, "--", "true", words=("Cannot read", "directory"))
+    refused("run", "--plan", tmp, "--", "true", words=("folder without plans", "job DIR --plans"))
     os.mkfifo(tmp / "pipe")
     refused("run", "--plan", tmp / "pipe", "--", "true", words=("Cannot read", "pipe", "device or pipe"))
     done = away(tessera, "run", "--plan", tmp / "p.tsp", "--", "no-such-program")
