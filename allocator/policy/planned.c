@@ -395,18 +395,37 @@ count_beside (const TesseraPlanned *planned)
   return n_pages > UINT64_MAX / page_bytes ? UINT64_MAX : n_pages * page_bytes;
 }
 
-/* When not even that helped: gives back what nobody needs of the pool, if it is as much
- * as is asked for. Returns: whether the device is worth another try. */
+/* Of these bytes what the device, or the limit, lacks besides what is promised to the
+ * pool; 1 at least: in pieces it has them, perhaps. */
+static uint64_t
+count_short (const TesseraPlanned *planned, uint64_t wanted_bytes)
+{
+  const TesseraPool *pool = &planned->pool;
+  uint64_t held_bytes =
+      tessera_caching_stats (planned->policy.caching)->reserved_bytes + pool->held_bytes;
+  uint64_t free_bytes = pool->users.device->free_bytes (pool->users.device);
+
+  if (planned->limit_bytes != 0 && planned->limit_bytes < held_bytes + free_bytes)
+    free_bytes =
+        planned->limit_bytes > held_bytes ? planned->limit_bytes - held_bytes : 0;
+  free_bytes = free_bytes > pool->promised_bytes ? free_bytes - pool->promised_bytes : 0;
+  return wanted_bytes > free_bytes ? wanted_bytes - free_bytes : 1;
+}
+
+/* When not even that helped: gives back what nobody needs of the pool, if that is all
+ * that lacks. Returns: whether the device is worth another try. */
 static bool
 relieve (TesseraPlanned *planned)
 {
-  uint64_t wanted_bytes = count_beside (planned);
+  uint64_t short_bytes;
 
   if (!is_followed (planned))
     return trim (planned) > 0;
-  return !planned->is_routed &&
-         tessera_pool_count_idle (&planned->pool) >= wanted_bytes &&
-         tessera_pool_give_back (&planned->pool, wanted_bytes) > 0;
+  if (planned->is_routed)
+    return false;
+  short_bytes = count_short (planned, count_beside (planned));
+  return tessera_pool_count_idle (&planned->pool) >= short_bytes &&
+         tessera_pool_give_back (&planned->pool, short_bytes) > 0;
 }
 
 static TesseraStatus

@@ -476,6 +476,23 @@ test_faults (void)
   check_faults (TESSERA_IO);
 }
 
+/* A request that would fail has what is free and what is promised, though neither alone
+ * is as much. */
+static void
+test_broken_in_part (void)
+{
+  TesseraPolicyGrant beside;
+  Case c;
+
+  open_case (&c, 100 * MIB);
+  place (&c, 0, 30);
+  beside = program_take (c.policy, 30 * MIB, 0);
+  g_assert_false (is_in_pool (&c, beside));
+  program_give_back (c.policy, beside);
+  give_back (&c, 0, 30);
+  close_case (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -486,6 +503,7 @@ main (int argc, char **argv)
   g_test_add_func ("/promise/kept", test_kept);
   g_test_add_func ("/promise/limit", test_limit);
   g_test_add_func ("/promise/broken", test_broken);
+  g_test_add_func ("/promise/broken-in-part", test_broken_in_part);
   g_test_add_func ("/promise/taken-by-others", test_taken_by_others);
   g_test_add_func ("/promise/refused-page", test_refused_page);
   g_test_add_func ("/promise/refused-often", test_refused_often);
