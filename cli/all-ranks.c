@@ -176,8 +176,8 @@ cli_all_ranks (const CliRehearsal *model,
 
   if (topology != NULL &&
       (!cli_topology_read (&ranks.topology, topology) || ranks.topology.world != world))
-    cli_usage ("--topology takes how the %" G_GUINT64_FORMAT " ranks are laid out, "
-               "outermost first: pp=4,dp=16, not \"%s\"",
+    cli_usage ("--topology takes how the %" G_GUINT64_FORMAT
+               " ranks are laid out, outermost first: pp=4,dp=16, not \"%s\"",
                world, topology);
   cli_must (cli_program_check (model->program, cli_error ()));
   if (g_mkdir (folder, 0777) != 0)

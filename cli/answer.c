@@ -102,17 +102,17 @@ fit_followed (const CliStudy *study, const CliQuestion *question)
 {
   g_autofree char *followed = followed_text (study);
 
-  return g_strdup_printf ("%s: %s, with at most %s reserved. Such a run needs %s, and %s "
-                          "leaves %s to PyTorch; without a plan native "
-                          "needs %s, expandable segments %s.",
-                          answer (study, question) == FITS_NOT ? "Does not fit"
-                          : question->is_complete              ? "Fits"
-                                                               : "What was seen fits",
-                          followed, TESSERA_SIZE (study->layout->peak_reserved_bytes),
-                          TESSERA_SIZE (study->needs.plan_bytes), question->gpu,
-                          TESSERA_SIZE (cli_answer_available (question)),
-                          TESSERA_SIZE (study->needs.native_bytes),
-                          TESSERA_SIZE (study->needs.expandable_bytes));
+  return g_strdup_printf (
+      "%s: %s, with at most %s reserved. Such a run needs %s, and %s leaves %s to "
+      "PyTorch; without a plan native needs %s, expandable segments %s.",
+      answer (study, question) == FITS_NOT ? "Does not fit"
+      : question->is_complete              ? "Fits"
+                                           : "What was seen fits",
+      followed, TESSERA_SIZE (study->layout->peak_reserved_bytes),
+      TESSERA_SIZE (study->needs.plan_bytes), question->gpu,
+      TESSERA_SIZE (cli_answer_available (question)),
+      TESSERA_SIZE (study->needs.native_bytes),
+      TESSERA_SIZE (study->needs.expandable_bytes));
 }
 
 /* What fits, and where. That something fits is said of what was seen. */
@@ -149,14 +149,13 @@ fit_sentence (const CliStudy *study, const CliQuestion *question)
     case FITS_NOT:
       break;
     }
-  return g_strdup_printf (
-      "Does not fit: native needs %s, expandable segments %s, the plan %s, and %s leaves "
-      "%s to PyTorch; %s are live at once%s.",
-      native, expandable, plan, question->gpu, there,
-      TESSERA_SIZE (study->needs.bound_bytes),
-      study->needs.bound_bytes > cli_answer_available (question)
-          ? ", more than any layout can hold"
-          : "");
+  return g_strdup_printf ("Does not fit: native needs %s, expandable segments %s, the "
+                          "plan %s, and %s leaves %s to PyTorch; %s are live at once%s.",
+                          native, expandable, plan, question->gpu, there,
+                          TESSERA_SIZE (study->needs.bound_bytes),
+                          study->needs.bound_bytes > cli_answer_available (question)
+                              ? ", more than any layout can hold"
+                              : "");
 }
 
 /* One sentence that a person acts on, behind what would end a longer run, or what is not
@@ -232,9 +231,8 @@ not_seen (const CliQuestion *question, const char *out_lines[5])
   out_lines[n++] = "memory outside PyTorch's allocator (CUDA context, kernels, NCCL): "
                    "the head-room is an assumption";
   out_lines[n++] = "workspaces that cuBLAS and cuDNN choose by GPU and shape";
-  out_lines[n++] =
-      "sizes that depend on values (masks, expert routing): counts are drawn "
-      "or zero, not computed";
+  out_lines[n++] = "sizes that depend on values (masks, expert routing): counts are "
+                   "drawn or zero, not computed";
   out_lines[n++] =
       question->is_lagging
           ? "when side streams finish: a modelled clock says (--lag)"

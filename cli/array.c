@@ -62,11 +62,10 @@ cli_array (
   g_string_replace (values, ",", is_slurm ? "," : " ", 0);
   g_autofree char *line =
       is_slurm
-          ? g_strdup_printf (
-                "array=$(sbatch --parsable --array=%s --output=%s/%%a.log %s/task) && "
-                "sbatch --dependency=afterany:${array%%%%;*} --output=%s/answer.txt "
-                "--wrap %s",
-                values->str, in, in, in, wrapped)
+          ? g_strdup_printf ("array=$(sbatch --parsable --array=%s --output=%s/%%a.log "
+                             "%s/task) && sbatch --dependency=afterany:${array%%%%;*} "
+                             "--output=%s/answer.txt --wrap %s",
+                             values->str, in, in, in, wrapped)
           : g_strdup_printf ("%s %s | parallel --joblog %s/joblog sh %s/task; %s",
                              is_range ? "seq" : "printf '%s\\n'", values->str, in, in,
                              answer);

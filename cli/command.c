@@ -152,42 +152,23 @@ cli_shown (const char *text)
 static char *device_text, *limit_text;
 
 static const GOptionEntry trace_options[] = {
-  CLI_OPTION ("json", 0, NONE, &cli_given.json, "Print JSON", NULL),
-  CLI_OPTION ("device",
-              0,
-              INT,
-              &cli_given.device,
-              "Which device of the file (default: the one with most events)",
-              "N"),
-  CLI_OPTION ("device-memory",
-              0,
-              STRING,
-              &device_text,
-              "Memory of the device, which snapshots do not tell",
-              "BYTES"),
-  CLI_OPTION ("memory-limit",
-              0,
-              STRING,
-              &limit_text,
-              "Limit set by set_per_process_memory_fraction",
-              "BYTES"),
+  { "json", 0, 0, G_OPTION_ARG_NONE, &cli_given.json, "Print JSON", NULL },
+  { "device", 0, 0, G_OPTION_ARG_INT, &cli_given.device,
+    "Which device of the file (default: the one with most events)", "N" },
+  { "device-memory", 0, 0, G_OPTION_ARG_STRING, &device_text,
+    "Memory of the device, which snapshots do not tell", "BYTES" },
+  { "memory-limit", 0, 0, G_OPTION_ARG_STRING, &limit_text,
+    "Limit set by set_per_process_memory_fraction", "BYTES" },
   { NULL }
 };
 
 static const GOptionEntry streams_options[] = {
-  CLI_OPTION ("across-streams",
-              0,
-              NONE,
-              &cli_given.across_streams,
-              "Plan one pool over all streams; a run orders each hand-over by a barrier "
-              "(default where a dry run saw that the program allows it)",
-              NULL),
-  CLI_OPTION ("streams-apart",
-              0,
-              NONE,
-              &cli_given.streams_apart,
-              "Plan a place of its own for each stream (default else)",
-              NULL),
+  { "across-streams", 0, 0, G_OPTION_ARG_NONE, &cli_given.across_streams,
+    "Plan one pool over all streams; a run orders each hand-over by a barrier (default "
+    "where a dry run saw that the program allows it)",
+    NULL },
+  { "streams-apart", 0, 0, G_OPTION_ARG_NONE, &cli_given.streams_apart,
+    "Plan a place of its own for each stream (default else)", NULL },
   { NULL }
 };
 

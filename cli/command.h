@@ -67,30 +67,35 @@ typedef struct
 
 extern CliGiven cli_given;
 
-/* Entries of tables of options. */
-#define CLI_OPTION(name, letter, kind, variable, text, value)                            \
-  {                                                                                      \
-    name, letter, 0, G_OPTION_ARG_##kind, variable, text, value                          \
-  }
+/* Entries of tables of options, each of which several have. */
 #define CLI_OPTION_OUTPUT(text, value)                                                   \
-  CLI_OPTION ("output", 'o', FILENAME, &cli_given.output, text, value)
+  {                                                                                      \
+    "output", 'o', 0, G_OPTION_ARG_FILENAME, &cli_given.output, text, value              \
+  }
 #define CLI_OPTION_FORCE                                                                 \
-  CLI_OPTION ("force", 0, NONE, &cli_given.force,                                        \
-              "Overwrite a file that is something else than what is written", NULL)
+  {                                                                                      \
+    "force", 0, 0, G_OPTION_ARG_NONE, &cli_given.force,                                  \
+        "Overwrite a file that is something else than what is written", NULL             \
+  }
 #define CLI_OPTION_FOLLOW(variable)                                                      \
-  CLI_OPTION (                                                                           \
-      "follow", 0, STRING, variable,                                                     \
-      "length: also steps of other lengths than those it was made from; trace: "         \
-      "the same batches only (default: length where the plan has steps that vary)",      \
-      "length|trace")
+  {                                                                                      \
+    "follow", 0, 0, G_OPTION_ARG_STRING, variable,                                       \
+        "length: also steps of other lengths than those it was made from; trace: "       \
+        "the same batches only (default: length where the plan has steps that vary)",    \
+        "length|trace"                                                                   \
+  }
 #define CLI_OPTION_EDITS                                                                 \
-  CLI_OPTION ("edits", 0, FILENAME, &cli_given.edits_path,                               \
-              "Apply these edits (JSON, or a .tsp's or .tsr's), not those kept with "    \
-              "FILE",                                                                    \
-              "EDITS")
+  {                                                                                      \
+    "edits", 0, 0, G_OPTION_ARG_FILENAME, &cli_given.edits_path,                         \
+        "Apply these edits (JSON, or a .tsp's or .tsr's), not those kept with "          \
+        "FILE",                                                                          \
+        "EDITS"                                                                          \
+  }
 #define CLI_OPTION_NO_EDITS                                                              \
-  CLI_OPTION ("no-edits", 0, NONE, &cli_given.no_edits,                                  \
-              "The plan without the edits that are kept with FILE", NULL)
+  {                                                                                      \
+    "no-edits", 0, 0, G_OPTION_ARG_NONE, &cli_given.no_edits,                            \
+        "The plan without the edits that are kept with FILE", NULL                       \
+  }
 
 /* Parses the command line into cli_given and the command's own options, and looks at what
  * -o names. Mistakes end the command. Returns: its exit status */

@@ -266,13 +266,9 @@ run_diff (int n_files, char **files)
 }
 
 static const GOptionEntry options[] = {
-  CLI_OPTION ("at",
-              0,
-              STRING,
-              &at_text,
-              "The moment of both that is compared: peak (of live, default), failure, or "
-              "an event",
-              "MOMENT"),
+  { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
+    "The moment of both that is compared: peak (of live, default), failure, or an event",
+    "MOMENT" },
   CLI_OPTION_RULES (&rules_path),
   { NULL }
 };
@@ -283,8 +279,7 @@ const CliCommand cli_diff = {
   .summary = "what a change did: the peaks of two runs by category, module, line",
   .help =
       "A and B are snapshots, CSVs or .tsr files, A the older. Lines that moved inside "
-      "their function are the same\nlines; numbered modules change together "
-      "(layers.*).",
+      "their function are the same\nlines; numbered modules change together (layers.*).",
   .takes = CLI_READS_TRACE,
   .n_least = 2,
   .n_most = 2,

@@ -72,10 +72,9 @@ take_gpu (CliRehearsal *run, const char *name)
   else if (tessera_parse_bytes (name, &run->job.gpu_bytes))
     *gpu_bytes = run->job.gpu_bytes;
   if (*gpu_bytes < NULL_GRANULE || *gpu_bytes >= MOST_GPU_BYTES)
-    cli_usage (
-        "--gpu takes a100-40, a100-80, h100-80, h200-141, l40s-48, rtx4090-24 or a "
-        "size like 24GiB, not \"%s\"",
-        name);
+    cli_usage ("--gpu takes a100-40, a100-80, h100-80, h200-141, l40s-48, rtx4090-24 or "
+               "a size like 24GiB, not \"%s\"",
+               name);
 }
 
 /* What the device has to keep free beside the job: as asked for and parsed already, or
@@ -281,103 +280,65 @@ run_dry (int n_words, char **program)
 }
 
 static const GOptionEntry dry_options[] = {
-  CLI_OPTION ("gpu",
-              0,
-              STRING,
-              &gpu,
-              "a100-40, a100-80, h100-80 (default), h200-141, l40s-48, rtx4090-24, or a "
-              "size like 24GiB; several for --sweep, with commas",
-              "GPU"),
-  CLI_OPTION ("sweep",
-              0,
-              STRING_ARRAY,
-              &sweeps,
-              "Find the largest value that fits where PROGRAM has {NAME}: batch=1..64; "
-              "for each of other values: length=512,1024",
-              "NAME=VALUES"),
-  CLI_OPTION (
-      "picture", 0, FILENAME, &picture, "Draw what a sweep found", "PICTURE.png|svg"),
-  CLI_OPTION ("jobs",
-              0,
-              INT,
-              &jobs,
-              "Runs of --sweep, --try or --all-ranks at a time (default: as cores and "
-              "memory allow)",
-              "N"),
-  CLI_OPTION (
-      "try",
-      0,
-      STRING,
-      &changes,
-      "Then a dry run with each change of the program, made from outside: fused, "
-      "foreach-off, zero-grad, checkpointing, bf16-optimizer, 8-bit; two at once: "
-      "fused+zero-grad; or suggested: what is advised",
-      "CHANGES"),
-  CLI_OPTION (
-      "world", 0, INT, &world, "Ranks of the job, whose process group is made up", "N"),
-  CLI_OPTION ("rank", 0, INT, &rank, "Which of them to run (0)", "N"),
-  CLI_OPTION ("all-ranks", 0, NONE, &runs_all, "Those that tell how all are", NULL),
-  CLI_OPTION ("topology", 0, STRING, &topology, "Of --all-ranks", "pp=4,dp=16"),
-  CLI_OPTION ("steps",
-              0,
-              STRING,
-              &steps,
-              "Stop after this many whole steps, or record lines and modules of no more "
-              "where --events or --for go on; 3-6 (default): three, or once a later one "
-              "repeats the one before, six at most",
-              "N[-M]"),
-  CLI_OPTION ("events",
-              0,
-              INT64,
-              &events,
-              "Go on after these steps until so many events are recorded "
-              "(default 2000000, in a sweep 0); 0: stop there",
-              "N"),
-  CLI_OPTION (
-      "for", 0, DOUBLE, &seconds, "... or until so many seconds are over", "SECONDS"),
-  CLI_OPTION ("policy",
-              0,
-              STRING,
-              &policy,
-              "native (default), expandable, direct or plan",
-              "POLICY"),
-  CLI_OPTION (
-      "plan", 0, FILENAME, &plan, "Follow this plan, or the rank's of a folder", "P.tsp"),
+  { "gpu", 0, 0, G_OPTION_ARG_STRING, &gpu,
+    "a100-40, a100-80, h100-80 (default), h200-141, l40s-48, rtx4090-24, or a size like "
+    "24GiB; several for --sweep, with commas",
+    "GPU" },
+  { "sweep", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sweeps,
+    "Find the largest value that fits where PROGRAM has {NAME}: batch=1..64; for each of "
+    "other values: length=512,1024",
+    "NAME=VALUES" },
+  { "picture", 0, 0, G_OPTION_ARG_FILENAME, &picture, "Draw what a sweep found",
+    "PICTURE.png|svg" },
+  { "jobs", 0, 0, G_OPTION_ARG_INT, &jobs,
+    "Runs of --sweep, --try or --all-ranks at a time (default: as cores and memory "
+    "allow)",
+    "N" },
+  { "try", 0, 0, G_OPTION_ARG_STRING, &changes,
+    "Then a dry run with each change of the program, made from outside: fused, "
+    "foreach-off, zero-grad, checkpointing, bf16-optimizer, 8-bit; two at once: "
+    "fused+zero-grad; or suggested: what is advised",
+    "CHANGES" },
+  { "world", 0, 0, G_OPTION_ARG_INT, &world,
+    "Ranks of the job, whose process group is made up", "N" },
+  { "rank", 0, 0, G_OPTION_ARG_INT, &rank, "Which of them to run (0)", "N" },
+  { "all-ranks", 0, 0, G_OPTION_ARG_NONE, &runs_all, "Those that tell how all are",
+    NULL },
+  { "topology", 0, 0, G_OPTION_ARG_STRING, &topology, "Of --all-ranks", "pp=4,dp=16" },
+  { "steps", 0, 0, G_OPTION_ARG_STRING, &steps,
+    "Stop after this many whole steps, or record lines and modules of no more where "
+    "--events or --for go on; 3-6 (default): three, or once a later one repeats the one "
+    "before, six at most",
+    "N[-M]" },
+  { "events", 0, 0, G_OPTION_ARG_INT64, &events,
+    "Go on after these steps until so many events are recorded (default 2000000, in a "
+    "sweep 0); 0: stop there",
+    "N" },
+  { "for", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "... or until so many seconds are over",
+    "SECONDS" },
+  { "policy", 0, 0, G_OPTION_ARG_STRING, &policy,
+    "native (default), expandable, direct or plan", "POLICY" },
+  { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan,
+    "Follow this plan, or the rank's of a folder", "P.tsp" },
   CLI_OPTION_FOLLOW (&follow),
-  CLI_OPTION_OUTPUT (
-      "The trace to write (default: the script's name, and -planned with --plan); its "
-      "plan goes beside it, as .tsp",
-      "T.tsr"),
+  CLI_OPTION_OUTPUT ("The trace to write (default: the script's name, and -planned with "
+                     "--plan); its plan goes beside it, as .tsp",
+                     "T.tsr"),
   CLI_OPTION_FORCE,
-  CLI_OPTION (
-      "stacks", 0, NONE, &has_stacks, "Record the lines that allocate (default)", NULL),
+  { "stacks", 0, 0, G_OPTION_ARG_NONE, &has_stacks,
+    "Record the lines that allocate (default)", NULL },
   { "no-stacks", 0, G_OPTION_FLAG_REVERSE, G_OPTION_ARG_NONE, &has_stacks,
     "Do not, which is faster", NULL },
-  CLI_OPTION ("contract",
-              0,
-              NONE,
-              &checks_contract,
-              "Check whether a program's streams may share one pool, and plan so if they "
-              "may; slower, and some programs ask for a little more meanwhile",
-              NULL),
-  CLI_OPTION ("lag",
-              0,
-              INT,
-              &lag,
-              "1: work takes a modelled time (default); 0: it ends at once",
-              "0|1"),
-  CLI_OPTION ("headroom",
-              0,
-              STRING,
-              &headroom,
-              "Memory of the GPU that is not PyTorch's",
-              "BYTES"),
-  CLI_OPTION ("json",
-              0,
-              NONE,
-              &cli_given.json,
-              "Print JSON; the program's own output goes to stderr",
-              NULL),
+  { "contract", 0, 0, G_OPTION_ARG_NONE, &checks_contract,
+    "Check whether a program's streams may share one pool, and plan so if they may; "
+    "slower, and some programs ask for a little more meanwhile",
+    NULL },
+  { "lag", 0, 0, G_OPTION_ARG_INT, &lag,
+    "1: work takes a modelled time (default); 0: it ends at once", "0|1" },
+  { "headroom", 0, 0, G_OPTION_ARG_STRING, &headroom,
+    "Memory of the GPU that is not PyTorch's", "BYTES" },
+  { "json", 0, 0, G_OPTION_ARG_NONE, &cli_given.json,
+    "Print JSON; the program's own output goes to stderr", NULL },
   { NULL }
 };
 
@@ -385,20 +346,19 @@ const CliCommand cli_dry_run = {
   .name = "dry-run",
   .synopsis = "-- PROGRAM...",
   .summary = "train with no GPU: will it fit, and what is its plan?",
-  .help =
-      "PROGRAM is what you would type, e.g. python train.py --lr 3e-4. It runs unchanged "
-      "over a\n"
-      "CUDA that computes nothing, one rank, and goes on to its end, to 2000000 events "
-      "(--events, --for)\n"
-      "or to Ctrl-C. Then its trace is planned and simulated.\n"
-      "The first line says what was seen. Status: 0 it fits natively or with expandable "
-      "segments\n"
-      "(with --plan: it fits as it followed that), 3 it does not, or PROGRAM died of "
-      "memory, 4 PROGRAM\n"
-      "failed otherwise, 1 and 2 as with every command. With --sweep: 0 something fits, "
-      "3 "
-      "nothing does, 4\nPROGRAM failed with some value. With --all-ranks those ranks run "
-      "that tell how the others are, into the\nfolder -o; the answer is tessera job's.",
+  .help = "PROGRAM is what you would type, e.g. python train.py --lr 3e-4. It runs "
+          "unchanged over a\n"
+          "CUDA that computes nothing, one rank, and goes on to its end, to 2000000 "
+          "events (--events, --for)\n"
+          "or to Ctrl-C. Then its trace is planned and simulated.\n"
+          "The first line says what was seen. Status: 0 it fits natively or with "
+          "expandable segments\n"
+          "(with --plan: it fits as it followed that), 3 it does not, or PROGRAM died of "
+          "memory, 4 PROGRAM\n"
+          "failed otherwise, 1 and 2 as with every command. With --sweep: 0 something "
+          "fits, 3 nothing does, 4\nPROGRAM failed with some value. With --all-ranks "
+          "those ranks run that tell how the others are, into the\nfolder -o; the answer "
+          "is tessera job's.",
   .takes = CLI_RUNS_PROGRAM | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,

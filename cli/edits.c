@@ -220,9 +220,9 @@ take_shape (const CliStudy *study, const guint8 *selected, TesseraEdit *edit)
       }
   edit->what.n_blocks = n;
   if (n == 0)
-    cli_fail_with ("%s has no slot of these blocks: --shape takes a plan that places "
-                   "them",
-                   given.shape);
+    cli_fail_with (
+        "%s has no slot of these blocks: --shape takes a plan that places them",
+        given.shape);
 }
 
 /* What has no slot can neither be held nor left out. */
@@ -243,10 +243,10 @@ check_reach (Call *call,
     cli_fail_with ("an edit of kind %s can't hold here: %s",
                    edits_get_name (EDITS_KINDS, edit->kind), TESSERA_ALL_DYNAMIC);
   if (reach.n_dynamic > 0)
-    call->remark = g_strdup_printf (
-        "%zu of the %zu blocks that this is about differ from step to step: they have no "
-        "slot, and go to rooms as before",
-        reach.n_dynamic, reach.n_dynamic + reach.n_placed);
+    call->remark =
+        g_strdup_printf ("%zu of the %zu blocks that this is about differ from step to "
+                         "step: they have no slot, and go to rooms as before",
+                         reach.n_dynamic, reach.n_dynamic + reach.n_placed);
 }
 
 static TesseraStatus
@@ -412,52 +412,24 @@ run_edits (int n_files, char **files)
 }
 
 static const GOptionEntry edits_options[] = {
-  CLI_OPTION (
-      "kind",
-      'k',
-      STRING,
-      &given.kind,
-      "add: merge, split, group, move, pin, together, apart, dynamic, class or cap",
-      "KIND"),
-  CLI_OPTION ("what",
-              'w',
-              STRING,
-              &given.what,
-              "add: the blocks it is about, as in \"size>=1MiB phase=backward\"",
-              "QUERY"),
-  CLI_OPTION ("with", 0, STRING, &given.with, "add: apart from these", "QUERY"),
-  CLI_OPTION ("group",
-              'g',
-              STRING,
-              &given.group,
-              "add: name of the group (merge, group, move)",
-              "NAME"),
-  CLI_OPTION ("at",
-              'a',
-              STRING,
-              &given.at,
-              "add: pin: offset; cap: size of the pool; split: event",
-              "SIZE"),
-  CLI_OPTION ("by",
-              0,
-              STRING,
-              &given.by,
-              "add: split by phase, size, module, step or at",
-              "WHAT"),
-  CLI_OPTION ("class",
-              0,
-              STRING,
-              &given.lifetime_class,
-              "add: persistent, scoped, transient or dynamic",
-              "CLASS"),
-  CLI_OPTION ("shape",
-              0,
-              FILENAME,
-              &given.shape,
-              "add: pin several with the distances that they have in this plan",
-              "P.tsp"),
-  CLI_OPTION ("name", 0, STRING, &given.name, "add: what to call it", "TEXT"),
-  CLI_OPTION ("times", 'n', INT, &times, "undo, redo: so many", "N"),
+  { "kind", 'k', 0, G_OPTION_ARG_STRING, &given.kind,
+    "add: merge, split, group, move, pin, together, apart, dynamic, class or cap",
+    "KIND" },
+  { "what", 'w', 0, G_OPTION_ARG_STRING, &given.what,
+    "add: the blocks it is about, as in \"size>=1MiB phase=backward\"", "QUERY" },
+  { "with", 0, 0, G_OPTION_ARG_STRING, &given.with, "add: apart from these", "QUERY" },
+  { "group", 'g', 0, G_OPTION_ARG_STRING, &given.group,
+    "add: name of the group (merge, group, move)", "NAME" },
+  { "at", 'a', 0, G_OPTION_ARG_STRING, &given.at,
+    "add: pin: offset; cap: size of the pool; split: event", "SIZE" },
+  { "by", 0, 0, G_OPTION_ARG_STRING, &given.by,
+    "add: split by phase, size, module, step or at", "WHAT" },
+  { "class", 0, 0, G_OPTION_ARG_STRING, &given.lifetime_class,
+    "add: persistent, scoped, transient or dynamic", "CLASS" },
+  { "shape", 0, 0, G_OPTION_ARG_FILENAME, &given.shape,
+    "add: pin several with the distances that they have in this plan", "P.tsp" },
+  { "name", 0, 0, G_OPTION_ARG_STRING, &given.name, "add: what to call it", "TEXT" },
+  { "times", 'n', 0, G_OPTION_ARG_INT, &times, "undo, redo: so many", "N" },
   CLI_OPTION_OUTPUT ("export: the file to write, else standard output", "OUT.json"),
   { NULL }
 };
@@ -466,20 +438,19 @@ const CliCommand cli_edits = {
   .name = "edits",
   .synopsis = "list|add|apply|undo|redo|export FILE",
   .summary = "what you changed about groups and places: listed, added, undone",
-  .help =
-      "Edits are kept in a .tsr itself, beside any other trace in FILE.edits.json.\n"
-      "  tessera edits add FILE --kind pin --what \"class=persistent size>=1MiB\" --at 0 "
-      "--shape P.tsp\n"
-      "  tessera edits add FILE --kind cap --at 30GiB\n"
-      "  tessera edits apply FILE EDITS.json     adds those of a file: JSON, or what a "
-      ".tsp or\n"
-      "                                          another .tsr was edited with\n"
-      "A query is conditions that all have to hold: size>=1MiB phase=backward "
-      "died=optimizer\n"
-      "module=*mlp* source=train.py:12 group=\"...\" class=transient life<100 step=3 "
-      "stream=1\n"
-      "ordinal=0 alive=12345 blocks=3,7-9. docs/FORMAT.md describes the JSON.\n"
-      "Sizes, here and everywhere: 24GB is 24 x 10^9 bytes, 24GiB is 24 x 2^30.",
+  .help = "Edits are kept in a .tsr itself, beside any other trace in FILE.edits.json.\n"
+          "  tessera edits add FILE --kind pin --what \"class=persistent size>=1MiB\" "
+          "--at 0 --shape P.tsp\n"
+          "  tessera edits add FILE --kind cap --at 30GiB\n"
+          "  tessera edits apply FILE EDITS.json     adds those of a file: JSON, or what "
+          "a .tsp or\n"
+          "                                          another .tsr was edited with\n"
+          "A query is conditions that all have to hold: size>=1MiB phase=backward "
+          "died=optimizer\n"
+          "module=*mlp* source=train.py:12 group=\"...\" class=transient life<100 step=3 "
+          "stream=1\n"
+          "ordinal=0 alive=12345 blocks=3,7-9. docs/FORMAT.md describes the JSON.\n"
+          "Sizes, here and everywhere: 24GB is 24 x 10^9 bytes, 24GiB is 24 x 2^30.",
   .takes = CLI_READS_TRACE,
   .n_least = 2,
   .n_most = 3,

@@ -237,11 +237,10 @@ print_edit (const TesseraEdit *edit,
             uint32_t through)
 {
   g_autofree char *text = tessera_edit_describe (edit);
-  const char *effect =
-      edit->kind == TESSERA_EDIT_DYNAMIC && !is_left
-          ? "would leave it to the dynamic allocator, but it has no slot, since its "
-            "request differs from step to step"
-          : effects[edit->kind];
+  const char *effect = edit->kind == TESSERA_EDIT_DYNAMIC && !is_left
+                           ? "would leave it to the dynamic allocator, but it has no "
+                             "slot, since its request differs from step to step"
+                           : effects[edit->kind];
 
   printf ("edit %zu %s", index + 1, effect);
   if (through != block)
@@ -360,8 +359,8 @@ print_block (const Explain *explain, uint32_t index, const TesseraPlaceReason *r
   g_autofree char *line = tessera_name_line (explain->study.trace, block->stack);
   const uint64_t offset = reason->addr - reason->base_addr;
 
-  printf ("block %u: %s (%" G_GUINT64_FORMAT " bytes asked for), %s, stream %u,"
-          " events %u to %u\n%s\n",
+  printf ("block %u: %s (%" G_GUINT64_FORMAT
+          " bytes asked for), %s, stream %u, events %u to %u\n%s\n",
           index, TESSERA_SIZE (reason->block_bytes), block->size_bytes,
           cli_class_name (block->lifetime_class), block->stream, block->born_index,
           block->died_index, cli_shown (line));
@@ -380,11 +379,12 @@ print_lower (const TesseraPlaceReason *reason, gboolean is_pinned)
   if (reason->lower_addr == reason->addr)
     puts ("lower: no place below is free over its whole life");
   else
-    printf ("lower: %s is free over its whole life; %s\n",
-            TESSERA_SIZE (reason->lower_addr - reason->base_addr),
-            is_pinned ? "the pin keeps it from there"
-                      : "the strategy's order placed it when others it was kept from lay "
-                        "there");
+    printf (
+        "lower: %s is free over its whole life; %s\n",
+        TESSERA_SIZE (reason->lower_addr - reason->base_addr),
+        is_pinned
+            ? "the pin keeps it from there"
+            : "the strategy's order placed it when others it was kept from lay there");
 }
 
 static void
@@ -591,25 +591,14 @@ run_explain (int n_files, char **files)
 }
 
 static const GOptionEntry explain_options[] = {
-  CLI_OPTION ("by",
-              0,
-              STRING,
-              &by_text,
-              "Rows of the peak of live: phases (of birth and death), line, or size",
-              "WHAT"),
-  CLI_OPTION ("freed-before",
-              0,
-              STRING,
-              &freed_before,
-              "What if it were freed before each phase of this name, or before an event "
-              "(default: the peak of live of each step)",
-              "PHASE|EVENT"),
-  CLI_OPTION ("rows",
-              0,
-              INT,
-              &n_asked,
-              "Plan again for so many rows, largest first (default 5)",
-              "N"),
+  { "by", 0, 0, G_OPTION_ARG_STRING, &by_text,
+    "Rows of the peak of live: phases (of birth and death), line, or size", "WHAT" },
+  { "freed-before", 0, 0, G_OPTION_ARG_STRING, &freed_before,
+    "What if it were freed before each phase of this name, or before an event (default: "
+    "the peak of live of each step)",
+    "PHASE|EVENT" },
+  { "rows", 0, 0, G_OPTION_ARG_INT, &n_asked,
+    "Plan again for so many rows, largest first (default 5)", "N" },
   CLI_OPTION_EDITS,
   CLI_OPTION_NO_EDITS,
   { NULL }
@@ -619,15 +608,12 @@ const CliCommand cli_explain = {
   .name = "explain",
   .synopsis = "FILE [BLOCK]",
   .summary = "why a block lies where the plan puts it; what makes the peak of live",
-  .help =
-      "Without BLOCK: what is alive at the peak of live, and what the plan would take if "
-      "it "
-      "were freed before.\n"
-      "BLOCK is an index as `tessera export --table blocks` and the viewer show it. The "
-      "plan is made\n"
-      "with the edits that are kept with FILE, unless --edits or --no-edits is given, "
-      "and "
-      "they are listed.",
+  .help = "Without BLOCK: what is alive at the peak of live, and what the plan would "
+          "take if it were freed before.\n"
+          "BLOCK is an index as `tessera export --table blocks` and the viewer show it. "
+          "The plan is made\n"
+          "with the edits that are kept with FILE, unless --edits or --no-edits is "
+          "given, and they are listed.",
   .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = 2,

@@ -233,10 +233,9 @@ run_export (int n_files, char **files)
   if (is_plan && (which == G_N_ELEMENTS (tables) || !tables[which].is_of_plan))
     cli_usage ("%s is a plan: it holds slots and unplanned, not %s", files[0], name);
   if (which == G_N_ELEMENTS (tables))
-    cli_usage (
-        "there is no table \"%s\": blocks, events, segments, curves, steps, slots, "
-        "unplanned, flamegraph or snapshot",
-        name);
+    cli_usage ("there is no table \"%s\": blocks, events, segments, curves, steps, "
+               "slots, unplanned, flamegraph or snapshot",
+               name);
   if (tables[which].is_of_plan)
     study.plan = cli_load_plan (files[0]);
   else
@@ -252,23 +251,15 @@ run_export (int n_files, char **files)
 
 static const GOptionEntry export_options[] = {
   CLI_OPTION_OUTPUT ("Where to write (default: stdout)", "OUT"),
-  CLI_OPTION (
-      "table",
-      't',
-      STRING,
-      &table_name,
-      "blocks (default), events, segments, curves, steps, flamegraph (folded stacks "
-      "of what is live), or snapshot: all as a pickle for PyTorch's viewer; of a "
-      "plan slots (default) or unplanned",
-      "TABLE"),
-  CLI_OPTION (
-      "at",
-      0,
-      STRING,
-      &at_text,
-      "The moment of a flamegraph: an event, peak, failure, or the fullest of a range "
-      "A..B (default: the failure, else the peak)",
-      "EVENT"),
+  { "table", 't', 0, G_OPTION_ARG_STRING, &table_name,
+    "blocks (default), events, segments, curves, steps, flamegraph (folded stacks of "
+    "what is live), or snapshot: all as a pickle for PyTorch's viewer; of a plan slots "
+    "(default) or unplanned",
+    "TABLE" },
+  { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
+    "The moment of a flamegraph: an event, peak, failure, or the fullest of a range A..B "
+    "(default: the failure, else the peak)",
+    "EVENT" },
   CLI_OPTION_RULES (&rules_path),
   CLI_OPTION_FORCE,
   { NULL }

@@ -38,9 +38,9 @@ read_limit (const char *text)
   if (end != text && strcmp (end, "%") == 0 && number >= 0 && number < 1e6)
     limit.share = number / 100;
   else if (*end == '\0' || !tessera_parse_bytes (text, &limit.bytes))
-    cli_usage ("--above takes a part of the baseline like 2%% or a size like 500MiB, not "
-               "\"%s\"",
-               text);
+    cli_usage (
+        "--above takes a part of the baseline like 2%% or a size like 500MiB, not \"%s\"",
+        text);
   return limit;
 }
 
@@ -127,8 +127,8 @@ write_junit (const char *path, const char *sentence, gboolean is_too_much, doubl
   g_autofree char *text = g_strdup_printf (
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuite name=\"tessera\" tests=\"1\" failures=\"%d\">\n"
-      "  <testcase classname=\"tessera\" name=\"gpu memory\" time=\"%.1f\">%s"
-      "<system-out>%s</system-out></testcase>\n</testsuite>\n",
+      "  <testcase classname=\"tessera\" name=\"gpu memory\" "
+      "time=\"%.1f\">%s<system-out>%s</system-out></testcase>\n</testsuite>\n",
       is_too_much ? 1 : 0, seconds, failure, shown);
 
   write_text (path, text);
@@ -243,34 +243,23 @@ run_gate (int n_words, char **program)
 }
 
 static const GOptionEntry options[] = {
-  CLI_OPTION ("baseline",
-              0,
-              FILENAME,
-              &baseline_path,
-              "The run that is the measure: a .tsr of a dry run of the main branch, or a "
-              "snapshot",
-              "MAIN.tsr"),
-  CLI_OPTION (
-      "above",
-      0,
-      STRING,
-      &above_text,
-      "How much more at the peak of live is allowed: 2%, 500MiB (default: nothing)",
-      "MORE"),
-  CLI_OPTION ("markdown",
-              0,
-              FILENAME,
-              &markdown_path,
-              "Write what changed as Markdown, for a pull request",
-              "FILE"),
-  CLI_OPTION ("junit", 0, FILENAME, &junit_path, "Write the result as JUnit XML", "FILE"),
+  { "baseline", 0, 0, G_OPTION_ARG_FILENAME, &baseline_path,
+    "The run that is the measure: a .tsr of a dry run of the main branch, or a snapshot",
+    "MAIN.tsr" },
+  { "above", 0, 0, G_OPTION_ARG_STRING, &above_text,
+    "How much more at the peak of live is allowed: 2%, 500MiB (default: nothing)",
+    "MORE" },
+  { "markdown", 0, 0, G_OPTION_ARG_FILENAME, &markdown_path,
+    "Write what changed as Markdown, for a pull request", "FILE" },
+  { "junit", 0, 0, G_OPTION_ARG_FILENAME, &junit_path, "Write the result as JUnit XML",
+    "FILE" },
   CLI_OPTION_OUTPUT ("Keep the trace of the dry run (default: it goes)", "T.tsr"),
-  CLI_OPTION ("gpu", 0, STRING, &gpu, "As dry-run has it", "GPU"),
-  CLI_OPTION ("steps", 0, STRING, &steps, "As dry-run has it", "N[-M]"),
-  CLI_OPTION ("world", 0, INT, &world, "As dry-run has it", "N"),
-  CLI_OPTION ("rank", 0, INT, &rank, "As dry-run has it", "N"),
+  { "gpu", 0, 0, G_OPTION_ARG_STRING, &gpu, "As dry-run has it", "GPU" },
+  { "steps", 0, 0, G_OPTION_ARG_STRING, &steps, "As dry-run has it", "N[-M]" },
+  { "world", 0, 0, G_OPTION_ARG_INT, &world, "As dry-run has it", "N" },
+  { "rank", 0, 0, G_OPTION_ARG_INT, &rank, "As dry-run has it", "N" },
   CLI_OPTION_RULES (&rules_path),
-  CLI_OPTION ("json", 0, NONE, &cli_given.json, "Print JSON", NULL),
+  { "json", 0, 0, G_OPTION_ARG_NONE, &cli_given.json, "Print JSON", NULL },
   { NULL }
 };
 

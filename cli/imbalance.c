@@ -176,8 +176,7 @@ describe_imbalance (const Imbalance *imbalance, const CliRanks *ranks)
                             ranks->ranks->len, TESSERA_SIZE (most_bytes));
   g_autofree char *cause = describe_cause (imbalance);
   return g_strdup_printf (
-      "%s need%s most: %s of live at the peak, %s (%.1f %%) more than %s: most "
-      "in %s.",
+      "%s need%s most: %s of live at the peak, %s (%.1f %%) more than %s: most in %s.",
       most, imbalance->most->alike->len > 1 ? "" : "s", TESSERA_SIZE (most_bytes),
       TESSERA_SIZE (most_bytes - least_bytes),
       100.0 * (double) (most_bytes - least_bytes) / (double) MAX (least_bytes, 1), least,
@@ -289,10 +288,9 @@ print_taken (const CliRanks *ranks)
   if (n == 0)
     return;
   g_autofree char *listed = cli_list_numbers (taken, n);
-  printf (
-      "%u of %u ranks ran (%s). Taken as equal, since the next before and after of the "
-      "same stage, tensor and expert position are alike: %s\n",
-      ranks->ranks->len - n, ranks->ranks->len, ranks->topology.text, listed);
+  printf ("%u of %u ranks ran (%s). Taken as equal, since the next before and after of "
+          "the same stage, tensor and expert position are alike: %s\n",
+          ranks->ranks->len - n, ranks->ranks->len, ranks->topology.text, listed);
 }
 
 static void
@@ -445,8 +443,8 @@ find_topology (CliRanks *ranks, const char *folder)
   const gboolean is_one = cli_topology_read (&ranks->topology, found) &&
                           (world == 0 || ranks->topology.world == world);
   if (!is_one && ranks->takes_equal)
-    cli_fail_with ("%s does not tell how the %" G_GUINT64_FORMAT " ranks are laid out, "
-                   "outermost first: it is to be like pp=4 dp=16",
+    cli_fail_with ("%s does not tell how the %" G_GUINT64_FORMAT
+                   " ranks are laid out, outermost first: it is to be like pp=4 dp=16",
                    topology != NULL ? "--topology" : beside, world);
   if (!is_one)
     ranks->topology = (CliTopology){ 0 };
@@ -492,22 +490,21 @@ run_ranks (int n_files, char **files)
 }
 
 static const GOptionEntry options[] = {
-  CLI_OPTION ("plans",
-              0,
-              FILENAME,
-              &plans,
-              "Write each rank's plan into this folder: rank-0.tsp ...",
-              "PLANS"),
-  CLI_OPTION ("topology", 0, STRING, &topology, "How ranks are laid out", "pp=4,dp=16"),
-  CLI_OPTION ("slurm", 0, NONE, &to_slurm, "A Slurm array that dry-runs a job", NULL),
-  CLI_OPTION ("parallel", 0, NONE, &to_parallel, "The same by GNU parallel", NULL),
-  CLI_OPTION ("submit", 0, NONE, &submits, "Run that line, do not print it", NULL),
-  CLI_OPTION ("world", 0, INT, &n_wanted, "... of so many ranks", "N"),
-  CLI_OPTION ("sweep", 0, STRING, &cells, "... or values of {NAME}", "NAME=VALUES"),
+  { "plans", 0, 0, G_OPTION_ARG_FILENAME, &plans,
+    "Write each rank's plan into this folder: rank-0.tsp ...", "PLANS" },
+  { "topology", 0, 0, G_OPTION_ARG_STRING, &topology, "How ranks are laid out",
+    "pp=4,dp=16" },
+  { "slurm", 0, 0, G_OPTION_ARG_NONE, &to_slurm, "A Slurm array that dry-runs a job",
+    NULL },
+  { "parallel", 0, 0, G_OPTION_ARG_NONE, &to_parallel, "The same by GNU parallel", NULL },
+  { "submit", 0, 0, G_OPTION_ARG_NONE, &submits, "Run that line, do not print it", NULL },
+  { "world", 0, 0, G_OPTION_ARG_INT, &n_wanted, "... of so many ranks", "N" },
+  { "sweep", 0, 0, G_OPTION_ARG_STRING, &cells, "... or values of {NAME}",
+    "NAME=VALUES" },
   CLI_OPTION_FORCE,
   CLI_OPTION_NO_EDITS,
   CLI_OPTION_RULES (&rules_path),
-  CLI_OPTION ("fast", 0, NONE, &is_fast, "Leave out smallest devices", NULL),
+  { "fast", 0, 0, G_OPTION_ARG_NONE, &is_fast, "Leave out smallest devices", NULL },
   { NULL }
 };
 
@@ -515,16 +512,14 @@ const CliCommand cli_job = {
   .name = "job",
   .synopsis = "DIR",
   .summary = "which rank dies or needs most, and why ranks are unequal",
-  .help =
-      "DIR holds a recording of each rank (or name the files): run-%r.tsr, rank3.pickle, "
-      "x-r3of16.pickle.gz.\nThe rank is the name's, else the recording's own. Ranks that "
-      "ask for the same are one row, also where\none was recorded for less long; what "
-      "frees memory later, and what the driver gave, is not compared.\nWorst first: who "
-      "dies, then by what is live at the peak. --topology, outermost first, or "
-      "DIR/topology, "
-      "else the recordings\nsay where ranks are; by the first two, ranks between equal "
-      "ones "
-      "of a stage are taken as equal.\nWith --slurm or --parallel: DIR -- PROGRAM...",
+  .help = "DIR holds a recording of each rank (or name the files): run-%r.tsr, "
+          "rank3.pickle, x-r3of16.pickle.gz.\nThe rank is the name's, else the "
+          "recording's own. Ranks that ask for the same are one row, also where\none was "
+          "recorded for less long; what frees memory later, and what the driver gave, is "
+          "not compared.\nWorst first: who dies, then by what is live at the peak. "
+          "--topology, outermost first, or DIR/topology, else the recordings\nsay where "
+          "ranks are; by the first two, ranks between equal ones of a stage are taken as "
+          "equal.\nWith --slurm or --parallel: DIR -- PROGRAM...",
   .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,

@@ -204,34 +204,23 @@ run_info (int n_files, char **files)
 }
 
 static const GOptionEntry info_options[] = {
-  CLI_OPTION ("at",
-              0,
-              STRING,
-              &at_text,
-              "The moment that is shown: an event, peak (of live), failure, or the "
-              "fullest of a range "
-              "A..B (default: the last failure, else the first maximum of reserved, of a "
-              "followed "
-              "plan the fullest; with --by the peak)",
-              "EVENT"),
-  CLI_OPTION (
-      "by",
-      0,
-      STRING,
-      &by_text,
-      "Only whose memory it is then: category, module, line, stack, phase, step or "
-      "use (line and category)",
-      "WHAT"),
-  CLI_OPTION ("growth",
-              0,
-              NONE,
-              &of_growth,
-              "Only what each step adds, from where the third begins to where the last "
-              "does, by line or what --by names",
-              NULL),
+  { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
+    "The moment that is shown: an event, peak (of live), failure, or the fullest of a "
+    "range A..B (default: the last failure, else the first maximum of reserved, of a "
+    "followed plan the fullest; with --by the peak)",
+    "EVENT" },
+  { "by", 0, 0, G_OPTION_ARG_STRING, &by_text,
+    "Only whose memory it is then: category, module, line, stack, phase, step or use "
+    "(line and category)",
+    "WHAT" },
+  { "growth", 0, 0, G_OPTION_ARG_NONE, &of_growth,
+    "Only what each step adds, from where the third begins to where the last does, by "
+    "line or what --by names",
+    NULL },
   CLI_OPTION_RULES (&rules_path),
   CLI_OPTION_NO_EDITS,
-  CLI_OPTION ("fast", 0, NONE, &is_fast, "Leave out plan and smallest devices", NULL),
+  { "fast", 0, 0, G_OPTION_ARG_NONE, &is_fast, "Leave out plan and smallest devices",
+    NULL },
   { NULL }
 };
 
@@ -239,13 +228,12 @@ const CliCommand cli_info = {
   .name = "info",
   .synopsis = "FILE",
   .summary = "why is reserved above allocated: the verdict and its parts",
-  .help =
-      "FILE is a PyTorch snapshot (.pickle, .pickle.gz), a profiler's trace (.json), a "
-      "CSV or a .tsr.\n"
-      "The parts sum to the reserved bytes of that moment, to the byte. The plan is made "
-      "with the\n"
-      "edits that are kept with FILE (tessera edits), as `tessera plan` makes it, unless "
-      "--no-edits is\ngiven.",
+  .help = "FILE is a PyTorch snapshot (.pickle, .pickle.gz), a profiler's trace (.json), "
+          "a CSV or a .tsr.\n"
+          "The parts sum to the reserved bytes of that moment, to the byte. The plan is "
+          "made with the\n"
+          "edits that are kept with FILE (tessera edits), as `tessera plan` makes it, "
+          "unless --no-edits is\ngiven.",
   .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = 1,
@@ -348,12 +336,8 @@ run_import (int n_files, char **files)
 static const GOptionEntry import_options[] = {
   CLI_OPTION_OUTPUT ("The trace to write", "T.tsr"),
   CLI_OPTION_FORCE,
-  CLI_OPTION ("rules",
-              0,
-              FILENAME,
-              &rules_path,
-              "Rules for categories that the trace is to carry (docs/CATEGORIES.md)",
-              "FILE"),
+  { "rules", 0, 0, G_OPTION_ARG_FILENAME, &rules_path,
+    "Rules for categories that the trace is to carry (docs/CATEGORIES.md)", "FILE" },
   { NULL }
 };
 

@@ -120,16 +120,16 @@ cli_program_check (char **program, TesseraError *error)
                          problem->message);
   g_strstrip (output);
   if (strcmp (output, "none") == 0)
-    return tessera_fail (error, TESSERA_INVALID,
-                         "%s has no PyTorch: %s -m pip install torch, or name the Python "
-                         "that has it",
-                         shown, shown);
+    return tessera_fail (
+        error, TESSERA_INVALID,
+        "%s has no PyTorch: %s -m pip install torch, or name the Python that has it",
+        shown, shown);
   if (strcmp (output, "cpu") == 0)
-    return tessera_fail (error, TESSERA_INVALID,
-                         "the PyTorch of %s is built without CUDA, so nothing would ask "
-                         "for memory of a GPU: install the build for CUDA (on Linux: pip "
-                         "install torch, from PyPI)",
-                         shown);
+    return tessera_fail (
+        error, TESSERA_INVALID,
+        "the PyTorch of %s is built without CUDA, so nothing would ask for memory of a "
+        "GPU: install the build for CUDA (on Linux: pip install torch, from PyPI)",
+        shown);
   return TESSERA_OK;
 }
 

@@ -600,7 +600,7 @@ run_oom (int n_files, char **files)
 }
 
 static const GOptionEntry oom_options[] = {
-  CLI_OPTION ("json", 0, NONE, &cli_given.json, "Print JSON", NULL), { NULL }
+  { "json", 0, 0, G_OPTION_ARG_NONE, &cli_given.json, "Print JSON", NULL }, { NULL }
 };
 
 const CliCommand cli_oom = {

@@ -161,9 +161,8 @@ print_waits (const CliStudy *study)
   if (is_kept)
     printf ("contract %s\n", cli_shown (contract));
   else
-    puts (
-        "that is safe where each use of a block on another stream is ordered behind its "
-        "allocation:\ntessera dry-run --contract looks (docs/USER-GUIDE.md, 8)");
+    puts ("that is safe where each use of a block on another stream is ordered behind "
+          "its allocation:\ntessera dry-run --contract looks (docs/USER-GUIDE.md, 8)");
 }
 
 static void
@@ -302,47 +301,23 @@ run_plan (int n_files, char **files)
 static const GOptionEntry plan_options[] = {
   CLI_OPTION_OUTPUT ("The plan to write", "P.tsp"),
   CLI_OPTION_FORCE,
-  CLI_OPTION ("no-regions",
-              0,
-              NONE,
-              &no_regions,
-              "Dynamic requests: no space above the slots for small blocks without room",
-              NULL),
-  CLI_OPTION ("steps", 0, STRING, &steps, "Plan from these steps only", "A-B"),
+  { "no-regions", 0, 0, G_OPTION_ARG_NONE, &no_regions,
+    "Dynamic requests: no space above the slots for small blocks without room", NULL },
+  { "steps", 0, 0, G_OPTION_ARG_STRING, &steps, "Plan from these steps only", "A-B" },
   CLI_OPTION_EDITS,
   CLI_OPTION_NO_EDITS,
-  CLI_OPTION ("strategy",
-              0,
-              STRING,
-              &strategy,
-              "free (best height; the default) or stalloc (groups laid out as units, as "
-              "published)",
-              "NAME"),
-  CLI_OPTION ("budget", 0, INT64, &budget, "Work units (placements tried)", "N"),
-  CLI_OPTION ("time-limit",
-              0,
-              DOUBLE,
-              &time_limit_s,
-              "Stop then, with the best plan so far, which says that it was cut short",
-              "SECONDS"),
-  CLI_OPTION ("keep-best",
-              0,
-              NONE,
-              &keeps_best,
-              "Stopped by ctrl-C, keep the best plan so far",
-              NULL),
-  CLI_OPTION ("max-length",
-              0,
-              STRING,
-              &most_length,
-              "Where steps vary: plan for lengths up to this one (the longest seen)",
-              "N"),
-  CLI_OPTION ("max-batch",
-              0,
-              STRING,
-              &most_batch,
-              "... and for batches up to this one (the largest seen)",
-              "N"),
+  { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
+    "free (best height; the default) or stalloc (groups laid out as units, as published)",
+    "NAME" },
+  { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
+  { "time-limit", 0, 0, G_OPTION_ARG_DOUBLE, &time_limit_s,
+    "Stop then, with the best plan so far, which says that it was cut short", "SECONDS" },
+  { "keep-best", 0, 0, G_OPTION_ARG_NONE, &keeps_best,
+    "Stopped by ctrl-C, keep the best plan so far", NULL },
+  { "max-length", 0, 0, G_OPTION_ARG_STRING, &most_length,
+    "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
+  { "max-batch", 0, 0, G_OPTION_ARG_STRING, &most_batch,
+    "... and for batches up to this one (the largest seen)", "N" },
   { NULL }
 };
 
@@ -350,11 +325,10 @@ const CliCommand cli_plan = {
   .name = "plan",
   .synopsis = "FILE -o P.tsp",
   .summary = "plan where every block goes; checked before it is written",
-  .help =
-      "The same trace, edits, options and budget give the same plan on every machine. "
-      "Edits that\n"
-      "are kept with FILE (tessera edits) are applied unless --edits or --no-edits is "
-      "given.",
+  .help = "The same trace, edits, options and budget give the same plan on every "
+          "machine. Edits that\n"
+          "are kept with FILE (tessera edits) are applied unless --edits or --no-edits "
+          "is given.",
   .takes = CLI_READS_TRACE | CLI_WRITES_PLAN | CLI_PLANS,
   .n_least = 1,
   .n_most = 1,

@@ -54,11 +54,10 @@ print_accepted (const char *path, const TesseraPlan *plan)
   if (plan->lengths == NULL)
     return;
   g_autofree char *most = cli_most_text (plan->lengths);
-  printf (
-      "so is its plan for every length, at the %u %s that it was made from and others "
-      "up to length %s\n",
-      plan->lengths->n_observed, plan->lengths->cut_phase ? "parts of steps" : "steps",
-      most);
+  printf ("so is its plan for every length, at the %u %s that it was made from and "
+          "others up to length %s\n",
+          plan->lengths->n_observed,
+          plan->lengths->cut_phase ? "parts of steps" : "steps", most);
 }
 
 /* The trace of the plan's device: which that is, no option says here. */
@@ -108,8 +107,8 @@ run_check (int n_files, char **files)
 }
 
 static const GOptionEntry check_options[] = {
-  CLI_OPTION (
-      "trace", 0, FILENAME, &trace_path, "The trace it claims to be made from", "FILE"),
+  { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
+    "The trace it claims to be made from", "FILE" },
   { NULL }
 };
 
@@ -278,11 +277,10 @@ run_compare (int n_files, char **files)
   for (int i = 0; i < 2; i++)
     c.plans[i] = cli_load_plan (files[i]);
   if (c.plans[0]->trace_fingerprint != c.plans[1]->trace_fingerprint)
-    cli_fail_with ("%s and %s are not of the same trace (fingerprints "
-                   "%016" G_GINT64_MODIFIER "x and %016" G_GINT64_MODIFIER
-                   "x): their blocks are not the same",
-                   files[0], files[1], c.plans[0]->trace_fingerprint,
-                   c.plans[1]->trace_fingerprint);
+    cli_fail_with (
+        "%s and %s are not of the same trace (fingerprints %016" G_GINT64_MODIFIER
+        "x and %016" G_GINT64_MODIFIER "x): their blocks are not the same",
+        files[0], files[1], c.plans[0]->trace_fingerprint, c.plans[1]->trace_fingerprint);
   cli_must (tessera_compare_plans (c.plans[0], c.plans[1], cli_error (), &c.compared));
   if (trace_path != NULL)
     follow_plans (&c);
@@ -304,14 +302,10 @@ run_compare (int n_files, char **files)
 }
 
 static const GOptionEntry compare_options[] = {
-  CLI_OPTION ("trace",
-              0,
-              FILENAME,
-              &trace_path,
-              "The trace that both were made from: also tells the hits of each",
-              "FILE"),
-  CLI_OPTION (
-      "rows", 0, INT, &n_rows, "List so many of the largest that moved (10)", "N"),
+  { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
+    "The trace that both were made from: also tells the hits of each", "FILE" },
+  { "rows", 0, 0, G_OPTION_ARG_INT, &n_rows,
+    "List so many of the largest that moved (10)", "N" },
   { NULL }
 };
 
@@ -360,9 +354,9 @@ list_samples (void)
       }
   GStrv paths = g_strv_builder_end (builder);
   if (paths[0] == NULL)
-    cli_fail_with ("there is no folder \"%s\" with the bundled samples here: name the "
-                   "files to plan",
-                   SAMPLES);
+    cli_fail_with (
+        "there is no folder \"%s\" with the bundled samples here: name the files to plan",
+        SAMPLES);
   qsort (paths, g_strv_length (paths), sizeof *paths, compare_texts);
   return paths;
 }
@@ -473,9 +467,9 @@ run_bench (int n_files, char **files)
 }
 
 static const GOptionEntry bench_options[] = {
-  CLI_OPTION ("budget", 0, INT64, &budget, "Work units (placements tried)", "N"),
-  CLI_OPTION (
-      "capacity", 0, STRING, &capacity_text, "Say of each plan whether it fits", "BYTES"),
+  { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
+  { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity_text,
+    "Say of each plan whether it fits", "BYTES" },
   { NULL }
 };
 

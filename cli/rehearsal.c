@@ -74,9 +74,7 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
                   shown);
   else if (end->stopped_by != 0 || has_failed)
     tessera_fail (&error, TESSERA_INVALID,
-                  "%s before it allocated memory of the GPU: "
-                  "nothing was recorded",
-                  how);
+                  "%s before it allocated memory of the GPU: nothing was recorded", how);
   else
     tessera_fail (&error, TESSERA_INVALID,
                   "%s and allocated no memory of the GPU: nothing was recorded; does it "
@@ -291,8 +289,7 @@ advise (JsonBuilder *json,
   cli_whose_init (&whose, study, NULL);
   if (run->changes != NULL && is_interrupted)
     fputs ("tessera: stopped by Ctrl-C, up to which each run with a change would go on: "
-           "none "
-           "is tried\n",
+           "none is tried\n",
            stderr);
   else if (run->changes != NULL)
     cli_try (json, run, study, &whose);

@@ -57,8 +57,8 @@ append_head (GString *html,
 {
   g_autofree char *filling = tessera_describe_filling (whose);
 
-  g_string_append (html, "<!doctype html><html lang=en><head><meta charset=utf-8>"
-                         "<meta name=viewport content=\"width=device-width\"><title>");
+  g_string_append (html, "<!doctype html><html lang=en><head><meta charset=utf-8><meta "
+                         "name=viewport content=\"width=device-width\"><title>");
   append_escaped (html,
                   study->trace->source != NULL ? study->trace->source : study->path);
   g_string_append_printf (html, " - Tessera</title><style>%s</style></head><body>\n<h1>",
@@ -101,13 +101,13 @@ append_picture (GString *html,
         return status;
       const guchar *data = g_bytes_get_data (png, &n_bytes);
       g_autofree char *text = g_base64_encode (data, n_bytes);
-      g_string_append_printf (html,
-                              dark ? "<source media=\"(prefers-color-scheme: dark)\" "
-                                     "srcset=\"data:image/png;base64,%s\">\n"
-                                   : "<img alt=\"time runs right, addresses up: "
-                                     "PyTorch's layout beside the planned one\" "
-                                     "src=\"data:image/png;base64,%s\">\n",
-                              text);
+      g_string_append_printf (
+          html,
+          dark ? "<source media=\"(prefers-color-scheme: dark)\" "
+                 "srcset=\"data:image/png;base64,%s\">\n"
+               : "<img alt=\"time runs right, addresses up: PyTorch's layout beside the "
+                 "planned one\" src=\"data:image/png;base64,%s\">\n",
+          text);
     }
   g_string_append (html, "</picture>\n");
   return TESSERA_OK;
@@ -121,9 +121,8 @@ append_to_do (GString *html, const CliStudy *study, const TesseraWhose *whose)
 
   if (suggestions->len == 0)
     return;
-  g_string_append (html,
-                   "<h2>What to do</h2>\n<table><tr><th class=n>less<th><th>what<th>"
-                   "the text to type</tr>\n");
+  g_string_append (html, "<h2>What to do</h2>\n<table><tr><th "
+                         "class=n>less<th><th>what<th>the text to type</tr>\n");
   for (guint i = 0; i < suggestions->len; i++)
     {
       const TesseraSuggestion *row = &g_array_index (suggestions, TesseraSuggestion, i);
@@ -219,11 +218,9 @@ append_parts (GString *html, const CliStudy *study, const TesseraParts *parts)
     if (list[i].bytes > 0 || !list[i].is_rare)
       append_bar_row (html, list[i].name, list[i].bytes, parts->reserved_bytes);
   append_bar_row (html, "reserved", parts->reserved_bytes, parts->reserved_bytes);
-  g_string_append (
-      html,
-      "</table>\n<p class=dim>Other sizes: free in segments for small requests where "
-      "the next one is large, or the reverse. Free segments are given back before "
-      "anything fails.</p>\n");
+  g_string_append (html, "</table>\n<p class=dim>Other sizes: free in segments for small "
+                         "requests where the next one is large, or the reverse. Free "
+                         "segments are given back before anything fails.</p>\n");
 }
 
 static void
@@ -232,8 +229,8 @@ append_largest (GString *html, const CliStudy *study, uint32_t at)
   g_autoptr (GArray) live = cli_live_blocks (study, at);
   g_string_append_printf (
       html,
-      "<h2>Largest of %u live blocks</h2>\n<table><tr><th class=n>size"
-      "<th class=n>events<th>born in<th>class<th>line</tr>\n",
+      "<h2>Largest of %u live blocks</h2>\n<table><tr><th class=n>size<th "
+      "class=n>events<th>born in<th>class<th>line</tr>\n",
       live->len);
   for (guint i = 0; i < MIN (live->len, LARGEST_BLOCKS); i++)
     {
@@ -293,9 +290,8 @@ append_plan (GString *html, const CliStudy *study)
   append_escaped (html, followable);
   g_string_append (html, "</p>\n");
   append_edits (html, plan);
-  g_string_append (html,
-                   "<table><tr><th>group<th class=n>height<th class=n>blocks<th class=n>"
-                   "time-memory product</tr>\n");
+  g_string_append (html, "<table><tr><th>group<th class=n>height<th class=n>blocks<th "
+                         "class=n>time-memory product</tr>\n");
   for (size_t i = 0; i < MIN (plan->n_groups, MOST_GROUPS); i++)
     {
       g_string_append (html, "<tr><td>");
@@ -315,10 +311,10 @@ append_needs (GString *html, const CliStudy *study)
   static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_NATIVE,
                                              TESSERA_LAYOUT_EXPANDABLE,
                                              TESSERA_LAYOUT_PLAN };
-  g_string_append (html,
-                   "<h2>What would fit</h2>\n<table><tr><th>policy<th class=n>smallest "
-                   "device<th class=n>cache flushes on it<th class=n>reserved "
-                   "with memory to spare</tr>\n");
+  g_string_append (
+      html,
+      "<h2>What would fit</h2>\n<table><tr><th>policy<th class=n>smallest device<th "
+      "class=n>cache flushes on it<th class=n>reserved with memory to spare</tr>\n");
   for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
       const CliNeed *need = &study->need[kinds[i]];
@@ -330,8 +326,8 @@ append_needs (GString *html, const CliStudy *study)
       g_string_append (html, "</tr>\n");
     }
   g_string_append (html,
-                   "</table>\n<p class=dim>A request that failed counts as served "
-                   "here. Found by running the trace again under each policy.</p>\n");
+                   "</table>\n<p class=dim>A request that failed counts as served here. "
+                   "Found by running the trace again under each policy.</p>\n");
 }
 
 TesseraStatus

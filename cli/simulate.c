@@ -61,11 +61,11 @@ check_rules (const TesseraTrace *trace, const char *path, TesseraError *error)
 
   if (g_strcmp0 (served, "plan") != 0 && g_strcmp0 (served, "direct") != 0)
     return TESSERA_OK;
-  return tessera_fail (error, TESSERA_REFUSED,
-                       "%s was recorded under policy %s, which does not place blocks as "
-                       "PyTorch does: there is nothing to verify (tessera info says how "
-                       "the run went)",
-                       path, served);
+  return tessera_fail (
+      error, TESSERA_REFUSED,
+      "%s was recorded under policy %s, which does not place blocks as PyTorch does: "
+      "there is nothing to verify (tessera info says how the run went)",
+      path, served);
 }
 
 /* Returns: whether the file could be read, and is as our allocator has it */
@@ -218,22 +218,14 @@ run_simulate (int n_files, char **files)
 }
 
 static const GOptionEntry simulate_options[] = {
-  CLI_OPTION (
-      "verify", 0, NONE, &verify, "Compare every recorded decision with ours", NULL),
-  CLI_OPTION ("policy",
-              0,
-              STRING,
-              &policy,
-              "recorded, native, expandable or plan:P.tsp",
-              "POLICY"),
-  CLI_OPTION ("by-length",
-              0,
-              NONE,
-              &by_length,
-              "Follow what the plan has for steps of every length",
-              NULL),
-  CLI_OPTION (
-      "steps", 0, STRING, &steps, "Count hits and misses in these steps only", "A-B"),
+  { "verify", 0, 0, G_OPTION_ARG_NONE, &verify,
+    "Compare every recorded decision with ours", NULL },
+  { "policy", 0, 0, G_OPTION_ARG_STRING, &policy,
+    "recorded, native, expandable or plan:P.tsp", "POLICY" },
+  { "by-length", 0, 0, G_OPTION_ARG_NONE, &by_length,
+    "Follow what the plan has for steps of every length", NULL },
+  { "steps", 0, 0, G_OPTION_ARG_STRING, &steps,
+    "Count hits and misses in these steps only", "A-B" },
   { NULL }
 };
 

@@ -31,14 +31,12 @@ run_record (int n_words, char **program)
 
 static const GOptionEntry record_options[] = {
   CLI_OPTION_OUTPUT ("The trace to write; %r rank, %h host, %p process", "T.tsr"),
-  CLI_OPTION ("policy",
-              0,
-              STRING,
-              &policy,
-              "native (default), expandable, or direct, which asks the driver for every "
-              "tensor so that only what lives must fit",
-              "POLICY"),
-  CLI_OPTION ("stacks", 0, NONE, &has_stacks, "Record the lines that allocate", NULL),
+  { "policy", 0, 0, G_OPTION_ARG_STRING, &policy,
+    "native (default), expandable, or direct, which asks the driver for every tensor so "
+    "that only what lives must fit",
+    "POLICY" },
+  { "stacks", 0, 0, G_OPTION_ARG_NONE, &has_stacks, "Record the lines that allocate",
+    NULL },
   CLI_OPTION_FORCE,
   { NULL }
 };
@@ -101,13 +99,9 @@ run_run (int n_words, char **program)
 }
 
 static const GOptionEntry run_options[] = {
-  CLI_OPTION (
-      "plan",
-      0,
-      FILENAME,
-      &plan,
-      "The plan to follow, or the folder of each rank's; %r rank, %h host, %p process",
-      "P.tsp"),
+  { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan,
+    "The plan to follow, or the folder of each rank's; %r rank, %h host, %p process",
+    "P.tsp" },
   CLI_OPTION_FOLLOW (&follow),
   CLI_OPTION_OUTPUT ("Record as well, into this trace; patterns as above", "T.tsr"),
   CLI_OPTION_FORCE,
@@ -118,10 +112,9 @@ const CliCommand cli_run = {
   .name = "run",
   .synopsis = "--plan P.tsp -- PROGRAM...",
   .summary = "train on a GPU and follow a plan",
-  .help =
-      "A plan that does not hold for the job is declined, and the job goes on without. "
-      "The exit\n"
-      "status is PROGRAM's.",
+  .help = "A plan that does not hold for the job is declined, and the job goes on "
+          "without. The exit\n"
+          "status is PROGRAM's.",
   .takes = CLI_RUNS_PROGRAM,
   .n_least = 1,
   .n_most = -1,
@@ -150,16 +143,14 @@ run_view (int n_files, char **files)
       cli_fail_with ("%s cannot be opened: %s", shown, g_strerror (why));
     }
   if (!has_display ())
-    cli_fail_with (
-        "there is no display here: `tessera report FILE -o REPORT.html` writes "
-        "the same as a page");
+    cli_fail_with ("there is no display here: `tessera report FILE -o REPORT.html` "
+                   "writes the same as a page");
   char *viewer = cli_place_find (CLI_PLACE_VIEWER);
   if (viewer == NULL)
     viewer = g_find_program_in_path ("tessera-viewer");
   if (viewer == NULL)
-    cli_fail_with (
-        "tessera-viewer is neither beside this program nor on PATH: build with "
-        "GTK 4, or use `tessera report FILE -o REPORT.html`");
+    cli_fail_with ("tessera-viewer is neither beside this program nor on PATH: build "
+                   "with GTK 4, or use `tessera report FILE -o REPORT.html`");
   char *const arguments[] = { viewer, n_files > 0 ? files[0] : NULL, NULL };
   cli_process_restore ();
   execv (viewer, arguments);

@@ -52,12 +52,12 @@ char *
 cli_followable_text (const TesseraPlan *plan)
 {
   if (plan->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_NO)
-    return g_strdup_printf ("at other lengths by the plan for every length; these "
-                            "offsets by no run: %s",
-                            plan->follow_reason);
+    return g_strdup_printf (
+        "at other lengths by the plan for every length; these offsets by no run: %s",
+        plan->follow_reason);
   if (plan->lengths != NULL && plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES)
-    return g_strdup ("at other lengths by the plan for every length; these "
-                     "offsets with the same batches in the same order");
+    return g_strdup ("at other lengths by the plan for every length; these offsets with "
+                     "the same batches in the same order");
   return g_strdup_printf ("%s%s%s", followable_name (plan),
                           plan->follow_reason != NULL ? ": " : "",
                           plan->follow_reason != NULL ? plan->follow_reason : "");
@@ -346,10 +346,10 @@ cli_print_laws (const CliStudy *study)
     return;
   g_autofree char *most = cli_most_text (lengths);
   guint n_left = count_placed (lengths, TESSERA_PLACE_NONE);
-  printf ("one plan for every length up to %s: %u slots in %u order%s, %u with a fixed "
-          "place",
-          most, lengths->n_slots, lengths->n_orders, lengths->n_orders == 1 ? "" : "s",
-          count_placed (lengths, TESSERA_PLACE_FIXED));
+  printf (
+      "one plan for every length up to %s: %u slots in %u order%s, %u with a fixed place",
+      most, lengths->n_slots, lengths->n_orders, lengths->n_orders == 1 ? "" : "s",
+      count_placed (lengths, TESSERA_PLACE_FIXED));
   if (n_left > 0)
     printf (", %u with none", n_left);
   puts ("; checked");

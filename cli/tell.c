@@ -350,8 +350,8 @@ cli_print_recording (const CliStudy *study)
     printf ("; it did not suit, and was declined at event %u", layout->declined_index);
   puts ("");
   if (lost > 0)
-    printf ("note: %" G_GUINT64_FORMAT " events are lost: they came faster than they "
-            "could be written\n",
+    printf ("note: %" G_GUINT64_FORMAT
+            " events are lost: they came faster than they could be written\n",
             lost);
 }
 

@@ -11,10 +11,11 @@
 #include "cli/study.h"
 
 #define CLI_OPTION_RULES(variable)                                                       \
-  CLI_OPTION (                                                                           \
-      "rules", 0, FILENAME, variable,                                                    \
-      "Rules for categories, read before the built-in ones (docs/CATEGORIES.md)",        \
-      "FILE")
+  {                                                                                      \
+    "rules", 0, 0, G_OPTION_ARG_FILENAME, variable,                                      \
+        "Rules for categories, read before the built-in ones (docs/CATEGORIES.md)",      \
+        "FILE"                                                                           \
+  }
 
 /* What is known of a study's blocks, by the rules of @path (nullable), else by those that
  * its trace carries, and the built-in ones. The study has its layout. */
