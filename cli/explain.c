@@ -6,8 +6,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "cli/live.h"
 #include "cli/tell.h"
 #include "edits/edits.h"
 #include "planner/what-if.h"
@@ -19,45 +19,44 @@ static char *by_text;
 static char *freed_before; /* a phase or an event; NULL: the peak */
 static gint n_asked = 5;   /* rows that are planned again */
 
+typedef enum
+{
+  BY_PHASES, /* of birth and death */
+  BY_LINE,   /* the program's own */
+  BY_SIZE
+} By;
+
+/* Blocks that are alive at the peak and called the same. */
+typedef struct
+{
+  const char *name;         /* "finetune.py:33 train_step", "forward -> backward" */
+  guint64 bytes, n_blocks;  /* block bytes */
+  guint8 lifetime_class;    /* of all of them; 0: of several */
+  gboolean is_recomputable; /* all were born in a forward and die in a backward pass */
+} Row;
+
 typedef struct
 {
   CliStudy study;             /* planned with the edits that stand */
   CliRegrouped regrouped;     /* its blocks as these edits class them */
   TesseraPlanOptions options; /* of every plan that is made here */
   TesseraEdit *settled; /* [study.history's] those edits, of the blocks that they mean */
-  CliBy by;
+  By by;
   TesseraMoments moments;
+  char *moment; /* these in words */
 } Explain;
 
 /* A question and its answer. */
 typedef struct
 {
-  gboolean without;  /* kept elsewhere, not freed before */
-  guint64 n_changed; /* blocks, over the whole trace */
+  gboolean without; /* kept elsewhere, not freed before */
+  size_t n_changed; /* blocks, over the whole trace */
   guint64 changed_bytes;
   guint64 bound_bytes, height_bytes;
   guint64 n_left; /* requests that edits leave to the dynamic allocator */
 } WhatIf;
 
-static gboolean
-is_event (const char *text, guint64 *out_event)
-{
-  return g_ascii_string_to_unsigned (text, 10, 0, TESSERA_NONE - 1, out_event, NULL);
-}
-
-/* What --freed-before says, in words. */
-static char *
-name_moment (void)
-{
-  guint64 event;
-
-  if (freed_before == NULL)
-    return g_strdup ("the peak of live");
-  return is_event (freed_before, &event)
-             ? g_strdup_printf ("event %" G_GUINT64_FORMAT, event)
-             : g_strdup_printf ("every %s", freed_before);
-}
-
+/* As --freed-before says. */
 static void
 find_moments (Explain *explain)
 {
@@ -66,9 +65,16 @@ find_moments (Explain *explain)
   guint64 event;
 
   if (freed_before == NULL)
-    tessera_moments_of_peaks (study->blocks, study->structure, moments);
-  else if (!is_event (freed_before, &event))
-    tessera_moments_of_phase (study->trace, study->structure, freed_before, moments);
+    {
+      tessera_moments_of_peaks (study->blocks, study->structure, moments);
+      explain->moment = g_strdup ("the peak of live");
+    }
+  else if (!g_ascii_string_to_unsigned (freed_before, 10, 0, TESSERA_NONE - 1, &event,
+                                        NULL))
+    {
+      tessera_moments_of_phase (study->trace, study->structure, freed_before, moments);
+      explain->moment = g_strdup_printf ("every %s", freed_before);
+    }
   else if (event >= study->blocks->n_events)
     cli_fail_with ("%s has events 0 to %u, so there is no event %s", study->path,
                    study->blocks->n_events - 1, freed_before);
@@ -76,6 +82,7 @@ find_moments (Explain *explain)
     {
       moments->events = calloc (1, sizeof *moments->events);
       moments->events[moments->n_events++] = (uint32_t) event;
+      explain->moment = g_strdup_printf ("event %" G_GUINT64_FORMAT, event);
     }
   if (moments->n_events == 0)
     cli_fail_with ("%s has no phase called \"%s\": the viewer shows those it has",
@@ -113,16 +120,14 @@ ask_what_if (const Explain *explain, const guint8 *chosen, guint8 lifetime_class
                                lifetime_class == TESSERA_CLASS_PERSISTENT };
   TesseraPlan *plan = NULL;
   TesseraBlocks copy;
-  size_t n_changed;
 
   options.edits = explain->settled;
   tessera_blocks_freed_before (study->blocks, chosen,
-                               answer.without ? NULL : &explain->moments, &n_changed,
-                               &answer.changed_bytes, &copy);
+                               answer.without ? NULL : &explain->moments,
+                               &answer.n_changed, &answer.changed_bytes, &copy);
   cli_must (tessera_plan_trace (study->trace, &copy, study->structure, &options,
                                 cli_error (), &plan));
   tessera_blocks_freed_before_clear (&copy);
-  answer.n_changed = n_changed;
   answer.bound_bytes = plan->bound_bytes;
   answer.height_bytes = plan->height_bytes;
   answer.n_left = plan->n_unplanned;
@@ -165,12 +170,8 @@ json_answer (JsonBuilder *json, const WhatIf *answer)
   json_builder_end_object (json);
 }
 
-/* What an edit of the kind did for this place. */
+/* What an edit of the kind did for this place; NULL: it groups. */
 static const char *const effects[] = {
-  [TESSERA_EDIT_MERGE] = "groups it, which the strategy free does not look at",
-  [TESSERA_EDIT_SPLIT] = "groups it, which the strategy free does not look at",
-  [TESSERA_EDIT_GROUP] = "groups it, which the strategy free does not look at",
-  [TESSERA_EDIT_MOVE] = "groups it, which the strategy free does not look at",
   [TESSERA_EDIT_PIN] = "pins it there",
   [TESSERA_EDIT_TOGETHER] = "keeps its distances from others",
   [TESSERA_EDIT_APART] = "keeps its addresses from others",
@@ -179,13 +180,60 @@ static const char *const effects[] = {
   [TESSERA_EDIT_CAP] = "has no room for it under its cap",
 };
 
+static const char *
+main_phase (const CliStudy *study, uint32_t phase)
+{
+  const TesseraStructure *structure = study->structure;
+
+  return phase != TESSERA_NONE
+             ? tessera_phase_name (study->trace,
+                                   &structure->phases[structure->phases[phase].main])
+             : NULL;
+}
+
+/* Alike but for the step. */
+static gboolean
+is_like (const CliStudy *study, const TesseraBlock *a, const TesseraBlock *b)
+{
+  return a->size_bytes == b->size_bytes && a->stream == b->stream && a->pool == b->pool &&
+         a->stack == b->stack &&
+         g_strcmp0 (main_phase (study, a->born_phase),
+                    main_phase (study, b->born_phase)) == 0 &&
+         g_strcmp0 (main_phase (study, a->died_phase),
+                    main_phase (study, b->died_phase)) == 0;
+}
+
+/* One byte a block: @block and its like in every other step (same size, stream, stack and
+ * phases, as many such before it in the step). */
+static guint8 *
+find_alike (const CliStudy *study, uint32_t block)
+{
+  const TesseraBlock *all = study->blocks->blocks;
+  guint8 *chosen = g_new0 (guint8, study->blocks->n_blocks + 1);
+  uint32_t step = TESSERA_NONE;
+  guint ordinal = 0, before = 0;
+
+  for (uint32_t i = 0; i < block; i++)
+    ordinal += all[i].step == all[block].step && is_like (study, &all[i], &all[block]);
+  for (uint32_t i = 0; i < study->blocks->n_blocks; i++)
+    {
+      if (all[i].step == TESSERA_NONE || !is_like (study, &all[i], &all[block]))
+        continue;
+      before = all[i].step == step ? before + 1 : 0;
+      step = all[i].step;
+      chosen[i] = before == ordinal;
+    }
+  chosen[block] = 1;
+  return chosen;
+}
+
 /* Blocks that are one place of the plan: @block, and its like in other steps that lie
  * there or are left out as it is. */
 static guint8 *
 find_place_mates (const Explain *explain, uint32_t block)
 {
   const TesseraLayout *planned = explain->study.planned;
-  guint8 *mates = cli_find_alike (&explain->study, block);
+  guint8 *mates = find_alike (&explain->study, block);
 
   for (size_t i = 0; i < planned->n_blocks; i++)
     if (mates[i] && i != block)
@@ -229,36 +277,39 @@ find_concerned (const TesseraEdit *edit,
                                                    : through;
 }
 
+/* A line, or an object. @json: (nullable) */
 static void
-print_edit (const TesseraEdit *edit,
-            size_t index,
-            gboolean is_left,
-            uint32_t block,
-            uint32_t through)
+tell_edit (JsonBuilder *json,
+           const Explain *explain,
+           size_t index,
+           uint32_t block,
+           uint32_t through)
 {
+  const TesseraEdit *edit = &explain->options.edits[index];
+  const gboolean is_left = explain->study.planned->is_left[block];
   g_autofree char *text = tessera_edit_describe (edit);
-  const char *effect = edit->kind == TESSERA_EDIT_DYNAMIC && !is_left
-                           ? "would leave it to the dynamic allocator, but it has no "
-                             "slot, since its request differs from step to step"
-                           : effects[edit->kind];
+  const char *effect =
+      edit->kind == TESSERA_EDIT_DYNAMIC && !is_left
+          ? "would leave it to the dynamic allocator, but it has no slot, since its "
+            "request differs from step to step"
+      : effects[edit->kind] != NULL
+          ? effects[edit->kind]
+          : "groups it, which the strategy free does not look at";
 
+  if (json != NULL)
+    {
+      json_builder_begin_object (json);
+      cli_json_integer (json, "edit", index + 1);
+      cli_json_text (json, "kind", edits_get_name (EDITS_KINDS, edit->kind));
+      cli_json_text (json, "text", text);
+      cli_json_integer (json, "block", through);
+      json_builder_end_object (json);
+      return;
+    }
   printf ("edit %zu %s", index + 1, effect);
   if (through != block)
     printf (", by way of block %u, whose place it shares", through);
   printf (": %s\n", cli_shown (text));
-}
-
-static void
-json_edit (JsonBuilder *json, const TesseraEdit *edit, size_t index, uint32_t through)
-{
-  g_autofree char *text = tessera_edit_describe (edit);
-
-  json_builder_begin_object (json);
-  cli_json_integer (json, "edit", index + 1);
-  cli_json_text (json, "kind", edits_get_name (EDITS_KINDS, edit->kind));
-  cli_json_text (json, "text", text);
-  cli_json_integer (json, "block", through);
-  json_builder_end_object (json);
 }
 
 /* The edits behind the place of @block, a line or an object each. @json: (nullable).
@@ -282,37 +333,39 @@ tell_edits (JsonBuilder *json, const Explain *explain, uint32_t block)
 
         if (through == TESSERA_NONE)
           continue;
-        if (json != NULL)
-          json_edit (json, &edits[i], i, through);
-        else
-          print_edit (&edits[i], i, is_left, block, through);
+        tell_edit (json, explain, i, block, through);
         is_pinned |= edits[i].kind == TESSERA_EDIT_PIN;
         was_left |= edits[i].kind == TESSERA_EDIT_DYNAMIC;
       }
   return is_pinned;
 }
 
+/* @json: (nullable): NULL prints */
 static void
-json_blocks (JsonBuilder *json, const char *key, const uint32_t *blocks, size_t n)
+tell_blocks (JsonBuilder *json,
+             const Explain *explain,
+             const char *what,
+             const uint32_t *blocks,
+             size_t n)
 {
-  cli_json_array (json, key);
-  for (size_t i = 0; i < n; i++)
-    json_builder_add_int_value (json, blocks[i]);
-  json_builder_end_array (json);
-}
-
-static void
-print_blocks (const Explain *explain, const char *what, const uint32_t *blocks, size_t n)
-{
-  printf ("%s: %s", what, n == 0 ? "nothing" : "");
-  for (size_t i = 0; i < MIN (n, MOST_NEIGHBOURS); i++)
+  if (json != NULL)
+    cli_json_array (json, what);
+  else
+    printf ("%s: %s", what, n == 0 ? "nothing" : "");
+  for (size_t i = 0; i < (json != NULL ? n : MIN (n, MOST_NEIGHBOURS)); i++)
     {
       const TesseraBlock *block = &explain->study.blocks->blocks[blocks[i]];
 
-      printf ("%sblock %u (%s, events %u to %u)", i > 0 ? ", " : "", blocks[i],
-              TESSERA_SIZE (block->block_bytes), block->born_index, block->died_index);
+      if (json != NULL)
+        json_builder_add_int_value (json, blocks[i]);
+      else
+        printf ("%sblock %u (%s, events %u to %u)", i > 0 ? ", " : "", blocks[i],
+                TESSERA_SIZE (block->block_bytes), block->born_index, block->died_index);
     }
-  printf (n > MOST_NEIGHBOURS ? ", and %zu more\n" : "\n", n - MOST_NEIGHBOURS);
+  if (json != NULL)
+    json_builder_end_array (json);
+  else
+    printf (n > MOST_NEIGHBOURS ? ", and %zu more\n" : "\n", n - MOST_NEIGHBOURS);
 }
 
 static void
@@ -339,9 +392,9 @@ json_place (const Explain *explain,
   cli_json_integer (json, "addr", reason->addr);
   cli_json_integer (json, "offset_bytes", reason->addr - reason->base_addr);
   cli_json_integer (json, "lower_offset_bytes", reason->lower_addr - reason->base_addr);
-  json_blocks (json, "below", reason->below, reason->n_below);
-  json_blocks (json, "above", reason->above, reason->n_above);
-  json_blocks (json, "chain", reason->chain, reason->n_chain);
+  tell_blocks (json, explain, "below", reason->below, reason->n_below);
+  tell_blocks (json, explain, "above", reason->above, reason->n_above);
+  tell_blocks (json, explain, "chain", reason->chain, reason->n_chain);
   cli_json_bool (json, "left", study->planned->is_left[index]);
   cli_json_array (json, "edits");
   tell_edits (json, explain, index);
@@ -374,36 +427,28 @@ print_block (const Explain *explain, uint32_t index, const TesseraPlaceReason *r
 }
 
 static void
-print_lower (const TesseraPlaceReason *reason, gboolean is_pinned)
-{
-  if (reason->lower_addr == reason->addr)
-    puts ("lower: no place below is free over its whole life");
-  else
-    printf (
-        "lower: %s is free over its whole life; %s\n",
-        TESSERA_SIZE (reason->lower_addr - reason->base_addr),
-        is_pinned
-            ? "the pin keeps it from there"
-            : "the strategy's order placed it when others it was kept from lay there");
-}
-
-static void
 print_place (const Explain *explain,
              uint32_t index,
              const TesseraPlaceReason *reason,
              const WhatIf *answer)
 {
-  g_autofree char *moment = name_moment ();
   g_autofree char *text = describe_answer (explain, answer);
 
   print_block (explain, index, reason);
   const gboolean is_pinned = tell_edits (NULL, explain, index);
-  print_blocks (explain, "rests on", reason->below, reason->n_below);
-  print_blocks (explain, "carries", reason->above, reason->n_above);
-  print_blocks (explain, "down to the ground", reason->chain, reason->n_chain);
-  print_lower (reason, is_pinned);
+  tell_blocks (NULL, explain, "rests on", reason->below, reason->n_below);
+  tell_blocks (NULL, explain, "carries", reason->above, reason->n_above);
+  tell_blocks (NULL, explain, "down to the ground", reason->chain, reason->n_chain);
+  if (reason->lower_addr == reason->addr)
+    puts ("lower: no place below is free over its whole life");
+  else
+    printf ("lower: %s is free over its whole life; %s\n",
+            TESSERA_SIZE (reason->lower_addr - reason->base_addr),
+            is_pinned ? "the pin keeps it from there"
+                      : "the strategy's order placed it when others it was kept from lay "
+                        "there");
   printf ("what if %s%s: %s%s\n", answer->without ? "kept elsewhere" : "freed before ",
-          answer->without ? "" : cli_shown (moment),
+          answer->without ? "" : cli_shown (explain->moment),
           answer->n_changed == 0 ? "nothing changes, it does not live across that"
                                  : "the plan takes ",
           answer->n_changed == 0 ? "" : text);
@@ -423,7 +468,7 @@ explain_block (const Explain *explain, const char *text)
   if (!tessera_explain_place (study->blocks, study->planned, (uint32_t) index, &reason))
     cli_fail_with ("%s: block %s was never placed: its request failed", study->path,
                    text);
-  g_autofree guint8 *alike = cli_find_alike (study, (uint32_t) index);
+  g_autofree guint8 *alike = find_alike (study, (uint32_t) index);
   const WhatIf answer = ask_what_if (
       explain, alike, explain->regrouped.blocks.blocks[index].lifetime_class);
   if (cli_given.json)
@@ -433,23 +478,101 @@ explain_block (const Explain *explain, const char *text)
   tessera_place_reason_clear (&reason);
 }
 
-/* One byte a block: those that would be in the row called @name, at any moment. */
-static guint8 *
-find_row_blocks (const CliStudy *study, CliBy by, const char *name)
+/* What the row of the block is called; newly allocated. */
+static char *
+name_row (const CliStudy *study, By by, const TesseraBlock *block)
 {
-  guint8 *chosen = g_new0 (guint8, study->blocks->n_blocks + 1);
+  const char *born = main_phase (study, block->born_phase);
+  const char *died = main_phase (study, block->died_phase);
 
-  for (size_t i = 0; i < study->blocks->n_blocks; i++)
+  if (by == BY_LINE)
+    return tessera_name_line (study->trace, block->stack);
+  if (by == BY_SIZE)
+    return g_strdup (TESSERA_SIZE (block->block_bytes));
+  if (block->flags & TESSERA_FAILED)
+    return g_strdup ("the request that failed");
+  if (block->flags & TESSERA_AT_START)
+    return g_strdup ("there before the trace");
+  if (born == NULL)
+    born = "no phase";
+  if (block->lifetime_class == TESSERA_CLASS_PERSISTENT)
+    return g_strdup_printf ("%s, kept", born);
+  if (block->flags & TESSERA_AT_END)
+    died = "not freed";
+  return g_strdup_printf ("%s \342\206\222 %s", born, died != NULL ? died : "no phase");
+}
+
+static gint
+by_bytes (gconstpointer a, gconstpointer b)
+{
+  const Row *left = a, *right = b;
+
+  if (left->bytes != right->bytes)
+    return left->bytes > right->bytes ? -1 : 1;
+  return strcmp (left->name, right->name);
+}
+
+static gboolean
+is_recomputable (const CliStudy *study, const TesseraBlock *block)
+{
+  const char *born = main_phase (study, block->born_phase);
+  const char *died = main_phase (study, block->died_phase);
+
+  return born != NULL && g_str_has_prefix (born, "forward") && died != NULL &&
+         g_str_has_prefix (died, "backward");
+}
+
+/* What is alive at @at: array of Row, most bytes first. @names: of each block's row. */
+static GArray *
+group_blocks (const Explain *explain, uint32_t at, char *const *names)
+{
+  const TesseraBlocks *blocks = &explain->regrouped.blocks;
+  g_autoptr (GHashTable) found = g_hash_table_new (NULL, NULL); /* places, from 1 */
+  GArray *rows = g_array_new (FALSE, FALSE, sizeof (Row));
+
+  for (size_t i = 0; i < blocks->n_blocks; i++)
     {
-      g_autofree char *own = cli_row_name (study, by, &study->blocks->blocks[i]);
+      const TesseraBlock *block = &blocks->blocks[i];
+      guint place = GPOINTER_TO_UINT (g_hash_table_lookup (found, names[i]));
 
-      chosen[i] = g_str_equal (own, name);
+      if (block->born_index > at || block->died_index <= at)
+        continue;
+      if (place == 0)
+        {
+          const Row fresh = { .name = names[i],
+                              .lifetime_class = block->lifetime_class,
+                              .is_recomputable = TRUE };
+
+          g_array_append_val (rows, fresh);
+          place = rows->len;
+          g_hash_table_insert (found, names[i], GUINT_TO_POINTER (place));
+        }
+      Row *row = &g_array_index (rows, Row, place - 1);
+      row->bytes += block->block_bytes;
+      row->n_blocks++;
+      if (row->lifetime_class != block->lifetime_class)
+        row->lifetime_class = 0;
+      row->is_recomputable =
+          row->is_recomputable && is_recomputable (&explain->study, block);
     }
-  return chosen;
+  g_array_sort (rows, by_bytes);
+  return rows;
+}
+
+/* Plans again as if all that are ever called as the row were freed before. */
+static WhatIf
+ask_of_row (const Explain *explain, const Row *row, char *const *names)
+{
+  const size_t n_blocks = explain->study.blocks->n_blocks;
+  g_autofree guint8 *chosen = g_new0 (guint8, n_blocks + 1);
+
+  for (size_t i = 0; i < n_blocks; i++)
+    chosen[i] = names[i] == row->name;
+  return ask_what_if (explain, chosen, row->lifetime_class);
 }
 
 static void
-json_row (JsonBuilder *json, const CliRow *row, const WhatIf *answer)
+json_row (JsonBuilder *json, const Row *row, const WhatIf *answer)
 {
   json_builder_begin_object (json);
   cli_json_text (json, "name", row->name);
@@ -464,10 +587,7 @@ json_row (JsonBuilder *json, const CliRow *row, const WhatIf *answer)
 
 /* @answer: (nullable): nobody asked */
 static void
-print_row (CliTable *table,
-           const Explain *explain,
-           const CliRow *row,
-           const WhatIf *answer)
+print_row (CliTable *table, const Explain *explain, const Row *row, const WhatIf *answer)
 {
   g_autofree char *name = g_strdup_printf (
       "%s%s", row->name, row->is_recomputable ? " (could be recomputed)" : "");
@@ -488,30 +608,28 @@ print_row (CliTable *table,
 }
 
 static void
-tell_rows (const Explain *explain, const CliStudy *shown, uint32_t at, JsonBuilder *json)
+tell_rows (const Explain *explain, uint32_t at, JsonBuilder *json)
 {
   static const char *const columns[] = {
     "bytes", "blocks", "class", "row", "what_the_plan_would_take", NULL
   };
-  g_autoptr (GArray) alive = g_array_new (FALSE, FALSE, sizeof (guint32));
+  const TesseraBlocks *blocks = &explain->regrouped.blocks;
+  g_autoptr (GStringChunk) texts = g_string_chunk_new (4096);
+  g_autofree char **names = g_new (char *, blocks->n_blocks);
   CliTable *table = json == NULL ? cli_table_new (CLI_TABLE_TEXT, columns) : NULL;
 
-  for (guint32 i = 0; i < shown->blocks->n_blocks; i++)
-    if (shown->blocks->blocks[i].born_index <= at &&
-        shown->blocks->blocks[i].died_index > at)
-      g_array_append_val (alive, i);
-  g_autoptr (GArray) rows = cli_group_blocks (shown, alive, explain->by);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      g_autofree char *name = name_row (&explain->study, explain->by, &blocks->blocks[i]);
+      names[i] = g_string_chunk_insert_const (texts, name);
+    }
+  g_autoptr (GArray) rows = group_blocks (explain, at, names);
   for (guint i = 0; i < MIN (rows->len, MOST_ROWS); i++)
     {
-      const CliRow *row = &g_array_index (rows, CliRow, i);
-      gboolean is_asked = i < (guint) n_asked;
-      WhatIf answer = { 0 };
+      const Row *row = &g_array_index (rows, Row, i);
+      const gboolean is_asked = i < (guint) n_asked;
+      const WhatIf answer = is_asked ? ask_of_row (explain, row, names) : (WhatIf){ 0 };
 
-      if (is_asked)
-        {
-          g_autofree guint8 *chosen = find_row_blocks (shown, explain->by, row->name);
-          answer = ask_what_if (explain, chosen, row->lifetime_class);
-        }
       if (json != NULL)
         json_row (json, row, is_asked ? &answer : NULL);
       else
@@ -525,41 +643,39 @@ tell_rows (const Explain *explain, const CliStudy *shown, uint32_t at, JsonBuild
 static void
 explain_peak (const Explain *explain)
 {
-  CliStudy shown = explain->study;
-  TesseraBlocks blocks = explain->regrouped.blocks;
-  g_autofree char *moment = name_moment ();
+  const TesseraBlocks *blocks = &explain->regrouped.blocks;
+  const TesseraPlan *plan = explain->study.plan;
   uint32_t at = 0;
-  uint64_t bytes = tessera_blocks_bound (&blocks, 0, blocks.n_events, &at);
+  uint64_t bytes = tessera_blocks_bound (blocks, 0, blocks->n_events, &at);
 
-  shown.blocks = &blocks;
   if (cli_given.json)
     {
       JsonBuilder *json = cli_json_new ();
 
-      cli_json_text (json, "file", shown.path);
+      cli_json_text (json, "file", explain->study.path);
       cli_json_integer (json, "at_event", at);
       cli_json_integer (json, "bound_bytes", bytes);
-      cli_json_integer (json, "height_bytes", shown.plan->height_bytes);
-      cli_json_integer (json, "edits", shown.plan->n_edits);
-      cli_json_text (json, "freed_before", moment);
+      cli_json_integer (json, "height_bytes", plan->height_bytes);
+      cli_json_integer (json, "edits", plan->n_edits);
+      cli_json_text (json, "freed_before", explain->moment);
       cli_json_array (json, "rows");
-      tell_rows (explain, &shown, at, json);
+      tell_rows (explain, at, json);
       json_builder_end_array (json);
       cli_json_print (json);
       return;
     }
   printf ("the peak of live: %s at event %u; the plan takes %s. What if a row were freed "
           "before %s:\n",
-          TESSERA_SIZE (bytes), at, TESSERA_SIZE (shown.plan->height_bytes),
-          cli_shown (moment));
-  tell_rows (explain, &shown, at, NULL);
+          TESSERA_SIZE (bytes), at, TESSERA_SIZE (plan->height_bytes),
+          cli_shown (explain->moment));
+  tell_rows (explain, at, NULL);
 }
 
 static int
 run_explain (int n_files, char **files)
 {
   static const char *const ways[] = {
-    [CLI_BY_PHASES] = "phases", [CLI_BY_LINE] = "line", [CLI_BY_SIZE] = "size", NULL
+    [BY_PHASES] = "phases", [BY_LINE] = "line", [BY_SIZE] = "size", NULL
   };
   Explain explain = { .options = { .first_step = -1, .last_step = -1 } };
   int by = cli_choose (by_text, ways);
@@ -567,7 +683,7 @@ run_explain (int n_files, char **files)
   if (by < 0)
     cli_usage ("--by takes phases, line or size, not \"%s\"", by_text);
   cli_read_least ("--rows", n_asked, 0, "a number of rows");
-  explain.by = (CliBy) by;
+  explain.by = (By) by;
   cli_study_open (&explain.study, files[0]);
   explain.options.progress = cli_progress ("planning");
   if (explain.study.blocks->n_blocks == 0)
@@ -585,6 +701,7 @@ run_explain (int n_files, char **files)
     tessera_edit_clear (&explain.settled[i]);
   g_free (explain.settled);
   free (explain.moments.events);
+  g_free (explain.moment);
   cli_regrouped_clear (&explain.regrouped);
   cli_study_clear (&explain.study);
   return CLI_DONE;

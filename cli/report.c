@@ -1,7 +1,6 @@
 /* tessera report: the page, section by section. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/picture.h"
 
-#include "cli/live.h"
 #include "cli/report-css.h"
 #include "cli/tell.h"
 #include "cli/whose.h"
@@ -10,43 +9,45 @@
 #define LARGEST_BLOCKS 20
 #define MOST_GROUPS 24
 
+/* A text of a file, which can hold anything, is escaped. */
+G_GNUC_PRINTF (2, 3)
 static void
-append_escaped (GString *html, const char *text)
+append (GString *html, const char *format, ...)
 {
-  g_autofree char *escaped = g_markup_escape_text (cli_shown (text), -1);
-  g_string_append (html, escaped);
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_autofree char *text = g_markup_vprintf_escaped (format, arguments);
+  va_end (arguments);
+  g_string_append (html, text);
 }
 
 static void
 append_bytes (GString *html, uint64_t bytes)
 {
-  g_string_append_printf (html,
-                          "<td class=n title=\"%" G_GUINT64_FORMAT " bytes\">%s</td>",
-                          bytes, TESSERA_SIZE (bytes));
+  append (html, "<td class=n title=\"%" G_GUINT64_FORMAT " bytes\">%s</td>", bytes,
+          TESSERA_SIZE (bytes));
 }
 
 static void
 append_bar_row (GString *html, const char *label, uint64_t bytes, uint64_t whole)
 {
-  g_string_append (html, "<tr><td>");
-  append_escaped (html, label);
-  g_string_append (html, "</td>");
+  append (html, "<tr><td>%s</td>", label);
   append_bytes (html, bytes);
   if (bytes > 0 && whole > 0)
-    g_string_append_printf (
-        html, "<td class=bar><span style=\"width:%.2f%%\"></span></td></tr>\n",
-        (double) bytes / (double) whole * 100);
+    append (html, "<td class=bar><span style=\"width:%.2f%%\"></span></td></tr>\n",
+            (double) bytes / (double) whole * 100);
   else
-    g_string_append (html, "<td></td></tr>\n");
+    append (html, "<td></td></tr>\n");
 }
 
 static void
 append_number (GString *html, const char *label, uint64_t bytes)
 {
   if (bytes > 0)
-    g_string_append_printf (
-        html, "<div><dt>%s</dt><dd title=\"%" G_GUINT64_FORMAT " bytes\">%s</dd></div>\n",
-        label, bytes, TESSERA_SIZE (bytes));
+    append (html,
+            "<div><dt>%s</dt><dd title=\"%" G_GUINT64_FORMAT " bytes\">%s</dd></div>\n",
+            label, bytes, TESSERA_SIZE (bytes));
 }
 
 static void
@@ -55,27 +56,26 @@ append_head (GString *html,
              const TesseraWhose *whose,
              const TesseraVerdict *verdict)
 {
+  const char *source = study->trace->source;
   g_autofree char *filling = tessera_describe_filling (whose);
 
-  g_string_append (html, "<!doctype html><html lang=en><head><meta charset=utf-8><meta "
-                         "name=viewport content=\"width=device-width\"><title>");
-  append_escaped (html,
-                  study->trace->source != NULL ? study->trace->source : study->path);
-  g_string_append_printf (html, " - Tessera</title><style>%s</style></head><body>\n<h1>",
-                          report_css);
-  append_escaped (html, verdict->headline);
-  g_string_append (html, "</h1>\n<p class=lead>");
-  append_escaped (html, filling);
-  g_string_append (html, "<br>");
-  append_escaped (html, verdict->sentence);
-  g_string_append (html, "</p>\n<dl class=numbers>\n");
+  append (html,
+          "<!doctype html><html lang=en><head><meta charset=utf-8><meta name=viewport "
+          "content=\"width=device-width\"><title>%s - Tessera</title><style>",
+          cli_shown (source != NULL ? source : study->path));
+  g_string_append (html, report_css);
+  append (html,
+          "</style></head><body>\n<h1>%s</h1>\n<p class=lead>%s<br>%s</p>\n"
+          "<dl class=numbers>\n",
+          cli_shown (verdict->headline), cli_shown (filling),
+          cli_shown (verdict->sentence));
   append_number (html, "smallest device: native", study->needs.native_bytes);
   append_number (html, "expandable segments", study->needs.expandable_bytes);
   append_number (html, "plan", study->needs.plan_bytes);
   append_number (html, "bound",
                  tessera_plan_shown_bound (study->plan, study->needs.bound_bytes,
                                            tessera_needs_pytorch (&study->needs)));
-  g_string_append (html, "</dl>\n");
+  append (html, "</dl>\n");
 }
 
 static TesseraStatus
@@ -85,7 +85,7 @@ append_picture (GString *html,
                 const TesseraVerdict *verdict,
                 TesseraError *error)
 {
-  g_string_append (html, "<picture>\n");
+  append (html, "<picture>\n");
   for (int dark = 1; dark >= 0; dark--)
     {
       const CliSheet sheet = { .width = 1600,
@@ -109,7 +109,7 @@ append_picture (GString *html,
                  "planned one\" src=\"data:image/png;base64,%s\">\n",
           text);
     }
-  g_string_append (html, "</picture>\n");
+  append (html, "</picture>\n");
   return TESSERA_OK;
 }
 
@@ -121,21 +121,18 @@ append_to_do (GString *html, const CliStudy *study, const TesseraWhose *whose)
 
   if (suggestions->len == 0)
     return;
-  g_string_append (html, "<h2>What to do</h2>\n<table><tr><th "
-                         "class=n>less<th><th>what<th>the text to type</tr>\n");
+  append (html, "<h2>What to do</h2>\n<table><tr><th class=n>less<th><th>what<th>the "
+                "text to type</tr>\n");
   for (guint i = 0; i < suggestions->len; i++)
     {
       const TesseraSuggestion *row = &g_array_index (suggestions, TesseraSuggestion, i);
 
-      g_string_append (html, "<tr>");
+      append (html, "<tr>");
       append_bytes (html, row->wins_bytes);
-      g_string_append_printf (html, "<td>%s</td><td>", row->of);
-      append_escaped (html, row->sentence);
-      g_string_append (html, "</td><td><code>");
-      append_escaped (html, row->type);
-      g_string_append (html, "</code></td></tr>\n");
+      append (html, "<td>%s</td><td>%s</td><td><code>%s</code></td></tr>\n", row->of,
+              cli_shown (row->sentence), cli_shown (row->type));
     }
-  g_string_append (html, "</table>\n");
+  append (html, "</table>\n");
 }
 
 /* The legend's, where the row is a category. */
@@ -154,19 +151,19 @@ append_owner (GString *html, TesseraBy by, const TesseraOwner *owner, uint64_t a
   const double share = (double) owner->bytes / (double) MAX (all_bytes, 1);
   const uint32_t rgb = colour_of (by, owner);
 
-  g_string_append_printf (html, "<tr><td style=\"padding-left:%uem\">", owner->depth);
-  append_escaped (html, owner->name);
+  append (html, "<tr><td style=\"padding-left:%uem\">%s", owner->depth,
+          cli_shown (owner->name));
   if (owner->n_times > 1)
-    g_string_append_printf (html, " &times; %u", owner->n_times);
-  g_string_append (html, "</td>");
+    append (html, " &times; %u", owner->n_times);
+  append (html, "</td>");
   append_bytes (html, owner->bytes);
-  g_string_append_printf (html,
-                          "<td class=n>%.1f %%</td><td class=n>%" G_GUINT64_FORMAT
-                          "</td><td class=bar><span style=\"width:%.2f%%",
-                          100 * share, owner->n_blocks, 100 * share);
+  append (html,
+          "<td class=n>%.1f %%</td><td class=n>%" G_GUINT64_FORMAT
+          "</td><td class=bar><span style=\"width:%.2f%%",
+          100 * share, owner->n_blocks, 100 * share);
   if (rgb != TESSERA_NONE)
-    g_string_append_printf (html, ";background:#%06x", rgb);
-  g_string_append (html, "\"></span></td></tr>\n");
+    append (html, ";background:#%06x", rgb);
+  append (html, "\"></span></td></tr>\n");
 }
 
 /* By category and, where the file has stacks, by line and module. */
@@ -187,21 +184,21 @@ append_whose (GString *html,
       at < whose->layout->n_events ? whose->layout->curves.live_bytes[at] : 0;
   const size_t n = study->trace->n_stacks > 0 ? G_N_ELEMENTS (tables) : 1;
 
-  g_string_append_printf (html, "<h2>Whose the %s are that were live at event %u</h2>\n",
-                          TESSERA_SIZE (all_bytes), at);
+  append (html, "<h2>Whose the %s are that were live at event %u</h2>\n",
+          TESSERA_SIZE (all_bytes), at);
   for (size_t i = 0; i < n; i++)
     {
       g_autoptr (GArray) owners = cli_rows_worth_reading (
           tessera_whose (whose, tables[i].by, at), all_bytes, tables[i].most);
 
-      g_string_append_printf (html,
-                              "<table><tr><th>%s<th class=n>bytes<th class=n>share<th "
-                              "class=n>blocks<th></tr>\n",
-                              tessera_by_name (tables[i].by));
+      append (html,
+              "<table><tr><th>%s<th class=n>bytes<th class=n>share<th "
+              "class=n>blocks<th></tr>\n",
+              tessera_by_name (tables[i].by));
       for (guint row = 0; row < owners->len; row++)
         append_owner (html, tables[i].by, &g_array_index (owners, TesseraOwner, row),
                       all_bytes);
-      g_string_append (html, "</table>\n");
+      append (html, "</table>\n");
     }
 }
 
@@ -211,46 +208,57 @@ append_parts (GString *html, const CliStudy *study, const TesseraParts *parts)
   TesseraPart list[TESSERA_N_PARTS];
 
   tessera_parts_list (study->trace, parts, list);
-  g_string_append_printf (html,
-                          "<h2>Reserved memory at event %u, byte by byte</h2>\n<table>\n",
-                          parts->event_index);
+  append (html, "<h2>Reserved memory at event %u, byte by byte</h2>\n<table>\n",
+          parts->event_index);
   for (size_t i = 0; i < TESSERA_N_PARTS; i++)
     if (list[i].bytes > 0 || !list[i].is_rare)
       append_bar_row (html, list[i].name, list[i].bytes, parts->reserved_bytes);
   append_bar_row (html, "reserved", parts->reserved_bytes, parts->reserved_bytes);
-  g_string_append (html, "</table>\n<p class=dim>Other sizes: free in segments for small "
-                         "requests where the next one is large, or the reverse. Free "
-                         "segments are given back before anything fails.</p>\n");
+  append (html, "</table>\n<p class=dim>Other sizes: free in segments for small requests "
+                "where the next one is large, or the reverse. Free segments are given "
+                "back before anything fails.</p>\n");
+}
+
+static gint
+by_size (gconstpointer a, gconstpointer b)
+{
+  const TesseraBlock *left = *(TesseraBlock *const *) a;
+  const TesseraBlock *right = *(TesseraBlock *const *) b;
+
+  if (left->size_bytes != right->size_bytes)
+    return left->size_bytes > right->size_bytes ? -1 : 1;
+  return left < right ? -1 : left > right;
 }
 
 static void
 append_largest (GString *html, const CliStudy *study, uint32_t at)
 {
-  g_autoptr (GArray) live = cli_live_blocks (study, at);
-  g_string_append_printf (
-      html,
-      "<h2>Largest of %u live blocks</h2>\n<table><tr><th class=n>size<th "
-      "class=n>events<th>born in<th>class<th>line</tr>\n",
-      live->len);
+  g_autoptr (GPtrArray) live = g_ptr_array_new ();
+
+  for (size_t i = 0; i < study->blocks->n_blocks; i++)
+    if (tessera_is_live (study->blocks, study->layout, i, at))
+      g_ptr_array_add (live, &study->blocks->blocks[i]);
+  g_ptr_array_sort (live, by_size);
+  append (html,
+          "<h2>Largest of %u live blocks</h2>\n<table><tr><th class=n>size<th "
+          "class=n>events<th>born in<th>class<th>line</tr>\n",
+          live->len);
   for (guint i = 0; i < MIN (live->len, LARGEST_BLOCKS); i++)
     {
-      const TesseraBlock *block =
-          &study->blocks->blocks[g_array_index (live, guint32, i)];
+      const TesseraBlock *block = live->pdata[i];
       g_autofree char *line = tessera_name_line (study->trace, block->stack);
-      g_string_append (html, "<tr>");
+      append (html, "<tr>");
       append_bytes (html, block->size_bytes);
-      g_string_append_printf (html, "<td class=n>%u</td><td>",
-                              block->died_index - block->born_index);
-      if (block->born_phase != TESSERA_NONE)
-        append_escaped (
-            html, tessera_phase_name (study->trace,
-                                      &study->structure->phases[block->born_phase]));
-      g_string_append_printf (html, "</td><td>%s</td><td><code>",
-                              cli_class_name (block->lifetime_class));
-      append_escaped (html, line);
-      g_string_append (html, "</code></td></tr>\n");
+      append (html,
+              "<td class=n>%u</td><td>%s</td><td>%s</td><td><code>%s</code></td></tr>\n",
+              block->died_index - block->born_index,
+              block->born_phase != TESSERA_NONE
+                  ? cli_shown (tessera_phase_name (
+                        study->trace, &study->structure->phases[block->born_phase]))
+                  : "",
+              cli_class_name (block->lifetime_class), cli_shown (line));
     }
-  g_string_append (html, "</table>\n");
+  append (html, "</table>\n");
 }
 
 /* What a person changed about it. */
@@ -259,14 +267,10 @@ append_edits (GString *html, const TesseraPlan *plan)
 {
   if (plan->n_edits == 0)
     return;
-  g_string_append (html, "<p>Edited by hand:</p>\n<ol class=edits>\n");
+  append (html, "<p>Edited by hand:</p>\n<ol class=edits>\n");
   for (size_t i = 0; i < plan->n_edits; i++)
-    {
-      g_string_append (html, "<li>");
-      append_escaped (html, plan->edits[i].name);
-      g_string_append (html, "</li>\n");
-    }
-  g_string_append (html, "</ol>\n");
+    append (html, "<li>%s</li>\n", cli_shown (plan->edits[i].name));
+  append (html, "</ol>\n");
 }
 
 static void
@@ -277,32 +281,26 @@ append_plan (GString *html, const CliStudy *study)
       cli_planned_misses (study->planned->n_misses, study->planned->n_planned_misses);
   g_autofree char *followable = cli_followable_text (plan);
   g_autofree char *proof = cli_proof_text (plan);
-  g_string_append_printf (
+  append (
       html,
       "<h2>The plan</h2>\n<p>Height %s, proven bound %s: %s; %zu slots; checked by code "
       "that shares nothing with the planner. Followed on this trace: %" G_GUINT64_FORMAT
-      " hits, %" G_GUINT64_FORMAT " misses%s.</p>\n<p class=dim>",
+      " hits, %" G_GUINT64_FORMAT
+      " misses%s.</p>\n<p class=dim>Strategy %s. Can a run follow it? %s</p>\n",
       TESSERA_SIZE (plan->height_bytes), TESSERA_SIZE (tessera_plan_proven_bound (plan)),
-      proof, plan->n_slots, study->planned->n_hits, study->planned->n_misses, planned);
-  g_string_append (html, "Strategy ");
-  append_escaped (html, plan->strategy);
-  g_string_append (html, ". Can a run follow it? ");
-  append_escaped (html, followable);
-  g_string_append (html, "</p>\n");
+      proof, plan->n_slots, study->planned->n_hits, study->planned->n_misses, planned,
+      cli_shown (plan->strategy), cli_shown (followable));
   append_edits (html, plan);
-  g_string_append (html, "<table><tr><th>group<th class=n>height<th class=n>blocks<th "
-                         "class=n>time-memory product</tr>\n");
+  append (html, "<table><tr><th>group<th class=n>height<th class=n>blocks<th "
+                "class=n>time-memory product</tr>\n");
   for (size_t i = 0; i < MIN (plan->n_groups, MOST_GROUPS); i++)
     {
-      g_string_append (html, "<tr><td>");
-      append_escaped (html, plan->groups[i].name);
-      g_string_append (html, "</td>");
+      append (html, "<tr><td>%s</td>", cli_shown (plan->groups[i].name));
       append_bytes (html, plan->groups[i].height_bytes);
-      g_string_append_printf (html, "<td class=n>%u</td><td class=n>%.3f</td></tr>\n",
-                              plan->groups[i].n_blocks,
-                              plan->groups[i].time_memory_product);
+      append (html, "<td class=n>%u</td><td class=n>%.3f</td></tr>\n",
+              plan->groups[i].n_blocks, plan->groups[i].time_memory_product);
     }
-  g_string_append (html, "</table>\n");
+  append (html, "</table>\n");
 }
 
 static void
@@ -311,23 +309,20 @@ append_needs (GString *html, const CliStudy *study)
   static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_NATIVE,
                                              TESSERA_LAYOUT_EXPANDABLE,
                                              TESSERA_LAYOUT_PLAN };
-  g_string_append (
-      html,
-      "<h2>What would fit</h2>\n<table><tr><th>policy<th class=n>smallest device<th "
-      "class=n>cache flushes on it<th class=n>reserved with memory to spare</tr>\n");
+  append (html,
+          "<h2>What would fit</h2>\n<table><tr><th>policy<th class=n>smallest device<th "
+          "class=n>cache flushes on it<th class=n>reserved with memory to spare</tr>\n");
   for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
       const CliNeed *need = &study->need[kinds[i]];
-      g_string_append_printf (html, "<tr><td>%s</td>", cli_layout_name (kinds[i]));
+      append (html, "<tr><td>%s</td>", cli_layout_name (kinds[i]));
       append_bytes (html, need->smallest_bytes);
-      g_string_append_printf (html, "<td class=n>%" G_GUINT64_FORMAT "</td>",
-                              need->retries);
+      append (html, "<td class=n>%" G_GUINT64_FORMAT "</td>", need->retries);
       append_bytes (html, need->endless_bytes);
-      g_string_append (html, "</tr>\n");
+      append (html, "</tr>\n");
     }
-  g_string_append (html,
-                   "</table>\n<p class=dim>A request that failed counts as served here. "
-                   "Found by running the trace again under each policy.</p>\n");
+  append (html, "</table>\n<p class=dim>A request that failed counts as served here. "
+                "Found by running the trace again under each policy.</p>\n");
 }
 
 TesseraStatus
@@ -352,12 +347,11 @@ cli_report_html (const CliStudy *study,
   append_largest (html, study, verdict.parts.event_index);
   if (study->plan != NULL && study->planned != NULL)
     append_plan (html, study);
-  g_string_append_printf (html,
-                          "<p class=dim>Tessera %s; %zu events, %zu blocks, %zu steps. ",
-                          TESSERA_VERSION, study->trace->n_events,
-                          study->blocks->n_blocks, study->structure->n_steps);
-  append_escaped (html, study->layout->note);
-  g_string_append (html, "</p>\n</body></html>\n");
+  append (html,
+          "<p class=dim>Tessera %s; %zu events, %zu blocks, %zu steps. %s</p>\n"
+          "</body></html>\n",
+          TESSERA_VERSION, study->trace->n_events, study->blocks->n_blocks,
+          study->structure->n_steps, cli_shown (study->layout->note));
   *out_html = html;
   return TESSERA_OK;
 }
