@@ -131,16 +131,6 @@ choose_next (CliRanks *ranks, const char *folder)
     }
 }
 
-/* How ranks are laid out, where nobody said: as the first one's groups tell. */
-static void
-learn_topology (CliTopology *topology, const CliRankLook *seen, guint64 world)
-{
-  g_autofree char *one = g_strdup_printf ("rank=%" G_GUINT64_FORMAT, world);
-
-  if (!cli_topology_read (topology, seen->topology) || topology->world != world)
-    cli_topology_read (topology, one);
-}
-
 /* Whether all kinds fit, by the better of PyTorch's own policies. */
 static int
 tell_fit (const CliQuestion *question, const CliRanks *ranks)
@@ -171,6 +161,7 @@ cli_all_ranks (const CliRehearsal *model,
 {
   const guint64 world = (guint64) model->job.world;
   g_autofree char *beside = g_build_filename (folder, "topology", NULL);
+  g_autofree char *alone = g_strdup_printf ("rank=%" G_GUINT64_FORMAT, world);
   g_auto (CliRanks) ranks = { .takes_equal = TRUE };
   g_autoptr (GError) problem = NULL;
 
@@ -193,8 +184,12 @@ cli_all_ranks (const CliRehearsal *model,
       cli_ranks_look (&ranks, n_jobs > 0 ? n_jobs : most_jobs (), record, model);
       if (ranks.n_failed > 0)
         return CLI_SCRIPT_FAILED;
-      if (ranks.topology.n == 0)
-        learn_topology (&ranks.topology, cli_rank_look (ranks.ranks->pdata[0]), world);
+      /* Where nobody said how ranks are laid out, the first one's groups tell. */
+      if (ranks.topology.n == 0 &&
+          (!cli_topology_read (&ranks.topology,
+                               cli_rank_look (ranks.ranks->pdata[0])->topology) ||
+           ranks.topology.world != world))
+        cli_topology_read (&ranks.topology, alone);
       cli_ranks_fold (&ranks);
       n = ranks.ranks->len;
       choose_next (&ranks, folder);

@@ -62,46 +62,37 @@ end_with_parent (void *unused)
   prctl (PR_SET_PDEATHSIG, SIGTERM);
 }
 
-static void
-add_option (GPtrArray *words, const char *option, char *value)
-{
-  g_ptr_array_add (words, g_strdup (option));
-  g_ptr_array_add (words, value);
-}
-
 /* Its answer is not ours; what the program prints goes to standard error. A program that
  * fails ends the command. */
 static void
 run_dry (char **program, const char *trace_path)
 {
-  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
   g_autoptr (GSubprocessLauncher) launcher =
       g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_SILENCE);
   g_autoptr (GError) failure = NULL;
-  char *self = g_file_read_link ("/proc/self/exe", &failure);
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", &failure);
 
   if (self == NULL)
     cli_fail_with ("a dry run cannot be started: %s", failure->message);
-  g_ptr_array_add (words, self);
-  g_ptr_array_add (words, g_strdup ("dry-run"));
-  g_ptr_array_add (words, g_strdup ("--json"));
-  g_ptr_array_add (words, g_strdup ("--force"));
-  add_option (words, "-o", g_strdup (trace_path));
+  g_strv_builder_add_many (words, self, "dry-run", "--json", "--force", "-o", trace_path,
+                           NULL);
   if (gpu != NULL)
-    add_option (words, "--gpu", g_strdup (gpu));
+    g_strv_builder_add_many (words, "--gpu", gpu, NULL);
   if (steps != NULL)
-    add_option (words, "--steps", g_strdup (steps));
+    g_strv_builder_add_many (words, "--steps", steps, NULL);
   if (world > 0)
-    add_option (words, "--world", g_strdup_printf ("%d", world));
-  if (world > 0)
-    add_option (words, "--rank", g_strdup_printf ("%d", rank));
-  g_ptr_array_add (words, g_strdup ("--"));
-  for (char **word = program; *word != NULL; word++)
-    g_ptr_array_add (words, g_strdup (*word));
-  g_ptr_array_add (words, NULL);
+    {
+      g_autofree char *ranks = g_strdup_printf ("%d", world);
+      g_autofree char *mine = g_strdup_printf ("%d", rank);
+      g_strv_builder_add_many (words, "--world", ranks, "--rank", mine, NULL);
+    }
+  g_strv_builder_add (words, "--");
+  g_strv_builder_addv (words, (const char **) program);
+  g_auto (GStrv) line = g_strv_builder_end (words);
   g_subprocess_launcher_set_child_setup (launcher, end_with_parent, NULL, NULL);
-  g_autoptr (GSubprocess) run = g_subprocess_launcher_spawnv (
-      launcher, (const char *const *) words->pdata, &failure);
+  g_autoptr (GSubprocess) run =
+      g_subprocess_launcher_spawnv (launcher, (const char *const *) line, &failure);
   if (run == NULL || !g_subprocess_wait (run, NULL, &failure))
     cli_fail_with ("a dry run cannot be started: %s", failure->message);
   const int status =

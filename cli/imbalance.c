@@ -14,22 +14,11 @@
 #include "cli/tell.h"
 
 #define MOST_NOTED 4 /* files of a note */
+#define RECORDING "^[^.].*\\.(tsr|(pickle|pkl|csv)(\\.gz)?)$"
 
 static char *plans, *rules_path, *topology, *cells;
 static gboolean is_fast, to_slurm, to_parallel, submits;
 static gint n_wanted; /* ranks */
-
-static gboolean
-is_recording (const char *name)
-{
-  static const char *const endings[] = { ".tsr", ".pickle", ".pickle.gz", ".pkl",
-                                         ".csv", ".pkl.gz", ".csv.gz" };
-
-  for (size_t i = 0; i < G_N_ELEMENTS (endings); i++)
-    if (*name != '.' && g_str_has_suffix (name, endings[i]))
-      return TRUE;
-  return FALSE;
-}
 
 /* In the order of a person: 2 before 10. */
 static int
@@ -49,7 +38,7 @@ add_folder (CliRanks *ranks, const char *folder)
   if (open == NULL)
     cli_fail_with ("%s", failure->message);
   while ((name = g_dir_read_name (open)) != NULL)
-    if (is_recording (name))
+    if (g_regex_match_simple (RECORDING, name, 0, 0))
       g_ptr_array_add (found, g_build_filename (folder, name, NULL));
   if (found->len == 0)
     cli_fail_with ("%s holds no recording: each rank's snapshot (.pickle, .pickle.gz), "
@@ -60,26 +49,16 @@ add_folder (CliRanks *ranks, const char *folder)
     cli_ranks_add (ranks, found->pdata[i], 0);
 }
 
-static void
-list_files (CliRanks *ranks, char **files)
-{
-  for (char **file = files; *file != NULL; file++)
-    if (g_file_test (*file, G_FILE_TEST_IS_DIR))
-      add_folder (ranks, *file);
-    else
-      cli_ranks_add (ranks, g_strdup (*file), 0);
-}
-
 /* "0-3, 5": those that are alike; where they are in the job, or "". */
 static char *
 list_ranks (const CliRank *rank, const CliRanks *ranks, char **out_where)
 {
-  g_autofree guint64 *numbers = g_new (guint64, rank->alike->len);
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (guint64));
 
   for (guint i = 0; i < rank->alike->len; i++)
-    numbers[i] = ((CliRank *) rank->alike->pdata[i])->rank;
-  *out_where = cli_topology_describe (&ranks->topology, numbers, rank->alike->len);
-  return cli_list_numbers (numbers, rank->alike->len);
+    g_array_append_val (numbers, ((CliRank *) rank->alike->pdata[i])->rank);
+  *out_where = cli_topology_describe (&ranks->topology, numbers);
+  return cli_list_numbers (numbers);
 }
 
 /* "Rank 3", "ranks 0-3, 5 (stage 0, the least)". @remark: (nullable) */
@@ -130,13 +109,6 @@ find_imbalance (Imbalance *imbalance, const CliRanks *ranks)
   cli_side_open (&imbalance->of_most, imbalance->most->path, "peak", rules_path);
   cli_side_open (&imbalance->of_least, imbalance->least->path, "peak", rules_path);
   cli_progress_end ();
-}
-
-static void
-clear_imbalance (Imbalance *imbalance)
-{
-  cli_side_clear (&imbalance->of_most);
-  cli_side_clear (&imbalance->of_least);
 }
 
 /* "module model.embed (+2.00 GiB), by line train.py:12 main, parameter (+1.00 GiB)". */
@@ -264,33 +236,22 @@ print_numbered (const CliRanks *ranks)
             n > MOST_NOTED ? " ..." : "");
 }
 
-/* Processes of the job as recorded; 0: not told. */
-static guint64
-world_of (const CliRanks *ranks)
-{
-  guint64 world = 0;
-
-  for (guint i = 0; i < ranks->ranks->len; i++)
-    world = MAX (world, cli_rank_look (ranks->ranks->pdata[i])->world);
-  return world;
-}
-
 /* Ranks that no file is of. */
 static void
 print_taken (const CliRanks *ranks)
 {
-  g_autofree guint64 *taken = g_new (guint64, ranks->ranks->len);
-  guint n = 0;
+  g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (guint64));
 
   for (guint i = 0; i < ranks->ranks->len; i++)
     if (((CliRank *) ranks->ranks->pdata[i])->is_taken)
-      taken[n++] = ((CliRank *) ranks->ranks->pdata[i])->rank;
-  if (n == 0)
+      g_array_append_val (taken, ((CliRank *) ranks->ranks->pdata[i])->rank);
+  if (taken->len == 0)
     return;
-  g_autofree char *listed = cli_list_numbers (taken, n);
+  g_autofree char *listed = cli_list_numbers (taken);
   printf ("%u of %u ranks ran (%s). Taken as equal, since the next before and after of "
           "the same stage, tensor and expert position are alike: %s\n",
-          ranks->ranks->len - n, ranks->ranks->len, ranks->topology.text, listed);
+          ranks->ranks->len - taken->len, ranks->ranks->len, ranks->topology.text,
+          listed);
 }
 
 static void
@@ -323,9 +284,9 @@ print_text (const CliRanks *ranks, const Imbalance *imbalance)
   printf ("%s\n", cli_shown (sentence));
   print_kinds (ranks);
   puts ("");
-  if (world_of (ranks) > ranks->ranks->len)
-    printf ("note: of a job of %" G_GUINT64_FORMAT " ranks %u are here\n",
-            world_of (ranks), ranks->ranks->len);
+  if (ranks->world > ranks->ranks->len)
+    printf ("note: of a job of %" G_GUINT64_FORMAT " ranks %u are here\n", ranks->world,
+            ranks->ranks->len);
   print_numbered (ranks);
   print_taken (ranks);
   if (peak_bytes (imbalance->most) != peak_bytes (imbalance->least))
@@ -392,7 +353,7 @@ print_json (const CliRanks *ranks, const Imbalance *imbalance)
   cli_json_text (json, "sentence", sentence);
   cli_json_text (json, "topology", ranks->topology.n > 0 ? ranks->topology.text : NULL);
   cli_json_integer (json, "ranks", ranks->ranks->len);
-  cli_json_integer (json, "world", world_of (ranks) > 0 ? world_of (ranks) : G_MAXUINT64);
+  cli_json_integer (json, "world", ranks->world > 0 ? ranks->world : G_MAXUINT64);
   cli_json_integer (json, "failed", ranks->n_failed);
   cli_json_array (json, "kinds");
   for (guint i = 0; i < ranks->kinds->len; i++)
@@ -434,7 +395,7 @@ find_topology (CliRanks *ranks, const char *folder)
 {
   g_autofree char *beside = g_build_filename (folder, "topology", NULL);
   g_autofree char *text = NULL;
-  const guint64 world = world_of (ranks);
+  const guint64 world = ranks->world;
   const CliRankLook *seen = cli_rank_look (ranks->ranks->pdata[0]);
 
   ranks->takes_equal =
@@ -464,7 +425,8 @@ cli_ranks_tell (CliRanks *ranks)
     print_json (ranks, &imbalance);
   else
     print_text (ranks, &imbalance);
-  clear_imbalance (&imbalance);
+  cli_side_clear (&imbalance.of_most);
+  cli_side_clear (&imbalance.of_least);
   return ranks->n_failed > 0 ? CLI_FAILED : CLI_DONE;
 }
 
@@ -480,7 +442,11 @@ run_ranks (int n_files, char **files)
     }
   if (submits || n_wanted != 0 || cells != NULL)
     cli_usage ("--submit, --world and --sweep go with --slurm or --parallel");
-  list_files (&ranks, files);
+  for (char **file = files; *file != NULL; file++)
+    if (g_file_test (*file, G_FILE_TEST_IS_DIR))
+      add_folder (&ranks, *file);
+    else
+      cli_ranks_add (&ranks, g_strdup (*file), 0);
   cli_ranks_look (&ranks, 0, NULL, NULL);
   if (ranks.ranks->len == 0)
     return CLI_FAILED;

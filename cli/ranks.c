@@ -230,12 +230,12 @@ work_on (const GPtrArray *ranks, const Work *work)
   return n_failed;
 }
 
-/* What stands in the brackets of @pattern where @name has it, or -1. */
+/* What stands in the brackets of the first alternative of @pattern that @name has, or -1. */
 static gint64
 number_in (const char *name, const char *pattern)
 {
-  g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_CASELESS, 0, NULL);
   g_autoptr (GMatchInfo) match = NULL;
+  g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_CASELESS, 0, NULL);
 
   if (!g_regex_match (regex, name, 0, &match))
     return -1;
@@ -250,15 +250,14 @@ find_rank (const CliRank *rank)
 {
   const CliRankLook *seen = cli_rank_look (rank);
   g_autofree char *name = g_filename_display_basename (rank->path);
-  gint64 found = number_in (name, "rank[-_.=]?([0-9]{1,6})(?![0-9])");
+  const gint64 found = number_in (name, "^(?|.*?rank[-_.=]?([0-9]{1,6})(?![0-9])|"
+                                        ".*?(?<![a-z0-9])r[-_.=]?([0-9]{1,6})(?![0-9]))");
 
-  if (found < 0)
-    found = number_in (name, "(?<![a-z0-9])r[-_.=]?([0-9]{1,6})(?![0-9])");
-  if (found < 0 && seen->world > 1 && seen->rank < seen->world)
-    found = (gint64) MIN (seen->rank, G_MAXUINT32 - 1);
-  if (found < 0)
-    found = number_in (name, "(?<![a-z0-9])([0-9]{1,6})(\\.[a-z]+)+$");
-  return found;
+  if (found >= 0)
+    return found;
+  if (seen->world > 1 && seen->rank < seen->world)
+    return (gint64) MIN (seen->rank, G_MAXUINT32 - 1);
+  return number_in (name, "(?<![a-z0-9])([0-9]{1,6})(\\.[a-z]+)+$");
 }
 
 static int
@@ -347,14 +346,13 @@ compare_kinds (const void *a, const void *b)
 {
   const CliRankLook *x = cli_rank_look (*(CliRank *const *) a);
   const CliRankLook *y = cli_rank_look (*(CliRank *const *) b);
-  const guint64 left[] = { x->n_failures > 0, x->peak_live_bytes,
-                           x->peak_reserved_bytes };
-  const guint64 right[] = { y->n_failures > 0, y->peak_live_bytes,
-                            y->peak_reserved_bytes };
+  const guint64 pairs[][2] = { { x->n_failures > 0, y->n_failures > 0 },
+                               { x->peak_live_bytes, y->peak_live_bytes },
+                               { x->peak_reserved_bytes, y->peak_reserved_bytes } };
 
-  for (size_t i = 0; i < G_N_ELEMENTS (left); i++)
-    if (left[i] != right[i])
-      return left[i] > right[i] ? -1 : 1;
+  for (size_t i = 0; i < G_N_ELEMENTS (pairs); i++)
+    if (pairs[i][0] != pairs[i][1])
+      return pairs[i][0] > pairs[i][1] ? -1 : 1;
   return compare_ranks (a, b);
 }
 
@@ -449,8 +447,14 @@ cli_ranks_look (CliRanks *ranks,
       g_ptr_array_add (fresh, ranks->ranks->pdata[i]);
   ranks->n_failed += work_on (fresh, &work);
   for (guint i = ranks->ranks->len; i-- > 0;)
-    if (((CliRank *) ranks->ranks->pdata[i])->looked == NULL)
-      g_ptr_array_remove_index (ranks->ranks, i);
+    {
+      const CliRank *rank = ranks->ranks->pdata[i];
+
+      if (rank->looked == NULL)
+        g_ptr_array_remove_index (ranks->ranks, i);
+      else
+        ranks->world = MAX (ranks->world, cli_rank_look (rank)->world);
+    }
 }
 
 void

@@ -50,6 +50,7 @@ typedef struct
   GPtrArray *ranks; /* owned, by rank */
   GPtrArray *kinds; /* the fullest of each kind: who dies first, then who needs most */
   guint n_failed;   /* files that could not be read, or not be worked on */
+  guint64 world;    /* processes of the job as recorded; 0: not told */
   CliTopology topology;
   gboolean takes_equal; /* a rank with no file is taken to be as the next ranks before and
                            after it of its stage, tensor and expert position, where these

@@ -60,16 +60,16 @@ cli_topology_class (const CliTopology *topology, guint64 rank)
 }
 
 char *
-cli_list_numbers (const guint64 *numbers, guint n)
+cli_list_numbers (const GArray *numbers)
 {
   GString *text = g_string_new (NULL);
 
-  for (guint i = 0; i < n;)
+  for (guint i = 0; i < numbers->len;)
     {
-      const guint64 first = numbers[i];
+      const guint64 first = g_array_index (numbers, guint64, i);
       guint64 last = first;
 
-      while (++i < n && numbers[i] == last + 1)
+      while (++i < numbers->len && g_array_index (numbers, guint64, i) == last + 1)
         last++;
       g_string_append_printf (text, "%s%" G_GUINT64_FORMAT, text->len > 0 ? ", " : "",
                               first);
@@ -80,7 +80,7 @@ cli_list_numbers (const guint64 *numbers, guint n)
 }
 
 char *
-cli_topology_describe (const CliTopology *topology, const guint64 *ranks, guint n_ranks)
+cli_topology_describe (const CliTopology *topology, const GArray *ranks)
 {
   GString *text = g_string_new (NULL);
 
@@ -88,20 +88,19 @@ cli_topology_describe (const CliTopology *topology, const guint64 *ranks, guint 
     {
       const CliAxis *axis = &topology->axes[i];
       g_autofree guint8 *is_here = g_new0 (guint8, axis->size);
-      g_autofree guint64 *places = g_new (guint64, axis->size);
-      guint n = 0;
+      g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (guint64));
 
-      for (guint j = 0; j < n_ranks; j++)
-        is_here[ranks[j] / axis->stride % axis->size] = 1;
+      for (guint j = 0; j < ranks->len; j++)
+        is_here[g_array_index (ranks, guint64, j) / axis->stride % axis->size] = 1;
       for (guint64 place = 0; place < axis->size; place++)
         if (is_here[place])
-          places[n++] = place;
-      if (n == axis->size)
+          g_array_append_val (places, place);
+      if (places->len == axis->size)
         continue;
-      g_autofree char *listed = cli_list_numbers (places, n);
+      g_autofree char *listed = cli_list_numbers (places);
       g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "",
                               axis->name[0] != 'p' ? axis->name
-                              : n > 1              ? "stages"
+                              : places->len > 1    ? "stages"
                                                    : "stage",
                               listed);
     }
