@@ -87,8 +87,7 @@ extern CliGiven cli_given;
 #define CLI_OPTION_EDITS                                                                 \
   {                                                                                      \
     "edits", 0, 0, G_OPTION_ARG_FILENAME, &cli_given.edits_path,                         \
-        "Apply these edits (JSON, or a .tsp's or .tsr's), not those kept with "          \
-        "FILE",                                                                          \
+        "Apply these edits (JSON, or a .tsp's or .tsr's), not those kept with FILE",     \
         "EDITS"                                                                          \
   }
 #define CLI_OPTION_NO_EDITS                                                              \

@@ -346,19 +346,16 @@ const CliCommand cli_dry_run = {
   .name = "dry-run",
   .synopsis = "-- PROGRAM...",
   .summary = "train with no GPU: will it fit, and what is its plan?",
-  .help = "PROGRAM is what you would type, e.g. python train.py --lr 3e-4. It runs "
-          "unchanged over a\n"
-          "CUDA that computes nothing, one rank, and goes on to its end, to 2000000 "
-          "events (--events, --for)\n"
-          "or to Ctrl-C. Then its trace is planned and simulated.\n"
-          "The first line says what was seen. Status: 0 it fits natively or with "
-          "expandable segments\n"
-          "(with --plan: it fits as it followed that), 3 it does not, or PROGRAM died of "
-          "memory, 4 PROGRAM\n"
-          "failed otherwise, 1 and 2 as with every command. With --sweep: 0 something "
-          "fits, 3 nothing does, 4\nPROGRAM failed with some value. With --all-ranks "
-          "those ranks run that tell how the others are, into the\nfolder -o; the answer "
-          "is tessera job's.",
+  .help =
+      "PROGRAM is what you would type, e.g. python train.py --lr 3e-4. It runs unchanged "
+      "over a\nCUDA that computes nothing, one rank, and goes on to its end, to 2000000 "
+      "events (--events, --for)\nor to Ctrl-C. Then its trace is planned and "
+      "simulated.\nThe first line says what was seen. Status: 0 it fits natively or with "
+      "expandable segments\n(with --plan: it fits as it followed that), 3 it does not, "
+      "or PROGRAM died of memory, 4 PROGRAM\nfailed otherwise, 1 and 2 as with every "
+      "command. With --sweep: 0 something fits, 3 nothing does, 4\nPROGRAM failed with "
+      "some value. With --all-ranks those ranks run that tell how the others are, into "
+      "the\nfolder -o; the answer is tessera job's.",
   .takes = CLI_RUNS_PROGRAM | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,

@@ -438,19 +438,16 @@ const CliCommand cli_edits = {
   .name = "edits",
   .synopsis = "list|add|apply|undo|redo|export FILE",
   .summary = "what you changed about groups and places: listed, added, undone",
-  .help = "Edits are kept in a .tsr itself, beside any other trace in FILE.edits.json.\n"
-          "  tessera edits add FILE --kind pin --what \"class=persistent size>=1MiB\" "
-          "--at 0 --shape P.tsp\n"
-          "  tessera edits add FILE --kind cap --at 30GiB\n"
-          "  tessera edits apply FILE EDITS.json     adds those of a file: JSON, or what "
-          "a .tsp or\n"
-          "                                          another .tsr was edited with\n"
-          "A query is conditions that all have to hold: size>=1MiB phase=backward "
-          "died=optimizer\n"
-          "module=*mlp* source=train.py:12 group=\"...\" class=transient life<100 step=3 "
-          "stream=1\n"
-          "ordinal=0 alive=12345 blocks=3,7-9. docs/FORMAT.md describes the JSON.\n"
-          "Sizes, here and everywhere: 24GB is 24 x 10^9 bytes, 24GiB is 24 x 2^30.",
+  .help = "Edits are kept in a .tsr itself, beside any other trace in FILE.edits.json.\n "
+          " tessera edits add FILE --kind pin --what \"class=persistent size>=1MiB\" "
+          "--at 0 --shape P.tsp\n  tessera edits add FILE --kind cap --at 30GiB\n  "
+          "tessera edits apply FILE EDITS.json     adds those of a file: JSON, or what a "
+          ".tsp or\n                                          another .tsr was edited "
+          "with\nA query is conditions that all have to hold: size>=1MiB phase=backward "
+          "died=optimizer\nmodule=*mlp* source=train.py:12 group=\"...\" class=transient "
+          "life<100 step=3 stream=1\nordinal=0 alive=12345 blocks=3,7-9. docs/FORMAT.md "
+          "describes the JSON.\nSizes, here and everywhere: 24GB is 24 x 10^9 bytes, "
+          "24GiB is 24 x 2^30.",
   .takes = CLI_READS_TRACE,
   .n_least = 2,
   .n_most = 3,

@@ -326,12 +326,10 @@ tell_edits (JsonBuilder *json, const Explain *explain, uint32_t block)
   for (int caps = 0; caps < 2; caps++)
     for (size_t i = 0; i < explain->options.n_edits; i++)
       {
-        uint32_t through =
-            (edits[i].kind == TESSERA_EDIT_CAP) == caps
-                ? find_concerned (&explain->settled[i], mates, block, is_left, was_left)
-                : TESSERA_NONE;
+        const uint32_t through =
+            find_concerned (&explain->settled[i], mates, block, is_left, was_left);
 
-        if (through == TESSERA_NONE)
+        if (through == TESSERA_NONE || (edits[i].kind == TESSERA_EDIT_CAP) != caps)
           continue;
         tell_edit (json, explain, i, block, through);
         is_pinned |= edits[i].kind == TESSERA_EDIT_PIN;
@@ -459,22 +457,23 @@ explain_block (const Explain *explain, const char *text)
 {
   const CliStudy *study = &explain->study;
   TesseraPlaceReason reason;
-  guint64 index;
+  guint64 number;
 
-  if (!g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32, &index, NULL) ||
-      index >= study->blocks->n_blocks)
+  if (!g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32, &number, NULL) ||
+      number >= study->blocks->n_blocks)
     cli_fail_with ("%s has blocks 0 to %zu, so there is no block %s", study->path,
                    study->blocks->n_blocks - 1, text);
-  if (!tessera_explain_place (study->blocks, study->planned, (uint32_t) index, &reason))
+  const uint32_t index = (uint32_t) number;
+  if (!tessera_explain_place (study->blocks, study->planned, index, &reason))
     cli_fail_with ("%s: block %s was never placed: its request failed", study->path,
                    text);
-  g_autofree guint8 *alike = find_alike (study, (uint32_t) index);
+  g_autofree guint8 *alike = find_alike (study, index);
   const WhatIf answer = ask_what_if (
       explain, alike, explain->regrouped.blocks.blocks[index].lifetime_class);
   if (cli_given.json)
-    json_place (explain, (uint32_t) index, &reason, &answer);
+    json_place (explain, index, &reason, &answer);
   else
-    print_place (explain, (uint32_t) index, &reason, &answer);
+    print_place (explain, index, &reason, &answer);
   tessera_place_reason_clear (&reason);
 }
 
@@ -513,19 +512,18 @@ by_bytes (gconstpointer a, gconstpointer b)
 }
 
 static gboolean
-is_recomputable (const CliStudy *study, const TesseraBlock *block)
+is_in (const CliStudy *study, uint32_t phase, const char *prefix)
 {
-  const char *born = main_phase (study, block->born_phase);
-  const char *died = main_phase (study, block->died_phase);
+  const char *name = main_phase (study, phase);
 
-  return born != NULL && g_str_has_prefix (born, "forward") && died != NULL &&
-         g_str_has_prefix (died, "backward");
+  return name != NULL && g_str_has_prefix (name, prefix);
 }
 
 /* What is alive at @at: array of Row, most bytes first. @names: of each block's row. */
 static GArray *
 group_blocks (const Explain *explain, uint32_t at, char *const *names)
 {
+  const CliStudy *study = &explain->study;
   const TesseraBlocks *blocks = &explain->regrouped.blocks;
   g_autoptr (GHashTable) found = g_hash_table_new (NULL, NULL); /* places, from 1 */
   GArray *rows = g_array_new (FALSE, FALSE, sizeof (Row));
@@ -552,8 +550,8 @@ group_blocks (const Explain *explain, uint32_t at, char *const *names)
       row->n_blocks++;
       if (row->lifetime_class != block->lifetime_class)
         row->lifetime_class = 0;
-      row->is_recomputable =
-          row->is_recomputable && is_recomputable (&explain->study, block);
+      row->is_recomputable &= is_in (study, block->born_phase, "forward") &&
+                              is_in (study, block->died_phase, "backward");
     }
   g_array_sort (rows, by_bytes);
   return rows;
@@ -599,8 +597,7 @@ print_row (CliTable *table, const Explain *explain, const Row *row, const WhatIf
           : g_strdup_printf ("%s: %s",
                              answer->without ? "kept elsewhere" : "freed before", text);
 
-  cli_table_integer (table, row->bytes);
-  cli_table_integer (table, row->n_blocks);
+  CLI_INTEGERS (table, row->bytes, row->n_blocks);
   cli_table_text (table, cli_class_name (row->lifetime_class));
   cli_table_text (table, name);
   cli_table_text (table, reported);
@@ -648,27 +645,26 @@ explain_peak (const Explain *explain)
   uint32_t at = 0;
   uint64_t bytes = tessera_blocks_bound (blocks, 0, blocks->n_events, &at);
 
-  if (cli_given.json)
+  if (!cli_given.json)
     {
-      JsonBuilder *json = cli_json_new ();
-
-      cli_json_text (json, "file", explain->study.path);
-      cli_json_integer (json, "at_event", at);
-      cli_json_integer (json, "bound_bytes", bytes);
-      cli_json_integer (json, "height_bytes", plan->height_bytes);
-      cli_json_integer (json, "edits", plan->n_edits);
-      cli_json_text (json, "freed_before", explain->moment);
-      cli_json_array (json, "rows");
-      tell_rows (explain, at, json);
-      json_builder_end_array (json);
-      cli_json_print (json);
+      printf ("the peak of live: %s at event %u; the plan takes %s. What if a row were "
+              "freed before %s:\n",
+              TESSERA_SIZE (bytes), at, TESSERA_SIZE (plan->height_bytes),
+              cli_shown (explain->moment));
+      tell_rows (explain, at, NULL);
       return;
     }
-  printf ("the peak of live: %s at event %u; the plan takes %s. What if a row were freed "
-          "before %s:\n",
-          TESSERA_SIZE (bytes), at, TESSERA_SIZE (plan->height_bytes),
-          cli_shown (explain->moment));
-  tell_rows (explain, at, NULL);
+  JsonBuilder *json = cli_json_new ();
+  cli_json_text (json, "file", explain->study.path);
+  cli_json_integer (json, "at_event", at);
+  cli_json_integer (json, "bound_bytes", bytes);
+  cli_json_integer (json, "height_bytes", plan->height_bytes);
+  cli_json_integer (json, "edits", plan->n_edits);
+  cli_json_text (json, "freed_before", explain->moment);
+  cli_json_array (json, "rows");
+  tell_rows (explain, at, json);
+  json_builder_end_array (json);
+  cli_json_print (json);
 }
 
 static int
@@ -726,11 +722,9 @@ const CliCommand cli_explain = {
   .synopsis = "FILE [BLOCK]",
   .summary = "why a block lies where the plan puts it; what makes the peak of live",
   .help = "Without BLOCK: what is alive at the peak of live, and what the plan would "
-          "take if it were freed before.\n"
-          "BLOCK is an index as `tessera export --table blocks` and the viewer show it. "
-          "The plan is made\n"
-          "with the edits that are kept with FILE, unless --edits or --no-edits is "
-          "given, and they are listed.",
+          "take if it were freed before.\nBLOCK is an index as `tessera export --table "
+          "blocks` and the viewer show it. The plan is made\nwith the edits that are "
+          "kept with FILE, unless --edits or --no-edits is given, and they are listed.",
   .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = 2,

@@ -210,39 +210,34 @@ run_export (int n_files, char **files)
       cli_given.json || (output != NULL && g_str_has_suffix (output, ".json"))
           ? CLI_TABLE_JSON
           : CLI_TABLE_CSV;
+  const gboolean is_snapshot = !is_plan && g_str_equal (name, "snapshot");
+  const gboolean is_graph = !is_plan && g_str_equal (name, "flamegraph");
   size_t which = 0;
 
-  if (!is_plan && g_str_equal (name, "snapshot"))
-    {
-      if (output == NULL)
-        cli_usage ("say where to write the snapshot with -o OUT.pickle");
-      cli_study_open (&study, files[0]);
-      cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
-      cli_study_write_snapshot (&study, output);
-      return CLI_DONE;
-    }
-  if (!is_plan && g_str_equal (name, "flamegraph"))
-    {
-      cli_study_open (&study, files[0]);
-      cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
-      write_flamegraph (&study, output);
-      return CLI_DONE;
-    }
+  if (is_snapshot && output == NULL)
+    cli_usage ("say where to write the snapshot with -o OUT.pickle");
   while (which < G_N_ELEMENTS (tables) && !g_str_equal (tables[which].name, name))
     which++;
-  if (is_plan && (which == G_N_ELEMENTS (tables) || !tables[which].is_of_plan))
+  const gboolean is_table = which < G_N_ELEMENTS (tables);
+  if (is_plan && (!is_table || !tables[which].is_of_plan))
     cli_usage ("%s is a plan: it holds slots and unplanned, not %s", files[0], name);
-  if (which == G_N_ELEMENTS (tables))
+  if (!is_table && !is_snapshot && !is_graph)
     cli_usage ("there is no table \"%s\": blocks, events, segments, curves, steps, "
                "slots, unplanned, flamegraph or snapshot",
                name);
-  if (tables[which].is_of_plan)
+  if (is_table && tables[which].is_of_plan)
     study.plan = cli_load_plan (files[0]);
   else
     {
       cli_study_open (&study, files[0]);
       cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
     }
+  if (is_snapshot)
+    cli_study_write_snapshot (&study, output);
+  if (is_graph)
+    write_flamegraph (&study, output);
+  if (!is_table)
+    return CLI_DONE;
   CliTable *table = cli_table_new (format, tables[which].columns);
   tables[which].write (&study, table);
   cli_table_write (table, output);

@@ -125,18 +125,6 @@ write_junit (const char *path, const char *sentence, gboolean is_too_much, doubl
   write_text (path, text);
 }
 
-/* Where nothing of the trace is asked for: in a folder that goes. */
-static char *
-make_folder (void)
-{
-  g_autoptr (GError) failure = NULL;
-  char *folder = g_dir_make_tmp ("tessera-gate-XXXXXX", &failure);
-
-  if (folder == NULL)
-    cli_fail_with ("a temporary folder cannot be made: %s", failure->message);
-  return folder;
-}
-
 static void
 remove_folder (const char *folder)
 {
@@ -186,6 +174,7 @@ run_gate (int n_words, char **program)
   const Limit limit = read_limit (above_text);
   g_autofree char *folder = NULL;
   g_autofree char *trace_path = NULL;
+  g_autoptr (GError) failure = NULL;
   g_auto (CliSide) before = { 0 };
   g_auto (CliSide) after = { 0 };
   gboolean is_too_much;
@@ -199,7 +188,10 @@ run_gate (int n_words, char **program)
   if (junit_path != NULL)
     cli_check_output (baseline_path, junit_path, CLI_WRITES_OTHER);
   cli_side_open (&before, baseline_path, "peak", rules_path);
-  folder = make_folder ();
+  /* Where nothing of the trace is asked for: in a folder that goes. */
+  folder = g_dir_make_tmp ("tessera-gate-XXXXXX", &failure);
+  if (folder == NULL)
+    cli_fail_with ("a temporary folder cannot be made: %s", failure->message);
   trace_path = cli_given.output != NULL ? g_canonicalize_filename (cli_given.output, NULL)
                                         : g_build_filename (folder, "run.tsr", NULL);
   run_dry (program, trace_path);
@@ -258,10 +250,10 @@ const CliCommand cli_gate = {
   .name = "gate",
   .synopsis = "--baseline MAIN.tsr -- PROGRAM...",
   .summary = "for CI: does this change need more memory than the main branch?",
-  .help = "PROGRAM runs dry, with no GPU, and its peak of live is compared with the "
-          "baseline's. Status: 0 it passes,\n"
-          "3 it needs more than --above allows, 4 PROGRAM failed, 1 and 2 as with every "
-          "command. docs/CI.md has workflows\nto copy.",
+  .help =
+      "PROGRAM runs dry, with no GPU, and its peak of live is compared with the "
+      "baseline's. Status: 0 it passes,\n3 it needs more than --above allows, 4 PROGRAM "
+      "failed, 1 and 2 as with every command. docs/CI.md has workflows\nto copy.",
   .takes = CLI_RUNS_PROGRAM,
   .n_least = 1,
   .n_most = -1,

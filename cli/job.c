@@ -155,11 +155,12 @@ set (char ***env, const char *name, const char *value)
     *env = g_environ_setenv (*env, name, value, TRUE);
 }
 
+/* @number, or where it is 0 @otherwise. */
 static void
-set_number (char ***env, const char *name, gint64 number)
+set_number (char ***env, const char *name, gint64 number, const char *otherwise)
 {
   g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, number);
-  set (env, name, text);
+  set (env, name, number != 0 ? text : otherwise);
 }
 
 /* Puts @first before what a variable of several paths has. */
@@ -188,6 +189,8 @@ find (CliPlace place, const char *what, char **out_path, TesseraError *error)
 static TesseraStatus
 set_dry (char ***env, const CliJob *job, TesseraError *error)
 {
+  static const char *const said[] = { "TESSERA_EVENTS", "TESSERA_SECONDS", "TESSERA_PLAN",
+                                      "TESSERA_TRY", "TESSERA_TRY_MODULES" };
   g_autofree char *nullcuda = NULL;
   TesseraStatus status =
       find (CLI_PLACE_NULLCUDA, "the null CUDA (libnullcuda.so)", &nullcuda, error);
@@ -195,28 +198,22 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
     return status;
   g_autofree char *preloaded = g_build_filename (nullcuda, "libnullcuda.so", NULL);
 
+  /* A dry run is what its command line says. */
+  for (size_t i = 0; i < G_N_ELEMENTS (said); i++)
+    *env = g_environ_unsetenv (*env, said[i]);
   put_first (env, "LD_PRELOAD", preloaded);
   put_first (env, "LD_LIBRARY_PATH", nullcuda);
   set (env, "NULLCUDA_FORCE", "1"); /* a dry run is dry beside a GPU too */
-  if (job->budget_bytes > 0)
-    set_number (env, "NULLCUDA_BUDGET", (gint64) job->budget_bytes);
-  else
-    set (env, "NULLCUDA_BUDGET", DRY_BUDGET);
+  set_number (env, "NULLCUDA_BUDGET", (gint64) job->budget_bytes, DRY_BUDGET);
   set (env, "NULLCUDA_LAG", job->lag);
-  if (job->gpu_bytes > 0)
-    set_number (env, "NULLCUDA_DEVICE", (gint64) job->gpu_bytes);
-  else
-    set (env, "NULLCUDA_DEVICE", job->gpu);
+  set_number (env, "NULLCUDA_DEVICE", (gint64) job->gpu_bytes, job->gpu);
   set (env, "TESSERA_DRY_RUN", "1");
-  set_number (env, "TESSERA_HEADROOM", (gint64) job->headroom_bytes);
+  set_number (env, "TESSERA_HEADROOM", (gint64) job->headroom_bytes, "0");
   set (env, "TESSERA_CONTRACT", job->contract);
   g_autofree char *steps = g_strdup_printf ("%" G_GINT64_FORMAT "-%" G_GINT64_FORMAT,
                                             job->least_steps, job->most_steps);
   set (env, "TESSERA_STEPS", steps);
-  *env = g_environ_unsetenv (*env, "TESSERA_EVENTS");
-  *env = g_environ_unsetenv (*env, "TESSERA_SECONDS");
-  if (job->most_events > 0)
-    set_number (env, "TESSERA_EVENTS", job->most_events);
+  set_number (env, "TESSERA_EVENTS", job->most_events, NULL);
   if (job->most_seconds > 0)
     {
       char text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -224,16 +221,11 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
     }
   if (job->world > 0)
     {
-      set_number (env, "TESSERA_WORLD", job->world);
-      set_number (env, "TESSERA_RANK", job->rank);
+      set_number (env, "TESSERA_WORLD", job->world, NULL);
+      set_number (env, "TESSERA_RANK", job->rank, "0");
       /* A rank takes the device of its number in the node. */
-      set_number (env, "NULLCUDA_COUNT", MIN (job->world, GPUS_PER_NODE));
+      set_number (env, "NULLCUDA_COUNT", MIN (job->world, GPUS_PER_NODE), NULL);
     }
-  /* A dry run is what its command line says. */
-  if (job->plan == NULL)
-    *env = g_environ_unsetenv (*env, "TESSERA_PLAN");
-  *env = g_environ_unsetenv (*env, "TESSERA_TRY");
-  *env = g_environ_unsetenv (*env, "TESSERA_TRY_MODULES");
   set (env, "TESSERA_TRY", job->change);
   set (env, "TESSERA_TRY_MODULES", job->change_modules);
   return TESSERA_OK;
@@ -368,13 +360,6 @@ pass_signals_on (struct sigaction *before)
     }
 }
 
-static void
-keep_signals (const struct sigaction *before)
-{
-  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
-    sigaction (passed_on[i], &before[i], NULL);
-}
-
 static gboolean
 spawn (char **program, char **env, gboolean to_stderr, GPid *out_pid, GError **error)
 {
@@ -413,7 +398,8 @@ cli_job_wait (char **program,
   while (has_started && waitpid (pid, &wait_status, 0) < 0 && errno == EINTR)
     continue;
   child = 0;
-  keep_signals (before);
+  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
+    sigaction (passed_on[i], &before[i], NULL);
   if (!has_started)
     return does_not_start (program[0], problem->message, error);
   out_end->status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : 0;

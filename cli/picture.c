@@ -8,32 +8,6 @@
 #include "cli/whose.h"
 #include "db/output.h"
 
-/* What the figure's titles say. */
-typedef struct
-{
-  char left[96], left_sub[160], right_sub[200];
-} Titles;
-
-static void
-write_titles (const CliStudy *study, Titles *titles)
-{
-  const TesseraLayout *layout = study->layout;
-
-  *titles = (Titles){ 0 };
-  g_snprintf (titles->left, sizeof titles->left, "%s, %s", tessera_layout_owner (layout),
-              cli_layout_name (layout->kind));
-  g_snprintf (titles->left_sub, sizeof titles->left_sub,
-              "peak reserved %s, peak live %s%s",
-              TESSERA_SIZE (layout->peak_reserved_bytes),
-              TESSERA_SIZE (layout->peak_live_bytes), layout->n_ooms > 0 ? ", died" : "");
-  if (study->plan == NULL)
-    return;
-  g_autofree char *proof = cli_proof_text (study->plan);
-  g_snprintf (titles->right_sub, sizeof titles->right_sub,
-              "height %s, %s, checked, %.2f s", TESSERA_SIZE (study->plan->height_bytes),
-              proof, study->plan_seconds);
-}
-
 static cairo_status_t
 append_bytes (void *closure, const unsigned char *data, unsigned int n_data)
 {
@@ -104,9 +78,18 @@ cli_draw_sheet (const CliStudy *study,
                 GBytes **out_bytes)
 {
   const CliRegrouped *regrouped = sheet->regrouped;
-  Titles titles;
-
-  write_titles (study, &titles);
+  const TesseraLayout *layout = study->layout;
+  g_autofree char *proof = study->plan != NULL ? cli_proof_text (study->plan) : NULL;
+  g_autofree char *left = g_strdup_printf ("%s, %s", tessera_layout_owner (layout),
+                                           cli_layout_name (layout->kind));
+  g_autofree char *left_sub = g_strdup_printf (
+      "peak reserved %s, peak live %s%s", TESSERA_SIZE (layout->peak_reserved_bytes),
+      TESSERA_SIZE (layout->peak_live_bytes), layout->n_ooms > 0 ? ", died" : "");
+  g_autofree char *right_sub =
+      proof == NULL ? g_strdup ("")
+                    : g_strdup_printf ("height %s, %s, checked, %.2f s",
+                                       TESSERA_SIZE (study->plan->height_bytes), proof,
+                                       study->plan_seconds);
   g_autofree char *filling = tessera_describe_filling (sheet->whose);
   const TesseraFigure figure = {
     .trace = study->trace,
@@ -118,10 +101,10 @@ cli_draw_sheet (const CliStudy *study,
     .structure = study->structure,
     .left = study->layout,
     .right = study->planned,
-    .left_title = titles.left,
-    .left_subtitle = titles.left_sub,
+    .left_title = left,
+    .left_subtitle = left_sub,
     .right_title = "Plan",
-    .right_subtitle = titles.right_sub,
+    .right_subtitle = right_sub,
     .plan = study->plan,
     .verdict = verdict,
     .needs = &study->needs,

@@ -326,9 +326,8 @@ const CliCommand cli_plan = {
   .synopsis = "FILE -o P.tsp",
   .summary = "plan where every block goes; checked before it is written",
   .help = "The same trace, edits, options and budget give the same plan on every "
-          "machine. Edits that\n"
-          "are kept with FILE (tessera edits) are applied unless --edits or --no-edits "
-          "is given.",
+          "machine. Edits that\nare kept with FILE (tessera edits) are applied unless "
+          "--edits or --no-edits is given.",
   .takes = CLI_READS_TRACE | CLI_WRITES_PLAN | CLI_PLANS,
   .n_least = 1,
   .n_most = 1,

@@ -11,7 +11,6 @@
 #include "cli/tell.h"
 #include "planner/check.h"
 #include "planner/compare.h"
-#include "recorder/import/import.h"
 
 /* What is planned where no file is named: in the source tree. */
 #define SAMPLES "samples"
@@ -64,11 +63,10 @@ print_accepted (const char *path, const TesseraPlan *plan)
 static TesseraTrace *
 open_trace_of (const TesseraPlan *plan, const char *plan_path)
 {
-  const TesseraOpenOptions options = { .device = plan->device,
-                                       .progress = cli_progress ("opening") };
   TesseraTrace *trace = NULL;
-  TesseraStatus status = tessera_open (trace_path, &options, cli_error (), &trace);
 
+  cli_given.device = (gint) plan->device;
+  TesseraStatus status = cli_open_trace (trace_path, "opening", cli_error (), &trace);
   if (status == TESSERA_INVALID && plan->device != 0)
     cli_fail_with ("%s is of device %u, which %s does not hold", plan_path, plan->device,
                    trace_path);
@@ -452,10 +450,9 @@ const CliCommand cli_bench = {
   .name = "bench",
   .synopsis = "planner [FILE...]",
   .summary = "what planning reaches and costs, file by file",
-  .help =
-      "A table of height over load bound and processor seconds. Without FILE: the "
-      "samples in\n"
-      "the folder samples. FILE may be a planner's instance (CSV: id,lower,upper,size).",
+  .help = "A table of height over load bound and processor seconds. Without FILE: the "
+          "samples in\nthe folder samples. FILE may be a planner's instance (CSV: "
+          "id,lower,upper,size).",
   .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .n_most = -1,

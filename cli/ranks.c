@@ -142,12 +142,6 @@ answer (CliStudy *study, const CliRank *rank, const CliRankOptions *wanted, FILE
   fwrite (&found, sizeof found, 1, to);
 }
 
-typedef struct
-{
-  pid_t pid;
-  int result; /* descriptor of a file in memory */
-} Worker;
-
 /* What is asked of a file. */
 typedef struct
 {
@@ -157,21 +151,20 @@ typedef struct
   guint n_at_once;
 } Work;
 
-static Worker
-start (const CliRank *rank, const Work *work)
+static void
+start (CliRank *rank, const Work *work)
 {
-  Worker worker = { .result = memfd_create ("rank", MFD_CLOEXEC) };
-
-  worker.pid = worker.result >= 0 ? fork () : -1;
-  if (worker.pid < 0)
+  rank->result = memfd_create ("rank", MFD_CLOEXEC);
+  rank->pid = rank->result >= 0 ? fork () : -1;
+  if (rank->pid < 0)
     cli_fail_with ("no process can be started for %s: %s", rank->path,
                    g_strerror (errno));
-  if (worker.pid > 0)
-    return worker;
+  if (rank->pid > 0)
+    return;
   cli_process_end_silently ();
   prctl (PR_SET_PDEATHSIG, SIGTERM);
   g_auto (CliStudy) study = { 0 };
-  FILE *to = fdopen (worker.result, "w");
+  FILE *to = fdopen (rank->result, "w");
   if (to == NULL)
     _exit (CLI_FAILED);
   if (work->prepare != NULL)
@@ -187,19 +180,19 @@ start (const CliRank *rank, const Work *work)
 
 /* Returns: what was found; NULL: it failed, and that was said. */
 static GMappedFile *
-finish (const CliRank *rank, const Worker *worker)
+finish (const CliRank *rank)
 {
   GMappedFile *found = NULL;
   int status = 0;
 
-  while (waitpid (worker->pid, &status, 0) < 0 && errno == EINTR)
+  while (waitpid (rank->pid, &status, 0) < 0 && errno == EINTR)
     continue;
   if (WIFSIGNALED (status))
     fprintf (stderr, "tessera: %s is left out: its process was ended by signal %d (%s)\n",
              cli_shown (rank->path), WTERMSIG (status), g_strsignal (WTERMSIG (status)));
   else if (WEXITSTATUS (status) == CLI_DONE)
-    found = g_mapped_file_new_from_fd (worker->result, FALSE, NULL);
-  close (worker->result);
+    found = g_mapped_file_new_from_fd (rank->result, FALSE, NULL);
+  close (rank->result);
   return found;
 }
 
@@ -209,23 +202,20 @@ work_on (const GPtrArray *ranks, const Work *work)
 {
   const guint n_at_once = CLAMP (
       work->n_at_once > 0 ? work->n_at_once : g_get_num_processors (), 1, MOST_PROCESSES);
-  Worker workers[MOST_PROCESSES];
   guint n_failed = 0;
 
   for (guint i = 0; i < ranks->len + n_at_once; i++)
     {
-      Worker *worker = &workers[i % n_at_once];
-
       if (i >= n_at_once)
         {
           CliRank *rank = ranks->pdata[i - n_at_once];
           GMappedFile **found = work->answers == NULL ? &rank->looked : &rank->answered;
 
-          *found = finish (rank, worker);
+          *found = finish (rank);
           n_failed += *found == NULL;
         }
       if (i < ranks->len)
-        *worker = start (ranks->pdata[i], work);
+        start (ranks->pdata[i], work);
     }
   return n_failed;
 }

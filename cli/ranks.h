@@ -41,6 +41,8 @@ struct CliRank
   GPtrArray *alike;     /* borrowed, by rank, itself among them; NULL: it is not the
                            fullest of its kind */
   const CliRank *kind;  /* which is that */
+  pid_t pid;            /* of the process that works on it, and ... */
+  int result;           /* ... the descriptor of a file in memory */
   GMappedFile *looked;
   GMappedFile *answered; /* NULL: not asked for, or it failed */
 };

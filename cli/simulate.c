@@ -233,9 +233,9 @@ const CliCommand cli_simulate = {
   .name = "simulate",
   .synopsis = "FILE...",
   .summary = "run a trace again under a policy, or verify our allocator against it",
-  .help =
-      "--verify replays recorded snapshots through our own allocator and compares every\n"
-      "address, segment, out-of-memory and final block; status 1 unless all are equal.",
+  .help = "--verify replays recorded snapshots through our own allocator and compares "
+          "every\naddress, segment, out-of-memory and final block; status 1 unless all "
+          "are equal.",
   .takes = CLI_READS_TRACE,
   .n_least = 1,
   .n_most = -1,

@@ -113,8 +113,7 @@ const CliCommand cli_run = {
   .synopsis = "--plan P.tsp -- PROGRAM...",
   .summary = "train on a GPU and follow a plan",
   .help = "A plan that does not hold for the job is declined, and the job goes on "
-          "without. The exit\n"
-          "status is PROGRAM's.",
+          "without. The exit\nstatus is PROGRAM's.",
   .takes = CLI_RUNS_PROGRAM,
   .n_least = 1,
   .n_most = -1,

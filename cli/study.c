@@ -26,12 +26,16 @@ cli_open_trace (const char *path,
   return tessera_open (path, &options, error, out_trace);
 }
 
-/* What can be said of the trace that is open. */
-static void
-study_trace (CliStudy *study)
+/* The trace, and what every command wants to know of it. */
+static TesseraStatus
+open_study (CliStudy *study, const char *path)
 {
+  *study = (CliStudy){ .path = g_strdup (path) };
+  TesseraStatus status = cli_open_trace (path, "opening", cli_error (), &study->trace);
+  if (status != TESSERA_OK)
+    return status;
   study->blocks = tessera_blocks_new (study->trace);
-  cli_must_of (study->path, tessera_check_blocks (study->blocks, cli_error ()));
+  cli_must_of (path, tessera_check_blocks (study->blocks, cli_error ()));
   study->structure = tessera_structure_new (study->trace, study->blocks);
   study->needs.leak = tessera_leak_find (study->blocks, study->structure);
   if (study->needs.leak.stack != TESSERA_NONE)
@@ -40,23 +44,20 @@ study_trace (CliStudy *study)
       tessera_show_text (line, study->needs.leak_line, sizeof study->needs.leak_line);
     }
   cli_progress_end ();
+  return TESSERA_OK;
 }
 
 void
 cli_study_open (CliStudy *study, const char *path)
 {
-  *study = (CliStudy){ .path = g_strdup (path) };
-  cli_must (cli_open_trace (path, "opening", cli_error (), &study->trace));
-  study_trace (study);
+  cli_must (open_study (study, path));
 }
 
 gboolean
 cli_study_try (CliStudy *study, const char *path)
 {
-  *study = (CliStudy){ .path = g_strdup (path) };
-  if (cli_open_trace (path, "opening", cli_error (), &study->trace) != TESSERA_OK)
+  if (open_study (study, path) != TESSERA_OK)
     return FALSE;
-  study_trace (study);
   cli_study_layout (study, TESSERA_LAYOUT_RECORDED);
   return TRUE;
 }
@@ -268,19 +269,6 @@ find_need (CliStudy *study, TesseraLayoutKind kind, const TesseraPlan *plan)
   return need;
 }
 
-/* What the run reserved is known; a plan that was declined from the start left it to the
- * rules of expandable segments. */
-static CliNeed
-find_need_followed (CliStudy *study)
-{
-  CliNeed need = study->layout->pool_bytes > 0
-                     ? find_need (study, TESSERA_LAYOUT_PLAN, study->plan)
-                     : study->need[TESSERA_LAYOUT_EXPANDABLE];
-
-  need.endless_bytes = study->layout->peak_reserved_bytes;
-  return need;
-}
-
 /* Nobody asked for such a plan, nor for one without: what it would win is told. */
 static void
 find_need_across (CliStudy *study)
@@ -317,7 +305,15 @@ cli_study_needs (CliStudy *study)
   need[TESSERA_LAYOUT_NATIVE] = find_need (study, TESSERA_LAYOUT_NATIVE, NULL);
   need[TESSERA_LAYOUT_EXPANDABLE] = find_need (study, TESSERA_LAYOUT_EXPANDABLE, NULL);
   if (study->followed != NULL)
-    need[TESSERA_LAYOUT_PLAN] = find_need_followed (study);
+    {
+      /* A plan that was declined from the start left it to the rules of expandable
+       * segments. */
+      need[TESSERA_LAYOUT_PLAN] =
+          study->layout->pool_bytes > 0
+              ? find_need (study, TESSERA_LAYOUT_PLAN, study->plan)
+              : need[TESSERA_LAYOUT_EXPANDABLE];
+      need[TESSERA_LAYOUT_PLAN].endless_bytes = study->layout->peak_reserved_bytes;
+    }
   else if (study->plan != NULL)
     {
       need[TESSERA_LAYOUT_PLAN] = find_need (study, TESSERA_LAYOUT_PLAN, study->plan);

@@ -222,47 +222,36 @@ static const struct
   { "plan", TESSERA_LAYOUT_PLAN },
 };
 
+/* Nothing where it is not known. */
+static void
+add_need (CliTable *table, const char *policy, const CliNeed *need)
+{
+  if (need->smallest_bytes == 0)
+    return;
+  cli_table_text (table, policy);
+  CLI_INTEGERS (table, need->smallest_bytes, need->retries, need->endless_bytes);
+  cli_table_end_row (table);
+}
+
 void
 cli_print_needs (const CliStudy *study)
 {
   static const char *const columns[] = { "policy", "smallest_device_bytes",
                                          "cache_flushes_on_it",
                                          "reserved_with_memory_to_spare_bytes", NULL };
-  bool is_lower_across = study->across_bound_bytes != 0 &&
-                         study->across_bound_bytes < study->needs.bound_bytes;
-  CliTable *table;
-
   if (study->needs.bound_bytes == 0)
     return;
   puts ("");
-  table = cli_table_new (CLI_TABLE_TEXT, columns);
+  CliTable *table = cli_table_new (CLI_TABLE_TEXT, columns);
   for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
-    {
-      const CliNeed *need = &study->need[policies[i].kind];
-
-      if (need->smallest_bytes == 0)
-        continue;
-      cli_table_text (table, cli_study_policy_name (study, policies[i].kind));
-      CLI_INTEGERS (table, need->smallest_bytes, need->retries, need->endless_bytes);
-      cli_table_end_row (table);
-    }
-  if (study->across.smallest_bytes != 0)
-    {
-      const CliNeed *need = &study->across;
-
-      cli_table_text (table, "plan --across-streams");
-      CLI_INTEGERS (table, need->smallest_bytes, need->retries, need->endless_bytes);
-      cli_table_end_row (table);
-    }
-  cli_table_text (table, "least of any layout");
-  CLI_INTEGERS (table, study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64);
-  cli_table_end_row (table);
-  if (is_lower_across)
-    {
-      cli_table_text (table, "least across streams");
-      CLI_INTEGERS (table, study->across_bound_bytes, G_MAXUINT64, G_MAXUINT64);
-      cli_table_end_row (table);
-    }
+    add_need (table, cli_study_policy_name (study, policies[i].kind),
+              &study->need[policies[i].kind]);
+  add_need (table, "plan --across-streams", &study->across);
+  add_need (table, "least of any layout",
+            &(CliNeed){ study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64 });
+  if (study->across_bound_bytes < study->needs.bound_bytes)
+    add_need (table, "least across streams",
+              &(CliNeed){ study->across_bound_bytes, G_MAXUINT64, G_MAXUINT64 });
   cli_table_print (table);
   if (study->plan == NULL)
     return;
