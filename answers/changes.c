@@ -9,31 +9,18 @@ clear_change (gpointer data)
   g_free (((TesseraChange *) data)->name);
 }
 
-static uint64_t
-size_of_change (const TesseraChange *change)
-{
-  return change->after_bytes > change->before_bytes
-             ? change->after_bytes - change->before_bytes
-             : change->before_bytes - change->after_bytes;
-}
-
 static int
 compare_changes (const void *a, const void *b)
 {
   const TesseraChange *x = a, *y = b;
-  const uint64_t left = size_of_change (x), right = size_of_change (y);
+  const int64_t left = ABS ((int64_t) x->after_bytes - (int64_t) x->before_bytes);
+  const int64_t right = ABS ((int64_t) y->after_bytes - (int64_t) y->before_bytes);
 
   if (left != right)
     return left > right ? -1 : 1;
   if (x->after_bytes != y->after_bytes)
     return x->after_bytes > y->after_bytes ? -1 : 1;
   return strcmp (x->name, y->name);
-}
-
-static char *
-name_alike (const char *name, TesseraBy by)
-{
-  return by == TESSERA_BY_MODULE ? tessera_name_alike (name) : g_strdup (name);
 }
 
 static void
@@ -43,7 +30,8 @@ add_owners (
   for (guint i = 0; i < owners->len; i++)
     {
       const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
-      g_autofree char *name = name_alike (owner->name, by);
+      g_autofree char *name = by == TESSERA_BY_MODULE ? tessera_name_alike (owner->name)
+                                                      : g_strdup (owner->name);
       gpointer row;
 
       if (!g_hash_table_lookup_extended (rows, name, NULL, &row))

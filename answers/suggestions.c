@@ -78,35 +78,6 @@ add_life (int64_t *changes, const Life *life)
   changes[life->end_index] -= (int64_t) life->bytes;
 }
 
-static uint64_t
-highest_sum (const int64_t *changes, uint32_t n_events)
-{
-  int64_t sum = 0, most = 0;
-
-  for (uint32_t i = 0; i < n_events; i++)
-    {
-      sum += changes[i];
-      most = MAX (most, sum);
-    }
-  return (uint64_t) most;
-}
-
-uint64_t
-tessera_needed_bytes (const TesseraBlocks *blocks)
-{
-  g_autofree int64_t *changes = g_new0 (int64_t, blocks->n_events + 2);
-
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    {
-      const TesseraBlock *block = &blocks->blocks[i];
-      const Life life = { block->size_bytes, block->born_index,
-                          life_end (blocks, block) };
-
-      add_life (changes, &life);
-    }
-  return highest_sum (changes, blocks->n_events);
-}
-
 /* ---- What a change does to a block ---- */
 
 static bool
@@ -234,7 +205,8 @@ backward_begin (const Work *work, const TesseraPass *instance)
              : life_end (blocks, &blocks->blocks[instance->output]);
 }
 
-/* @lives: what the block has now, then what it would have. Returns: how many. */
+/* @lives: what the block has now, then what it would have. Policies change nothing. Returns:
+ * how many. */
 static int
 change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
 {
@@ -245,6 +217,8 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
 
   switch (what)
     {
+    case TESSERA_TRY_EXPANDABLE:
+      return 1;
     case TESSERA_TRY_8BIT:
       if (category == TESSERA_OPTIMIZER_STATE && block->size_bytes >= LEAST_8BIT_BYTES)
         lives[0].bytes /= work->state_item_bytes;
@@ -293,12 +267,11 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
     }
 }
 
-/* What the change wins. */
+/* What has to be live at once with the change. */
 static uint64_t
-find_win (Work *work, TesseraTry what)
+find_peak (Work *work, TesseraTry what)
 {
   const TesseraBlocks *blocks = work->whose->blocks;
-  g_autofree int64_t *now_changes = g_new0 (int64_t, blocks->n_events + 2);
   g_autofree int64_t *changes = g_new0 (int64_t, blocks->n_events + 2);
 
   work->most_bytes = 0;
@@ -310,7 +283,6 @@ find_win (Work *work, TesseraTry what)
       Life lives[2] = { now, now };
       const int n = change_block (work, what, i, lives);
 
-      add_life (now_changes, &now);
       for (int life = 0; life < n; life++)
         add_life (changes, &lives[life]);
       if (n == 1 && memcmp (&lives[0], &now, sizeof now) == 0)
@@ -321,20 +293,10 @@ find_win (Work *work, TesseraTry what)
           work->most_stack = work->whose->origins.stacks[i];
         }
     }
-  const uint64_t now_bytes = highest_sum (now_changes, blocks->n_events);
-  const uint64_t then_bytes = highest_sum (changes, blocks->n_events);
-  return now_bytes > then_bytes ? now_bytes - then_bytes : 0;
+  return tessera_highest_sum (changes, blocks->n_events, NULL);
 }
 
 /* ---- What has to be known before ---- */
-
-static bool
-is_optimizer_phase (const TesseraTrace *trace, const TesseraPhase *phase)
-{
-  g_autofree char *name = g_ascii_strdown (tessera_phase_name (trace, phase), -1);
-
-  return strstr (name, "optim") != NULL;
-}
 
 static void
 find_optimizer_ends (Work *work)
@@ -347,8 +309,9 @@ find_optimizer_ends (Work *work)
   for (size_t i = structure->n_phases; i > 0; i--)
     {
       const TesseraPhase *phase = &structure->phases[i - 1];
+      const char *name = tessera_phase_name (work->whose->trace, phase);
 
-      if (!is_optimizer_phase (work->whose->trace, phase) || phase->end_index > event)
+      if (strcasestr (name, "optim") == NULL || phase->end_index > event)
         continue;
       for (; event > phase->end_index; event--)
         work->optimizer_end[event - 1] = end;
@@ -466,11 +429,10 @@ is_evaluated (const TesseraWhose *whose)
 
   for (; phase < structure->n_phases; phase = structure->phases[phase].parent)
     {
-      g_autofree char *name = g_ascii_strdown (
-          tessera_phase_name (whose->trace, &structure->phases[phase]), -1);
+      const char *name = tessera_phase_name (whose->trace, &structure->phases[phase]);
 
-      if (strstr (name, "eval") != NULL || strstr (name, "valid") != NULL ||
-          strstr (name, "test") != NULL)
+      if (strcasestr (name, "eval") != NULL || strcasestr (name, "valid") != NULL ||
+          strcasestr (name, "test") != NULL)
         return true;
     }
   return false;
@@ -529,16 +491,13 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
           g_strdup_printf ("bitsandbytes.optim.%s8bit(...)", optimizer_name (trace));
       return;
     default:
-      if (is_evaluated (work->whose))
-        {
-          suggestion->sentence =
-              g_strdup ("half of the batch where the peak is, in an evaluation");
-          suggestion->type = g_strdup ("a smaller batch in the evaluation");
-          return;
-        }
-      suggestion->sentence = g_strdup ("half of the batch, or of the length");
-      suggestion->type =
-          g_strdup ("a batch of half the size, with two steps of accumulation");
+      const bool is_there = is_evaluated (work->whose);
+      suggestion->sentence =
+          g_strdup (is_there ? "half of the batch where the peak is, in an evaluation"
+                             : "half of the batch, or of the length");
+      suggestion->type = g_strdup (
+          is_there ? "a smaller batch in the evaluation"
+                   : "a batch of half the size, with two steps of accumulation");
     }
 }
 
@@ -626,21 +585,24 @@ suggestions_new (void)
   return suggestions;
 }
 
-/* Takes @type over. */
+/* Nothing where @then_bytes is 0, which is not known, or wins little. */
 static void
 suggest_policy (GArray *suggestions,
                 TesseraTry what,
                 uint64_t now_bytes,
                 uint64_t then_bytes,
                 const char *sentence,
-                char *type)
+                const char *type)
 {
+  if (then_bytes == 0 || now_bytes <= then_bytes ||
+      now_bytes - then_bytes <= now_bytes / LEAST_SHARE)
+    return;
   const TesseraSuggestion suggestion = { .what = what,
                                          .of = "reserved",
                                          .peak_bytes = then_bytes,
                                          .wins_bytes = now_bytes - then_bytes,
                                          .sentence = g_strdup (sentence),
-                                         .type = type };
+                                         .type = g_strdup (type) };
 
   g_array_append_val (suggestions, suggestion);
 }
@@ -652,40 +614,38 @@ tessera_suggest_policies (const TesseraTrace *trace,
                           const char *path)
 {
   GArray *suggestions = suggestions_new ();
-  const uint64_t native_bytes = needs->native_bytes;
-  const uint64_t expandable_bytes = needs->expandable_bytes;
-  const uint64_t pytorch_bytes = tessera_needs_pytorch (needs);
 
-  if (!trace->settings.is_expandable && expandable_bytes > 0 &&
-      native_bytes > expandable_bytes &&
-      native_bytes - expandable_bytes > native_bytes / LEAST_SHARE)
-    suggest_policy (suggestions, TESSERA_TRY_EXPANDABLE, native_bytes, expandable_bytes,
+  if (!trace->settings.is_expandable)
+    suggest_policy (suggestions, TESSERA_TRY_EXPANDABLE, needs->native_bytes,
+                    needs->expandable_bytes,
                     "pieces become of use to requests of any size",
-                    g_strdup ("PYTORCH_ALLOC_CONF=expandable_segments:True"));
-  if (plan != NULL && plan->followable != TESSERA_FOLLOWABLE_NO &&
-      needs->plan_bytes > 0 && pytorch_bytes > needs->plan_bytes &&
-      pytorch_bytes - needs->plan_bytes > pytorch_bytes / LEAST_SHARE)
-    suggest_policy (suggestions, TESSERA_TRY_PLAN, pytorch_bytes, needs->plan_bytes,
-                    "every block has its place", type_plan (path));
+                    "PYTORCH_ALLOC_CONF=expandable_segments:True");
+  if (plan != NULL && plan->followable != TESSERA_FOLLOWABLE_NO)
+    {
+      g_autofree char *type = type_plan (path);
+
+      suggest_policy (suggestions, TESSERA_TRY_PLAN, tessera_needs_pytorch (needs),
+                      needs->plan_bytes, "every block has its place", type);
+    }
   return suggestions;
 }
 
 GArray *
 tessera_suggest (const TesseraWhose *whose)
 {
-  const uint64_t now_bytes = tessera_needed_bytes (whose->blocks);
   GArray *suggestions = suggestions_new ();
   Work work;
 
   work_init (&work, whose);
+  const uint64_t now_bytes = find_peak (&work, TESSERA_TRY_EXPANDABLE);
   for (int what = TESSERA_TRY_FUSED; what < TESSERA_N_TRIES; what++)
     {
       TesseraSuggestion suggestion = { .what = (TesseraTry) what, .of = "live" };
 
-      suggestion.wins_bytes = find_win (&work, suggestion.what);
-      if (suggestion.wins_bytes < MAX (now_bytes / LEAST_SHARE, 1))
+      suggestion.peak_bytes = find_peak (&work, suggestion.what);
+      if (suggestion.peak_bytes + MAX (now_bytes / LEAST_SHARE, 1) > now_bytes)
         continue;
-      suggestion.peak_bytes = now_bytes - suggestion.wins_bytes;
+      suggestion.wins_bytes = now_bytes - suggestion.peak_bytes;
       put_in_words (&work, &suggestion);
       if (tessera_try_is_from_outside (suggestion.what))
         tell_tried (whose->trace, &suggestion);

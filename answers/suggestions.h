@@ -48,9 +48,6 @@ typedef struct
   char *modules;  /* of CHECKPOINT: which, "blocks.*"; else NULL; owned */
 } TesseraSuggestion;
 
-/* What has to be live at once in the trace as it is: failed requests count. */
-uint64_t tessera_needed_bytes (const TesseraBlocks *blocks);
-
 /* Policies, by the smallest devices that were found. @plan: (nullable) the one that @needs
  * is of; @path: the trace's file, for the text to type. TesseraSuggestion, g_array_unref(). */
 GArray *tessera_suggest_policies (const TesseraTrace *trace,

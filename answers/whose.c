@@ -76,14 +76,6 @@ module_of_tensor (const char *name)
   return dot != NULL ? g_strndup (path, (gsize) (dot - path)) : g_strdup (path);
 }
 
-/* Blocks of one key are one row, whose name follows from any of them. */
-typedef struct
-{
-  const TesseraWhose *whose;
-  TesseraBy by;
-  const TesseraCategory *only; /* NULL: blocks of any */
-} Naming;
-
 static uint32_t
 module_string (const TesseraWhose *whose, size_t index)
 {
@@ -93,9 +85,8 @@ module_string (const TesseraWhose *whose, size_t index)
 /* What the module of a block is known by, most certain first: keys above the stacks' are
  * tensors', then strings'. */
 static uint64_t
-key_module (const Naming *naming, size_t index)
+key_module (const TesseraWhose *whose, size_t index)
 {
-  const TesseraWhose *whose = naming->whose;
   const TesseraBlock *block = &whose->blocks->blocks[index];
   const uint64_t tensors = (uint64_t) 2 << 32, strings = (uint64_t) 1 << 32;
 
@@ -109,11 +100,11 @@ key_module (const Naming *naming, size_t index)
 /* PyTorch's threads of the backward pass have no lines: what is known there is the phase,
  * and the module. */
 static uint64_t
-key_line (const Naming *naming, size_t index)
+key_line (const TesseraWhose *whose, size_t index)
 {
-  const TesseraBlock *block = &naming->whose->blocks->blocks[index];
+  const TesseraBlock *block = &whose->blocks->blocks[index];
   const uint32_t line =
-      tessera_line_of_stack (naming->whose->trace, naming->whose->origins.stacks[index]);
+      tessera_line_of_stack (whose->trace, whose->origins.stacks[index]);
   uint64_t key = (uint64_t) 1 << 63;
 
   if (line != TESSERA_NONE)
@@ -121,7 +112,7 @@ key_line (const Naming *naming, size_t index)
   if (block->flags & TESSERA_AT_START)
     return key;
   key |= (uint64_t) (block->born_phase + 1) << 32;
-  return key | module_string (naming->whose, index);
+  return key | module_string (whose, index);
 }
 
 static bool
@@ -131,22 +122,22 @@ is_before_steps (const TesseraWhose *whose, const TesseraBlock *block)
          block->born_index < whose->structure->steps[0].begin_index;
 }
 
+/* Blocks of one key are one row, whose name follows from any of them. */
 static uint64_t
-key_of (const Naming *naming, size_t index)
+key_of (const TesseraWhose *whose, TesseraBy by, size_t index)
 {
-  const TesseraWhose *whose = naming->whose;
   const TesseraBlock *block = &whose->blocks->blocks[index];
 
-  switch (naming->by)
+  switch (by)
     {
     case TESSERA_BY_CATEGORY:
       return whose->categories[index];
     case TESSERA_BY_MODULE:
-      return key_module (naming, index);
+      return key_module (whose, index);
     case TESSERA_BY_LINE:
-      return key_line (naming, index);
+      return key_line (whose, index);
     case TESSERA_BY_USE:
-      return key_line (naming, index) ^ (uint64_t) whose->categories[index] << 56;
+      return key_line (whose, index) ^ (uint64_t) whose->categories[index] << 56;
     case TESSERA_BY_STACK:
       return whose->origins.stacks[index];
     case TESSERA_BY_PHASE:
@@ -159,10 +150,10 @@ key_of (const Naming *naming, size_t index)
 }
 
 static char *
-name_module (const Naming *naming, size_t index)
+name_module (const TesseraWhose *whose, size_t index)
 {
-  const TesseraTrace *trace = naming->whose->trace;
-  const uint64_t key = key_module (naming, index);
+  const TesseraTrace *trace = whose->trace;
+  const uint64_t key = key_module (whose, index);
   const char *name = NULL;
 
   if (key >> 32 == 2)
@@ -182,13 +173,19 @@ name_module (const Naming *naming, size_t index)
   return g_strdup (name != NULL ? name : "(no module)");
 }
 
+static bool
+is_number (const char *name)
+{
+  return name[0] != '\0' && strspn (name, "0123456789") == strlen (name);
+}
+
 char *
 tessera_name_alike (const char *name)
 {
   g_auto (GStrv) parts = g_strsplit (name, strpbrk (name, " (") == NULL ? "." : "\n", -1);
 
   for (char **part = parts; *part != NULL; part++)
-    if ((*part)[0] != '\0' && strspn (*part, "0123456789") == strlen (*part))
+    if (is_number (*part))
       {
         g_free (*part);
         *part = g_strdup ("*");
@@ -197,12 +194,12 @@ tessera_name_alike (const char *name)
 }
 
 static char *
-name_line (const Naming *naming, size_t index)
+name_line (const TesseraWhose *whose, size_t index)
 {
-  const TesseraTrace *trace = naming->whose->trace;
-  const TesseraStructure *structure = naming->whose->structure;
-  const TesseraBlock *block = &naming->whose->blocks->blocks[index];
-  const uint32_t stack = naming->whose->origins.stacks[index];
+  const TesseraTrace *trace = whose->trace;
+  const TesseraStructure *structure = whose->structure;
+  const TesseraBlock *block = &whose->blocks->blocks[index];
+  const uint32_t stack = whose->origins.stacks[index];
   const char *phase = NULL, *module = NULL;
 
   if (tessera_line_of_stack (trace, stack) != TESSERA_NONE)
@@ -211,8 +208,8 @@ name_line (const Naming *naming, size_t index)
     return g_strdup ("(before the recording)");
   if (block->born_phase < structure->n_phases)
     phase = tessera_phase_name (trace, &structure->phases[block->born_phase]);
-  if (module_string (naming->whose, index) != TESSERA_NONE)
-    module = tessera_trace_string (trace, module_string (naming->whose, index));
+  if (module_string (whose, index) != TESSERA_NONE)
+    module = tessera_trace_string (trace, module_string (whose, index));
   if (phase == NULL && module == NULL)
     return g_strdup ("(no stack)");
   g_autofree char *modules = tessera_name_alike (module != NULL ? module : "");
@@ -221,12 +218,12 @@ name_line (const Naming *naming, size_t index)
 }
 
 static char *
-name_use (const Naming *naming, size_t index)
+name_use (const TesseraWhose *whose, size_t index)
 {
-  g_autofree char *line = name_line (naming, index);
+  g_autofree char *line = name_line (whose, index);
 
   return g_strdup_printf ("%s, %s", line,
-                          tessera_category_name (naming->whose->categories[index]));
+                          tessera_category_name (whose->categories[index]));
 }
 
 static char *
@@ -240,23 +237,22 @@ name_step (const TesseraWhose *whose, const TesseraBlock *block)
                                                   : "(between or after steps)");
 }
 
-static char *
-name_of (const Naming *naming, size_t index)
+char *
+tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t index)
 {
-  const TesseraWhose *whose = naming->whose;
   const TesseraStructure *structure = whose->structure;
   const TesseraBlock *block = &whose->blocks->blocks[index];
 
-  switch (naming->by)
+  switch (by)
     {
     case TESSERA_BY_CATEGORY:
       return g_strdup (tessera_category_name (whose->categories[index]));
     case TESSERA_BY_MODULE:
-      return name_module (naming, index);
+      return name_module (whose, index);
     case TESSERA_BY_LINE:
-      return name_line (naming, index);
+      return name_line (whose, index);
     case TESSERA_BY_USE:
-      return name_use (naming, index);
+      return name_use (whose, index);
     case TESSERA_BY_STACK:
       return name_stack (whose->trace, whose->origins.stacks[index]);
     case TESSERA_BY_PHASE:
@@ -276,16 +272,15 @@ tessera_module_paths (const TesseraWhose *whose, GStringChunk *texts)
   g_autoptr (GHashTable) known =
       g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   char **paths = g_new0 (char *, whose->blocks->n_blocks + 1);
-  const Naming naming = { whose, TESSERA_BY_MODULE };
 
   for (size_t i = 0; i < whose->blocks->n_blocks; i++)
     {
-      const uint64_t key = key_module (&naming, i);
+      const uint64_t key = key_module (whose, i);
       gpointer path;
 
       if (!g_hash_table_lookup_extended (known, &key, NULL, &path))
         {
-          g_autofree char *name = name_module (&naming, i);
+          g_autofree char *name = name_module (whose, i);
 
           path = strpbrk (name, " (") == NULL ? g_string_chunk_insert_const (texts, name)
                                               : NULL;
@@ -294,14 +289,6 @@ tessera_module_paths (const TesseraWhose *whose, GStringChunk *texts)
       paths[i] = path;
     }
   return paths;
-}
-
-char *
-tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block)
-{
-  const Naming naming = { whose, by };
-
-  return name_of (&naming, block);
 }
 
 /* ---- Rows ---- */
@@ -322,44 +309,33 @@ compare_owners (const void *a, const void *b)
   return strcmp (x->name, y->name);
 }
 
-/* Rows that different keys gave one name are one. Sorts them. */
-static void
-join_equal (GArray *owners)
+/* The row of a new key: different keys may have one name. @names: of it, and one more. */
+static guint
+find_row (GArray *owners, GHashTable *names, char *name)
 {
-  g_autoptr (GHashTable) rows = g_hash_table_new (g_str_hash, g_str_equal);
-  guint n = 0;
+  const guint known = GPOINTER_TO_UINT (g_hash_table_lookup (names, name));
+  const TesseraOwner owner = { .name = name, .n_times = 1 };
 
-  for (guint i = 0; i < owners->len; i++)
+  if (known > 0)
     {
-      TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
-      gpointer row;
-
-      if (g_hash_table_lookup_extended (rows, owner->name, NULL, &row))
-        {
-          TesseraOwner *first =
-              &g_array_index (owners, TesseraOwner, GPOINTER_TO_UINT (row));
-
-          first->bytes += owner->bytes;
-          first->n_blocks += owner->n_blocks;
-          g_clear_pointer (&owner->name, g_free);
-          continue;
-        }
-      TesseraOwner kept = *owner;
-      owner->name = NULL;
-      g_array_index (owners, TesseraOwner, n) = kept;
-      g_hash_table_insert (rows, kept.name, GUINT_TO_POINTER (n++));
+      g_free (name);
+      return known - 1;
     }
-  g_array_set_size (owners, n);
-  g_array_sort (owners, compare_owners);
+  g_array_append_val (owners, owner);
+  g_hash_table_insert (names, name, GUINT_TO_POINTER (owners->len));
+  return owners->len - 1;
 }
 
-static GArray *
-list_owners (const Naming *naming, uint32_t event_index)
+GArray *
+tessera_owners (const TesseraWhose *whose,
+                TesseraBy by,
+                const TesseraCategory *only,
+                uint32_t event_index)
 {
-  const TesseraWhose *whose = naming->whose;
-  g_autoptr (GHashTable) rows =
+  g_autoptr (GHashTable)
+      rows = /* of a key, and in the lowest bit: another had its name */
       g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  g_autoptr (GArray) largest = g_array_new (FALSE, TRUE, sizeof (uint64_t));
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
   GArray *owners = g_array_new (FALSE, TRUE, sizeof (TesseraOwner));
 
   g_array_set_clear_func (owners, clear_owner);
@@ -368,41 +344,37 @@ list_owners (const Naming *naming, uint32_t event_index)
       const TesseraBlock *block = &whose->blocks->blocks[i];
       gpointer row;
 
-      if ((naming->only != NULL && whose->categories[i] != *naming->only) ||
+      if ((only != NULL && whose->categories[i] != *only) ||
           !tessera_is_live (whose->blocks, whose->layout, i, event_index))
         continue;
-      const uint64_t key = key_of (naming, i);
+      const uint64_t key = key_of (whose, by, i);
       if (!g_hash_table_lookup_extended (rows, &key, NULL, &row))
         {
-          const TesseraOwner owner = { .name = name_of (naming, i), .n_times = 1 };
+          const guint n_rows = owners->len;
+          const guint new = find_row (owners, names, tessera_owner_of (whose, by, i));
 
-          row = GUINT_TO_POINTER (owners->len);
+          row = GUINT_TO_POINTER (new << 1 | (new < n_rows));
           g_hash_table_insert (rows, g_memdup2 (&key, sizeof key), row);
-          g_array_append_val (owners, owner);
-          g_array_set_size (largest, owners->len);
         }
-      TesseraOwner *owner = &g_array_index (owners, TesseraOwner, GPOINTER_TO_UINT (row));
-      uint64_t *most = &g_array_index (largest, uint64_t, GPOINTER_TO_UINT (row));
+      TesseraOwner *owner =
+          &g_array_index (owners, TesseraOwner, GPOINTER_TO_UINT (row) >> 1);
       owner->bytes += block->size_bytes;
       owner->n_blocks++;
-      if (block->size_bytes >= *most)
-        {
-          *most = block->size_bytes;
-          owner->stack = whose->origins.stacks[i];
-        }
+      if ((GPOINTER_TO_UINT (row) & 1) || block->size_bytes < owner->largest_bytes)
+        continue;
+      owner->largest_bytes = block->size_bytes;
+      owner->stack = whose->origins.stacks[i];
     }
-  join_equal (owners);
+  g_array_sort (owners, compare_owners);
   return owners;
 }
 
 /* ---- Modules as a tree ---- */
 
-typedef struct Node
+typedef struct
 {
-  char *name;
+  TesseraOwner row;
   GPtrArray *inside; /* Node */
-  uint64_t bytes, n_blocks;
-  uint32_t n_times, stack;
 } Node;
 
 static void
@@ -411,7 +383,7 @@ node_free (gpointer data)
   Node *node = data;
 
   g_ptr_array_unref (node->inside);
-  g_free (node->name);
+  g_free (node->row.name);
   g_free (node);
 }
 
@@ -422,19 +394,18 @@ node_new (const char *name)
 {
   Node *node = g_new0 (Node, 1);
 
-  node->name = g_strdup (name);
+  node->row = (TesseraOwner){ .name = g_strdup (name), .n_times = 1 };
   node->inside = g_ptr_array_new_with_free_func (node_free);
-  node->n_times = 1;
   return node;
 }
 
 static void
 add_to (Node *node, const TesseraOwner *owner)
 {
-  if (node->n_blocks == 0)
-    node->stack = owner->stack;
-  node->bytes += owner->bytes;
-  node->n_blocks += owner->n_blocks;
+  if (node->row.n_blocks == 0)
+    node->row.stack = owner->stack;
+  node->row.bytes += owner->bytes;
+  node->row.n_blocks += owner->n_blocks;
 }
 
 /* @nodes: by path, all there are. */
@@ -463,25 +434,19 @@ add_path (GHashTable *nodes, Node *root, const TesseraOwner *owner)
     }
 }
 
-static bool
-is_number (const char *name)
-{
-  return name[0] != '\0' && strspn (name, "0123456789") == strlen (name);
-}
-
 /* Whether two numbered modules hold the same, all the way down. */
 static bool
 are_equal (const Node *a, const Node *b)
 {
-  if (a->bytes != b->bytes || a->n_blocks != b->n_blocks || a->n_times != b->n_times ||
-      a->inside->len != b->inside->len)
+  if (a->row.bytes != b->row.bytes || a->row.n_blocks != b->row.n_blocks ||
+      a->row.n_times != b->row.n_times || a->inside->len != b->inside->len)
     return false;
   for (guint i = 0; i < a->inside->len; i++)
     {
       const Node *x = g_ptr_array_index (a->inside, i);
       const Node *y = g_ptr_array_index (b->inside, i);
 
-      if (strcmp (x->name, y->name) != 0 || !are_equal (x, y))
+      if (strcmp (x->row.name, y->row.name) != 0 || !are_equal (x, y))
         return false;
     }
   return true;
@@ -490,21 +455,20 @@ are_equal (const Node *a, const Node *b)
 static int
 compare_nodes (const void *a, const void *b)
 {
-  const Node *x = *(Node *const *) a, *y = *(Node *const *) b;
+  const TesseraOwner *x = &(*(Node *const *) a)->row, *y = &(*(Node *const *) b)->row;
 
-  if (x->bytes != y->bytes)
-    return x->bytes > y->bytes ? -1 : 1;
-  if (is_number (x->name) && is_number (y->name) && strlen (x->name) != strlen (y->name))
+  if (x->bytes == y->bytes && is_number (x->name) && is_number (y->name) &&
+      strlen (x->name) != strlen (y->name))
     return strlen (x->name) < strlen (y->name) ? -1 : 1;
-  return strcmp (x->name, y->name);
+  return compare_owners (x, y);
 }
 
 static void
 sum_up (Node *node, const Node *other)
 {
-  node->bytes += other->bytes;
-  node->n_blocks += other->n_blocks;
-  node->n_times += other->n_times;
+  node->row.bytes += other->row.bytes;
+  node->row.n_blocks += other->row.n_blocks;
+  node->row.n_times += other->row.n_times;
   for (guint i = 0; i < node->inside->len; i++)
     sum_up (g_ptr_array_index (node->inside, i), g_ptr_array_index (other->inside, i));
 }
@@ -543,12 +507,12 @@ fold (Node *node)
       Node *first = g_ptr_array_index (node->inside, i);
       g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (uint64_t));
 
-      for (guint j = i; is_number (first->name) && j < node->inside->len; j++)
+      for (guint j = i; is_number (first->row.name) && j < node->inside->len; j++)
         {
           const Node *next = g_ptr_array_index (node->inside, j);
-          const uint64_t number = g_ascii_strtoull (next->name, NULL, 10);
+          const uint64_t number = g_ascii_strtoull (next->row.name, NULL, 10);
 
-          if (!is_number (next->name) || !are_equal (first, next))
+          if (!is_number (next->row.name) || !are_equal (first, next))
             break;
           g_array_append_val (numbers, number);
         }
@@ -557,8 +521,8 @@ fold (Node *node)
       for (guint j = 1; j < numbers->len; j++)
         sum_up (first, g_ptr_array_index (node->inside, i + j));
       g_ptr_array_remove_range (node->inside, i + 1, numbers->len - 1);
-      g_free (first->name);
-      first->name = name_numbers (numbers);
+      g_free (first->row.name);
+      first->row.name = name_numbers (numbers);
     }
   g_ptr_array_sort (node->inside, compare_nodes);
 }
@@ -567,56 +531,41 @@ fold (Node *node)
 static void
 list_itself (const Node *node, uint32_t depth, GArray *owners)
 {
-  TesseraOwner owner = { .bytes = node->bytes,
-                         .n_blocks = node->n_blocks,
-                         .depth = depth,
-                         .n_times = node->n_times,
-                         .stack = node->stack };
+  TesseraOwner owner = node->row;
 
   for (guint i = 0; i < node->inside->len; i++)
     {
-      owner.bytes -= ((const Node *) g_ptr_array_index (node->inside, i))->bytes;
-      owner.n_blocks -= ((const Node *) g_ptr_array_index (node->inside, i))->n_blocks;
+      owner.bytes -= ((const Node *) g_ptr_array_index (node->inside, i))->row.bytes;
+      owner.n_blocks -=
+          ((const Node *) g_ptr_array_index (node->inside, i))->row.n_blocks;
     }
   if (node->inside->len == 0 || owner.n_blocks == 0)
     return;
   owner.name = g_strdup ("(itself)");
+  owner.depth = depth;
   g_array_append_val (owners, owner);
 }
 
-/* A module that holds nothing but one other is told in one row with that. */
+/* A module that holds nothing but one other is told in one row with that. @before: its path
+ * up to there. */
 static void
-list_nodes (const Node *node, const char *before, uint32_t depth, GArray *owners)
+list_node (const Node *node, const char *before, uint32_t depth, GArray *owners)
 {
-  for (guint i = 0; i < node->inside->len; i++)
+  const Node *only = node->inside->len == 1 ? g_ptr_array_index (node->inside, 0) : NULL;
+  g_autofree char *path = g_strconcat (before, node->row.name, ".", NULL);
+  TesseraOwner owner = node->row;
+
+  if (only != NULL && only->row.bytes == node->row.bytes)
     {
-      const Node *next = g_ptr_array_index (node->inside, i);
-      g_autofree char *name = g_strconcat (before, next->name, NULL);
-      const Node *only =
-          next->inside->len == 1 ? g_ptr_array_index (next->inside, 0) : NULL;
-
-      if (only != NULL && only->bytes == next->bytes)
-        {
-          g_autoptr (Node) around = node_new ("");
-          g_autofree char *path = g_strconcat (name, ".", NULL);
-
-          g_ptr_array_set_free_func (around->inside, NULL);
-          g_ptr_array_add (around->inside, (Node *) only);
-          list_nodes (around, path, depth, owners);
-          continue;
-        }
-      const TesseraOwner owner = {
-        .name = g_steal_pointer (&name),
-        .bytes = next->bytes,
-        .n_blocks = next->n_blocks,
-        .depth = depth,
-        .n_times = next->n_times,
-        .stack = next->stack,
-      };
-      g_array_append_val (owners, owner);
-      list_nodes (next, "", depth + 1, owners);
-      list_itself (next, depth + 1, owners);
+      list_node (only, path, depth, owners);
+      return;
     }
+  owner.name = g_strconcat (before, node->row.name, NULL);
+  owner.depth = depth;
+  g_array_append_val (owners, owner);
+  for (guint i = 0; i < node->inside->len; i++)
+    list_node (g_ptr_array_index (node->inside, i), "", depth + 1, owners);
+  list_itself (node, depth + 1, owners);
 }
 
 static GArray *
@@ -631,20 +580,10 @@ build_tree (GArray *owners)
   for (guint i = 0; i < owners->len; i++)
     add_path (nodes, root, &g_array_index (owners, TesseraOwner, i));
   fold (root);
-  list_nodes (root, "", 0, tree);
+  for (guint i = 0; i < root->inside->len; i++)
+    list_node (g_ptr_array_index (root->inside, i), "", 0, tree);
   g_array_unref (owners);
   return tree;
-}
-
-GArray *
-tessera_owners (const TesseraWhose *whose,
-                TesseraBy by,
-                const TesseraCategory *only,
-                uint32_t event_index)
-{
-  const Naming naming = { whose, by, only };
-
-  return list_owners (&naming, event_index);
 }
 
 GArray *
@@ -663,6 +602,23 @@ tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end
     if (layout->curves.live_bytes[i] > layout->curves.live_bytes[at])
       at = i;
   return at;
+}
+
+uint64_t
+tessera_highest_sum (const int64_t *changes, uint32_t n_events, uint32_t *out_at)
+{
+  int64_t sum = 0, most = 0;
+  uint32_t at = TESSERA_NONE;
+
+  for (uint32_t i = 0; i < n_events; i++)
+    if ((sum += changes[i]) > most)
+      {
+        most = sum;
+        at = i;
+      }
+  if (out_at != NULL)
+    *out_at = at;
+  return (uint64_t) most;
 }
 
 char *

@@ -56,6 +56,7 @@ typedef struct
   uint32_t depth;   /* of a module: below the nearest row before it of a smaller depth */
   uint32_t n_times; /* so many modules, each of which holds as much */
   uint32_t stack;   /* of the row's largest block, or TESSERA_NONE */
+  uint64_t largest_bytes; /* that block's */
 } TesseraOwner;
 
 /* What is live at @event_index: TesseraOwner, largest first (modules as a tree, largest first
@@ -87,6 +88,11 @@ typedef struct
 /* The peak of each kind of phase: TesseraPhasePeak, in the order in which they first come.
  * What is nested in a part of a step counts as that part. g_array_unref(). Linear in events. */
 GArray *tessera_phase_peaks (const TesseraWhose *whose);
+
+/* The highest sum of changes[0] ... changes[i], of @n_events; *out_at (nullable): the first i that
+ * has it, TESSERA_NONE where it is 0. */
+uint64_t
+tessera_highest_sum (const int64_t *changes, uint32_t n_events, uint32_t *out_at);
 
 /* The name of one block under @by, g_free(); of a module the whole path. */
 char *tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t block);
