@@ -10,7 +10,9 @@
  */
 #include "db/size-text.h"
 #include "picture/colour.h"
+#include "answers/whose.h"
 #include "picture/palette.h"
+#include "planner/modules.h"
 #include "simulator/verdict.h"
 
 #include <glib.h>
@@ -23,8 +25,6 @@
 /* What a block is coloured by: a small number. Different keys may have the same name (the
  * phase "forward" of every step); the legend joins them. */
 
-#define NAME_BYTES 96
-
 typedef struct
 {
   TesseraColourKey kind;
@@ -35,38 +35,12 @@ typedef struct
   size_t n_groups;
   const uint8_t *categories; /* (nullable) [n_blocks] */
   size_t n_keys;
-  uint32_t *module_of_event; /* range number or TESSERA_NONE; NULL: no such ranges */
+  uint32_t *module_of_event; /* string id or TESSERA_NONE; NULL: no module is named */
 } Keys;
 
 #define LEAST_SIZE_BITS 12 /* up to 4 KiB is one bucket */
 #define N_SIZES 24         /* the last is everything above 16 GiB */
 #define N_AGES 9           /* up to 10, 100 ... 10^8 events; the last: to the end */
-
-static bool
-has_modules (const TesseraTrace *trace)
-{
-  for (size_t i = 0; i < trace->n_ranges; i++)
-    if (trace->ranges[i].kind == TESSERA_RANGE_MODULE)
-      return true;
-  return false;
-}
-
-/* Ranges come outer before inner: the last to write is the innermost. */
-static void
-find_modules (Keys *keys)
-{
-  uint32_t n_events = keys->blocks->n_events;
-  keys->module_of_event = g_new (uint32_t, (size_t) n_events + 1);
-  for (uint32_t i = 0; i <= n_events; i++)
-    keys->module_of_event[i] = TESSERA_NONE;
-  for (size_t r = 0; r < keys->trace->n_ranges; r++)
-    {
-      const TesseraRange *range = &keys->trace->ranges[r];
-      if (range->kind == TESSERA_RANGE_MODULE)
-        for (uint32_t i = range->begin_index; i < range->end_index && i < n_events; i++)
-          keys->module_of_event[i] = (uint32_t) r;
-    }
-}
 
 static void
 keys_init (Keys *keys)
@@ -90,9 +64,8 @@ keys_init (Keys *keys)
       keys->n_keys = (keys->structure != NULL ? keys->structure->n_phases : 0) + 1;
       break;
     case TESSERA_COLOUR_MODULE:
-      keys->n_keys = trace->n_stacks + trace->n_ranges + 1;
-      if (has_modules (trace))
-        find_modules (keys);
+      keys->n_keys = trace->n_stacks + tessera_trace_n_strings (trace) + 1;
+      keys->module_of_event = tessera_find_modules (trace);
       break;
     case TESSERA_COLOUR_AGE:
       keys->n_keys = N_AGES;
@@ -101,12 +74,6 @@ keys_init (Keys *keys)
       keys->n_keys = TESSERA_CLASS_DYNAMIC + 1;
       break;
     }
-}
-
-static void
-keys_clear (Keys *keys)
-{
-  g_clear_pointer (&keys->module_of_event, g_free);
 }
 
 static size_t
@@ -130,7 +97,7 @@ age_key (const TesseraBlocks *blocks, const TesseraBlock *block)
   return key;
 }
 
-/* Keys: stacks, then ranges, then "neither". */
+/* Keys: stacks, then strings, then "neither". */
 static size_t
 module_key (const Keys *keys, const TesseraBlock *block)
 {
@@ -139,7 +106,7 @@ module_key (const Keys *keys, const TesseraBlock *block)
       block->born_index < keys->blocks->n_events &&
       keys->module_of_event[block->born_index] != TESSERA_NONE)
     return n_stacks + keys->module_of_event[block->born_index];
-  return block->stack < n_stacks ? block->stack : n_stacks + keys->trace->n_ranges;
+  return block->stack < n_stacks ? block->stack : keys->n_keys - 1;
 }
 
 static size_t
@@ -169,39 +136,24 @@ key_of (const Keys *keys, const TesseraBlock *block)
 
 /* ---- names ------------------------------------------------------------------------ */
 
-static void
-set_name (char *name, const char *text)
-{
-  tessera_show_text (text, name, NAME_BYTES);
-}
-
-static void
-name_size (size_t key, char *name)
+static char *
+name_size (size_t key)
 {
   bool is_last = key == N_SIZES - 1;
   unsigned bits = LEAST_SIZE_BITS + (unsigned) key - is_last;
-  snprintf (name, NAME_BYTES, "%s %u %s", is_last ? "over" : "to", 1u << (bits % 10),
-            tessera_size_units[bits / 10].name);
+  return g_strdup_printf ("%s %u %s", is_last ? "over" : "to", 1u << (bits % 10),
+                          tessera_size_units[bits / 10].name);
 }
 
-static void
-name_age (size_t key, char *name)
+static const char *
+name_age (size_t key)
 {
   static const char *const names[N_AGES] = {
     "to 10 events",         "to 100 events",          "to 1,000 events",
     "to 10,000 events",     "to 100,000 events",      "to 1 million events",
     "to 10 million events", "over 10 million events", "to the end"
   };
-  set_name (name, names[key]);
-}
-
-static void
-name_stream (const Keys *keys, size_t key, char *name)
-{
-  if (key == 0)
-    set_name (name, "stream 0 (default)");
-  else
-    snprintf (name, NAME_BYTES, "stream %zu", key);
+  return names[key];
 }
 
 /* Python source that is neither PyTorch's own nor made up by the interpreter. */
@@ -213,8 +165,8 @@ is_program (const char *file)
 }
 
 /* The innermost frame of the program itself: "model.py:forward". */
-static void
-name_stack (const TesseraTrace *trace, size_t stack, char *name)
+static char *
+name_stack (const TesseraTrace *trace, size_t stack)
 {
   for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
     {
@@ -224,73 +176,62 @@ name_stack (const TesseraTrace *trace, size_t stack, char *name)
         continue;
       const char *slash = strrchr (file, '/');
       char shown[45], function[49];
-      snprintf (name, NAME_BYTES, "%s:%s",
-                tessera_show_text (slash != NULL ? slash + 1 : file, shown, sizeof shown),
-                tessera_show_text (tessera_trace_string (trace, frame->name), function,
-                                   sizeof function));
-      return;
+      return g_strdup_printf (
+          "%s:%s",
+          tessera_show_text (slash != NULL ? slash + 1 : file, shown, sizeof shown),
+          tessera_show_text (tessera_trace_string (trace, frame->name), function,
+                             sizeof function));
     }
-  set_name (name, "inside PyTorch");
+  return g_strdup ("inside PyTorch");
 }
 
-static void
-name_module (const Keys *keys, size_t key, char *name)
+static char *
+name_module (const Keys *keys, size_t key)
 {
   const TesseraTrace *trace = keys->trace;
   if (key < trace->n_stacks)
-    name_stack (trace, key, name);
-  else if (key - trace->n_stacks < trace->n_ranges)
-    set_name (name,
-              tessera_trace_string (trace, trace->ranges[key - trace->n_stacks].name));
-  else
-    set_name (name, "no stack");
+    return name_stack (trace, key);
+  return g_strdup (key < keys->n_keys - 1
+                       ? tessera_trace_string (trace, (uint32_t) (key - trace->n_stacks))
+                       : "no stack");
 }
 
 /* A group of one step and the same of the next are one entry: "forward -> backward". */
-static void
-name_group (const Keys *keys, size_t key, char *name)
+static char *
+name_group (const Keys *keys, size_t key)
 {
   bool is_known = key < keys->n_groups && keys->groups[key].name != NULL;
-  set_name (name, is_known ? keys->groups[key].name : "no group");
-  char *step = strstr (name, ", step ");
-  if (step != NULL)
-    *step = '\0';
+  const char *name = is_known ? keys->groups[key].name : "no group";
+  const char *step = strstr (name, ", step ");
+  return g_strndup (name, step != NULL ? (size_t) (step - name) : strlen (name));
 }
 
-static void
-key_name (const Keys *keys, size_t key, char *name)
+static char *
+key_name (const Keys *keys, size_t key)
 {
   static const char *const classes[] = { "not classified", "persistent", "scoped",
                                          "transient", "dynamic" };
   switch (keys->kind)
     {
     case TESSERA_COLOUR_CATEGORY:
-      set_name (name, tessera_category_name ((TesseraCategory) key));
-      return;
+      return g_strdup (tessera_category_name ((TesseraCategory) key));
     case TESSERA_COLOUR_GROUP:
-      name_group (keys, key, name);
-      return;
+      return name_group (keys, key);
     case TESSERA_COLOUR_SIZE:
-      name_size (key, name);
-      return;
+      return name_size (key);
     case TESSERA_COLOUR_STREAM:
-      name_stream (keys, key, name);
-      return;
+      return g_strdup_printf ("stream %zu%s", key, key == 0 ? " (default)" : "");
     case TESSERA_COLOUR_PHASE:
-      set_name (name,
-                key < keys->n_keys - 1
-                    ? tessera_phase_name (keys->trace, &keys->structure->phases[key])
-                    : "outside of phases");
-      return;
+      return g_strdup (
+          key < keys->n_keys - 1
+              ? tessera_phase_name (keys->trace, &keys->structure->phases[key])
+              : "outside of phases");
     case TESSERA_COLOUR_MODULE:
-      name_module (keys, key, name);
-      return;
+      return name_module (keys, key);
     case TESSERA_COLOUR_AGE:
-      name_age (key, name);
-      return;
+      return g_strdup (name_age (key));
     default:
-      set_name (name, classes[key]);
-      return;
+      return g_strdup (classes[key]);
     }
 }
 
@@ -303,12 +244,18 @@ typedef struct
   uint64_t all_bytes; /* of all its blocks */
 } Named;
 
+/* Of the blocks of a key. */
+typedef struct
+{
+  uint64_t n_blocks, all_bytes, live_bytes;
+  uint32_t named;
+} Sums;
+
 typedef struct
 {
   Keys keys;
-  uint64_t *blocks_of_key, *bytes_of_key, *peak_of_key; /* [n_keys] */
-  uint32_t *named_of_key;                               /* [n_keys] */
-  GArray *named;                                        /* Named */
+  Sums *sums;    /* [n_keys] */
+  GArray *named; /* Named */
   bool dark;
 } Legend;
 
@@ -343,17 +290,8 @@ find_peak (const TesseraBlocks *blocks)
       if (b->freed_index < blocks->n_events)
         change[b->freed_index] -= (int64_t) b->size_bytes;
     }
-  int64_t live = 0, most = 0;
-  uint32_t peak = TESSERA_NONE;
-  for (uint32_t i = 0; i < blocks->n_events; i++)
-    {
-      live += change[i];
-      if (live > most)
-        {
-          most = live;
-          peak = i;
-        }
-    }
+  uint32_t peak;
+  tessera_highest_sum (change, blocks->n_events, &peak);
   return peak;
 }
 
@@ -365,12 +303,12 @@ count_keys (Legend *legend)
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *b = &blocks->blocks[i];
-      size_t key = key_of (&legend->keys, b);
-      legend->blocks_of_key[key]++;
-      legend->bytes_of_key[key] += b->size_bytes;
+      Sums *sums = &legend->sums[key_of (&legend->keys, b)];
+      sums->n_blocks++;
+      sums->all_bytes += b->size_bytes;
       if ((b->flags & TESSERA_FAILED) == 0 && b->born_index <= peak &&
           peak < b->freed_index && peak != TESSERA_NONE)
-        legend->peak_of_key[key] += b->size_bytes;
+        sums->live_bytes += b->size_bytes;
     }
 }
 
@@ -388,10 +326,12 @@ join_names (Legend *legend)
       g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (size_t key = 0; key < legend->keys.n_keys; key++)
     {
-      if (legend->blocks_of_key[key] == 0)
+      Sums *sums = &legend->sums[key];
+      if (sums->n_blocks == 0)
         continue;
-      char name[NAME_BYTES];
-      key_name (&legend->keys, key, name);
+      g_autofree char *text = key_name (&legend->keys, key);
+      char name[sizeof ((TesseraLegendEntry *) NULL)->name];
+      tessera_show_text (text, name, sizeof name);
       guint number = GPOINTER_TO_UINT (g_hash_table_lookup (numbers, name));
       if (number == 0)
         {
@@ -402,10 +342,10 @@ join_names (Legend *legend)
           g_hash_table_insert (numbers, g_strdup (name), GUINT_TO_POINTER (number));
         }
       Named *named = named_at (legend, number - 1);
-      legend->named_of_key[key] = number - 1;
-      named->all_bytes += legend->bytes_of_key[key];
-      named->entry.n_blocks += legend->blocks_of_key[key];
-      named->entry.live_bytes += legend->peak_of_key[key];
+      sums->named = number - 1;
+      named->all_bytes += sums->all_bytes;
+      named->entry.n_blocks += sums->n_blocks;
+      named->entry.live_bytes += sums->live_bytes;
     }
 }
 
@@ -548,7 +488,7 @@ colour_blocks (Legend *legend, TesseraColouring *colouring)
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       size_t key = key_of (&legend->keys, &blocks->blocks[i]);
-      uint16_t entry = entry_of_named[legend->named_of_key[key]];
+      uint16_t entry = entry_of_named[legend->sums[key].named];
       colouring->block_entry[i] = entry;
       colouring->block_rgb[i] = colouring->entries[entry].rgb;
     }
@@ -569,21 +509,14 @@ tessera_colouring_new (const TesseraTrace *trace,
                     .dark = dark };
   TesseraColouring *colouring = g_new0 (TesseraColouring, 1);
   keys_init (&legend.keys);
-  size_t n_keys = legend.keys.n_keys;
   colouring->key = key;
-  legend.blocks_of_key = g_new0 (uint64_t, n_keys);
-  legend.bytes_of_key = g_new0 (uint64_t, n_keys);
-  legend.peak_of_key = g_new0 (uint64_t, n_keys);
-  legend.named_of_key = g_new0 (uint32_t, n_keys);
+  legend.sums = g_new0 (Sums, legend.keys.n_keys);
   legend.named = g_array_new (FALSE, FALSE, sizeof (Named));
   count_keys (&legend);
   join_names (&legend);
   colour_blocks (&legend, colouring);
-  keys_clear (&legend.keys);
-  g_free (legend.blocks_of_key);
-  g_free (legend.bytes_of_key);
-  g_free (legend.peak_of_key);
-  g_free (legend.named_of_key);
+  g_free (legend.keys.module_of_event);
+  g_free (legend.sums);
   g_array_unref (legend.named);
   return colouring;
 }

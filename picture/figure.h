@@ -17,9 +17,7 @@ typedef struct
   const TesseraTrace *trace;
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
-  const TesseraGroup
-      *groups; /* (nullable) that the blocks' group fields mean, for colours;
-                                 else the blocks are grouped for them */
+  const TesseraGroup *groups; /* (nullable) that the blocks' group fields mean */
   size_t n_groups;
   const TesseraWhose *whose; /* (nullable) for colours by category and names of blocks */
   const char *filling;       /* (nullable) of tessera_describe_filling() */

@@ -76,15 +76,8 @@ draw_lines (const TesseraSheet *sheet, const TesseraGraph *graph)
     }
   if (sheet->bound_bytes == 0)
     return;
-  const double dashes[] = { 5.0, 4.0 };
   double y = floor (tessera_graph_y_of (graph, (double) sheet->bound_bytes)) + 0.5;
-  tessera_set_rgb (sheet->cr, sheet->theme->green, 1.0);
-  cairo_set_line_width (sheet->cr, 1.0);
-  cairo_set_dash (sheet->cr, dashes, 2, 0.0);
-  cairo_move_to (sheet->cr, graph->x, y);
-  cairo_line_to (sheet->cr, graph->x + graph->width, y);
-  cairo_stroke (sheet->cr);
-  cairo_set_dash (sheet->cr, NULL, 0, 0.0);
+  tessera_draw_bound_line (sheet, graph->x, y, graph->width);
 }
 
 static void

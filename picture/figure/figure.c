@@ -14,7 +14,6 @@
 #include "db/plan.h"
 #include "db/size-text.h"
 #include "picture/figure/private.h"
-#include "planner/groups.h"
 
 #include <glib.h>
 #include <math.h>
@@ -120,11 +119,11 @@ head_height (const TesseraSheet *sheet, double width)
   double room = width - numbers_width (sheet);
   int n_lines = 2;
   if (f->verdict != NULL)
-    n_lines = tessera_text_lines (sheet->cr, &sentence_style, room, MAX_SENTENCE_LINES,
-                                  f->verdict->sentence);
+    n_lines = tessera_text_wrap (sheet->cr, &sentence_style, 0, 0, room, 0,
+                                 MAX_SENTENCE_LINES, f->verdict->sentence);
   if (f->filling != NULL)
-    n_lines += tessera_text_lines (sheet->cr, &sentence_style, room, MAX_FILLING_LINES,
-                                   f->filling);
+    n_lines += tessera_text_wrap (sheet->cr, &sentence_style, 0, 0, room, 0,
+                                  MAX_FILLING_LINES, f->filling);
   return SENTENCE_Y + LINE_HEIGHT * (n_lines > 2 ? n_lines - 1 : 1) + 15.0;
 }
 
@@ -190,24 +189,6 @@ find_top (TesseraSheet *sheet)
   sheet->top_bytes = top > 0.0 ? top * ROOM_ABOVE : 1.0;
 }
 
-/* Blocks know their groups only where somebody has grouped them, and a plan's groups are
- * numbered by its own grouping: colours by group are taken from a grouping made here. */
-static TesseraColouring *
-colour_by_group (const TesseraFigure *f)
-{
-  TesseraBlocks grouped = *f->blocks;
-  TesseraGroup *groups;
-  size_t n_groups;
-  grouped.blocks = g_new (TesseraBlock, grouped.n_blocks + 1);
-  memcpy (grouped.blocks, f->blocks->blocks, grouped.n_blocks * sizeof *grouped.blocks);
-  tessera_group_blocks (f->trace, &grouped, f->structure, &groups, &n_groups);
-  TesseraColouring *colouring = tessera_colouring_new (
-      f->trace, &grouped, f->structure, groups, n_groups, NULL, f->colour, f->dark);
-  tessera_groups_free (groups, n_groups);
-  g_free (grouped.blocks);
-  return colouring;
-}
-
 /* Legends tell of the verdict's moment, as the parts below them do. */
 static void
 count_live (const TesseraFigure *f, TesseraColouring *colouring)
@@ -225,12 +206,9 @@ static void
 sheet_init (TesseraSheet *sheet)
 {
   const TesseraFigure *f = sheet->figure;
-  if (f->colour == TESSERA_COLOUR_GROUP && f->structure != NULL && f->groups == NULL)
-    sheet->colouring = colour_by_group (f);
-  else
-    sheet->colouring = tessera_colouring_new (
-        f->trace, f->blocks, f->structure, f->groups, f->n_groups,
-        f->whose != NULL ? f->whose->categories : NULL, f->colour, f->dark);
+  sheet->colouring = tessera_colouring_new (
+      f->trace, f->blocks, f->structure, f->groups, f->n_groups,
+      f->whose != NULL ? f->whose->categories : NULL, f->colour, f->dark);
   sheet->axis = tessera_axis_new (f->trace, f->blocks, f->axis);
   sheet->left = tessera_scene_new (f->blocks, f->left, sheet->axis);
   if (f->right != NULL)

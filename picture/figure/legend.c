@@ -10,6 +10,7 @@
 
 #define ROW 18.0
 #define SWATCH 10.0
+#define NAME_X (SWATCH + 9.0)
 #define HATCH_STEP 4.0
 #define BAR_X 88.0
 #define BAR_RIGHT 44.0
@@ -53,14 +54,17 @@ draw_amount (const Column *column, uint64_t bytes, bool is_bold)
                      column->y + 13.0, BAR_RIGHT, text);
 }
 
+/* A row with no swatch (@x 0) or that of the caller; TESSERA_NOWHERE: with no number. */
 static void
-draw_name (const Column *column, const char *name)
+draw_row (Column *column, double x, const char *name, uint64_t bytes)
 {
   TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
-  double x = SWATCH + 9.0;
   style.cuts_middle = true;
   tessera_text_draw (column->sheet->cr, &style, column->area.x + x, column->y + 13.0,
                      column->area.width - x - BAR_RIGHT, name);
+  if (bytes != TESSERA_NOWHERE)
+    draw_amount (column, bytes, false);
+  column->y += ROW;
 }
 
 static TesseraArea
@@ -86,9 +90,7 @@ static void
 draw_entry (Column *column, const TesseraLegendEntry *entry)
 {
   tessera_fill_area (column->sheet->cr, swatch_of (column), entry->rgb, 1.0);
-  draw_name (column, entry->name);
-  draw_amount (column, entry->live_bytes, false);
-  column->y += ROW;
+  draw_row (column, NAME_X, entry->name, entry->live_bytes);
 }
 
 static void
@@ -120,22 +122,17 @@ draw_special_entries (Column *column, const TesseraParts *parts)
       TesseraArea swatch = swatch_of (column);
       tessera_fill_area (sheet->cr, swatch, sheet->theme->red, 0.25);
       tessera_frame_area (sheet->cr, swatch, sheet->theme->red, 1.0);
-      draw_name (column, "request that failed");
-      column->y += ROW;
+      draw_row (column, NAME_X, "request that failed", TESSERA_NOWHERE);
     }
   const TesseraLayout *left = sheet->figure->left;
   if (left->pool_bytes > 0 && left->n_misses > 0)
     {
       draw_hatched_swatch (sheet, swatch_of (column), sheet->theme->missed);
-      draw_name (column, "missed the plan");
-      draw_amount (column, left->miss_bytes, false);
-      column->y += ROW;
+      draw_row (column, NAME_X, "missed the plan", left->miss_bytes);
     }
   draw_hatched_swatch (sheet, swatch_of (column), sheet->theme->hatch);
-  draw_name (column, "reserved, free");
-  if (parts != NULL)
-    draw_amount (column, tessera_parts_free_bytes (parts), false);
-  column->y += ROW;
+  draw_row (column, NAME_X, "reserved, free",
+            parts != NULL ? tessera_parts_free_bytes (parts) : TESSERA_NOWHERE);
 }
 
 /* Whether entry @i is among the @n that hold most. */
@@ -166,9 +163,7 @@ draw_entries (Column *column, size_t n_rows)
   if (n == colouring->n_entries)
     return;
   snprintf (name, sizeof name, "%zu more", colouring->n_entries - n);
-  draw_name (column, name);
-  draw_amount (column, rest_bytes, false);
-  column->y += ROW;
+  draw_row (column, NAME_X, name, rest_bytes);
 }
 
 static void
@@ -240,15 +235,8 @@ draw_facts (Column *column, const TesseraParts *parts)
     return;
   draw_rule (column);
   for (size_t i = 0; i < n; i++)
-    {
-      const TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
-      if (facts[i].bytes == TESSERA_NOWHERE || facts[i].bytes == 0)
-        continue;
-      tessera_text_draw (column->sheet->cr, &style, column->area.x, column->y + 13.0,
-                         column->area.width - BAR_RIGHT, facts[i].name);
-      draw_amount (column, facts[i].bytes, false);
-      column->y += ROW;
-    }
+    if (facts[i].bytes != TESSERA_NOWHERE && facts[i].bytes != 0)
+      draw_row (column, 0.0, facts[i].name, facts[i].bytes);
 }
 
 static void
@@ -271,11 +259,9 @@ static void
 draw_holders (Column *column)
 {
   const TesseraFigure *f = column->sheet->figure;
-  TesseraTextStyle style = style_of (column, false, false, TESSERA_TEXT_LEFT);
   double bottom = column->area.y + column->area.height;
   double room = bottom - column->y - RULE_HEIGHT - ROW - 4.0;
   char caption[64];
-  style.cuts_middle = true;
   if (f->whose == NULL || f->verdict == NULL || f->colour == TESSERA_COLOUR_MODULE ||
       room < LEAST_HOLDERS * ROW)
     return;
@@ -291,10 +277,7 @@ draw_holders (Column *column)
   for (guint i = 0; i < rows->len && i < MOST_HOLDERS && column->y + ROW <= bottom; i++)
     {
       const TesseraOwner *owner = &g_array_index (rows, TesseraOwner, i);
-      tessera_text_draw (column->sheet->cr, &style, column->area.x, column->y + 13.0,
-                         column->area.width - BAR_RIGHT, owner->name);
-      draw_amount (column, owner->bytes, false);
-      column->y += ROW;
+      draw_row (column, 0.0, owner->name, owner->bytes);
     }
 }
 

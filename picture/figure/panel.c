@@ -239,6 +239,7 @@ draw_names (const Panel *panel)
 }
 
 /* Words on the canvas, on a ground that keeps them readable above blocks. */
+G_GNUC_PRINTF (7, 8)
 static void
 draw_label (const Panel *panel,
             double x,
@@ -246,10 +247,15 @@ draw_label (const Panel *panel,
             uint32_t rgb,
             bool is_bold,
             TesseraTextAlign align,
-            const char *text)
+            const char *format,
+            ...)
 {
   const TesseraSheet *sheet = panel->sheet;
   const TesseraTextStyle style = { 10.0, is_bold, rgb, align };
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
   const TesseraArea *c = &panel->canvas;
   double room = align == TESSERA_TEXT_RIGHT ? x - c->x - 4.0 : c->x + c->width - x - 4.0;
   double width = fmin (tessera_text_width (sheet->cr, &style, text), room);
@@ -292,19 +298,9 @@ draw_bound (const Panel *panel)
   if (sheet->bound_bytes == 0)
     return;
   double y = floor (y_of (panel, (double) sheet->bound_bytes)) + 0.5;
-  const double dashes[] = { 5.0, 4.0 };
-  tessera_set_rgb (sheet->cr, sheet->theme->green, 1.0);
-  cairo_set_line_width (sheet->cr, 1.0);
-  cairo_set_dash (sheet->cr, dashes, 2, 0.0);
-  cairo_move_to (sheet->cr, c->x, y);
-  cairo_line_to (sheet->cr, c->x + c->width, y);
-  cairo_stroke (sheet->cr);
-  cairo_set_dash (sheet->cr, NULL, 0, 0.0);
-  char bytes[32], text[48];
-  tessera_format_bytes (sheet->bound_bytes, bytes, sizeof bytes);
-  snprintf (text, sizeof text, "bound %s", bytes);
+  tessera_draw_bound_line (sheet, c->x, y, c->width);
   draw_label (panel, c->x + 7.0, y - 5.0, sheet->theme->green, false, TESSERA_TEXT_LEFT,
-              text);
+              "bound %s", TESSERA_SIZE (sheet->bound_bytes));
 }
 
 /* Of the plan that the recorded run followed: it begins at 0. */
@@ -318,11 +314,8 @@ draw_pool (const Panel *panel)
   double y = fmax (floor (y_of (panel, (double) panel->layout->pool_bytes)), c->y);
   tessera_frame_area (sheet->cr, (TesseraArea){ c->x, y, c->width, c->y + c->height - y },
                       sheet->theme->live, 1.0);
-  char bytes[32], text[64];
-  tessera_format_bytes (panel->layout->pool_bytes, bytes, sizeof bytes);
-  snprintf (text, sizeof text, "the plan's pool %s", bytes);
   draw_label (panel, c->x + 7.0, y + 13.0, sheet->theme->live, false, TESSERA_TEXT_LEFT,
-              text);
+              "the plan's pool %s", TESSERA_SIZE (panel->layout->pool_bytes));
 }
 
 static void
@@ -335,12 +328,9 @@ draw_device (const Panel *panel)
   double y = floor (y_of (panel, (double) sheet->room_bytes));
   tessera_fill_area (sheet->cr, (TesseraArea){ c->x, y, c->width, 1.0 },
                      sheet->theme->red, 1.0);
-  char bytes[32], text[48];
-  tessera_format_bytes (sheet->room_bytes, bytes, sizeof bytes);
-  snprintf (text, sizeof text, "%s %s", sheet->room_is_device ? "device" : "obtainable",
-            bytes);
   draw_label (panel, c->x + 7.0, y + 13.0, sheet->theme->red, false, TESSERA_TEXT_LEFT,
-              text);
+              "%s %s", sheet->room_is_device ? "device" : "obtainable",
+              TESSERA_SIZE (sheet->room_bytes));
 }
 
 static void
@@ -375,14 +365,7 @@ draw_oom (const Panel *panel, const TesseraOom *oom, bool with_label)
   draw_red_rect (panel, t0, t1, reserved, reserved + (double) oom->size_bytes);
   if (!with_label)
     return;
-  char size[32], left[32], text[96];
-  tessera_format_bytes (oom->size_bytes, size, sizeof size);
-  snprintf (text, sizeof text, "asked %s", size);
-  if (oom->free_at_driver_bytes != TESSERA_NOWHERE)
-    {
-      tessera_format_bytes (oom->free_at_driver_bytes, left, sizeof left);
-      snprintf (text, sizeof text, "asked %s, %s free at the driver", size, left);
-    }
+  bool tells_free = oom->free_at_driver_bytes != TESSERA_NOWHERE;
   bool on_left = t0 > 0.5;
   double at = on_left ? x - 8.0 : x + 9.0 + fmax ((t1 - t0) * c->width, MIN_MARK_WIDTH);
   TesseraTextAlign align = on_left ? TESSERA_TEXT_RIGHT : TESSERA_TEXT_LEFT;
@@ -390,7 +373,10 @@ draw_oom (const Panel *panel, const TesseraOom *oom, bool with_label)
       fmin (fmax (y_of (panel, reserved + (double) oom->size_bytes * 0.5), c->y + 34.0),
             c->y + c->height - 20.0);
   draw_label (panel, at, y, sheet->theme->red, true, align, "out of memory");
-  draw_label (panel, at, y + 14.0, sheet->theme->dim, false, align, text);
+  draw_label (panel, at, y + 14.0, sheet->theme->dim, false, align, "asked %s%s%s%s",
+              TESSERA_SIZE (oom->size_bytes), tells_free ? ", " : "",
+              tells_free ? TESSERA_SIZE (oom->free_at_driver_bytes) : "",
+              tells_free ? " free at the driver" : "");
 }
 
 /* The largest hole that the request could have used, as a bar at that moment. */
@@ -419,13 +405,10 @@ draw_hole (const Panel *panel)
                                { x - 4.0, floor (top) + 1.0, 2.0, bottom - top - 2.0 } };
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
     tessera_fill_area (sheet->cr, ends[i], sheet->theme->text, 0.9);
-  char bytes[32], text[64];
-  tessera_format_bytes (parts->largest_hole_bytes, bytes, sizeof bytes);
-  snprintf (text, sizeof text, "largest hole %s", bytes);
   bool on_left = t > 0.35;
   draw_label (panel, on_left ? x - 13.0 : x + 10.0, floor ((top + bottom) / 2.0) + 4.0,
               sheet->theme->text, false, on_left ? TESSERA_TEXT_RIGHT : TESSERA_TEXT_LEFT,
-              text);
+              "largest hole %s", TESSERA_SIZE (parts->largest_hole_bytes));
 }
 
 static void
@@ -458,11 +441,9 @@ draw_note (const Panel *panel)
   const TesseraArea *c = &panel->canvas;
   if (peak == 0 || height <= peak + peak / NOTE_FROM)
     return;
-  char bytes[32], text[96];
-  tessera_format_bytes (peak, bytes, sizeof bytes);
-  snprintf (text, sizeof text, "never more than %s reserved at once", bytes);
   draw_label (panel, c->x + c->width - 7.0, c->y + 14.0, panel->sheet->theme->dim, false,
-              TESSERA_TEXT_RIGHT, text);
+              TESSERA_TEXT_RIGHT, "never more than %s reserved at once",
+              TESSERA_SIZE (peak));
 }
 
 static void

@@ -40,14 +40,8 @@ double tessera_text_draw (cairo_t *cr,
                           double y,
                           double max_width,
                           const char *text);
-/* How many lines tessera_text_wrap() would draw. */
-int tessera_text_lines (cairo_t *cr,
-                        const TesseraTextStyle *style,
-                        double max_width,
-                        int max_lines,
-                        const char *text);
 /* Draws at most @max_lines lines, @line_height apart, broken at spaces; what is left over
- * ends in an ellipsis. Returns the number of lines. */
+ * ends in an ellipsis. Returns the number of lines; @line_height 0: only counts them. */
 int tessera_text_wrap (cairo_t *cr,
                        const TesseraTextStyle *style,
                        double x,
@@ -103,6 +97,9 @@ void tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha);
 void tessera_fill_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);
 /* A crisp line one unit wide along the area's inside. */
 void tessera_frame_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);
+/* A line of the bound. */
+void
+tessera_draw_bound_line (const TesseraSheet *sheet, double x, double y, double width);
 /* Bytes as "12.34", in the unit of all of a sheet's tables; see tessera_unit_name(). */
 void
 tessera_number (const TesseraSheet *sheet, uint64_t bytes, char *text, size_t n_text);

@@ -7,6 +7,7 @@
 #include "db/status.h"
 #include "picture/figure/private.h"
 
+#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,13 +51,12 @@ tessera_text_width (cairo_t *cr, const TesseraTextStyle *style, const char *text
   return measure (cr, text);
 }
 
-/* Takes the last letter (of UTF-8) off. */
+/* Takes the last letter off. */
 static size_t
 drop_letter (char *text, size_t n)
 {
-  while (n > 0 && ((unsigned char) text[n - 1] & 0xc0) == 0x80)
-    n--;
-  n = n > 0 ? n - 1 : 0;
+  char *last = g_utf8_find_prev_char (text, text + n);
+  n = last != NULL ? (size_t) (last - text) : 0;
   text[n] = '\0';
   return n;
 }
@@ -78,9 +78,7 @@ cut_middle (cairo_t *cr, char *text, double max_width)
           text[0] = '\0';
           return;
         }
-      do
-        tail++;
-      while (((unsigned char) *tail & 0xc0) == 0x80);
+      tail = g_utf8_next_char (tail);
       snprintf (tried, sizeof tried, "%s" ELLIPSIS "%s", head, tail);
     }
   while (measure (cr, tried) > max_width);
@@ -133,8 +131,7 @@ tessera_text_draw (cairo_t *cr,
     x -= width / 2.0;
   else if (style->align == TESSERA_TEXT_RIGHT)
     x -= width;
-  cairo_set_source_rgb (cr, (style->rgb >> 16 & 255) / 255.0,
-                        (style->rgb >> 8 & 255) / 255.0, (style->rgb & 255) / 255.0);
+  tessera_set_rgb (cr, style->rgb, 1.0);
   cairo_move_to (cr, x, y);
   cairo_show_text (cr, shown);
   cairo_new_path (cr);
@@ -175,22 +172,6 @@ next_line (cairo_t *cr, const char **rest, double max_width, bool is_last, char 
 }
 
 int
-tessera_text_lines (cairo_t *cr,
-                    const TesseraTextStyle *style,
-                    double max_width,
-                    int max_lines,
-                    const char *text)
-{
-  char all[MAX_TEXT_BYTES + 4], line[MAX_TEXT_BYTES + 4];
-  int n = 0;
-  tessera_show_text (text, all, sizeof all);
-  select_font (cr, style);
-  for (const char *rest = all; n < max_lines && *rest != '\0'; n++)
-    next_line (cr, &rest, max_width, n + 1 == max_lines, line);
-  return n;
-}
-
-int
 tessera_text_wrap (cairo_t *cr,
                    const TesseraTextStyle *style,
                    double x,
@@ -207,7 +188,8 @@ tessera_text_wrap (cairo_t *cr,
     {
       select_font (cr, style);
       next_line (cr, &rest, max_width, n + 1 == max_lines, line);
-      tessera_text_draw (cr, style, x, y + n * line_height, max_width, line);
+      if (line_height > 0.0)
+        tessera_text_draw (cr, style, x, y + n * line_height, max_width, line);
     }
   return n;
 }
@@ -260,6 +242,19 @@ tessera_fill_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha)
   tessera_set_rgb (cr, rgb, alpha);
   cairo_rectangle (cr, area.x, area.y, area.width, area.height);
   cairo_fill (cr);
+}
+
+void
+tessera_draw_bound_line (const TesseraSheet *sheet, double x, double y, double width)
+{
+  const double dashes[] = { 5.0, 4.0 };
+  tessera_set_rgb (sheet->cr, sheet->theme->green, 1.0);
+  cairo_set_line_width (sheet->cr, 1.0);
+  cairo_set_dash (sheet->cr, dashes, 2, 0.0);
+  cairo_move_to (sheet->cr, x, y);
+  cairo_line_to (sheet->cr, x + width, y);
+  cairo_stroke (sheet->cr);
+  cairo_set_dash (sheet->cr, NULL, 0, 0.0);
 }
 
 void

@@ -55,11 +55,6 @@ four_of_rgb (uint32_t rgb)
                  1.0f };
 }
 
-typedef struct
-{
-  uint32_t background_rgb, reserved_rgb, hatch_rgb, edge_rgb, stripe_rgb;
-} Ground;
-
 /* From which size in pixels a rim shows, and where it is at full strength. */
 #define RIM_FROM 3.0
 #define RIM_FULL 8.0
@@ -263,16 +258,16 @@ rgb_of_four (Four c)
 /* @phase: x + y of the tile's first pixel within the whole picture, for hatching. */
 static void
 tile_resolve (const Tile *tile,
-              const Ground *ground,
+              const TesseraInk *ink,
               int64_t phase,
               uint32_t *pixels,
               size_t stride_pixels)
 {
-  const Four background = four_of_rgb (ground->background_rgb);
-  const Four reserved = four_of_rgb (ground->reserved_rgb);
-  const Four hatch = four_of_rgb (ground->hatch_rgb);
-  const Four edge = four_of_rgb (ground->edge_rgb);
-  const Four stripe = four_of_rgb (ground->stripe_rgb);
+  const Four background = four_of_rgb (ink->background_rgb);
+  const Four reserved = four_of_rgb (ink->reserved_rgb);
+  const Four hatch = four_of_rgb (ink->hatch_rgb);
+  const Four edge = four_of_rgb (ink->edge_rgb);
+  const Four stripe = four_of_rgb (ink->missed_rgb);
   for (int y = 0; y < tile->height; y++)
     {
       const Four *above = tile->blocks + y * STRIDE (tile->width);
@@ -486,9 +481,6 @@ tessera_scene_render (const TesseraScene *scene,
   d.x_at_0 = -view->t0 / t_span * width;
   d.y_per_unit = height / y_span * y_unit;
   d.y_at_0 = view->y1 / y_span * height;
-  const Ground ground = { ink->background_rgb, ink->reserved_rgb, ink->hatch_rgb,
-                          ink->edge_rgb, ink->missed_rgb };
-
   size_t n_planes = ink->block_lit != NULL ? 3 : 2;
   size_t n_pixels = (size_t) STRIDE (TILE_WIDTH) * TILE_HEIGHT;
   Tile tile = { tessera_big_alloc (n_planes * n_pixels * sizeof *tile.blocks) };
@@ -507,7 +499,7 @@ tessera_scene_render (const TesseraScene *scene,
             draw_blocks (&d, &tile, box, x, y);
             draw_pending (&d, &tile, box, x, y);
           }
-        tile_resolve (&tile, &ground, origin_x + x + origin_y + y,
+        tile_resolve (&tile, ink, origin_x + x + origin_y + y,
                       pixels + (size_t) y * stride_pixels + x, stride_pixels);
       }
   free (tile.blocks);

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "answers/whose.h"
 #include "picture/scene/private.h"
 #include "planner/check/marks.h"
 #include "planner/pack.h"
@@ -50,31 +51,14 @@ compare_owner (const void *pa, const void *pb, void *user)
   return order != 0 ? order : compare_u64 (ia, ib);
 }
 
+/* By key, then by number. */
 static int
-compare_span_addr (const void *pa, const void *pb, void *user)
+compare_keys (const void *pa, const void *pb, void *user)
 {
-  const TesseraSpan *spans = user;
-  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  int order = compare_u64 (spans[ia].addr, spans[ib].addr);
-  return order != 0 ? order : compare_u64 (ia, ib);
-}
-
-static int
-compare_born (const void *pa, const void *pb, void *user)
-{
-  const TesseraSpan *spans = user;
-  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  int order = compare_u64 (spans[ia].born_index, spans[ib].born_index);
-  return order != 0 ? order : compare_u64 (ia, ib);
-}
-
-static int
-compare_died (const void *pa, const void *pb, void *user)
-{
-  const TesseraSpan *spans = user;
-  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  int order = compare_u64 (spans[ia].died_index, spans[ib].died_index);
-  return order != 0 ? order : compare_u64 (ia, ib);
+  const uint64_t *keys = user;
+  uint32_t a = *(const uint32_t *) pa, b = *(const uint32_t *) pb;
+  int order = compare_u64 (keys[a], keys[b]);
+  return order != 0 ? order : compare_u64 (a, b);
 }
 
 /* The numbers below @n in an order. g_free() */
@@ -229,11 +213,17 @@ find_rows_of_blocks (Builder *builder)
 {
   const TesseraLayout *layout = builder->layout;
   size_t n = layout->n_spans;
-  g_autofree uint32_t *by_born = sorted_numbers (n, compare_born, layout->spans);
-  g_autofree uint32_t *by_died = sorted_numbers (n, compare_died, layout->spans);
-  g_autofree uint32_t *by_addr = sorted_numbers (n, compare_span_addr, layout->spans);
   g_autofree uint32_t *rank = g_new (uint32_t, n + 1);
-  g_autofree uint64_t *addr = g_new (uint64_t, n + 1);
+  g_autofree uint64_t *addr = g_new (uint64_t, n + 1); /* first the keys of a sort */
+  for (size_t i = 0; i < n; i++)
+    addr[i] = layout->spans[i].born_index;
+  g_autofree uint32_t *by_born = sorted_numbers (n, compare_keys, addr);
+  for (size_t i = 0; i < n; i++)
+    addr[i] = layout->spans[i].died_index;
+  g_autofree uint32_t *by_died = sorted_numbers (n, compare_keys, addr);
+  for (size_t i = 0; i < n; i++)
+    addr[i] = layout->spans[i].addr;
+  g_autofree uint32_t *by_addr = sorted_numbers (n, compare_keys, addr);
   Sweep sweep = { layout, by_born, by_died, by_addr, rank, addr, { { NULL } }, 0, 0 };
   for (uint32_t i = 0; i < n; i++)
     {
@@ -247,14 +237,6 @@ find_rows_of_blocks (Builder *builder)
   return all_found;
 }
 
-static int
-compare_addr (const void *pa, const void *pb, void *user)
-{
-  const TesseraLayout *layout = user;
-  size_t a = *(const uint32_t *) pa, b = *(const uint32_t *) pb;
-  return compare_u64 (layout->addr[a], layout->addr[b]);
-}
-
 /* Blocks outside of any span: each run of addresses that they touch is a row range. */
 static void
 rows_of_lone_blocks (Builder *builder)
@@ -266,7 +248,7 @@ rows_of_lone_blocks (Builder *builder)
   for (size_t i = 0; i < layout->n_blocks; i++)
     if (layout->addr[i] != TESSERA_NOWHERE && block_y[i] == TESSERA_NOWHERE)
       lone[n++] = (uint32_t) i;
-  qsort_r (lone, n, sizeof *lone, compare_addr, (void *) layout);
+  qsort_r (lone, n, sizeof *lone, compare_keys, layout->addr);
   TesseraRow *row = NULL;
   for (size_t i = 0; i < n; i++)
     {
@@ -325,24 +307,14 @@ compare_life (const void *pa, const void *pb, void *user)
   return by != 0 ? by : compare_time (pa, pb, user);
 }
 
-/* A row that has its place: side by side in memory, as all of them are looked at for
- * each row that is placed. */
-typedef struct
-{
-  uint64_t y_bytes;
-  uint64_t size_bytes;
-  uint32_t born_index;
-  uint32_t died_index;
-} Placed;
-
 /* The lowest gap between what was placed, by y, that @row fits into while it lives. */
 static uint64_t
-find_gap (const Placed *placed, size_t n_placed, const TesseraRow *row)
+find_gap (const TesseraRow *placed, size_t n_placed, const TesseraRow *row)
 {
   uint64_t y = 0;
   for (size_t k = 0; k < n_placed; k++)
     {
-      const Placed *other = &placed[k];
+      const TesseraRow *other = &placed[k];
       if (other->died_index <= row->born_index || row->died_index <= other->born_index)
         continue;
       if (other->y_bytes >= y && other->y_bytes - y >= row->size_bytes)
@@ -353,10 +325,10 @@ find_gap (const Placed *placed, size_t n_placed, const TesseraRow *row)
   return y;
 }
 
-/* Places rows in @order, lowest gap first; @placed is room for n_rows, kept by y. Returns
- * the height. */
+/* Places rows in @order, lowest gap first; @placed is room for copies of all, by y: as they
+ * are looked at for each row, they lie side by side. Returns the height. */
 static uint64_t
-first_fit (TesseraRow *rows, const uint32_t *order, size_t n, Placed *placed)
+first_fit (TesseraRow *rows, const uint32_t *order, size_t n, TesseraRow *placed)
 {
   uint64_t height = 0;
   size_t n_placed = 0;
@@ -367,21 +339,11 @@ first_fit (TesseraRow *rows, const uint32_t *order, size_t n, Placed *placed)
       size_t place = n_placed++;
       for (; place > 0 && placed[place - 1].y_bytes > row->y_bytes; place--)
         placed[place] = placed[place - 1];
-      placed[place] =
-          (Placed){ row->y_bytes, row->size_bytes, row->born_index, row->died_index };
+      placed[place] = *row;
       if (row->y_bytes + row->size_bytes > height)
         height = row->y_bytes + row->size_bytes;
     }
   return height;
-}
-
-static int
-compare_death (const void *pa, const void *pb, void *user)
-{
-  const TesseraRow *rows = user;
-  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  int by = compare_u64 (rows[ia].died_index, rows[ib].died_index);
-  return by != 0 ? by : compare_u64 (ia, ib);
 }
 
 static bool
@@ -445,11 +407,13 @@ static void
 first_fit_by_time (TesseraRows *rows, const Order *by, const uint32_t *order)
 {
   size_t n = rows->n_span_rows, n_over = 0;
-  g_autofree uint32_t *by_death = g_memdup2 (order, n * sizeof *by_death);
+  g_autofree uint64_t *deaths = g_new (uint64_t, n + 1);
   g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (Gap));
   Gap all = { 0, UINT64_MAX };
   g_array_append_val (gaps, all);
-  qsort_r (by_death, n, sizeof *by_death, compare_death, rows->rows);
+  for (size_t i = 0; i < n; i++)
+    deaths[i] = rows->rows[i].died_index;
+  g_autofree uint32_t *by_death = sorted_numbers (n, compare_keys, deaths);
   rows->height_bytes = 0;
   for (size_t i = 0; i < n; i++)
     {
@@ -477,7 +441,6 @@ static uint64_t
 row_bound (const TesseraRows *rows, uint32_t n_events)
 {
   g_autofree int64_t *change = g_new0 (int64_t, (size_t) n_events + 2);
-  int64_t now = 0, most = 0;
   for (size_t i = 0; i < rows->n_span_rows; i++)
     {
       const TesseraRow *row = &rows->rows[i];
@@ -485,12 +448,7 @@ row_bound (const TesseraRows *rows, uint32_t n_events)
       change[MIN (row->born_index, died)] += (int64_t) row->size_bytes;
       change[died] -= (int64_t) row->size_bytes;
     }
-  for (uint32_t i = 0; i <= n_events; i++)
-    {
-      now += change[i];
-      most = MAX (most, now);
-    }
-  return (uint64_t) most;
+  return tessera_highest_sum (change, n_events + 1, NULL);
 }
 
 /* Asks the packer; rows stay as they are unless it is lower. */
@@ -542,7 +500,7 @@ place_in_orders (TesseraRows *rows, Order *by, uint32_t *order)
       first_fit_by_time (rows, by, order);
       return;
     }
-  Placed placed[MAX_OFFLINE_ROWS];
+  TesseraRow placed[MAX_OFFLINE_ROWS];
   uint64_t by_time = first_fit (rows->rows, order, n, placed);
   qsort_r (order, n, sizeof *order, compare_life, by);
   rows->height_bytes = first_fit (rows->rows, order, n, placed);
@@ -636,42 +594,22 @@ tessera_rows_drop_blocks (TesseraRows *rows)
 
 /* ---- asking ----------------------------------------------------------------------- */
 
-/* The next row from number *@i on whose memory is there at an event, with the span (or
- * lone run) that is: its address and size. */
-static const TesseraRow *
-next_alive (const TesseraRows *rows,
-            uint32_t event_index,
-            size_t *i,
-            uint64_t *addr,
-            uint64_t *size)
-{
-  size_t n_spans = rows->layout->n_spans;
-  for (; *i < n_spans; (*i)++)
-    {
-      const TesseraSpan *span = &rows->layout->spans[*i];
-      if (span->born_index > event_index || span->died_index <= event_index)
-        continue;
-      *addr = span->addr;
-      *size = span->size_bytes;
-      return &rows->rows[rows->row_of_span[(*i)++]];
-    }
-  size_t lone = rows->n_span_rows + (*i - n_spans);
-  if (lone >= rows->n_rows)
-    return NULL;
-  (*i)++;
-  *addr = rows->rows[lone].addr;
-  *size = rows->rows[lone].size_bytes;
-  return &rows->rows[lone];
-}
-
 uint64_t
 tessera_rows_y_of (const TesseraRows *rows, uint64_t addr, uint32_t event_index)
 {
-  size_t i = 0;
-  uint64_t from, size;
-  const TesseraRow *row;
-  while ((row = next_alive (rows, event_index, &i, &from, &size)) != NULL)
-    if (addr >= from && addr - from < size)
-      return row->y_bytes + (addr - row->addr);
+  for (size_t i = 0; i < rows->layout->n_spans; i++)
+    {
+      const TesseraSpan *span = &rows->layout->spans[i];
+      const TesseraRow *row = &rows->rows[rows->row_of_span[i]];
+      if (span->born_index <= event_index && event_index < span->died_index &&
+          addr >= span->addr && addr - span->addr < span->size_bytes)
+        return row->y_bytes + (addr - row->addr);
+    }
+  for (size_t i = rows->n_span_rows; i < rows->n_rows; i++)
+    {
+      const TesseraRow *row = &rows->rows[i];
+      if (addr >= row->addr && addr - row->addr < row->size_bytes)
+        return row->y_bytes + (addr - row->addr);
+    }
   return TESSERA_NOWHERE;
 }

@@ -183,16 +183,8 @@ tessera_scene_block_at (const TesseraScene *scene, double t, double y_bytes)
   if (!(t >= 0.0 && t <= 1.0 && y_bytes >= 0.0))
     return TESSERA_NONE;
   TesseraView point = { t, t, y_bytes, y_bytes };
-  TesseraBox box = tessera_scene_box_of_view (scene, &point);
-  TesseraWalk walk;
-  tessera_walk_init (&walk, &scene->block_index, box);
-  const TesseraRecord *records;
-  size_t n;
-  while ((records = tessera_walk_next (&walk, &n)) != NULL)
-    for (size_t i = 0; i < n; i++)
-      if (tessera_box_meets (&records[i].box, &box))
-        return records[i].id;
-  return TESSERA_NONE;
+  g_autoptr (GArray) found = tessera_scene_blocks_in (scene, &point);
+  return found->len > 0 ? g_array_index (found, uint32_t, 0) : TESSERA_NONE;
 }
 
 GArray *
