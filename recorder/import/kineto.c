@@ -7,7 +7,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,6 +29,7 @@ typedef struct
   int64_t total_bytes; /* allocated, after it */
   int64_t thread;
   uint32_t stack;
+  gint device;
 } Memory;
 
 /* A function or annotation that was open for a while. */
@@ -55,13 +55,21 @@ typedef struct
   uint64_t next_addr, sum_bytes;
 } Reader;
 
-static gint64
-integer_in (JsonObject *object, const char *key)
+/* A number or text; NULL: there is none. */
+static JsonNode *
+value_in (JsonObject *object, const char *key)
 {
   JsonNode *node = object != NULL ? json_object_get_member (object, key) : NULL;
 
-  return node != NULL && JSON_NODE_HOLDS_VALUE (node) &&
-                 json_node_get_value_type (node) == G_TYPE_INT64
+  return node != NULL && JSON_NODE_HOLDS_VALUE (node) ? node : NULL;
+}
+
+gint64
+tessera_json_integer (JsonObject *object, const char *key)
+{
+  JsonNode *node = value_in (object, key);
+
+  return node != NULL && json_node_get_value_type (node) == G_TYPE_INT64
              ? json_node_get_int (node)
              : 0;
 }
@@ -69,11 +77,8 @@ integer_in (JsonObject *object, const char *key)
 static const char *
 text_in (JsonObject *object, const char *key)
 {
-  JsonNode *node = json_object_get_member (object, key);
-  const char *text = node != NULL && JSON_NODE_HOLDS_VALUE (node) &&
-                             json_node_get_value_type (node) == G_TYPE_STRING
-                         ? json_node_get_string (node)
-                         : NULL;
+  JsonNode *node = value_in (object, key);
+  const char *text = node != NULL ? json_node_get_string (node) : NULL;
 
   return text != NULL ? text : "";
 }
@@ -82,9 +87,8 @@ text_in (JsonObject *object, const char *key)
 static int64_t
 ns_in (JsonObject *object, const char *key)
 {
-  JsonNode *node = json_object_get_member (object, key);
-  const double us =
-      node != NULL && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : 0;
+  JsonNode *node = value_in (object, key);
+  const double us = node != NULL ? json_node_get_double (node) : 0;
 
   return isfinite (us) && fabs (us) < 4e15 ? (int64_t) (us * 1000) : 0;
 }
@@ -130,27 +134,26 @@ read_memory (Reader *reader, JsonObject *event)
   JsonNode *node = json_object_get_member (event, "args");
   JsonObject *args =
       node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
-  const Memory memory = { .order = integer_in (args, "Ev Idx"),
+  const Memory memory = { .order = tessera_json_integer (args, "Ev Idx"),
                           .at_ns = ns_in (event, "ts"),
-                          .bytes = integer_in (args, "Bytes"),
-                          .addr = (uint64_t) integer_in (args, "Addr"),
-                          .total_bytes = integer_in (args, "Total Allocated"),
-                          .thread = integer_in (event, "tid"),
-                          .stack = TESSERA_NONE };
-  const gint64 device = CLAMP (integer_in (args, "Device Id"), 0, G_MAXINT16);
+                          .bytes = tessera_json_integer (args, "Bytes"),
+                          .addr = (uint64_t) tessera_json_integer (args, "Addr"),
+                          .total_bytes = tessera_json_integer (args, "Total Allocated"),
+                          .thread = tessera_json_integer (event, "tid"),
+                          .stack = TESSERA_NONE,
+                          .device = (gint) CLAMP (
+                              tessera_json_integer (args, "Device Id"), 0, G_MAXINT16) };
+  gpointer number = GINT_TO_POINTER (memory.device);
 
   /* 0 is the host. */
-  if (integer_in (args, "Device Type") != 1 || memory.bytes == 0 ||
+  if (tessera_json_integer (args, "Device Type") != 1 || memory.bytes == 0 ||
       memory.bytes < -MOST_BLOCK_BYTES || memory.bytes > MOST_BLOCK_BYTES ||
       reader->sum_bytes > MOST_SUM_BYTES)
     return;
-  gpointer number = GINT_TO_POINTER ((gint) device);
   g_hash_table_insert (
       reader->devices, number,
       GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (reader->devices, number)) +
                         1));
-  if (reader->device != device)
-    return;
   reader->sum_bytes += (uint64_t) ABS (memory.bytes);
   g_array_append_val (reader->memory, memory);
 }
@@ -159,7 +162,8 @@ static void
 read_event (Reader *reader, JsonObject *event)
 {
   const char *category = text_in (event, "cat"), *name = text_in (event, "name");
-  Span span = { .begin_ns = ns_in (event, "ts"), .thread = integer_in (event, "tid") };
+  Span span = { .begin_ns = ns_in (event, "ts"),
+                .thread = tessera_json_integer (event, "tid") };
 
   span.end_ns = span.begin_ns + MAX (ns_in (event, "dur"), 0);
   if (strcmp (name, "[memory]") == 0)
@@ -408,22 +412,14 @@ settle_times (Reader *reader)
     }
 }
 
+/* Keeps the events of @device; NONE: of the one that has most. */
 static void
-choose_device (Reader *reader, JsonArray *events)
+choose_device (Reader *reader, uint32_t device)
 {
   GHashTableIter iter;
   gpointer number, n;
-  guint most = 0;
+  guint most = 0, n_kept = 0;
 
-  reader->device = -1; /* counts only */
-  for (guint i = 0; i < json_array_get_length (events); i++)
-    {
-      JsonNode *node = json_array_get_element (events, i);
-
-      if (JSON_NODE_HOLDS_OBJECT (node) &&
-          strcmp (text_in (json_node_get_object (node), "name"), "[memory]") == 0)
-        read_memory (reader, json_node_get_object (node));
-    }
   g_hash_table_iter_init (&iter, reader->devices);
   while (g_hash_table_iter_next (&iter, &number, &n))
     {
@@ -438,6 +434,16 @@ choose_device (Reader *reader, JsonArray *events)
           reader->device = GPOINTER_TO_INT (number);
         }
     }
+  if (device != TESSERA_NONE)
+    reader->device = device;
+  for (guint i = 0; i < reader->memory->len; i++)
+    {
+      const Memory one = g_array_index (reader->memory, Memory, i);
+
+      if (one.device == reader->device)
+        g_array_index (reader->memory, Memory, n_kept++) = one;
+    }
+  g_array_set_size (reader->memory, n_kept);
 }
 
 static TesseraStatus
@@ -447,9 +453,6 @@ read_events (Reader *reader,
              uint32_t device,
              TesseraError *error)
 {
-  choose_device (reader, events);
-  if (device != TESSERA_NONE)
-    reader->device = device;
   for (guint i = 0; i < json_array_get_length (events); i++)
     {
       JsonNode *node = json_array_get_element (events, i);
@@ -457,6 +460,7 @@ read_events (Reader *reader,
       if (JSON_NODE_HOLDS_OBJECT (node))
         read_event (reader, json_node_get_object (node));
     }
+  choose_device (reader, device);
   if (reader->memory->len == 0)
     return tessera_fail (error, TESSERA_BAD_INPUT,
                          "%s is a profiler's trace without memory of a GPU%s: profile "

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <inttypes.h>
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 #include "db/store.h"
@@ -25,19 +24,6 @@ name_of (const char *path)
   return name;
 }
 
-static uint64_t
-bytes_under (JsonObject *entry, const char *key)
-{
-  JsonNode *node = json_object_get_member (entry, key);
-  gint64 bytes;
-
-  if (node == NULL || !JSON_NODE_HOLDS_VALUE (node) ||
-      json_node_get_value_type (node) != G_TYPE_INT64)
-    return 0;
-  bytes = json_node_get_int (node);
-  return bytes > 0 ? (uint64_t) bytes : 0;
-}
-
 static void
 take_entry (TesseraTrace *trace, JsonNode *root, const char *name)
 {
@@ -48,10 +34,11 @@ take_entry (TesseraTrace *trace, JsonNode *root, const char *name)
   node = json_object_get_member (json_node_get_object (root), name);
   if (node == NULL || !JSON_NODE_HOLDS_OBJECT (node))
     return;
+  JsonObject *entry = json_node_get_object (node);
   if (trace->device_bytes == 0)
-    trace->device_bytes = bytes_under (json_node_get_object (node), "total");
+    trace->device_bytes = (uint64_t) MAX (tessera_json_integer (entry, "total"), 0);
   if (trace->limit_bytes == 0)
-    trace->limit_bytes = bytes_under (json_node_get_object (node), "limit");
+    trace->limit_bytes = (uint64_t) MAX (tessera_json_integer (entry, "limit"), 0);
 }
 
 /* Looks into params.json beside the file @path, {"NAME": {"total": bytes, "limit":

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <glib.h>
+#include <json-glib/json-glib.h>
 
 #include "db/array.h"
 #include "db/intern.h"
@@ -702,6 +703,9 @@ bool tessera_csv_knows (const TesseraStream *stream);
 TESSERA_MUST_USE TesseraStatus tessera_import_csv (TesseraStream *stream,
                                                    TesseraError *error,
                                                    TesseraTrace **out_trace);
+
+/* The whole number under @key; 0: there is none, or (nullable) no object. */
+gint64 tessera_json_integer (JsonObject *object, const char *key);
 
 /*
  * tessera_import_kineto:
