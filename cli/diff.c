@@ -85,16 +85,6 @@ phase_at (const CliSide *side)
              : "outside of phases";
 }
 
-/* What is compared may be two moments of another kind. */
-static char *
-describe_move (const CliSide *before, const CliSide *after)
-{
-  return strcmp (phase_at (before), phase_at (after)) == 0
-             ? g_strdup ("")
-             : g_strdup_printf (" The peak moved: it was in %s, and is in %s.",
-                                phase_at (before), phase_at (after));
-}
-
 char *
 cli_diff_sentence (const CliSide *before, const CliSide *after)
 {
@@ -104,7 +94,12 @@ cli_diff_sentence (const CliSide *before, const CliSide *after)
     return g_strdup_printf ("The same at the peak of live: %s.",
                             TESSERA_SIZE (after->live_bytes));
   g_autofree char *most = cli_diff_most (before, after, TESSERA_BY_USE);
-  g_autofree char *moved = describe_move (before, after);
+  const char *was = phase_at (before), *is = phase_at (after);
+  /* What is compared may be two moments of another kind. */
+  g_autofree char *moved =
+      strcmp (was, is) == 0
+          ? g_strdup ("")
+          : g_strdup_printf (" The peak moved: it was in %s, and is in %s.", was, is);
   return g_strdup_printf (
       "%s at the peak of live, %s instead of %s (%+.1f %%)%s%s.%s", size,
       TESSERA_SIZE (after->live_bytes), TESSERA_SIZE (before->live_bytes),
@@ -135,21 +130,22 @@ is_worth_a_row (const TesseraChange *change, guint64 all_bytes)
 static void
 json_changes (JsonBuilder *json, const GArray *changes, TesseraBy by)
 {
-  cli_json_array (json, tessera_by_name (by));
+  static const char *const columns[] = {
+    "name", "before_bytes", "after_bytes", "before_blocks", "after_blocks", "what", NULL
+  };
+  CliTable *table = cli_table_new_member (json, tessera_by_name (by), columns);
+
   for (guint i = 0; i < changes->len; i++)
     {
       const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
 
-      json_builder_begin_object (json);
-      cli_json_text (json, "name", change->name);
-      cli_json_integer (json, "before_bytes", change->before_bytes);
-      cli_json_integer (json, "after_bytes", change->after_bytes);
-      cli_json_integer (json, "before_blocks", change->before_blocks);
-      cli_json_integer (json, "after_blocks", change->after_blocks);
-      cli_json_text (json, "what", what_happened (change));
-      json_builder_end_object (json);
+      cli_table_text (table, change->name);
+      CLI_INTEGERS (table, change->before_bytes, change->after_bytes,
+                    change->before_blocks, change->after_blocks);
+      cli_table_text (table, what_happened (change));
+      cli_table_end_row (table);
     }
-  json_builder_end_array (json);
+  cli_table_print (table);
 }
 
 /* The rows of one heading into @text. */
@@ -184,8 +180,8 @@ write_changes (GString *text,
     }
 }
 
-static char *
-write_all (const CliSide *before, const CliSide *after, gboolean is_markdown)
+char *
+cli_diff_text (const CliSide *before, const CliSide *after, gboolean is_markdown)
 {
   const guint64 all_bytes = MAX (before->live_bytes, after->live_bytes);
   g_autofree char *sentence = cli_diff_sentence (before, after);
@@ -199,12 +195,6 @@ write_all (const CliSide *before, const CliSide *after, gboolean is_markdown)
       write_changes (text, changes, headings[i], all_bytes, is_markdown);
     }
   return g_string_free (text, FALSE);
-}
-
-char *
-cli_diff_markdown (const CliSide *before, const CliSide *after)
-{
-  return write_all (before, after, TRUE);
 }
 
 static void
@@ -225,7 +215,7 @@ cli_tell_diff (JsonBuilder *json, const CliSide *before, const CliSide *after)
 {
   if (json == NULL)
     {
-      g_autofree char *text = write_all (before, after, FALSE);
+      g_autofree char *text = cli_diff_text (before, after, FALSE);
 
       printf ("%s", text);
       return;
@@ -250,18 +240,14 @@ run_diff (int n_files, char **files)
 
   cli_side_open (&before, files[0], at_text != NULL ? at_text : "peak", rules_path);
   cli_side_open (&after, files[1], at_text != NULL ? at_text : "peak", rules_path);
-  if (cli_given.json)
-    {
-      JsonBuilder *json = cli_json_new ();
-
-      cli_tell_diff (json, &before, &after);
-      cli_json_print (json);
-      return CLI_DONE;
-    }
-  cli_tell_diff (NULL, &before, &after);
-  printf ("\n%12s %12s %12s\n%12s %12s %12s\n", "reserved", "before", "after", "",
-          TESSERA_SIZE (before.study.layout->peak_reserved_bytes),
-          TESSERA_SIZE (after.study.layout->peak_reserved_bytes));
+  JsonBuilder *json = cli_given.json ? cli_json_new () : NULL;
+  cli_tell_diff (json, &before, &after);
+  if (json != NULL)
+    cli_json_print (json);
+  else
+    printf ("\n%12s %12s %12s\n%12s %12s %12s\n", "reserved", "before", "after", "",
+            TESSERA_SIZE (before.study.layout->peak_reserved_bytes),
+            TESSERA_SIZE (after.study.layout->peak_reserved_bytes));
   return CLI_DONE;
 }
 

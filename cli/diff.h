@@ -29,5 +29,5 @@ char *cli_diff_most (const CliSide *before, const CliSide *after, TesseraBy by);
 char *cli_diff_sentence (const CliSide *before, const CliSide *after);
 /* That, and the rows that changed by category, module and line. @json NULL: as text. */
 void cli_tell_diff (JsonBuilder *json, const CliSide *before, const CliSide *after);
-/* The same as Markdown, newly allocated. */
-char *cli_diff_markdown (const CliSide *before, const CliSide *after);
+/* The same as text for a person, or as Markdown; newly allocated. */
+char *cli_diff_text (const CliSide *before, const CliSide *after, gboolean is_markdown);

@@ -13,46 +13,45 @@
 
 #include "cli/diff.h"
 #include "cli/job.h"
+#include "cli/trial.h"
 #include "db/output.h"
 
 static char *baseline_path, *above_text, *markdown_path, *junit_path, *gpu, *rules_path;
 static char *steps;
 static gint world, rank;
 
-/* How much more is too much. */
+/* How much more is too much: a share of the baseline, and bytes. */
 typedef struct
 {
-  double share;  /* of the baseline; < 0: not so */
-  guint64 bytes; /* else */
+  double share;
+  guint64 bytes;
 } Limit;
 
 static Limit
 read_limit (const char *text)
 {
-  Limit limit = { .share = -1 };
+  Limit limit = { 0 };
   char *end = NULL;
 
   if (text == NULL)
-    return (Limit){ .share = 0 };
+    return limit;
   const double number = g_ascii_strtod (text, &end);
   if (end != text && strcmp (end, "%") == 0 && number >= 0 && number < 1e6)
     limit.share = number / 100;
   else if (*end == '\0' || !tessera_parse_bytes (text, &limit.bytes))
-    cli_usage (
-        "--above takes a part of the baseline like 2%% or a size like 500MiB, not \"%s\"",
-        text);
+    cli_usage ("--above takes a part of the baseline like 2%% or a size like 500MiB, not "
+               "\"%s\"",
+               text);
   return limit;
 }
 
 static gboolean
 is_above (const Limit *limit, const CliSide *before, const CliSide *after)
 {
-  const double allowed_bytes =
-      (double) before->live_bytes + (limit->share >= 0
-                                         ? limit->share * (double) before->live_bytes
-                                         : (double) limit->bytes);
+  const double before_bytes = (double) before->live_bytes;
 
-  return (double) after->live_bytes > allowed_bytes;
+  return (double) after->live_bytes >
+         before_bytes + limit->share * before_bytes + (double) limit->bytes;
 }
 
 /* The dry run ends with us. */
@@ -67,32 +66,30 @@ end_with_parent (void *unused)
 static void
 run_dry (char **program, const char *trace_path)
 {
-  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
   g_autoptr (GSubprocessLauncher) launcher =
       g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_SILENCE);
   g_autoptr (GError) failure = NULL;
   g_autofree char *self = g_file_read_link ("/proc/self/exe", &failure);
+  g_autofree char *world_text = g_strdup_printf ("%d", world);
+  g_autofree char *rank_text = g_strdup_printf ("%d", rank);
 
   if (self == NULL)
     cli_fail_with ("a dry run cannot be started: %s", failure->message);
-  g_strv_builder_add_many (words, self, "dry-run", "--json", "--force", "-o", trace_path,
-                           NULL);
+  g_strv_builder_add_many (builder, self, "dry-run", "--json", "--force", "-o",
+                           trace_path, NULL);
   if (gpu != NULL)
-    g_strv_builder_add_many (words, "--gpu", gpu, NULL);
+    g_strv_builder_add_many (builder, "--gpu", gpu, NULL);
   if (steps != NULL)
-    g_strv_builder_add_many (words, "--steps", steps, NULL);
+    g_strv_builder_add_many (builder, "--steps", steps, NULL);
   if (world > 0)
-    {
-      g_autofree char *ranks = g_strdup_printf ("%d", world);
-      g_autofree char *mine = g_strdup_printf ("%d", rank);
-      g_strv_builder_add_many (words, "--world", ranks, "--rank", mine, NULL);
-    }
-  g_strv_builder_add (words, "--");
-  g_strv_builder_addv (words, (const char **) program);
-  g_auto (GStrv) line = g_strv_builder_end (words);
+    g_strv_builder_add_many (builder, "--world", world_text, "--rank", rank_text, NULL);
+  g_strv_builder_add (builder, "--");
+  g_strv_builder_addv (builder, (const char **) program);
+  g_auto (GStrv) words = g_strv_builder_end (builder);
   g_subprocess_launcher_set_child_setup (launcher, end_with_parent, NULL, NULL);
   g_autoptr (GSubprocess) run =
-      g_subprocess_launcher_spawnv (launcher, (const char *const *) line, &failure);
+      g_subprocess_launcher_spawnv (launcher, (const char *const *) words, &failure);
   if (run == NULL || !g_subprocess_wait (run, NULL, &failure))
     cli_fail_with ("a dry run cannot be started: %s", failure->message);
   const int status =
@@ -100,12 +97,6 @@ run_dry (char **program, const char *trace_path)
   /* Who does not fit the GPU has a trace all the same. */
   if (status != CLI_DONE && status != CLI_DOES_NOT_FIT)
     exit (status);
-}
-
-static void
-write_text (const char *path, const char *text)
-{
-  cli_must (tessera_write_file (path, text, strlen (text), cli_error ()));
 }
 
 static void
@@ -118,25 +109,11 @@ write_junit (const char *path, const char *sentence, gboolean is_too_much, doubl
   g_autofree char *text = g_strdup_printf (
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuite name=\"tessera\" tests=\"1\" failures=\"%d\">\n"
-      "  <testcase classname=\"tessera\" name=\"gpu memory\" "
-      "time=\"%.1f\">%s<system-out>%s</system-out></testcase>\n</testsuite>\n",
+      "  <testcase classname=\"tessera\" name=\"gpu memory\" time=\"%.1f\">%s"
+      "<system-out>%s</system-out></testcase>\n</testsuite>\n",
       is_too_much ? 1 : 0, seconds, failure, shown);
 
-  write_text (path, text);
-}
-
-static void
-remove_folder (const char *folder)
-{
-  g_autoptr (GDir) inside = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (inside != NULL && (name = g_dir_read_name (inside)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
-      g_unlink (path);
-    }
-  g_rmdir (folder);
+  cli_must (tessera_write_file (path, text, strlen (text), cli_error ()));
 }
 
 /* A program that differs from run to run is not judged by the larger of two. */
@@ -160,21 +137,20 @@ judge (const Limit *limit,
   if (again.live_bytes == after->live_bytes)
     return g_steal_pointer (&sentence);
   *out_is_too_much = is_above (limit, before, &again);
-  char *flaky = g_strdup_printf (
+  return g_strdup_printf (
       "%s This program is not the same in each run: a second dry run had %s at its peak, "
       "which %s. Fix its seed, or allow for it with --above.",
       sentence, TESSERA_SIZE (again.live_bytes),
       *out_is_too_much ? "is too much as well" : "would pass");
-  return flaky;
 }
 
 static int
 run_gate (int n_words, char **program)
 {
   const Limit limit = read_limit (above_text);
+  g_autoptr (GError) failure = NULL;
   g_autofree char *folder = NULL;
   g_autofree char *trace_path = NULL;
-  g_autoptr (GError) failure = NULL;
   g_auto (CliSide) before = { 0 };
   g_auto (CliSide) after = { 0 };
   gboolean is_too_much;
@@ -210,18 +186,19 @@ run_gate (int n_words, char **program)
     printf ("%s: %s\n", is_too_much ? "too much" : "passes", cli_shown (sentence));
   if (markdown_path != NULL)
     {
-      g_autofree char *tables = cli_diff_markdown (&before, &after);
+      g_autofree char *tables = cli_diff_text (&before, &after, TRUE);
       const char *rows = strchr (tables, '\n');
       g_autofree char *page = g_strdup_printf (
           "### GPU memory: %s\n\n%s\n%s", is_too_much ? "too much" : "passes",
           cli_shown (sentence), rows != NULL ? rows : "");
 
-      write_text (markdown_path, page);
+      cli_must (tessera_write_file (markdown_path, page, strlen (page), cli_error ()));
     }
   if (junit_path != NULL)
     write_junit (junit_path, sentence, is_too_much,
                  (double) (g_get_monotonic_time () - begin_us) / 1e6);
-  remove_folder (folder);
+  cli_remove_files (folder, "", NULL);
+  g_rmdir (folder);
   return is_too_much ? CLI_DOES_NOT_FIT : CLI_DONE;
 }
 
@@ -250,10 +227,10 @@ const CliCommand cli_gate = {
   .name = "gate",
   .synopsis = "--baseline MAIN.tsr -- PROGRAM...",
   .summary = "for CI: does this change need more memory than the main branch?",
-  .help =
-      "PROGRAM runs dry, with no GPU, and its peak of live is compared with the "
-      "baseline's. Status: 0 it passes,\n3 it needs more than --above allows, 4 PROGRAM "
-      "failed, 1 and 2 as with every command. docs/CI.md has workflows\nto copy.",
+  .help = "PROGRAM runs dry, with no GPU, and its peak of live is compared with the "
+          "baseline's. Status: 0 it passes,\n"
+          "3 it needs more than --above allows, 4 PROGRAM failed, 1 and 2 as with every "
+          "command. docs/CI.md has workflows\nto copy.",
   .takes = CLI_RUNS_PROGRAM,
   .n_least = 1,
   .n_most = -1,

@@ -427,7 +427,7 @@ tell_advice (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
       !says (oom, "expandable_segments is enabled") && !says (oom, "reserved in total");
   unsigned n = 0;
 
-  CliTable *table = json != NULL ? cli_table_new_member (json, "advice", columns) : NULL;
+  CliTable *table = cli_table_new_member (json, "advice", columns);
   for (size_t i = 0; i < G_N_ELEMENTS (advices); i++)
     {
       gboolean expands = strstr (advices[i].type, "expandable_segments") != NULL;
@@ -436,7 +436,7 @@ tell_advice (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
         continue;
       g_autofree char *type = fill_in (oom, advices[i].type);
       g_autofree char *why = fill_in (oom, advices[i].why);
-      if (table != NULL)
+      if (json != NULL)
         {
           cli_table_text (table, type);
           cli_table_text (table, why);
@@ -449,8 +449,7 @@ tell_advice (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
               why);
       n++;
     }
-  if (table != NULL)
-    cli_table_print (table);
+  cli_table_print (table);
 }
 
 /* The answer */

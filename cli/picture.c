@@ -18,6 +18,7 @@ append_bytes (void *closure, const unsigned char *data, unsigned int n_data)
 TesseraStatus
 cli_draw_picture (const CliSheet *sheet,
                   TesseraStatus (*draw) (cairo_t *cr,
+                                         const CliSheet *sheet,
                                          gconstpointer user,
                                          TesseraError *error),
                   gconstpointer user,
@@ -38,7 +39,7 @@ cli_draw_picture (const CliSheet *sheet,
       cairo_surface_set_device_scale (surface, sheet->scale, sheet->scale);
     }
   cairo_t *cr = cairo_create (surface);
-  TesseraStatus status = draw (cr, user, error);
+  TesseraStatus status = draw (cr, sheet, user, error);
   cairo_destroy (cr);
   if (status == TESSERA_OK && cairo_surface_status (surface) != CAIRO_STATUS_SUCCESS)
     status = tessera_fail (error, TESSERA_NO_MEMORY, "the picture could not be drawn: %s",
@@ -53,21 +54,14 @@ cli_draw_picture (const CliSheet *sheet,
   return status;
 }
 
-/* Both layouts on their sheet. */
-typedef struct
-{
-  const TesseraFigure *figure;
-  const CliSheet *sheet;
-} Layouts;
-
 static TesseraStatus
-draw_layouts (cairo_t *cr, gconstpointer user, TesseraError *error)
+draw_layouts (cairo_t *cr,
+              const CliSheet *sheet,
+              gconstpointer figure,
+              TesseraError *error)
 {
-  const Layouts *layouts = user;
-  const CliSheet *sheet = layouts->sheet;
-
-  return tessera_figure_draw (layouts->figure, cr, sheet->width, sheet->height,
-                              sheet->scale, error);
+  return tessera_figure_draw (figure, cr, sheet->width, sheet->height, sheet->scale,
+                              error);
 }
 
 TesseraStatus
@@ -79,17 +73,18 @@ cli_draw_sheet (const CliStudy *study,
 {
   const CliRegrouped *regrouped = sheet->regrouped;
   const TesseraLayout *layout = study->layout;
-  g_autofree char *proof = study->plan != NULL ? cli_proof_text (study->plan) : NULL;
-  g_autofree char *left = g_strdup_printf ("%s, %s", tessera_layout_owner (layout),
-                                           cli_layout_name (layout->kind));
-  g_autofree char *left_sub = g_strdup_printf (
+  const TesseraPlan *plan = study->plan;
+  g_autofree char *title = g_strdup_printf ("%s, %s", tessera_layout_owner (layout),
+                                            cli_layout_name (layout->kind));
+  g_autofree char *peaks = g_strdup_printf (
       "peak reserved %s, peak live %s%s", TESSERA_SIZE (layout->peak_reserved_bytes),
       TESSERA_SIZE (layout->peak_live_bytes), layout->n_ooms > 0 ? ", died" : "");
-  g_autofree char *right_sub =
-      proof == NULL ? g_strdup ("")
-                    : g_strdup_printf ("height %s, %s, checked, %.2f s",
-                                       TESSERA_SIZE (study->plan->height_bytes), proof,
-                                       study->plan_seconds);
+  g_autofree char *proof = plan != NULL ? cli_proof_text (plan) : NULL;
+  g_autofree char *height = plan != NULL
+                                ? g_strdup_printf ("height %s, %s, checked, %.2f s",
+                                                   TESSERA_SIZE (plan->height_bytes),
+                                                   proof, study->plan_seconds)
+                                : NULL;
   g_autofree char *filling = tessera_describe_filling (sheet->whose);
   const TesseraFigure figure = {
     .trace = study->trace,
@@ -99,13 +94,13 @@ cli_draw_sheet (const CliStudy *study,
     .whose = sheet->whose,
     .filling = filling,
     .structure = study->structure,
-    .left = study->layout,
+    .left = layout,
     .right = study->planned,
-    .left_title = left,
-    .left_subtitle = left_sub,
+    .left_title = title,
+    .left_subtitle = peaks,
     .right_title = "Plan",
-    .right_subtitle = right_sub,
-    .plan = study->plan,
+    .right_subtitle = height,
+    .plan = plan,
     .verdict = verdict,
     .needs = &study->needs,
     .axis = sheet->axis,
@@ -113,8 +108,7 @@ cli_draw_sheet (const CliStudy *study,
     .dark = sheet->dark,
     .stacked = sheet->stacked,
   };
-  const Layouts layouts = { &figure, sheet };
-  return cli_draw_picture (sheet, draw_layouts, &layouts, error, out_bytes);
+  return cli_draw_picture (sheet, draw_layouts, &figure, error, out_bytes);
 }
 
 static char *size_text, *axis_text, *colour_text, *policy_text;
@@ -124,9 +118,10 @@ static double scale = 1;
 static CliSheet
 read_sheet (void)
 {
-  static const char *const axes[] = { "bytes", "events", "time", NULL };
-  static const TesseraAxisKind axis_kinds[] = { TESSERA_AXIS_BYTES_MOVED,
-                                                TESSERA_AXIS_EVENTS, TESSERA_AXIS_TIME };
+  static const char *const axes[] = { [TESSERA_AXIS_BYTES_MOVED] = "bytes",
+                                      [TESSERA_AXIS_EVENTS] = "events",
+                                      [TESSERA_AXIS_TIME] = "time",
+                                      NULL };
   const char *colours[TESSERA_N_COLOUR_KEYS + 1] = { NULL };
   const char *output = cli_given.output;
   CliSheet sheet = { .width = 1600,
@@ -154,7 +149,7 @@ read_sheet (void)
   if (colour < 0)
     cli_usage (
         "--colour takes category, class, group, size, stream, phase, module or age");
-  sheet.axis = axis_kinds[axis];
+  sheet.axis = (TesseraAxisKind) axis;
   sheet.colour = (TesseraColourKey) colour;
   return sheet;
 }

@@ -25,7 +25,8 @@ typedef struct
 /* The bytes of a PNG or SVG that @draw draws; the caller unrefs. Of @sheet size and kind count. */
 TESSERA_MUST_USE TesseraStatus cli_draw_picture (
     const CliSheet *sheet,
-    TesseraStatus (*draw) (cairo_t *cr, gconstpointer user, TesseraError *error),
+    TesseraStatus (*draw) (
+        cairo_t *cr, const CliSheet *sheet, gconstpointer user, TesseraError *error),
     gconstpointer user,
     TesseraError *error,
     GBytes **out_bytes);

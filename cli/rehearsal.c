@@ -194,19 +194,10 @@ typedef struct
   size_t n_steps;
   guint64 reserved_bytes; /* at most */
   gint64 batch,
-      batch_before; /* of its steps, and of those of the first run; 0: not told */
+      batch_before; /* largest of its whole steps, and of the first run's; 0: not told */
   char *trace_path;
   char *text; /* a sentence */
 } SecondRun;
-
-/* Of the steps that were brought to their end: the largest. */
-static gint64
-get_batch (const CliStudy *study)
-{
-  const char *text = tessera_trace_get_meta (study->trace, "batch");
-
-  return text != NULL ? g_ascii_strtoll (text, NULL, 10) : 0;
-}
 
 static void
 describe (const CliRehearsal *first, SecondRun *second)
@@ -239,8 +230,8 @@ judge (const CliRehearsal *first, const CliStudy *study, SecondRun *second)
     second->n_failed = layout->n_ooms;
   second->n_steps = structure->n_steps;
   second->reserved_bytes = layout->peak_reserved_bytes;
-  second->batch = get_batch (&again);
-  second->batch_before = get_batch (study);
+  second->batch = (gint64) cli_study_number (&again, "batch");
+  second->batch_before = (gint64) cli_study_number (study, "batch");
   if (second->n_failed > 0)
     describe (first, second);
 }

@@ -49,24 +49,24 @@ put_name (Pickle *pickle)
   return pickle->n_named;
 }
 
-static void
-put_named (Pickle *pickle, guint32 number)
+/* Returns: whether the object has a number, and so was put. */
+static gboolean
+put_known (Pickle *pickle, guint32 number)
 {
+  if (number == 0)
+    return FALSE;
   put (pickle, "j");
   put_bytes (pickle, number, 4);
+  return TRUE;
 }
 
 /* @text lives as long as the pickle. */
 static void
 put_text (Pickle *pickle, const char *text)
 {
-  guint32 number = GPOINTER_TO_UINT (g_hash_table_lookup (pickle->number_of_text, text));
-
-  if (number > 0)
-    {
-      put_named (pickle, number);
-      return;
-    }
+  if (put_known (pickle,
+                 GPOINTER_TO_UINT (g_hash_table_lookup (pickle->number_of_text, text))))
+    return;
   put (pickle, "X");
   put_bytes (pickle, strlen (text), 4);
   fputs (text, pickle->file);
@@ -109,20 +109,17 @@ put_signed (Pickle *pickle, gint64 number)
 }
 
 static void
-put_double (Pickle *pickle, double number)
-{
-  guint64 bits;
-
-  memcpy (&bits, &number, sizeof bits);
-  put (pickle, "G");
-  put_bytes (pickle, GUINT64_SWAP_LE_BE (bits), 8);
-}
-
-static void
 put_key_number (Pickle *pickle, const char *key, guint64 number)
 {
   put_text (pickle, key);
   put_number (pickle, number);
+}
+
+static void
+put_key_signed (Pickle *pickle, const char *key, gint64 number)
+{
+  put_text (pickle, key);
+  put_signed (pickle, number);
 }
 
 static void
@@ -161,16 +158,12 @@ put_frame (Pickle *pickle, guint32 index)
 {
   const TesseraFrame *frame = &pickle->trace->frames[index];
 
-  if (pickle->number_of_frame[index] > 0)
-    {
-      put_named (pickle, pickle->number_of_frame[index]);
-      return;
-    }
+  if (put_known (pickle, pickle->number_of_frame[index]))
+    return;
   put (pickle, "}(");
   put_key_text (pickle, "name", tessera_trace_string (pickle->trace, frame->name));
   put_key_text (pickle, "filename", tessera_trace_string (pickle->trace, frame->file));
-  put_text (pickle, "line");
-  put_signed (pickle, frame->line);
+  put_key_signed (pickle, "line", frame->line);
   put (pickle, "u");
   pickle->number_of_frame[index] = put_name (pickle);
 }
@@ -187,11 +180,8 @@ put_stack (Pickle *pickle, guint32 stack)
       put (pickle, "]");
       return;
     }
-  if (pickle->number_of_stack[stack] > 0)
-    {
-      put_named (pickle, pickle->number_of_stack[stack]);
-      return;
-    }
+  if (put_known (pickle, pickle->number_of_stack[stack]))
+    return;
   put (pickle, "](");
   for (guint32 i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
     put_frame (pickle, trace->stack_frames[i]);
@@ -218,10 +208,7 @@ put_event (Pickle *pickle, const TesseraEvent *event)
   put_key_number (pickle, "size", event->size_bytes);
   put_key_number (pickle, "stream", pickle->trace->streams[event->stream]);
   if (pickle->trace->has_time)
-    {
-      put_text (pickle, "time_us");
-      put_signed (pickle, floor_us (event->at_ns));
-    }
+    put_key_signed (pickle, "time_us", floor_us (event->at_ns));
   if (event->pool_known)
     put_key_pool (pickle, "pool_id", event->pool);
   put_stack (pickle, event->stack);
@@ -340,6 +327,7 @@ put_settings (Pickle *pickle)
 {
   const TesseraSettings *settings = &pickle->trace->settings;
   const char *conf = tessera_trace_get_meta (pickle->trace, "alloc_conf");
+  guint64 bits;
   g_autofree char *conf_text = g_strdup_printf (
       "max_non_split_rounding_mb:%" G_GUINT64_FORMAT
       ",large_segment_size_mb:%" G_GUINT64_FORMAT,
@@ -350,16 +338,14 @@ put_settings (Pickle *pickle)
   /* Two settings have no key of their own. */
   put_key_text (pickle, "PYTORCH_CUDA_ALLOC_CONF",
                 conf != NULL ? conf : g_intern_string (conf_text));
-  put_text (pickle, "max_split_size");
-  put_signed (pickle, (gint64) settings->max_split_bytes);
+  put_key_signed (pickle, "max_split_size", (gint64) settings->max_split_bytes);
   put_text (pickle, "garbage_collection_threshold");
-  put_double (pickle, settings->garbage_collection_threshold);
+  put (pickle, "G");
+  memcpy (&bits, &settings->garbage_collection_threshold, sizeof bits);
+  put_bytes (pickle, GUINT64_SWAP_LE_BE (bits), 8);
   put_key_bool (pickle, "expandable_segments", settings->is_expandable);
   if (settings->oldest_segment_first) /* by which 2.13 and newer are known */
-    {
-      put_text (pickle, "max_cached_size");
-      put_signed (pickle, -1);
-    }
+    put_key_signed (pickle, "max_cached_size", -1);
   put_text (pickle, "roundup_power2_divisions");
   put (pickle, "}(");
   for (size_t i = 0; i < G_N_ELEMENTS (settings->roundup_divisions); i++)
@@ -381,8 +367,7 @@ put_annotation (Pickle *pickle, const TesseraRange *range, const char *stage, gi
   put_key_text (pickle, "stage", stage);
   put_key_text (pickle, "name", tessera_trace_string (pickle->trace, range->name));
   put_key_number (pickle, "device", pickle->trace->device);
-  put_text (pickle, "time_us");
-  put_signed (pickle, floor_us (ns));
+  put_key_signed (pickle, "time_us", floor_us (ns));
   put (pickle, "u");
 }
 

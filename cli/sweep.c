@@ -26,7 +26,7 @@
 /* What "{batch}" stands for. */
 typedef struct
 {
-  char *name, *braced;
+  const char *name, *braced;
   char **values;       /* each is tried; NULL: they are searched ... */
   guint64 first, last; /* ... from here to there */
 } Axis;
@@ -44,8 +44,8 @@ typedef struct
   Axis *axes;
   const Axis *searched;
   guint n_axes, n_combinations, n_cells; /* cells: GPU and policy */
-  char *named, *others; /* "batch={batch} length={length}"; without the searched */
-  GPtrArray *points;    /* by combination and value */
+  const char *named, *others; /* "batch={batch} length={length}"; without the searched */
+  GPtrArray *points;          /* by combination and value */
   CliTrials *trials;
   const TesseraProgress *progress;
   gint64 began_us;
@@ -118,8 +118,9 @@ read_axes (Sweep *sweep)
       if (g_strv_length (parts) < 2 || *parts[0] == '\0')
         cli_usage ("--sweep takes a name and its values, like batch=1..64, not \"%s\"",
                    sweep->asked->sweeps[i]);
-      axis->name = g_strdup (parts[0]);
-      axis->braced = g_strdup_printf ("{%s}", axis->name);
+      g_autofree char *braced = g_strdup_printf ("{%s}", parts[0]);
+      axis->name = g_intern_string (parts[0]);
+      axis->braced = g_intern_string (braced);
       if (strstr (named->str, axis->braced) != NULL)
         cli_usage ("--sweep %s is given twice", axis->name);
       if (strstr (program, axis->braced) == NULL &&
@@ -135,8 +136,8 @@ read_axes (Sweep *sweep)
   if (sweep->searched == NULL)
     cli_usage ("one --sweep takes a range like batch=1..64: the largest value that fits "
                "is searched there");
-  sweep->named = g_strdup (g_strstrip (named->str));
-  sweep->others = g_strdup (g_strstrip (others->str));
+  sweep->named = g_intern_string (g_strstrip (named->str));
+  sweep->others = g_intern_string (g_strstrip (others->str));
 }
 
 /* @text with values for names; newly allocated. */
@@ -496,13 +497,13 @@ tell_largest (const Sweep *sweep, JsonBuilder *json)
   return fits;
 }
 
-#define PICTURE_WIDTH 1200
-#define PICTURE_HEIGHT 760
-
 static TesseraStatus
-draw_frontier (cairo_t *cr, gconstpointer user, TesseraError *error)
+draw_frontier (cairo_t *cr,
+               const CliSheet *sheet,
+               gconstpointer frontier,
+               TesseraError *error)
 {
-  tessera_frontier_draw (user, cr, PICTURE_WIDTH, PICTURE_HEIGHT);
+  tessera_frontier_draw (frontier, cr, sheet->width, sheet->height);
   return TESSERA_OK;
 }
 
@@ -510,8 +511,8 @@ static void
 write_picture (const Sweep *sweep)
 {
   const CliSweep *asked = sweep->asked;
-  const CliSheet sheet = { .width = PICTURE_WIDTH,
-                           .height = PICTURE_HEIGHT,
+  const CliSheet sheet = { .width = 1200,
+                           .height = 760,
                            .scale = 2,
                            .is_svg = g_str_has_suffix (asked->picture, ".svg") };
   guint n = sweep->n_combinations * sweep->n_cells;
@@ -620,14 +621,8 @@ static void
 clear (Sweep *sweep)
 {
   for (guint i = 0; i < sweep->n_axes; i++)
-    {
-      g_free (sweep->axes[i].name);
-      g_free (sweep->axes[i].braced);
-      g_strfreev (sweep->axes[i].values);
-    }
+    g_strfreev (sweep->axes[i].values);
   g_free (sweep->axes);
-  g_free (sweep->named);
-  g_free (sweep->others);
   cli_trials_free (sweep->trials);
   g_ptr_array_unref (sweep->points);
 }

@@ -32,12 +32,6 @@ struct CliTrials
 static const char *const needs[CLI_TRIAL_POLICIES] = { "native_bytes", "expandable_bytes",
                                                        "plan_bytes" };
 
-static char *
-path_of (const CliTrial *trial, const char *suffix)
-{
-  return g_strconcat (trial->stem, suffix, NULL);
-}
-
 static void
 open_as (int descriptor, const char *path, int flags)
 {
@@ -53,10 +47,10 @@ open_as (int descriptor, const char *path, int flags)
 static int
 run_child (const CliTrial *trial, const CliRehearsal *model)
 {
-  g_autofree char *answer = path_of (trial, ".json");
-  g_autofree char *log = path_of (trial, ".log");
-  g_autofree char *trace = path_of (trial, ".tsr");
-  g_autofree char *plan = path_of (trial, ".tsp");
+  g_autofree char *answer = g_strconcat (trial->stem, ".json", NULL);
+  g_autofree char *log = g_strconcat (trial->stem, ".log", NULL);
+  g_autofree char *trace = g_strconcat (trial->stem, ".tsr", NULL);
+  g_autofree char *plan = g_strconcat (trial->stem, ".tsp", NULL);
   g_autofree char *pattern = cli_job_pattern (trace);
   CliRehearsal run = *model;
 
@@ -92,23 +86,29 @@ cli_trials_start (CliTrials *trials, const CliRehearsal *run)
   return trial;
 }
 
-/* Also what a run that was killed left; the log may stay. */
-static void
-remove_files (const CliTrial *trial, gboolean keeps_log)
+void
+cli_remove_files (const char *folder_path, const char *begin, const char *kept)
 {
-  g_autofree char *folder_path = g_path_get_dirname (trial->stem);
-  g_autofree char *base = g_path_get_basename (trial->stem);
-  g_autofree char *begin = g_strconcat (base, ".", NULL);
-  g_autofree char *log = g_strconcat (base, ".log", NULL);
   g_autoptr (GDir) folder = g_dir_open (folder_path, 0, NULL);
   const char *name;
 
   while (folder != NULL && (name = g_dir_read_name (folder)) != NULL)
-    if (g_str_has_prefix (name, begin) && !(keeps_log && g_str_equal (name, log)))
+    if (g_str_has_prefix (name, begin) && g_strcmp0 (name, kept) != 0)
       {
         g_autofree char *path = g_build_filename (folder_path, name, NULL);
         g_unlink (path);
       }
+}
+
+/* Also what a run that was killed left; the log may stay. */
+static void
+remove_files (const CliTrial *trial, gboolean keeps_log)
+{
+  g_autofree char *folder = g_path_get_dirname (trial->stem);
+  g_autofree char *begin = g_strconcat (strrchr (trial->stem, '/') + 1, ".", NULL);
+  g_autofree char *log = g_strconcat (begin, "log", NULL);
+
+  cli_remove_files (folder, begin, keeps_log ? log : NULL);
 }
 
 char *
@@ -155,8 +155,8 @@ read_answer (CliTrial *trial, JsonObject *answer)
 static void
 take_result (CliTrial *trial, int wait_status)
 {
-  g_autofree char *answer = path_of (trial, ".json");
-  g_autofree char *log = path_of (trial, ".log");
+  g_autofree char *answer = g_strconcat (trial->stem, ".json", NULL);
+  g_autofree char *log = g_strconcat (trial->stem, ".log", NULL);
   g_autoptr (JsonParser) parser = json_parser_new ();
   int status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : -1;
 

@@ -54,3 +54,5 @@ void cli_trials_run (CliTrials *trials,
 /* What the log at @path says last, without Tessera's own sentences where it is @of_script;
  * g_free(). */
 char *cli_trial_last_line (const char *path, gboolean of_script);
+/* Of the files in a folder those whose names begin so; @kept: (nullable): but this one. */
+void cli_remove_files (const char *folder_path, const char *begin, const char *kept);

@@ -97,12 +97,12 @@ print_stack (const TesseraTrace *trace, uint32_t stack)
 static void
 print_row (const TesseraOwner *owner, guint64 all_bytes)
 {
-  g_autofree char *times =
-      owner->n_times > 1 ? g_strdup_printf (" x %u", owner->n_times) : g_strdup ("");
+  g_autofree char *times = g_strdup_printf (" x %u", owner->n_times);
 
   printf ("%12s %5.1f %% %7" G_GUINT64_FORMAT "  %*s%s%s\n", TESSERA_SIZE (owner->bytes),
           all_bytes > 0 ? 100.0 * (double) owner->bytes / (double) all_bytes : 0.0,
-          owner->n_blocks, (int) (2 * owner->depth), "", cli_shown (owner->name), times);
+          owner->n_blocks, (int) (2 * owner->depth), "", cli_shown (owner->name),
+          owner->n_times > 1 ? times : "");
 }
 
 GArray *
@@ -270,21 +270,21 @@ each_step (const TesseraChange *change, size_t n_steps)
 static void
 json_growth (JsonBuilder *json, const GArray *changes, size_t n_steps)
 {
-  cli_json_array (json, "rows");
+  static const char *const columns[] = { "name",        "step_bytes",    "before_bytes",
+                                         "after_bytes", "before_blocks", "after_blocks",
+                                         NULL };
+  CliTable *table = cli_table_new_member (json, "rows", columns);
+
   for (guint i = 0; i < changes->len; i++)
     {
       const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
 
-      json_builder_begin_object (json);
-      cli_json_text (json, "name", change->name);
-      cli_json_integer (json, "step_bytes", (guint64) each_step (change, n_steps));
-      cli_json_integer (json, "before_bytes", change->before_bytes);
-      cli_json_integer (json, "after_bytes", change->after_bytes);
-      cli_json_integer (json, "before_blocks", change->before_blocks);
-      cli_json_integer (json, "after_blocks", change->after_blocks);
-      json_builder_end_object (json);
+      cli_table_text (table, change->name);
+      CLI_INTEGERS (table, (guint64) each_step (change, n_steps), change->before_bytes,
+                    change->after_bytes, change->before_blocks, change->after_blocks);
+      cli_table_end_row (table);
     }
-  json_builder_end_array (json);
+  cli_table_print (table);
 }
 
 static void
@@ -362,11 +362,12 @@ cli_suggest (const CliStudy *study, const TesseraWhose *whose)
 void
 cli_tell_suggestions (JsonBuilder *json, const CliStudy *study, const TesseraWhose *whose)
 {
+  static const char *const columns[] = { "what",     "wins_bytes", "of",          "type",
+                                         "sentence", "peak_bytes", "tried_bytes", NULL };
   g_autoptr (GArray) suggestions = cli_suggest (study, whose);
+  CliTable *table = cli_table_new_member (json, "what_to_do", columns);
 
-  if (json != NULL)
-    cli_json_array (json, "what_to_do");
-  else if (suggestions->len > 0)
+  if (json == NULL && suggestions->len > 0)
     printf ("\nwhat to do:\n");
   for (guint i = 0; i < suggestions->len; i++)
     {
@@ -379,19 +380,16 @@ cli_tell_suggestions (JsonBuilder *json, const CliStudy *study, const TesseraWho
           printf ("%12s %s\n", "", cli_shown (row->type));
           continue;
         }
-      json_builder_begin_object (json);
-      cli_json_text (json, "what", tessera_try_name (row->what));
-      cli_json_integer (json, "wins_bytes", row->wins_bytes);
-      cli_json_text (json, "of", row->of);
-      cli_json_text (json, "type", row->type);
-      cli_json_text (json, "sentence", row->sentence);
-      cli_json_integer (json, "peak_bytes", row->peak_bytes);
-      cli_json_integer (json, "tried_bytes",
-                        row->tried_bytes > 0 ? row->tried_bytes : G_MAXUINT64);
-      json_builder_end_object (json);
+      cli_table_text (table, tessera_try_name (row->what));
+      cli_table_integer (table, row->wins_bytes);
+      cli_table_text (table, row->of);
+      cli_table_text (table, row->type);
+      cli_table_text (table, row->sentence);
+      CLI_INTEGERS (table, row->peak_bytes,
+                    row->tried_bytes > 0 ? row->tried_bytes : G_MAXUINT64);
+      cli_table_end_row (table);
     }
-  if (json != NULL)
-    json_builder_end_array (json);
+  cli_table_print (table);
 }
 
 static gboolean
