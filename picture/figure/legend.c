@@ -12,7 +12,7 @@
 #define SWATCH 10.0
 #define NAME_X (SWATCH + 9.0)
 #define HATCH_STEP 4.0
-#define BAR_X 88.0
+#define BAR_X 114.0 /* behind the longest name */
 #define BAR_RIGHT 44.0
 
 typedef struct
@@ -184,12 +184,13 @@ draw_part (
 {
   const TesseraSheet *sheet = column->sheet;
   const TesseraTextStyle style = style_of (column, is_sum, false, TESSERA_TEXT_LEFT);
-  double room = column->area.width - BAR_X - BAR_RIGHT;
+  double bar_x = fmin (BAR_X, column->area.width / 2.0);
+  double room = column->area.width - bar_x - BAR_RIGHT;
   double share = of_bytes > 0 ? (double) bytes / (double) of_bytes : 0.0;
   uint32_t rgb = is_sum ? sheet->theme->dim : sheet->theme->live;
-  tessera_text_draw (sheet->cr, &style, column->area.x, column->y + 13.0, BAR_X - 6.0,
+  tessera_text_draw (sheet->cr, &style, column->area.x, column->y + 13.0, bar_x - 6.0,
                      name);
-  TesseraArea bar = { column->area.x + BAR_X, column->y + 6.0, fmax (room * share, 0.75),
+  TesseraArea bar = { column->area.x + bar_x, column->y + 6.0, fmax (room * share, 0.75),
                       6.0 };
   if (bytes > 0)
     tessera_fill_area (sheet->cr, bar, rgb, 1.0);
