@@ -100,7 +100,7 @@ if [ -n "$TESSERA_TEST_PYTHON" ]; then
   wide followed "" "$work/gpt-planned.tsr"
   "$tessera" dry-run --world 16 --rank 12 --events 0 -o "$work/pipeline.tsr" -- "$TESSERA_TEST_PYTHON" \
     "$root/examples/pipeline.py" >"$work/said" 2>&1
-  "$tessera" render "$work/pipeline.tsr" --across-streams --size 1000x440 -o "$work/shot.png"
+  "$tessera" render "$work/pipeline.tsr" --across-streams --size 1440x720 -o "$work/shot.png"
   keep guide-ranks
 fi
 if [ -n "$BROWSER" ]; then
