@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define TITLE_HEIGHT 22.0
-#define SCALE_WIDTH 46.0
+#define SCALE_WIDTH 58.0
 
 typedef struct
 {

@@ -159,7 +159,7 @@ draw_head (const TesseraSheet *sheet, TesseraArea area)
 #define LEGEND_LEAST 190.0
 #define LEGEND_MOST 264.0
 #define GAP 14.0
-#define SCALE_WIDTH 46.0 /* numbers left of a canvas */
+#define SCALE_WIDTH 58.0 /* numbers left of a canvas */
 #define FOOT_HEIGHT 22.0
 #define MIN_WIDTH 560.0
 #define MIN_HEIGHT 400.0

@@ -13,7 +13,7 @@
 #define NAME_X (SWATCH + 9.0)
 #define HATCH_STEP 4.0
 #define BAR_X 114.0 /* behind the longest name */
-#define BAR_RIGHT 44.0
+#define BAR_RIGHT 52.0
 
 typedef struct
 {

@@ -126,7 +126,7 @@ draw_lanes (const TesseraSheet *sheet, TesseraArea area)
 /* ---- a panel ------------------------------------------------------------------- */
 
 #define TITLE_HEIGHT 24.0
-#define SCALE_WIDTH 46.0
+#define SCALE_WIDTH 58.0
 #define LANES_GAP 5.0
 #define MAX_MARKS 16 /* failed requests that are drawn */
 #define MIN_MARK_WIDTH 7.0
