@@ -163,8 +163,9 @@ take_options (CliRehearsal *run)
 static void
 take_paths (CliRehearsal *run)
 {
-  if (plan != NULL)
-    plan = cli_job_plan_of (plan, rank);
+  char *given = plan;
+  plan = given != NULL ? cli_job_plan_of (given, rank) : NULL;
+  g_free (given);
   g_autofree char *named = cli_given.output != NULL
                                ? g_strdup (cli_given.output)
                                : trace_of (run->program, &run->job, plan != NULL);
@@ -260,7 +261,11 @@ run_dry (int n_words, char **program)
   run.changes = changes != NULL ? cli_changes_read (changes) : NULL;
   run.n_jobs = (guint) jobs;
   if (sweeps != NULL && !runs_all)
-    return sweep (&run);
+    {
+      int status = sweep (&run);
+      g_strfreev (run.changes);
+      return status;
+    }
   if (picture != NULL)
     cli_usage ("--picture is of a --sweep; tessera render draws a trace");
   if (g_strv_length (gpus) > 1)

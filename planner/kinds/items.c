@@ -18,9 +18,9 @@ is_in (const TesseraKindsPacking *packing, uint32_t kind, uint32_t position)
 static uint32_t
 length_of (const TesseraKindsPacking *packing, uint32_t kind)
 {
-  const TesseraStepKind *of = &packing->carries->units->kinds[kind];
+  const TesseraStepKind *kinds = packing->carries->units->kinds;
 
-  return kind != TESSERA_NONE ? of->end - of->begin : 0;
+  return kind != TESSERA_NONE ? kinds[kind].end - kinds[kind].begin : 0;
 }
 
 /* Positions as this kind's own run, and behind it its twin's, has them: the others are
