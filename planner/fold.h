@@ -8,9 +8,6 @@
  * that wait for another stream come at other moments each time, so an end counts as the
  * next request: nothing can take the place sooner.
  *
- * Paired, two steps in a row stand for all that come: what the one makes and the next
- * lets go of only after it made its own has a place in each of the two.
- *
  * What steps keep for good has no slot. A loop that puts its losses in a list, or leaves
  * a cycle to Python's collector, keeps what one request gave over the whole of the next
  * step, which asks for the like of it: no slot can hold both, and no number of places
@@ -37,9 +34,8 @@ typedef struct
   bool repeats;    /* else all below but n_positions is 0 */
   bool is_assumed; /* the last step stands alone: that it repeats is an assumption */
   uint32_t first_step, last_step; /* of structure: that repeat */
-  bool is_paired; /* what repeats are two steps in a row, which all take turns */
-  uint32_t step_begin, step_end; /* first repeating step, or pair: events, positions */
-  uint32_t last_begin, last_end; /* the last of them: events */
+  uint32_t step_begin, step_end;  /* first repeating step: events, positions */
+  uint32_t last_begin, last_end;  /* the last of them: events */
   uint32_t n_positions;
   uint32_t n_requests; /* of one repeating step */
   uint32_t *requests;  /* their events: first step's, second's, ... last's */
@@ -75,11 +71,6 @@ TESSERA_MUST_USE TesseraStatus tessera_run_init (const TesseraTrace *trace,
                                                  TesseraRun *out_run);
 void tessera_run_clear (TesseraRun *run);
 
-/* Folds pairs of steps instead of steps, where there is more than one and none has
- * dynamic requests: of an odd number the first goes to the start. Returns: whether it
- * did. */
-bool tessera_run_pair (const TesseraRun *run, TesseraRun *out_paired);
-
 /* Returns: whether the canonical run holds the block; *out_lifetime is its lifetime
  * there.
  */
@@ -99,13 +90,6 @@ bool tessera_run_span (const TesseraRun *run,
  * of these, else itself; TESSERA_NONE: the canonical run does not hold it. */
 uint32_t tessera_run_stands_for (const TesseraRun *run, uint32_t block);
 
-/* Steps that stand for all. */
-static inline uint32_t
-tessera_run_at_once (const TesseraRun *run)
-{
-  return run->is_paired ? 2 : 1;
-}
-
 /* Whether steps keep for good what this request of a repeating step gives: it gets no
  * place. */
 static inline bool
@@ -113,10 +97,6 @@ tessera_run_keeps (const TesseraRun *run, uint32_t block)
 {
   return run->is_kept && run->is_kept[block];
 }
-
-/* Paired: what the other step of the pair has like @block, which stands for itself; else
- * TESSERA_NONE. */
-uint32_t tessera_run_partner (const TesseraRun *run, uint32_t block);
 
 /* For a block of the start that dies in the first repeating step: how many of its
  * requests come before, else TESSERA_NONE. */

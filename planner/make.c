@@ -154,6 +154,70 @@ is_high (const TesseraPlanBuild *build)
   return (double) build->plan->height_bytes > HIGH_KINDS * (double) bound;
 }
 
+/* One kind of step in one layout. */
+static TesseraStatus
+lay_out_singles (TesseraPlanBuild *build)
+{
+  TesseraPlan *plan = build->plan;
+  TesseraStatus status;
+
+  tessera_build_forget (build);
+  plan->n_positions = build->run.n_positions;
+  free (plan->follow_reason);
+  plan->follow_reason = g_strdup (build->run.reason);
+  status = tessera_build_leave_out (build);
+  return status == TESSERA_OK ? tessera_build_layout (build) : status;
+}
+
+/* Rotations have places beyond those of their requests, and the plan is higher than what
+ * the trace has alive. */
+static bool
+may_be_lower (const TesseraPlanBuild *build)
+{
+  const TesseraPlan *plan = build->plan;
+  bool has_spares = false;
+
+  for (size_t i = 0; i < plan->n_sections; i++)
+    has_spares = has_spares || build->n_spares[i] > 0;
+  return has_spares && plan->cut_short == TESSERA_CUT_NOT &&
+         tessera_kinds_are_worth (
+             tessera_blocks_bound (build->blocks, 0, build->run.limit, NULL),
+             plan->height_bytes);
+}
+
+/* One kind of step: in one layout, or in two (@kinds) where rotations cost something and
+ * that is lower. A preview has as many as the plan that it repairs. */
+static TesseraStatus
+lay_out_one_kind (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
+{
+  const TesseraPlanOptions *options = build->options;
+  const TesseraPlan *before = options->is_preview ? options->former : NULL;
+  uint64_t single_bytes = UINT64_MAX;
+  TesseraStatus status = TESSERA_OK;
+
+  if (before == NULL || !tessera_plan_alternates (before))
+    {
+      status = lay_out_singles (build);
+      if (status != TESSERA_OK || before != NULL || !may_be_lower (build))
+        return status;
+      single_bytes = build->plan->height_bytes;
+    }
+  else
+    status = tessera_build_leave_out (build);
+  if (status != TESSERA_OK)
+    return status;
+  *kinds = tessera_kinds_find_turns (build);
+  if (kinds->units.n_kinds > 0)
+    status = tessera_kinds_plan (build, kinds);
+  else if (before != NULL)
+    status = lay_out_singles (build);
+  if (status != TESSERA_OK || kinds->units.n_kinds == 0 ||
+      tessera_kinds_are_worth (build->plan->height_bytes, single_bytes))
+    return status;
+  tessera_kinds_build_clear (kinds);
+  return lay_out_singles (build);
+}
+
 /* Several kinds of step, planned already, or one where that is lower by more than what it
  * has no slots for. *@out_has_kinds: which it is. */
 static TesseraStatus
@@ -166,12 +230,8 @@ take_lower (TesseraPlanBuild *build, TesseraKindsBuild *kinds, bool *out_has_kin
   TesseraError *error = build->error, unheard = { 0 };
   TesseraStatus status;
 
-  tessera_build_forget (build);
-  plan->n_positions = build->run.n_positions;
-  free (plan->follow_reason);
-  plan->follow_reason = g_strdup (build->run.reason);
   build->error = &unheard; /* edits that hold in several kinds need not in one */
-  status = tessera_build_pairs (build);
+  status = lay_out_singles (build);
   build->error = error;
   if (status == TESSERA_REFUSED && options->out_conflict)
     *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
@@ -191,11 +251,19 @@ lay_out (TesseraPlanBuild *build)
 {
   TesseraKindsBuild kinds = tessera_kinds_find (build);
   bool has_kinds = kinds.units.n_kinds > 0;
-  TesseraStatus status =
-      has_kinds ? tessera_kinds_plan (build, &kinds) : tessera_build_pairs (build);
+  TesseraStatus status;
 
-  if (status == TESSERA_OK && has_kinds && build->run.repeats && is_high (build))
-    status = take_lower (build, &kinds, &has_kinds);
+  if (has_kinds)
+    {
+      status = tessera_kinds_plan (build, &kinds);
+      if (status == TESSERA_OK && build->run.repeats && is_high (build))
+        status = take_lower (build, &kinds, &has_kinds);
+    }
+  else
+    {
+      status = lay_out_one_kind (build, &kinds);
+      has_kinds = kinds.units.n_kinds > 0;
+    }
   if (status == TESSERA_OK && build->plan->height_bytes > build->constraints.cap_bytes)
     status = has_kinds ? tessera_kinds_under_cap (build, &kinds)
                        : tessera_build_under_cap (build, &tessera_cap_of_one_kind, NULL);

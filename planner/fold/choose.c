@@ -270,9 +270,7 @@ tessera_run_fold (TesseraRun *run, uint32_t first, uint32_t last)
   run->step_begin = steps[first].begin_index;
   run->last_begin = steps[last].begin_index;
   run->last_end = end_of (run, first, last);
-  run->step_end = last - first >= tessera_run_at_once (run)
-                      ? steps[first + tessera_run_at_once (run)].begin_index
-                      : run->last_end;
+  run->step_end = first < last ? steps[first + 1].begin_index : run->last_end;
   run->n_positions = run->limit - run->last_end + run->step_end;
   run->requests = g_new (uint32_t, run->last_end - run->step_begin + 1u);
   run->ordinal_of = g_new (uint32_t, run->last_end - run->step_begin + 1u);

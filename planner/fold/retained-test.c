@@ -224,17 +224,16 @@ test_much (void)
   plan_case_clear (&c);
 }
 
-/* The batch is there twice for a moment: steps are planned in pairs, which has both
- * losses. */
+/* The batch is there twice for a moment: steps have two layouts, both with a loss. */
 static void
-test_pairs (void)
+test_layouts (void)
 {
   const Loop loop = { .habit = LISTS_LOSSES, .holds = true, .n_steps = N_STEPS };
   const Loop without = { .habit = FREES_ALL, .holds = true, .n_steps = N_STEPS };
   PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
   PlanCase of = plan_case_new (trace_of (&without, SEED), &plan_all_steps);
 
-  g_assert_true (c.plan->sections[1].is_paired);
+  g_assert_cmpuint (c.plan->sections[1].alternate, ==, TESSERA_ALTERNATE_FIRST);
   assert_kept (&c, 2);
   g_assert_cmpuint (c.plan->height_bytes, <=, of.plan->height_bytes);
   plan_case_check (&c, 0, N_STEPS);
@@ -370,7 +369,7 @@ main (int argc, char **argv)
   g_test_add_func ("/kept/one-kind", test_one_kind);
   g_test_add_func ("/kept/state", test_state);
   g_test_add_func ("/kept/much", test_much);
-  g_test_add_func ("/kept/pairs", test_pairs);
+  g_test_add_func ("/kept/layouts", test_layouts);
   g_test_add_func ("/kept/kinds", test_kinds);
   g_test_add_func ("/kept/dynamic", test_dynamic);
   g_test_add_func ("/kept/pin", test_pin);

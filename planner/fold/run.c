@@ -122,17 +122,7 @@ latest_end (const TesseraRun *run, uint32_t ordinal, uint32_t *out_end)
 static uint32_t
 position_of_request (const TesseraRun *run, uint32_t ordinal)
 {
-  return ordinal < tessera_run_at_once (run) * run->n_requests ? run->requests[ordinal]
-                                                               : run->step_end;
-}
-
-/* Requests of what repeats before the step of it that the event is in. */
-static uint32_t
-n_before_step (const TesseraRun *run, uint32_t event)
-{
-  return run->is_paired && event >= run->structure->steps[run->first_step + 1].begin_index
-             ? run->n_requests
-             : 0;
+  return ordinal < run->n_requests ? run->requests[ordinal] : run->step_end;
 }
 
 static void
@@ -140,15 +130,10 @@ lifetime_of_step (const TesseraRun *run,
                   const TesseraBlock *block,
                   TesseraLifetime *lifetime)
 {
-  uint32_t after, n = tessera_run_at_once (run) * run->n_requests;
-  uint32_t before = n_before_step (run, block->born_index);
+  uint32_t after, n = run->n_requests;
   uint32_t latest =
-      before +
       latest_end (run, run->ordinal_of[block->born_index - run->step_begin], &after);
 
-  /* The end comes behind the later step of a pair. */
-  if (before + run->n_requests < n)
-    after = 0;
   lifetime->born = block->born_index;
   lifetime->died = position_of_request (run, latest);
   if (after)
@@ -254,27 +239,6 @@ tessera_run_span (const TesseraRun *run,
   return true;
 }
 
-/* The same of a repeating step that is not of the first pair. */
-static uint32_t
-n_before_step_like (const TesseraRun *run, uint32_t event)
-{
-  const TesseraStep *steps = run->structure->steps;
-  uint32_t low = run->first_step, high = run->last_step + 1;
-
-  if (!run->is_paired)
-    return 0;
-  while (high - low > 1)
-    {
-      uint32_t middle = low + (high - low) / 2;
-
-      if (steps[middle].begin_index <= event)
-        low = middle;
-      else
-        high = middle;
-    }
-  return (low - run->first_step) % 2 * run->n_requests;
-}
-
 uint32_t
 tessera_run_stands_for (const TesseraRun *run, uint32_t block)
 {
@@ -288,23 +252,7 @@ tessera_run_stands_for (const TesseraRun *run, uint32_t block)
       of->born_index >= run->last_end)
     return block;
   return run->blocks
-      ->block_of_event[run->requests[n_before_step_like (run, of->born_index) +
-                                     run->ordinal_of[of->born_index - run->step_begin]]];
-}
-
-uint32_t
-tessera_run_partner (const TesseraRun *run, uint32_t block)
-{
-  const TesseraBlock *of = &run->blocks->blocks[block];
-  uint32_t ordinal;
-
-  if (!run->is_paired || of->flags & TESSERA_AT_START ||
-      of->born_index < run->step_begin || of->born_index >= run->step_end)
-    return TESSERA_NONE;
-  ordinal = run->ordinal_of[of->born_index - run->step_begin];
-  if (n_before_step (run, of->born_index) == 0)
-    ordinal += run->n_requests;
-  return run->blocks->block_of_event[run->requests[ordinal]];
+      ->block_of_event[run->requests[run->ordinal_of[of->born_index - run->step_begin]]];
 }
 
 uint32_t
@@ -315,33 +263,7 @@ tessera_run_tail (const TesseraRun *run, uint32_t block)
   if (!run->repeats || of->born_index >= run->step_begin ||
       of->died_index <= run->step_begin || of->died_index >= run->step_end)
     return TESSERA_NONE;
-  return n_before_step (run, of->died_index) +
-         run->ordinal_of[of->died_index - run->step_begin];
-}
-
-bool
-tessera_run_pair (const TesseraRun *run, TesseraRun *out_paired)
-{
-  uint32_t first = run->first_step, last = run->last_step;
-  TesseraRun paired = *run;
-
-  *out_paired = (TesseraRun){ 0 };
-  first += (last - first) % 2 == 0;
-  if (!run->repeats || run->is_dynamic || run->is_assumed || first >= last)
-    return false;
-  paired.is_paired = true;
-  paired.requests = paired.ordinal_of = NULL;
-  paired.is_kept = NULL;
-  snprintf (paired.reason, sizeof paired.reason,
-            "steps %" PRId64 " to %" PRId64
-            " ask for the same: a run follows this plan for any number of steps, which "
-            "take two layouts in turn",
-            run->structure->steps[first].number, run->structure->steps[last].number);
-  tessera_run_say_kept (&paired);
-  paired.is_kept = g_memdup2 (run->is_kept, run->blocks->n_blocks + 1);
-  tessera_run_fold (&paired, first, last);
-  *out_paired = paired;
-  return true;
+  return run->ordinal_of[of->died_index - run->step_begin];
 }
 
 void

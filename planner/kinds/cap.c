@@ -84,10 +84,13 @@ list_items (Cap *cap)
 }
 
 static void
-give_up_place (TesseraPlanBuild *build, uint32_t block, TesseraCapLoss *loss)
+give_up_place (TesseraPlanBuild *build,
+               const TesseraUnits *units,
+               uint32_t block,
+               TesseraCapLoss *loss)
 {
-  build->left_out[block] = build->constraints.cap_edit + 1;
-  loss->n_requests++;
+  loss->n_requests += !build->left_out[block];
+  tessera_kinds_mark_left_out (build, units, block, build->constraints.cap_edit + 1);
 }
 
 static void
@@ -98,9 +101,10 @@ give_up_carry (TesseraPlanBuild *build,
 {
   for (uint32_t k = 0; k < carries->units->n_kinds; k++)
     if (carry->requests[k] != TESSERA_NONE)
-      give_up_place (build, carries->requests[carry->requests[k]].block, loss);
+      give_up_place (build, carries->units, carries->requests[carry->requests[k]].block,
+                     loss);
   if (carry->start != TESSERA_NONE)
-    give_up_place (build, carry->start, loss);
+    give_up_place (build, carries->units, carry->start, loss);
 }
 
 static void
@@ -122,7 +126,7 @@ leave_out (TesseraPlanBuild *build,
     if (!cap.items[i].is_gone)
       continue;
     else if (i < n_slots)
-      give_up_place (build, build->plan->slots[i].block, out_loss);
+      give_up_place (build, carries->units, build->plan->slots[i].block, out_loss);
     else
       give_up_carry (build, carries, &carries->carries[i - n_slots], out_loss);
   free (cap.items);

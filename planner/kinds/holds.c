@@ -32,6 +32,35 @@ tessera_units_stands_for (const TesseraUnits *units, uint32_t block)
       ->block_of_event[kind->requests[units->place_of[of->born_index - units->begin]]];
 }
 
+uint32_t
+tessera_units_twin (const TesseraUnits *units, uint32_t block)
+{
+  uint32_t born = units->blocks->blocks[block].born_index, unit, kind;
+
+  if (units->n_alternating == 0 || born < units->begin || born >= units->end ||
+      units->blocks->blocks[block].flags & TESSERA_AT_START)
+    return TESSERA_NONE;
+  unit = tessera_units_at (units, born);
+  kind = tessera_units_kind (units, unit, true);
+  return kind == TESSERA_NONE
+             ? TESSERA_NONE
+             : units->blocks->block_of_event
+                   [units->kinds[kind].requests[units->place_of[born - units->begin]]];
+}
+
+void
+tessera_kinds_mark_left_out (TesseraPlanBuild *build,
+                             const TesseraUnits *units,
+                             uint32_t block,
+                             uint32_t why)
+{
+  uint32_t twin = tessera_units_twin (units, block);
+
+  build->left_out[block] = why;
+  if (twin != TESSERA_NONE)
+    build->left_out[twin] = why;
+}
+
 /* What units keep, of those that stand for their kind. */
 static void
 leave_kept_out (TesseraPlanBuild *build, const TesseraUnits *units)
@@ -58,7 +87,7 @@ tessera_kinds_leave_out (TesseraPlanBuild *build, const TesseraUnits *units)
                            : TESSERA_NONE;
 
       if (block != TESSERA_NONE && !build->left_out[block])
-        build->left_out[block] = build->constraints.left_out[i];
+        tessera_kinds_mark_left_out (build, units, block, build->constraints.left_out[i]);
     }
 }
 

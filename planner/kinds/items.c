@@ -47,14 +47,17 @@ step_end (const TesseraKindsPacking *packing)
   return map (packing, packing->carries->units->first_end);
 }
 
+uint64_t
+tessera_kinds_owner (const TesseraKindsPacking *packing, const TesseraSlot *slot)
+{
+  return packing->splits_sizes ? tessera_build_owner (packing->build, slot) : slot->pool;
+}
+
 static uint32_t
 zone_of (const TesseraKindsPacking *packing, const TesseraSlot *slot)
 {
-  uint64_t owner = tessera_build_splits_sizes (packing->build)
-                       ? tessera_build_owner (packing->build, slot)
-                       : slot->pool;
-
-  return tessera_count_below (packing->owners, packing->n_zones, owner);
+  return tessera_count_below (packing->owners, packing->n_zones,
+                              tessera_kinds_owner (packing, slot));
 }
 
 static uint32_t

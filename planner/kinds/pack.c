@@ -2,10 +2,10 @@
  * Packing a plan of several kinds of step: see pack.h.
  *
  * The kind with the largest load comes first, in both of its layouts where it has two,
- * together with all that any kind carries into the next step, the start and the end. Then these have their places, and each other
- * kind is packed around what of it is there in its steps: what is inside one step may use
- * all that is free in this kind. No carry shares an address with another: all are held
- * for a moment when a step begins.
+ * together with all that any kind carries into the next step, the start and the end. Then
+ * these have their places, and each other kind is packed around what of it is there in
+ * its steps: what is inside one step may use all that is free in this kind. No carry
+ * shares an address with another: all are held for a moment when a step begins.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,18 +29,47 @@ static void
 list_zones (TesseraKindsPacking *packing)
 {
   const TesseraPlan *plan = packing->build->plan;
-  bool splits = tessera_build_splits_sizes (packing->build);
   uint32_t n = 0;
 
-  packing->owners = g_new (uint64_t, plan->n_slots + 1);
   for (size_t i = 0; i < plan->n_slots; i++)
-    packing->owners[i] = splits ? tessera_build_owner (packing->build, &plan->slots[i])
-                                : plan->slots[i].pool;
+    packing->owners[i] = tessera_kinds_owner (packing, &plan->slots[i]);
   qsort (packing->owners, plan->n_slots, sizeof *packing->owners, compare_owners);
   for (size_t i = 0; i < plan->n_slots; i++)
     if (i == 0 || packing->owners[i] != packing->owners[n - 1])
       packing->owners[n++] = packing->owners[i];
   packing->n_zones = n;
+}
+
+/* Of the first kind: its items, and what no layout of them is below. */
+static TesseraStatus
+list_items (TesseraKindsPacking *packing, bool splits_sizes, uint64_t *out_bound)
+{
+  TesseraStatus status;
+
+  packing->splits_sizes = splits_sizes;
+  list_zones (packing);
+  status = tessera_kinds_items (packing);
+  return status == TESSERA_OK
+             ? tessera_pack_bound (packing->items, packing->n_items, out_bound)
+             : status;
+}
+
+/* The same, with zones as a plan of one kind has them (planner/plan/places.c). */
+static TesseraStatus
+list_first (TesseraKindsPacking *packing)
+{
+  const TesseraPlanBuild *build = packing->build;
+  bool splits = tessera_build_splits_sizes (build);
+  uint64_t apart_bytes, together_bytes;
+  TesseraStatus status = list_items (packing, splits, &apart_bytes);
+
+  if (status != TESSERA_OK || !splits || !tessera_build_may_join_sizes (build))
+    return status;
+  status = list_items (packing, false, &together_bytes);
+  return status == TESSERA_OK &&
+                 !tessera_build_is_costly (build, apart_bytes, together_bytes)
+             ? list_items (packing, true, &apart_bytes)
+             : status;
 }
 
 /* Writes the places of what has none yet. */
@@ -186,7 +215,7 @@ pack_kind (TesseraKindsPacking *packing, uint32_t kind)
   packing->twin = packing->is_first && packing->carries->units->n_alternating > 0
                       ? kind + packing->carries->units->n_alternating
                       : TESSERA_NONE;
-  status = tessera_kinds_items (packing);
+  status = packing->is_first ? list_first (packing) : tessera_kinds_items (packing);
   if (status != TESSERA_OK)
     return status;
   offsets = g_new (uint64_t, packing->n_items + 1);
@@ -302,7 +331,7 @@ tessera_kinds_pack (TesseraPlanBuild *build, TesseraCarries *carries)
                                   .has_place = g_new0 (uint8_t, plan->n_slots + 1) };
   TesseraStatus status;
 
-  list_zones (&packing);
+  packing.owners = g_new (uint64_t, plan->n_slots + 1);
   build->holds.own_sets = tessera_kinds_own_sets ();
   status = pack_kinds (&packing);
   plan->height_bytes = height_of (plan);

@@ -12,7 +12,8 @@ typedef struct
 {
   TesseraPlanBuild *build;
   TesseraCarries *carries;
-  uint64_t *owners; /* [n_zones] ascending */
+  bool splits_sizes; /* small and large have zones of their own */
+  uint64_t *owners;  /* [n_zones] ascending */
   uint32_t n_zones;
   bool is_placed[TESSERA_MAX_KINDS];
   uint8_t *has_place; /* [n_slots] its offset is known */
@@ -32,6 +33,10 @@ typedef struct
 /* Fills the items of the kind at hand. Time is that of the start, a step of this kind (and
  * one in its second layout), the end; what has its place already is pinned. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_items (TesseraKindsPacking *packing);
+
+/* The zone of the slot is that of its owner (planner/plan/build.h). */
+uint64_t tessera_kinds_owner (const TesseraKindsPacking *packing,
+                              const TesseraSlot *slot);
 
 /* Adds what edits hold beside these, and writes what they want into the items. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_hold (TesseraKindsPacking *packing);

@@ -38,7 +38,7 @@ tessera_kinds_find (const TesseraPlanBuild *build)
     return kinds;
   tessera_units_init (&kinds.units, build->trace, build->blocks, structure, 0,
                       (uint32_t) structure->n_steps - 1,
-                      (uint32_t) build->trace->n_events);
+                      (uint32_t) build->trace->n_events, 2);
   if (kinds.units.n_kinds > 0 && count_steps (&kinds.units) <= n_run + LEAST_GAIN)
     tessera_units_clear (&kinds.units);
   return kinds;
@@ -49,8 +49,15 @@ tessera_kinds_find (const TesseraPlanBuild *build)
 #define WORTH_SHARE 1024
 #define WORTH_BYTES (UINT64_C (2) << 20)
 
-static bool
-has_alternating (const TesseraPlan *plan)
+bool
+tessera_kinds_are_worth (uint64_t bytes, uint64_t single_bytes)
+{
+  return single_bytes >= bytes + WORTH_BYTES &&
+         single_bytes - single_bytes / WORTH_SHARE > bytes;
+}
+
+bool
+tessera_plan_alternates (const TesseraPlan *plan)
 {
   for (size_t i = 0; i < plan->n_sections; i++)
     if (plan->sections[i].alternate != TESSERA_ALTERNATE_NOT)
@@ -58,18 +65,36 @@ has_alternating (const TesseraPlan *plan)
   return false;
 }
 
-/* What edits hold is one block of one layout: with edits each kind has one. A preview has
- * as many as the plan that it repairs. */
+/* What edits hold is one block of one layout: then each kind has one. A preview has as
+ * many as the plan that it repairs. */
 static bool
-alternate (const TesseraPlanBuild *build, TesseraUnits *units, uint64_t bound_bytes)
+alternate (const TesseraPlanBuild *build, TesseraUnits *units)
 {
   const TesseraPlanOptions *options = build->options;
   const TesseraPlan *before = options->is_preview ? options->former : NULL;
+  uint64_t alive_bytes = tessera_blocks_bound (build->blocks, 0, units->limit, NULL);
 
-  if (options->n_edits > 0 || (before != NULL && !has_alternating (before)))
+  if (build->constraints.n_constraints > 0 ||
+      (before != NULL && !tessera_plan_alternates (before)))
     return false;
   return tessera_units_alternate (units, build->left_out,
-                                  MAX (bound_bytes / WORTH_SHARE, WORTH_BYTES));
+                                  MAX (alive_bytes / WORTH_SHARE, WORTH_BYTES));
+}
+
+TesseraKindsBuild
+tessera_kinds_find_turns (const TesseraPlanBuild *build)
+{
+  const TesseraRun *run = &build->run;
+  TesseraKindsBuild kinds = { .is_planned = true };
+
+  if (!run->repeats || run->is_dynamic || run->is_assumed ||
+      run->first_step == run->last_step)
+    return kinds;
+  tessera_units_init (&kinds.units, build->trace, build->blocks, build->structure,
+                      run->first_step, run->last_step, run->limit, 1);
+  if (kinds.units.n_kinds > 0 && !alternate (build, &kinds.units))
+    tessera_units_clear (&kinds.units);
+  return kinds;
 }
 
 /* The kind whose units keep the most bytes for good. */
@@ -84,7 +109,7 @@ keeps_most (const TesseraUnits *units)
   return most;
 }
 
-/* "two kinds of step (12 and 4 times)" */
+/* "steps come in 2 kinds (12 and 4 times)", or "12 steps ask for the same". */
 static void
 describe (TesseraPlanBuild *build, const TesseraUnits *units)
 {
@@ -94,21 +119,26 @@ describe (TesseraPlanBuild *build, const TesseraUnits *units)
   GString *reason = g_string_new (NULL);
   char kept[200] = "";
 
-  g_string_printf (reason, "steps come in %" PRIu32 " kind%s (", n_kinds,
-                   n_kinds == 1 ? "" : "s");
-  for (uint32_t k = 0; k < n_kinds; k++)
-    g_string_append_printf (
-        reason, "%s%" PRIu32,
-        k == 0             ? ""
-        : k + 1 == n_kinds ? " and "
-                           : ", ",
-        units->kinds[k].n_units +
-            (units->n_alternating > 0 ? units->kinds[k + n_kinds].n_units : 0));
+  if (n_kinds == 1)
+    g_string_append_printf (reason, "%" PRIu32 " steps ask for the same: ",
+                            units->kinds[0].n_units + units->kinds[1].n_units);
+  else
+    {
+      g_string_append_printf (reason, "steps come in %" PRIu32 " kinds (", n_kinds);
+      for (uint32_t k = 0; k < n_kinds; k++)
+        g_string_append_printf (
+            reason, "%s%" PRIu32,
+            k == 0             ? ""
+            : k + 1 == n_kinds ? " and "
+                               : ", ",
+            units->kinds[k].n_units +
+                (units->n_alternating > 0 ? units->kinds[k + n_kinds].n_units : 0));
+      g_string_append (reason, " times): ");
+    }
   if (most->n_kept > 0)
     tessera_kept_say (most->n_kept, most->kept_bytes, kept, sizeof kept);
-  g_string_append_printf (reason,
-                          " times): a run follows this plan for any number of steps in "
-                          "any order%s%s",
+  g_string_append_printf (reason, "a run follows this plan for any number of steps%s%s%s",
+                          n_kinds == 1 ? "" : " in any order",
                           units->n_alternating > 0 ? ", in two layouts in turn" : "",
                           kept);
   free (plan->follow_reason);
@@ -240,12 +270,9 @@ tessera_kinds_plan (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 
   if (!kinds->is_planned)
     {
-      uint64_t alive_bytes =
-          tessera_blocks_bound (build->blocks, 0, kinds->units.limit, NULL);
-
       tessera_kinds_leave_out (build, &kinds->units);
       make_slots (build, kinds);
-      if (alternate (build, &kinds->units, alive_bytes))
+      if (alternate (build, &kinds->units))
         single_bytes = build->plan->bound_bytes;
     }
   kinds->is_planned = true;

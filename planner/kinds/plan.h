@@ -24,6 +24,16 @@ void tessera_kinds_build_clear (TesseraKindsBuild *kinds);
  * share addresses, chosen steps); else it has none. */
 TesseraKindsBuild tessera_kinds_find (const TesseraPlanBuild *build);
 
+/* One kind of step in two layouts, where steps keep what the next has made as well by
+ * then; else it has none. */
+TesseraKindsBuild tessera_kinds_find_turns (const TesseraPlanBuild *build);
+
+/* Whether two layouts are enough lower than one. */
+bool tessera_kinds_are_worth (uint64_t bytes, uint64_t single_bytes);
+
+/* Whether kinds of step of the plan have two layouts. */
+bool tessera_plan_alternates (const TesseraPlan *plan);
+
 /* Fills build->plan: sections, slots, crossings, names, holds, offsets, height, bound.
  * @kinds must stay where it is. TESSERA_REFUSED where edits conflict. */
 TESSERA_MUST_USE TesseraStatus tessera_kinds_plan (TesseraPlanBuild *build,
@@ -49,6 +59,11 @@ TESSERA_MUST_USE TesseraStatus tessera_kinds_pack (TesseraPlanBuild *build,
 /* Edits: what they leave out, into build->left_out; numbers of who is held by what
  * (carries.h), for the caller to free; and their holds on slots, once there are any. */
 void tessera_kinds_leave_out (TesseraPlanBuild *build, const TesseraUnits *units);
+/* One more that stands for others, and its twin. @why: 1 + the edit. */
+void tessera_kinds_mark_left_out (TesseraPlanBuild *build,
+                                  const TesseraUnits *units,
+                                  uint32_t block,
+                                  uint32_t why);
 uint64_t *tessera_kinds_find_holders (const TesseraPlanBuild *build,
                                       const TesseraUnits *units);
 TESSERA_MUST_USE TesseraStatus tessera_kinds_find_holds (TesseraPlanBuild *build,

@@ -53,6 +53,7 @@ typedef struct
   TesseraUnit *all;
   uint32_t n_all;
   uint32_t first, end; /* of the window among @all */
+  uint32_t least_kinds;
   TesseraKindHost *hosts;
   uint32_t n_hosts;
   uint64_t apart[TESSERA_NARROWINGS]; /* digests of units that are nobody's guests */

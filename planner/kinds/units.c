@@ -121,7 +121,8 @@ count_folded (const TesseraKindSearch *search)
 {
   uint32_t n_folded = 0;
 
-  if (search->first >= search->end || search->units->n_kinds < 2 || !is_worth_it (search))
+  if (search->first >= search->end || search->units->n_kinds < search->least_kinds ||
+      !is_worth_it (search))
     return 0;
   for (uint32_t i = search->first; i < search->end; i++)
     n_folded += search->all[i].is_step && search->all[i].kind != TESSERA_NONE;
@@ -164,6 +165,7 @@ take_keeping (TesseraUnits *units,
               const TesseraStructure *structure,
               uint32_t from,
               uint32_t to,
+              uint32_t least_kinds,
               uint32_t n_folded)
 {
   uint32_t second = from < to ? from + 1 : to;
@@ -171,7 +173,7 @@ take_keeping (TesseraUnits *units,
       tessera_blocks_bound (units->blocks, structure->steps[from].begin_index,
                             structure->steps[second].end_index, NULL);
   TesseraUnits keeping = *units;
-  TesseraKindSearch search = { .units = &keeping };
+  TesseraKindSearch search = { .units = &keeping, .least_kinds = least_kinds };
   bool takes = false;
 
   keeping.n_kinds = 0;
@@ -202,9 +204,10 @@ tessera_units_init (TesseraUnits *units,
                     const TesseraStructure *structure,
                     uint32_t from,
                     uint32_t to,
-                    uint32_t limit)
+                    uint32_t limit,
+                    uint32_t least_kinds)
 {
-  TesseraKindSearch search = { .units = units };
+  TesseraKindSearch search = { .units = units, .least_kinds = least_kinds };
   uint32_t n_folded;
 
   *units = (TesseraUnits){ .trace = trace, .blocks = blocks, .limit = limit };
@@ -213,7 +216,8 @@ tessera_units_init (TesseraUnits *units,
   tessera_kind_window_init (&search, structure, from, to);
   tessera_kind_window_narrow (&search);
   n_folded = count_folded (&search);
-  if (!search.has_leaks || !take_keeping (units, structure, from, to, n_folded))
+  if (!search.has_leaks ||
+      !take_keeping (units, structure, from, to, least_kinds, n_folded))
     {
       if (n_folded > 0)
         keep_window (&search);

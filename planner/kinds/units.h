@@ -65,14 +65,15 @@ typedef struct
 } TesseraUnits;
 
 /* Steps [@from, @to] of the structure; events from @limit on are left out. Where fewer
- * than two kinds come often enough, n_kinds is 0. */
+ * than @least_kinds (1 or 2) come often enough, n_kinds is 0. */
 void tessera_units_init (TesseraUnits *units,
                          const TesseraTrace *trace,
                          const TesseraBlocks *blocks,
                          const TesseraStructure *structure,
                          uint32_t from,
                          uint32_t to,
-                         uint32_t limit);
+                         uint32_t limit,
+                         uint32_t least_kinds);
 void tessera_units_clear (TesseraUnits *units);
 
 /* Gives each kind two layouts in turn, where blocks that make as many bytes as
@@ -113,6 +114,10 @@ uint32_t tessera_units_at (const TesseraUnits *units, uint32_t event);
 /* The block whose slot stands for @block: of a unit the like of it in the one that stands
  * for its kind, else itself; TESSERA_NONE: there is none. */
 uint32_t tessera_units_stands_for (const TesseraUnits *units, uint32_t block);
+
+/* Of a kind with two layouts: what the other layout's unit has like @block, which stands
+ * for itself; else TESSERA_NONE. */
+uint32_t tessera_units_twin (const TesseraUnits *units, uint32_t block);
 
 /* The position before which so many requests of the kind come: that of the next one, or
  * the section's end. */

@@ -56,8 +56,6 @@ typedef struct
   uint32_t *item_of_slot;
   uint64_t *last; /* (nullable) [n_blocks] of a preview under a cap: where the blocks lay
                      in the round before, UINT64_MAX: nowhere */
-  uint64_t load_bytes;    /* of the items that were packed first; 0: none were yet */
-  uint64_t singles_bytes; /* of pairs: the same of single steps; else 0 */
 } TesseraPlanBuild;
 
 /* A slot that reaches into a step: from the start into the first, or from the repeating
@@ -99,9 +97,6 @@ void tessera_build_names (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_items (TesseraPlanBuild *build);
 /* What edits leave out, and what steps keep, of one kind of step. */
 TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build);
-/* One more that stands for others, and its like in the other step of a pair. @why: 1 +
- * the edit. */
-void tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why);
 /* What edits hold, of slots. @stands_for: [n_blocks] the block whose slot stands for
  * each, or TESSERA_NONE. @map: all but the slots of blocks. */
 TESSERA_MUST_USE TesseraStatus tessera_build_find_holds (TesseraPlanBuild *build,
@@ -113,15 +108,10 @@ void tessera_build_release (TesseraPlanBuild *build);
 /* Slots, names, holds, items and bound, anew; their offsets; all of that, with rooms. */
 TESSERA_MUST_USE TesseraStatus tessera_build_prepare (TesseraPlanBuild *build);
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
-/* The same of one kind of step, with what edits leave out: step by step, or in pairs of
- * steps where that is lower. */
-TESSERA_MUST_USE TesseraStatus tessera_build_pairs (TesseraPlanBuild *build);
 /* Whom sentences about edits go to. */
 TesseraComplaint tessera_build_complaint (const TesseraPlanBuild *build);
 /* What the options say about packing. */
 TesseraPackOptions tessera_build_pack_options (const TesseraPlanBuild *build);
-/* Whether pairs of so many bytes are enough less than single steps of @singles_bytes. */
-bool tessera_build_is_worth (uint64_t singles_bytes, uint64_t bytes);
 /* What was cut short is told of, and kept where that was asked for (time that is up
  * always keeps the best): else TESSERA_CANCELLED. */
 TESSERA_MUST_USE TesseraStatus tessera_build_settle_cut (TesseraPlanBuild *build,
@@ -180,6 +170,13 @@ tessera_build_splits_sizes (const TesseraPlanBuild *build)
   return build->plan->n_streams > 1 ||
          tessera_trace_get_meta (build->trace, "policy") != NULL;
 }
+
+/* Whether they may share addresses all the same, and whether that they do not costs more
+ * than it is worth: what one layout takes at least, if so and if not. */
+bool tessera_build_may_join_sizes (const TesseraPlanBuild *build);
+bool tessera_build_is_costly (const TesseraPlanBuild *build,
+                              uint64_t apart_bytes,
+                              uint64_t together_bytes);
 
 /* PyTorch's small pool, by rounded size. */
 static inline bool

@@ -190,8 +190,7 @@ leave_out (TesseraPlanBuild *build,
   for (size_t i = 0; i < build->plan->n_slots; i++)
     if (items[build->item_of_slot[i]].is_gone)
       {
-        tessera_build_mark_left_out (build, build->plan->slots[i].block,
-                                     build->constraints.cap_edit + 1);
+        build->left_out[build->plan->slots[i].block] = build->constraints.cap_edit + 1;
         out_loss->n_requests++;
       }
   for (size_t i = 0; i < build->n_items; i++)

@@ -5,6 +5,8 @@
  */
 #include "planner/plan/case.h"
 
+#include "planner/check/kinds.h"
+
 /* A block that the plan gives no place. */
 #define UNPLANNED (TESSERA_NONE - 1)
 
@@ -49,15 +51,6 @@ plan_case_shares (const TesseraSlot *a, const TesseraSlot *b)
          b->offset_bytes < a->offset_bytes + a->block_bytes;
 }
 
-/* Whether a block may lie in the one in place of the other: in any of its rotation. */
-static bool
-take_turns (const TesseraSlot *a, const TesseraSlot *b)
-{
-  return a->section == b->section && a->block_bytes == b->block_bytes &&
-         a->stream == b->stream && a->pool == b->pool && a->wraps &&
-         a->died_next >= a->born && b->wraps && b->died_next >= b->born;
-}
-
 /* Whether nothing lies in the slot when block @b comes; those before it have theirs. */
 static bool
 is_free_for (const PlanCase *c, const uint32_t *slot_of, uint32_t slot, uint32_t b)
@@ -73,15 +66,17 @@ is_free_for (const PlanCase *c, const uint32_t *slot_of, uint32_t slot, uint32_t
 
 /* The last or the first free place of its rotation: any will do. */
 static uint32_t
-find_turn (const PlanCase *c, const uint32_t *slot_of, uint32_t b)
+find_turn (const PlanCase *c,
+           const uint32_t *rotations,
+           const uint32_t *slot_of,
+           uint32_t b)
 {
   const TesseraPlan *p = c->plan;
   uint32_t found = TESSERA_NONE;
 
   for (uint32_t i = 0; i < p->n_slots; i++)
-    if ((found == TESSERA_NONE || b % 3 == 0) &&
-        take_turns (&p->slots[i], &p->slots[slot_of[b]]) &&
-        is_free_for (c, slot_of, i, b))
+    if ((found == TESSERA_NONE || b % 3 == 0) && rotations[i] != 0 &&
+        rotations[i] == rotations[slot_of[b]] && is_free_for (c, slot_of, i, b))
       found = i;
   if (found == TESSERA_NONE)
     g_error ("no place is free for block %u of slot %u", b, slot_of[b]);
@@ -99,8 +94,9 @@ first_slot_of (const PlanCase *c, uint32_t s)
   while (section->kind != TESSERA_SECTION_REPEATS)
     section++;
   first = c->blocks->blocks[p->slots[section->first_slot].block].step;
-  return section->first_slot +
-         (section->is_paired ? (s - first) % 2 * section->n_slots / 2 : 0);
+  if (section->alternate != TESSERA_ALTERNATE_NOT) /* the second layout is the next */
+    section += (s - first) % 2;
+  return section->first_slot;
 }
 
 /* The first unplanned request of a step like @s in the section that repeats. */
@@ -127,8 +123,11 @@ place_blocks (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
   const TesseraPlan *p = c->plan;
   const TesseraBlock *all = c->blocks->blocks;
   uint32_t *slot_of = g_new (uint32_t, c->blocks->n_blocks + 1);
-  uint32_t slot = 0, unplanned = 0;
+  uint32_t slot = 0, unplanned = 0, n_rotations;
+  g_autofree uint32_t *rotations = NULL;
 
+  g_assert_cmpint (tessera_check_find_rotations (p, &rotations, &n_rotations), ==,
+                   TESSERA_OK);
   for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
     slot_of[b] = TESSERA_NONE;
   for (uint32_t i = 0; i < p->n_unplanned; i++)
@@ -157,13 +156,10 @@ place_blocks (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
     }
   for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
     {
-      const TesseraSlot *own;
-
       if (slot_of[b] == UNPLANNED)
         continue;
-      own = &p->slots[slot_of[b]];
-      if (!is_free_for (c, slot_of, slot_of[b], b) || (take_turns (own, own) && b % 2))
-        slot_of[b] = find_turn (c, slot_of, b);
+      if (!is_free_for (c, slot_of, slot_of[b], b) || (rotations[slot_of[b]] && b % 2))
+        slot_of[b] = find_turn (c, rotations, slot_of, b);
     }
   return slot_of;
 }

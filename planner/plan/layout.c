@@ -97,16 +97,6 @@ refuse_dynamic (TesseraPlanBuild *build)
   return TESSERA_OK;
 }
 
-void
-tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why)
-{
-  uint32_t partner = tessera_run_partner (&build->run, block);
-
-  build->left_out[block] = why;
-  if (partner != TESSERA_NONE)
-    build->left_out[partner] = why;
-}
-
 TesseraStatus
 tessera_build_leave_out (TesseraPlanBuild *build)
 {
@@ -126,7 +116,7 @@ tessera_build_leave_out (TesseraPlanBuild *build)
         why = TESSERA_LEFT_OUT_KEPT;
       block = why != 0 ? tessera_run_stands_for (&build->run, i) : TESSERA_NONE;
       if (block != TESSERA_NONE && !build->left_out[block])
-        tessera_build_mark_left_out (build, block, why);
+        build->left_out[block] = why;
     }
   return status;
 }

@@ -62,22 +62,6 @@ find_former (const TesseraPlanBuild *build)
   return former;
 }
 
-/* Rotations of single steps cost places, so load. Where pairs have no less of it, packing
- * them would take long and win nothing. */
-static TesseraStatus
-check_load (TesseraPlanBuild *build)
-{
-  TesseraStatus status;
-
-  if (build->load_bytes != 0)
-    return TESSERA_OK;
-  status = tessera_pack_bound (build->items, build->n_items, &build->load_bytes);
-  return status == TESSERA_OK && build->singles_bytes != 0 &&
-                 !tessera_build_is_worth (build->singles_bytes, build->load_bytes)
-             ? TESSERA_REFUSED
-             : status;
-}
-
 static TesseraStatus
 pack_freely (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
 {
@@ -92,8 +76,6 @@ pack_freely (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_pac
   if (status == TESSERA_OK && !build->options->is_preview)
     status = tessera_unheld_improve (build->items, build->n_items, &options, offsets,
                                      out_packing);
-  if (status == TESSERA_OK && build->load_bytes == 0)
-    build->load_bytes = out_packing->bound_bytes;
   return status;
 }
 
@@ -148,8 +130,7 @@ tessera_build_pack_groups (const TesseraPlanBuild *build,
   return tessera_stalloc_pack (items, grouped, n_items, &options, offsets, out_packing);
 }
 
-/* Packs as the strategy says, and says which edits conflict. Of pairs whose load is not
- * enough below that of single steps: TESSERA_REFUSED. */
+/* Packs as the strategy says, and says which edits conflict. */
 static TesseraStatus
 pack (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
 {
@@ -160,10 +141,6 @@ pack (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_packing)
 
   *out_packing = (TesseraPacking){ .strategy = "nothing to place" };
   if (status != TESSERA_OK || build->n_items == 0)
-    return status;
-  if (build->singles_bytes != 0)
-    status = check_load (build);
-  if (status != TESSERA_OK)
     return status;
   if (build->options->strategy == TESSERA_STRATEGY_FREE)
     status = pack_freely (build, offsets, out_packing);

@@ -216,20 +216,35 @@ number_zones (TesseraPlanBuild *build, bool splits, uint64_t *out_bytes)
   return tessera_pack_bound (build->items, build->n_items, out_bytes);
 }
 
+bool
+tessera_build_may_join_sizes (const TesseraPlanBuild *build)
+{
+  return !tessera_trace_has_streams (build->trace) || build->plan->crosses_streams;
+}
+
+bool
+tessera_build_is_costly (const TesseraPlanBuild *build,
+                         uint64_t apart_bytes,
+                         uint64_t together_bytes)
+{
+  uint64_t share =
+      build->plan->crosses_streams ? COSTLY_ZONES_SHARE_ACROSS : COSTLY_ZONES_SHARE;
+
+  return apart_bytes - together_bytes > apart_bytes / share;
+}
+
 static TesseraStatus
 set_zones (TesseraPlanBuild *build)
 {
   bool splits = tessera_build_splits_sizes (build);
-  uint64_t share =
-      build->plan->crosses_streams ? COSTLY_ZONES_SHARE_ACROSS : COSTLY_ZONES_SHARE;
   uint64_t apart_bytes, together_bytes;
   TesseraStatus status = number_zones (build, splits, &apart_bytes);
 
-  if (status != TESSERA_OK || !splits ||
-      (tessera_trace_has_streams (build->trace) && !build->plan->crosses_streams))
+  if (status != TESSERA_OK || !splits || !tessera_build_may_join_sizes (build))
     return status;
   status = number_zones (build, false, &together_bytes);
-  return status == TESSERA_OK && apart_bytes - together_bytes <= apart_bytes / share
+  return status == TESSERA_OK &&
+                 !tessera_build_is_costly (build, apart_bytes, together_bytes)
              ? number_zones (build, true, &apart_bytes)
              : status;
 }

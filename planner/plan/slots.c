@@ -24,7 +24,7 @@ add_sections (TesseraPlanBuild *build)
   const TesseraSection all[] = {
     { 0, run->step_begin, 0, 0, TESSERA_SECTION_ONCE, 0, 0 },
     { run->step_begin, run->step_end, 0, 0, TESSERA_SECTION_REPEATS,
-      run->last_step - run->first_step + 1, run->is_paired },
+      run->last_step - run->first_step + 1, 0 },
     { run->step_end, run->n_positions, 0, 0, TESSERA_SECTION_ONCE, 0, 0 },
   };
 

@@ -406,7 +406,7 @@ tessera_strip_take (TesseraPlanBuild *build,
 
   memcpy (build->left_out, strip->left_out, n_bytes);
   for (size_t i = 0; i < strip->n_lost; i++)
-    tessera_build_mark_left_out (build, strip->lost[i], build->constraints.cap_edit + 1);
+    build->left_out[strip->lost[i]] = build->constraints.cap_edit + 1;
   status = tessera_build_prepare (build);
   *out_is_taken = status == TESSERA_OK && find_offsets (build, strip);
   if (*out_is_taken)

@@ -1,13 +1,12 @@
 /*
- * Steps planned two by two: what a step keeps until the next has made it anew costs one
- * place, whatever the run does between steps.
+ * One kind of step in two layouts: what a step keeps until the next has made it anew costs
+ * one place, whatever the run does between steps.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "allocator/follow.h"
 #include "planner/check.h"
 #include "planner/plan/case.h"
-#include "planner/fold.h"
 
 #include <string.h>
 
@@ -31,10 +30,8 @@ addr_of (uint32_t step, uint32_t request)
   return (uint64_t) (step * N_REQUESTS + request + 2) << 28;
 }
 
-/* A weight from before the first step ends in step @step, when @n of its requests were
- * made. */
 static TesseraTrace *
-loop_with_end (uint32_t n_steps, uint32_t step, uint32_t n)
+loop (uint32_t n_steps)
 {
   TesseraTrace *trace = test_trace_new ();
 
@@ -46,8 +43,6 @@ loop_with_end (uint32_t n_steps, uint32_t step, uint32_t n)
 
       for (uint32_t i = 0; i < N_REQUESTS; i++)
         {
-          if (s == step && i == n)
-            test_free (trace, 0x1000, WEIGHT_BYTES);
           test_alloc (trace, addr_of (s, i), sizes[i]);
           if (is_kept[i] && s > 0)
             test_free (trace, addr_of (s - 1, i), sizes[i]);
@@ -61,86 +56,30 @@ loop_with_end (uint32_t n_steps, uint32_t step, uint32_t n)
   return trace;
 }
 
-static TesseraTrace *
-loop (uint32_t n_steps)
+/* Whether its last two sections are the layouts of the kind. */
+static bool
+alternates (const TesseraPlan *plan)
 {
-  return loop_with_end (n_steps, n_steps, 0);
+  return plan->n_sections == 3 &&
+         plan->sections[1].alternate == TESSERA_ALTERNATE_FIRST &&
+         plan->sections[2].alternate == TESSERA_ALTERNATE_SECOND;
 }
 
-/* Of an odd number of steps the first is the start's. */
 static void
 test_height (void)
 {
-  for (uint32_t n_steps = 3; n_steps < 9; n_steps++)
+  for (uint32_t n_steps = 2; n_steps < 9; n_steps++)
     {
       PlanCase c = plan_case_new (loop (n_steps), &plan_all_steps);
 
       g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
-      g_assert_cmpuint (c.plan->n_sections, ==, 2);
-      g_assert_cmpuint (c.plan->sections[1].is_paired, ==, 1);
-      g_assert_cmpuint (c.plan->sections[1].n_slots, ==, 2 * N_REQUESTS);
-      g_assert_cmpuint (c.plan->sections[0].n_slots, ==,
-                        1 + (n_steps % 2 ? N_REQUESTS : 0));
+      g_assert_true (alternates (c.plan));
+      for (uint32_t s = 1; s < 3; s++)
+        g_assert_cmpuint (c.plan->sections[s].n_slots, ==, N_REQUESTS);
       g_assert_cmpuint (c.plan->height_bytes, ==, MOST_ALIVE);
-      plan_case_check (&c, n_steps % 2, n_steps - n_steps % 2);
+      plan_case_check (&c, 0, n_steps);
       plan_case_clear (&c);
     }
-}
-
-/* Which block of a pair stands for which of the run, and where ends are that reach into
- * another pair. */
-static void
-test_halves (void)
-{
-  enum
-  {
-    N_STEPS = 6
-  };
-
-  for (uint32_t step = 0; step < 2; step++)
-    for (uint32_t n = 0; n < N_REQUESTS; n++)
-      {
-        PlanCase c = plan_case_look (loop_with_end (N_STEPS, step, n));
-        TesseraRun run, pairs;
-        TesseraError error = { 0 };
-
-        g_assert_cmpint (
-            tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, &error, &run), ==,
-            TESSERA_OK);
-        g_assert_true (tessera_run_pair (&run, &pairs));
-        g_assert_cmpuint (tessera_run_tail (&pairs, 0), ==, step * N_REQUESTS + n);
-        for (uint32_t b = 1; b <= N_STEPS * N_REQUESTS; b++)
-          {
-            uint32_t of = (b - 1) % (2 * N_REQUESTS), i = of % N_REQUESTS;
-            bool is_second = of >= N_REQUESTS;
-            TesseraLifetime lifetime;
-
-            g_assert_cmpuint (tessera_run_stands_for (&pairs, b), ==, 1 + of);
-            if (b > 2 * N_REQUESTS)
-              continue;
-            g_assert_cmpuint (tessera_run_partner (&pairs, b), ==,
-                              is_second ? b - N_REQUESTS : b + N_REQUESTS);
-            g_assert_true (tessera_run_lifetime (&pairs, b, &lifetime));
-            /* It ends once the next one of its kind is there. */
-            g_assert_cmpuint (lifetime.tail, ==,
-                              is_second && is_kept[i] ? i + 1 : TESSERA_NONE);
-          }
-        tessera_run_clear (&run);
-        tessera_run_clear (&pairs);
-        plan_case_clear (&c);
-      }
-}
-
-/* Two steps are no pair that was seen to come again. */
-static void
-test_too_few (void)
-{
-  PlanCase c = plan_case_new (loop (2), &plan_all_steps);
-
-  for (size_t i = 0; i < c.plan->n_sections; i++)
-    g_assert_false (c.plan->sections[i].is_paired && c.plan->sections[i].n_steps < 2);
-  plan_case_check (&c, 0, 2);
-  plan_case_clear (&c);
 }
 
 typedef struct
@@ -202,7 +141,7 @@ start (const PlanCase *c)
   return program;
 }
 
-/* Each step is in the right half: everything lies in the place that it was given, though
+/* Each step is in the right layout: everything lies in the place that it was given, though
  * steps are told twice (evaluations come between), and what is held is let go of. */
 static void
 test_follow (void)
@@ -257,7 +196,7 @@ assert_refused (TesseraPlan *plan, TesseraLaw wanted, const char *pattern)
   g_assert_true (g_pattern_match_simple (pattern, error.text));
 }
 
-/* The checker knows what a pair is: two equal halves of the one section that repeats. */
+/* The checker knows what two layouts are: both ask for the same. */
 static void
 test_refused (void)
 {
@@ -272,12 +211,12 @@ test_refused (void)
   assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*second of two steps*");
   *slot = kept;
   c.plan->n_slots--;
-  c.plan->sections[1].n_slots--;
+  c.plan->sections[2].n_slots--;
   assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*as many slots in both*");
   c.plan->n_slots++;
-  c.plan->sections[1].n_slots++;
-  c.plan->sections[0].is_paired = 1;
-  assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*a pair of steps to repeat*");
+  c.plan->sections[2].n_slots++;
+  c.plan->sections[0].alternate = TESSERA_ALTERNATE_FIRST;
+  assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*first layouts*");
   plan_case_clear (&c);
 }
 
@@ -295,8 +234,8 @@ plan_with (const PlanCase *c, TesseraEdit *edit, TesseraError *error)
   return plan;
 }
 
-/* What is left out of one step of a pair is left out of both; a pin that both can't have
- * at once is one of steps planned one by one. */
+/* What is left out of one layout, by an edit or under a cap, is left out of both; with a
+ * pin, which both can't have at once, the kind has one. */
 static void
 test_edits (void)
 {
@@ -311,23 +250,34 @@ test_edits (void)
   edit.what.n_blocks = 1;
   plan = plan_with (&c, &edit, &error);
   g_assert_nonnull (plan);
-  g_assert_true (plan->sections[1].is_paired);
+  g_assert_true (alternates (plan));
   g_assert_cmpuint (plan->n_unplanned, ==, 2);
   tessera_plan_free (plan);
 
-  edit.kind = TESSERA_EDIT_PIN;
   edit.what.n_blocks = 0;
   edit.what.blocks = NULL;
+  edit.kind = TESSERA_EDIT_CAP;
+  edit.at = MOST_ALIVE - 4 * MIB;
+  plan = plan_with (&c, &edit, &error);
+  g_assert_nonnull (plan);
+  g_assert_true (alternates (plan));
+  g_assert_cmpuint (plan->height_bytes, <=, edit.at);
+  g_assert_cmpuint (plan->sections[1].n_slots, <, N_REQUESTS);
+  g_assert_cmpuint (plan->sections[2].n_slots, ==, plan->sections[1].n_slots);
+  tessera_plan_free (plan);
+
+  edit.kind = TESSERA_EDIT_PIN;
+  edit.at = 0;
   edit.what.least_bytes = edit.what.most_bytes = sizes[2];
   plan = plan_with (&c, &edit, &error);
   g_assert_cmpstr (error.text, ==, "");
   g_assert_nonnull (plan);
-  g_assert_false (plan->sections[1].is_paired);
+  g_assert_false (alternates (plan));
   tessera_plan_free (plan);
   plan_case_clear (&c);
 }
 
-/* A preview has pairs where the plan before has. */
+/* A preview has as many layouts as the plan before. */
 static void
 test_plan_before (void)
 {
@@ -349,13 +299,11 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/planner/pairs/height", test_height);
-  g_test_add_func ("/planner/pairs/halves", test_halves);
-  g_test_add_func ("/planner/pairs/too-few", test_too_few);
-  g_test_add_func ("/planner/pairs/follow", test_follow);
-  g_test_add_func ("/planner/pairs/lost-step", test_lost_step);
-  g_test_add_func ("/planner/pairs/refused", test_refused);
-  g_test_add_func ("/planner/pairs/edits", test_edits);
-  g_test_add_func ("/planner/pairs/plan-before", test_plan_before);
+  g_test_add_func ("/planner/turns/height", test_height);
+  g_test_add_func ("/planner/turns/follow", test_follow);
+  g_test_add_func ("/planner/turns/lost-step", test_lost_step);
+  g_test_add_func ("/planner/turns/refused", test_refused);
+  g_test_add_func ("/planner/turns/edits", test_edits);
+  g_test_add_func ("/planner/turns/plan-before", test_plan_before);
   return g_test_run ();
 }
