@@ -204,7 +204,7 @@ note_owed (TesseraCourse *course, uint32_t from)
  * need not be that of the steps which repeat. Near its end it may be: the last requests
  * may be left out. Then the next ones tell. */
 static void
-stay_in_start (TesseraCourse *course, uint32_t place)
+stay_in_start (TesseraCourse *course)
 {
   uint32_t n_now = n_requests_now (course);
 
@@ -214,11 +214,11 @@ stay_in_start (TesseraCourse *course, uint32_t place)
   if (course->section == 0)
     note_owed (course, course->mark);
   if (course->next_section != TESSERA_NONE)
-    tessera_align_hint (&course->align, (int64_t) n_now + place);
+    tessera_align_hint (&course->align, n_now);
 }
 
 void
-tessera_course_step (TesseraCourse *course, uint32_t place)
+tessera_course_step (TesseraCourse *course)
 {
   const TesseraPlan *plan = course->plan;
   const TesseraSection *section;
@@ -231,7 +231,7 @@ tessera_course_step (TesseraCourse *course, uint32_t place)
   if (section->kind != TESSERA_SECTION_REPEATS &&
       course->align.cursor < n_requests_now (course))
     {
-      stay_in_start (course, place);
+      stay_in_start (course);
       return;
     }
   if (course->kinds.n_kinds > 1)
@@ -248,8 +248,8 @@ tessera_course_step (TesseraCourse *course, uint32_t place)
 
       if (plan->sections[s].kind == TESSERA_SECTION_REPEATS)
         {
-          enter (course, s, place);
-          course->mark = place;
+          enter (course, s, 0);
+          course->mark = 0;
           course->is_at_mark = true;
           return;
         }

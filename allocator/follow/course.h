@@ -64,9 +64,8 @@ TESSERA_MUST_USE TesseraStatus tessera_course_init (TesseraCourse *course,
                                                     const TesseraSlots *slots);
 void tessera_course_clear (TesseraCourse *course);
 
-/* As tessera_follower_step() and tessera_follower_phase(). @place: in the section that
- * repeats, where the step begins. */
-void tessera_course_step (TesseraCourse *course, uint32_t place);
+/* As tessera_follower_step() and tessera_follower_phase(). */
+void tessera_course_step (TesseraCourse *course);
 void tessera_course_phase (TesseraCourse *course, const char *name);
 
 /* A request came with this signature of the plan's. Returns: which of the plan's requests

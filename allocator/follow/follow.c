@@ -26,7 +26,6 @@ struct TesseraFollower
   const TesseraPlan *plan;
   TesseraSlots slots;
   TesseraCourse course;
-  TesseraFollowPairs pairs;
   TesseraTaken *taken;
   TesseraFollowerHook hook;  /* the caller's */
   TesseraFollowerHook inner; /* ... after the dynamic blocks, where there may be any */
@@ -65,7 +64,6 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
   status = tessera_course_init (&follower->course, &follower->slots);
   if (status != TESSERA_OK)
     goto fail;
-  tessera_follow_pairs_init (&follower->pairs, &follower->slots);
   tessera_follower_set_hook (follower, &(TesseraFollowerHook){ 0 });
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
@@ -121,7 +119,7 @@ tessera_follower_set_hook (TesseraFollower *follower, const TesseraFollowerHook 
 void
 tessera_follower_step (TesseraFollower *follower)
 {
-  tessera_course_step (&follower->course, tessera_follow_pairs_place (&follower->pairs));
+  tessera_course_step (&follower->course);
 }
 
 void
@@ -366,10 +364,7 @@ tessera_follower_malloc (TesseraFollower *follower,
       return false;
     }
   if (slot != TESSERA_NONE)
-    {
-      tessera_follow_pairs_take (&follower->pairs, slot);
-      tessera_follow_kinds_take (&follower->course.kinds, slot);
-    }
+    tessera_follow_kinds_take (&follower->course.kinds, slot);
   stats->hits++;
   stats->hit_bytes += size_bytes;
   if (out_slot != NULL)
@@ -390,7 +385,6 @@ tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
 
   if (!tessera_taken_give_back (follower->taken, offset_bytes, &slot))
     return tessera_rooms_give_back (&follower->rooms, offset_bytes);
-  tessera_follow_pairs_give_back (&follower->pairs, slot);
   tessera_follow_kinds_give_back (&follower->course.kinds, slot);
   if (follower->slots.rotations[slot] != TESSERA_NONE)
     follower->freed[follower->slots.rotations[slot]] = slot;

@@ -1,6 +1,6 @@
 /*
- * Which step a run is doing: of which kind, where a plan has several; which half of a
- * pair, where a plan's repeating section is two steps.
+ * Of which kind the step is that a run is doing, where a plan has several, and which of
+ * two layouts of it comes.
  *
  * Nobody tells the kind. When a step begins all kinds are possible; each request leaves
  * those that ask for the same there. The follower goes on with the kind that it took for
@@ -8,13 +8,11 @@
  * only that one has. When none is possible any more, the step differs from all: the
  * follower's alignment decides as it does for any other plan.
  *
- * Both halves of a pair ask for the same, and no request tells one from the other. What
- * does is where the blocks lie that the step before left: those of the first half have
+ * Both layouts of a kind ask for the same, and no request tells one from the other. What
+ * does is where the blocks lie that the step before left: those of the first layout have
  * other places than those of the second, and are still there when the next step begins.
- * So a run that lost its way, or leaves out steps, is in the right half again at its next
- * step.
- *
- * Of kinds with two layouts in turn the same blocks say which one comes (db/plan.h).
+ * So a run that lost its way, or leaves out steps, is in the right layout again at its
+ * next step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -91,19 +89,3 @@ void tessera_follow_kinds_leave (TesseraFollowKinds *kinds);
 /* A block of the slot came, or has gone. */
 void tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t slot);
 void tessera_follow_kinds_give_back (TesseraFollowKinds *kinds, uint32_t slot);
-
-typedef struct
-{
-  const TesseraSlots *slots;
-  uint32_t half_request;  /* the first of the second half; 0: the plan has no pairs */
-  uint64_t left_bytes[2]; /* held that each half leaves to the other */
-} TesseraFollowPairs;
-
-void tessera_follow_pairs_init (TesseraFollowPairs *pairs, const TesseraSlots *slots);
-
-/* A block of the slot came, or has gone. */
-void tessera_follow_pairs_take (TesseraFollowPairs *pairs, uint32_t slot);
-void tessera_follow_pairs_give_back (TesseraFollowPairs *pairs, uint32_t slot);
-
-/* The place in the repeating section at which a step begins now. */
-uint32_t tessera_follow_pairs_place (const TesseraFollowPairs *pairs);

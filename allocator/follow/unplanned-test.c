@@ -297,7 +297,7 @@ find (TesseraCourse *course, const TesseraSlots *slots, char letter)
   };
 
   if (letter == '|')
-    tessera_course_step (course, 0);
+    tessera_course_step (course);
   return letter == '|' ? TESSERA_NONE : tessera_course_find (course, &request);
 }
 

@@ -44,10 +44,7 @@ tessera_monitor_init (TesseraMonitor *monitor, const TesseraPlan *plan)
       n_before += has_step ? 0 : plan->sections[i].n_slots;
     else
       {
-        uint64_t n_slots =
-            plan->sections[i].n_slots / (plan->sections[i].is_paired ? 2 : 1);
-
-        n_step = n_slots > n_step ? n_slots : n_step;
+        n_step = plan->sections[i].n_slots > n_step ? plan->sections[i].n_slots : n_step;
         has_step = true;
       }
   init (monitor, n_before, has_step ? n_step : plan->n_slots, plan->height_bytes);
