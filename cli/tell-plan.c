@@ -95,18 +95,11 @@ free_kept (gpointer kept)
   g_free (kept);
 }
 
-/* Of a pair of steps, or of two layouts: the first keeps as much. */
+/* Of two layouts: the first keeps as much. */
 static gboolean
 is_of_second (const CliStudy *study, const TesseraUnplanned *unplanned)
 {
-  const TesseraSection *section = &study->plan->sections[unplanned->section];
-  const TesseraBlock *all = study->blocks->blocks;
-
-  if (section->alternate == TESSERA_ALTERNATE_SECOND)
-    return TRUE;
-  return section->is_paired && section->n_slots > 0 &&
-         all[unplanned->block].step !=
-             all[study->plan->slots[section->first_slot].block].step;
+  return study->plan->sections[unplanned->section].alternate == TESSERA_ALTERNATE_SECOND;
 }
 
 /* A dry run records the stacks of its first steps alone: of a block of a later one it is

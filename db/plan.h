@@ -26,11 +26,6 @@
  * any that is free. There is one at every moment, whoever lies where: a rotation has as
  * many slots as blocks are ever alive together.
  *
- * Pairs: where such a block is large, steps may be planned two by two instead. The
- * repeating section is then two steps that ask for the same, and a run takes its halves
- * in turn: what a step makes and the next one lets go of late has a place in each half,
- * and neither outlives a birth.
- *
  * Two kinds of slots are no request's own (ordinal TESSERA_NONE): blocks alive before the
  * first event (born 0), and spares, last of the repeating section: the places that a
  * rotation needs beyond those of its requests (wraps, died_next >= born).
@@ -143,8 +138,7 @@ typedef struct
   uint32_t n_slots;
   uint8_t kind;      /* TesseraSectionKind */
   uint32_t n_steps;  /* of the trace that it stands for; 0: not told */
-  uint8_t is_paired; /* repeats: it is two steps, see above */
-  uint8_t alternate; /* TesseraAlternate, of several kinds of step: see above */
+  uint8_t alternate; /* TesseraAlternate: see above */
 } TesseraSection;
 
 /* Where the block of a slot that wraps ends in a step of another kind. */

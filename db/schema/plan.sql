@@ -51,7 +51,6 @@ CREATE TABLE section (
   n_slots        INTEGER NOT NULL,
   repeats        INTEGER NOT NULL, -- 1: a step that repeats; 0: happens once
   n_steps        INTEGER NOT NULL, -- of the trace that it stands for; 0: not told
-  is_paired      INTEGER NOT NULL, -- 1: it is two steps in a row, whose halves a run takes in turn
   alternate      INTEGER NOT NULL  -- of kinds with two layouts, taken in turn: 1 the first, 2 the second; 0: one
 ) STRICT;
 

@@ -265,7 +265,6 @@ static const TesseraColumn section_columns[] = {
   COLUMN (TesseraSection, n_slots, U32),
   NAMED ("repeats", TesseraSection, kind, FLAG),
   COLUMN (TesseraSection, n_steps, U32),
-  COLUMN (TesseraSection, is_paired, FLAG),
   COLUMN (TesseraSection, alternate, U8, BELOW (ALTERNATES))
 };
 TABLE (section,

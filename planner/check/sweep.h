@@ -30,9 +30,9 @@ TESSERA_MUST_USE TesseraStatus tessera_check_streams (const TesseraPlan *plan,
                                                       TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_unplanned (const TesseraPlan *plan,
                                                         TesseraError *error);
-/* Both halves of a pair of steps, and both layouts of a kind, ask for the same, and what
- * is left by one layout is gone when its turn comes again. */
-TESSERA_MUST_USE TesseraStatus tessera_check_pairs (const TesseraPlan *plan,
-                                                    TesseraError *error);
+/* Both layouts of a kind ask for the same, and what is left by one is gone when its turn
+ * comes again. */
+TESSERA_MUST_USE TesseraStatus tessera_check_layouts (const TesseraPlan *plan,
+                                                      TesseraError *error);
 TESSERA_MUST_USE TesseraStatus tessera_check_rooms (const TesseraPlan *plan,
                                                     TesseraError *error);

@@ -22,10 +22,11 @@ add_sections (TesseraPlanBuild *build)
 {
   const TesseraRun *run = &build->run;
   const TesseraSection all[] = {
-    { 0, run->step_begin, 0, 0, TESSERA_SECTION_ONCE, 0, 0 },
+    { 0, run->step_begin, 0, 0, TESSERA_SECTION_ONCE, 0, TESSERA_ALTERNATE_NOT },
     { run->step_begin, run->step_end, 0, 0, TESSERA_SECTION_REPEATS,
-      run->last_step - run->first_step + 1, 0 },
-    { run->step_end, run->n_positions, 0, 0, TESSERA_SECTION_ONCE, 0, 0 },
+      run->last_step - run->first_step + 1, TESSERA_ALTERNATE_NOT },
+    { run->step_end, run->n_positions, 0, 0, TESSERA_SECTION_ONCE, 0,
+      TESSERA_ALTERNATE_NOT },
   };
 
   build->plan->sections = g_new0 (TesseraSection, 3);

@@ -47,7 +47,6 @@ fill_sections (TesseraPlan *plan, GRand *random)
                           .n_slots = (uint32_t) (plan->n_slots / 3),
                           .kind = i == 1,
                           .n_steps = test_below (random, 99),
-                          .is_paired = (uint8_t) test_below (random, 2),
                           .alternate = (uint8_t) test_below (random, 3) };
 }
 
@@ -243,7 +242,6 @@ sections_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
       SAME (sections[i].n_slots);
       SAME (sections[i].kind);
       SAME (sections[i].n_steps);
-      SAME (sections[i].is_paired);
       SAME (sections[i].alternate);
     }
   SAME (n_crossings);

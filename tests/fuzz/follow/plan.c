@@ -277,9 +277,8 @@ fuzz_plan_new (Bytes *bytes)
                                             .end = plan->n_positions + 2 * n + 1,
                                             .first_slot = first,
                                             .n_slots = n,
-                                            .kind = shape >= 80,
-                                            .is_paired = shape >= 80 && (what & 8) };
-      if (shape >= 80 && (what & 12) == 4)
+                                            .kind = shape >= 80 };
+      if (shape >= 80 && (what & 4))
         plan->sections[s].alternate =
             s % 2 == 0 ? TESSERA_ALTERNATE_FIRST : TESSERA_ALTERNATE_SECOND;
       plan->n_positions += 2 * n + 1;

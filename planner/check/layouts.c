@@ -1,9 +1,8 @@
 /*
  * Two layouts in turn: see check.h.
  *
- * A run takes the halves of a pair, and the two layouts of a kind, in turn, told by
- * nothing but where the step before lies. So both have to ask for the same. When the
- * blocks of a pair end is as in any section that repeats: the sweep looks at both halves.
+ * A run takes the two layouts of a kind in turn, told by nothing but where the step
+ * before lies. So both have to ask for the same.
  *
  * Of kinds that alternate a slot may say that a step of its own layout finds no block of
  * it. That is so if every step that changes the turn sees all of them end: a step changes
@@ -24,9 +23,8 @@ typedef struct
   size_t first_unplanned, n_unplanned;
 } Part;
 
-/* Of a section, or of its half @half of two. */
 static Part
-make_part (const TesseraPlan *plan, uint32_t index, bool is_half, uint32_t half)
+make_part (const TesseraPlan *plan, uint32_t index)
 {
   const TesseraSection *section = &plan->sections[index];
   Part part = { index, section->first_slot, section->n_slots, 0, 0 };
@@ -40,14 +38,6 @@ make_part (const TesseraPlan *plan, uint32_t index, bool is_half, uint32_t half)
   while (part.first_unplanned + part.n_unplanned < plan->n_unplanned &&
          plan->unplanned[part.first_unplanned + part.n_unplanned].section == index)
     part.n_unplanned++;
-  if (!is_half)
-    return part;
-  uint32_t n_slots = part.n_slots / 2;
-  size_t n_unplanned = part.n_unplanned / 2;
-  part.first_slot += half * n_slots;
-  part.n_slots = half != 0 ? part.n_slots - n_slots : n_slots;
-  part.first_unplanned += half * n_unplanned;
-  part.n_unplanned = half != 0 ? part.n_unplanned - n_unplanned : n_unplanned;
   return part;
 }
 
@@ -136,11 +126,13 @@ check_turns (const TesseraPlan *plan, TesseraError *error)
 }
 
 /* First layouts, then as many second ones in the same order, and no other kinds. */
-static TesseraStatus
-check_alternating (const TesseraPlan *plan, uint32_t n_repeats, TesseraError *error)
+TesseraStatus
+tessera_check_layouts (const TesseraPlan *plan, TesseraError *error)
 {
-  uint32_t first = 0, n = 0;
+  uint32_t first = 0, n = 0, n_repeats = 0;
   TesseraStatus status = TESSERA_OK;
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    n_repeats += plan->sections[s].kind == TESSERA_SECTION_REPEATS;
   for (uint32_t s = 0; s < plan->n_sections; s++)
     {
       uint8_t alternate = plan->sections[s].alternate;
@@ -162,37 +154,7 @@ check_alternating (const TesseraPlan *plan, uint32_t n_repeats, TesseraError *er
                          " sections that repeat or of none, found %" PRIu32 " in all",
                          n_repeats, n);
   for (uint32_t k = 0; k < n / 2 && status == TESSERA_OK; k++)
-    status = check_alike (plan, make_part (plan, first + k, false, 0),
-                          make_part (plan, first + n / 2 + k, false, 0), error);
+    status = check_alike (plan, make_part (plan, first + k),
+                          make_part (plan, first + n / 2 + k), error);
   return status == TESSERA_OK && n > 0 ? check_turns (plan, error) : status;
-}
-
-TesseraStatus
-tessera_check_pairs (const TesseraPlan *plan, TesseraError *error)
-{
-  TesseraStatus status = TESSERA_OK;
-  uint32_t n_repeats = 0, n_pairs = 0;
-  for (uint32_t s = 0; s < plan->n_sections && status == TESSERA_OK; s++)
-    {
-      const TesseraSection *section = &plan->sections[s];
-      n_repeats += section->kind == TESSERA_SECTION_REPEATS;
-      if (!section->is_paired)
-        continue;
-      n_pairs++;
-      if (section->kind != TESSERA_SECTION_REPEATS)
-        return tessera_fail (
-            error, TESSERA_REFUSED,
-            "sections: expected a pair of steps to repeat, found section "
-            "%" PRIu32,
-            s);
-      status = check_alike (plan, make_part (plan, s, true, 0),
-                            make_part (plan, s, true, 1), error);
-    }
-  if (status == TESSERA_OK && n_pairs > 0 && n_repeats > 1)
-    return tessera_fail (
-        error, TESSERA_REFUSED,
-        "sections: expected pairs of steps in a plan of one kind of step, "
-        "found %" PRIu32 " kinds",
-        n_repeats);
-  return status == TESSERA_OK ? check_alternating (plan, n_repeats, error) : status;
 }
