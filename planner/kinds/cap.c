@@ -87,9 +87,9 @@ static void
 give_up_place (TesseraPlanBuild *build,
                const TesseraUnits *units,
                uint32_t block,
-               TesseraCapLoss *loss)
+               size_t *n_lost)
 {
-  loss->n_requests += !build->left_out[block];
+  *n_lost += !build->left_out[block];
   tessera_kinds_mark_left_out (build, units, block, build->constraints.cap_edit + 1);
 }
 
@@ -97,24 +97,21 @@ static void
 give_up_carry (TesseraPlanBuild *build,
                const TesseraCarries *carries,
                const TesseraCarry *carry,
-               TesseraCapLoss *loss)
+               size_t *n_lost)
 {
   for (uint32_t k = 0; k < carries->units->n_kinds; k++)
     if (carry->requests[k] != TESSERA_NONE)
       give_up_place (build, carries->units, carries->requests[carry->requests[k]].block,
-                     loss);
+                     n_lost);
   if (carry->start != TESSERA_NONE)
-    give_up_place (build, carries->units, carry->start, loss);
+    give_up_place (build, carries->units, carry->start, n_lost);
 }
 
-static void
-leave_out (TesseraPlanBuild *build,
-           void *user,
-           uint64_t most_bytes,
-           TesseraCapLoss *out_loss)
+static size_t
+leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes)
 {
   const TesseraCarries *carries = &((TesseraKindsBuild *) user)->carries;
-  size_t n_slots = build->plan->n_slots;
+  size_t n_slots = build->plan->n_slots, n_lost = 0;
   size_t n_items = n_slots + carries->n_carries;
   Cap cap = { .build = build,
               .carries = carries,
@@ -126,11 +123,12 @@ leave_out (TesseraPlanBuild *build,
     if (!cap.items[i].is_gone)
       continue;
     else if (i < n_slots)
-      give_up_place (build, carries->units, build->plan->slots[i].block, out_loss);
+      give_up_place (build, carries->units, build->plan->slots[i].block, &n_lost);
     else
-      give_up_carry (build, carries, &carries->carries[i - n_slots], out_loss);
+      give_up_carry (build, carries, &carries->carries[i - n_slots], &n_lost);
   free (cap.items);
   free (cap.lives);
+  return n_lost;
 }
 
 static TesseraStatus
@@ -142,7 +140,7 @@ lay_out (TesseraPlanBuild *build, void *user)
 TesseraStatus
 tessera_kinds_under_cap (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
 {
-  static const TesseraCapWays ways = { leave_out, lay_out, false };
+  static const TesseraCapWays ways = { leave_out, lay_out };
 
   return tessera_build_under_cap (build, &ways, kinds);
 }

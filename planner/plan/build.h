@@ -105,8 +105,7 @@ TESSERA_MUST_USE TesseraStatus tessera_build_find_holds (TesseraPlanBuild *build
 /* Takes all of the layout back; the second one frees nothing: who has it keeps it. */
 void tessera_build_forget (TesseraPlanBuild *build);
 void tessera_build_release (TesseraPlanBuild *build);
-/* Slots, names, holds, items and bound, anew; their offsets; all of that, with rooms. */
-TESSERA_MUST_USE TesseraStatus tessera_build_prepare (TesseraPlanBuild *build);
+/* Slots, names, holds, items, bound, offsets and rooms, anew. */
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
 /* Whom sentences about edits go to. */
 TesseraComplaint tessera_build_complaint (const TesseraPlanBuild *build);

@@ -15,10 +15,6 @@
 #define MOST_SHIFT 3
 #define MOST_ROUNDS 64
 
-/* A strip needs no packing, and has few requests: of three pipelines of 100,000 blocks
- * 3,610 instead of 21,887, for 1.05 times the bytes x lifetime. */
-#define MOST_TIMES_LOST 1.25
-
 static int
 by_begin (const void *a, const void *b)
 {
@@ -174,15 +170,12 @@ list_lives (const TesseraPlanBuild *build,
 }
 
 /* Of one kind of step. */
-static void
-leave_out (TesseraPlanBuild *build,
-           void *user,
-           uint64_t most_bytes,
-           TesseraCapLoss *out_loss)
+static size_t
+leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes)
 {
   g_autofree TesseraCapItem *items = g_new (TesseraCapItem, build->n_items + 1);
   g_autofree TesseraCapLife *lives = g_new (TesseraCapLife, 2 * build->n_items + 1);
-  size_t n_lives;
+  size_t n_lives, n_lost = 0;
 
   (void) user;
   list_lives (build, items, lives, &n_lives);
@@ -191,10 +184,9 @@ leave_out (TesseraPlanBuild *build,
     if (items[build->item_of_slot[i]].is_gone)
       {
         build->left_out[build->plan->slots[i].block] = build->constraints.cap_edit + 1;
-        out_loss->n_requests++;
+        n_lost++;
       }
-  for (size_t i = 0; i < build->n_items; i++)
-    out_loss->weight += items[i].is_gone ? items[i].weight : 0;
+  return n_lost;
 }
 
 static TesseraStatus
@@ -204,7 +196,7 @@ lay_out (TesseraPlanBuild *build, void *user)
   return tessera_build_layout (build);
 }
 
-const TesseraCapWays tessera_cap_of_one_kind = { leave_out, lay_out, true };
+const TesseraCapWays tessera_cap_of_one_kind = { leave_out, lay_out };
 
 /* A pin beyond the cap can't be had, whatever else goes. */
 static TesseraStatus
@@ -260,20 +252,6 @@ most_of_round (const TesseraPlanBuild *build, uint64_t most_bytes, int round)
   return over_bytes < most_bytes ? most_bytes - over_bytes : 0;
 }
 
-/* Takes the strip where it loses little more than what was chosen by load.
- * @strip: (nullable) */
-static TesseraStatus
-take_strip (TesseraPlanBuild *build,
-            const TesseraStrip *strip,
-            const TesseraCapLoss *loss,
-            bool *out_is_taken)
-{
-  *out_is_taken = false;
-  if (!strip || tessera_strip_weight (strip) > MOST_TIMES_LOST * loss->weight)
-    return TESSERA_OK;
-  return tessera_strip_take (build, strip, out_is_taken);
-}
-
 static TesseraStatus
 lose_some (TesseraPlanBuild *build,
            const TesseraCapWays *ways,
@@ -281,19 +259,9 @@ lose_some (TesseraPlanBuild *build,
            uint64_t most_bytes,
            bool is_last)
 {
-  TesseraStrip *strip = NULL;
-  TesseraCapLoss loss = { 0 };
-  bool is_taken = false;
-  TesseraStatus status;
+  size_t n_lost = ways->leave_out (build, user, most_bytes);
 
-  if (ways->has_strips)
-    strip = tessera_strip_find (build, build->constraints.cap_bytes);
-  ways->leave_out (build, user, most_bytes, &loss);
-  status = take_strip (build, strip, &loss, &is_taken);
-  tessera_strip_free (strip);
-  if (status != TESSERA_OK || is_taken)
-    return status;
-  if (loss.n_requests == 0 && (most_bytes == 0 || is_last))
+  if (n_lost == 0 && (most_bytes == 0 || is_last))
     return give_up (build);
   return ways->lay_out (build, user);
 }

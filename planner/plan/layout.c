@@ -159,8 +159,9 @@ find_holds (TesseraPlanBuild *build)
   return tessera_build_find_holds (build, stands_for, map);
 }
 
-TesseraStatus
-tessera_build_prepare (TesseraPlanBuild *build)
+/* Slots, names, holds, items and bound. */
+static TesseraStatus
+prepare (TesseraPlanBuild *build)
 {
   TesseraStatus status;
 
@@ -178,7 +179,7 @@ tessera_build_prepare (TesseraPlanBuild *build)
 TesseraStatus
 tessera_build_layout (TesseraPlanBuild *build)
 {
-  TesseraStatus status = tessera_build_prepare (build);
+  TesseraStatus status = prepare (build);
 
   if (status == TESSERA_OK)
     status = tessera_build_offsets (build);
