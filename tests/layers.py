@@ -40,7 +40,7 @@ FORBIDDEN_CALLS = {"abort", "exit", "_exit", "printf", "puts", "fprintf", "perro
                    "__printf_chk", "__fprintf_chk", "vprintf", "putchar"}
 # Product lines (.c and .h but tests, benches, generators, fakes): today's. They go down with each cut, to the
 # 80,000 that one engineer can own; a folder that needs more says in its commit what left.
-MOST_LINES = {"planner": 31_767, "viewer": 19_219, "allocator": 13_394, "recorder": 8_581, "cli": 13_546, "db": 6_842,
+MOST_LINES = {"planner": 31_657, "viewer": 19_219, "allocator": 13_394, "recorder": 8_581, "cli": 13_546, "db": 6_842,
               "simulator": 4_976, "answers": 3_111, "picture": 4_846, "nullcuda": 4_790, "runtime": 4_289, "edits": 2_291}
 NOT_PRODUCT = re.compile(r"(^|/)(tests?|bench|fuzz|fake|generate)/|(-test|-bench|-benchmark|-fuzz)\.[ch]$|/(test|made)-[^/]*$|"
                          r"(^|/)(naive|oracle)\.[ch]$")

@@ -117,10 +117,6 @@ pack (const TesseraKindsPacking *packing, uint64_t *offsets, TesseraPacking *out
                                             packing->n_items, offsets, out_packing)
                : tessera_pack (packing->items, packing->n_items, &options, offsets,
                                out_packing);
-  if (status == TESSERA_OK && !is_grouped && packing->is_first &&
-      build->holds.n_holds > 0 && !build->options->is_preview)
-    status = tessera_unheld_improve (packing->items, packing->n_items, &options, offsets,
-                                     out_packing);
   return status == TESSERA_OK ? tessera_build_settle_cut (build, out_packing) : status;
 }
 

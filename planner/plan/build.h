@@ -127,22 +127,6 @@ TESSERA_MUST_USE TesseraStatus tessera_build_pack_groups (const TesseraPlanBuild
 void tessera_build_describe (TesseraPlanBuild *build, const char *packing);
 /* Offsets, height and strategy, for the items as they are. */
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
-
-/*
- * tessera_unheld_improve:
- * @options: what the layout was packed with
- * @offsets: (array length=n_items): of a layout; set where something lower was found
- * @packing: of @offsets
- *
- * Does nothing where nobody is held, nothing lower can be, or it was stopped.
- *
- * Returns: as tessera_pack() does
- */
-TESSERA_MUST_USE TesseraStatus tessera_unheld_improve (const TesseraItem *items,
-                                                       size_t n_items,
-                                                       const TesseraPackOptions *options,
-                                                       uint64_t *offsets,
-                                                       TesseraPacking *packing);
 /* Of a layout in which streams share addresses: moves buffers so that fewer do, no higher
  * than it is, or than the options allow. */
 void tessera_build_part_streams (const TesseraPlanBuild *build, uint64_t *offsets);

@@ -67,16 +67,11 @@ pack_freely (TesseraPlanBuild *build, uint64_t *offsets, TesseraPacking *out_pac
 {
   TesseraPackOptions options = tessera_build_pack_options (build);
   g_autofree uint64_t *former = NULL;
-  TesseraStatus status;
 
   if (build->options->is_preview && build->options->former != NULL)
     former = find_former (build);
   options.former = former;
-  status = tessera_pack (build->items, build->n_items, &options, offsets, out_packing);
-  if (status == TESSERA_OK && !build->options->is_preview)
-    status = tessera_unheld_improve (build->items, build->n_items, &options, offsets,
-                                     out_packing);
-  return status;
+  return tessera_pack (build->items, build->n_items, &options, offsets, out_packing);
 }
 
 static uint32_t
@@ -186,90 +181,5 @@ tessera_build_offsets (TesseraPlanBuild *build)
                               plan->slots[i].offset_bytes + plan->slots[i].block_bytes);
   plan->proven_bound_bytes = packing.proven_bound_bytes;
   tessera_build_describe (build, packing.strategy);
-  return TESSERA_OK;
-}
-
-/*
- * What the items of a plan come to without what edits hold them to, and what that is
- * worth with it.
- *
- * Few rules go around what is held as well as they do without: four pins leave the lowest
- * offset with windows that it has to lift. So where a layout with edits ends above what
- * is proven, the items are packed once more as if nothing held them, and that layout is
- * repaired (planner/pack/repack/repair.h), as a preview repairs the plan before. It is a
- * pure function of items and options, as all of a plan.
- */
-
-/* The two packings more take 5 to 17 processor seconds where no rule reaches the bound,
- * of 100,000 items as of a million (tests/planner/generate.h, four pins); more was not
- * measured. */
-#define MAX_ITEMS 1048576
-
-static bool
-is_worth_it (const TesseraItem *items, size_t n_items, const TesseraPacking *packing)
-{
-  if (packing->is_cut_short || packing->height_bytes == packing->proven_bound_bytes ||
-      n_items > MAX_ITEMS)
-    return false;
-  for (size_t i = 0; i < n_items; i++)
-    if (tessera_item_is_held (&items[i]))
-      return true;
-  return false;
-}
-
-/* Where the items lie if nobody is held. Of its heights nobody hears: they are of what
- * the edits rule out. */
-static TesseraStatus
-pack_unheld (const TesseraItem *items,
-             size_t n_items,
-             const TesseraPackOptions *options,
-             uint64_t *offsets)
-{
-  g_autofree TesseraItem *unheld = g_new (TesseraItem, n_items);
-  TesseraPackOptions silent = *options;
-  TesseraPacking packing;
-
-  silent.listener = NULL;
-  memcpy (unheld, items, n_items * sizeof *unheld);
-  for (size_t i = 0; i < n_items; i++)
-    {
-      unheld[i].is_pinned = 0;
-      unheld[i].pinned_bytes = 0;
-      unheld[i].in = unheld[i].apart = 0;
-      unheld[i].body = 0;
-      unheld[i].body_offset_bytes = 0;
-    }
-  return tessera_pack (unheld, n_items, &silent, offsets, &packing);
-}
-
-TesseraStatus
-tessera_unheld_improve (const TesseraItem *items,
-                        size_t n_items,
-                        const TesseraPackOptions *options,
-                        uint64_t *offsets,
-                        TesseraPacking *packing)
-{
-  TesseraPackOptions repair = *options;
-  TesseraPacking repaired = { .is_cut_short = false };
-  g_autofree uint64_t *former = NULL, *others = NULL;
-  TesseraStatus status;
-
-  if (!is_worth_it (items, n_items, packing))
-    return TESSERA_OK;
-  repair.former = former = g_new (uint64_t, n_items);
-  others = g_new (uint64_t, n_items);
-  status = pack_unheld (items, n_items, options, former);
-  if (status == TESSERA_OK)
-    status = tessera_pack (items, n_items, &repair, others, &repaired);
-  if (status != TESSERA_OK)
-    return status;
-  if (repaired.height_bytes < packing->height_bytes)
-    {
-      memcpy (offsets, others, n_items * sizeof *offsets);
-      packing->height_bytes = repaired.height_bytes;
-      packing->strategy = "as without edits, repaired";
-      packing->is_optimal = packing->height_bytes == packing->proven_bound_bytes;
-    }
-  packing->is_cut_short = repaired.is_cut_short;
   return TESSERA_OK;
 }
