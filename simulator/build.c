@@ -3,7 +3,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/build.h"
+#include "simulator/private.h"
+
+int
+tessera_by_addr (const void *a, const void *b)
+{
+  const uint64_t *left = a, *right = b;
+
+  return (*left > *right) - (*left < *right);
+}
 
 static void
 allocate_curves (TesseraCurves *curves, size_t n_events)
@@ -168,6 +176,17 @@ tessera_build_add_span (TesseraBuild *build, TesseraSpan span)
   build->has_pool |= span.is_plan_pool;
   if (!build->without_curves)
     open_span (build, span);
+}
+
+TesseraSpan
+tessera_span_of (const TesseraSegment *segment)
+{
+  return (TesseraSpan){ .addr = segment->addr,
+                        .size_bytes = segment->size_bytes,
+                        .stream = segment->stream,
+                        .pool = segment->pool,
+                        .is_small = segment->is_small,
+                        .is_expandable = segment->is_expandable };
 }
 
 void

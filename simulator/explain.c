@@ -1,7 +1,7 @@
 /* See verdict.h. SPDX-License-Identifier: Apache-2.0 */
 #include "simulator/verdict.h"
 
-#include <glib.h>
+#include "simulator/private.h"
 
 /* Who stands on whom is told this far down; a wall of small blocks has no end. */
 #define MAX_CHAIN 64
@@ -108,14 +108,6 @@ find_base (const Where *where, uint32_t block)
   return base > layout->addr[block] ? layout->addr[block] : base;
 }
 
-static int
-by_begin (const void *a, const void *b)
-{
-  const Range *left = a, *right = b;
-
-  return (left->begin > right->begin) - (left->begin < right->begin);
-}
-
 /* The lowest gap from the base on that is free over the whole life of @block. */
 static uint64_t
 find_lower (const Where *where, uint32_t block, const TesseraPlaceReason *reason)
@@ -131,7 +123,7 @@ find_lower (const Where *where, uint32_t block, const TesseraPlaceReason *reason
         const Range range = { layout->addr[i], end_of (where, i) };
         g_array_append_val (taken, range);
       }
-  g_array_sort (taken, by_begin);
+  g_array_sort (taken, tessera_by_addr);
   for (guint i = 0; i < taken->len; i++)
     {
       const Range *range = &g_array_index (taken, Range, i);

@@ -9,10 +9,10 @@
  */
 #include "simulator/verdict.h"
 
-#include <glib.h>
 #include <string.h>
 
 #include "allocator/caching.h"
+#include "simulator/private.h"
 
 typedef struct
 {
@@ -31,24 +31,6 @@ typedef struct
   GArray *held;              /* of Held: by address */
   TesseraParts *parts;
 } Moment;
-
-static int
-compare_spans (const void *a, const void *b)
-{
-  const TesseraSpan *x = a;
-  const TesseraSpan *y = b;
-
-  return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
-static int
-compare_held (const void *a, const void *b)
-{
-  const Held *x = a;
-  const Held *y = b;
-
-  return (x->addr > y->addr) - (x->addr < y->addr);
-}
 
 /* Mapped pages side by side are one segment of one reservation, or of a plan's pool. */
 static bool
@@ -70,7 +52,7 @@ gather_segments (Moment *moment, const TesseraLayout *layout, uint32_t event_ind
        i++)
     if (layout->spans[i].died_index > event_index)
       g_array_append_val (spans, layout->spans[i]);
-  g_array_sort (spans, compare_spans);
+  g_array_sort (spans, tessera_by_addr);
   for (guint i = 0; i < spans->len; i++)
     {
       const TesseraSpan *next = &g_array_index (spans, TesseraSpan, i);
@@ -124,7 +106,7 @@ gather_held (Moment *moment,
         };
         g_array_append_val (moment->held, held);
       }
-  g_array_sort (moment->held, compare_held);
+  g_array_sort (moment->held, tessera_by_addr);
 }
 
 static void

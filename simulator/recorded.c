@@ -7,10 +7,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/build.h"
+#include "simulator/private.h"
 
 #include "allocator/caching.h"
-#include "simulator/verify/verify.h"
 
 /* Of a device some may be taken by others (context, libraries, other processes). */
 #define SURE_SHARE 0.9
@@ -84,16 +83,7 @@ place_start (Recorded *recorded)
   const TesseraHeld *start = &recorded->trace->start;
 
   for (size_t i = 0; i < start->n_segments; i++)
-    {
-      const TesseraSegment *segment = &start->segments[i];
-
-      add_span (recorded, (TesseraSpan){ .addr = segment->addr,
-                                         .size_bytes = segment->size_bytes,
-                                         .stream = segment->stream,
-                                         .pool = segment->pool,
-                                         .is_small = segment->is_small,
-                                         .is_expandable = segment->is_expandable });
-    }
+    add_span (recorded, tessera_span_of (&start->segments[i]));
   for (size_t i = 0; i < start->n_blocks; i++)
     {
       uint32_t b = tessera_start_block_at (recorded->blocks, start->blocks[i].addr);
@@ -119,7 +109,7 @@ see_segment (Recorded *recorded, const TesseraEvent *event)
   bool is_map = event->action == TESSERA_SEGMENT_MAP;
   const TesseraSettings *settings = &recorded->trace->settings;
 
-  if (event->action == TESSERA_SEGMENT_FREE || event->action == TESSERA_SEGMENT_UNMAP)
+  if (tessera_is_given_back (event->action))
     {
       tessera_build_cut (&recorded->build, event->addr, event->size_bytes);
       return;
@@ -253,23 +243,11 @@ typedef struct
   uint32_t first_given;
 } Window;
 
-static bool
-is_taken (uint8_t action)
-{
-  return action == TESSERA_SEGMENT_ALLOC || action == TESSERA_SEGMENT_MAP;
-}
-
-static bool
-is_given_back (uint8_t action)
-{
-  return action == TESSERA_SEGMENT_FREE || action == TESSERA_SEGMENT_UNMAP;
-}
-
 /* Entries that come before the entry of the call that caused them. */
 static bool
 is_of_call (uint8_t action)
 {
-  return is_taken (action) || is_given_back (action) ||
+  return tessera_is_taken (action) || tessera_is_given_back (action) ||
          action == TESSERA_FREE_COMPLETED || action == TESSERA_MARK;
 }
 
@@ -295,9 +273,9 @@ known_capacity (const TesseraTrace *trace)
     {
       const TesseraEvent *event = &trace->events[e];
 
-      if (is_taken (event->action))
+      if (tessera_is_taken (event->action))
         reserved += event->size_bytes;
-      else if (is_given_back (event->action))
+      else if (tessera_is_given_back (event->action))
         reserved -= MIN (event->size_bytes, reserved);
       most = MAX (most, reserved);
     }
@@ -335,12 +313,12 @@ tessera_find_flushes (const TesseraTrace *trace)
       const TesseraEvent *event = e < trace->n_events ? &trace->events[e] : NULL;
       uint8_t action = event != NULL ? event->action : TESSERA_SNAPSHOT;
 
-      if (is_taken (action))
+      if (tessera_is_taken (action))
         window.taken_bytes += event->size_bytes;
-      else if (is_given_back (action) && tessera_pool_holds (pool, event->addr))
+      else if (tessera_is_given_back (action) && tessera_pool_holds (pool, event->addr))
         /* A declined plan's: nobody called for it. */
         window.reserved_bytes -= MIN (event->size_bytes, window.reserved_bytes);
-      else if (is_given_back (action))
+      else if (tessera_is_given_back (action))
         {
           if (window.given_bytes == 0)
             window.first_given = (uint32_t) e;

@@ -11,7 +11,7 @@
 
 #include "allocator/policy.h"
 #include "allocator/virtual.h"
-#include "simulator/build.h"
+#include "simulator/private.h"
 
 #define GRAIN_BYTES ((uint64_t) 2 << 20)
 
@@ -340,17 +340,7 @@ seed (Run *run)
     return status;
   tessera_virtual_adopt (&run->device, run->trace);
   for (size_t i = 0; i < start->n_segments; i++)
-    {
-      const TesseraSegment *segment = &start->segments[i];
-
-      tessera_build_add_span (&run->build,
-                              (TesseraSpan){ .addr = segment->addr,
-                                             .size_bytes = segment->size_bytes,
-                                             .stream = (uint16_t) segment->stream,
-                                             .pool = (uint16_t) segment->pool,
-                                             .is_small = segment->is_small,
-                                             .is_expandable = segment->is_expandable });
-    }
+    tessera_build_add_span (&run->build, tessera_span_of (&start->segments[i]));
   tessera_caching_each (caching, note_seeded, run);
   return TESSERA_OK;
 }

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/verify/verify-internal.h"
+#include "simulator/private.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -17,7 +17,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/verify/verify-internal.h"
+#include "simulator/private.h"
 
 #include <inttypes.h>
 
@@ -31,18 +31,6 @@ tessera_is_of_device (uint8_t action)
 {
   return action == TESSERA_FREE_COMPLETED ||
          (action >= TESSERA_SEGMENT_ALLOC && action <= TESSERA_SEGMENT_UNMAP);
-}
-
-static bool
-is_given_back (uint8_t action)
-{
-  return action == TESSERA_SEGMENT_FREE || action == TESSERA_SEGMENT_UNMAP;
-}
-
-static bool
-is_taken (uint8_t action)
-{
-  return action == TESSERA_SEGMENT_ALLOC || action == TESSERA_SEGMENT_MAP;
 }
 
 static bool
@@ -68,7 +56,7 @@ note_released_pools (TesseraVerifier *verifier)
   const TesseraReplay *replay = &verifier->replay;
 
   for (uint32_t i = replay->next; verifier->trace->n_pools > 1 && i < replay->end; i++)
-    if (is_given_back (replay->trace->events[i].action))
+    if (tessera_is_given_back (replay->trace->events[i].action))
       {
         uint32_t pool =
             tessera_caching_pool_at (verifier->caching, replay->trace->events[i].addr);
@@ -150,7 +138,7 @@ can_not_flush (const TesseraVerifier *verifier,
   if (call->pool != 0 &&
       (!verifier->gives_back_early || has_any (&verifier->replay, is_unmapped)))
     return true;
-  if (call->action == TESSERA_ALLOC && !has_any (&verifier->replay, is_taken))
+  if (call->action == TESSERA_ALLOC && !has_any (&verifier->replay, tessera_is_taken))
     return true;
   /* Unless the block that would serve is free only since the flush waited for it. */
   return !has_completed && needs_no_device (verifier, call);
@@ -165,15 +153,16 @@ settle_flush (TesseraVerifier *verifier, const TesseraEvent *call, bool has_comp
 {
   const TesseraReplay *replay = &verifier->replay;
 
-  if (!has_any (replay, is_given_back))
+  if (!has_any (replay, tessera_is_given_back))
     return false;
   note_released_pools (verifier);
   if (!is_request (call) || can_not_flush (verifier, call, has_completed) ||
       (verifier->gives_back_early &&
-       is_given_back (replay->trace->events[replay->next].action) &&
+       tessera_is_given_back (replay->trace->events[replay->next].action) &&
        is_whole_flush (verifier)))
     tessera_caching_empty_cache (verifier->caching);
-  return call != NULL && (call->action == TESSERA_OOM || has_any (replay, is_taken));
+  return call != NULL &&
+         (call->action == TESSERA_OOM || has_any (replay, tessera_is_taken));
 }
 
 /* Whether the completions in front of @first come from the flush's own wait. */
@@ -186,7 +175,8 @@ waits_in_flush (const TesseraTrace *trace, uint32_t first, uint32_t index)
    * makes a difference only to the search, which has missed. */
   if (first == index)
     return call->action == TESSERA_OOM && call->pool == 0;
-  return trace->settings.is_expandable && is_given_back (trace->events[first].action);
+  return trace->settings.is_expandable &&
+         tessera_is_given_back (trace->events[first].action);
 }
 
 /* Whether the window at @begin begins with the end of the free just requested. */
@@ -222,59 +212,6 @@ look_for_tail (TesseraVerifier *verifier, const TesseraEvent *event, uint64_t ad
   verifier->hint_tail_bytes = tail_bytes;
 }
 
-/* Whether the recording goes on to treat this allocation as what it says it is. */
-static bool
-is_confirmed (const TesseraTrace *trace, uint32_t index)
-{
-  const TesseraEvent *event = &trace->events[index];
-  size_t at;
-
-  for (uint32_t i = index + 1; i < trace->n_events; i++)
-    if (trace->events[i].addr == event->addr &&
-        (trace->events[i].action == TESSERA_ALLOC ||
-         trace->events[i].action == TESSERA_FREE_REQUESTED))
-      return trace->events[i].action == TESSERA_FREE_REQUESTED &&
-             trace->events[i].size_bytes == event->size_bytes;
-  at = tessera_held_find (&trace->end, event->addr);
-  return at < trace->end.n_blocks && trace->end.blocks[at].state != TESSERA_BLOCK_FREE &&
-         trace->end.blocks[at].size_bytes == event->size_bytes;
-}
-
-/* The entry in the window by which the driver gave the memory at @addr, or NULL. */
-static const TesseraEvent *
-find_given (const TesseraReplay *replay, uint64_t addr)
-{
-  for (uint32_t i = replay->begin; i < replay->call_index; i++)
-    {
-      const TesseraEvent *event = &replay->trace->events[i];
-
-      if (is_taken (event->action) && addr - event->addr < event->size_bytes)
-        return event;
-    }
-  return NULL;
-}
-
-static void
-differ_in_address (TesseraVerifier *verifier, uint32_t index, uint64_t expected)
-{
-  TesseraReplay *replay = &verifier->replay;
-  const TesseraEvent *events = verifier->trace->events;
-  const TesseraEvent *given = find_given (replay, expected);
-
-  /* The expected address follows from what the driver gave for this very call: if the
-   * rest of the recording stands by the allocation, that entry is what is wrong. */
-  if (given != NULL && is_confirmed (verifier->trace, index))
-    tessera_replay_differs (
-        replay, (uint32_t) (given - events),
-        "found %s at 0x%" PRIx64 ", but the block served from it lies at 0x%" PRIx64,
-        tessera_action_name (given->action), given->addr, events[index].addr);
-  else
-    tessera_replay_differs (replay, index,
-                            "expected alloc of %" PRIu64 " bytes at 0x%" PRIx64
-                            ", found it at 0x%" PRIx64,
-                            events[index].size_bytes, expected, events[index].addr);
-}
-
 static void
 replay_alloc (TesseraVerifier *verifier, uint32_t index, TesseraGrant grant)
 {
@@ -289,7 +226,10 @@ replay_alloc (TesseraVerifier *verifier, uint32_t index, TesseraGrant grant)
   else if (grant.addr != event->addr)
     {
       look_for_tail (verifier, event, grant.addr);
-      differ_in_address (verifier, index, grant.addr);
+      tessera_replay_differs (replay, index,
+                              "expected alloc of %" PRIu64 " bytes at 0x%" PRIx64
+                              ", found it at 0x%" PRIx64,
+                              event->size_bytes, grant.addr, event->addr);
     }
   else if (replay->difference_index == TESSERA_NONE && replay->next == replay->end)
     {
@@ -352,7 +292,7 @@ replay_call (TesseraVerifier *verifier, uint32_t begin, uint32_t index)
     first++;
   replay->call_index = index;
   replay->is_oom = call != NULL && call->action == TESSERA_OOM;
-  replay->begin = replay->next = begin;
+  replay->next = begin;
   /* A free that completes at once may look like the wait of a flush; it can't be if
    * without it there was no reason to flush. */
   if (is_request (call) && waits_in_flush (trace, first, index))

@@ -4,13 +4,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "simulator/verify/verify.h"
+#include "simulator/private.h"
 
-#include <glib.h>
 #include <inttypes.h>
 #include <string.h>
-
-#include "simulator/verify/verify-internal.h"
 
 enum
 {
@@ -23,15 +20,6 @@ static void
 add_block (void *blocks, const TesseraBlockInfo *info)
 {
   g_array_append_vals (blocks, info, 1);
-}
-
-static int
-compare_by_address (const void *a, const void *b)
-{
-  uint64_t left = ((const TesseraBlockInfo *) a)->addr;
-  uint64_t right = ((const TesseraBlockInfo *) b)->addr;
-
-  return (left > right) - (left < right);
 }
 
 static const char *
@@ -153,7 +141,7 @@ compare_final (const TesseraCaching *caching,
   g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (TesseraBlockInfo));
 
   tessera_caching_each (caching, add_block, blocks);
-  g_array_sort (blocks, compare_by_address);
+  g_array_sort (blocks, tessera_by_addr);
   verification->final_right = 0;
   compare_blocks (blocks, replay, verification);
   compare_segments (blocks, replay);
@@ -298,8 +286,6 @@ tessera_verify_with_rules (const TesseraTrace *trace,
   if (out_verification->has_history)
     {
       status = replay_with_retries (&verifier, rules, progress);
-      if (status == TESSERA_OK)
-        tessera_verify_back (&verifier.replay);
       out_verification->first_difference = verifier.replay.difference_index;
       memcpy (out_verification->difference, verifier.replay.difference,
               sizeof out_verification->difference);

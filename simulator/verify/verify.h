@@ -28,13 +28,7 @@ typedef struct
 } TesseraVerification;
 
 /* Returns TESSERA_OK with or without differences; TESSERA_NO_MEMORY, TESSERA_CANCELLED,
- * or TESSERA_INVALID for settings that make no sense, with nothing to clear.
- *
- * The entry named is the one that is wrong, as far as the recording can tell: the rest of
- * it is asked which of two it agrees with. What no recording can show to be wrong is the
- * base address (if it stays a multiple of 2 MiB) or size of a segment that was free when
- * the trace began and was given back before anything lay in it, as long as its place in
- * the order of the flush stays the same. */
+ * or TESSERA_INVALID for settings that make no sense, with nothing to clear. */
 TESSERA_MUST_USE TesseraStatus tessera_verify (const TesseraTrace *trace,
                                                const TesseraProgress *progress,
                                                TesseraVerification *out_verification);
