@@ -131,7 +131,7 @@ def ranks_are_known_by_name_then_recording_then_order(tmp):
     write(tmp / "last.csv", table())  # nothing tells: the first that is free
     os.makedirs(tmp / "node1")
     write(tmp / "node1" / "rank7.csv", table())  # 7 is another file's
-    (tmp / "params.json").write_text("{}", encoding="utf-8")
+    (tmp / "notes.json").write_text("{}", encoding="utf-8")
     (tmp / "README.md").write_text("no recording", encoding="utf-8")
     answer = asked(tmp, tmp / "node1", "--fast")
     told = {os.path.basename(file["file"]): (file["rank"], file["numbered"]) for file in answer["files"]}

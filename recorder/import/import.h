@@ -11,8 +11,7 @@
 typedef struct
 {
   uint32_t device; /* which device of the file; TESSERA_NONE: the one with most events */
-  uint64_t device_bytes; /* 0: look for params.json beside the file */
-  uint64_t limit_bytes;
+  uint64_t device_bytes, limit_bytes; /* 0: what the file says */
   const TesseraProgress *progress;
 } TesseraOpenOptions;
 

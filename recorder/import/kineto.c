@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 
@@ -64,8 +65,9 @@ value_in (JsonObject *object, const char *key)
   return node != NULL && JSON_NODE_HOLDS_VALUE (node) ? node : NULL;
 }
 
-gint64
-tessera_json_integer (JsonObject *object, const char *key)
+/* The whole number under @key; 0: there is none, or (nullable) no object. */
+static gint64
+integer_in (JsonObject *object, const char *key)
 {
   JsonNode *node = value_in (object, key);
 
@@ -134,19 +136,19 @@ read_memory (Reader *reader, JsonObject *event)
   JsonNode *node = json_object_get_member (event, "args");
   JsonObject *args =
       node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
-  const Memory memory = { .order = tessera_json_integer (args, "Ev Idx"),
+  const Memory memory = { .order = integer_in (args, "Ev Idx"),
                           .at_ns = ns_in (event, "ts"),
-                          .bytes = tessera_json_integer (args, "Bytes"),
-                          .addr = (uint64_t) tessera_json_integer (args, "Addr"),
-                          .total_bytes = tessera_json_integer (args, "Total Allocated"),
-                          .thread = tessera_json_integer (event, "tid"),
+                          .bytes = integer_in (args, "Bytes"),
+                          .addr = (uint64_t) integer_in (args, "Addr"),
+                          .total_bytes = integer_in (args, "Total Allocated"),
+                          .thread = integer_in (event, "tid"),
                           .stack = TESSERA_NONE,
-                          .device = (gint) CLAMP (
-                              tessera_json_integer (args, "Device Id"), 0, G_MAXINT16) };
+                          .device = (gint) CLAMP (integer_in (args, "Device Id"), 0,
+                                                  G_MAXINT16) };
   gpointer number = GINT_TO_POINTER (memory.device);
 
   /* 0 is the host. */
-  if (tessera_json_integer (args, "Device Type") != 1 || memory.bytes == 0 ||
+  if (integer_in (args, "Device Type") != 1 || memory.bytes == 0 ||
       memory.bytes < -MOST_BLOCK_BYTES || memory.bytes > MOST_BLOCK_BYTES ||
       reader->sum_bytes > MOST_SUM_BYTES)
     return;
@@ -162,8 +164,7 @@ static void
 read_event (Reader *reader, JsonObject *event)
 {
   const char *category = text_in (event, "cat"), *name = text_in (event, "name");
-  Span span = { .begin_ns = ns_in (event, "ts"),
-                .thread = tessera_json_integer (event, "tid") };
+  Span span = { .begin_ns = ns_in (event, "ts"), .thread = integer_in (event, "tid") };
 
   span.end_ns = span.begin_ns + MAX (ns_in (event, "dur"), 0);
   if (strcmp (name, "[memory]") == 0)

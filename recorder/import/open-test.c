@@ -278,37 +278,20 @@ test_progress (void)
 }
 
 static void
-test_params (void)
+test_limits (void)
 {
+  const TesseraOpenOptions options = { .device = TESSERA_NONE,
+                                       .device_bytes = 5,
+                                       .limit_bytes = 7 };
   GByteArray *to = snapshot_of (3);
   g_autofree char *path = write_gzip ("run.pickle.gz", to->data, to->len);
-  g_autofree char *params = g_build_filename (folder, "params.json", NULL);
-  const TesseraOpenOptions options = { .device = TESSERA_NONE, .device_bytes = 5 };
   TesseraError error;
   TesseraTrace *trace;
-
-  g_free (write_file ("params.json", "{\"run\": {\"total\": 99, \"limit\": 7}}", 34));
-  g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, TESSERA_OK);
-  g_assert_cmpuint (trace->device_bytes, ==, 99);
-  g_assert_cmpuint (trace->limit_bytes, ==, 7);
-  tessera_trace_free (trace);
 
   g_assert_cmpint (tessera_open (path, &options, &error, &trace), ==, TESSERA_OK);
   g_assert_cmpuint (trace->device_bytes, ==, 5);
   g_assert_cmpuint (trace->limit_bytes, ==, 7);
   tessera_trace_free (trace);
-
-  g_free (
-      write_file ("params.json", "{\"run\": {\"total\": \"x\", \"limit\": null}}", 38));
-  g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, TESSERA_OK);
-  g_assert_cmpuint (trace->device_bytes, ==, 0);
-  tessera_trace_free (trace);
-
-  g_free (write_file ("params.json", "{\"run\": ", 8));
-  g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, TESSERA_OK);
-  g_assert_nonnull (tessera_trace_get_meta (trace, "note.params"));
-  tessera_trace_free (trace);
-  g_assert_cmpint (g_unlink (params), ==, 0);
   g_byte_array_unref (to);
 }
 
@@ -515,7 +498,7 @@ main (int argc, char **argv)
   g_test_add_func ("/open/permission", test_permission);
   g_test_add_func ("/open/gzip", test_gzip);
   g_test_add_func ("/open/progress", test_progress);
-  g_test_add_func ("/open/params", test_params);
+  g_test_add_func ("/open/limits", test_limits);
   g_test_add_func ("/open/databases", test_databases);
   g_test_add_func ("/open/real-truncated", test_real_truncated);
   for (size_t i = 0; i < G_N_ELEMENTS (real_files); i++)

@@ -9,64 +9,6 @@
 #include "db/store.h"
 #include "recorder/import/private.h"
 
-/* A params.json is a note by hand, or of a script over a folder of snapshots. */
-#define MAX_PARAMS_BYTES ((gsize) 16 << 20)
-
-static char *
-name_of (const char *path)
-{
-  static const char *const endings[] = { ".gz", ".pickle", ".pkl", ".csv", ".json" };
-  char *name = g_path_get_basename (path);
-
-  for (size_t i = 0; i < G_N_ELEMENTS (endings); i++)
-    if (g_str_has_suffix (name, endings[i]) && strlen (name) > strlen (endings[i]))
-      name[strlen (name) - strlen (endings[i])] = '\0';
-  return name;
-}
-
-static void
-take_entry (TesseraTrace *trace, JsonNode *root, const char *name)
-{
-  JsonNode *node;
-
-  if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
-    return;
-  node = json_object_get_member (json_node_get_object (root), name);
-  if (node == NULL || !JSON_NODE_HOLDS_OBJECT (node))
-    return;
-  JsonObject *entry = json_node_get_object (node);
-  if (trace->device_bytes == 0)
-    trace->device_bytes = (uint64_t) MAX (tessera_json_integer (entry, "total"), 0);
-  if (trace->limit_bytes == 0)
-    trace->limit_bytes = (uint64_t) MAX (tessera_json_integer (entry, "limit"), 0);
-}
-
-/* Looks into params.json beside the file @path, {"NAME": {"total": bytes, "limit":
- * bytes}}, where NAME is the file's name without .gz and .pickle. Sets device_bytes and
- * limit_bytes where they are 0. No such file is fine; one that makes no sense becomes a
- * note. */
-static void
-fill_from_params (TesseraTrace *trace, const char *path)
-{
-  g_autofree char *folder = g_path_get_dirname (path);
-  g_autofree char *beside = g_build_filename (folder, "params.json", NULL);
-  g_autofree char *name = name_of (path);
-  g_autofree char *text = NULL;
-  g_autoptr (JsonParser) parser = NULL;
-  gsize n_bytes;
-
-  if (!g_file_test (beside, G_FILE_TEST_IS_REGULAR) ||
-      !g_file_get_contents (beside, &text, &n_bytes, NULL))
-    return;
-  parser = json_parser_new ();
-  if (n_bytes > MAX_PARAMS_BYTES ||
-      !json_parser_load_from_data (parser, text, (gssize) n_bytes, NULL))
-    import_must (tessera_trace_set_meta (
-        trace, "note.params", "params.json beside the file is no JSON: not used"));
-  else
-    take_entry (trace, json_parser_get_root (parser), name);
-}
-
 /* With its NUL: the first 16 bytes of any SQLite database. */
 #define SQLITE_MAGIC "SQLite format 3"
 
@@ -206,16 +148,6 @@ read_content (TesseraStream *stream,
   return status == TESSERA_OK ? tessera_trace_set_source (*out_trace, path) : status;
 }
 
-static void
-finish (TesseraTrace *trace, const char *path, const TesseraOpenOptions *options)
-{
-  if (options->device_bytes != 0)
-    trace->device_bytes = options->device_bytes;
-  if (options->limit_bytes != 0)
-    trace->limit_bytes = options->limit_bytes;
-  fill_from_params (trace, path);
-}
-
 TesseraStatus
 tessera_open (const char *path,
               const TesseraOpenOptions *options,
@@ -231,8 +163,10 @@ tessera_open (const char *path,
     return status;
   status = read_content (stream, path, options, error, out_trace);
   tessera_stream_close (stream);
-  if (status == TESSERA_OK)
-    finish (*out_trace, path, options);
+  if (status == TESSERA_OK && options->device_bytes != 0)
+    (*out_trace)->device_bytes = options->device_bytes;
+  if (status == TESSERA_OK && options->limit_bytes != 0)
+    (*out_trace)->limit_bytes = options->limit_bytes;
   if (status == TESSERA_OK && !tessera_progress (options->progress, 1))
     status = tessera_fail (error, TESSERA_CANCELLED, "reading %s was stopped as asked",
                            (*out_trace)->source);

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <glib.h>
-#include <json-glib/json-glib.h>
 
 #include "db/array.h"
 #include "db/intern.h"
@@ -53,10 +52,10 @@ typedef struct
   char name[300];       /* for sentences: the path as given, valid UTF-8 */
   uint64_t file_bytes;  /* as stored; 0 when not known (a pipe) */
   uint64_t file_at;     /* read so far, as stored */
-  uint64_t n_inflated;  /* bytes of content, of a gzip */
+  uint64_t n_read;      /* bytes of content so far */
   const TesseraProgress *progress;
   double reported;
-  struct TesseraStreamInside *inside;
+  struct gzFile_s *file;
 } TesseraStream;
 
 /* The file is open, sniffed and its first window filled. A directory, a missing file and
@@ -703,9 +702,6 @@ bool tessera_csv_knows (const TesseraStream *stream);
 TESSERA_MUST_USE TesseraStatus tessera_import_csv (TesseraStream *stream,
                                                    TesseraError *error,
                                                    TesseraTrace **out_trace);
-
-/* The whole number under @key; 0: there is none, or (nullable) no object. */
-gint64 tessera_json_integer (JsonObject *object, const char *key);
 
 /*
  * tessera_import_kineto:

@@ -15,21 +15,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define STORED_BYTES ((size_t) 64 * 1024)
-#define GZIP_WINDOW_BITS (15 + 16) /* zlib: 32 KiB, gzip header */
+#define STORED_BYTES (64 * 1024)
 /* Snapshots shrink to a fifteenth, tables to a tenth. */
 #define MOST_INFLATED 200
 #define FREE_INFLATED_BYTES ((uint64_t) 4 << 20)
 #define REPORT_STEP 0.005 /* a report each half per cent: some 200 in all */
-
-struct TesseraStreamInside
-{
-  int fd;
-  bool is_inflating;
-  bool between_members; /* one gzip member has ended; another may follow */
-  z_stream z;
-  uint8_t stored[STORED_BYTES]; /* gzip: as read from the file */
-};
 
 static void
 stop (TesseraStream *stream, TesseraStatus status, const char *reason)
@@ -39,79 +29,32 @@ stop (TesseraStream *stream, TesseraStatus status, const char *reason)
   g_strlcpy (stream->reason, reason, sizeof stream->reason);
 }
 
-/* Up to @n_bytes as stored; 0 at the end of the file and on errors. */
+/* Up to @n_bytes of the content; fewer at its end, and where it can't be read on. zlib
+ * passes on what is no gzip, and joins the members of what is one. */
 static size_t
-read_stored (TesseraStream *stream, uint8_t *to, size_t n_bytes)
+read_content (TesseraStream *stream, uint8_t *to, size_t n_bytes)
 {
-  ssize_t got;
+  int got = gzread (stream->file, to, (unsigned) n_bytes), failure;
+  const char *reason = gzerror (stream->file, &failure);
+  size_t n = got > 0 ? (size_t) got : 0;
 
-  do
-    got = read (stream->inside->fd, to, n_bytes);
-  while (got < 0 && errno == EINTR);
-  if (got < 0)
-    {
-      stop (stream, TESSERA_IO, g_strerror (errno));
-      return 0;
-    }
-  stream->file_at += (uint64_t) got;
-  return (size_t) got;
-}
-
-/* What follows the end of a gzip member: another member, padding to be left alone, or
- * nothing. */
-static bool
-next_member (struct TesseraStreamInside *inside)
-{
-  if (inside->z.avail_in < 1 || inside->z.next_in[0] != 0x1f)
-    return false;
-  if (inflateReset (&inside->z) != Z_OK)
-    return false;
-  inside->between_members = false;
-  return true;
-}
-
-static size_t
-read_inflated (TesseraStream *stream, uint8_t *to, size_t n_bytes)
-{
-  struct TesseraStreamInside *inside = stream->inside;
-  int rc;
-
-  inside->z.next_out = to;
-  inside->z.avail_out = (uInt) n_bytes;
-  while (inside->z.avail_out == n_bytes)
-    {
-      if (inside->z.avail_in == 0)
-        {
-          inside->z.next_in = inside->stored;
-          inside->z.avail_in =
-              (uInt) read_stored (stream, inside->stored, sizeof inside->stored);
-          if (inside->z.avail_in == 0)
-            {
-              if (stream->status == TESSERA_OK && !inside->between_members)
-                stop (stream, TESSERA_BAD_INPUT, "the gzip data is cut off");
-              return 0;
-            }
-        }
-      if (inside->between_members && !next_member (inside))
-        return 0;
-      rc = inflate (&inside->z, Z_NO_FLUSH);
-      import_need (rc != Z_MEM_ERROR);
-      if (rc == Z_STREAM_END)
-        inside->between_members = true;
-      else if (rc != Z_OK && rc != Z_BUF_ERROR)
-        {
-          stop (stream, TESSERA_BAD_INPUT,
-                inside->z.msg != NULL ? inside->z.msg : "the gzip data is damaged");
-          return 0;
-        }
-    }
-  stream->n_inflated += n_bytes - inside->z.avail_out;
-  if (stream->n_inflated / MOST_INFLATED >
-      stream->file_at + FREE_INFLATED_BYTES / MOST_INFLATED)
+  import_need (failure != Z_MEM_ERROR);
+  stream->is_gzip = !gzdirect (stream->file);
+  stream->file_at = (uint64_t) MAX (gzoffset (stream->file), 0);
+  stream->n_read += n;
+  if (n < n_bytes)
+    stream->is_at_end = true;
+  if (n < n_bytes && failure == Z_BUF_ERROR)
+    stop (stream, TESSERA_BAD_INPUT, "the gzip data is cut off");
+  else if (n < n_bytes && failure < 0) /* zlib puts a name in front: <fd:5> */
+    stop (stream, failure == Z_ERRNO ? TESSERA_IO : TESSERA_BAD_INPUT,
+          strstr (reason, ": ") != NULL ? strstr (reason, ": ") + 2 : reason);
+  else if (stream->is_gzip && stream->n_read / MOST_INFLATED >
+                                  stream->file_at + FREE_INFLATED_BYTES / MOST_INFLATED)
     stop (stream, TESSERA_BAD_INPUT,
           "it unpacks to more than 200 times its size, as no snapshot or table does: "
           "open it unpacked if it is one");
-  return n_bytes - inside->z.avail_out;
+  return n;
 }
 
 static void
@@ -141,16 +84,8 @@ tessera_stream_fill (TesseraStream *stream, size_t n_bytes)
   memmove (stream->window, stream->at, left);
   stream->base += (uint64_t) (stream->at - stream->from);
   stream->at = stream->window;
-  while (left < TESSERA_STREAM_WINDOW_BYTES && !stream->is_at_end)
-    {
-      size_t room = TESSERA_STREAM_WINDOW_BYTES - left;
-      size_t got = stream->is_gzip ? read_inflated (stream, stream->window + left, room)
-                                   : read_stored (stream, stream->window + left, room);
-
-      if (got == 0)
-        stream->is_at_end = true;
-      left += got;
-    }
+  left +=
+      read_content (stream, stream->window + left, TESSERA_STREAM_WINDOW_BYTES - left);
   stream->end = stream->window + left;
   report (stream);
   return stream->status == TESSERA_OK && left >= n_bytes;
@@ -190,7 +125,8 @@ open_file (TesseraStream *stream, const char *path, TesseraError *error)
       return tessera_fail (error, TESSERA_IO, "%s cannot be opened: %s", stream->name,
                            g_strerror (why));
     }
-  stream->inside->fd = fd;
+  stream->file = gzdopen (fd, "r");
+  import_need (stream->file != NULL && gzbuffer (stream->file, STORED_BYTES) == 0);
   if (S_ISDIR (about.st_mode))
     return tessera_fail (error, TESSERA_BAD_INPUT,
                          "%s is a folder: choose one file in it", stream->name);
@@ -199,26 +135,6 @@ open_file (TesseraStream *stream, const char *path, TesseraError *error)
                          "%s is a device or pipe: write it into a file and open that",
                          stream->name);
   stream->file_bytes = about.st_size > 0 ? (uint64_t) about.st_size : 0;
-  return TESSERA_OK;
-}
-
-/* The first window shows gzip's two bytes: start over, inflating from what was read. */
-static TesseraStatus
-begin_inflating (TesseraStream *stream, TesseraError *error)
-{
-  struct TesseraStreamInside *inside = stream->inside;
-
-  if (lseek (inside->fd, 0, SEEK_SET) != 0)
-    return tessera_fail (error, TESSERA_IO,
-                         "%s cannot be read twice: unpack it into a file first",
-                         stream->name);
-  import_need (inflateInit2 (&inside->z, GZIP_WINDOW_BITS) == Z_OK);
-  inside->is_inflating = true;
-  stream->is_gzip = true;
-  stream->is_at_end = false;
-  stream->file_at = 0;
-  stream->at = stream->end = stream->window;
-  tessera_stream_fill (stream, 1);
   return TESSERA_OK;
 }
 
@@ -251,20 +167,13 @@ tessera_stream_open (const char *path,
   TesseraStatus status;
 
   *out_stream = NULL;
-  stream->inside = g_new0 (struct TesseraStreamInside, 1);
   stream->window = g_malloc (TESSERA_STREAM_WINDOW_BYTES);
-  stream->inside->fd = -1;
   stream->progress = progress;
   stream->from = stream->at = stream->end = stream->window;
   set_name (stream, path);
   status = open_file (stream, path, error);
-  if (status == TESSERA_OK)
-    {
-      tessera_stream_fill (stream, 2);
-      if (stream->end - stream->at >= 2 && stream->at[0] == 0x1f && stream->at[1] == 0x8b)
-        status = begin_inflating (stream, error);
-    }
-  if (status == TESSERA_OK && stream->status != TESSERA_OK)
+  if (status == TESSERA_OK && !tessera_stream_fill (stream, 1) &&
+      stream->status != TESSERA_OK)
     status = tessera_stream_cut (stream, error);
   if (status != TESSERA_OK)
     {
@@ -293,14 +202,8 @@ tessera_stream_close (TesseraStream *stream)
 {
   if (stream == NULL)
     return;
-  if (stream->inside != NULL)
-    {
-      if (stream->inside->is_inflating)
-        inflateEnd (&stream->inside->z);
-      if (stream->inside->fd >= 0)
-        close (stream->inside->fd);
-    }
-  g_free (stream->inside);
+  if (stream->file != NULL)
+    gzclose_r (stream->file);
   g_free (stream->window);
   g_free (stream);
 }

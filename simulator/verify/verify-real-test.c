@@ -9,6 +9,7 @@
 #include "simulator/private.h"
 
 #include <glib.h>
+#include <json-glib/json-glib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +24,30 @@ static const char *const real_names[] = {
   "medium-seq128-train", "medium-seq512-train",  "xl-ctx128-forward-amp"
 };
 
+/* A snapshot does not tell the memory of its device: a file beside the made ones does. */
+static void
+read_limits (const char *folder, const char *name, TesseraOpenOptions *options)
+{
+  g_autofree char *beside =
+      g_build_filename (g_getenv ("TESSERA_SHARED_DATA"), folder, "params.json", NULL);
+  g_autofree char *bare = g_strndup (name, (gsize) (strstr (name, ".pickle") - name));
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonObject *limits;
+
+  if (!json_parser_load_from_file (parser, beside, NULL))
+    return;
+  limits = json_node_get_object (json_parser_get_root (parser));
+  limits = json_object_get_object_member (limits, bare);
+  options->device_bytes = (uint64_t) json_object_get_int_member (limits, "total");
+  options->limit_bytes =
+      (uint64_t) json_object_get_int_member_with_default (limits, "limit", 0);
+}
+
 /* Returns: NULL when it is not there. */
 static TesseraTrace *
 open_shared (const char *folder, const char *name)
 {
-  const TesseraOpenOptions options = { .device = TESSERA_NONE };
+  TesseraOpenOptions options = { .device = TESSERA_NONE };
   g_autofree char *path =
       g_build_filename (g_getenv ("TESSERA_SHARED_DATA"), folder, name, NULL);
   TesseraError error = { 0 };
@@ -35,6 +55,7 @@ open_shared (const char *folder, const char *name)
 
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
     return NULL;
+  read_limits (folder, name, &options);
   if (tessera_open (path, &options, &error, &trace) != TESSERA_OK)
     g_error ("%s", error.text);
   return trace;
