@@ -81,8 +81,9 @@ any_of_device (const TesseraCapture *capture, const TesseraObject *list)
   for (size_t i = 0; i < list->n_items; i++)
     if (tessera_value_is_record (list->items[i], TESSERA_RECORD_ANNOTATION))
       for (uint32_t k = 0; k < tessera_record_count (list->items[i]); k++)
-        if (capture->annotations[tessera_record_first (list->items[i]) + k].device ==
-            capture->trace->device)
+        if (g_array_index (capture->annotations, TesseraAnnotationRecord,
+                           tessera_record_first (list->items[i]) + k)
+                .device == capture->trace->device)
           return true;
   return false;
 }
@@ -107,7 +108,8 @@ gather_marks (Marks *marks, const TesseraObject *list, int64_t zero_us)
       for (uint32_t k = 0; k < tessera_record_count (item); k++)
         {
           const TesseraAnnotationRecord *record =
-              &capture->annotations[tessera_record_first (item) + k];
+              &g_array_index (capture->annotations, TesseraAnnotationRecord,
+                              tessera_record_first (item) + k);
 
           marks->n_flawed += record->is_flawed;
           if (record->is_flawed ||

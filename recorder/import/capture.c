@@ -1,5 +1,6 @@
 /*
- * A PyTorch memory snapshot while it is being read: which dict becomes what.
+ * A PyTorch memory snapshot while it is being read: which dict becomes what. A trace entry,
+ * a frame, a segment, a block, a use of a block, an annotation become records.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +11,7 @@
 
 /* PyTorch refuses such requests itself. */
 #define MAX_SIZE_BYTES ((uint64_t) 1 << 60)
+#define MAX_TIME_US ((int64_t) 1 << 52) /* the year 2112; fits nanoseconds in 63 bits */
 /* An entry of PyTorch's takes 27 bytes of the file at least, and ten times that in memory:
  * past so many records each has to stand for so many bytes. */
 #define FREE_RECORDS ((size_t) 1 << 18)
@@ -24,20 +26,6 @@ static const char *const texts[TESSERA_N_TEXTS] = {
 };
 
 _Static_assert(TESSERA_N_TEXTS <= 64, "TesseraFields.present has a bit for each");
-
-/* A dict is told by a key that no other kind has; the first that fits counts. */
-static const struct
-{
-  TesseraTextId key, also;
-  TesseraRecordMaker make;
-} makers[] = {
-  { TESSERA_TEXT_ACTION, TESSERA_TEXT_ACTION, tessera_make_entry },
-  { TESSERA_TEXT_FILENAME, TESSERA_TEXT_NAME, tessera_make_frame },
-  { TESSERA_TEXT_TOTAL_SIZE, TESSERA_TEXT_TOTAL_SIZE, tessera_make_segment },
-  { TESSERA_TEXT_STATE, TESSERA_TEXT_SIZE, tessera_make_block },
-  { TESSERA_TEXT_REAL_SIZE, TESSERA_TEXT_REAL_SIZE, tessera_make_history },
-  { TESSERA_TEXT_STAGE, TESSERA_TEXT_NAME, tessera_make_annotation },
-};
 
 static void
 gather_fields (const TesseraValue *pairs, size_t n_pairs, TesseraFields *fields)
@@ -55,24 +43,6 @@ gather_fields (const TesseraValue *pairs, size_t n_pairs, TesseraFields *fields)
     }
 }
 
-static TesseraStatus
-dict_done (void *user,
-           TesseraPickle *pickle,
-           const TesseraValue *pairs,
-           size_t n_pairs,
-           TesseraValue *out_value)
-{
-  TesseraCapture *capture = user;
-  TesseraFields fields;
-
-  gather_fields (pairs, n_pairs, &fields);
-  for (size_t i = 0; i < G_N_ELEMENTS (makers); i++)
-    if (tessera_fields_have (&fields, makers[i].key) &&
-        tessera_fields_have (&fields, makers[i].also))
-      return makers[i].make (capture, &fields, out_value);
-  return TESSERA_OK;
-}
-
 bool
 tessera_capture_fields (TesseraCapture *capture,
                         TesseraValue value,
@@ -87,6 +57,18 @@ tessera_capture_fields (TesseraCapture *capture,
     return false;
   gather_fields (dict->items, dict->n_items / 2, out_fields);
   return true;
+}
+
+const TesseraObject *
+tessera_capture_list (TesseraCapture *capture,
+                      const TesseraFields *fields,
+                      TesseraTextId key,
+                      TesseraValue *out_value)
+{
+  *out_value = tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_NONE);
+  if (tessera_fields_have (fields, key))
+    *out_value = tessera_heap_resolve (&capture->pickle.heap, fields->values[key]);
+  return tessera_heap_object (&capture->pickle.heap, *out_value, TESSERA_OBJECT_LIST);
 }
 
 /* The conversion is remembered: a stack's frames name the same files over and over. */
@@ -116,12 +98,13 @@ tessera_capture_string (TesseraCapture *capture, TesseraValue value)
              : intern (capture, text);
 }
 
-bool
-tessera_capture_flaw (TesseraCapture *capture,
-                      TesseraRecordKind kind,
-                      uint32_t index,
-                      TesseraTextId key,
-                      const TesseraFields *fields)
+/* Remembers why a record is flawed: its value under @key. */
+static void
+note_flaw (TesseraCapture *capture,
+           TesseraRecordKind kind,
+           uint32_t index,
+           TesseraTextId key,
+           const TesseraFields *fields)
 {
   bool is_missing = !tessera_fields_have (fields, key);
 
@@ -136,7 +119,6 @@ tessera_capture_flaw (TesseraCapture *capture,
                    : tessera_heap_describe (&capture->pickle.heap, fields->values[key]),
       .at = tessera_stream_position (capture->pickle.stream),
     };
-  return true;
 }
 
 TesseraStatus
@@ -169,26 +151,45 @@ tessera_capture_refuse (TesseraCapture *capture,
                        "%s: %s makes no sense: the snapshot is damaged", file, where);
 }
 
-bool
-tessera_capture_u64 (const TesseraCapture *capture,
-                     const TesseraFields *fields,
-                     TesseraTextId key,
-                     uint64_t *out_number)
+/* Fields. Numbers: false when missing or no such number. */
+
+static bool
+is_true (const TesseraFields *fields, TesseraTextId key)
+{
+  return tessera_fields_have (fields, key) &&
+         fields->values[key] ==
+             tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_TRUE);
+}
+
+/* Whether the field is there, and says @text. */
+static bool
+says (const TesseraFields *fields, TesseraTextId key, TesseraTextId text)
+{
+  return tessera_fields_have (fields, key) &&
+         fields->values[key] == tessera_value_make (TESSERA_VALUE_TEXT, text);
+}
+
+static bool
+number_of (const TesseraCapture *capture,
+           const TesseraFields *fields,
+           TesseraTextId key,
+           uint64_t *out_number)
 {
   *out_number = 0;
   return tessera_fields_have (fields, key) &&
          tessera_heap_u64 (&capture->pickle.heap, fields->values[key], out_number);
 }
 
-bool
-tessera_capture_handle (TesseraCapture *capture,
-                        const TesseraFields *fields,
-                        TesseraTextId key,
-                        uint64_t *out_handle)
+/* A handle or an address: negative ones are the same bits seen as signed. */
+static bool
+handle_of (TesseraCapture *capture,
+           const TesseraFields *fields,
+           TesseraTextId key,
+           uint64_t *out_handle)
 {
   int64_t number;
 
-  if (tessera_capture_u64 (capture, fields, key, out_handle))
+  if (number_of (capture, fields, key, out_handle))
     return true;
   if (!tessera_fields_have (fields, key) ||
       !tessera_heap_i64 (&capture->pickle.heap, fields->values[key], &number))
@@ -197,51 +198,29 @@ tessera_capture_handle (TesseraCapture *capture,
   return true;
 }
 
-bool
-tessera_capture_size (TesseraCapture *capture,
-                      const TesseraFields *fields,
-                      TesseraTextId key,
-                      uint64_t *out_size_bytes)
+/* At most 2^60 bytes. */
+static bool
+size_of (TesseraCapture *capture,
+         const TesseraFields *fields,
+         TesseraTextId key,
+         uint64_t *out_size_bytes)
 {
-  return tessera_capture_u64 (capture, fields, key, out_size_bytes) &&
+  return number_of (capture, fields, key, out_size_bytes) &&
          *out_size_bytes <= MAX_SIZE_BYTES;
 }
 
-TesseraStatus
-tessera_capture_number (TesseraCapture *capture, size_t n, uint32_t *out_index)
-{
-  *out_index = (uint32_t) n;
-  capture->n_records++;
-  if (capture->n_records > FREE_RECORDS &&
-      capture->pickle.op_at / LEAST_RECORD_BYTES < capture->n_records)
-    return tessera_fail (
-        capture->error, TESSERA_BAD_INPUT,
-        "%s holds %zu entries, segments, blocks and stacks in its first %" PRIu64
-        " bytes, more than those can describe: the snapshot is damaged",
-        capture->pickle.stream->name, capture->n_records, capture->pickle.op_at);
-  if (n < TESSERA_MAX_EVENTS)
-    return TESSERA_OK;
-  return tessera_fail (capture->error, TESSERA_BAD_INPUT,
-                       "%s holds more than four thousand million trace entries",
-                       capture->pickle.stream->name);
-}
-
 /* Turns a list of frames into a stack of the trace, once: the list stands for it then. */
-uint32_t
-tessera_capture_stack (TesseraCapture *capture, const TesseraFields *fields)
+static uint32_t
+stack_of (TesseraCapture *capture, const TesseraFields *fields)
 {
   TesseraValue value;
   const TesseraObject *list;
   size_t n_frames = 0;
   uint32_t stack = TESSERA_NONE;
 
-  if (!tessera_fields_have (fields, TESSERA_TEXT_FRAMES))
-    return TESSERA_NONE;
-  value =
-      tessera_heap_resolve (&capture->pickle.heap, fields->values[TESSERA_TEXT_FRAMES]);
+  list = tessera_capture_list (capture, fields, TESSERA_TEXT_FRAMES, &value);
   if (tessera_value_is_record (value, TESSERA_RECORD_STACK))
     return tessera_record_first (value);
-  list = tessera_heap_object (&capture->pickle.heap, value, TESSERA_OBJECT_LIST);
   if (list == NULL)
     return TESSERA_NONE;
   for (size_t i = 0; i < list->n_items; i++)
@@ -275,15 +254,15 @@ check_number (TesseraCapture *capture, uint16_t index, const char *what)
                        capture->pickle.stream->name, TESSERA_MAX_STREAMS, what);
 }
 
-TesseraStatus
-tessera_capture_stream (TesseraCapture *capture, uint64_t handle, uint16_t *out_stream)
+static TesseraStatus
+stream_of (TesseraCapture *capture, uint64_t handle, uint16_t *out_stream)
 {
   import_must (tessera_trace_add_stream (capture->file, handle, out_stream));
   return check_number (capture, *out_stream, "streams");
 }
 
-TesseraStatus
-tessera_capture_pool (TesseraCapture *capture, TesseraPoolId id, uint16_t *out_pool)
+static TesseraStatus
+pool_of (TesseraCapture *capture, TesseraPoolId id, uint16_t *out_pool)
 {
   import_must (tessera_trace_add_pool (capture->file, id, out_pool));
   return check_number (capture, *out_pool, "memory pools");
@@ -301,11 +280,12 @@ tessera_capture_renumber (TesseraCapture *capture,
   import_must (tessera_trace_add_pool (capture->trace, id, inout_pool));
 }
 
-bool
-tessera_capture_pool_id (TesseraCapture *capture,
-                         const TesseraFields *fields,
-                         TesseraTextId key,
-                         TesseraPoolId *out_id)
+/* False when the field is missing or no pair. */
+static bool
+pool_id_of (TesseraCapture *capture,
+            const TesseraFields *fields,
+            TesseraTextId key,
+            TesseraPoolId *out_id)
 {
   const TesseraHeap *heap = &capture->pickle.heap;
   TesseraValue value;
@@ -327,6 +307,427 @@ tessera_capture_pool_id (TesseraCapture *capture,
          tessera_heap_u64 (heap, pair->items[1], &out_id->user_id);
 }
 
+static int64_t
+get_time_us (TesseraCapture *capture, const TesseraFields *fields)
+{
+  int64_t time_us;
+
+  if (!tessera_fields_have (fields, TESSERA_TEXT_TIME_US) ||
+      !tessera_heap_i64 (&capture->pickle.heap, fields->values[TESSERA_TEXT_TIME_US],
+                         &time_us) ||
+      time_us > MAX_TIME_US || time_us < -MAX_TIME_US)
+    return TESSERA_TIME_MISSING;
+  return time_us;
+}
+
+/* Trace entries */
+
+static uint8_t
+action_of (const TesseraFields *fields, uint32_t *out_text)
+{
+  static const uint8_t actions[TESSERA_N_TEXTS] = {
+    [TESSERA_TEXT_ALLOC] = TESSERA_ALLOC,
+    [TESSERA_TEXT_FREE_REQUESTED] = TESSERA_FREE_REQUESTED,
+    [TESSERA_TEXT_FREE_COMPLETED] = TESSERA_FREE_COMPLETED,
+    [TESSERA_TEXT_SEGMENT_ALLOC] = TESSERA_SEGMENT_ALLOC,
+    [TESSERA_TEXT_SEGMENT_FREE] = TESSERA_SEGMENT_FREE,
+    [TESSERA_TEXT_SEGMENT_MAP] = TESSERA_SEGMENT_MAP,
+    [TESSERA_TEXT_SEGMENT_UNMAP] = TESSERA_SEGMENT_UNMAP,
+    [TESSERA_TEXT_OOM] = TESSERA_OOM,
+    [TESSERA_TEXT_SNAPSHOT] = TESSERA_SNAPSHOT,
+    [TESSERA_TEXT_ANNOTATE] = TESSERA_MARK,
+    [TESSERA_TEXT_USER_DEFINED] = TESSERA_MARK,
+    [TESSERA_TEXT_WORKSPACE_SNAPSHOT] = TESSERA_MARK,
+  };
+  TesseraValue value = fields->values[TESSERA_TEXT_ACTION];
+  uint64_t text = value >> TESSERA_VALUE_TAG_BITS;
+
+  if (tessera_value_kind (value) != TESSERA_VALUE_TEXT)
+    return TESSERA_ACTION_FLAWED;
+  if (text < TESSERA_N_TEXTS && actions[text] != 0)
+    return actions[text];
+  *out_text = (uint32_t) text;
+  return TESSERA_ACTION_UNKNOWN;
+}
+
+/* Whether the entry's address is that of memory, which then must be a range. */
+static bool
+has_range (uint8_t action)
+{
+  return action >= TESSERA_ALLOC && action <= TESSERA_SEGMENT_UNMAP;
+}
+
+/* The key that makes no sense, or TESSERA_N_TEXTS. */
+static TesseraTextId
+read_entry (TesseraCapture *capture, const TesseraFields *fields, TesseraEvent *event)
+{
+  TesseraTextId addr = event->action == TESSERA_OOM &&
+                               tessera_fields_have (fields, TESSERA_TEXT_DEVICE_FREE)
+                           ? TESSERA_TEXT_DEVICE_FREE
+                           : TESSERA_TEXT_ADDR;
+  bool is_memory = has_range (event->action);
+  uint64_t end;
+
+  if (event->action == TESSERA_ACTION_FLAWED)
+    return TESSERA_TEXT_ACTION;
+  if (!handle_of (capture, fields, addr, &event->addr) && is_memory)
+    return addr;
+  if (!size_of (capture, fields, TESSERA_TEXT_SIZE, &event->size_bytes))
+    {
+      if (is_memory || event->action == TESSERA_OOM)
+        return TESSERA_TEXT_SIZE;
+      event->size_bytes = 0;
+    }
+  if (is_memory && __builtin_add_overflow (event->addr, event->size_bytes, &end))
+    return addr;
+  return TESSERA_N_TEXTS;
+}
+
+static TesseraStatus
+make_entry (TesseraCapture *capture, const TesseraFields *fields, TesseraValue *out_value)
+{
+  TesseraEvent event = { .stack = TESSERA_NONE };
+  TesseraTextId wrong;
+  TesseraPoolId pool;
+  uint64_t stream = 0;
+  uint32_t index = (uint32_t) capture->trace->n_events, unknown = 0;
+  TesseraStatus status;
+
+  event.stack = stack_of (capture, fields);
+  capture->seen |= fields->present;
+  event.action = action_of (fields, &unknown);
+  if (event.action == TESSERA_ACTION_UNKNOWN)
+    event.stack = unknown;
+  wrong = read_entry (capture, fields, &event);
+  if (wrong == TESSERA_N_TEXTS && tessera_fields_have (fields, TESSERA_TEXT_STREAM) &&
+      !handle_of (capture, fields, TESSERA_TEXT_STREAM, &stream))
+    wrong = TESSERA_TEXT_STREAM;
+  event.at_ns = get_time_us (capture, fields);
+  if (event.at_ns != TESSERA_TIME_MISSING)
+    event.at_ns *= 1000;
+  event.pool_known = pool_id_of (capture, fields, TESSERA_TEXT_POOL_ID, &pool);
+  status = stream_of (capture, stream, &event.stream);
+  if (status == TESSERA_OK)
+    status = pool_of (capture, pool, &event.pool);
+  if (status != TESSERA_OK)
+    return status;
+  if (wrong != TESSERA_N_TEXTS)
+    {
+      note_flaw (capture, TESSERA_RECORD_ENTRY, index, wrong, fields);
+      event.action = TESSERA_ACTION_FLAWED;
+    }
+  import_must (tessera_trace_add_event (capture->trace, &event));
+  *out_value = tessera_value_record (TESSERA_RECORD_ENTRY, index, 1);
+  return TESSERA_OK;
+}
+
+/* Frames */
+
+static TesseraStatus
+make_frame (TesseraCapture *capture, const TesseraFields *fields, TesseraValue *out_value)
+{
+  TesseraFrame frame = {
+    .name = tessera_capture_string (capture, fields->values[TESSERA_TEXT_NAME]),
+    .file = tessera_capture_string (capture, fields->values[TESSERA_TEXT_FILENAME])
+  };
+  uint32_t index;
+
+  /* One file at hand has 2^64 - 1 as a line: unknown, like 0. */
+  if (!tessera_fields_have (fields, TESSERA_TEXT_LINE) ||
+      !tessera_heap_i64 (&capture->pickle.heap, fields->values[TESSERA_TEXT_LINE],
+                         &frame.line) ||
+      frame.line < 0)
+    frame.line = 0;
+  import_must (tessera_trace_add_frame (capture->trace, &frame, &index));
+  *out_value = tessera_value_record (TESSERA_RECORD_FRAME, index, 1);
+  return TESSERA_OK;
+}
+
+/* Blocks and their history (2.0) */
+
+static TesseraStatus
+make_history (TesseraCapture *capture,
+              const TesseraFields *fields,
+              TesseraValue *out_value)
+{
+  TesseraHistoryRecord history = { .stack = stack_of (capture, fields) };
+
+  if (!size_of (capture, fields, TESSERA_TEXT_REAL_SIZE, &history.real_bytes))
+    history.real_bytes = 0;
+  *out_value = tessera_value_record (TESSERA_RECORD_HISTORY, capture->histories->len, 1);
+  g_array_append_val (capture->histories, history);
+  return TESSERA_OK;
+}
+
+/* Annotations */
+
+static TesseraStatus
+make_annotation (TesseraCapture *capture,
+                 const TesseraFields *fields,
+                 TesseraValue *out_value)
+{
+  TesseraAnnotationRecord annotation = { .name = TESSERA_NONE };
+  TesseraValue name = fields->values[TESSERA_TEXT_NAME];
+  uint64_t device = 0;
+
+  annotation.time_us = get_time_us (capture, fields);
+  annotation.is_end = says (fields, TESSERA_TEXT_STAGE, TESSERA_TEXT_END);
+  annotation.is_flawed =
+      tessera_value_kind (name) != TESSERA_VALUE_TEXT ||
+      annotation.time_us == TESSERA_TIME_MISSING ||
+      (!annotation.is_end && !says (fields, TESSERA_TEXT_STAGE, TESSERA_TEXT_START)) ||
+      (tessera_fields_have (fields, TESSERA_TEXT_DEVICE) &&
+       (!number_of (capture, fields, TESSERA_TEXT_DEVICE, &device) ||
+        device >= TESSERA_MAX_DEVICES));
+  annotation.device = (uint32_t) device;
+  if (!annotation.is_flawed)
+    annotation.name = (uint32_t) (name >> TESSERA_VALUE_TAG_BITS);
+  *out_value =
+      tessera_value_record (TESSERA_RECORD_ANNOTATION, capture->annotations->len, 1);
+  g_array_append_val (capture->annotations, annotation);
+  return TESSERA_OK;
+}
+
+/* Segments and their blocks */
+
+/* The latest use of a block, which comes first in its list; NULL: none recorded. */
+static const TesseraHistoryRecord *
+latest_use (TesseraCapture *capture, const TesseraFields *fields)
+{
+  TesseraValue value;
+  const TesseraObject *list =
+      tessera_capture_list (capture, fields, TESSERA_TEXT_HISTORY, &value);
+
+  if (list == NULL || list->n_items == 0 ||
+      !tessera_value_is_record (list->items[0], TESSERA_RECORD_HISTORY))
+    return NULL;
+  return &g_array_index (capture->histories, TesseraHistoryRecord,
+                         tessera_record_first (list->items[0]));
+}
+
+static bool
+read_state (const TesseraFields *fields, uint8_t *out_state)
+{
+  if (says (fields, TESSERA_TEXT_STATE, TESSERA_TEXT_ACTIVE_ALLOCATED))
+    *out_state = TESSERA_BLOCK_LIVE;
+  else if (says (fields, TESSERA_TEXT_STATE, TESSERA_TEXT_ACTIVE_PENDING_FREE) ||
+           says (fields, TESSERA_TEXT_STATE, TESSERA_TEXT_ACTIVE_AWAITING_FREE))
+    *out_state = TESSERA_BLOCK_PENDING;
+  else if (says (fields, TESSERA_TEXT_STATE, TESSERA_TEXT_INACTIVE))
+    *out_state = TESSERA_BLOCK_FREE;
+  else
+    return false;
+  return true;
+}
+
+static TesseraStatus
+make_block (TesseraCapture *capture, const TesseraFields *fields, TesseraValue *out_value)
+{
+  TesseraBlockRecord block = { .next = TESSERA_NONE };
+  TesseraHeldBlock *held = &block.held;
+  const TesseraHistoryRecord *use;
+  uint32_t index = capture->blocks->len;
+  TesseraTextId wrong = TESSERA_N_TEXTS;
+
+  held->stack = stack_of (capture, fields);
+  capture->seen |= fields->present;
+  use = latest_use (capture, fields);
+  if (use != NULL && held->stack == TESSERA_NONE)
+    held->stack = use->stack;
+  if (!read_state (fields, &held->state))
+    wrong = TESSERA_TEXT_STATE;
+  if (!size_of (capture, fields, TESSERA_TEXT_SIZE, &held->block_bytes))
+    wrong = TESSERA_TEXT_SIZE;
+  if (tessera_fields_have (fields, TESSERA_TEXT_ADDRESS) &&
+      !handle_of (capture, fields, TESSERA_TEXT_ADDRESS, &held->addr))
+    wrong = TESSERA_TEXT_ADDRESS;
+  if (!size_of (capture, fields, TESSERA_TEXT_REQUESTED_SIZE, &held->size_bytes))
+    held->size_bytes = use != NULL ? use->real_bytes : held->block_bytes;
+  if (held->state == TESSERA_BLOCK_FREE)
+    held->size_bytes = 0;
+  block.is_flawed = wrong != TESSERA_N_TEXTS;
+  if (block.is_flawed)
+    note_flaw (capture, TESSERA_RECORD_BLOCK, index, wrong, fields);
+  g_array_append_val (capture->blocks, block);
+  *out_value = tessera_value_record (TESSERA_RECORD_BLOCK, index, 1);
+  return TESSERA_OK;
+}
+
+/* Links the blocks of a segment's list; false when it holds anything else, or blocks of
+ * another segment. */
+static bool
+take_blocks (TesseraCapture *capture, const TesseraObject *list, uint32_t *out_first)
+{
+  uint32_t *link = out_first;
+
+  for (size_t i = 0; i < list->n_items; i++)
+    {
+      TesseraValue item = tessera_heap_resolve (&capture->pickle.heap, list->items[i]);
+      uint32_t first = tessera_record_first (item);
+
+      if (!tessera_value_is_record (item, TESSERA_RECORD_BLOCK))
+        return false;
+      for (uint32_t k = first; k < first + tessera_record_count (item); k++)
+        {
+          TesseraBlockRecord *block =
+              &g_array_index (capture->blocks, TesseraBlockRecord, k);
+
+          if (block->is_taken)
+            return false;
+          block->is_taken = true;
+          *link = k;
+          link = &block->next;
+        }
+    }
+  return true;
+}
+
+static TesseraTextId
+read_segment (TesseraCapture *capture,
+              const TesseraFields *fields,
+              TesseraSegmentRecord *segment,
+              uint64_t *out_stream)
+{
+  uint64_t device = 0, end;
+
+  if (!size_of (capture, fields, TESSERA_TEXT_TOTAL_SIZE, &segment->segment.size_bytes))
+    return TESSERA_TEXT_TOTAL_SIZE;
+  if (!handle_of (capture, fields, TESSERA_TEXT_ADDRESS, &segment->segment.addr) ||
+      __builtin_add_overflow (segment->segment.addr, segment->segment.size_bytes, &end))
+    return TESSERA_TEXT_ADDRESS;
+  if (tessera_fields_have (fields, TESSERA_TEXT_STREAM) &&
+      !handle_of (capture, fields, TESSERA_TEXT_STREAM, out_stream))
+    return TESSERA_TEXT_STREAM;
+  if (tessera_fields_have (fields, TESSERA_TEXT_DEVICE) &&
+      (!number_of (capture, fields, TESSERA_TEXT_DEVICE, &device) ||
+       device >= TESSERA_MAX_DEVICES))
+    return TESSERA_TEXT_DEVICE;
+  segment->device = (uint32_t) device;
+  return TESSERA_N_TEXTS;
+}
+
+/* The pool it serves; a file that does not say has one by the size of small buffers. */
+static bool
+is_small (const TesseraFields *fields, uint64_t size_bytes)
+{
+  if (says (fields, TESSERA_TEXT_SEGMENT_TYPE, TESSERA_TEXT_SMALL))
+    return true;
+  if (says (fields, TESSERA_TEXT_SEGMENT_TYPE, TESSERA_TEXT_LARGE))
+    return false;
+  return size_bytes == (uint64_t) 2 << 20;
+}
+
+static void
+read_blocks (TesseraCapture *capture,
+             const TesseraFields *fields,
+             TesseraSegmentRecord *segment,
+             TesseraTextId *wrong)
+{
+  TesseraValue value;
+  const TesseraObject *list =
+      tessera_capture_list (capture, fields, TESSERA_TEXT_BLOCKS, &value);
+
+  if (!tessera_fields_have (fields, TESSERA_TEXT_BLOCKS))
+    return;
+  if (list == NULL || !take_blocks (capture, list, &segment->first_block))
+    {
+      *wrong = TESSERA_TEXT_BLOCKS;
+      return;
+    }
+  tessera_pickle_become (&capture->pickle, value,
+                         tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_NONE));
+}
+
+static TesseraStatus
+make_segment (TesseraCapture *capture,
+              const TesseraFields *fields,
+              TesseraValue *out_value)
+{
+  TesseraSegmentRecord record = { .first_block = TESSERA_NONE };
+  TesseraSegment *segment = &record.segment;
+  TesseraTextId wrong;
+  TesseraPoolId pool;
+  uint64_t stream = 0;
+  uint32_t index = capture->segments->len;
+  TesseraStatus status;
+
+  segment->stack = stack_of (capture, fields);
+  capture->seen |= fields->present;
+  wrong = read_segment (capture, fields, &record, &stream);
+  read_blocks (capture, fields, &record, &wrong);
+  segment->is_small = is_small (fields, segment->size_bytes);
+  segment->is_expandable = is_true (fields, TESSERA_TEXT_IS_EXPANDABLE);
+  pool_id_of (capture, fields, TESSERA_TEXT_SEGMENT_POOL_ID, &pool);
+  status = pool_of (capture, pool, &segment->pool);
+  if (status == TESSERA_OK)
+    status = stream_of (capture, stream, &segment->stream);
+  if (status != TESSERA_OK)
+    return status;
+  record.is_flawed = wrong != TESSERA_N_TEXTS;
+  if (record.is_flawed)
+    note_flaw (capture, TESSERA_RECORD_SEGMENT, index, wrong, fields);
+  g_array_append_val (capture->segments, record);
+  *out_value = tessera_value_record (TESSERA_RECORD_SEGMENT, index, 1);
+  return TESSERA_OK;
+}
+
+/* One more record: refused where the file is too short for so many. */
+static TesseraStatus
+count_record (TesseraCapture *capture)
+{
+  capture->n_records++;
+  if (capture->n_records > FREE_RECORDS &&
+      capture->pickle.op_at / LEAST_RECORD_BYTES < capture->n_records)
+    return tessera_fail (
+        capture->error, TESSERA_BAD_INPUT,
+        "%s holds %zu entries, segments, blocks and stacks in its first %" PRIu64
+        " bytes, more than those can describe: the snapshot is damaged",
+        capture->pickle.stream->name, capture->n_records, capture->pickle.op_at);
+  if (capture->n_records < TESSERA_MAX_EVENTS)
+    return TESSERA_OK;
+  return tessera_fail (capture->error, TESSERA_BAD_INPUT,
+                       "%s holds more than four thousand million trace entries",
+                       capture->pickle.stream->name);
+}
+
+/* A dict is told by a key that no other kind has; the first that fits counts. */
+static const struct
+{
+  TesseraTextId key, also;
+  TesseraStatus (*make) (TesseraCapture *, const TesseraFields *, TesseraValue *);
+} makers[] = {
+  { TESSERA_TEXT_ACTION, TESSERA_TEXT_ACTION, make_entry },
+  { TESSERA_TEXT_FILENAME, TESSERA_TEXT_NAME, make_frame },
+  { TESSERA_TEXT_TOTAL_SIZE, TESSERA_TEXT_TOTAL_SIZE, make_segment },
+  { TESSERA_TEXT_STATE, TESSERA_TEXT_SIZE, make_block },
+  { TESSERA_TEXT_REAL_SIZE, TESSERA_TEXT_REAL_SIZE, make_history },
+  { TESSERA_TEXT_STAGE, TESSERA_TEXT_NAME, make_annotation },
+};
+
+static TesseraStatus
+dict_done (void *user,
+           TesseraPickle *pickle,
+           const TesseraValue *pairs,
+           size_t n_pairs,
+           TesseraValue *out_value)
+{
+  TesseraCapture *capture = user;
+  TesseraFields fields;
+  TesseraStatus status = TESSERA_OK;
+
+  gather_fields (pairs, n_pairs, &fields);
+  for (size_t i = 0; i < G_N_ELEMENTS (makers); i++)
+    if (tessera_fields_have (&fields, makers[i].key) &&
+        tessera_fields_have (&fields, makers[i].also))
+      {
+        if (makers[i].make != make_frame) /* counted with their stack */
+          status = count_record (capture);
+        return status == TESSERA_OK ? makers[i].make (capture, &fields, out_value)
+                                    : status;
+      }
+  return TESSERA_OK;
+}
+
 void
 tessera_capture_init (TesseraCapture *capture,
                       TesseraStream *stream,
@@ -337,6 +738,10 @@ tessera_capture_init (TesseraCapture *capture,
   capture->trace = trace;
   capture->error = error;
   import_must (tessera_trace_new (&capture->file));
+  capture->segments = g_array_new (FALSE, FALSE, sizeof (TesseraSegmentRecord));
+  capture->blocks = g_array_new (FALSE, FALSE, sizeof (TesseraBlockRecord));
+  capture->histories = g_array_new (FALSE, FALSE, sizeof (TesseraHistoryRecord));
+  capture->annotations = g_array_new (FALSE, FALSE, sizeof (TesseraAnnotationRecord));
   tessera_pickle_init (&capture->pickle, stream, error);
   capture->pickle.dict_done = dict_done;
   capture->pickle.user = capture;
@@ -354,10 +759,10 @@ tessera_capture_clear (TesseraCapture *capture)
 {
   tessera_pickle_clear (&capture->pickle);
   tessera_trace_free (capture->file);
-  free (capture->segments);
-  free (capture->blocks);
-  free (capture->histories);
-  free (capture->annotations);
+  g_array_unref (capture->segments);
+  g_array_unref (capture->blocks);
+  g_array_unref (capture->histories);
+  g_array_unref (capture->annotations);
   free (capture->scratch);
   free (capture->strings);
   memset (capture, 0, sizeof *capture);

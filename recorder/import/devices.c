@@ -45,7 +45,9 @@ count_segments (const TesseraCapture *capture,
 
       if (tessera_value_is_record (item, TESSERA_RECORD_SEGMENT))
         for (uint32_t k = 0; k < tessera_record_count (item); k++)
-          n_segments[capture->segments[tessera_record_first (item) + k].device]++;
+          n_segments[g_array_index (capture->segments, TesseraSegmentRecord,
+                                    tessera_record_first (item) + k)
+                         .device]++;
     }
 }
 

@@ -445,28 +445,19 @@ typedef struct
 #define TESSERA_ACTION_UNKNOWN 255 /* its name is the text id in @stack */
 #define TESSERA_TIME_MISSING INT64_MIN
 
+/* Streams and pools are numbers of the whole file. */
 typedef struct
 {
-  uint64_t addr;
-  uint64_t size_bytes;
+  TesseraSegment segment;
   uint32_t device;
-  uint32_t stack;
   uint32_t first_block; /* or TESSERA_NONE */
-  uint16_t stream;      /* numbers of the whole file */
-  uint16_t pool;
-  bool is_small;
-  bool is_expandable;
   bool is_flawed;
 } TesseraSegmentRecord;
 
 typedef struct
 {
-  uint64_t addr; /* 0 where the file leaves it to be counted up (2.0) */
-  uint64_t size_bytes;
-  uint64_t requested_bytes;
-  uint32_t stack;
-  uint32_t next; /* in the same segment, or TESSERA_NONE */
-  uint8_t state; /* TesseraBlockState */
+  TesseraHeldBlock held; /* addr 0 where the file leaves it to be counted up (2.0) */
+  uint32_t next;         /* in the same segment, or TESSERA_NONE */
   bool is_flawed;
   bool is_taken; /* by a segment */
 } TesseraBlockRecord;
@@ -508,14 +499,7 @@ typedef struct
   TesseraError *error;
 
   TesseraTrace *file; /* has the streams and pools of all devices, and nothing else */
-  TesseraSegmentRecord *segments;
-  size_t n_segments, cap_segments;
-  TesseraBlockRecord *blocks;
-  size_t n_blocks, cap_blocks;
-  TesseraHistoryRecord *histories;
-  size_t n_histories, cap_histories;
-  TesseraAnnotationRecord *annotations;
-  size_t n_annotations, cap_annotations;
+  GArray *segments, *blocks, *histories, *annotations; /* of such records */
   size_t n_records; /* of all kinds; some frames of a stack count as one */
   TesseraFlaw flaws[TESSERA_MAX_FLAWS];
   size_t n_flaws;
@@ -545,16 +529,15 @@ bool tessera_capture_fields (TesseraCapture *capture,
                              TesseraValue value,
                              TesseraFields *out_fields);
 
+/* The list under @key, or NULL; *@out_value: what is there instead. */
+const TesseraObject *tessera_capture_list (TesseraCapture *capture,
+                                           const TesseraFields *fields,
+                                           TesseraTextId key,
+                                           TesseraValue *out_value);
+
 /* A text of the file as a string of the trace: valid UTF-8. TESSERA_NONE for anything
  * else. */
 uint32_t tessera_capture_string (TesseraCapture *capture, TesseraValue value);
-
-/* Remembers why a record is flawed. Returns: true, to be stored in is_flawed. */
-bool tessera_capture_flaw (TesseraCapture *capture,
-                           TesseraRecordKind kind,
-                           uint32_t index,
-                           TesseraTextId key,
-                           const TesseraFields *fields);
 
 /* Refuses the file for a flawed record. @where: "trace entry 12 of device 0" ... */
 TesseraStatus tessera_capture_refuse (TesseraCapture *capture,
@@ -562,74 +545,10 @@ TesseraStatus tessera_capture_refuse (TesseraCapture *capture,
                                       uint32_t index,
                                       const char *where);
 
-/* Whether the field is there, and says @text. */
-static inline bool
-tessera_fields_say (const TesseraFields *fields, TesseraTextId key, TesseraTextId text)
-{
-  return tessera_fields_have (fields, key) &&
-         fields->values[key] == tessera_value_make (TESSERA_VALUE_TEXT, text);
-}
-
-static inline bool
-tessera_fields_are_true (const TesseraFields *fields, TesseraTextId key)
-{
-  return tessera_fields_have (fields, key) &&
-         fields->values[key] ==
-             tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_TRUE);
-}
-
-/* Shared by the makers of records. Numbers: false when missing or no such number. */
-bool tessera_capture_u64 (const TesseraCapture *capture,
-                          const TesseraFields *fields,
-                          TesseraTextId key,
-                          uint64_t *out_number);
-/* A handle or an address: negative ones are the same bits seen as signed. */
-bool tessera_capture_handle (TesseraCapture *capture,
-                             const TesseraFields *fields,
-                             TesseraTextId key,
-                             uint64_t *out_handle);
-/* At most 2^60 bytes. */
-bool tessera_capture_size (TesseraCapture *capture,
-                           const TesseraFields *fields,
-                           TesseraTextId key,
-                           uint64_t *out_size_bytes);
-/* Of the record after @n others, or a sentence where there are too many. */
-TESSERA_MUST_USE TesseraStatus tessera_capture_number (TesseraCapture *capture,
-                                                       size_t n,
-                                                       uint32_t *out_index);
-uint32_t tessera_capture_stack (TesseraCapture *capture, const TesseraFields *fields);
-TESSERA_MUST_USE TesseraStatus tessera_capture_stream (TesseraCapture *capture,
-                                                       uint64_t handle,
-                                                       uint16_t *out_stream);
-/* False when the field is missing or no pair. */
-bool tessera_capture_pool_id (TesseraCapture *capture,
-                              const TesseraFields *fields,
-                              TesseraTextId key,
-                              TesseraPoolId *out_id);
-TESSERA_MUST_USE TesseraStatus tessera_capture_pool (TesseraCapture *capture,
-                                                     TesseraPoolId id,
-                                                     uint16_t *out_pool);
 /* From numbers of the file to those of the trace: by first use on its device. */
 void tessera_capture_renumber (TesseraCapture *capture,
                                uint16_t *inout_stream,
                                uint16_t *inout_pool);
-
-/* Makers of records: one for each kind of dict. */
-typedef TesseraStatus (*TesseraRecordMaker) (TesseraCapture *capture,
-                                             const TesseraFields *fields,
-                                             TesseraValue *out_value);
-TesseraStatus
-tessera_make_entry (TesseraCapture *, const TesseraFields *, TesseraValue *);
-TesseraStatus
-tessera_make_segment (TesseraCapture *, const TesseraFields *, TesseraValue *);
-TesseraStatus
-tessera_make_block (TesseraCapture *, const TesseraFields *, TesseraValue *);
-TesseraStatus
-tessera_make_history (TesseraCapture *, const TesseraFields *, TesseraValue *);
-TesseraStatus
-tessera_make_annotation (TesseraCapture *, const TesseraFields *, TesseraValue *);
-TesseraStatus
-tessera_make_frame (TesseraCapture *, const TesseraFields *, TesseraValue *);
 
 /*
  * From the records of a snapshot to a trace: the steps of snapshot.c.

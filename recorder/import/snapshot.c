@@ -176,16 +176,11 @@ typedef struct
 } End;
 
 static TesseraStatus
-add_block (End *end, const TesseraBlockRecord *record, uint64_t *at)
+add_block (End *end, TesseraHeldBlock block, uint64_t *at)
 {
-  TesseraHeldBlock block = { .addr = record->addr != 0 ? record->addr : *at,
-                             .block_bytes = record->size_bytes,
-                             .stack = record->stack,
-                             .state = record->state };
-
+  if (block.addr == 0)
+    block.addr = *at;
   end->n_elsewhere += block.addr != *at;
-  if (record->state != TESSERA_BLOCK_FREE)
-    block.size_bytes = record->requested_bytes;
   if (__builtin_add_overflow (block.addr, block.block_bytes, at))
     return tessera_fail (end->capture->error, TESSERA_BAD_INPUT,
                          "%s: a block at 0x%" PRIx64 " of %" PRIu64
@@ -200,25 +195,25 @@ static TesseraStatus
 add_blocks (End *end, const TesseraSegmentRecord *record)
 {
   TesseraCapture *capture = end->capture;
-  uint64_t at = record->addr;
+  const TesseraSegment *segment = &record->segment;
+  const TesseraBlockRecord *block;
+  uint64_t at = segment->addr;
 
-  for (uint32_t k = record->first_block; k != TESSERA_NONE; k = capture->blocks[k].next)
+  for (uint32_t k = record->first_block; k != TESSERA_NONE; k = block->next)
     {
+      char where[64];
       TesseraStatus status;
 
-      if (capture->blocks[k].is_flawed)
-        {
-          char where[64];
-
-          snprintf (where, sizeof where, "a block of the segment at 0x%" PRIx64,
-                    record->addr);
-          return tessera_capture_refuse (capture, TESSERA_RECORD_BLOCK, k, where);
-        }
-      status = add_block (end, &capture->blocks[k], &at);
+      block = &g_array_index (capture->blocks, TesseraBlockRecord, k);
+      snprintf (where, sizeof where, "a block of the segment at 0x%" PRIx64,
+                segment->addr);
+      status = block->is_flawed
+                   ? tessera_capture_refuse (capture, TESSERA_RECORD_BLOCK, k, where)
+                   : add_block (end, block->held, &at);
       if (status != TESSERA_OK)
         return status;
     }
-  end->n_uneven += at != record->addr + record->size_bytes;
+  end->n_uneven += at != segment->addr + segment->size_bytes;
   return TESSERA_OK;
 }
 
@@ -226,14 +221,9 @@ static TesseraStatus
 add_segment (End *end, uint32_t index)
 {
   TesseraCapture *capture = end->capture;
-  const TesseraSegmentRecord *record = &capture->segments[index];
-  TesseraSegment segment = { .addr = record->addr,
-                             .size_bytes = record->size_bytes,
-                             .stack = record->stack,
-                             .stream = record->stream,
-                             .pool = record->pool,
-                             .is_small = record->is_small,
-                             .is_expandable = record->is_expandable };
+  const TesseraSegmentRecord *record =
+      &g_array_index (capture->segments, TesseraSegmentRecord, index);
+  TesseraSegment segment = record->segment;
 
   if (record->device != capture->trace->device)
     return TESSERA_OK;
@@ -305,19 +295,15 @@ find_list (TesseraCapture *capture,
            const char *name,
            const TesseraObject **out_list)
 {
-  TesseraHeap *heap = &capture->pickle.heap;
+  TesseraValue value;
 
-  *out_list = NULL;
-  if (!tessera_fields_have (fields, key))
-    return TESSERA_OK;
-  *out_list = tessera_heap_object (heap, tessera_heap_resolve (heap, fields->values[key]),
-                                   TESSERA_OBJECT_LIST);
-  if (*out_list != NULL)
+  *out_list = tessera_capture_list (capture, fields, key, &value);
+  if (*out_list != NULL || !tessera_fields_have (fields, key))
     return TESSERA_OK;
   return tessera_fail (capture->error, TESSERA_BAD_INPUT,
                        "%s: `%s` is %s where a list belongs: the snapshot is damaged",
                        capture->pickle.stream->name, name,
-                       tessera_heap_describe (heap, fields->values[key]));
+                       tessera_heap_describe (&capture->pickle.heap, value));
 }
 
 static TesseraStatus
@@ -347,16 +333,11 @@ static uint64_t
 count_things (TesseraCapture *capture, const TesseraFields *fields, TesseraTextId key)
 {
   TesseraHeap *heap = &capture->pickle.heap;
-  const TesseraObject *list;
+  TesseraValue value;
+  const TesseraObject *list = tessera_capture_list (capture, fields, key, &value);
   uint64_t n = 0;
 
-  if (!tessera_fields_have (fields, key))
-    return 0;
-  list = tessera_heap_object (heap, tessera_heap_resolve (heap, fields->values[key]),
-                              TESSERA_OBJECT_LIST);
-  if (list == NULL)
-    return 0;
-  for (size_t i = 0; i < list->n_items; i++)
+  for (size_t i = 0; list != NULL && i < list->n_items; i++)
     {
       const TesseraObject *inner =
           tessera_heap_object (heap, list->items[i], TESSERA_OBJECT_LIST);
