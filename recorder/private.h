@@ -1,6 +1,6 @@
 /*
  * What the files of recorder/ share: the ring, the names that events refer to, the rows of
- * a batch, Python's stacks, the writer.
+ * a batch, Python's stacks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -262,57 +262,41 @@ void tessera_python_free (TesseraPython *python); /* NULL is fine */
  * interpreter's life. */
 uint32_t tessera_python_stack (TesseraPython *python);
 
-/*
- * The thread that takes what is in the ring and writes it into the file.
- *
- * All of SQLite happens there, with every signal blocked, so that a file that may grow no
- * further (SIGXFSZ) ends the recording and not the program.
- */
-
-typedef struct TesseraWriter TesseraWriter;
-
-/* Both are borrowed until the writer is stopped or abandoned. @flush_ms: at most this
- * long from an event to its transaction. Waits until the file is made, or found to be an
- * older trace, which stays until there is an event. */
-TESSERA_MUST_USE TesseraStatus tessera_writer_start (const char *path,
-                                                     bool overwrites,
-                                                     uint32_t flush_ms,
-                                                     TesseraRing *ring,
-                                                     TesseraNames *names,
-                                                     TesseraError *error,
-                                                     TesseraWriter **out_writer);
-
-/* Hot; false once writing has failed: nothing is worth a place in the ring any more. */
-bool tessera_writer_is_running (const TesseraWriter *writer);
-
-TESSERA_MUST_USE TesseraStatus tessera_writer_flush (TesseraWriter *writer,
-                                                     TesseraError *error);
-/* Of a range whose end found no place in the ring. */
-void tessera_writer_end_range (TesseraWriter *writer, uint32_t handle);
-/* Copied; written when the writer stops. */
-void tessera_writer_end_state (TesseraWriter *writer,
-                               uint32_t device,
-                               const TesseraHeld *held);
-/* All but n_events and what the ring lost. */
-void tessera_writer_get_stats (TesseraWriter *writer, TesseraRecorderStats *out_stats);
-
-/* Writes the rest, closes the file, joins, frees. */
-void tessera_writer_stop (TesseraWriter *writer);
-/* In a forked child, which has neither the thread nor a right to the file: SQLite's
- * memory and descriptors are left alone, the rest is freed. */
-void tessera_writer_abandon (TesseraWriter *writer);
-
 struct TesseraRecorder
 {
   unsigned n_forks; /* when it was opened: a child's differs */
   TesseraRing *ring;
-  TesseraWriter *writer;
   TesseraNames names;
   TesseraPython *python;      /* NULL: no stacks */
   pthread_mutex_t range_lock; /* handles are given in the ring's order */
   uint32_t n_handles;
   atomic_uint_fast64_t n_marks; /* in the ring, and no event */
+  char *path;
+  int64_t flush_ns;
+  atomic_bool is_running;
+  pthread_t thread;
+
+  pthread_mutex_t lock; /* guards the following */
+  pthread_cond_t wake;  /* the writer */
+  pthread_cond_t done;  /* who waits for it */
+  uint64_t n_flushes, n_flushed;
+  bool is_open, is_stopping;
+  TesseraRecorderStats stats;
+  uint32_t *late_ends; /* handles of ranges */
+  size_t n_late_ends, cap_late_ends;
+  TesseraEnds ends;
+
+  /* the thread's own */
+  TesseraLive *live;
+  TesseraNews news;
+  TesseraBatchRows rows;
+  TesseraRingItem *items;
+  size_t n_held;    /* of them: taken and not looked at yet */
+  int claim;        /* of that file; -1: none */
+  bool keeps_older; /* a file that is there stays until there is an event */
+  uint64_t n_lost, n_refused_reported;
+  int64_t begun_ns; /* the last batch */
 };
 
-/* Neither a child of whoever opened it nor after a failure. */
+/* Neither a child of whoever opened it nor after a failure. Hot. */
 bool tessera_recorder_is_recording (const TesseraRecorder *recorder);
