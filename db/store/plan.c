@@ -70,10 +70,10 @@ write_lengths (TesseraNewFile *file, const TesseraLengths *lengths)
     { &tessera_length_law_table, lengths->laws, lengths->n_laws },
     { &tessera_length_slot_table, lengths->slots, lengths->n_slots },
     { &tessera_start_slot_table, lengths->start, lengths->n_start },
-    { &tessera_order_table, lengths->orders, lengths->n_orders },
-    { &tessera_order_slot_table, lengths, (size_t) lengths->n_orders * lengths->n_swept,
-      get_order_slot },
-    { &tessera_order_edge_table, edges, n_edges },
+    { &tessera_length_order_table, lengths->orders, lengths->n_orders },
+    { &tessera_length_order_slot_table, lengths,
+      (size_t) lengths->n_orders * lengths->n_swept, get_order_slot },
+    { &tessera_length_order_edge_table, edges, n_edges },
   };
   TesseraLimits limits;
   TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
@@ -211,7 +211,7 @@ static const Part length_parts[] = {
   PART (TesseraLengths, tessera_length_law_table, laws, n_laws),
   PART (TesseraLengths, tessera_length_slot_table, slots, n_slots),
   PART (TesseraLengths, tessera_start_slot_table, start, n_start),
-  PART (TesseraLengths, tessera_order_table, orders, n_orders),
+  PART (TesseraLengths, tessera_length_order_table, orders, n_orders),
 };
 
 /* Without a row of their plan the other tables have none. */
@@ -229,9 +229,9 @@ read_tables (TesseraRowReader *reader, LengthsLoad *load)
     }
   load->places.most = load->edges.most = most;
   if (status == TESSERA_OK)
-    status = tessera_read_items (reader, &tessera_order_slot_table, &load->places);
+    status = tessera_read_items (reader, &tessera_length_order_slot_table, &load->places);
   if (status == TESSERA_OK)
-    status = tessera_read_items (reader, &tessera_order_edge_table, &load->edges);
+    status = tessera_read_items (reader, &tessera_length_order_edge_table, &load->edges);
   return status;
 }
 

@@ -26,15 +26,20 @@
   }
 #define BELOW(what) .limit = TESSERA_LIMIT_##what
 
-#define TABLE(variable, table_name, key_name, Item, column_list, ...)                    \
-  const TesseraTable tessera_##variable##_table = { .name = table_name,                  \
-                                                    .key = key_name,                     \
-                                                    .columns = column_list,              \
-                                                    .n_columns = sizeof column_list /    \
-                                                                 sizeof *column_list,    \
-                                                    .item_bytes = sizeof (Item),         \
-                                                    __VA_ARGS__ };                       \
-  _Static_assert(sizeof column_list / sizeof *column_list <= TESSERA_MAX_COLUMNS,        \
+/* The table that is called so, numbered by NAME_index ... */
+#define TABLE(table, Item, ...)                                                          \
+  TABLE_AS (table, #table, #table "_index", Item, __VA_ARGS__)
+/* ... or otherwise than its columns here. */
+#define TABLE_AS(table, table_name, key_name, Item, ...)                                 \
+  const TesseraTable tessera_##table##_table = { .name = table_name,                     \
+                                                 .key = key_name,                        \
+                                                 .columns = table##_columns,             \
+                                                 .n_columns = sizeof table##_columns /   \
+                                                              sizeof *table##_columns,   \
+                                                 .item_bytes = sizeof (Item),            \
+                                                 __VA_ARGS__ };                          \
+  _Static_assert(sizeof table##_columns / sizeof *table##_columns <=                     \
+                     TESSERA_MAX_COLUMNS,                                                \
                  "more columns than a row can have")
 
 static const TesseraColumn recording_columns[] = {
@@ -59,30 +64,24 @@ static const TesseraColumn recording_columns[] = {
          settings.garbage_collection_threshold,
          REAL),
 };
-TABLE (recording,
-       "recording",
-       "recording_index",
-       TesseraTrace,
-       recording_columns,
-       .n_scopes = 1,
-       .has_gaps = true);
+TABLE (recording, TesseraTrace, .n_scopes = 1, .has_gaps = true);
 
 static const TesseraColumn rounding_columns[] = { WHOLE ("divisions", U32) };
-TABLE (rounding, "rounding", "interval_index", uint32_t, rounding_columns, .n_scopes = 1);
+TABLE_AS (rounding, "rounding", "interval_index", uint32_t, .n_scopes = 1);
 
 static const TesseraColumn meta_columns[] = { COLUMN (TesseraMeta, key, TEXT),
                                               COLUMN (TesseraMeta, value, TEXT) };
-TABLE (meta, "meta", "meta_index", TesseraMeta, meta_columns);
+TABLE (meta, TesseraMeta);
 
 static const TesseraColumn string_columns[] = { COLUMN (TesseraTextItem, text, TEXT) };
-TABLE (string, "string", "string_index", TesseraTextItem, string_columns);
+TABLE (string, TesseraTextItem);
 
 static const TesseraColumn frame_columns[] = {
   COLUMN (TesseraFrame, name, U32_OR_NONE, BELOW (STRINGS)),
   COLUMN (TesseraFrame, file, U32_OR_NONE, BELOW (STRINGS)),
   COLUMN (TesseraFrame, line, NUMBER)
 };
-TABLE (frame, "frame", "frame_index", TesseraFrame, frame_columns);
+TABLE (frame, TesseraFrame);
 
 /* Callers come first: no walk outward can run in a circle. */
 static const char *
@@ -99,29 +98,25 @@ static const TesseraColumn stack_node_columns[] = {
   COLUMN (TesseraStackNode, caller, U32_OR_NONE),
   COLUMN (TesseraStackNode, frame, U32, BELOW (FRAMES))
 };
-TABLE (stack_node,
-       "stack_node",
-       "node_index",
-       TesseraStackNode,
-       stack_node_columns,
-       .check = check_stack_node);
+TABLE_AS (
+    stack_node, "stack_node", "node_index", TesseraStackNode, .check = check_stack_node);
 
 static const TesseraColumn stack_columns[] = { WHOLE (
     "node", U32_OR_NONE, BELOW (NODES)) };
-TABLE (stack, "stack", "stack_index", uint32_t, stack_columns);
+TABLE (stack, uint32_t);
 
 static const TesseraColumn device_columns[] = {
   COLUMN (TesseraDeviceInfo, device, U32), COLUMN (TesseraDeviceInfo, n_events, BYTES),
   COLUMN (TesseraDeviceInfo, n_segments, BYTES)
 };
-TABLE (device, "device", "device_index", TesseraDeviceInfo, device_columns);
+TABLE (device, TesseraDeviceInfo);
 
 static const TesseraColumn stream_columns[] = { WHOLE ("handle", BITS) };
-TABLE (stream, "stream", "stream_index", uint64_t, stream_columns, .n_scopes = 1);
+TABLE (stream, uint64_t, .n_scopes = 1);
 
 static const TesseraColumn pool_columns[] = { COLUMN (TesseraPoolId, owner_id, BITS),
                                               COLUMN (TesseraPoolId, user_id, BITS) };
-TABLE (pool, "pool", "pool_index", TesseraPoolId, pool_columns, .n_scopes = 1);
+TABLE (pool, TesseraPoolId, .n_scopes = 1);
 
 static const TesseraColumn event_columns[] = {
   COLUMN (TesseraEvent, action, U8, BELOW (ACTIONS), .minimum = 1),
@@ -134,13 +129,7 @@ static const TesseraColumn event_columns[] = {
   COLUMN (TesseraEvent, pool_known, FLAG),
   COLUMN (TesseraEvent, is_left, FLAG)
 };
-TABLE (event,
-       "event",
-       "event_index",
-       TesseraEvent,
-       event_columns,
-       .n_scopes = 1,
-       .has_gaps = true);
+TABLE (event, TesseraEvent, .n_scopes = 1, .has_gaps = true);
 
 static const TesseraColumn segment_columns[] = {
   COLUMN (TesseraSegment, addr, BITS),
@@ -151,8 +140,7 @@ static const TesseraColumn segment_columns[] = {
   COLUMN (TesseraSegment, is_small, BOOL),
   COLUMN (TesseraSegment, is_expandable, BOOL)
 };
-TABLE (
-    segment, "segment", "segment_index", TesseraSegment, segment_columns, .n_scopes = 2);
+TABLE (segment, TesseraSegment, .n_scopes = 2);
 
 static const TesseraColumn held_block_columns[] = {
   COLUMN (TesseraHeldBlock, addr, BITS),
@@ -162,12 +150,7 @@ static const TesseraColumn held_block_columns[] = {
   COLUMN (TesseraHeldBlock, state, U8, BELOW (STATES)),
   COLUMN (TesseraHeldBlock, tail_open, FLAG)
 };
-TABLE (held_block,
-       "held_block",
-       "block_index",
-       TesseraHeldBlock,
-       held_block_columns,
-       .n_scopes = 2);
+TABLE_AS (held_block, "held_block", "block_index", TesseraHeldBlock, .n_scopes = 2);
 
 /* Parents come first: no walk outward can run in a circle. */
 static const char *
@@ -192,13 +175,7 @@ static const TesseraColumn range_columns[] = {
   COLUMN (TesseraRange, parent, U32_OR_NONE),
   COLUMN (TesseraRange, is_inferred, FLAG)
 };
-TABLE (range,
-       "range",
-       "range_index",
-       TesseraRange,
-       range_columns,
-       .n_scopes = 1,
-       .check = check_range);
+TABLE (range, TesseraRange, .n_scopes = 1, .check = check_range);
 
 static const TesseraColumn tensor_columns[] = {
   COLUMN (TesseraTensor, event_index, U32, BELOW (MOMENTS)),
@@ -206,13 +183,13 @@ static const TesseraColumn tensor_columns[] = {
   COLUMN (TesseraTensor, kind, U8, BELOW (TENSOR_KINDS), .minimum = 1),
   COLUMN (TesseraTensor, name, U32, BELOW (STRINGS))
 };
-TABLE (tensor, "tensor", "tensor_index", TesseraTensor, tensor_columns, .n_scopes = 1);
+TABLE (tensor, TesseraTensor, .n_scopes = 1);
 
 static const TesseraColumn edit_columns[] = {
   COLUMN (TesseraStoredEdit, name, TEXT), COLUMN (TesseraStoredEdit, created_s, NUMBER),
   COLUMN (TesseraStoredEdit, rule, TEXT), COLUMN (TesseraStoredEdit, is_undone, FLAG)
 };
-TABLE (edit, "edit", "edit_index", TesseraStoredEdit, edit_columns);
+TABLE (edit, TesseraStoredEdit);
 
 static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, height_bytes, BYTES),
@@ -238,11 +215,11 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, time_limit_s, REAL),
   COLUMN (TesseraPlan, work_budget, BYTES)
 };
-TABLE (plan, "plan", "plan_index", TesseraPlan, plan_columns);
+TABLE (plan, TesseraPlan);
 
 static const TesseraColumn phase_name_columns[] = { NAMED (
     "name", TesseraTextItem, text, TEXT) };
-TABLE (phase_name, "phase_name", "phase", TesseraTextItem, phase_name_columns);
+TABLE_AS (phase_name, "phase_name", "phase", TesseraTextItem);
 
 static const char *
 check_section (const void *item, uint64_t index, const TesseraLimits *limits)
@@ -267,12 +244,7 @@ static const TesseraColumn section_columns[] = {
   COLUMN (TesseraSection, n_steps, U32),
   COLUMN (TesseraSection, alternate, U8, BELOW (ALTERNATES))
 };
-TABLE (section,
-       "section",
-       "section_index",
-       TesseraSection,
-       section_columns,
-       .check = check_section);
+TABLE (section, TesseraSection, .check = check_section);
 
 static const TesseraColumn group_columns[] = {
   COLUMN (TesseraGroup, name, TEXT),
@@ -283,7 +255,7 @@ static const TesseraColumn group_columns[] = {
   COLUMN (TesseraGroup, bytes_x_events, BITS),
   COLUMN (TesseraGroup, time_memory_product, REAL)
 };
-TABLE (group, "block_group", "group_index", TesseraGroup, group_columns);
+TABLE_AS (group, "block_group", "group_index", TesseraGroup);
 
 /* Whether lifetimes and places make sense is the checker's to say (planner/check.h): a
  * plan that breaks its laws can be read, so that the law can be named. */
@@ -304,7 +276,7 @@ static const TesseraColumn slot_columns[] = {
   COLUMN (TesseraSlot, lifetime_class, U8, BELOW (CLASSES)),
   COLUMN (TesseraSlot, wraps, FLAG)
 };
-TABLE (slot, "slot", "slot_index", TesseraSlot, slot_columns);
+TABLE (slot, TesseraSlot);
 
 static const char *
 check_unplanned (const void *item, uint64_t index, const TesseraLimits *limits)
@@ -328,19 +300,14 @@ static const TesseraColumn unplanned_columns[] = {
   COLUMN (TesseraUnplanned, stream, U16),
   COLUMN (TesseraUnplanned, pool, U16)
 };
-TABLE (unplanned,
-       "unplanned",
-       "unplanned_index",
-       TesseraUnplanned,
-       unplanned_columns,
-       .check = check_unplanned);
+TABLE (unplanned, TesseraUnplanned, .check = check_unplanned);
 
 static const TesseraColumn crossing_columns[] = {
   COLUMN (TesseraCrossing, slot, U32, BELOW (SLOTS)),
   COLUMN (TesseraCrossing, section, U32, BELOW (SECTIONS)),
   COLUMN (TesseraCrossing, died, U32, BELOW (POSITIONS))
 };
-TABLE (crossing, "crossing", "crossing_index", TesseraCrossing, crossing_columns);
+TABLE (crossing, TesseraCrossing);
 
 static const char *
 check_room (const void *item, uint64_t index, const TesseraLimits *limits)
@@ -369,7 +336,7 @@ static const TesseraColumn room_columns[] = {
   COLUMN (TesseraRoom, most_bytes, BYTES),
   COLUMN (TesseraRoom, sum_bytes, BYTES)
 };
-TABLE (room, "room", "room_index", TesseraRoom, room_columns, .check = check_room);
+TABLE (room, TesseraRoom, .check = check_room);
 
 static const char *
 check_region (const void *item, uint64_t index, const TesseraLimits *limits)
@@ -384,16 +351,11 @@ static const TesseraColumn region_columns[] = {
   COLUMN (TesseraRegion, stream, U16), COLUMN (TesseraRegion, is_small, FLAG),
   COLUMN (TesseraRegion, begin_bytes, BYTES), COLUMN (TesseraRegion, end_bytes, BYTES)
 };
-TABLE (region,
-       "region",
-       "region_index",
-       TesseraRegion,
-       region_columns,
-       .check = check_region);
+TABLE (region, TesseraRegion, .check = check_region);
 
 static const TesseraColumn plan_edit_columns[] = { COLUMN (TesseraPlanEdit, name, TEXT),
                                                    COLUMN (TesseraPlanEdit, rule, TEXT) };
-TABLE (plan_edit, "plan_edit", "plan_edit_index", TesseraPlanEdit, plan_edit_columns);
+TABLE (plan_edit, TesseraPlanEdit);
 
 static const TesseraColumn length_plan_columns[] = {
   NAMED ("most_batch", TesseraLengths, most.batch, BYTES, .minimum = 1),
@@ -406,26 +368,17 @@ static const TesseraColumn length_plan_columns[] = {
   COLUMN (TesseraLengths, alignment_bytes, U32, .minimum = 1),
   COLUMN (TesseraLengths, cut_phase, TEXT_OR_NULL),
 };
-TABLE (
-    length_plan, "length_plan", "length_plan_index", TesseraLengths, length_plan_columns);
+TABLE (length_plan, TesseraLengths);
 
 static const TesseraColumn length_step_columns[] = {
   COLUMN (TesseraParameters, batch, BYTES),
   COLUMN (TesseraParameters, length, BYTES),
 };
-TABLE (length_step,
-       "length_step",
-       "length_step_index",
-       TesseraParameters,
-       length_step_columns);
+TABLE (length_step, TesseraParameters);
 
 static const TesseraColumn length_phase_columns[] = { NAMED (
     "name", TesseraTextItem, text, TEXT) };
-TABLE (length_phase,
-       "length_phase",
-       "length_phase_index",
-       TesseraTextItem,
-       length_phase_columns);
+TABLE (length_phase, TesseraTextItem);
 
 static const TesseraColumn length_law_columns[] = {
   NAMED ("by_one", TesseraSizeLaw, numerators[TESSERA_TERM_ONE], NUMBER),
@@ -438,7 +391,7 @@ static const TesseraColumn length_law_columns[] = {
   COLUMN (TesseraSizeLaw, rounding, U32),
   COLUMN (TesseraSizeLaw, kind, U8),
 };
-TABLE (length_law, "length_law", "length_law_index", TesseraSizeLaw, length_law_columns);
+TABLE (length_law, TesseraSizeLaw);
 
 static const TesseraColumn length_slot_columns[] = {
   COLUMN (TesseraLengthsSlot, law, U32, BELOW (LAWS)),
@@ -456,11 +409,7 @@ static const TesseraColumn length_slot_columns[] = {
   COLUMN (TesseraLengthsSlot, from_tokens, BYTES),
   COLUMN (TesseraLengthsSlot, to_tokens, BYTES),
 };
-TABLE (length_slot,
-       "length_slot",
-       "length_slot_index",
-       TesseraLengthsSlot,
-       length_slot_columns);
+TABLE (length_slot, TesseraLengthsSlot);
 
 static const TesseraColumn start_slot_columns[] = {
   COLUMN (TesseraStartSlot, size_bytes, BYTES),
@@ -473,29 +422,21 @@ static const TesseraColumn start_slot_columns[] = {
   COLUMN (TesseraStartSlot, is_held, FLAG),
   COLUMN (TesseraStartSlot, is_left, FLAG),
 };
-TABLE (
-    start_slot, "start_slot", "start_slot_index", TesseraStartSlot, start_slot_columns);
+TABLE (start_slot, TesseraStartSlot);
 
-static const TesseraColumn order_columns[] = {
+static const TesseraColumn length_order_columns[] = {
   COLUMN (TesseraOrder, from_tokens, BYTES),
   COLUMN (TesseraOrder, is_first, FLAG),
   COLUMN (TesseraOrder, n_low, U32),
 };
-TABLE (order, "length_order", "length_order_index", TesseraOrder, order_columns);
+TABLE (length_order, TesseraOrder);
 
-static const TesseraColumn order_slot_columns[] = { WHOLE ("slot", U32, BELOW (SLOTS)) };
-TABLE (order_slot,
-       "length_order_slot",
-       "length_order_slot_index",
-       uint32_t,
-       order_slot_columns);
+static const TesseraColumn length_order_slot_columns[] = { WHOLE (
+    "slot", U32, BELOW (SLOTS)) };
+TABLE (length_order_slot, uint32_t);
 
-static const TesseraColumn order_edge_columns[] = {
+static const TesseraColumn length_order_edge_columns[] = {
   COLUMN (TesseraOrderEdge, above, U32),
   COLUMN (TesseraOrderEdge, below, U32),
 };
-TABLE (order_edge,
-       "length_order_edge",
-       "length_order_edge_index",
-       TesseraOrderEdge,
-       order_edge_columns);
+TABLE (length_order_edge, TesseraOrderEdge);
