@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "nullcuda/device.h"
+#include "nullcuda/private.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "nullcuda/properties.h"
-#include "nullcuda/settings.h"
 
 static _Thread_local int current;
 

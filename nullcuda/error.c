@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nullcuda/device.h"
-#include "nullcuda/settings.h"
+#include "nullcuda/private.h"
 
 static const struct
 {

@@ -1,17 +1,12 @@
 /*
- * Kernels, modules and symbols as a program registers them and asks about them, and the
- * launches of kernels.
+ * Kernels and modules as a program registers them and asks about them, and the launches of
+ * kernels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <pthread.h>
 #include <string.h>
 
-#include "nullcuda/device.h"
-#include "nullcuda/memory/memory.h"
-#include "nullcuda/remembered.h"
-#include "nullcuda/settings.h"
-#include "nullcuda/streams/stream.h"
+#include "nullcuda/private.h"
 
 #define REGISTERS_PER_THREAD 64
 #define BLOCKS_PER_MULTIPROCESSOR 2
@@ -50,41 +45,6 @@ NULL_API (int, cudaFuncGetAttributes, NullFunctionAttributes *out, const void *f
   return NULL_OK;
 }
 
-/* CUfunction_attribute */
-enum
-{
-  MAX_THREADS_PER_BLOCK = 0,
-  NUM_REGS = 4,
-  PTX_VERSION = 5,
-  BINARY_VERSION = 6,
-  MAX_DYNAMIC_SHARED_BYTES = 8,
-};
-
-NULL_API (int, cuFuncGetAttribute, int *out_value, int attribute, void *function)
-{
-  switch (attribute)
-    {
-    case MAX_THREADS_PER_BLOCK:
-      *out_value = 1024;
-      break;
-    case NUM_REGS:
-      *out_value = REGISTERS_PER_THREAD;
-      break;
-    case PTX_VERSION:
-    case BINARY_VERSION:
-      *out_value = binary_version ();
-      break;
-    case MAX_DYNAMIC_SHARED_BYTES:
-      *out_value = null_settings ()->profile.shared_bytes_per_block_optin;
-      break;
-    default:
-      *out_value = 0;
-    }
-  return NULL_OK;
-}
-
-NULL_ALSO (cuKernelGetAttribute, cuFuncGetAttribute);
-
 NULL_API (int,
           cudaOccupancyMaxActiveBlocksPerMultiprocessor,
           int *out_n,
@@ -113,33 +73,6 @@ NULL_ALSO (cuModuleLoad, cuModuleLoadData);
 NULL_API (int, cuModuleUnload, void *handle) { return NULL_OK; }
 
 NULL_ALSO (cuModuleGetFunction, cuModuleLoadData);
-
-#define SYMBOL_BYTES UINT64_C (4096)
-#define ALL_SYMBOLS_BYTES (UINT64_C (64) << 20)
-
-static uint64_t symbols_addr;
-static pthread_once_t symbols_once = PTHREAD_ONCE_INIT;
-
-static void
-reserve_symbols (void)
-{
-  if (null_memory_reserve (ALL_SYMBOLS_BYTES, 0, 0, &symbols_addr) != NULL_OK)
-    symbols_addr = 0;
-}
-
-/* Variables of kernels have addresses outside the budget, as the driver's module memory
- * has, and no content: two of them may share an address. */
-NULL_API (int, cudaGetSymbolAddress, void **out_addr, const void *symbol)
-{
-  pthread_once (&symbols_once, reserve_symbols);
-  *out_addr = NULL;
-  if (symbols_addr == 0)
-    return null_report (NULL_OUT_OF_MEMORY, __func__);
-  *out_addr =
-      (void *) (symbols_addr +
-                (uint64_t) symbol % (ALL_SYMBOLS_BYTES / SYMBOL_BYTES) * SYMBOL_BYTES);
-  return NULL_OK;
-}
 
 /* Kernels compute nothing and take modelled time on their stream.
  *

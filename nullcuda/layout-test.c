@@ -8,7 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <stddef.h>
 
-#include "nullcuda/api.h"
+#include "nullcuda/private.h"
 #include "nullcuda/properties.h"
 
 /* The toolkit that is installed is of one version: meson chooses which offsets it shall
@@ -78,8 +78,6 @@ ERROR (NULL_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 ERROR (NULL_CAPTURE_INVALIDATED, cudaErrorStreamCaptureInvalidated);
 ERROR (NULL_CAPTURE_UNMATCHED, cudaErrorStreamCaptureUnmatched);
 ERROR (NULL_CAPTURED_EVENT, cudaErrorCapturedEvent);
-ERROR (NULL_DEVICE_TO_HOST, cudaMemcpyDeviceToHost);
-ERROR (NULL_HOST_TO_DEVICE, cudaMemcpyHostToDevice);
 ERROR (NULL_MEMORY_MANAGED, cudaMemoryTypeManaged);
 ERROR (NULL_MEMORY_DEVICE, cudaMemoryTypeDevice);
 

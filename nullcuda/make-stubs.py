@@ -29,7 +29,7 @@ def main():
     symbols, policy, output = sys.argv[1:]
     policy = list(lines(policy))
     stubs = [definition(name, policy) for name, in lines(symbols)]
-    Path(output).write_text("\n".join(['#include "nullcuda/device.h"', '#include "nullcuda/settings.h"', "", *filter(None, stubs), ""]), encoding="utf-8")
+    Path(output).write_text("\n".join(['#include "nullcuda/private.h"', "", *filter(None, stubs), ""]), encoding="utf-8")
 
 
 main()

@@ -15,7 +15,6 @@
   FIELD (sharedMemPerBlock, 296, 296, size_t, 49152)                                     \
   FIELD (regsPerBlock, 304, 304, int, 65536)                                             \
   FIELD (warpSize, 308, 308, int, 32)                                                    \
-  FIELD (memPitch, 312, 312, size_t, 2147483647)                                         \
   FIELD (maxThreadsPerBlock, 320, 320, int, 1024)                                        \
   FIELD (maxThreadsDim[0], 324, 324, int, 1024)                                          \
   FIELD (maxThreadsDim[1], 328, 328, int, 1024)                                          \
@@ -26,34 +25,21 @@
   FIELD (totalConstMem, 352, 352, size_t, 65536)                                         \
   FIELD (major, 360, 360, int, p->major)                                                 \
   FIELD (minor, 364, 364, int, p->minor)                                                 \
-  FIELD (textureAlignment, 368, 368, size_t, 512)                                        \
-  FIELD (texturePitchAlignment, 376, 376, size_t, 32)                                    \
   FIELD (multiProcessorCount, 388, 384, int, p->n_multiprocessors)                       \
-  FIELD (canMapHostMemory, 400, 392, int, 1)                                             \
-  FIELD (maxTexture1D, 408, 396, int, 131072)                                            \
-  FIELD (surfaceAlignment, 568, 552, size_t, 512)                                        \
-  FIELD (concurrentKernels, 576, 560, int, 1)                                            \
-  FIELD (ECCEnabled, 580, 564, int, 1)                                                   \
   FIELD (pciBusID, 584, 568, int, device + 1)                                            \
-  FIELD (asyncEngineCount, 600, 584, int, 3)                                             \
   FIELD (unifiedAddressing, 604, 588, int, 1)                                            \
   FIELD (memoryBusWidth, 612, 592, int, p->bus_bits)                                     \
   FIELD (l2CacheSize, 616, 596, int, p->l2_bytes)                                        \
   FIELD (maxThreadsPerMultiProcessor, 624, 604, int, p->max_threads_per_multiprocessor)  \
   FIELD (streamPrioritiesSupported, 628, 608, int, 1)                                    \
-  FIELD (globalL1CacheSupported, 632, 612, int, 1)                                       \
-  FIELD (localL1CacheSupported, 636, 616, int, 1)                                        \
   FIELD (sharedMemPerMultiprocessor, 640, 624, size_t,                                   \
          p->shared_bytes_per_multiprocessor)                                             \
   FIELD (regsPerMultiprocessor, 648, 632, int, 65536)                                    \
   FIELD (managedMemory, 652, 636, int, 1)                                                \
-  FIELD (computePreemptionSupported, 680, 660, int, 1)                                   \
   FIELD (cooperativeLaunch, 688, 668, int, 1)                                            \
   FIELD (sharedMemPerBlockOptin, 696, 672, size_t, p->shared_bytes_per_block_optin)      \
   FIELD (maxBlocksPerMultiProcessor, 712, 688, int, p->max_blocks_per_multiprocessor)    \
   FIELD (reservedSharedMemPerBlock, 720, 696, size_t, 1024)                              \
-  FIELD (hostRegisterSupported, 728, 704, int, 1)                                        \
-  FIELD (memoryPoolsSupported, 744, 720, int, 1)                                         \
   FIELD (clusterLaunch, 772, 748, int, p->major >= 9)
 
 /* Attributes of devices that are answered; others are 0. ATTRIBUTE (number, name, value),
@@ -69,19 +55,14 @@
   ATTRIBUTE (8, MaxSharedMemoryPerBlock, 49152)                                          \
   ATTRIBUTE (9, TotalConstantMemory, 65536)                                              \
   ATTRIBUTE (10, WarpSize, 32)                                                           \
-  ATTRIBUTE (11, MaxPitch, 2147483647)                                                   \
   ATTRIBUTE (12, MaxRegistersPerBlock, 65536)                                            \
   ATTRIBUTE (13, ClockRate, p->clock_khz)                                                \
-  ATTRIBUTE (14, TextureAlignment, 512)                                                  \
   ATTRIBUTE (16, MultiProcessorCount, p->n_multiprocessors)                              \
-  ATTRIBUTE (19, CanMapHostMemory, 1)                                                    \
-  ATTRIBUTE (31, ConcurrentKernels, 1)                                                   \
   ATTRIBUTE (33, PciBusId, device + 1)                                                   \
   ATTRIBUTE (36, MemoryClockRate, 2619000)                                               \
   ATTRIBUTE (37, GlobalMemoryBusWidth, p->bus_bits)                                      \
   ATTRIBUTE (38, L2CacheSize, p->l2_bytes)                                               \
   ATTRIBUTE (39, MaxThreadsPerMultiProcessor, p->max_threads_per_multiprocessor)         \
-  ATTRIBUTE (40, AsyncEngineCount, 3)                                                    \
   ATTRIBUTE (41, UnifiedAddressing, 1)                                                   \
   ATTRIBUTE (75, ComputeCapabilityMajor, p->major)                                       \
   ATTRIBUTE (76, ComputeCapabilityMinor, p->minor)                                       \
@@ -91,10 +72,8 @@
   ATTRIBUTE (83, ManagedMemory, 1)                                                       \
   ATTRIBUTE (95, CooperativeLaunch, 1)                                                   \
   ATTRIBUTE (97, MaxSharedMemoryPerBlockOptin, p->shared_bytes_per_block_optin)          \
-  ATTRIBUTE (99, HostRegisterSupported, 1)                                               \
   ATTRIBUTE (106, MaxBlocksPerMultiprocessor, p->max_blocks_per_multiprocessor)          \
-  ATTRIBUTE (111, ReservedSharedMemoryPerBlock, 1024)                                    \
-  ATTRIBUTE (115, MemoryPoolsSupported, 1)
+  ATTRIBUTE (111, ReservedSharedMemoryPerBlock, 1024)
 
 /* Attributes that only the driver's header names: virtual memory management. */
 #define NULL_DRIVER_ATTRIBUTES(ATTRIBUTE)                                                \

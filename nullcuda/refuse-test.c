@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "nullcuda/settings.h"
+#include "nullcuda/private.h"
 #include "nullcuda/test-calls.h"
 
 /* The linker sends access() here: whether a real driver is seen is for the test to say.

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nullcuda/tables.h"
-#include "nullcuda/remembered.h"
+#include "nullcuda/private.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static NullRanges known; /* data: a copy of the bytes; value: the kernel before it */

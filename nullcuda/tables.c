@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/tables.h"
+#include "nullcuda/private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +104,12 @@ object_at (const NullSlab *slab, size_t index)
   return (NullSlabHead *) (slab->objects + index * slab->object_bytes);
 }
 
+static size_t
+number_of (const NullSlab *slab, const void *object)
+{
+  return (size_t) ((const char *) object - slab->objects) / slab->object_bytes;
+}
+
 void *
 null_slab_take (NullSlab *slab)
 {
@@ -138,14 +144,14 @@ null_slab_give (NullSlab *slab, void *object)
   NullSlabHead *head = object;
   head->is_used = false;
   head->next_vacant = slab->first_vacant;
-  slab->first_vacant =
-      (uint32_t) (((uintptr_t) object - (uintptr_t) slab->objects) / slab->object_bytes) +
-      1;
+  slab->first_vacant = (uint32_t) number_of (slab, object) + 1;
 }
 
 void *
-null_slab_get (const NullSlab *slab, size_t index)
+null_slab_next (const NullSlab *slab, const void *object)
 {
-  NullSlabHead *object = index < slab->n_objects ? object_at (slab, index) : NULL;
-  return object != NULL && object->is_used ? object : NULL;
+  size_t at = object == NULL ? 0 : number_of (slab, object) + 1;
+  while (at < slab->n_objects && !object_at (slab, at)->is_used)
+    at++;
+  return at < slab->n_objects ? object_at (slab, at) : NULL;
 }

@@ -5,7 +5,16 @@
  */
 #pragma once
 
-#include "nullcuda/api.h"
+#include "nullcuda/private.h"
+
+/* cudaMemcpyKind, which nothing here reads */
+enum
+{
+  NULL_HOST_TO_DEVICE = 1,
+  NULL_DEVICE_TO_HOST = 2,
+  NULL_DEVICE_TO_DEVICE = 3,
+  NULL_COPY_DEFAULT = 4,
+};
 
 int cudaGetDeviceCount (int *out_n);
 int cudaSetDevice (int device);
@@ -19,8 +28,6 @@ int cudaPointerGetAttributes (NullPointerAttributes *out, const void *pointer);
 
 int cudaMalloc (void **out_addr, size_t n_bytes);
 int cudaFree (void *addr);
-int cudaMallocAsync (void **out_addr, size_t n_bytes, void *stream);
-int cudaFreeAsync (void *addr, void *stream);
 int cudaHostAlloc (void **out_addr, size_t n_bytes, unsigned flags);
 int cudaFreeHost (void *addr);
 int cudaHostRegister (void *addr, size_t n_bytes, unsigned flags);

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nullcuda/device.h"
-#include "nullcuda/settings.h"
-#include "nullcuda/streams/stream.h"
+#include "nullcuda/private.h"
 
 #define PRODUCT_NS 3000.0
 #define FLOP_PER_NS 6e5

@@ -6,10 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "nullcuda/device.h"
-#include "nullcuda/settings.h"
-#include "nullcuda/tables.h"
-#include "nullcuda/streams/stream.h"
+#include "nullcuda/private.h"
 
 enum
 {

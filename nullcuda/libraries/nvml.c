@@ -8,10 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nullcuda/api.h"
-#include "nullcuda/device.h"
-#include "nullcuda/memory/memory.h"
-#include "nullcuda/settings.h"
+#include "nullcuda/private.h"
 
 enum
 {

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "nullcuda/remembered.h"
+#include "nullcuda/private.h"
 #include "nullcuda/test-calls.h"
 
 static void

@@ -10,10 +10,7 @@
  */
 #include <string.h>
 
-#include "nullcuda/device.h"
-#include "nullcuda/memory/memory.h"
-#include "nullcuda/remembered.h"
-#include "nullcuda/streams/stream.h"
+#include "nullcuda/private.h"
 
 #define COPY_NS 2000.0
 #define BYTES_PER_NS_DEVICE 1500.0 /* 1.5 TB/s read and written again */
@@ -140,43 +137,9 @@ NULL_API (int, cudaMemset, void *to, int value, size_t n_bytes)
   return set (__func__, to, value, n_bytes, NULL);
 }
 
-NULL_API (
-    int, cuMemsetD32Async, uint64_t to, unsigned value, size_t n_words, void *stream)
-{
-  return null_memory_is_ours (to)
-             ? set (__func__, (void *) to, 0, 4 * n_words, stream)
-             : null_unsupported ("cuMemsetD32Async of host memory", NULL_NOT_SUPPORTED);
-}
-
 /* An allocator that keeps freed memory says so here: what was sent there belongs to nobody
  * now, whichever block comes to lie there next. */
 NULL_API (void, nullcuda_forget, uint64_t addr, size_t n_bytes)
 {
   null_remembered_forget (addr, n_bytes);
-}
-
-NULL_API (int, cuMemcpyHtoD_v2, uint64_t to, const void *from, size_t n_bytes)
-{
-  return cudaMemcpy ((void *) to, from, n_bytes, NULL_HOST_TO_DEVICE);
-}
-
-NULL_API (int, cuMemcpyDtoH_v2, void *to, uint64_t from, size_t n_bytes)
-{
-  return cudaMemcpy (to, (const void *) from, n_bytes, NULL_DEVICE_TO_HOST);
-}
-
-NULL_API (int,
-          cuMemcpyHtoDAsync_v2,
-          uint64_t to,
-          const void *from,
-          size_t n_bytes,
-          void *stream)
-{
-  return copy (__func__, (void *) to, from, n_bytes, stream);
-}
-
-NULL_API (
-    int, cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n_bytes, void *stream)
-{
-  return copy (__func__, to, (const void *) from, n_bytes, stream);
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/memory/memory.h"
+#include "nullcuda/private.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "nullcuda/device.h"
-#include "nullcuda/tables.h"
 
 enum
 {

@@ -5,7 +5,7 @@
  */
 #include <glib.h>
 
-#include "nullcuda/settings.h"
+#include "nullcuda/private.h"
 #include "nullcuda/test-calls.h"
 
 #define N_GRANULES 32 /* of the device: 64 MiB */
@@ -104,17 +104,15 @@ test_virtual (void)
 }
 
 static void
-test_pools_share_the_budget (void)
+test_kinds_share_the_budget (void)
 {
-  void *half, *rest, *more;
+  void *half, *more;
   uint64_t handle;
-  g_assert_cmpint (cudaMallocAsync (&half, 32 * MIB, NULL), ==, NULL_OK);
-  g_assert_cmpint (cuMemCreate (&handle, 16 * MIB, &on_device_0, 0), ==, NULL_OK);
-  g_assert_cmpint (cudaMalloc (&rest, 16 * MIB), ==, NULL_OK);
-  g_assert_cmpint (cudaMallocAsync (&more, 1, NULL), ==, NULL_OUT_OF_MEMORY);
-  g_assert_cmpint (cudaFreeAsync (half, NULL), ==, NULL_OK);
+  g_assert_cmpint (cudaMalloc (&half, 32 * MIB), ==, NULL_OK);
+  g_assert_cmpint (cuMemCreate (&handle, 32 * MIB, &on_device_0, 0), ==, NULL_OK);
+  g_assert_cmpint (cudaMalloc (&more, 1), ==, NULL_OUT_OF_MEMORY);
+  g_assert_cmpint (cudaFree (half), ==, NULL_OK);
   g_assert_cmpuint (free_bytes (), ==, 32 * MIB);
-  g_assert_cmpint (cudaFree (rest), ==, NULL_OK);
   g_assert_cmpint (cuMemRelease (handle), ==, NULL_OK);
   g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
 }
@@ -217,7 +215,7 @@ main (int argc, char **argv)
   g_test_add_func ("/memory/plain", test_plain);
   g_test_add_func ("/memory/virtual", test_virtual);
   g_test_add_func ("/memory/refused", test_refused);
-  g_test_add_func ("/memory/pools", test_pools_share_the_budget);
+  g_test_add_func ("/memory/kinds", test_kinds_share_the_budget);
   g_test_add_func ("/memory/host", test_host);
   g_test_add_func ("/memory/threads", test_threads);
   return g_test_run ();

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/memory/memory.h"
+#include "nullcuda/private.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
-
-#include "nullcuda/api.h"
-#include "nullcuda/device.h"
-#include "nullcuda/tables.h"
-#include "nullcuda/settings.h"
 
 /* Where Linux maps nothing by itself, and where address sanitizer lets programs map.
  * Always the same, so that two runs give equal addresses. */
@@ -114,17 +109,19 @@ place (uint64_t n_bytes,
   return is_placed ? NULL_OK : NULL_OUT_OF_MEMORY;
 }
 
-/* Takes the range that begins at @addr out, where its value fits. */
+/* Takes the range that begins at @addr out, where its value fits, and its size (0: any). */
 static bool
-unplace (uint64_t addr, bool is_reservation, NullRange *out_range)
+unplace (uint64_t addr, uint64_t n_bytes, bool is_reservation, NullRange *out_range)
 {
   pthread_mutex_lock (&lock);
   size_t index = null_ranges_at (&ranges, addr);
-  bool is_there = index < ranges.n && ranges.items[index].addr == addr &&
-                  (ranges.items[index].value == RESERVED) == is_reservation;
+  const NullRange *range = &ranges.items[index];
+  bool is_there = index < ranges.n && range->addr == addr &&
+                  (n_bytes == 0 || range->n_bytes == n_bytes) &&
+                  (range->value == RESERVED) == is_reservation;
   if (is_there)
     {
-      *out_range = ranges.items[index];
+      *out_range = *range;
       null_ranges_remove (&ranges, index);
     }
   pthread_mutex_unlock (&lock);
@@ -152,7 +149,7 @@ int
 null_memory_release (uint64_t addr)
 {
   NullRange range;
-  if (!unplace (addr, false, &range))
+  if (!unplace (addr, 0, false, &range))
     return NULL_INVALID_VALUE;
   null_budget_give ((int) range.value, range.n_bytes);
   return NULL_OK;
@@ -176,14 +173,9 @@ int
 null_memory_unreserve (uint64_t addr, uint64_t n_bytes)
 {
   NullRange range;
-  if (null_vmm_is_mapped (addr, n_bytes) || !unplace (addr, true, &range))
-    return NULL_INVALID_VALUE;
-  if (range.n_bytes == n_bytes)
-    return NULL_OK;
-  uint64_t again = 0;
-  return place (range.n_bytes, NULL_GRANULE, addr, RESERVED, &again) == NULL_OK
-             ? NULL_INVALID_VALUE
-             : NULL_OUT_OF_MEMORY;
+  return !null_vmm_is_mapped (addr, n_bytes) && unplace (addr, n_bytes, true, &range)
+             ? NULL_OK
+             : NULL_INVALID_VALUE;
 }
 
 bool

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/memory/memory.h"
+#include "nullcuda/private.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-
-#include "nullcuda/device.h"
-#include "nullcuda/tables.h"
-#include "nullcuda/remembered.h"
-#include "nullcuda/settings.h"
-#include "nullcuda/streams/stream.h"
 
 /* Of a page up to 20 MiB, as an H100's driver takes (docs/gpu/results/h100-barriers.json);
    larger ones take a little longer. */
@@ -22,7 +16,7 @@ typedef struct
 {
   uint64_t n_bytes;
   unsigned n_references, n_mappings;
-  NullAllocationProp prop;
+  int device;
 } Physical;
 
 /* Handles are numbers beside device addresses, never pointers: a stale one is told. */
@@ -52,7 +46,7 @@ settle (uint64_t handle)
   if (gone->n_references > 0 || gone->n_mappings > 0)
     return;
   null_clock_pass (NS_PER_RELEASE);
-  null_budget_give (gone->prop.location.id, gone->n_bytes);
+  null_budget_give (gone->device, gone->n_bytes);
   vacant[n_vacant++] = (size_t) (handle - HANDLE_BASE);
 }
 
@@ -92,7 +86,7 @@ null_vmm_find (uint64_t addr, uint64_t *out_base, uint64_t *out_n_bytes, int *ou
     {
       *out_base = mapping->addr;
       *out_n_bytes = mapping->n_bytes;
-      *out_device = physical[mapping->value - HANDLE_BASE].prop.location.id;
+      *out_device = physical[mapping->value - HANDLE_BASE].device;
     }
   pthread_mutex_unlock (&lock);
   return mapping != NULL;
@@ -136,7 +130,7 @@ NULL_API (int,
   if (has_room)
     {
       size_t index = n_vacant > 0 ? vacant[--n_vacant] : n_physical++;
-      physical[index] = (Physical){ n_bytes, 1, 0, *prop };
+      physical[index] = (Physical){ n_bytes, 1, 0, device };
       *out_handle = HANDLE_BASE + index;
     }
   pthread_mutex_unlock (&lock);
@@ -245,30 +239,4 @@ NULL_API (int,
 {
   *out_n_bytes = NULL_GRANULE;
   return NULL_OK;
-}
-
-NULL_API (int,
-          cuMemGetAllocationPropertiesFromHandle,
-          NullAllocationProp *out_prop,
-          uint64_t handle)
-{
-  pthread_mutex_lock (&lock);
-  const Physical *memory = lookup (handle);
-  if (memory != NULL)
-    *out_prop = memory->prop;
-  pthread_mutex_unlock (&lock);
-  return null_report (memory != NULL ? NULL_OK : NULL_INVALID_VALUE, __func__);
-}
-
-NULL_API (int, cuMemRetainAllocationHandle, uint64_t *out_handle, void *addr)
-{
-  pthread_mutex_lock (&lock);
-  const NullRange *mapping = null_ranges_find (&mappings, (uint64_t) addr, 1);
-  if (mapping != NULL)
-    {
-      *out_handle = mapping->value;
-      physical[mapping->value - HANDLE_BASE].n_references++;
-    }
-  pthread_mutex_unlock (&lock);
-  return null_report (mapping != NULL ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }

@@ -3,10 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "nullcuda/device.h"
-#include "nullcuda/settings.h"
-#include "nullcuda/streams/stream.h"
-#include "nullcuda/tables.h"
+#include "nullcuda/private.h"
 
 #define HOST_NS_PER_RECORD 500.0
 #define HOST_NS_PER_QUERY 200.0

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nullcuda/streams/stream.h"
+#include "nullcuda/private.h"
 
 #include <stdlib.h>
-
-#include "nullcuda/device.h"
-#include "nullcuda/tables.h"
 
 enum
 {
@@ -50,36 +47,23 @@ null_graph_id (const NullGraph *graph)
 void
 null_graph_join (NullStream *stream, unsigned long long capture_id)
 {
-  for (size_t i = 0; i < graphs.n_objects && stream->capture == NULL; i++)
-    {
-      NullGraph *graph = null_slab_get (&graphs, i);
-      if (graph != NULL && graph->id == capture_id && graph->n_references == 0)
-        stream->capture = graph;
-    }
-}
-
-typedef struct
-{
-  int device;
-  bool has_captures;
-} Invalidation;
-
-static void
-invalidate (NullStream *stream, void *user)
-{
-  Invalidation *invalidation = user;
-  if (stream->device != invalidation->device || stream->capture == NULL)
-    return;
-  stream->capture->is_invalid = true;
-  invalidation->has_captures = true;
+  for (NullGraph *graph = NULL;
+       stream->capture == NULL && (graph = null_slab_next (&graphs, graph)) != NULL;)
+    if (graph->id == capture_id && graph->n_references == 0)
+      stream->capture = graph;
 }
 
 bool
 null_graph_invalidate (int device)
 {
-  Invalidation invalidation = { device, false };
-  null_stream_each (invalidate, &invalidation);
-  return invalidation.has_captures;
+  bool has_captures = false;
+  for (NullStream *stream = NULL; (stream = null_stream_next (stream)) != NULL;)
+    if (stream->device == device && stream->capture != NULL)
+      {
+        stream->capture->is_invalid = true;
+        has_captures = true;
+      }
+  return has_captures;
 }
 
 static int
@@ -123,16 +107,6 @@ NULL_API (int, cudaStreamBeginCapture, void *handle, int mode)
   return null_report (error, __func__);
 }
 
-static void
-leave_capture (NullStream *stream, void *graph)
-{
-  if (stream->capture == graph)
-    {
-      stream->capture = NULL;
-      stream->began_capture = false;
-    }
-}
-
 NULL_API (int, cudaStreamEndCapture, void *handle, void **out_graph)
 {
   null_clock_lock ();
@@ -144,7 +118,12 @@ NULL_API (int, cudaStreamEndCapture, void *handle, void **out_graph)
     {
       NullGraph *graph = stream->capture;
       graph->n_references = 1;
-      null_stream_each (leave_capture, graph);
+      for (NullStream *each = NULL; (each = null_stream_next (each)) != NULL;)
+        if (each->capture == graph)
+          {
+            each->capture = NULL;
+            each->began_capture = false;
+          }
       error = graph->is_invalid ? NULL_CAPTURE_INVALIDATED : NULL_OK;
       *out_graph = graph->is_invalid ? NULL : graph;
       if (graph->is_invalid)

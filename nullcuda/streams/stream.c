@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 
-#include "nullcuda/device.h"
-#include "nullcuda/settings.h"
-#include "nullcuda/streams/stream.h"
+#include "nullcuda/private.h"
 
 #define HOST_NS_PER_LAUNCH 5000.0
 #define HOST_NS_PER_QUERY 200.0
@@ -46,39 +44,21 @@ null_stream_find (void *handle)
   return defaults[device];
 }
 
-void
-null_stream_each (void (*visit) (NullStream *stream, void *user), void *user)
+NullStream *
+null_stream_next (const NullStream *stream)
 {
-  for (size_t i = 0; i < streams.n_objects; i++)
-    {
-      NullStream *stream = null_slab_get (&streams, i);
-      if (stream != NULL)
-        visit (stream, user);
-    }
-}
-
-typedef struct
-{
-  int device;
-  bool only_blocking;
-  double end_ns;
-} Latest;
-
-static void
-look_for_latest (NullStream *stream, void *user)
-{
-  Latest *latest = user;
-  if (stream->device == latest->device &&
-      (stream->is_blocking || !latest->only_blocking) && stream->end_ns > latest->end_ns)
-    latest->end_ns = stream->end_ns;
+  return null_slab_next (&streams, stream);
 }
 
 static double
 last_end (int device, bool only_blocking)
 {
-  Latest latest = { device, only_blocking, 0 };
-  null_stream_each (look_for_latest, &latest);
-  return latest.end_ns;
+  double end_ns = 0;
+  for (const NullStream *stream = NULL; (stream = null_stream_next (stream)) != NULL;)
+    if (stream->device == device && (stream->is_blocking || !only_blocking) &&
+        stream->end_ns > end_ns)
+      end_ns = stream->end_ns;
+  return end_ns;
 }
 
 double
@@ -181,25 +161,20 @@ NULL_API (int, cudaStreamDestroy, void *handle)
 
 NULL_ALSO (cuStreamDestroy_v2, cudaStreamDestroy);
 
-NULL_API (int, cudaStreamGetPriority, void *handle, int *out_priority)
-{
-  null_clock_lock ();
-  const NullStream *stream = null_stream_find (handle);
-  *out_priority = stream != NULL ? stream->priority : 0;
-  null_clock_unlock ();
-  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
-}
+/* What is asked of a stream; 0 where there is none. */
+#define QUESTION(name, Type, value)                                                      \
+  NULL_API (int, name, void *handle, Type *out)                                          \
+  {                                                                                      \
+    null_clock_lock ();                                                                  \
+    const NullStream *stream = null_stream_find (handle);                                \
+    *out = stream != NULL ? (value) : 0;                                                 \
+    null_clock_unlock ();                                                                \
+    return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, #name);          \
+  }
 
+QUESTION (cudaStreamGetPriority, int, stream->priority)
 /* No two streams of a process have the same one, though their handles may be. */
-NULL_API (int, cudaStreamGetId, void *handle, unsigned long long *out_id)
-{
-  null_clock_lock ();
-  const NullStream *stream = null_stream_find (handle);
-  *out_id = stream != NULL ? stream->id : 0;
-  null_clock_unlock ();
-  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
-}
-
+QUESTION (cudaStreamGetId, unsigned long long, stream->id)
 NULL_ALSO (cuStreamGetId, cudaStreamGetId);
 
 /* What a wait for, or a question about, the stream finds wrong. */
@@ -251,15 +226,6 @@ NULL_API (int, cudaDeviceSynchronize, void)
 }
 
 NULL_ALSO (cuCtxSynchronize, cudaDeviceSynchronize);
-
-NULL_API (int, cuStreamGetCtx, void *handle, void **out_context)
-{
-  null_clock_lock ();
-  const NullStream *stream = null_stream_find (handle);
-  *out_context = stream != NULL ? (void *) (uintptr_t) (stream->device + 1) : NULL;
-  null_clock_unlock ();
-  return null_report (stream != NULL ? NULL_OK : NULL_INVALID_HANDLE, __func__);
-}
 
 /* For scripts: work of that length, such as a collective under a fake process group. */
 NULL_API (void, nullcuda_delay, void *stream, double ns)
