@@ -42,27 +42,18 @@ write_gzip (const char *name, const void *bytes, size_t n_bytes)
 static GByteArray *
 snapshot_of (int n)
 {
-  GByteArray *to = pickle_new (4);
+  static const char *const actions[] = { "alloc", "free_requested", "free_completed" };
+  g_autoptr (GString) text = g_string_new (
+      "{'segments': [{'device': 0, 'address': 4096, 'total_size': 2M, 'stream': 0,"
+      " 'segment_type': 'small', 'blocks': [" BLOCK (
+          "4096", "2M", "0", "inactive") "]}], 'device_traces': [[");
+  GByteArray *to;
 
-  open_dict (to);
-  put_text (to, "segments");
-  open_list (to);
-  open_segment (to, 0, 4096, (uint64_t) 2 << 20, "small", FALSE);
-  put_block (to, 4096, (uint64_t) 2 << 20, 0, "inactive");
-  close_segment (to);
-  close_list (to);
-  put_text (to, "device_traces");
-  open_list (to);
-  open_list (to);
   for (int i = 0; i < n; i++)
-    put_entry (to,
-               i % 3 == 0   ? "alloc"
-               : i % 3 == 1 ? "free_requested"
-                            : "free_completed",
-               4096, 512, 0, (uint64_t) i + 1);
-  close_list (to);
-  close_list (to);
-  close_dict (to);
+    g_string_append_printf (text, ENTRY ("%s", "4096", "512", "0", "%d"), actions[i % 3],
+                            i + 1);
+  g_string_append (text, "]]}");
+  to = pickle_of (text->str, NULL);
   put_op (to, '.');
   return to;
 }

@@ -191,14 +191,14 @@ test_long_text (void)
 
   g_assert_cmpint (fd, >=, 0);
   close (fd);
-  open_list (to);
+  put_bytes (to, "](", 2);
   put_op (to, 'X');
   put_number (to, n_bytes, 4);
   for (size_t i = 0; i < n_bytes; i++)
     put_op (to, 'a' + (int) (i % 23));
   put_op (to, 'K');
   put_op (to, 9);
-  close_list (to);
+  put_op (to, 'e');
   put_op (to, '.');
   g_assert_true (g_file_set_contents (path, (char *) to->data, to->len, NULL));
   g_assert_cmpint (tessera_stream_open (path, NULL, &read.error, &read.stream), ==,
@@ -402,7 +402,7 @@ test_nesting (void)
   Read read;
 
   for (int i = 0; i < 3 * TESSERA_PICKLE_MAX_NESTING; i++)
-    open_list (to);
+    put_bytes (to, "](", 2);
   read_bytes (&read, to->data, to->len);
   g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
   g_assert_nonnull (strstr (read.error.text, "nested more than 10000 deep"));
@@ -489,12 +489,12 @@ test_records (void)
   uint32_t n_records = 0;
   const TesseraObject *list;
 
-  open_list (to);
+  put_bytes (to, "](", 2);
   for (int i = 0; i < 1000; i++)
     put_bytes (to, "}\x94(K\x01K\x02u", 8);
   put_bytes (to, "h\x05", 2);        /* the sixth again */
   put_bytes (to, "}K\x01K\x02s", 6); /* by SETITEM: when it is appended */
-  close_list (to);
+  put_op (to, 'e');
   put_op (to, '.');
   read.stream = tessera_stream_new (to->data, to->len);
   tessera_pickle_init (&read.pickle, read.stream, &read.error);

@@ -36,15 +36,14 @@ finish (GByteArray *to)
   return trace;
 }
 
-/* Ends the entries of the last device, too. */
+/* Of a snapshot's text. */
 static TesseraTrace *
-finish_only_trace (GByteArray *to)
+import_text (const char *text)
 {
-  close_list (to);
-  close_list (to);
-  close_dict (to);
-  return finish (to);
+  return finish (pickle_of (text, NULL));
 }
+
+#define ONLY_TRACE(entries) "{'segments': [], 'device_traces': [[" entries "]]}"
 
 /* Ends the pickle and imports it; the sentence must hold @says. */
 static void
@@ -66,42 +65,15 @@ finish_refused (GByteArray *to, const char *says)
 static void
 test_2_0 (void)
 {
-  GByteArray *to = pickle_new (2);
-  TesseraTrace *trace;
-
-  open_dict (to);
-  put_text (to, "segments");
-  open_list (to);
-  open_dict (to);
-  put_key_u64 (to, "address", BASE);
-  put_key_u64 (to, "total_size", 2 * MIB);
-  put_key_text (to, "segment_type", "small");
-  put_text (to, "blocks");
-  open_list (to);
-  put_block (to, 0, 1024, 1000, "active_allocated");
-  open_dict (to);
-  put_key_u64 (to, "size", 512);
-  put_key_text (to, "state", "active_awaiting_free");
-  put_text (to, "history");
-  open_list (to);
-  open_dict (to);
-  put_key_u64 (to, "addr", BASE + 1024);
-  put_key_u64 (to, "real_size", 300);
-  put_text (to, "frames");
-  open_list (to);
-  put_frame (to, "forward", 7);
-  close_list (to);
-  close_dict (to);
-  close_list (to);
-  close_dict (to);
-  put_block (to, 0, 2 * MIB - 1536, 4, "inactive");
-  close_segment (to);
-  close_list (to);
-  put_text (to, "device_traces");
-  open_list (to);
-  open_list (to);
-  put_entry (to, "snapshot", 0, 1324, 0, 0);
-  trace = finish_only_trace (to);
+  TesseraTrace *trace = import_text (
+      "{'segments': [{'address': B, 'total_size': 2M, 'segment_type': 'small',"
+      " 'blocks': [{'size': 1024, 'requested_size': 1000, 'state': 'active_allocated'},"
+      "{'size': 512, 'state': 'active_awaiting_free', 'history': [{'addr': B+1024,"
+      " 'real_size': 300, 'frames': ["
+      "{'name': 'forward', 'filename': 'train.py', 'line': 7}]}]},"
+      "{'size': 2095616, 'requested_size': 4, 'state': 'inactive'}]}],"
+      "'device_traces': [[{'action': 'snapshot', 'addr': 0, 'size': 1324,"
+      " 'stream': 0}]]}");
 
   g_assert_cmpuint (trace->n_events, ==, 1);
   g_assert_false (trace->has_time);
@@ -123,15 +95,9 @@ test_2_0 (void)
 static void
 test_bare_segments (void)
 {
-  GByteArray *to = pickle_new (3);
-  TesseraTrace *trace;
+  TesseraTrace *trace = import_text (
+      "[" SEGMENT ("0", "2M", "small", BLOCK ("B", "2M", "2M", "active_allocated")) "]");
 
-  open_list (to);
-  open_segment (to, 0, BASE, 2 * MIB, "small", FALSE);
-  put_block (to, BASE, 2 * MIB, 2 * MIB, "active_allocated");
-  close_segment (to);
-  close_list (to);
-  trace = finish (to);
   g_assert_cmpuint (trace->n_events, ==, 0);
   g_assert_cmpuint (trace->start.n_blocks, ==, 1);
   g_assert_cmpuint (trace->end.n_segments, ==, 1);
@@ -210,41 +176,15 @@ test_settings (void)
   tessera_trace_free (trace);
 }
 
-/* A snapshot without segments, up to the entries of its one device. */
-static void
-open_only_trace (GByteArray *to)
-{
-  open_dict (to);
-  put_text (to, "segments");
-  put_op (to, ']');
-  put_text (to, "device_traces");
-  open_list (to);
-  open_list (to);
-}
-
 /* An entry's private pool is its own where the recording names it. */
 static void
 test_pools_of_entries (void)
 {
-  GByteArray *to = pickle_new (4);
-  TesseraTrace *trace;
+  TesseraTrace *trace = import_text (ONLY_TRACE (
+      "{'action': 'alloc', 'addr': B, 'size': 512, 'stream': 0, 'pool_id': [0, 0]},"
+      "{'action': 'alloc', 'addr': B+1M, 'size': 512, 'stream': 0,"
+      " 'pool_id': [0, 1]}"));
 
-  open_only_trace (to);
-  for (uint64_t pool = 0; pool < 2; pool++)
-    {
-      open_dict (to);
-      put_key_text (to, "action", "alloc");
-      put_key_u64 (to, "addr", BASE + pool * MIB);
-      put_key_u64 (to, "size", 512);
-      put_key_u64 (to, "stream", 0);
-      put_text (to, "pool_id");
-      open_list (to);
-      put_u64 (to, 0);
-      put_u64 (to, pool);
-      close_list (to);
-      close_dict (to);
-    }
-  trace = finish_only_trace (to);
   g_assert_cmpuint (trace->events[0].pool, ==, 0);
   g_assert_cmpuint (trace->events[1].pool, ==, 1);
   g_assert_cmpuint (trace->pools[1].user_id, ==, 1);
@@ -260,13 +200,12 @@ test_times (void)
 
   for (uint64_t beyond_us = 0; beyond_us < 2; beyond_us++)
     {
-      GByteArray *to = pickle_new (4);
-      TesseraTrace *trace;
+      g_autofree char *text = g_strdup_printf (
+          ONLY_TRACE (ENTRY ("snapshot", "0", "0", "0", "%" G_GUINT64_FORMAT)
+                          ENTRY ("snapshot", "0", "0", "0", "%" G_GUINT64_FORMAT)),
+          latest_us - 3, latest_us + beyond_us);
+      TesseraTrace *trace = import_text (text);
 
-      open_only_trace (to);
-      put_entry (to, "snapshot", 0, 0, 0, latest_us - 3);
-      put_entry (to, "snapshot", 0, 0, 0, latest_us + beyond_us);
-      trace = finish_only_trace (to);
       g_assert_cmpuint (trace->n_events, ==, 2);
       g_assert_cmpint (trace->has_time, ==, beyond_us == 0);
       g_assert_cmpint (trace->events[1].at_ns, ==, beyond_us == 0 ? 3000 : 0);
@@ -278,14 +217,10 @@ test_times (void)
 static void
 test_times_that_go_back (void)
 {
-  static const uint64_t times_us[] = { 50, 60, 40, 40, 70, 65 };
-  GByteArray *to = pickle_new (4);
-  TesseraTrace *trace;
+#define AT(time_us) ENTRY ("snapshot", "0", "0", "0", time_us)
+  TesseraTrace *trace = import_text (
+      ONLY_TRACE (AT ("50") AT ("60") AT ("40") AT ("40") AT ("70") AT ("65")));
 
-  open_only_trace (to);
-  for (size_t i = 0; i < G_N_ELEMENTS (times_us); i++)
-    put_entry (to, "snapshot", 0, 0, 0, times_us[i]);
-  trace = finish_only_trace (to);
   g_assert_true (trace->has_time);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "note.time_goes_back"), ==,
                    "2 entries are older than the one before");
@@ -296,31 +231,14 @@ test_times_that_go_back (void)
 static void
 test_lines (void)
 {
-  GByteArray *to = pickle_new (4);
-  TesseraTrace *trace;
+  static const Raw minus_one = { "J\xff\xff\xff\xff", 5 };
+  TesseraTrace *trace = finish (pickle_of (
+      "[{'address': B, 'total_size': 2M, 'segment_type': 'small',"
+      " 'frames': [" FRAME ("known", "1") FRAME ("unknown", "$") FRAME (
+          "known", "1") "],"
+                        " 'blocks': [" BLOCK ("B", "2M", "2M", "active_allocated") "]}]",
+      &minus_one));
 
-  open_list (to);
-  open_dict (to);
-  put_key_u64 (to, "address", BASE);
-  put_key_u64 (to, "total_size", 2 * MIB);
-  put_key_text (to, "segment_type", "small");
-  put_text (to, "frames");
-  open_list (to);
-  put_frame (to, "known", 1);
-  open_dict (to);
-  put_key_text (to, "name", "unknown");
-  put_key_text (to, "filename", "train.py");
-  put_text (to, "line");
-  put_bytes (to, "J\xff\xff\xff\xff", 5); /* -1 in four bytes */
-  close_dict (to);
-  put_frame (to, "known", 1);
-  close_list (to);
-  put_text (to, "blocks");
-  open_list (to);
-  put_block (to, BASE, 2 * MIB, 2 * MIB, "active_allocated");
-  close_segment (to);
-  close_list (to);
-  trace = finish (to);
   g_assert_cmpuint (trace->n_frames, ==, 2);
   g_assert_cmpint (trace->frames[0].line, ==, 1);
   g_assert_cmpint (trace->frames[1].line, ==, 0);
@@ -356,24 +274,17 @@ test_annotations (void)
                    TESSERA_RANGE_PHASE);
 }
 
+#define WITH_MARKS(first_us, last_us, marks)                                             \
+  "{'segments': [], 'device_traces': [[" AT (first_us)                                   \
+      AT (last_us) "]], 'external_annotations': [" marks "]}"
+
 /* A range that begins behind the last entry ends where it begins. */
 static void
 test_annotation_behind (void)
 {
-  GByteArray *to = pickle_new (4);
-  TesseraTrace *trace;
+  TesseraTrace *trace =
+      import_text (WITH_MARKS ("1000", "1001", MARK ("START", "save", "1005")));
 
-  open_only_trace (to);
-  put_entry (to, "snapshot", 0, 0, 0, 1000);
-  put_entry (to, "snapshot", 0, 0, 0, 1001);
-  close_list (to);
-  close_list (to);
-  put_text (to, "external_annotations");
-  open_list (to);
-  put_annotation (to, "START", "save", 1005);
-  close_list (to);
-  close_dict (to);
-  trace = finish (to);
   g_assert_cmpuint (trace->n_ranges, ==, 1);
   check_range (trace, 0, "save", 2, 2, TESSERA_RANGE_PHASE);
   g_assert_cmpint (trace->ranges[0].begin_ns, ==, 5000);
@@ -387,22 +298,12 @@ test_annotations_of_devices (void)
 {
   for (int has_own = 0; has_own <= 1; has_own++)
     {
-      GByteArray *to = pickle_new (4);
-      TesseraTrace *trace;
+      TesseraTrace *trace = import_text (
+          has_own ? WITH_MARKS ("1000", "1009",
+                                MARK_OF ("1", "START", "load", "1002")
+                                    MARK_OF ("0", "START", "save", "1005"))
+                  : WITH_MARKS ("1000", "1009", MARK_OF ("1", "START", "load", "1002")));
 
-      open_only_trace (to);
-      put_entry (to, "snapshot", 0, 0, 0, 1000);
-      put_entry (to, "snapshot", 0, 0, 0, 1009);
-      close_list (to);
-      close_list (to);
-      put_text (to, "external_annotations");
-      open_list (to);
-      put_annotation_of (to, 1, "START", "load", 1002);
-      if (has_own)
-        put_annotation_of (to, 0, "START", "save", 1005);
-      close_list (to);
-      close_dict (to);
-      trace = finish (to);
       g_assert_cmpuint (trace->n_ranges, ==, 1);
       g_assert_cmpint (trace->ranges[0].begin_ns, ==, has_own ? 5000 : 2000);
       tessera_trace_free (trace);
@@ -443,6 +344,22 @@ test_devices (void)
   g_byte_array_unref (to);
 }
 
+/* The dict of these keys, where @key has @body (NULL: is not there). */
+static void
+append_flawed (GString *text,
+               const char *const keys[][2],
+               const char *key,
+               const char *body)
+{
+  g_string_append_c (text, '{');
+  for (size_t i = 0; keys[i][0] != NULL; i++)
+    if (strcmp (key, keys[i][0]) != 0)
+      g_string_append_printf (text, "'%s': %s, ", keys[i][0], keys[i][1]);
+    else if (body != NULL)
+      g_string_append_printf (text, "'%s': $, ", key);
+  g_string_append_c (text, '}');
+}
+
 /* One entry and one segment, with something wrong about one of them. */
 static void
 check_flaw (const char *key,
@@ -451,58 +368,24 @@ check_flaw (const char *key,
             size_t n_bytes,
             const char *says)
 {
-  static const char *const entry_keys[] = { "addr", "size", "stream", "action" };
-  static const char *const segment_keys[] = { "address", "total_size", "device",
-                                              "blocks" };
-  GByteArray *to = pickle_new (4);
+  static const char *const entry_keys[][2] = { { "addr", "B" },
+                                               { "size", "512" },
+                                               { "stream", "512" },
+                                               { "action", "'alloc'" },
+                                               { NULL } };
+  static const char *const segment_keys[][2] = { { "address", "B" },
+                                                 { "total_size", "2M" },
+                                                 { "device", "0" },
+                                                 { "blocks", "[]" },
+                                                 { NULL } };
+  const Raw raw = { body, n_bytes };
+  g_autoptr (GString) text = g_string_new ("{'segments': [");
 
-  open_dict (to);
-  put_text (to, "segments");
-  open_list (to);
-  open_dict (to);
-  for (size_t i = 0; i < G_N_ELEMENTS (segment_keys); i++)
-    {
-      if (!in_segment || strcmp (key, segment_keys[i]) != 0)
-        {
-          put_text (to, segment_keys[i]);
-          if (i == 3)
-            put_op (to, ']');
-          else
-            put_u64 (to, i == 0 ? BASE : i == 1 ? 2 * MIB : 0);
-        }
-      else if (body != NULL)
-        {
-          put_text (to, key);
-          put_bytes (to, body, n_bytes);
-        }
-    }
-  close_dict (to);
-  close_list (to);
-  put_text (to, "device_traces");
-  open_list (to);
-  open_list (to);
-  open_dict (to);
-  for (size_t i = 0; i < G_N_ELEMENTS (entry_keys); i++)
-    {
-      if (in_segment || strcmp (key, entry_keys[i]) != 0)
-        {
-          put_text (to, entry_keys[i]);
-          if (i == 3)
-            put_text (to, "alloc");
-          else
-            put_u64 (to, i == 0 ? BASE : 512);
-        }
-      else if (body != NULL)
-        {
-          put_text (to, key);
-          put_bytes (to, body, n_bytes);
-        }
-    }
-  close_dict (to);
-  close_list (to);
-  close_list (to);
-  close_dict (to);
-  finish_refused (to, says);
+  append_flawed (text, segment_keys, in_segment ? key : "", body);
+  g_string_append (text, "], 'device_traces': [[");
+  append_flawed (text, entry_keys, in_segment ? "" : key, body);
+  g_string_append (text, "]]}");
+  finish_refused (pickle_of (text->str, &raw), says);
 }
 
 #define HUGE "\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01" /* 2^64 */
@@ -549,10 +432,12 @@ test_flaws (void)
 static void
 check_blocks (const char *state, gboolean is_twice, const char *says)
 {
+  g_autofree char *text = g_strdup_printf (
+      "{'address': B, 'size': 512, 'requested_size': 512, 'state': '%s'}", state);
   GByteArray *list = g_byte_array_new ();
 
   put_bytes (list, "](", 2);
-  put_block (list, BASE, 512, 512, state);
+  put_value (list, text, NULL);
   put_op (list, 0x94); /* memo 0 */
   if (is_twice)
     put_bytes (list, "h\x00", 2);
@@ -627,16 +512,11 @@ test_other_pickles (void)
 static void
 test_no_segments (void)
 {
-  GByteArray *to = pickle_new (4);
-  TesseraTrace *trace;
+  TesseraTrace *trace = import_text (
+      "{'device_traces': [[" ENTRY ("free_requested", "B", "1000", "0", "5")
+      /* No time: none at all. */
+      "{'action': 'free_completed', 'addr': B, 'size': 1000, 'stream': 0}]]}");
 
-  open_dict (to);
-  put_text (to, "device_traces");
-  open_list (to);
-  open_list (to);
-  put_entry (to, "free_requested", BASE, 1000, 0, 5);
-  put_entry (to, "free_completed", BASE, 1000, 0, 0); /* no time: none at all */
-  trace = finish_only_trace (to);
   g_assert_false (trace->has_segments);
   g_assert_false (trace->has_time);
   g_assert_cmpuint (trace->start.n_blocks, ==, 1);

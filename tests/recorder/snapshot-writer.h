@@ -1,11 +1,12 @@
 /*
- * For tests: pickles and whole snapshots, made opcode by opcode.
+ * For tests: pickles and whole snapshots, from Python's own notation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -40,315 +41,190 @@ pickle_new (int protocol)
   return to;
 }
 
-static inline void
-put_text (GByteArray *to, const char *text)
-{
-  put_op (to, 'X');
-  put_number (to, strlen (text), 4);
-  put_bytes (to, text, strlen (text));
-}
-
-/* LONG1 of 9 bytes: any number from 0 to 2^64 - 1. */
-static inline void
-put_u64 (GByteArray *to, uint64_t number)
-{
-  put_op (to, 0x8a);
-  put_op (to, 9);
-  put_number (to, number, 8);
-  put_op (to, 0);
-}
-
-static inline void
-put_key_u64 (GByteArray *to, const char *key, uint64_t number)
-{
-  put_text (to, key);
-  put_u64 (to, number);
-}
-
-static inline void
-put_key_text (GByteArray *to, const char *key, const char *text)
-{
-  put_text (to, key);
-  put_text (to, text);
-}
-
-/* EMPTY_DICT MARK ... SETITEMS, EMPTY_LIST MARK ... APPENDS */
-static inline void
-open_dict (GByteArray *to)
-{
-  put_bytes (to, "}(", 2);
-}
-
-static inline void
-close_dict (GByteArray *to)
-{
-  put_op (to, 'u');
-}
-
-static inline void
-open_list (GByteArray *to)
-{
-  put_bytes (to, "](", 2);
-}
-
-static inline void
-close_list (GByteArray *to)
-{
-  put_op (to, 'e');
-}
-
-/* A trace entry without frames; @time_us 0: without time. */
-static inline void
-put_entry (GByteArray *to,
-           const char *action,
-           uint64_t addr,
-           uint64_t size_bytes,
-           uint64_t stream,
-           uint64_t time_us)
-{
-  open_dict (to);
-  put_key_text (to, "action", action);
-  put_key_u64 (to, strcmp (action, "oom") == 0 ? "device_free" : "addr", addr);
-  put_key_u64 (to, "size", size_bytes);
-  put_key_u64 (to, "stream", stream);
-  if (time_us != 0)
-    put_key_u64 (to, "time_us", time_us);
-  close_dict (to);
-}
-
-/* Opens a segment and its list of blocks. */
-static inline void
-open_segment (GByteArray *to,
-              uint64_t device,
-              uint64_t addr,
-              uint64_t size_bytes,
-              const char *type,
-              gboolean is_expandable)
-{
-  open_dict (to);
-  put_key_u64 (to, "device", device);
-  put_key_u64 (to, "address", addr);
-  put_key_u64 (to, "total_size", size_bytes);
-  put_key_u64 (to, "stream", 0);
-  put_key_text (to, "segment_type", type);
-  put_text (to, "is_expandable");
-  put_op (to, is_expandable ? 0x88 : 0x89);
-  put_text (to, "blocks");
-  open_list (to);
-}
-
-static inline void
-close_segment (GByteArray *to)
-{
-  close_list (to);
-  close_dict (to);
-}
-
-/* @addr 0: without address, as 2.0 writes it. */
-static inline void
-put_block (GByteArray *to,
-           uint64_t addr,
-           uint64_t size_bytes,
-           uint64_t requested_bytes,
-           const char *state)
-{
-  open_dict (to);
-  if (addr != 0)
-    put_key_u64 (to, "address", addr);
-  put_key_u64 (to, "size", size_bytes);
-  put_key_u64 (to, "requested_size", requested_bytes);
-  put_key_text (to, "state", state);
-  close_dict (to);
-}
-
 #define MIB ((uint64_t) 1 << 20)
 #define BASE UINT64_C (0x7f0000000000)
 
-static inline void
-put_frame (GByteArray *to, const char *name, int line)
+/* Bytes of a pickle that stand for each $ of a text, in turn. */
+typedef struct
 {
-  open_dict (to);
-  put_key_text (to, "name", name);
-  put_key_text (to, "filename", "train.py");
-  put_key_u64 (to, "line", (uint64_t) line);
-  close_dict (to);
+  const char *bytes;
+  size_t n_bytes;
+} Raw;
+
+/* LONG1 of 9 bytes: any number from 0 to 2^64 - 1. A sum such as B+4M: B is BASE, M MIB. */
+static inline const char *
+put_sum (GByteArray *to, const char *at)
+{
+  uint64_t sum = 0;
+
+  do
+    {
+      char *end = (char *) at + 1;
+      uint64_t number = *at == 'B' ? BASE : g_ascii_strtoull (at, &end, 10);
+
+      if (*end == 'M')
+        {
+          number *= MIB;
+          end++;
+        }
+      sum += number;
+      at = end;
+    }
+  while (*at++ == '+');
+  put_op (to, 0x8a);
+  put_op (to, 9);
+  put_number (to, sum, 8);
+  put_op (to, 0);
+  return at - 1;
 }
 
-static inline void
-put_annotation_of (GByteArray *to,
-                   uint64_t device,
-                   const char *stage,
-                   const char *name,
-                   uint64_t time_us)
+/* One value: a dict, a list (with & in front it is remembered as the first thing, which * is
+ * then), a text in single quotes, True, False, a sum, or $. Returns: what follows it. */
+static inline const char *
+put_value (GByteArray *to, const char *at, const Raw **raw)
 {
-  open_dict (to);
-  put_key_text (to, "stage", stage);
-  put_key_text (to, "name", name);
-  put_key_u64 (to, "device", device);
-  put_key_u64 (to, "time_us", time_us);
-  close_dict (to);
+  bool is_kept = *at == '&';
+  const char *end;
+
+  at += is_kept;
+  switch (*at)
+    {
+    case '{':
+    case '[':
+      put_op (to, *at == '{' ? '}' : ']');
+      if (is_kept)
+        put_op (to, 0x94);
+      put_op (to, '(');
+      for (at++; at += strspn (at, " ,:\n"), *at != '}' && *at != ']';)
+        at = put_value (to, at, raw);
+      put_op (to, *at == '}' ? 'u' : 'e');
+      return at + 1;
+    case '\'':
+      end = strchr (at + 1, '\'');
+      put_op (to, 'X');
+      put_number (to, (uint64_t) (end - at - 1), 4);
+      put_bytes (to, at + 1, (size_t) (end - at - 1));
+      return end + 1;
+    case 'T':
+    case 'F':
+      put_op (to, *at == 'T' ? 0x88 : 0x89);
+      return at + (*at == 'T' ? 4 : 5);
+    case '*':
+      put_bytes (to, "h\x00", 2);
+      return at + 1;
+    case '$':
+      put_bytes (to, (*raw)->bytes, (*raw)->n_bytes);
+      ++*raw;
+      return at + 1;
+    default:
+      return put_sum (to, at);
+    }
 }
 
-static inline void
-put_annotation (GByteArray *to, const char *stage, const char *name, uint64_t time_us)
+/* A pickle of @text, whole but for its end. @raw: as many as it has $ */
+static inline GByteArray *
+pickle_of (const char *text, const Raw *raw)
 {
-  put_annotation_of (to, 0, stage, name, time_us);
+  GByteArray *to = pickle_new (4);
+
+  put_value (to, text, &raw);
+  return to;
 }
 
-static inline void
-put_whole_segments (GByteArray *to)
-{
-  put_text (to, "segments");
-  open_list (to);
-  open_segment (to, 0, BASE, 20 * MIB, "large", FALSE);
-  put_block (to, BASE, 4 * MIB, 4 * MIB, "active_allocated");
-  put_block (to, BASE + 4 * MIB, 16 * MIB, 0, "inactive");
-  close_segment (to);
-  close_list (to);
-}
-
-static inline void
-put_whole_traces (GByteArray *to)
-{
-  put_text (to, "device_traces");
-  open_list (to);
-  open_list (to);
-  open_dict (to);
-  put_key_text (to, "action", "segment_alloc");
-  put_key_u64 (to, "addr", BASE);
-  put_key_u64 (to, "size", 20 * MIB);
-  put_key_u64 (to, "stream", 0);
-  put_key_u64 (to, "time_us", 1000000);
-  put_text (to, "frames");
-  put_op (to, ']');
-  put_op (to, 0x94); /* memo 0: the list */
-  put_op (to, '(');
-  put_frame (to, "layer", 3);
-  put_frame (to, "main", 9);
-  close_list (to);
-  close_dict (to);
-  open_dict (to);
-  put_key_text (to, "action", "alloc");
-  put_key_u64 (to, "addr", BASE);
-  put_key_u64 (to, "size", 4 * MIB);
-  put_key_u64 (to, "stream", 0);
-  put_key_u64 (to, "time_us", 1000000);
-  put_text (to, "frames");
-  put_bytes (to, "h\x00", 2);
-  close_dict (to);
-  put_entry (to, "alloc", BASE + 4 * MIB, 2 * MIB, 77, 1000010);
-  put_entry (to, "free_requested", BASE + 4 * MIB, 2 * MIB, 77, 1000020);
-  put_entry (to, "free_completed", BASE + 4 * MIB, 2 * MIB, 77, 1000020);
-  put_entry (to, "oom", 12345, 64 * MIB, 0, 1000030);
-  put_entry (to, "teleport", 1, 2, 0, 1000031);
-  put_entry (to, "annotate", BASE, 4 * MIB, 0, 1000032);
-  close_list (to);
-  close_list (to);
-}
-
-static inline void
-put_whole_settings (GByteArray *to)
-{
-  put_text (to, "allocator_settings");
-  open_dict (to);
-  put_key_text (
-      to, "PYTORCH_CUDA_ALLOC_CONF",
-      "max_split_size_mb:64,max_non_split_rounding_mb: 32,large_segment_size_mb:40");
-  put_key_u64 (to, "max_split_size", 64 * MIB);
-  put_text (to, "garbage_collection_threshold");
-  put_bytes (to, "G\x3f\xe8\x00\x00\x00\x00\x00\x00", 9);
-  put_text (to, "expandable_segments");
-  put_op (to, 0x88);
-  put_text (to, "roundup_power2_divisions");
-  open_dict (to);
-  put_key_u64 (to, "1", 8);
-  put_key_u64 (to, "4", 2);
-  put_key_u64 (to, "32768", 16);
-  close_dict (to);
-  close_dict (to);
-}
-
-static inline void
-put_whole_annotations (GByteArray *to)
-{
-  put_text (to, "external_annotations");
-  open_list (to);
-  put_annotation (to, "END", "before", 1000005);
-  put_annotation (to, "START", "step 3", 1000010);
-  put_annotation (to, "START", "forward", 1000010);
-  put_annotation (to, "END", "forward", 1000020);
-  put_annotation (to, "START", "backward", 1000020);
-  put_annotation (to, "END", "backward", 1000030);
-  put_annotation (to, "END", "step 3", 1000030);
-  put_annotation (to, "START", "ProfilerStep#12", 1000031);
-  close_list (to);
-}
-
-static inline void
-put_whole_host (GByteArray *to)
-{
-  put_text (to, "host_traces");
-  open_list (to);
-  put_entry (to, "alloc", 64, 64, 0, 5);
-  close_list (to);
-  put_text (to, "host_segments");
-  open_list (to);
-  put_text (to, "anything");
-  put_text (to, "at all");
-  close_list (to);
-}
+/* An entry without frames; a segment of device 0; a frame. */
+#define ENTRY(action, addr, size, stream, time_us)                                       \
+  "{'action': '" action "', 'addr': " addr ", 'size': " size ", 'stream': " stream       \
+  ", 'time_us': " time_us "}, "
+#define SEGMENT(device, size, type, blocks)                                              \
+  "{'device': " device ", 'address': B, 'total_size': " size                             \
+  ", 'stream': 0, 'segment_type': '" type                                                \
+  "', 'is_expandable': False, 'blocks': [" blocks "]}, "
+#define BLOCK(addr, size, asked, state)                                                  \
+  "{'address': " addr ", 'size': " size ", 'requested_size': " asked                     \
+  ", 'state': '" state "'}, "
+#define FRAME(name, line)                                                                \
+  "{'name': '" name "', 'filename': 'train.py', 'line': " line "}, "
+#define MARK_OF(device, stage, name, time_us)                                            \
+  "{'stage': '" stage "', 'name': '" name "', 'device': " device ", 'time_us': " time_us \
+  "}, "
+#define MARK(stage, name, time_us) MARK_OF ("0", stage, name, time_us)
 
 /* Like 2.6: settings, annotations, a stack shared by the entries of a call. */
 static inline GByteArray *
 whole_snapshot (void)
 {
-  GByteArray *to = pickle_new (4);
+  static const Raw threshold = { "G\x3f\xe8\x00\x00\x00\x00\x00\x00", 9 }; /* 0.75 */
 
-  open_dict (to);
-  put_whole_segments (to);
-  put_whole_traces (to);
-  put_whole_settings (to);
-  put_whole_annotations (to);
-  put_whole_host (to);
-  close_dict (to);
-  return to;
+  return pickle_of (
+      "{'segments': ["
+      "{'device': 0, 'address': B, 'total_size': 20M, 'stream': 0,"
+      " 'segment_type': 'large', 'is_expandable': False, 'blocks': ["
+      "{'address': B, 'size': 4M, 'requested_size': 4M, 'state': 'active_allocated'},"
+      "{'address': B+4M, 'size': 16M, 'requested_size': 0, 'state': 'inactive'}]}],"
+      "'device_traces': [["
+      "{'action': 'segment_alloc', 'addr': B, 'size': 20M, 'stream': 0,"
+      " 'time_us': 1000000, 'frames': &["
+      "{'name': 'layer', 'filename': 'train.py', 'line': 3},"
+      "{'name': 'main', 'filename': 'train.py', 'line': 9}]},"
+      "{'action': 'alloc', 'addr': B, 'size': 4M, 'stream': 0, 'time_us': 1000000,"
+      " 'frames': *},"
+      "{'action': 'alloc', 'addr': B+4M, 'size': 2M, 'stream': 77, 'time_us': 1000010},"
+      "{'action': 'free_requested', 'addr': B+4M, 'size': 2M, 'stream': 77, 'time_us': "
+      "1000020},"
+      "{'action': 'free_completed', 'addr': B+4M, 'size': 2M, 'stream': 77, 'time_us': "
+      "1000020},"
+      "{'action': 'oom', 'device_free': 12345, 'size': 64M, 'stream': 0, 'time_us': "
+      "1000030},"
+      "{'action': 'teleport', 'addr': 1, 'size': 2, 'stream': 0, 'time_us': 1000031},"
+      "{'action': 'annotate', 'addr': B, 'size': 4M, 'stream': 0, 'time_us': 1000032}]],"
+      "'allocator_settings': {'PYTORCH_CUDA_ALLOC_CONF': 'max_split_size_mb:64,"
+      "max_non_split_rounding_mb: 32,large_segment_size_mb:40', 'max_split_size': 64M,"
+      "'garbage_collection_threshold': $, 'expandable_segments': True,"
+      "'roundup_power2_divisions': {'1': 8, '4': 2, '32768': 16}},"
+      "'external_annotations': ["
+      "{'stage': 'END', 'name': 'before', 'device': 0, 'time_us': 1000005},"
+      "{'stage': 'START', 'name': 'step 3', 'device': 0, 'time_us': 1000010},"
+      "{'stage': 'START', 'name': 'forward', 'device': 0, 'time_us': 1000010},"
+      "{'stage': 'END', 'name': 'forward', 'device': 0, 'time_us': 1000020},"
+      "{'stage': 'START', 'name': 'backward', 'device': 0, 'time_us': 1000020},"
+      "{'stage': 'END', 'name': 'backward', 'device': 0, 'time_us': 1000030},"
+      "{'stage': 'END', 'name': 'step 3', 'device': 0, 'time_us': 1000030},"
+      "{'stage': 'START', 'name': 'ProfilerStep#12', 'device': 0, 'time_us': 1000031}],"
+      "'host_traces': [{'action': 'alloc', 'addr': 64, 'size': 64, 'stream': 0, "
+      "'time_us': 5}],"
+      "'host_segments': ['anything', 'at all']}",
+      &threshold);
 }
 
 /* Three devices: 0 with a segment only, 1 with two entries, 3 with one. */
 static inline GByteArray *
 devices_snapshot (void)
 {
-  GByteArray *to = pickle_new (4);
+  GByteArray *to = pickle_of (
+      "{'device_traces': [[], ["
+      "{'action': 'alloc', 'addr': B, 'size': 512, 'stream': 5, 'time_us': 1000},"
+      "{'action': 'alloc', 'addr': B+512, 'size': 512, 'stream': 6, 'time_us': 1001}], "
+      "[], ["
+      "{'action': 'free_requested', 'addr': B, 'size': 512, 'stream': 6, 'time_us': "
+      "900}]],"
+      "'segments': ["
+      "{'device': 0, 'address': B, 'total_size': 2M, 'stream': 0,"
+      " 'segment_type': 'small', 'is_expandable': False, 'blocks': ["
+      "{'address': B, 'size': 2M, 'requested_size': 1, 'state': 'inactive'}]},"
+      "{'device': 1, 'address': B, 'total_size': 2M, 'stream': 0,"
+      " 'segment_type': 'small', 'is_expandable': False, 'blocks': ["
+      "{'address': B, 'size': 512, 'requested_size': 512, 'state': 'active_allocated'},"
+      "{'address': B+512, 'size': 512, 'requested_size': 512, 'state': "
+      "'active_allocated'},"
+      "{'address': B+1024, 'size': 2096128, 'requested_size': 1, 'state': 'inactive'}]},"
+      "{'device': 3, 'address': B, 'total_size': 2M, 'stream': 0,"
+      " 'segment_type': 'small', 'is_expandable': False, 'blocks': ["
+      "{'address': B, 'size': 512, 'requested_size': 512, 'state': "
+      "'active_pending_free'},"
+      "{'address': B+512, 'size': 2096640, 'requested_size': 1, 'state': "
+      "'inactive'}]}]}",
+      NULL);
 
-  open_dict (to);
-  put_text (to, "device_traces"); /* before segments */
-  open_list (to);
-  put_op (to, ']');
-  open_list (to);
-  put_entry (to, "alloc", BASE, 512, 5, 1000);
-  put_entry (to, "alloc", BASE + 512, 512, 6, 1001);
-  close_list (to);
-  put_op (to, ']');
-  open_list (to);
-  put_entry (to, "free_requested", BASE, 512, 6, 900);
-  close_list (to);
-  close_list (to);
-  put_text (to, "segments");
-  open_list (to);
-  open_segment (to, 0, BASE, 2 * MIB, "small", FALSE);
-  put_block (to, BASE, 2 * MIB, 1, "inactive");
-  close_segment (to);
-  open_segment (to, 1, BASE, 2 * MIB, "small", FALSE);
-  put_block (to, BASE, 512, 512, "active_allocated");
-  put_block (to, BASE + 512, 512, 512, "active_allocated");
-  put_block (to, BASE + 1024, 2 * MIB - 1024, 1, "inactive");
-  close_segment (to);
-  open_segment (to, 3, BASE, 2 * MIB, "small", FALSE);
-  put_block (to, BASE, 512, 512, "active_pending_free");
-  put_block (to, BASE + 512, 2 * MIB - 512, 1, "inactive");
-  close_segment (to);
-  close_list (to);
-  close_dict (to);
   put_op (to, '.');
   return to;
 }
