@@ -17,7 +17,6 @@
 #include "tests/db/test-traces.h"
 
 #define SEED 20240517
-#define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
 #define SQL_OK(db, call)                                                                 \
   G_STMT_START                                                                           \
   {                                                                                      \
@@ -193,7 +192,7 @@ test_questions (TestPlace *place, gconstpointer data)
   TesseraPlan *plan = known_plan ();
   unsigned n_asked = 0;
 
-  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  test_save (place, trace);
   OK (tessera_plan_save (plan, plan_path, NULL));
   for (size_t i = 0; sections[i]; i++)
     {
@@ -239,7 +238,7 @@ test_document_is_complete (TestPlace *place, gconstpointer data)
   TesseraTrace *trace = known_trace ();
   TesseraPlan *plan = known_plan ();
 
-  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  test_save (place, trace);
   OK (tessera_plan_save (plan, plan_path, NULL));
   names = ask_both (place->path, plan_path,
                     "SELECT schema.name, column.name"
@@ -319,7 +318,7 @@ test_blocks_against_walk (TestPlace *place, gconstpointer data)
       g_autofree char *wanted = walk (trace);
       g_autofree char *found = NULL;
 
-      OK (tessera_trace_save (trace, place->path, NULL, NULL));
+      test_save (place, trace);
       found = test_ask (place->path,
                         "SELECT size_bytes, born_index, ifnull (freed_index, -1),"
                         " ifnull (died_index, -1) FROM block ORDER BY born_index");
@@ -351,7 +350,7 @@ test_blocks_odd (TestPlace *place, gconstpointer data)
                                                     .size_bytes = 9,
                                                     .stack = TESSERA_NONE,
                                                     .state = TESSERA_BLOCK_PENDING }));
-  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  test_save (place, trace);
   found = test_ask (place->path, "SELECT born_index, freed_index, died_index, size_bytes,"
                                  " block_bytes, at_start FROM block ORDER BY born_index");
   g_assert_cmpstr (found, ==,
@@ -438,7 +437,7 @@ test_tables_are_strict (TestPlace *place, gconstpointer data)
   TesseraTrace *trace = known_trace ();
   g_autofree char *lax = NULL, *ids = NULL;
 
-  OK (tessera_trace_save (trace, place->path, NULL, NULL));
+  test_save (place, trace);
   lax = test_ask (place->path, "SELECT name FROM pragma_table_list"
                                " WHERE schema = 'main' AND type = 'table' AND NOT strict"
                                " AND name NOT LIKE 'sqlite_%'");
@@ -449,19 +448,16 @@ test_tables_are_strict (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
-#define ADD(path, test)                                                                  \
-  g_test_add ("/format/" path, TestPlace, NULL, test_place_begin, test, test_place_end)
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  ADD ("proofs-are-told", test_proofs_are_reported);
-  ADD ("shown-bound", test_shown_bound);
-  ADD ("questions", test_questions);
-  ADD ("document-is-complete", test_document_is_complete);
-  ADD ("blocks-against-walk", test_blocks_against_walk);
-  ADD ("blocks-odd", test_blocks_odd);
-  ADD ("tables-are-strict", test_tables_are_strict);
+  TEST ("/format/proofs-are-told", test_proofs_are_reported);
+  TEST ("/format/shown-bound", test_shown_bound);
+  TEST ("/format/questions", test_questions);
+  TEST ("/format/document-is-complete", test_document_is_complete);
+  TEST ("/format/blocks-against-walk", test_blocks_against_walk);
+  TEST ("/format/blocks-odd", test_blocks_odd);
+  TEST ("/format/tables-are-strict", test_tables_are_strict);
   return g_test_run ();
 }

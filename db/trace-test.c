@@ -14,6 +14,7 @@
 #include "db/size-text.h"
 #include "db/sort.h"
 #include "tests/fail_alloc.h"
+#include "tests/ok.h"
 
 #define SEED 20240517
 
@@ -22,7 +23,7 @@ new_trace (void)
 {
   TesseraTrace *trace = NULL;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   return trace;
 }
 
@@ -31,8 +32,7 @@ intern (TesseraTrace *trace, const char *text)
 {
   uint32_t string = TESSERA_NONE;
 
-  g_assert_cmpint (tessera_trace_intern (trace, text, strlen (text), &string), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_intern (trace, text, strlen (text), &string));
   return string;
 }
 
@@ -95,9 +95,9 @@ test_strings_odd (void)
   uint32_t with_nul, empty, prefix;
 
   prefix = intern (trace, "ab");
-  g_assert_cmpint (tessera_trace_intern (trace, "ab\0cd", 5, &with_nul), ==, TESSERA_OK);
+  OK (tessera_trace_intern (trace, "ab\0cd", 5, &with_nul));
   g_assert_cmpuint (with_nul, ==, prefix);
-  g_assert_cmpint (tessera_trace_intern (trace, NULL, 0, &empty), ==, TESSERA_OK);
+  OK (tessera_trace_intern (trace, NULL, 0, &empty));
   g_assert_cmpuint (empty, ==, 1);
   g_assert_cmpuint (intern (trace, "abc"), ==, 2);
   g_assert_cmpuint (intern (trace, "a"), ==, 3);
@@ -128,14 +128,12 @@ test_stacks (void)
                                  .file = TESSERA_NONE,
                                  .line = g_rand_int_range (random, 0, 2) };
 
-          g_assert_cmpint (tessera_trace_add_frame (trace, &frame, &frames[k]), ==,
-                           TESSERA_OK);
+          OK (tessera_trace_add_frame (trace, &frame, &frames[k]));
           g_assert_cmpuint (trace->frames[frames[k]].name, ==, frame.name);
           g_assert_cmpint (trace->frames[frames[k]].line, ==, frame.line);
           g_string_append_printf (key, "%u,", frames[k]);
         }
-      g_assert_cmpint (tessera_trace_add_stack (trace, frames, n_frames, &stack), ==,
-                       TESSERA_OK);
+      OK (tessera_trace_add_stack (trace, frames, n_frames, &stack));
       if (g_hash_table_lookup_extended (model, key->str, NULL, &known))
         g_assert_cmpuint (stack, ==, GPOINTER_TO_UINT (known));
       else
@@ -159,19 +157,17 @@ test_streams_and_pools (void)
 
   for (uint64_t i = 0; i <= UINT16_MAX; i++)
     {
-      g_assert_cmpint (tessera_trace_add_stream (trace, i, &index), ==, TESSERA_OK);
+      OK (tessera_trace_add_stream (trace, i, &index));
       g_assert_cmpuint (index, ==, i);
     }
-  g_assert_cmpint (tessera_trace_add_stream (trace, 7, &index), ==, TESSERA_OK);
+  OK (tessera_trace_add_stream (trace, 7, &index));
   g_assert_cmpuint (index, ==, 7);
   g_assert_cmpint (tessera_trace_add_stream (trace, 1 << 20, &index), ==,
                    TESSERA_BAD_INPUT);
   g_assert_cmpuint (trace->n_streams, ==, 65536);
-  g_assert_cmpint (tessera_trace_add_pool (trace, (TesseraPoolId){ 0, 3 }, &index), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_add_pool (trace, (TesseraPoolId){ 0, 3 }, &index));
   g_assert_cmpuint (index, ==, 1);
-  g_assert_cmpint (tessera_trace_add_pool (trace, (TesseraPoolId){ 3, 0 }, &index), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_add_pool (trace, (TesseraPoolId){ 3, 0 }, &index));
   g_assert_cmpuint (index, ==, 2);
   tessera_trace_free (trace);
 }
@@ -182,12 +178,12 @@ test_meta (void)
   TesseraTrace *trace = new_trace ();
 
   g_assert_null (tessera_trace_get_meta (trace, "format"));
-  g_assert_cmpint (tessera_trace_set_meta (trace, "format", "pickle"), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_set_meta (trace, "note", ""), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_set_meta (trace, "format", "csv"), ==, TESSERA_OK);
+  OK (tessera_trace_set_meta (trace, "format", "pickle"));
+  OK (tessera_trace_set_meta (trace, "note", ""));
+  OK (tessera_trace_set_meta (trace, "format", "csv"));
   g_assert_cmpstr (tessera_trace_get_meta (trace, "format"), ==, "csv");
   g_assert_cmpuint (trace->n_meta, ==, 2);
-  g_assert_cmpint (tessera_trace_set_source (trace, "/a/b.pickle"), ==, TESSERA_OK);
+  OK (tessera_trace_set_source (trace, "/a/b.pickle"));
   g_assert_cmpstr (trace->source, ==, "b.pickle");
   tessera_trace_free (trace);
 }
@@ -202,7 +198,7 @@ add_range (
                          .begin_ns = begin_ns,
                          .end_ns = end_ns };
 
-  g_assert_cmpint (tessera_trace_add_range (trace, &range), ==, TESSERA_OK);
+  OK (tessera_trace_add_range (trace, &range));
 }
 
 static void
@@ -265,13 +261,13 @@ test_tensors (void)
   TesseraTrace *trace = new_trace ();
   TesseraTensor tensor = { .event_index = 5, .kind = TESSERA_TENSOR_GRADIENT };
 
-  g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
+  OK (tessera_trace_add_tensor (trace, &tensor));
+  OK (tessera_trace_add_tensor (trace, &tensor));
   tensor.event_index = 4;
   g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_BAD_INPUT);
   g_assert_cmpuint (trace->n_tensors, ==, 2);
   tensor.event_index = 6;
-  g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
+  OK (tessera_trace_add_tensor (trace, &tensor));
   g_assert_cmpuint (trace->tensors[2].event_index, ==, 6);
   tessera_trace_free (trace);
 }
@@ -282,11 +278,11 @@ test_fingerprint (void)
   TesseraTrace *a = new_trace (), *b = new_trace ();
   TesseraEvent event = { .addr = 512, .size_bytes = 100, .action = TESSERA_ALLOC };
 
-  g_assert_cmpint (tessera_trace_add_event (a, &event), ==, TESSERA_OK);
+  OK (tessera_trace_add_event (a, &event));
   event.addr = 1024;
   event.at_ns = 77;
   event.stack = TESSERA_NONE;
-  g_assert_cmpint (tessera_trace_add_event (b, &event), ==, TESSERA_OK);
+  OK (tessera_trace_add_event (b, &event));
   g_assert_cmphex (tessera_trace_fingerprint (a), ==, tessera_trace_fingerprint (b));
   b->events[0].stream = 1;
   g_assert_cmphex (tessera_trace_fingerprint (a), !=, tessera_trace_fingerprint (b));
@@ -357,7 +353,7 @@ test_failing_allocations (void)
       status = build (&trace);
       if (!tessera_fail_alloc_stop ())
         {
-          g_assert_cmpint (status, ==, TESSERA_OK);
+          OK (status);
           g_assert_cmpuint (trace->n_events, ==, 100);
           tessera_trace_free (trace);
           break;
@@ -397,7 +393,7 @@ test_plan_digest (void)
   TesseraPlan *plan = NULL;
   uint64_t empty;
 
-  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  OK (tessera_plan_new (&plan));
   empty = tessera_plan_digest (plan);
   plan->slots = calloc (1, sizeof *plan->slots);
   plan->n_slots = 1;
@@ -471,7 +467,7 @@ test_sort (void)
       {
         TesseraKeyed *keyed = draw_keyed (random, sizes[s], bits[b]);
         TesseraKeyed *same = g_memdup2 (keyed, (sizes[s] + 1) * sizeof *keyed);
-        g_assert_cmpint (tessera_sort_keyed (keyed, sizes[s]), ==, TESSERA_OK);
+        OK (tessera_sort_keyed (keyed, sizes[s]));
         qsort (same, sizes[s], sizeof *same, compare_keyed);
         for (gsize i = 0; i < sizes[s]; i++)
           {

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "db/store.h"
@@ -73,15 +72,9 @@ expect_ended (TesseraRecorder *recorder, const char *words)
 static uint64_t
 count_events (const TestPlace *place)
 {
-  TesseraError error = { 0 };
-  uint64_t n_events;
-  TesseraTrace *trace;
-  TesseraStatus status =
-      tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &trace);
+  TesseraTrace *trace = test_load (place, TESSERA_NONE);
+  uint64_t n_events = trace->n_events;
 
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  n_events = trace->n_events;
   tessera_trace_free (trace);
   return n_events;
 }
@@ -116,7 +109,7 @@ test_no_trace (TestPlace *place, gconstpointer data)
   g_assert_true (g_file_get_contents (place->path, &text, NULL, NULL));
   g_assert_cmpstr (text, ==, "import torch");
   options.overwrites = true;
-  g_assert_cmpint (tessera_recorder_open (&options, NULL, &recorder), ==, TESSERA_OK);
+  OK (tessera_recorder_open (&options, NULL, &recorder));
   tessera_recorder_device (recorder, &(TesseraRecordedDevice){ .alignment_bytes = 512 });
   record (recorder, 100);
   tessera_recorder_close (recorder);
@@ -128,7 +121,6 @@ test_no_trace (TestPlace *place, gconstpointer data)
 static void
 test_file_limit (TestPlace *place, gconstpointer data)
 {
-  int outcome;
   pid_t child = fork ();
 
   if (child == 0)
@@ -137,15 +129,14 @@ test_file_limit (TestPlace *place, gconstpointer data)
       TesseraRecorder *recorder;
 
       g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &limit), ==, 0);
-      g_assert_cmpint (open_recorder (place->path, NULL, &recorder), ==, TESSERA_OK);
+      OK (open_recorder (place->path, NULL, &recorder));
       record (recorder, 100);
-      g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+      OK (tessera_recorder_flush (recorder, NULL));
       record (recorder, 200000);
       expect_ended (recorder, "larger than files may be");
       _exit (0);
     }
-  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
-  g_assert_cmpint (outcome, ==, 0);
+  g_assert_cmpint (test_wait (child), ==, 0);
   g_assert_cmpuint (count_events (place), >=, 100);
 }
 
@@ -154,7 +145,7 @@ test_removed (TestPlace *place, gconstpointer data)
 {
   TesseraRecorder *recorder;
 
-  g_assert_cmpint (open_recorder (place->path, NULL, &recorder), ==, TESSERA_OK);
+  OK (open_recorder (place->path, NULL, &recorder));
   record (recorder, 100);
   g_assert_cmpint (g_remove (place->path), ==, 0);
   expect_ended (recorder, "was removed or replaced");
@@ -167,7 +158,7 @@ test_replaced (TestPlace *place, gconstpointer data)
   g_autofree char *text = NULL;
   TesseraRecorder *recorder;
 
-  g_assert_cmpint (open_recorder (place->path, NULL, &recorder), ==, TESSERA_OK);
+  OK (open_recorder (place->path, NULL, &recorder));
   g_assert_true (g_file_set_contents (other, "other", -1, NULL));
   g_assert_cmpint (g_rename (other, place->path), ==, 0);
   record (recorder, 100);
@@ -312,9 +303,8 @@ test_killed_at_each_call (TestPlace *place, gconstpointer data)
       child = fork ();
       if (child == 0)
         live_until (place, n_calls, n_flushed);
-      g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
-      g_assert_true (outcome == 0 ||
-                     (WIFSIGNALED (outcome) && WTERMSIG (outcome) == SIGKILL));
+      outcome = test_wait (child);
+      g_assert_true (outcome == 0 || outcome == SIGKILL);
       if (g_file_test (place->path, G_FILE_TEST_EXISTS))
         g_assert_cmpuint (count_events (place), >=, (uint64_t) atomic_load (n_flushed));
       else
@@ -324,9 +314,6 @@ test_killed_at_each_call (TestPlace *place, gconstpointer data)
   g_test_message ("killed before each of %ld calls", n_calls - 1);
   munmap (n_flushed, sizeof *n_flushed);
 }
-
-#define TEST(name, function)                                                             \
-  g_test_add (name, TestPlace, NULL, test_place_begin, function, test_place_end)
 
 int
 main (int argc, char **argv)

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "db/store.h"
@@ -49,7 +48,7 @@ run_and_kill (const TestPlace *place, guint life_ms)
   g_autofree History *history = g_new0 (History, 1);
   atomic_uint_fast64_t zero = 0, *progress;
   gint64 end_us = g_get_monotonic_time () + life_ms * 1000, killed_us;
-  int outcome, fd;
+  int fd;
   pid_t child;
 
   g_assert_true (
@@ -71,8 +70,7 @@ run_and_kill (const TestPlace *place, guint life_ms)
       g_usleep (1000);
     }
   g_assert_cmpint (kill (child, SIGKILL), ==, 0);
-  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
-  g_assert_true (WIFSIGNALED (outcome) && WTERMSIG (outcome) == SIGKILL);
+  g_assert_cmpint (test_wait (child), ==, SIGKILL);
   munmap (progress, sizeof *progress);
   return n_events_due (history, killed_us);
 }
@@ -96,13 +94,8 @@ check_ranges (const TesseraTrace *trace)
 static void
 check_trace (const TestPlace *place, uint64_t n_due)
 {
-  TesseraError error = { 0 };
-  TesseraTrace *trace;
-  TesseraStatus status =
-      tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &trace);
+  TesseraTrace *trace = test_load (place, TESSERA_NONE);
 
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
   g_assert_null (tessera_trace_get_meta (trace, "lost_events"));
   g_assert_cmpstr (tessera_trace_get_meta (trace, TESSERA_META_CLOSED), ==, "no");
   g_assert_cmpuint (trace->n_events, >=, n_due);

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "db/store.h"
@@ -33,7 +32,7 @@ begin (const TestPlace *place, uint32_t ring_events, uint32_t flush_ms)
   TesseraStatus status = tessera_recorder_open (&options, &error, &recorder);
 
   g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  OK (status);
   return recorder;
 }
 
@@ -69,18 +68,6 @@ record (TesseraRecorder *recorder, uint32_t device, uint64_t from, uint64_t to)
     }
 }
 
-static TesseraTrace *
-load (const TestPlace *place, uint32_t device)
-{
-  TesseraError error = { 0 };
-  TesseraTrace *trace;
-  TesseraStatus status = tessera_trace_load (place->path, device, NULL, &error, &trace);
-
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  return trace;
-}
-
 static void
 check_events (const TesseraTrace *trace, uint64_t n_events)
 {
@@ -97,6 +84,15 @@ check_events (const TesseraTrace *trace, uint64_t n_events)
 }
 
 static void
+check_file (const TestPlace *place, uint64_t n_events)
+{
+  TesseraTrace *trace = test_load (place, TESSERA_NONE);
+
+  check_events (trace, n_events);
+  tessera_trace_free (trace);
+}
+
+static void
 test_whole (TestPlace *place, gconstpointer data)
 {
   TesseraRecorder *recorder = begin (place, 0, 0);
@@ -109,7 +105,7 @@ test_whole (TestPlace *place, gconstpointer data)
   tessera_recorder_stream (recorder, 3, 1, 0xdead);
   tessera_recorder_pool (recorder, 3, 1, (TesseraPoolId){ 1, 2 });
   record (recorder, 3, 0, 1000);
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   tessera_recorder_get_stats (recorder, &stats);
   g_assert_cmpuint (stats.n_events, ==, 1000);
   g_assert_cmpuint (stats.n_written, ==, 1000);
@@ -118,7 +114,7 @@ test_whole (TestPlace *place, gconstpointer data)
   tessera_recorder_close (recorder);
   g_assert_cmpuint (test_place_count_files (place), ==, 1);
 
-  trace = load (place, TESSERA_NONE);
+  trace = test_load (place, TESSERA_NONE);
   check_events (trace, 200000);
   g_assert_cmpint (trace->events[0].at_ns, ==, 0);
   g_assert_cmpstr (trace->source, ==, "train.py");
@@ -137,7 +133,6 @@ test_whole (TestPlace *place, gconstpointer data)
 static void
 record_and_die (const TestPlace *place, uint64_t n_events)
 {
-  int outcome;
   pid_t child = fork ();
 
   if (child == 0)
@@ -150,28 +145,22 @@ record_and_die (const TestPlace *place, uint64_t n_events)
         _exit (1);
       kill (getpid (), SIGKILL);
     }
-  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
-  g_assert_true (WIFSIGNALED (outcome) && WTERMSIG (outcome) == SIGKILL);
+  g_assert_cmpint (test_wait (child), ==, SIGKILL);
 }
 
 /* Before the first event. */
 static void
 test_killed_early (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace;
 
   record_and_die (place, 0);
-  trace = load (place, TESSERA_NONE);
-  check_events (trace, 0);
-  tessera_trace_free (trace);
+  check_file (place, 0);
 }
 
 static void
 test_killed (TestPlace *place, gconstpointer data)
 {
   g_autofree char *wal = g_strconcat (place->path, "-wal", NULL);
-  TesseraTrace *trace;
-  int outcome;
   pid_t child;
 
   record_and_die (place, 5000);
@@ -179,9 +168,7 @@ test_killed (TestPlace *place, gconstpointer data)
   /* reading changes nothing, so it can be done twice, and where nothing may change */
   for (int again = 0; again < 2; again++)
     {
-      trace = load (place, TESSERA_NONE);
-      check_events (trace, 5000);
-      tessera_trace_free (trace);
+      check_file (place, 5000);
       g_assert_cmpuint (test_place_count_files (place), ==, 2);
     }
   g_assert_cmpint (chmod (place->path, 0444), ==, 0);
@@ -192,13 +179,10 @@ test_killed (TestPlace *place, gconstpointer data)
     {
       if (geteuid () == 0 && setuid (NOBODY) != 0)
         _exit (1);
-      trace = load (place, TESSERA_NONE);
-      check_events (trace, 5000);
-      tessera_trace_free (trace);
+      check_file (place, 5000);
       _exit (0);
     }
-  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
-  g_assert_cmpint (outcome, ==, 0);
+  g_assert_cmpint (test_wait (child), ==, 0);
   g_assert_cmpint (chmod (place->folder, 0700), ==, 0);
 }
 
@@ -214,19 +198,17 @@ test_replaces_killed (TestPlace *place, gconstpointer data)
   add_device (recorder, 0);
   record (recorder, 0, 0, 10);
   tessera_recorder_close (recorder);
-  trace = load (place, TESSERA_NONE);
+  trace = test_load (place, TESSERA_NONE);
   check_events (trace, 10);
-  g_assert_cmpint (tessera_trace_save (trace, place->path, NULL, NULL), ==, TESSERA_OK);
+  test_save (place, trace);
   tessera_trace_free (trace);
 
   record_and_die (place, 5000);
-  trace = load (place, TESSERA_NONE);
-  g_assert_cmpint (tessera_trace_save (trace, place->path, NULL, NULL), ==, TESSERA_OK);
+  trace = test_load (place, TESSERA_NONE);
+  test_save (place, trace);
   tessera_trace_free (trace);
   g_assert_cmpuint (test_place_count_files (place), ==, 1);
-  trace = load (place, TESSERA_NONE);
-  check_events (trace, 5000);
-  tessera_trace_free (trace);
+  check_file (place, 5000);
 }
 
 static uint32_t
@@ -279,13 +261,13 @@ test_ranges (TestPlace *place, gconstpointer data)
   TesseraTrace *trace;
 
   step = begin_range (recorder, TESSERA_RANGE_STEP, "step 1");
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   add_device (recorder, 1);
   record (recorder, 1, 0, 10);
   forward = begin_range (recorder, TESSERA_RANGE_PHASE, "forward");
   record (recorder, 1, 10, 20);
   module = begin_range (recorder, TESSERA_RANGE_MODULE, "layer");
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   other = begin_range (recorder, TESSERA_RANGE_MODULE, "of another thread");
   record (recorder, 1, 20, 30);
   tessera_recorder_range_end (recorder, module);
@@ -296,12 +278,12 @@ test_ranges (TestPlace *place, gconstpointer data)
   tessera_recorder_range_end (recorder, step);
   step = begin_range (recorder, TESSERA_RANGE_STEP, "step 2");
   record (recorder, 1, 40, 50);
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   add_device (recorder, 2);
   record (recorder, 2, 0, 5);
   tessera_recorder_close (recorder);
 
-  trace = load (place, 1);
+  trace = test_load (place, 1);
   check_events (trace, 50);
   g_assert_cmpuint (trace->n_ranges, ==, 5);
   check_range (trace, 0, "step 1", 0, 40, TESSERA_NONE);
@@ -313,7 +295,7 @@ test_ranges (TestPlace *place, gconstpointer data)
   check_settled (trace);
   tessera_trace_free (trace);
 
-  trace = load (place, 2);
+  trace = test_load (place, 2);
   check_events (trace, 5);
   g_assert_cmpuint (trace->n_ranges, ==, 5);
   check_range (trace, 4, "step 2", 0, 5, TESSERA_NONE);
@@ -364,19 +346,19 @@ test_tensors (TestPlace *place, gconstpointer data)
       tessera_recorder_tensor (recorder, 1, 512, (TesseraTensorKind) 0, "of no kind"));
   g_assert_false (
       tessera_recorder_tensor (recorder, 1, 512, (TesseraTensorKind) 257, "of no kind"));
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   tell_tensor (recorder, 1, "weight", 10, TESSERA_TENSOR_GRADIENT);
   add_device (recorder, 2);
   record (recorder, 2, 0, 4);
   tell_tensor (recorder, 2, "weight", 4, TESSERA_TENSOR_PARAMETER);
   record (recorder, 1, 10, 20);
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   tell_tensor (recorder, 1, "exp_avg of weight", 20, TESSERA_TENSOR_OPTIMIZER_STATE);
   tessera_recorder_get_stats (recorder, &stats);
   g_assert_cmpuint (stats.n_events, ==, 24);
   tessera_recorder_close (recorder);
 
-  trace = load (place, 1);
+  trace = test_load (place, 1);
   check_events (trace, 20);
   g_assert_cmpuint (trace->n_tensors, ==, 4);
   check_tensor (trace, 0, "first", 0, TESSERA_TENSOR_BUFFER);
@@ -384,7 +366,7 @@ test_tensors (TestPlace *place, gconstpointer data)
   check_tensor (trace, 2, "weight", 10, TESSERA_TENSOR_GRADIENT);
   check_tensor (trace, 3, "exp_avg of weight", 20, TESSERA_TENSOR_OPTIMIZER_STATE);
   tessera_trace_free (trace);
-  trace = load (place, 2);
+  trace = test_load (place, 2);
   check_events (trace, 4);
   g_assert_cmpuint (trace->n_tensors, ==, 1);
   check_tensor (trace, 0, "weight", 4, TESSERA_TENSOR_PARAMETER);
@@ -409,7 +391,7 @@ test_keeps_older (TestPlace *place, gconstpointer data)
   recorder = begin (place, 0, 0);
   add_device (recorder, 0);
   tessera_recorder_range_end (recorder, begin_range (recorder, TESSERA_RANGE_STEP, "1"));
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   tessera_recorder_end_state (recorder, 0, &(TesseraHeld){ 0 });
   tessera_recorder_close (recorder);
   g_assert_true (g_file_get_contents (place->path, &now, &n_now, NULL));
@@ -419,11 +401,11 @@ test_keeps_older (TestPlace *place, gconstpointer data)
   recorder = begin (place, 0, 0);
   add_device (recorder, 0);
   step = begin_range (recorder, TESSERA_RANGE_STEP, "1");
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   record (recorder, 0, 0, 3);
   tessera_recorder_range_end (recorder, step);
   tessera_recorder_close (recorder);
-  trace = load (place, TESSERA_NONE);
+  trace = test_load (place, TESSERA_NONE);
   check_events (trace, 3);
   check_range (trace, 0, "1", 0, 3, TESSERA_NONE);
   tessera_trace_free (trace);
@@ -450,7 +432,7 @@ test_lost (TestPlace *place, gconstpointer data)
       n_kept += tessera_recorder_event (recorder, 0, &event);
     }
   tessera_recorder_range_end (recorder, range);
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   tessera_recorder_get_stats (recorder, &stats);
   g_assert_cmpuint (stats.n_events, ==, n_kept);
   g_assert_cmpuint (stats.n_written, ==, n_kept);
@@ -459,7 +441,7 @@ test_lost (TestPlace *place, gconstpointer data)
   record (recorder, 0, 0, 10); /* the burst is over */
   tessera_recorder_close (recorder);
 
-  trace = load (place, TESSERA_NONE);
+  trace = test_load (place, TESSERA_NONE);
   g_assert_cmpuint (trace->n_events, ==, n_kept + 10);
   g_assert_cmpuint (trace->n_ranges, >=, 2);
   g_assert_cmpstr (tessera_trace_string (trace, trace->ranges[0].name), ==, "forward");
@@ -492,13 +474,13 @@ test_refused (TestPlace *place, gconstpointer data)
   event.stream = 3;
   g_assert_true (tessera_recorder_event (recorder, 0, &event));
   record (recorder, 0, 4, 8);
-  g_assert_cmpint (tessera_recorder_flush (recorder, NULL), ==, TESSERA_OK);
+  OK (tessera_recorder_flush (recorder, NULL));
   tessera_recorder_get_stats (recorder, &stats);
   g_assert_cmpuint (stats.n_events, ==, 8);
   g_assert_cmpuint (stats.n_lost, ==, 2);
   g_assert_false (stats.has_failed);
   tessera_recorder_close (recorder);
-  trace = load (place, TESSERA_NONE);
+  trace = test_load (place, TESSERA_NONE);
   check_events (trace, 8);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "lost_events"), ==, "2");
   tessera_trace_free (trace);
@@ -509,7 +491,6 @@ test_fork (TestPlace *place, gconstpointer data)
 {
   TesseraRecorder *recorder = begin (place, 0, 0);
   TesseraTrace *trace;
-  int outcome;
   pid_t child;
 
   add_device (recorder, 0);
@@ -533,12 +514,10 @@ test_fork (TestPlace *place, gconstpointer data)
       tessera_recorder_close (recorder);
       _exit (is_quiet ? 0 : 1);
     }
-  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
-  g_assert_true (WIFEXITED (outcome));
-  g_assert_cmpint (WEXITSTATUS (outcome), ==, 0);
+  g_assert_cmpint (test_wait (child), ==, 0);
   record (recorder, 0, 1000, 2000);
   tessera_recorder_close (recorder);
-  trace = load (place, TESSERA_NONE);
+  trace = test_load (place, TESSERA_NONE);
   check_events (trace, 2000);
   g_assert_null (tessera_trace_get_meta (trace, "child"));
   tessera_trace_free (trace);
@@ -569,7 +548,7 @@ static void
 test_busy (TestPlace *place, gconstpointer data)
 {
   TesseraRecorder *recorder;
-  int outcome, pipe_fds[2];
+  int pipe_fds[2];
   pid_t child;
 
   for (int i = 0; i < 2; i++) /* the second time over an older trace, without an event */
@@ -580,8 +559,7 @@ test_busy (TestPlace *place, gconstpointer data)
         expect_refused (place, pipe_fds[0], i > 0);
       recorder = begin (place, 0, 0);
       g_assert_cmpint (write (pipe_fds[1], "", 1), ==, 1);
-      g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
-      g_assert_cmpint (outcome, ==, 0);
+      g_assert_cmpint (test_wait (child), ==, 0);
       tessera_recorder_close (recorder);
       close (pipe_fds[0]);
       close (pipe_fds[1]);
@@ -644,7 +622,7 @@ test_threads (TestPlace *place, gconstpointer data)
   tessera_recorder_close (crowd.recorder);
   for (uint32_t device = 0; device < N_DEVICES; device++)
     {
-      TesseraTrace *trace = load (place, device);
+      TesseraTrace *trace = test_load (place, device);
 
       check_events (trace, N_THREADS * N_ROUNDS * ROUND_EVENTS / N_DEVICES);
       g_assert_cmpuint (trace->n_ranges, ==, 2 * N_THREADS * N_ROUNDS);
@@ -661,13 +639,10 @@ test_no_python (TestPlace *place, gconstpointer data)
   TesseraRecorderOptions options = { .path = place->path, .stacks = true };
   TesseraRecorder *recorder;
 
-  g_assert_cmpint (tessera_recorder_open (&options, NULL, &recorder), ==, TESSERA_OK);
+  OK (tessera_recorder_open (&options, NULL, &recorder));
   g_assert_cmpuint (tessera_recorder_stack (recorder), ==, TESSERA_NONE);
   tessera_recorder_close (recorder);
 }
-
-#define TEST(name, function)                                                             \
-  g_test_add (name, TestPlace, NULL, test_place_begin, function, test_place_end)
 
 int
 main (int argc, char **argv)

@@ -3,6 +3,7 @@
  * Apache-2.0
  */
 #include "recorder/private.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 
@@ -15,7 +16,7 @@ make (uint32_t n_items)
 {
   TesseraRing *ring;
 
-  g_assert_cmpint (tessera_ring_new (n_items, &ring), ==, TESSERA_OK);
+  OK (tessera_ring_new (n_items, &ring));
   return ring;
 }
 

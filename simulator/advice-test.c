@@ -12,23 +12,11 @@
 #include "planner/lengths.h"
 #include "planner/planner.h"
 #include "planner/test-traces.h"
+#include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define PAGE ((uint64_t) 1 << 30)
-
-static TesseraPlan *
-make_plan (const Case *c)
-{
-  const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
-  TesseraError error = { 0 };
-  TesseraPlan *plan;
-
-  if (tessera_plan_trace (c->trace, c->blocks, c->structure, &options, &error, &plan) !=
-      TESSERA_OK)
-    g_error ("%s", error.text);
-  return plan;
-}
 
 /* Says what the plan then says of itself. */
 static const char *
@@ -68,7 +56,7 @@ followed_plans_are_advised (void)
 
   trace->alignment_bytes = 512;
   c = case_new (trace);
-  plan = make_plan (&c);
+  plan = case_plan (&c, NULL);
   g_assert_nonnull (strstr (advise (&c, plan), "ask for the same"));
   g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_YES);
   tessera_plan_free (plan);
@@ -79,7 +67,7 @@ static void
 missed_plans_are_not (void)
 {
   Case c = case_in_turn ();
-  TesseraPlan *plan = make_plan (&c);
+  TesseraPlan *plan = case_plan (&c, NULL);
 
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->slots[i].size_bytes = plan->slots[i].block_bytes = 32 * MIB;
@@ -120,7 +108,7 @@ little_may_miss (void)
   for (int is_large = 0; is_large < 2; is_large++)
     {
       Case c = case_of_steps ();
-      TesseraPlan *plan = make_plan (&c);
+      TesseraPlan *plan = case_plan (&c, NULL);
 
       for (size_t i = 0; i < plan->n_slots; i++)
         if ((plan->slots[i].size_bytes > MIB) == (is_large != 0))
@@ -137,7 +125,7 @@ little_may_miss (void)
 static TesseraPlan *
 plan_apart (const Case *c, uint64_t step_bytes)
 {
-  TesseraPlan *plan = make_plan (c);
+  TesseraPlan *plan = case_plan (c, NULL);
 
   g_assert_cmpuint (plan->n_slots, ==, 4);
   for (size_t i = 0; i < plan->n_slots; i++)
@@ -201,20 +189,18 @@ contradicted_laws_are_not (void)
   for (int is_other = 0; is_other < 2; is_other++)
     {
       Case c = case_new (trace_of_lengths ());
-      TesseraPlan *plan = make_plan (&c);
+      TesseraPlan *plan = case_plan (&c, NULL);
       TesseraError error = { 0 };
       char *no_lengths = NULL;
       TesseraLaws *laws = tessera_laws_new (c.trace, c.blocks, c.structure);
 
-      g_assert_cmpint (tessera_lengths_plan (c.trace, c.blocks, c.structure, laws,
-                                             &options, &error, &plan->lengths),
-                       ==, TESSERA_OK);
+      OK (tessera_lengths_plan (c.trace, c.blocks, c.structure, laws, &options, &error,
+                                &plan->lengths));
       for (uint32_t i = 0; is_other && i < plan->lengths->n_laws; i++)
         if (plan->lengths->laws[i].kind == TESSERA_SIZE_CONSTANT)
           plan->lengths->laws[i].numerators[TESSERA_TERM_ONE] = 1024;
-      g_assert_cmpint (tessera_advise_plan (c.trace, c.blocks, c.structure, plan, NULL,
-                                            NULL, &error, &no_lengths),
-                       ==, TESSERA_OK);
+      OK (tessera_advise_plan (c.trace, c.blocks, c.structure, plan, NULL, NULL, &error,
+                               &no_lengths));
       g_assert_cmpint (plan->lengths != NULL, ==, !is_other);
       g_assert_cmpint (no_lengths != NULL && strstr (no_lengths, "miss their slots"), ==,
                        is_other);

@@ -8,6 +8,7 @@
 #include "planner/lengths/test-parts.h"
 #include "planner/lengths.h"
 #include "planner/planner.h"
+#include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 #include "tests/simulator/made-program.h"
 
@@ -23,12 +24,9 @@ plan_of (TestStudied *of, uint64_t most_length)
   TesseraError error = { 0 };
   TesseraPlan *plan;
 
-  g_assert_cmpint (
-      tessera_plan_trace (of->trace, of->blocks, of->structure, &options, &error, &plan),
-      ==, TESSERA_OK);
-  g_assert_cmpint (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws,
-                                         &by_length, &error, &plan->lengths),
-                   ==, TESSERA_OK);
+  OK (tessera_plan_trace (of->trace, of->blocks, of->structure, &options, &error, &plan));
+  OK (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws, &by_length,
+                            &error, &plan->lengths));
   g_assert_nonnull (plan->lengths);
   return plan;
 }
@@ -44,10 +42,48 @@ simulate (const TestStudied *of, TesseraLayoutKind kind, const TesseraPlan *plan
   TesseraError error = { 0 };
   TesseraLayout *layout;
 
-  g_assert_cmpint (
-      tessera_simulate (of->trace, of->blocks, of->structure, &options, &error, &layout),
-      ==, TESSERA_OK);
+  OK (tessera_simulate (of->trace, of->blocks, of->structure, &options, &error, &layout));
   return layout;
+}
+
+/* A plan of one run that another follows, where no two blocks overlap; and what that run
+ * reserves with expandable segments. */
+typedef struct
+{
+  TestStudied made, other;
+  TesseraPlan *plan;
+  TesseraLayout *layout, *expandable;
+} Followed;
+
+static void
+follow (Followed *followed)
+{
+  followed->layout = simulate (&followed->other, TESSERA_LAYOUT_PLAN, followed->plan);
+  followed->expandable = simulate (&followed->other, TESSERA_LAYOUT_EXPANDABLE, NULL);
+  case_assert_no_overlap (followed->other.blocks, followed->layout);
+}
+
+/* Takes both traces over. */
+static Followed
+followed_new (TesseraTrace *made, TesseraTrace *other, uint64_t most_length)
+{
+  Followed followed;
+
+  test_study (made, &followed.made);
+  test_study (other, &followed.other);
+  followed.plan = plan_of (&followed.made, most_length);
+  follow (&followed);
+  return followed;
+}
+
+static void
+followed_clear (Followed *followed)
+{
+  tessera_layout_free (followed->layout);
+  tessera_layout_free (followed->expandable);
+  tessera_plan_free (followed->plan);
+  test_study_clear (&followed->made);
+  test_study_clear (&followed->other);
 }
 
 static uint64_t
@@ -70,23 +106,14 @@ test_other_lengths (void)
       {
         const TestSteps made = { 8, 12, variant & 1, variant & 2, variant & 4, 0 };
         const TestSteps other = { 8, 12, variant & 1, variant & 2, variant & 4, longer };
-        TestStudied of_made, of_other;
-        TesseraPlan *plan;
-        TesseraLayout *layout;
+        Followed f =
+            followed_new (test_steps_trace (&made), test_steps_trace (&other), 4500);
 
-        test_study (test_steps_trace (&made), &of_made);
-        test_study (test_steps_trace (&other), &of_other);
-        plan = plan_of (&of_made, 4500);
-        layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-        case_assert_no_overlap (of_other.blocks, layout);
         /* Two requests of five have no law: they miss, or are taken for others. */
-        g_assert_cmpuint (layout->n_hits, >, layout->n_misses);
-        g_assert_cmpuint (layout->miss_bytes, <, asked_bytes (&of_other) / 8);
-        g_assert_cmpuint (layout->n_ooms, ==, 0);
-        tessera_layout_free (layout);
-        tessera_plan_free (plan);
-        test_study_clear (&of_made);
-        test_study_clear (&of_other);
+        g_assert_cmpuint (f.layout->n_hits, >, f.layout->n_misses);
+        g_assert_cmpuint (f.layout->miss_bytes, <, asked_bytes (&f.other) / 8);
+        g_assert_cmpuint (f.layout->n_ooms, ==, 0);
+        followed_clear (&f);
       }
 }
 
@@ -113,22 +140,13 @@ test_zeroes_later (void)
       const TestSteps made = { 8, 12, .drops_late = true, .drops_later = is_later };
       const TestSteps other = { 8, 12, .drops_late = true, .drops_later = is_later,
                                 .longer = 97 };
-      TestStudied of_made, of_other;
-      TesseraPlan *plan;
-      TesseraLayout *layout;
+      Followed f =
+          followed_new (test_steps_trace (&made), test_steps_trace (&other), 4500);
 
-      test_study (test_steps_trace (&made), &of_made);
-      test_study (test_steps_trace (&other), &of_other);
-      plan = plan_of (&of_made, 4500);
-      layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-      case_assert_no_overlap (of_other.blocks, layout);
-      g_assert_cmpuint (count_swept_crossing (plan->lengths), ==, is_later ? 12 : 0);
-      reserved[is_later] = layout->peak_reserved_bytes;
-      n_misses[is_later] = layout->n_misses;
-      tessera_layout_free (layout);
-      tessera_plan_free (plan);
-      test_study_clear (&of_made);
-      test_study_clear (&of_other);
+      g_assert_cmpuint (count_swept_crossing (f.plan->lengths), ==, is_later ? 12 : 0);
+      reserved[is_later] = f.layout->peak_reserved_bytes;
+      n_misses[is_later] = f.layout->n_misses;
+      followed_clear (&f);
     }
   g_assert_cmpuint (reserved[1], <=, reserved[0]);
   g_assert_cmpuint (n_misses[1], <=, n_misses[0]);
@@ -140,27 +158,17 @@ static void
 test_outlives (void)
 {
   const TestSteps made = { 8, 12, .kept_bytes = 20 << 10 };
-  TestStudied of;
-  TesseraPlan *plan;
-  TesseraLayout *layout, *online;
+  Followed f = followed_new (test_steps_trace (&made), test_steps_trace (&made), 8000);
   uint32_t n = 0;
 
-  test_study (test_steps_trace (&made), &of);
-  plan = plan_of (&of, 8000);
-  layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
-  online = simulate (&of, TESSERA_LAYOUT_EXPANDABLE, NULL);
-  case_assert_no_overlap (of.blocks, layout);
-  for (uint32_t i = 0; i < plan->lengths->n_slots; i++)
-    n += tessera_lengths_slot_is_kept (&plan->lengths->slots[i]);
+  for (uint32_t i = 0; i < f.plan->lengths->n_slots; i++)
+    n += tessera_lengths_slot_is_kept (&f.plan->lengths->slots[i]);
   g_assert_cmpuint (n, ==, 1);
-  g_assert_cmpuint (layout->n_planned_misses, >=,
-                    7); /* the first step is not known yet */
-  g_assert_cmpuint (layout->peak_reserved_bytes, <=,
-                    online->peak_reserved_bytes / 20 * 21);
-  tessera_layout_free (layout);
-  tessera_layout_free (online);
-  tessera_plan_free (plan);
-  test_study_clear (&of);
+  /* The first step is not known yet. */
+  g_assert_cmpuint (f.layout->n_planned_misses, >=, 7);
+  g_assert_cmpuint (f.layout->peak_reserved_bytes, <=,
+                    f.expandable->peak_reserved_bytes / 20 * 21);
+  followed_clear (&f);
 }
 
 /* What a step asks for beyond its plan lies where that needs nothing any more, and not
@@ -171,26 +179,16 @@ test_strays (void)
   const TestSteps made = { 8, 40, .drops_late = true };
   const TestSteps other = { 8, 40, .longer = 7, .drops_late = true,
                             .stray_bytes = 10 << 20 };
-  TestStudied of_made, of_other;
-  TesseraPlan *plan;
-  TesseraLayout *layout;
+  Followed f = followed_new (test_steps_trace (&made), test_steps_trace (&other), 4500);
 
-  test_study (test_steps_trace (&made), &of_made);
-  test_study (test_steps_trace (&other), &of_other);
-  plan = plan_of (&of_made, 4500);
-  layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-  case_assert_no_overlap (of_other.blocks, layout);
   g_test_message ("%" G_GUINT64_FORMAT " misses, %.4f of what is allocated",
-                  (guint64) layout->n_misses,
-                  (double) layout->peak_reserved_bytes /
-                      (double) layout->peak_allocated_bytes);
-  g_assert_cmpuint (layout->n_misses, >, 0);
-  g_assert_cmpuint (layout->peak_reserved_bytes, <,
-                    layout->peak_allocated_bytes / 100 * 106);
-  tessera_layout_free (layout);
-  tessera_plan_free (plan);
-  test_study_clear (&of_made);
-  test_study_clear (&of_other);
+                  (guint64) f.layout->n_misses,
+                  (double) f.layout->peak_reserved_bytes /
+                      (double) f.layout->peak_allocated_bytes);
+  g_assert_cmpuint (f.layout->n_misses, >, 0);
+  g_assert_cmpuint (f.layout->peak_reserved_bytes, <,
+                    f.layout->peak_allocated_bytes / 100 * 106);
+  followed_clear (&f);
 }
 
 /* A step tells its length inside a phase: what comes next in it, however like the first
@@ -233,25 +231,18 @@ test_reported_in_a_phase (void)
 static void
 test_real (void)
 {
-  TesseraTrace *trace = test_trace_shared ("snapshots/jobs/llama1b_var_length.pickle.gz");
-  TestStudied of;
-  TesseraPlan *plan;
-  TesseraLayout *layout, *expandable;
+  static const char path[] = "snapshots/jobs/llama1b_var_length.pickle.gz";
+  TesseraTrace *trace = test_trace_shared (path);
+  Followed f;
 
   if (trace == NULL)
     return;
-  test_study (trace, &of);
-  plan = plan_of (&of, 3860);
-  layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
-  expandable = simulate (&of, TESSERA_LAYOUT_EXPANDABLE, NULL);
-  g_assert_cmpuint (layout->n_misses, <, 100);
-  g_assert_cmpuint (layout->peak_reserved_bytes, <,
-                    layout->peak_allocated_bytes / 100 * 101);
-  g_assert_cmpuint (layout->peak_reserved_bytes, <, expandable->peak_reserved_bytes);
-  tessera_layout_free (layout);
-  tessera_layout_free (expandable);
-  tessera_plan_free (plan);
-  test_study_clear (&of);
+  f = followed_new (trace, test_trace_shared (path), 3860);
+  g_assert_cmpuint (f.layout->n_misses, <, 100);
+  g_assert_cmpuint (f.layout->peak_reserved_bytes, <,
+                    f.layout->peak_allocated_bytes / 100 * 101);
+  g_assert_cmpuint (f.layout->peak_reserved_bytes, <, f.expandable->peak_reserved_bytes);
+  followed_clear (&f);
 }
 
 /* On a device that hardly holds what is allocated: no request fails. */
@@ -276,9 +267,8 @@ test_full_device (void)
       TesseraLayout *layout;
 
       options.device_bytes = (uint64_t) 36288 * 1024 * 1024 / 100 * percent;
-      g_assert_cmpint (
-          tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout),
-          ==, TESSERA_OK);
+      OK (tessera_simulate (of.trace, of.blocks, of.structure, &options, &error,
+                            &layout));
       g_assert_cmpuint (layout->n_ooms, ==, 0);
       g_assert_cmpuint (layout->peak_reserved_bytes, <=, options.device_bytes);
       tessera_layout_free (layout);
@@ -287,16 +277,14 @@ test_full_device (void)
   test_study_clear (&of);
 }
 
-static TestStudied
-study_parts (uint32_t n_steps, uint32_t n_micro, int way, uint32_t seed)
+static TesseraTrace *
+trace_of_parts (uint32_t n_steps, uint32_t n_micro, int way, uint32_t seed)
 {
   const TestParts made = {
     n_steps, n_micro, 10, .seed = seed, .drops_late = way == 1, .drops_never = way == 2
   };
-  TestStudied of;
 
-  test_study (test_parts_trace (&made), &of);
-  return of;
+  return test_parts_trace (&made);
 }
 
 /* Micro-batches of a length each: plans of one run followed by others, of more steps and
@@ -308,23 +296,16 @@ test_parts (void)
     {
       uint32_t n_micro = 2 + i % 3;
       int way = (int) (i / 3 % 3);
-      TestStudied of_made = study_parts (5, n_micro, way, i),
-                  of_other = study_parts (9, n_micro, way, 100 + i);
-      TesseraPlan *plan = plan_of (&of_made, 2000);
-      TesseraLayout *layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-      TesseraLayout *expandable = simulate (&of_other, TESSERA_LAYOUT_EXPANDABLE, NULL);
+      Followed f = followed_new (trace_of_parts (5, n_micro, way, i),
+                                 trace_of_parts (9, n_micro, way, 100 + i), 2000);
 
-      g_assert_nonnull (plan->lengths->cut_phase);
-      case_assert_no_overlap (of_other.blocks, layout);
-      g_assert_cmpuint (layout->n_misses, ==, 0);
-      g_assert_cmpuint (layout->peak_reserved_bytes, <=,
-                        layout->peak_allocated_bytes / 100 * 103);
-      g_assert_cmpuint (layout->peak_reserved_bytes, <=, expandable->peak_reserved_bytes);
-      tessera_layout_free (layout);
-      tessera_layout_free (expandable);
-      tessera_plan_free (plan);
-      test_study_clear (&of_made);
-      test_study_clear (&of_other);
+      g_assert_nonnull (f.plan->lengths->cut_phase);
+      g_assert_cmpuint (f.layout->n_misses, ==, 0);
+      g_assert_cmpuint (f.layout->peak_reserved_bytes, <=,
+                        f.layout->peak_allocated_bytes / 100 * 103);
+      g_assert_cmpuint (f.layout->peak_reserved_bytes, <=,
+                        f.expandable->peak_reserved_bytes);
+      followed_clear (&f);
     }
 }
 
@@ -334,17 +315,11 @@ test_other_parts (void)
 {
   for (uint32_t n_micro = 1; n_micro < 6; n_micro++)
     {
-      TestStudied of_made = study_parts (5, 3, 0, 1),
-                  of_other = study_parts (6, n_micro, 0, 2);
-      TesseraPlan *plan = plan_of (&of_made, 2000);
-      TesseraLayout *layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
+      Followed f = followed_new (trace_of_parts (5, 3, 0, 1),
+                                 trace_of_parts (6, n_micro, 0, 2), 2000);
 
-      case_assert_no_overlap (of_other.blocks, layout);
-      g_assert_cmpuint (layout->n_misses, ==, 0);
-      tessera_layout_free (layout);
-      tessera_plan_free (plan);
-      test_study_clear (&of_made);
-      test_study_clear (&of_other);
+      g_assert_cmpuint (f.layout->n_misses, ==, 0);
+      followed_clear (&f);
     }
 }
 
@@ -358,23 +333,19 @@ test_long_parts (void)
 
   for (uint32_t i = 0; i < 8; i++)
     {
-      TestStudied of_made = study_parts (5, 3, 0, i),
-                  of_other = study_parts (9, 3, 0, 50 + i);
-      TesseraPlan *plan = plan_of (&of_made, 0);
-      TesseraLayout *layout;
+      Followed f =
+          followed_new (trace_of_parts (5, 3, 0, i), trace_of_parts (9, 3, 0, 50 + i), 0);
 
-      plan->lengths->most.length = 900;
-      layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-      case_assert_no_overlap (of_other.blocks, layout);
-      g_assert_cmpuint (layout->n_ooms, ==, 0);
-      n_hits += layout->n_hits;
-      n_misses += layout->n_misses;
-      reserved += (double) layout->peak_reserved_bytes /
-                  (double) layout->peak_allocated_bytes / 8;
-      tessera_layout_free (layout);
-      tessera_plan_free (plan);
-      test_study_clear (&of_made);
-      test_study_clear (&of_other);
+      tessera_layout_free (f.layout);
+      tessera_layout_free (f.expandable);
+      f.plan->lengths->most.length = 900;
+      follow (&f);
+      g_assert_cmpuint (f.layout->n_ooms, ==, 0);
+      n_hits += f.layout->n_hits;
+      n_misses += f.layout->n_misses;
+      reserved += (double) f.layout->peak_reserved_bytes /
+                  (double) f.layout->peak_allocated_bytes / 8;
+      followed_clear (&f);
     }
   g_assert_cmpuint (n_misses, <, n_hits);
   /* 1.29 where parts behind an unplanned one wait for gradients that are elsewhere. */
@@ -388,21 +359,11 @@ test_beyond (void)
 {
   const TestSteps made = { 8, 12, true, true, true, 0 };
   const TestSteps other = { 8, 12, true, true, true, 3000 };
-  TestStudied of_made, of_other;
-  TesseraPlan *plan;
-  TesseraLayout *layout;
+  Followed f = followed_new (test_steps_trace (&made), test_steps_trace (&other), 3860);
 
-  test_study (test_steps_trace (&made), &of_made);
-  test_study (test_steps_trace (&other), &of_other);
-  plan = plan_of (&of_made, 3860);
-  layout = simulate (&of_other, TESSERA_LAYOUT_PLAN, plan);
-  case_assert_no_overlap (of_other.blocks, layout);
-  g_assert_cmpuint (layout->n_ooms, ==, 0);
-  g_assert_cmpuint (layout->n_misses, >, 0);
-  tessera_layout_free (layout);
-  tessera_plan_free (plan);
-  test_study_clear (&of_made);
-  test_study_clear (&of_other);
+  g_assert_cmpuint (f.layout->n_ooms, ==, 0);
+  g_assert_cmpuint (f.layout->n_misses, >, 0);
+  followed_clear (&f);
 }
 
 /* The plan of a made trace under one edit of a block of its third step. Where there is a
@@ -423,9 +384,8 @@ plan_with (TestStudied *of, TesseraEditKind kind, uint32_t block)
   if (kind == TESSERA_EDIT_CAP)
     edit.at = plan->height_bytes / 1024 * 512;
   tessera_lengths_free (plan->lengths);
-  g_assert_cmpint (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws,
-                                         &options, &error, &plan->lengths),
-                   ==, TESSERA_OK);
+  OK (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws, &options,
+                            &error, &plan->lengths));
   g_assert_nonnull (plan->lengths);
   return plan;
 }

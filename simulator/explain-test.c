@@ -5,6 +5,7 @@
  */
 #include "simulator/verdict.h"
 
+#include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 
 #define SEED 20261121
@@ -133,10 +134,10 @@ test_failed (void)
   TesseraLayout *layout;
   Case c;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   trace->alignment_bytes = 512;
   case_add_event (trace, TESSERA_ALLOC, 512, 512, 0);
-  g_assert_cmpint (tessera_trace_add_event (trace, &oom), ==, TESSERA_OK);
+  OK (tessera_trace_add_event (trace, &oom));
   c = case_new (trace);
   layout = case_simulate (&c, &options);
   g_assert_cmpuint (layout->n_blocks, ==, 2);

@@ -8,6 +8,7 @@
 
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
+#include "tests/ok.h"
 
 #define SEED 20260616
 
@@ -55,9 +56,9 @@ add_state (GRand *rand, TesseraHeld *held)
                                        .state = (uint8_t) g_rand_int_range (rand, 0, 3) };
 
       if (g_rand_boolean (rand))
-        g_assert_cmpint (tessera_trace_add_segment (held, &segment), ==, TESSERA_OK);
+        OK (tessera_trace_add_segment (held, &segment));
       if (g_rand_boolean (rand))
-        g_assert_cmpint (tessera_trace_add_block (held, &block), ==, TESSERA_OK);
+        OK (tessera_trace_add_block (held, &block));
     }
 }
 
@@ -67,8 +68,8 @@ make_trace (GRand *rand)
   TesseraTrace *trace;
   uint16_t stream;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_stream (trace, 77, &stream), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
+  OK (tessera_trace_add_stream (trace, 77, &stream));
   trace->alignment_bytes = g_rand_boolean (rand) ? 512 : 1;
   trace->has_addresses = trace->has_segments = true;
   trace->settings.is_expandable = g_rand_boolean (rand);
@@ -84,7 +85,7 @@ make_trace (GRand *rand)
                                    .stream = (uint16_t) g_rand_int_range (rand, 0, 2),
                                    .action = (uint8_t) g_rand_int_range (rand, 1, 11) };
 
-      g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+      OK (tessera_trace_add_event (trace, &event));
     }
   return trace;
 }

@@ -20,11 +20,8 @@ run_program (GRand *random, const MadeProgram *program, guint n_units, guint *co
   return made_run (random, program, units, n_units + 2);
 }
 
-static TesseraStatus
-make_edited (const Case *of,
-             const TesseraEdit *edits,
-             size_t n_edits,
-             TesseraPlan **out_plan)
+static TesseraPlan *
+make_edited (const Case *of, const TesseraEdit *edits, size_t n_edits)
 {
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
@@ -32,19 +29,8 @@ make_edited (const Case *of,
                                        .work_budget = 1 << 12,
                                        .edits = edits,
                                        .n_edits = n_edits };
-  TesseraError error = { 0 };
-  TesseraStatus status = tessera_plan_trace (of->trace, of->blocks, of->structure,
-                                             &options, &error, out_plan);
 
-  if (status != TESSERA_OK && status != TESSERA_NO_MEMORY)
-    g_error ("%s", error.text);
-  return status;
-}
-
-static TesseraStatus
-make_plan (const Case *of, TesseraPlan **out_plan)
-{
-  return make_edited (of, NULL, 0, out_plan);
+  return case_plan (of, &options);
 }
 
 static guint
@@ -78,10 +64,7 @@ typedef struct
 static void
 follow (const Case *of, const TesseraPlan *plan, guint64 *n_hits, guint64 *n_misses)
 {
-  const TesseraSimulateOptions options = {
-    .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
-  };
-  TesseraLayout *layout = case_simulate (of, &options);
+  TesseraLayout *layout = case_follow (of, plan);
 
   case_assert_no_overlap (of->blocks, layout);
   g_assert_cmpuint (layout->n_ooms, ==, 0);
@@ -114,10 +97,8 @@ play (gboolean has_part, guint n_programs, guint64 scale)
       guint counts[MADE_MAX_KINDS] = { 0 }, other_counts[MADE_MAX_KINDS] = { 0 };
       Case planned = case_new (run_program (random, &program, 24, counts));
       Case other = case_new (run_program (random, &program, 50, other_counts));
-      TesseraPlan *plan;
+      TesseraPlan *plan = make_edited (&planned, NULL, 0);
 
-      g_assert_cmpint (make_plan (&planned, &plan), ==, TESSERA_OK);
-      g_assert_true (plan->checked);
       if (count_kinds (plan) > 1 && are_frequent (&program, counts))
         {
           totals.n_plans++;
@@ -209,9 +190,8 @@ test_costly (void)
   Case planned = case_new (run_in_order ("AAABABAAAA"));
   Case other = case_new (run_in_order ("BABBAABABB"));
   guint64 n_hits = 0, n_misses = 0;
-  TesseraPlan *plan;
+  TesseraPlan *plan = make_edited (&planned, NULL, 0);
 
-  g_assert_cmpint (make_plan (&planned, &plan), ==, TESSERA_OK);
   g_assert_cmpuint (plan->height_bytes * 100, >, plan->bound_bytes * 102);
   g_assert_cmpuint (count_kinds (plan), ==, 2);
   follow (&other, plan, &n_hits, &n_misses);
@@ -230,13 +210,8 @@ plan_with (const Case *of, TesseraStrategy strategy)
                                        .n_threads = 1,
                                        .work_budget = 1 << 12,
                                        .strategy = strategy };
-  TesseraError error = { 0 };
-  TesseraPlan *plan;
 
-  if (tessera_plan_trace (of->trace, of->blocks, of->structure, &options, &error,
-                          &plan) != TESSERA_OK)
-    g_error ("%s", error.text);
-  return plan;
+  return case_plan (of, &options);
 }
 
 /* Groups as units shape plans of several kinds too. */
@@ -291,13 +266,9 @@ test_stopped (void)
         .first_step = -1, .last_step = -1, .progress = &stopped, .keeps_best = true
       };
       TesseraError error = { 0 };
-      TesseraPlan *plan = NULL;
+      TesseraPlan *plan = case_plan (&of, &options);
 
-      g_assert_cmpint (
-          tessera_plan_trace (of.trace, of.blocks, of.structure, &options, &error, &plan),
-          ==, TESSERA_OK);
       g_assert_cmpint (plan->cut_short, ==, TESSERA_CUT_BY_PERSON);
-      g_assert_true (plan->checked);
       n_kinds += count_kinds (plan) > 1;
       tessera_plan_free (plan);
       options.keeps_best = false;
@@ -317,12 +288,11 @@ make_twice (const TesseraEdit *edits, size_t n_edits)
   const MadeProgram program = made_program (random, &(MadeOptions){ 0 });
   guint counts[MADE_MAX_KINDS] = { 0 };
   Case of = case_new (run_program (random, &program, 12, counts));
-  TesseraPlan *plan, *again;
+  TesseraPlan *plan = make_edited (&of, edits, n_edits),
+              *again = make_edited (&of, edits, n_edits);
 
-  g_assert_cmpint (make_edited (&of, edits, n_edits, &plan), ==, TESSERA_OK);
   g_assert_true (n_edits == 0 || plan->n_unplanned > 2); /* under the cap */
   g_assert_cmpuint (count_kinds (plan), >, 1);
-  g_assert_cmpint (make_edited (&of, edits, n_edits, &again), ==, TESSERA_OK);
   g_assert_cmpuint (again->slot_digest, ==, plan->slot_digest);
   tessera_plan_free (again);
   tessera_plan_free (plan);

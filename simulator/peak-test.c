@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 #include "simulator/verdict.h"
 
@@ -16,12 +17,12 @@ warm_case (uint64_t warm_bytes)
   const TesseraSegment warm = { .addr = 1000 * MIB, .size_bytes = warm_bytes };
   TesseraTrace *trace;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   trace->has_addresses = trace->has_segments = true;
   trace->alignment_bytes = 512;
   if (warm_bytes > 0)
     {
-      g_assert_cmpint (tessera_trace_add_segment (&trace->start, &warm), ==, TESSERA_OK);
+      OK (tessera_trace_add_segment (&trace->start, &warm));
       case_add_event (trace, TESSERA_SEGMENT_FREE, warm.addr, warm_bytes, 0);
     }
   case_add_event (trace, TESSERA_SEGMENT_ALLOC, 100 * MIB, 40 * MIB, 0);

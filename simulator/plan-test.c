@@ -7,73 +7,19 @@
 #include <glib.h>
 #include <stdlib.h>
 
-#include "planner/planner.h"
-#include "recorder/import/import.h"
-#include "simulator/simulate.h"
+#include "tests/ok.h"
+#include "tests/simulator/made-case.h"
 
 #define SEED 20260615
 /* Where the blocks lie that a changed run has in addition; no real block does. */
 #define EXTRA_ADDR ((uint64_t) 1 << 62)
 
-typedef struct
-{
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
-} Case;
-
-static TesseraTrace *
-open_trace (const char *name)
-{
-  const char *folder = g_getenv ("TESSERA_SHARED_DATA");
-  g_autofree char *plain = g_strdup_printf ("%s/%s.pickle", folder ? folder : ".", name);
-  g_autofree char *packed = g_strconcat (plain, ".gz", NULL);
-  const TesseraOpenOptions options = { .device = TESSERA_NONE };
-  const char *path = g_file_test (plain, G_FILE_TEST_EXISTS) ? plain : packed;
-  TesseraError error = { 0 };
-  TesseraTrace *trace;
-
-  if (!g_file_test (path, G_FILE_TEST_EXISTS))
-    {
-      g_autofree char *message = g_strdup_printf ("%s is not there", path);
-
-      g_test_skip (message);
-      return NULL;
-    }
-  if (tessera_open (path, &options, &error, &trace) != TESSERA_OK)
-    g_error ("%s", error.text);
-  return trace;
-}
-
-static Case
-new_case (TesseraTrace *trace)
-{
-  Case c = { .trace = trace };
-
-  c.blocks = tessera_blocks_new (trace);
-  c.structure = tessera_structure_new (trace, c.blocks);
-  return c;
-}
-
-static void
-clear_case (Case *c)
-{
-  tessera_structure_free (c->structure);
-  tessera_blocks_free (c->blocks);
-  tessera_trace_free (c->trace);
-}
-
 static TesseraPlan *
 make_plan (const Case *c, int64_t first_step, int64_t last_step)
 {
   const TesseraPlanOptions options = { .first_step = first_step, .last_step = last_step };
-  TesseraError error = { 0 };
-  TesseraPlan *plan;
 
-  if (tessera_plan_trace (c->trace, c->blocks, c->structure, &options, &error, &plan) !=
-      TESSERA_OK)
-    g_error ("%s", error.text);
-  return plan;
+  return case_plan (c, &options);
 }
 
 static TesseraLayout *
@@ -83,43 +29,8 @@ follow (const Case *c, const TesseraPlan *plan, int64_t first_step, int64_t last
                                            .plan = plan,
                                            .first_step = first_step,
                                            .last_step = last_step };
-  TesseraError error = { 0 };
-  TesseraLayout *layout;
 
-  if (tessera_simulate (c->trace, c->blocks, c->structure, &options, &error, &layout) !=
-      TESSERA_OK)
-    g_error ("%s", error.text);
-  return layout;
-}
-
-/* No two blocks at one address at one time: an honest sweep over births and deaths. */
-static void
-check_no_overlap (const Case *c, const TesseraLayout *layout)
-{
-  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (uint32_t));
-
-  for (uint32_t b = 0; b < layout->n_blocks; b++)
-    {
-      uint32_t born = c->blocks->blocks[b].born_index;
-
-      for (guint i = 0; i < live->len;)
-        {
-          uint32_t other = g_array_index (live, uint32_t, i);
-
-          if (layout->died_index[other] <= born)
-            {
-              g_array_remove_index_fast (live, i);
-              continue;
-            }
-          if (layout->addr[b] != TESSERA_NOWHERE)
-            g_assert_true (
-                layout->addr[other] + layout->block_bytes[other] <= layout->addr[b] ||
-                layout->addr[b] + layout->block_bytes[b] <= layout->addr[other]);
-          i++;
-        }
-      if (layout->addr[b] != TESSERA_NOWHERE)
-        g_array_append_val (live, b);
-    }
+  return case_simulate (c, &options);
 }
 
 /* Nothing lies where the plan has a slot of another stream: no event orders the two. */
@@ -144,36 +55,32 @@ check_streams (const Case *c, const TesseraPlan *plan, const TesseraLayout *layo
 static void
 test_own_trace (gconstpointer user)
 {
-  TesseraTrace *trace = open_trace (user);
   TesseraPlan *plan;
   TesseraLayout *layout;
   Case c;
 
-  if (trace == NULL)
+  if (!case_open (user, &c))
     return;
-  c = new_case (trace);
-  plan = make_plan (&c, -1, -1);
-  layout = follow (&c, plan, -1, -1);
+  plan = case_plan (&c, NULL);
+  layout = case_follow (&c, plan);
   g_assert_cmpuint (layout->n_misses, ==, 0);
   g_assert_cmpuint (layout->peak_reserved_bytes, ==, plan->height_bytes);
-  check_no_overlap (&c, layout);
+  case_assert_no_overlap (c.blocks, layout);
   tessera_layout_free (layout);
   tessera_plan_free (plan);
-  clear_case (&c);
+  case_clear (&c);
 }
 
 static void
 test_later_steps (void)
 {
-  TesseraTrace *trace = open_trace ("sample/pretrain-gpt");
   TesseraPlan *plan;
   TesseraLayout *layout;
   int64_t first;
   Case c;
 
-  if (trace == NULL)
+  if (!case_open ("sample/pretrain-gpt", &c))
     return;
-  c = new_case (trace);
   g_assert_cmpuint (c.structure->n_steps, ==, 4);
   first = c.structure->steps[0].number;
   plan = make_plan (&c, first, first + 1);
@@ -183,31 +90,26 @@ test_later_steps (void)
   g_assert_cmpuint (layout->n_misses, ==, 0);
   tessera_layout_free (layout);
   tessera_plan_free (plan);
-  clear_case (&c);
+  case_clear (&c);
 }
 
 /* Another job declines it, in simulation as in training, and goes on as without it. */
 static void
 test_other_job (void)
 {
-  TesseraTrace *trace = open_trace ("snapshots/jobs/fsdp2_7b_r3of16");
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_EXPANDABLE };
-  TesseraError error = { 0 };
   TesseraLayout *layout;
   TesseraLayout *alone;
   TesseraPlan *plan;
   Case c;
 
-  if (trace == NULL)
+  if (!case_open ("snapshots/jobs/fsdp2_7b_r3of16", &c))
     return;
-  c = new_case (trace);
-  plan = make_plan (&c, -1, -1);
-  clear_case (&c);
-  c = new_case (open_trace ("snapshots/jobs/meg_pp4vp2_tp2_rcfull"));
-  layout = follow (&c, plan, -1, -1);
-  g_assert_cmpint (
-      tessera_simulate (c.trace, c.blocks, c.structure, &options, &error, &alone), ==,
-      TESSERA_OK);
+  plan = case_plan (&c, NULL);
+  case_clear (&c);
+  g_assert_true (case_open ("snapshots/jobs/meg_pp4vp2_tp2_rcfull", &c));
+  layout = case_follow (&c, plan);
+  alone = case_simulate (&c, &options);
   g_assert_cmpuint (layout->declined_index, >, 0);
   g_assert_cmpstr (layout->note, !=, "");
   g_assert_cmpuint (layout->n_ooms, ==, 0);
@@ -215,11 +117,11 @@ test_other_job (void)
   g_assert_cmpuint (layout->n_hits + layout->n_misses, <, layout->n_blocks / 2);
   g_assert_cmpuint (layout->curves.reserved_bytes[layout->n_events - 1], <=,
                     alone->curves.reserved_bytes[layout->n_events - 1] / 50 * 51);
-  check_no_overlap (&c, layout);
+  case_assert_no_overlap (c.blocks, layout);
   tessera_layout_free (alone);
   tessera_layout_free (layout);
   tessera_plan_free (plan);
-  clear_case (&c);
+  case_clear (&c);
 }
 
 /* Where an event of the unchanged trace is in the changed one. */
@@ -258,9 +160,9 @@ change_trace (TesseraTrace *trace, double dropped, double inserted, guint seed)
           TesseraEvent end = g_array_index (extra, TesseraEvent, 0);
 
           end.action = TESSERA_FREE_REQUESTED;
-          g_assert_cmpint (tessera_trace_add_event (trace, &end), ==, TESSERA_OK);
+          OK (tessera_trace_add_event (trace, &end));
           end.action = TESSERA_FREE_COMPLETED;
-          g_assert_cmpint (tessera_trace_add_event (trace, &end), ==, TESSERA_OK);
+          OK (tessera_trace_add_event (trace, &end));
           g_array_remove_index (extra, 0);
         }
       if (old[e].action == TESSERA_ALLOC && g_rand_double (rand) < dropped)
@@ -273,7 +175,7 @@ change_trace (TesseraTrace *trace, double dropped, double inserted, guint seed)
             g_hash_table_remove (gone, key);
           continue;
         }
-      g_assert_cmpint (tessera_trace_add_event (trace, &old[e]), ==, TESSERA_OK);
+      OK (tessera_trace_add_event (trace, &old[e]));
       if (old[e].action == TESSERA_ALLOC && g_rand_double (rand) < inserted)
         {
           TesseraEvent like = old[g_rand_int_range (rand, 0, (gint32) n_old)];
@@ -282,7 +184,7 @@ change_trace (TesseraTrace *trace, double dropped, double inserted, guint seed)
             like = old[e];
           like.addr = next_addr;
           next_addr += 512;
-          g_assert_cmpint (tessera_trace_add_event (trace, &like), ==, TESSERA_OK);
+          OK (tessera_trace_add_event (trace, &like));
           g_array_append_val (extra, like);
         }
     }
@@ -299,15 +201,18 @@ follow_changed (const char *name,
                 double inserted,
                 guint seed)
 {
-  TesseraTrace *trace = open_trace (name);
   TesseraLayout *layout;
   guint n_kept = 0, n_hits = 0;
+  TesseraTrace *trace;
   Case c;
 
+  g_assert_true (case_open (name, &c));
+  trace = g_steal_pointer (&c.trace);
+  case_clear (&c);
   change_trace (trace, dropped, inserted, seed);
-  c = new_case (trace);
-  layout = follow (&c, plan, -1, -1);
-  check_no_overlap (&c, layout);
+  c = case_new (trace);
+  layout = case_follow (&c, plan);
+  case_assert_no_overlap (c.blocks, layout);
   check_streams (&c, plan, layout);
   for (size_t b = 0; b < layout->n_blocks; b++)
     if (c.blocks->blocks[b].addr < EXTRA_ADDR)
@@ -316,7 +221,7 @@ follow_changed (const char *name,
         n_hits += layout->is_hit[b];
       }
   tessera_layout_free (layout);
-  clear_case (&c);
+  case_clear (&c);
   return (double) n_hits / n_kept;
 }
 
@@ -343,14 +248,12 @@ test_changed_runs (gconstpointer user)
     double dropped, inserted;
   } changes[] = { { 0.01, 0 }, { 0, 0.01 }, { 0.01, 0.01 } };
   const Changed *run = user;
-  TesseraTrace *trace = open_trace (run->name);
   TesseraPlan *plan;
   Case c;
 
-  if (trace == NULL)
+  if (!case_open (run->name, &c))
     return;
-  c = new_case (trace);
-  plan = make_plan (&c, -1, -1);
+  plan = case_plan (&c, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (changes); i++)
     for (guint seed = SEED; seed < SEED + 3; seed++)
       {
@@ -362,7 +265,7 @@ test_changed_runs (gconstpointer user)
         g_assert_cmpfloat (share, >=, run->expected);
       }
   tessera_plan_free (plan);
-  clear_case (&c);
+  case_clear (&c);
 }
 
 int

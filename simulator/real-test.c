@@ -6,9 +6,9 @@
  */
 #include <glib.h>
 
-#include "recorder/import/import.h"
-#include "simulator/simulate.h"
 #include "simulator/verdict.h"
+#include "tests/ok.h"
+#include "tests/simulator/made-case.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define GIB ((double) (1 << 30))
@@ -44,54 +44,12 @@ static const File files[] = {
   { "snapshots/jobs/hf_qwen3moe_eager", 0, 0, 36.69 },
 };
 
-typedef struct
-{
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-} Case;
-
-/* False, with a skip, where the file is not there. */
-static bool
-open_case (const char *name, Case *out_case)
-{
-  const char *folder = g_getenv ("TESSERA_SHARED_DATA");
-  g_autofree char *plain = g_strdup_printf ("%s/%s.pickle", folder ? folder : ".", name);
-  g_autofree char *packed = g_strconcat (plain, ".gz", NULL);
-  const TesseraOpenOptions options = { .device = TESSERA_NONE };
-  TesseraError error = { 0 };
-  const char *path = g_file_test (plain, G_FILE_TEST_EXISTS) ? plain : packed;
-
-  if (!g_file_test (path, G_FILE_TEST_EXISTS))
-    {
-      g_autofree char *message = g_strdup_printf ("%s is not there", path);
-
-      g_test_skip (message);
-      return false;
-    }
-  if (tessera_open (path, &options, &error, &out_case->trace) != TESSERA_OK)
-    g_error ("%s", error.text);
-  out_case->blocks = tessera_blocks_new (out_case->trace);
-  return true;
-}
-
-static void
-clear_case (Case *c)
-{
-  tessera_blocks_free (c->blocks);
-  tessera_trace_free (c->trace);
-}
-
 static TesseraLayout *
-simulate (const Case *c, TesseraLayoutKind kind, uint64_t device_bytes)
+simulate (const Case *c, TesseraLayoutKind kind)
 {
-  const TesseraSimulateOptions options = { .kind = kind, .device_bytes = device_bytes };
-  TesseraError error = { 0 };
-  TesseraLayout *layout;
+  const TesseraSimulateOptions options = { .kind = kind };
 
-  if (tessera_simulate (c->trace, c->blocks, NULL, &options, &error, &layout) !=
-      TESSERA_OK)
-    g_error ("%s: %s", c->trace->source, error.text);
-  return layout;
+  return case_simulate (c, &options);
 }
 
 static void
@@ -157,9 +115,9 @@ test_file (gconstpointer user)
   Case c;
   TesseraLayout *layout;
 
-  if (!open_case (file->path, &c))
+  if (!case_open (file->path, &c))
     return;
-  layout = simulate (&c, TESSERA_LAYOUT_RECORDED, 0);
+  layout = simulate (&c, TESSERA_LAYOUT_RECORDED);
   g_assert_cmpstr (layout->note, ==, "");
   if (file->reserved_bytes != 0)
     {
@@ -171,7 +129,7 @@ test_file (gconstpointer user)
   /* On an endless device the policy does again what it did; not after a failure. */
   if (layout->n_ooms == 0 && !c.trace->settings.is_expandable)
     {
-      TesseraLayout *again = simulate (&c, TESSERA_LAYOUT_NATIVE, 0);
+      TesseraLayout *again = simulate (&c, TESSERA_LAYOUT_NATIVE);
 
       g_assert_cmpuint (again->peak_live_bytes, ==, layout->peak_live_bytes);
       g_assert_cmpuint (again->peak_allocated_bytes, ==, layout->peak_allocated_bytes);
@@ -181,13 +139,13 @@ test_file (gconstpointer user)
       tessera_layout_free (again);
     }
   tessera_layout_free (layout);
-  layout = simulate (&c, TESSERA_LAYOUT_EXPANDABLE, 0);
+  layout = simulate (&c, TESSERA_LAYOUT_EXPANDABLE);
   if (file->expandable_gib > 0)
     g_assert_cmpfloat_with_epsilon ((double) layout->peak_reserved_bytes / GIB,
                                     file->expandable_gib, 0.005001);
   check_sums (&c, layout);
   tessera_layout_free (layout);
-  clear_case (&c);
+  case_clear (&c);
 }
 
 /* PyTorch itself, run on devices of different size: native dies at 41.03 GiB and
@@ -206,7 +164,7 @@ test_fit_of_sample (void)
   };
   Case c;
 
-  if (!open_case ("sample/finetune-oom", &c))
+  if (!case_open ("sample/finetune-oom", &c))
     return;
   for (size_t i = 0; i < G_N_ELEMENTS (known); i++)
     {
@@ -214,13 +172,12 @@ test_fit_of_sample (void)
       TesseraError error = { 0 };
       uint64_t bytes;
 
-      g_assert_cmpint (tessera_fit (c.trace, c.blocks, NULL, &options, &error, &bytes),
-                       ==, TESSERA_OK);
+      OK (tessera_fit (c.trace, c.blocks, NULL, &options, &error, &bytes));
       g_test_message ("%.4f GiB", (double) bytes / GIB);
       g_assert_cmpfloat ((double) bytes / GIB, >, known[i].dies_gib);
       g_assert_cmpfloat ((double) bytes / GIB, <=, known[i].completes_gib);
     }
-  clear_case (&c);
+  case_clear (&c);
 }
 
 static void
@@ -234,9 +191,9 @@ test_verdict_of_sample (void)
   TesseraParts parts;
   TesseraVerdict verdict;
 
-  if (!open_case ("sample/finetune-oom", &c))
+  if (!case_open ("sample/finetune-oom", &c))
     return;
-  layout = simulate (&c, TESSERA_LAYOUT_RECORDED, 0);
+  layout = simulate (&c, TESSERA_LAYOUT_RECORDED);
   g_assert_cmpuint (layout->n_ooms, ==, 1);
   parts = tessera_parts_at (c.trace, c.blocks, layout, layout->ooms[0].event_index);
   tessera_verdict (c.trace, layout, &parts, &needs, &verdict);
@@ -248,7 +205,7 @@ test_verdict_of_sample (void)
       "33.17 GiB were needed. Expandable segments fit in 33.38 GiB. The plan "
       "fits in 33.17 GiB.");
   tessera_layout_free (layout);
-  clear_case (&c);
+  case_clear (&c);
 }
 
 int

@@ -10,6 +10,7 @@
 
 #include <glib.h>
 
+#include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 #include "tests/simulator/made-trace.h"
 #include "simulator/verdict.h"
@@ -134,8 +135,8 @@ test_fits_nowhere (void)
   uint64_t device_bytes;
   Case c;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_set_source (trace, "odd.csv"), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
+  OK (tessera_trace_set_source (trace, "odd.csv"));
   case_add_event (trace, TESSERA_ALLOC, 512, INT64_MAX, 0);
   case_add_event (trace, TESSERA_ALLOC, 1024, INT64_MAX, 0);
   c = case_new (trace);
@@ -162,9 +163,8 @@ test_fit (void)
           TesseraError error = { 0 };
           TesseraLayout *layout;
 
-          g_assert_cmpint (tessera_fit (c.trace, c.blocks, c.structure, &options, &error,
-                                        &options.device_bytes),
-                           ==, TESSERA_OK);
+          OK (tessera_fit (c.trace, c.blocks, c.structure, &options, &error,
+                           &options.device_bytes));
           layout = case_simulate (&c, &options);
           g_assert_cmpuint (layout->n_ooms, ==, 0);
           if (kind == TESSERA_LAYOUT_PLAN)
@@ -192,7 +192,7 @@ test_three_blocks (void)
 
   /* A 20 MiB segment with three blocks; the middle one is freed, then 5 MiB are asked
      for, which fit at its end only. */
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   trace->alignment_bytes = 512;
   case_add_event (trace, TESSERA_ALLOC, 1, 6 * MIB - 100, 0);
   case_add_event (trace, TESSERA_ALLOC, 2, 4 * MIB, 0);
@@ -284,13 +284,11 @@ followed_trace (const char *policy, const char *pool_bytes)
 {
   TesseraTrace *trace;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   trace->has_addresses = trace->has_segments = trace->starts_empty = true;
-  g_assert_cmpint (tessera_trace_set_meta (trace, "policy", policy), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_pool_addr", "1048576"), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_trace_set_meta (trace, "plan_pool_bytes", pool_bytes), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_set_meta (trace, "policy", policy));
+  OK (tessera_trace_set_meta (trace, "plan_pool_addr", "1048576"));
+  OK (tessera_trace_set_meta (trace, "plan_pool_bytes", pool_bytes));
   case_add_event (trace, TESSERA_SEGMENT_ALLOC, MIB, 4 * MIB, 0);
   case_add_event (trace, TESSERA_ALLOC, MIB, 700, 0);
   case_add_event (trace, TESSERA_ALLOC, 5 * MIB - 512, 512, 0);
@@ -353,8 +351,7 @@ test_followed (void)
       TesseraTrace *trace = followed_trace (others[i].policy, others[i].pool_bytes);
 
       if (others[i].device != NULL)
-        g_assert_cmpint (tessera_trace_set_meta (trace, "plan_device", others[i].device),
-                         ==, TESSERA_OK);
+        OK (tessera_trace_set_meta (trace, "plan_device", others[i].device));
       c = case_new (trace);
       layout = case_simulate (&c, &options);
       g_assert_cmpuint (layout->pool_bytes + layout->n_hits + layout->n_misses, ==, 0);
@@ -382,11 +379,10 @@ test_direct (void)
       TesseraLayout *layout;
       Case c;
 
-      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+      OK (tessera_trace_new (&trace));
       trace->has_addresses = trace->has_segments = trace->starts_empty = true;
       trace->device_bytes = 1000 * MIB;
-      g_assert_cmpint (tessera_trace_set_meta (trace, "policy", ways[i].policy), ==,
-                       TESSERA_OK);
+      OK (tessera_trace_set_meta (trace, "policy", ways[i].policy));
       case_add_event (trace, TESSERA_SEGMENT_ALLOC, 100 * MIB, 10 * MIB, 0);
       case_add_event (trace, TESSERA_ALLOC, 100 * MIB, 10 * MIB, 0);
       case_add_event (trace, TESSERA_FREE_REQUESTED, 100 * MIB, 10 * MIB, 0);
@@ -419,12 +415,11 @@ test_declined (void)
   TesseraLayout *layout;
   Case c;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   trace->has_addresses = trace->has_segments = trace->starts_empty = true;
   trace->settings.is_expandable = true;
   for (size_t i = 0; i < G_N_ELEMENTS (meta); i++)
-    g_assert_cmpint (tessera_trace_set_meta (trace, meta[i].key, meta[i].value), ==,
-                     TESSERA_OK);
+    OK (tessera_trace_set_meta (trace, meta[i].key, meta[i].value));
   case_add_event (trace, TESSERA_SEGMENT_MAP, MIB, 7 * MIB, 0);
   case_add_event (trace, TESSERA_ALLOC, MIB, 700, 0);
   case_add_event (trace, TESSERA_SEGMENT_MAP, 100 * MIB, 20 * MIB, 0);

@@ -206,14 +206,11 @@ run_program (const Program *program, guint n_steps)
 static TesseraPlan *
 make_plan (const Case *c)
 {
-  const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
+  TesseraPlan *plan = case_plan (c, NULL);
   TesseraError error = { 0 };
-  TesseraPlan *plan;
   char *no_lengths;
 
-  if (tessera_plan_trace (c->trace, c->blocks, c->structure, &options, &error, &plan) !=
-          TESSERA_OK ||
-      tessera_advise_plan (c->trace, c->blocks, c->structure, plan, NULL, NULL, &error,
+  if (tessera_advise_plan (c->trace, c->blocks, c->structure, plan, NULL, NULL, &error,
                            &no_lengths) != TESSERA_OK)
     g_error ("%s", error.text);
   return plan;
@@ -225,10 +222,7 @@ check (const Program *program)
   Case planned = case_new (run_program (program, N_PLANNED_STEPS));
   Case longer = case_new (run_program (program, N_STEPS));
   TesseraPlan *plan = make_plan (&planned);
-  const TesseraSimulateOptions options = {
-    .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
-  };
-  TesseraLayout *layout = case_simulate (&longer, &options);
+  TesseraLayout *layout = case_follow (&longer, plan);
 
   if (plan->followable != TESSERA_FOLLOWABLE_YES || layout->n_misses > 0)
     g_error ("%u layers of %" G_GUINT64_FORMAT

@@ -11,6 +11,7 @@
 #include "planner/planner.h"
 #include "planner/fold.h"
 #include "planner/test-traces.h"
+#include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 
 #define SEED 20260615
@@ -31,9 +32,7 @@ find_left_out (const Case *c, const uint32_t *chosen, size_t n_chosen)
   guint8 *left_out = g_new0 (guint8, n_blocks + 1);
   TesseraRun run;
 
-  g_assert_cmpint (
-      tessera_run_init (c->trace, c->blocks, c->structure, -1, -1, NULL, &run), ==,
-      TESSERA_OK);
+  OK (tessera_run_init (c->trace, c->blocks, c->structure, -1, -1, NULL, &run));
   for (size_t i = 0; i < n_chosen; i++)
     {
       uint32_t of = tessera_run_stands_for (&run, chosen[i]);
@@ -62,14 +61,8 @@ plan_with (const Case *c, const TesseraEdit *edit)
                                  .first_step = -1,
                                  .last_step = -1,
                                  .work_budget = 1 << 16 };
-  TesseraError error = { 0 };
-  TesseraPlan *plan;
 
-  if (tessera_plan_trace (c->trace, c->blocks, c->structure, &options, &error, &plan) !=
-      TESSERA_OK)
-    g_error ("%s", error.text);
-  g_assert_true (plan->checked);
-  return plan;
+  return case_plan (c, &options);
 }
 
 static TesseraPlan *
@@ -104,10 +97,7 @@ check_leaving (const Case *c, GRand *rand, double share, guint *n_folded)
   g_autofree uint32_t *chosen = choose (rand, c, share, &n_chosen);
   g_autofree guint8 *left_out = find_left_out (c, chosen, n_chosen);
   TesseraPlan *plan = plan_without (c, chosen, n_chosen);
-  const TesseraSimulateOptions options = {
-    .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
-  };
-  TesseraLayout *layout = case_simulate (c, &options);
+  TesseraLayout *layout = case_follow (c, plan);
   guint64 n_missed = 0;
 
   *n_folded += plan->followable == TESSERA_FOLLOWABLE_YES;
@@ -237,9 +227,6 @@ test_capped (gconstpointer user)
 {
   TesseraTrace *trace = test_trace_shared (user);
   TesseraEdit edit = { .kind = TESSERA_EDIT_CAP, .name = (char *) "less" };
-  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
-                                     .first_step = -1,
-                                     .last_step = -1 };
   g_autofree guint8 *is_left = NULL;
   TesseraLayout *layout;
   TesseraPlan *plan;
@@ -252,14 +239,13 @@ test_capped (gconstpointer user)
   plan = plan_with (&c, NULL);
   edit.at = plan->height_bytes / 10 * 7;
   tessera_plan_free (plan);
-  options.plan = plan = plan_with (&c, &edit);
+  plan = plan_with (&c, &edit);
   g_assert_cmpuint (plan->n_unplanned, >, 50);
   is_left = g_new0 (guint8, c.blocks->n_blocks);
   for (size_t i = 0; i < plan->n_unplanned; i++)
     is_left[plan->unplanned[i].block] = 1;
-  g_assert_cmpint (tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, NULL, &run),
-                   ==, TESSERA_OK);
-  layout = case_simulate (&c, &options);
+  OK (tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, NULL, &run));
+  layout = case_follow (&c, plan);
   for (uint32_t b = 0; b < c.blocks->n_blocks; b++)
     {
       uint32_t of = tessera_run_stands_for (&run, b);

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "simulator/verdict.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ judge_oom (TesseraParts parts, const TesseraNeeds *needs)
   TesseraLayout layout = { .kind = TESSERA_LAYOUT_RECORDED, .ooms = &oom, .n_ooms = 1 };
   TesseraVerdict verdict;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   parts.reserved_bytes = parts.live_bytes + parts.rounding_bytes + parts.pending_bytes +
                          parts.new_segment_bytes + parts.other_stream_bytes +
                          parts.other_size_bytes + parts.hard_bytes + parts.soft_bytes +
@@ -140,7 +141,7 @@ judge_peak (uint64_t allocated,
                            .peak_reserved_bytes = 100 * GIB };
   TesseraVerdict verdict;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   parts.reserved_bytes = 100 * GIB;
   parts.free_at_driver_bytes = parts.outside_bytes = TESSERA_NOWHERE;
   tessera_verdict (trace, &layout, &parts, needs, &verdict);
@@ -330,11 +331,9 @@ test_cut_off (void)
       TesseraVerdict verdict;
       TesseraTrace *trace;
 
-      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+      OK (tessera_trace_new (&trace));
       if (cases[i].closed != NULL)
-        g_assert_cmpint (
-            tessera_trace_set_meta (trace, TESSERA_META_CLOSED, cases[i].closed), ==,
-            TESSERA_OK);
+        OK (tessera_trace_set_meta (trace, TESSERA_META_CLOSED, cases[i].closed));
       tessera_verdict (trace, &layout, &parts, NULL, &verdict);
       g_assert_cmpint (strstr (verdict.sentence, "was cut off") != NULL, ==,
                        cases[i].is_cut);

@@ -16,16 +16,6 @@
 #define SEED 20240517
 
 static void
-save (const TestPlace *place, const TesseraTrace *trace)
-{
-  TesseraError error = { 0 };
-  TesseraStatus status = tessera_trace_save (trace, place->path, NULL, &error);
-
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
-}
-
-static void
 assert_refused (const TestPlace *place, TesseraStatus wanted, const char *pattern)
 {
   TesseraError error = { 0 };
@@ -33,8 +23,7 @@ assert_refused (const TestPlace *place, TesseraStatus wanted, const char *patter
   TesseraStatus status =
       tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &trace);
 
-  if (!g_pattern_match_simple (pattern, error.text))
-    g_error ("expected: %s, found: %s", pattern, error.text);
+  test_matches (error.text, pattern);
   g_assert_cmpint (status, ==, wanted);
   g_assert_cmpint (error.status, ==, wanted);
   g_assert_null (trace);
@@ -50,8 +39,7 @@ assert_plan_refused (const TestPlace *place, const char *pattern)
   g_assert_cmpint (tessera_plan_load (place->path, &error, &loaded), ==,
                    TESSERA_BAD_INPUT);
   g_assert_null (loaded);
-  if (!g_pattern_match_simple (pattern, error.text))
-    g_error ("expected: %s, found: %s", pattern, error.text);
+  test_matches (error.text, pattern);
 }
 
 static void
@@ -73,7 +61,7 @@ test_refusals (TestPlace *place, gconstpointer data)
                   "*of another program (application_id 0x00000007)*");
   g_assert_cmpint (tessera_file_kind (place->path), ==, TESSERA_FILE_OTHER);
   g_remove (place->path);
-  g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
+  test_save_plan (place, plan);
   assert_refused (place, TESSERA_FOREIGN,
                   "*is a Tessera plan, but a trace is needed here");
   tessera_plan_free (plan);
@@ -106,10 +94,10 @@ test_other_versions (TestPlace *place, gconstpointer data)
           " format 1): make it again with tessera plan",
           versions[i]);
 
-      save (place, trace);
+      test_save (place, trace);
       test_execute (place->path, sql);
       assert_refused (place, TESSERA_BAD_INPUT, refused);
-      g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
+      test_save_plan (place, plan);
       test_execute (place->path, sql);
       assert_plan_refused (place, plan_refused);
     }
@@ -124,7 +112,7 @@ test_truncated (TestPlace *place, gconstpointer data)
   g_autofree char *bytes = NULL;
   size_t n_bytes;
 
-  save (place, trace);
+  test_save (place, trace);
   g_assert_true (g_file_get_contents (place->path, &bytes, &n_bytes, NULL));
   for (size_t i = 1; i <= 50; i++)
     {
@@ -146,7 +134,7 @@ test_damaged (TestPlace *place, gconstpointer data)
   size_t n_bytes;
   unsigned n_refused = 0;
 
-  save (place, trace);
+  test_save (place, trace);
   g_assert_true (g_file_get_contents (place->path, &bytes, &n_bytes, NULL));
   for (int round = 0; round < 200; round++)
     {
@@ -384,29 +372,25 @@ test_wrong_values (TestPlace *place, gconstpointer data)
 
   g_assert_cmpuint (trace->n_ranges, >, 1);
   g_assert_cmpuint (trace->start.n_segments, >, 1);
-  save (place, trace);
+  test_save (place, trace);
   assert_all_refused (place, wrong_values, G_N_ELEMENTS (wrong_values));
-  g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
+  test_save_plan (place, plan);
   assert_all_refused (place, wrong_plan_values, G_N_ELEMENTS (wrong_plan_values));
   plan->lengths = test_lengths_new ();
-  g_assert_cmpint (tessera_plan_save (plan, place->path, NULL), ==, TESSERA_OK);
+  test_save_plan (place, plan);
   assert_all_refused (place, wrong_lengths, G_N_ELEMENTS (wrong_lengths));
   tessera_plan_free (plan);
   tessera_trace_free (trace);
 }
 
-#define ADD(path, test)                                                                  \
-  g_test_add ("/store-hostile/" path, TestPlace, NULL, test_place_begin, test,           \
-              test_place_end)
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  ADD ("refusals", test_refusals);
-  ADD ("other-versions", test_other_versions);
-  ADD ("truncated", test_truncated);
-  ADD ("damaged", test_damaged);
-  ADD ("wrong-values", test_wrong_values);
+  TEST ("/store-hostile/refusals", test_refusals);
+  TEST ("/store-hostile/other-versions", test_other_versions);
+  TEST ("/store-hostile/truncated", test_truncated);
+  TEST ("/store-hostile/damaged", test_damaged);
+  TEST ("/store-hostile/wrong-values", test_wrong_values);
   return g_test_run ();
 }

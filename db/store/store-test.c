@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "db/lengths.h"
@@ -18,28 +17,22 @@
 #include "tests/db/test-traces.h"
 
 #define SEED 20240517
-#define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
-
 static void
-save (const TestPlace *place, const TesseraTrace *trace)
+assert_in_file (const TestPlace *place, uint32_t device, const TesseraTrace *trace)
 {
-  TesseraError error = { 0 };
-  TesseraStatus status = tessera_trace_save (trace, place->path, NULL, &error);
+  TesseraTrace *loaded = test_load (place, device);
 
-  g_assert_cmpstr (error.text, ==, "");
-  OK (status);
+  test_traces_assert_equal (trace, loaded);
+  tessera_trace_free (loaded);
 }
 
-static TesseraTrace *
-load (const TestPlace *place, uint32_t device)
+static void
+assert_plan_in_file (const TestPlace *place, const TesseraPlan *plan)
 {
-  TesseraError error = { 0 };
-  TesseraTrace *trace = NULL;
-  TesseraStatus status = tessera_trace_load (place->path, device, NULL, &error, &trace);
+  TesseraPlan *loaded = test_load_plan (place);
 
-  g_assert_cmpstr (error.text, ==, "");
-  OK (status);
-  return trace;
+  test_plans_assert_equal (plan, loaded);
+  tessera_plan_free (loaded);
 }
 
 static void
@@ -50,14 +43,11 @@ test_round_trip (TestPlace *place, gconstpointer data)
   for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++)
     for (uint32_t round = 0; round < (sizes[i] > 1000 ? 1 : 10); round++)
       {
-        TesseraTrace *trace = test_trace_new (SEED + round, sizes[i]), *loaded;
+        TesseraTrace *trace = test_trace_new (SEED + round, sizes[i]);
 
-        save (place, trace);
-        loaded = load (place, TESSERA_NONE);
-        test_traces_assert_equal (trace, loaded);
-        tessera_trace_free (loaded);
-        loaded = load (place, trace->device);
-        tessera_trace_free (loaded);
+        test_save (place, trace);
+        assert_in_file (place, TESSERA_NONE, trace);
+        assert_in_file (place, trace->device, trace);
         tessera_trace_free (trace);
         g_assert_cmpuint (test_place_count_files (place), ==, 1);
       }
@@ -67,13 +57,11 @@ test_round_trip (TestPlace *place, gconstpointer data)
 static void
 test_empty_round_trip (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = NULL, *loaded;
+  TesseraTrace *trace;
 
   OK (tessera_trace_new (&trace));
-  save (place, trace);
-  loaded = load (place, 0);
-  test_traces_assert_equal (trace, loaded);
-  tessera_trace_free (loaded);
+  test_save (place, trace);
+  assert_in_file (place, 0, trace);
   tessera_trace_free (trace);
 }
 
@@ -82,135 +70,29 @@ test_plan_round_trip (TestPlace *place, gconstpointer data)
 {
   for (uint32_t round = 0; round < 20; round++)
     {
-      TesseraPlan *plan = test_plan_new (SEED + round, 3 + round * 50), *loaded = NULL;
-      TesseraError error = { 0 };
-      TesseraStatus status = tessera_plan_save (plan, place->path, &error);
+      TesseraPlan *plan = test_plan_new (SEED + round, 3 + round * 50);
 
-      g_assert_cmpstr (error.text, ==, "");
-      OK (status);
-      OK (tessera_plan_load (place->path, &error, &loaded));
-      test_plans_assert_equal (plan, loaded);
-      tessera_plan_free (loaded);
+      test_save_plan (place, plan);
+      assert_plan_in_file (place, plan);
       tessera_plan_free (plan);
       g_assert_cmpint (tessera_file_kind (place->path), ==, TESSERA_FILE_PLAN);
       g_assert_cmpuint (test_place_count_files (place), ==, 1);
     }
 }
 
-/* Plans for every length */
-
-#define SAME(field) g_assert_cmpuint (a->field, ==, b->field)
-#define SAME_ALL(array, n)                                                               \
-  g_assert_true (memcmp (a->array, b->array, (n) * sizeof *a->array) == 0)
-
-static void
-assert_same_law (const TesseraSizeLaw *a, const TesseraSizeLaw *b)
-{
-  SAME_ALL (numerators, TESSERA_N_TERMS);
-  g_assert_cmpint (a->denominator, ==, b->denominator);
-  SAME (cap_bytes);
-  SAME (rounding);
-  SAME (kind);
-}
-
-static void
-assert_same_slot (const TesseraLengthsSlot *a, const TesseraLengthsSlot *b)
-{
-  SAME (law);
-  SAME (died);
-  SAME (phase);
-  SAME (stream);
-  SAME (pool);
-  SAME (place);
-  SAME (is_once);
-  SAME (crosses);
-  SAME (offset_bytes);
-  SAME (spare_bytes);
-  SAME (seen);
-  SAME (from_tokens);
-  SAME (to_tokens);
-  SAME (is_over_cuts);
-}
-
-static void
-assert_same_start (const TesseraStartSlot *a, const TesseraStartSlot *b)
-{
-  SAME (size_bytes);
-  SAME (block_bytes);
-  SAME (offset_bytes);
-  SAME (died);
-  SAME (phase);
-  SAME (stream);
-  SAME (pool);
-  SAME (is_held);
-  SAME (is_left);
-}
-
-static void
-assert_same_order (const TesseraOrder *a, const TesseraOrder *b, uint32_t n_swept)
-{
-  SAME (from_tokens);
-  SAME (is_first);
-  SAME (n_low);
-  SAME (n_edges);
-  SAME_ALL (slots, n_swept);
-  SAME_ALL (laws, n_swept);
-  SAME_ALL (first_edge, n_swept + 1);
-  SAME_ALL (below, a->n_edges);
-}
-
-static void
-assert_lengths_equal (const TesseraLengths *a, const TesseraLengths *b)
-{
-  SAME (n_observed);
-  SAME_ALL (observed, a->n_observed);
-  SAME (n_steps);
-  SAME (most.batch);
-  SAME (most.length);
-  SAME (has_batch);
-  SAME (n_swept);
-  SAME (fixed_bytes);
-  SAME (start_bytes);
-  SAME (alignment_bytes);
-  SAME (n_early);
-  g_assert_cmpstr (a->cut_phase, ==, b->cut_phase);
-  SAME (n_strings);
-  for (uint32_t i = 0; i < a->n_strings; i++)
-    g_assert_cmpstr (a->strings[i], ==, b->strings[i]);
-  SAME (n_laws);
-  for (uint32_t i = 0; i < a->n_laws; i++)
-    assert_same_law (&a->laws[i], &b->laws[i]);
-  SAME (n_slots);
-  for (uint32_t i = 0; i < a->n_slots; i++)
-    assert_same_slot (&a->slots[i], &b->slots[i]);
-  SAME (n_start);
-  for (uint32_t i = 0; i < a->n_start; i++)
-    assert_same_start (&a->start[i], &b->start[i]);
-  SAME (n_orders);
-  for (uint32_t i = 0; i < a->n_orders; i++)
-    assert_same_order (&a->orders[i], &b->orders[i], a->n_swept);
-}
-
+/* Plans for every length; then without: none, and none of the file before. */
 static void
 test_lengths_round_trip (TestPlace *place, gconstpointer data)
 {
-  TesseraPlan *plan = test_plan_new (5, 21), *loaded;
-  TesseraError error = { 0 };
+  TesseraPlan *plan = test_plan_new (5, 21);
 
   plan->lengths = test_lengths_new ();
-  OK (tessera_plan_save (plan, place->path, &error));
-  OK (tessera_plan_load (place->path, &error, &loaded));
-  g_assert_nonnull (loaded->lengths);
-  assert_lengths_equal (plan->lengths, loaded->lengths);
-  test_plans_assert_equal (plan, loaded);
-  tessera_plan_free (loaded);
-  /* Without: none, and none of the file before. */
+  test_save_plan (place, plan);
+  assert_plan_in_file (place, plan);
   tessera_lengths_free (plan->lengths);
   plan->lengths = NULL;
-  OK (tessera_plan_save (plan, place->path, &error));
-  OK (tessera_plan_load (place->path, &error, &loaded));
-  g_assert_null (loaded->lengths);
-  tessera_plan_free (loaded);
+  test_save_plan (place, plan);
+  assert_plan_in_file (place, plan);
   tessera_plan_free (plan);
 }
 
@@ -221,9 +103,9 @@ test_edits_in_trace (TestPlace *place, gconstpointer data)
   char name[] = "to the \xe2\x86\x93 bottom", rule[] = "{\"kind\":\"pin\"}", empty[] = "";
   const TesseraStoredEdit edits[] = { { name, rule, 1700000000, 0 },
                                       { empty, rule, -1, 1 } };
-  TesseraTrace *trace = test_trace_new (SEED, 500), *loaded;
+  TesseraTrace *trace = test_trace_new (SEED, 500);
 
-  save (place, trace);
+  test_save (place, trace);
   for (size_t n = 3; n-- > 0;)
     {
       TesseraStoredEdit *found = NULL;
@@ -243,9 +125,7 @@ test_edits_in_trace (TestPlace *place, gconstpointer data)
     }
   OK (tessera_trace_set_meta (trace, "tried_fused", "4096"));
   OK (tessera_trace_save_meta (trace, place->path, NULL));
-  loaded = load (place, TESSERA_NONE);
-  test_traces_assert_equal (trace, loaded);
-  tessera_trace_free (loaded);
+  assert_in_file (place, TESSERA_NONE, trace);
   tessera_trace_free (trace);
 }
 
@@ -259,8 +139,7 @@ test_cannot_save (TestPlace *place, gconstpointer data)
   trace->events[42].stream = 6;
   g_assert_cmpint (tessera_trace_save (trace, place->path, NULL, &error), ==,
                    TESSERA_INVALID);
-  g_assert_true (g_pattern_match_simple (
-      "Cannot save *: in table event, row 42, stream is 6,*", error.text));
+  test_matches (error.text, "Cannot save *: in table event, row 42, stream is 6,*");
   trace->events[42].stream = 0;
   error = (TesseraError){ 0 };
   trace->events[7].size_bytes = (uint64_t) INT64_MAX + 1;
@@ -280,7 +159,7 @@ test_targets (TestPlace *place, gconstpointer data)
   TesseraError error = { 0 };
   struct stat info;
 
-  save (place, trace);
+  test_save (place, trace);
   g_assert_cmpint (symlink (place->path, link), ==, 0);
   OK (tessera_trace_save (trace, link, NULL, NULL));
   g_assert_cmpint (lstat (link, &info), ==, 0);
@@ -291,7 +170,7 @@ test_targets (TestPlace *place, gconstpointer data)
   g_assert_true (S_ISREG (info.st_mode));
   g_assert_cmpint (tessera_trace_save (trace, place->folder, NULL, &error), ==,
                    TESSERA_IO);
-  g_assert_true (g_pattern_match_simple ("*Is a directory", error.text));
+  test_matches (error.text, "*Is a directory");
   error = (TesseraError){ 0 };
   g_assert_cmpint (tessera_trace_save (trace, "/nonexistent/a.tsr", NULL, &error), ==,
                    TESSERA_IO);
@@ -327,7 +206,7 @@ test_cancel (TestPlace *place, gconstpointer data)
       g_assert_cmpuint (state.n_calls, ==, n_allowed + 1);
       g_assert_true (g_str_has_suffix (error.text, "was cancelled"));
     }
-  save (place, older);
+  test_save (place, older);
   for (unsigned n_allowed = 0; n_allowed < n_saves; n_allowed += 10)
     {
       TesseraError error = { 0 };
@@ -338,9 +217,7 @@ test_cancel (TestPlace *place, gconstpointer data)
       g_assert_true (g_str_has_suffix (error.text, "nothing was written"));
       g_assert_cmpuint (test_place_count_files (place), ==, 1);
     }
-  loaded = load (place, TESSERA_NONE);
-  test_traces_assert_equal (older, loaded);
-  tessera_trace_free (loaded);
+  assert_in_file (place, TESSERA_NONE, older);
   tessera_trace_free (older);
   tessera_trace_free (trace);
 }
@@ -358,15 +235,15 @@ test_killed (TestPlace *place, gconstpointer data)
       TesseraTrace *found;
       pid_t child;
 
-      save (place, older);
+      test_save (place, older);
       child = fork ();
       g_assert_cmpint (child, >=, 0);
       if (child == 0)
         _exit (tessera_trace_save (newer, place->path, NULL, NULL) != TESSERA_OK);
       g_usleep ((gulong) g_rand_int_range (random, 0, 100000));
       kill (child, SIGKILL);
-      g_assert_cmpint (waitpid (child, NULL, 0), ==, child);
-      found = load (place, TESSERA_NONE);
+      test_wait (child);
+      found = test_load (place, TESSERA_NONE);
       n_older += found->n_events == older->n_events;
       test_traces_assert_equal (found,
                                 found->n_events == older->n_events ? older : newer);
@@ -387,7 +264,7 @@ test_several_devices (TestPlace *place, gconstpointer data)
   g_autofree char *sql = NULL;
 
   trace->device = 3;
-  save (place, trace);
+  test_save (place, trace);
   sql = g_strdup_printf (
       "INSERT INTO recording SELECT 1, 5, source, 50, memory_bytes, limit_bytes,"
       " alignment_bytes, has_addresses, has_segments, has_time, starts_empty, "
@@ -401,7 +278,7 @@ test_several_devices (TestPlace *place, gconstpointer data)
       "tensor;"
       "UPDATE event SET device = 5 WHERE event_index %% 2 = 1");
   test_execute (place->path, sql);
-  loaded = load (place, 5);
+  loaded = test_load (place, 5);
   g_assert_cmpuint (loaded->device, ==, 5);
   g_assert_cmpuint (loaded->n_events, ==, 50);
   g_assert_cmpuint (loaded->n_ranges, ==, 0);
@@ -411,7 +288,7 @@ test_several_devices (TestPlace *place, gconstpointer data)
     g_assert_cmpuint (loaded->tensors[i].event_index, ==,
                       trace->tensors[i].event_index / 2);
   tessera_trace_free (loaded);
-  loaded = load (place, TESSERA_NONE); /* as many events: the lower number */
+  loaded = test_load (place, TESSERA_NONE); /* as many events: the lower number */
   g_assert_cmpuint (loaded->device, ==, 3);
   g_assert_cmpuint (loaded->n_ranges, ==, trace->n_ranges);
   for (size_t i = 0; i < loaded->n_ranges; i++)
@@ -433,42 +310,35 @@ test_several_devices (TestPlace *place, gconstpointer data)
 static void
 test_additions (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 100), *loaded;
+  TesseraTrace *trace = test_trace_new (SEED, 100);
 
-  save (place, trace);
+  test_save (place, trace);
   test_execute (
       place->path,
       "CREATE INDEX by_addr ON event (addr); CREATE TABLE mine (a);"
       "CREATE VIEW big AS SELECT * FROM event WHERE size_bytes > 1000000;"
       "CREATE TRIGGER no AFTER INSERT ON edit BEGIN SELECT raise(abort, 'no'); END;"
       "ANALYZE");
-  loaded = load (place, TESSERA_NONE);
-  test_traces_assert_equal (trace, loaded);
-  tessera_trace_free (loaded);
+  assert_in_file (place, TESSERA_NONE, trace);
   test_execute (place->path, "PRAGMA journal_mode = WAL");
-  loaded = load (place, TESSERA_NONE);
-  test_traces_assert_equal (trace, loaded);
-  tessera_trace_free (loaded);
+  assert_in_file (place, TESSERA_NONE, trace);
   tessera_trace_free (trace);
 }
-
-#define ADD(path, test)                                                                  \
-  g_test_add ("/store/" path, TestPlace, NULL, test_place_begin, test, test_place_end)
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  ADD ("round-trip", test_round_trip);
-  ADD ("empty-round-trip", test_empty_round_trip);
-  ADD ("plan-round-trip", test_plan_round_trip);
-  ADD ("lengths-round-trip", test_lengths_round_trip);
-  ADD ("edits-in-trace", test_edits_in_trace);
-  ADD ("cannot-save", test_cannot_save);
-  ADD ("targets", test_targets);
-  ADD ("cancel", test_cancel);
-  ADD ("killed", test_killed);
-  ADD ("several-devices", test_several_devices);
-  ADD ("additions", test_additions);
+  TEST ("/store/round-trip", test_round_trip);
+  TEST ("/store/empty-round-trip", test_empty_round_trip);
+  TEST ("/store/plan-round-trip", test_plan_round_trip);
+  TEST ("/store/lengths-round-trip", test_lengths_round_trip);
+  TEST ("/store/edits-in-trace", test_edits_in_trace);
+  TEST ("/store/cannot-save", test_cannot_save);
+  TEST ("/store/targets", test_targets);
+  TEST ("/store/cancel", test_cancel);
+  TEST ("/store/killed", test_killed);
+  TEST ("/store/several-devices", test_several_devices);
+  TEST ("/store/additions", test_additions);
   return g_test_run ();
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "recorder/import/private.h"
+#include "tests/ok.h"
 
 #define MEMORY(ts, tid, index, type, device, addr, bytes, total)                         \
   "{\"ph\":\"i\",\"name\":\"[memory]\",\"cat\":\"cpu_instant_event\",\"tid\":" tid       \
@@ -196,7 +197,7 @@ test_real (void)
           g_test_skip ("the shared data is not there");
           return;
         }
-      g_assert_cmpint (tessera_open (path, &options, &error, &trace), ==, TESSERA_OK);
+      OK (tessera_open (path, &options, &error, &trace));
       for (size_t k = 0; k < trace->start.n_blocks; k++)
         live += trace->start.blocks[k].size_bytes;
       for (size_t k = 0; k < trace->n_events; k++)

@@ -13,6 +13,7 @@
 #include <glib/gstdio.h>
 
 #include "db/store.h"
+#include "tests/ok.h"
 #include "tests/recorder/snapshot-writer.h"
 
 static char *folder; /* for files made here */
@@ -180,7 +181,7 @@ test_gzip (void)
   TesseraError error;
   TesseraTrace *trace;
 
-  g_assert_cmpint (open_with (packed, NULL, &error, &trace), ==, TESSERA_OK);
+  OK (open_with (packed, NULL, &error, &trace));
   g_assert_cmpuint (trace->n_events, ==, 30000);
   g_assert_cmpstr (trace->source, ==, "packed.pickle.gz");
   tessera_trace_free (trace);
@@ -210,7 +211,7 @@ test_gzip (void)
     g_string_append_len (both, b, (gssize) n_b);
     twice = write_file ("twice.gz", both->str, both->len);
   }
-  g_assert_cmpint (open_with (twice, NULL, &error, &trace), ==, TESSERA_OK);
+  OK (open_with (twice, NULL, &error, &trace));
   g_assert_cmpuint (trace->n_events, ==, 30000);
   tessera_trace_free (trace);
   g_byte_array_unref (to);
@@ -249,7 +250,7 @@ test_progress (void)
       TesseraTrace *trace;
       int n_calls;
 
-      g_assert_cmpint (open_with (paths[i], &progress, &error, &trace), ==, TESSERA_OK);
+      OK (open_with (paths[i], &progress, &error, &trace));
       tessera_trace_free (trace);
       g_assert_cmpfloat (self.last, ==, 1);
       n_calls = self.n_calls;
@@ -279,7 +280,7 @@ test_limits (void)
   TesseraError error;
   TesseraTrace *trace;
 
-  g_assert_cmpint (tessera_open (path, &options, &error, &trace), ==, TESSERA_OK);
+  OK (tessera_open (path, &options, &error, &trace));
   g_assert_cmpuint (trace->device_bytes, ==, 5);
   g_assert_cmpuint (trace->limit_bytes, ==, 7);
   tessera_trace_free (trace);
@@ -297,7 +298,7 @@ check_odd_segments (TesseraTrace *trace, const char *path)
   for (guint i = 0; i < G_N_ELEMENTS (odd_bytes); i++)
     {
       trace->settings.large_segment_bytes = odd_bytes[i];
-      g_assert_cmpint (tessera_trace_save (trace, path, NULL, &error), ==, TESSERA_OK);
+      OK (tessera_trace_save (trace, path, NULL, &error));
       check_refused (path, TESSERA_BAD_INPUT, "saved.tsr is damaged: in table recording");
     }
 }
@@ -313,16 +314,16 @@ test_databases (void)
   TesseraTrace *trace;
   TesseraPlan *plan;
 
-  g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_save (trace, saved, NULL, &error), ==, TESSERA_OK);
+  OK (open_with (path, NULL, &error, &trace));
+  OK (tessera_trace_save (trace, saved, NULL, &error));
   tessera_trace_free (trace);
-  g_assert_cmpint (open_with (saved, NULL, &error, &trace), ==, TESSERA_OK);
+  OK (open_with (saved, NULL, &error, &trace));
   g_assert_cmpuint (trace->n_events, ==, 3);
   g_assert_cmpstr (trace->source, ==, "origin.pickle");
   check_odd_segments (trace, saved);
   tessera_trace_free (trace);
 
-  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  OK (tessera_plan_new (&plan));
   plan->alignment_bytes = 512;
   if (tessera_plan_save (plan, planned, &error) != TESSERA_OK)
     g_error ("%s", error.text);

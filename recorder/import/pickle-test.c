@@ -10,6 +10,7 @@
 #include <glib/gstdio.h>
 
 #include "db/intern.h"
+#include "tests/ok.h"
 #include "tests/recorder/snapshot-writer.h"
 
 /* A pickle being read; the bytes are those of the test. */
@@ -87,7 +88,7 @@ test_numbers (void)
       uint64_t same;
 
       read_body (&read, cases[i].body, cases[i].n_bytes);
-      g_assert_cmpint (read.status, ==, TESSERA_OK);
+      OK (read.status);
       g_assert_true (tessera_heap_i64 (&read.pickle.heap, read.top, &number));
       g_assert_cmpint (number, ==, cases[i].number);
       g_assert_true (tessera_heap_u64 (&read.pickle.heap, read.top, &same) ==
@@ -110,7 +111,7 @@ test_large_numbers (void)
   read_done (&read);
 
   READ (&read, "\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01"); /* 2^64 */
-  g_assert_cmpint (read.status, ==, TESSERA_OK);
+  OK (read.status);
   g_assert_false (tessera_heap_u64 (&read.pickle.heap, read.top, &number));
   g_assert_false (tessera_heap_i64 (&read.pickle.heap, read.top, &as_signed));
   read_done (&read);
@@ -201,10 +202,9 @@ test_long_text (void)
   put_op (to, 'e');
   put_op (to, '.');
   g_assert_true (g_file_set_contents (path, (char *) to->data, to->len, NULL));
-  g_assert_cmpint (tessera_stream_open (path, NULL, &read.error, &read.stream), ==,
-                   TESSERA_OK);
+  OK (tessera_stream_open (path, NULL, &read.error, &read.stream));
   tessera_pickle_init (&read.pickle, read.stream, &read.error);
-  g_assert_cmpint (tessera_pickle_read (&read.pickle, &read.top), ==, TESSERA_OK);
+  OK (tessera_pickle_read (&read.pickle, &read.top));
   {
     const TesseraObject *list =
         tessera_heap_object (&read.pickle.heap, read.top, TESSERA_OBJECT_LIST);
@@ -232,7 +232,7 @@ test_containers (void)
   READ (&read,
         "((K\x01K\x02l(K\x01K\x02"
         "dK\x05\x85K\x01K\x02K\x03\x87(K\x01K\x02K\x03K\x04t)K\x06K\x07\x86N\x88\x86l");
-  g_assert_cmpint (read.status, ==, TESSERA_OK);
+  OK (read.status);
   list = tessera_heap_object (&read.pickle.heap, read.top, TESSERA_OBJECT_LIST);
   g_assert_cmpuint (list->n_items, ==, 8);
   g_assert_cmpuint (
@@ -254,7 +254,7 @@ test_containers (void)
 
   /* EMPTY_LIST APPEND, EMPTY_DICT SETITEM, empty APPENDS and SETITEMS, a FRAME. */
   READ (&read, "\x95\xff\xff\xff\xff\xff\xff\xff\xff](e}K\x01K\x02s(ua.");
-  g_assert_cmpint (read.status, ==, TESSERA_OK);
+  OK (read.status);
   list = tessera_heap_object (&read.pickle.heap, read.top, TESSERA_OBJECT_LIST);
   g_assert_cmpuint (list->n_items, ==, 1);
   read_done (&read);
@@ -279,7 +279,7 @@ test_memo (void)
       const TesseraObject *list;
 
       read_body (&read, bodies[i], lengths[i]);
-      g_assert_cmpint (read.status, ==, TESSERA_OK);
+      OK (read.status);
       list = tessera_heap_object (&read.pickle.heap, read.top, TESSERA_OBJECT_LIST);
       g_assert_cmpuint (list->n_items, ==, 3);
       for (int k = 0; k < 3; k++)
@@ -385,13 +385,13 @@ test_cycles (void)
   /* A list and a dict that hold themselves: read, and nobody walks them. */
   READ (&read, "]\x94(h\x00K\x01"
                "e");
-  g_assert_cmpint (read.status, ==, TESSERA_OK);
+  OK (read.status);
   g_assert_cmpuint (tessera_heap_length (tessera_heap_object (&read.pickle.heap, read.top,
                                                               TESSERA_OBJECT_LIST)),
                     ==, 2);
   read_done (&read);
   READ (&read, "}\x94(K\x01h\x00u");
-  g_assert_cmpint (read.status, ==, TESSERA_OK);
+  OK (read.status);
   read_done (&read);
 }
 
@@ -417,7 +417,7 @@ test_nesting (void)
     put_op (to, 'a');
   put_op (to, '.');
   read_bytes (&read, to->data, to->len);
-  g_assert_cmpint (read.status, ==, TESSERA_OK);
+  OK (read.status);
   read_done (&read);
   g_byte_array_unref (to);
 }
@@ -500,7 +500,7 @@ test_records (void)
   tessera_pickle_init (&read.pickle, read.stream, &read.error);
   read.pickle.dict_done = number_dict;
   read.pickle.user = &n_records;
-  g_assert_cmpint (tessera_pickle_read (&read.pickle, &read.top), ==, TESSERA_OK);
+  OK (tessera_pickle_read (&read.pickle, &read.top));
   g_assert_cmpuint (n_records, ==, 1001);
   list = tessera_heap_object (&read.pickle.heap, read.top, TESSERA_OBJECT_LIST);
   g_assert_cmpuint (list->n_items, ==, 3);

@@ -5,6 +5,7 @@
  */
 #include "recorder/import/private.h"
 
+#include "tests/ok.h"
 #include "tests/recorder/snapshot-writer.h"
 
 static TesseraStatus
@@ -317,8 +318,7 @@ test_devices (void)
   TesseraError error = { 0 };
   TesseraTrace *trace;
 
-  g_assert_cmpint (import (to->data, to->len, TESSERA_NONE, &error, &trace), ==,
-                   TESSERA_OK);
+  OK (import (to->data, to->len, TESSERA_NONE, &error, &trace));
   g_assert_cmpuint (trace->device, ==, 1);
   g_assert_cmpuint (trace->n_devices, ==, 3);
   g_assert_cmpuint (trace->devices[2].device, ==, 3);
@@ -328,14 +328,14 @@ test_devices (void)
   g_assert_cmpuint (trace->events[1].stream, ==, 2);
   tessera_trace_free (trace);
 
-  g_assert_cmpint (import (to->data, to->len, 3, &error, &trace), ==, TESSERA_OK);
+  OK (import (to->data, to->len, 3, &error, &trace));
   g_assert_cmpuint (trace->n_events, ==, 1);
   g_assert_cmpuint (trace->events[0].stream, ==, 1); /* 6 is the first of this device */
   g_assert_cmpint (trace->events[0].at_ns, ==, 0);
   g_assert_cmpuint (trace->start.blocks[0].state, ==, TESSERA_BLOCK_LIVE);
   tessera_trace_free (trace);
 
-  g_assert_cmpint (import (to->data, to->len, 0, &error, &trace), ==, TESSERA_OK);
+  OK (import (to->data, to->len, 0, &error, &trace));
   g_assert_cmpuint (trace->n_events, ==, 0);
   tessera_trace_free (trace);
 

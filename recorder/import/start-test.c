@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "allocator/caching.h"
+#include "tests/ok.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define N_SEGMENTS 24
@@ -56,7 +57,7 @@ record (Model *model,
                          .action = (uint8_t) action };
 
   if (model->trace != NULL)
-    g_assert_cmpint (tessera_trace_add_event (model->trace, &event), ==, TESSERA_OK);
+    OK (tessera_trace_add_event (model->trace, &event));
 }
 
 /* Segments far apart; behind them a reservation of large pages, and one of small ones. */
@@ -202,12 +203,10 @@ hold (const Model *model, TesseraHeld *held)
           last->addr + last->size_bytes == place->segment.addr)
         last->size_bytes += place->segment.size_bytes;
       else
-        g_assert_cmpint (tessera_trace_add_segment (held, &place->segment), ==,
-                         TESSERA_OK);
+        OK (tessera_trace_add_segment (held, &place->segment));
     }
   for (size_t i = 0; i < model->n_lots; i++)
-    g_assert_cmpint (tessera_trace_add_block (held, &model->lots[i].block), ==,
-                     TESSERA_OK);
+    OK (tessera_trace_add_block (held, &model->lots[i].block));
 }
 
 static void
@@ -270,11 +269,9 @@ test_against_model (void)
       TesseraTrace *trace;
       uint16_t id;
 
-      g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
-      g_assert_cmpint (tessera_trace_add_stream (trace, 7, &id), ==, TESSERA_OK);
-      g_assert_cmpint (
-          tessera_trace_add_pool (trace, (TesseraPoolId){ .user_id = 3 }, &id), ==,
-          TESSERA_OK);
+      OK (tessera_trace_new (&trace));
+      OK (tessera_trace_add_stream (trace, 7, &id));
+      OK (tessera_trace_add_pool (trace, (TesseraPoolId){ .user_id = 3 }, &id));
       model->random = g_rand_new_with_seed (seed);
       lay_out (model);
       play (model, BEFORE);
@@ -409,9 +406,7 @@ test_pool_of_class (void)
       uint16_t id;
 
       import_must (tessera_trace_new (&trace));
-      g_assert_cmpint (
-          tessera_trace_add_pool (trace, (TesseraPoolId){ .user_id = 3 }, &id), ==,
-          TESSERA_OK);
+      OK (tessera_trace_add_pool (trace, (TesseraPoolId){ .user_id = 3 }, &id));
       trace->has_segments = true;
       import_must (tessera_trace_add_segment (&trace->end, &segment));
       for (size_t k = 0; k < G_N_ELEMENTS (events); k++)

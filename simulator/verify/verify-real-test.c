@@ -7,6 +7,7 @@
 #include "recorder/import/import.h"
 #include "recorder/import/private.h"
 #include "simulator/private.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 #include <json-glib/json-glib.h>
@@ -95,7 +96,7 @@ check_file (const char *folder, const char *name)
   TesseraTrace *trace = open_shared (folder, name);
   TesseraVerification verification;
 
-  g_assert_cmpint (tessera_verify (trace, NULL, &verification), ==, TESSERA_OK);
+  OK (tessera_verify (trace, NULL, &verification));
   g_test_message (
       "%s: addresses %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT
       " segments %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT " oom %" G_GUINT64_FORMAT
@@ -142,7 +143,7 @@ change_entries (TesseraTrace *trace, GRand *rand)
         event->size_bytes += 2 * MIB;
       else
         event->addr ^= (uint64_t) g_rand_int_range (rand, 1, 1 << 30) * 512;
-      g_assert_cmpint (tessera_verify (trace, NULL, &verification), ==, TESSERA_OK);
+      OK (tessera_verify (trace, NULL, &verification));
       g_assert_false (tessera_verification_is_exact (&verification));
       g_assert_cmpuint (verification.first_difference, >=, i);
       g_assert_cmpuint (verification.addresses_right, <=, verification.addresses);
@@ -171,7 +172,7 @@ change_file (TesseraTrace *trace, GRand *rand, guint *n_changed, guint *n_notice
       event->addr ^= (uint64_t) g_rand_int_range (rand, 1, 1 << 30) * 512;
       trace->start = (TesseraHeld){ 0 };
       tessera_rewind (trace);
-      g_assert_cmpint (tessera_verify (trace, NULL, &verification), ==, TESSERA_OK);
+      OK (tessera_verify (trace, NULL, &verification));
       *n_noticed += !tessera_verification_is_exact (&verification);
       ++*n_changed;
       tessera_verification_clear (&verification);
@@ -198,7 +199,7 @@ change_final_blocks (TesseraTrace *trace, GRand *rand)
         block->block_bytes += TESSERA_MIN_BLOCK_BYTES;
       else
         block->state = (uint8_t) ((block->state + 1) % 3);
-      g_assert_cmpint (tessera_verify (trace, NULL, &verification), ==, TESSERA_OK);
+      OK (tessera_verify (trace, NULL, &verification));
       g_assert_cmpuint (verification.first_difference, ==, trace->n_events);
       tessera_verification_clear (&verification);
       *block = was;
@@ -294,9 +295,7 @@ count_right (const AlteredRule *altered, uint64_t *n_addresses)
 
       if (altered->has_no_tails)
         forget_tails (trace);
-      g_assert_cmpint (
-          tessera_verify_with_rules (trace, &altered->rules, NULL, &verification), ==,
-          TESSERA_OK);
+      OK (tessera_verify_with_rules (trace, &altered->rules, NULL, &verification));
       n_right += verification.addresses_right;
       *n_addresses += verification.addresses;
       tessera_verification_clear (&verification);

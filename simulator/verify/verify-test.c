@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/ok.h"
 #include "tests/simulator/made-trace.h"
 #include "simulator/private.h"
 
@@ -20,7 +21,7 @@ verify (const TesseraTrace *trace)
 {
   TesseraVerification verification;
 
-  g_assert_cmpint (tessera_verify (trace, NULL, &verification), ==, TESSERA_OK);
+  OK (tessera_verify (trace, NULL, &verification));
   return verification;
 }
 
@@ -63,8 +64,7 @@ test_killed (void)
   verification = verify (trace);
   g_assert_cmpuint (verification.first_difference, ==, trace->n_events);
   tessera_verification_clear (&verification);
-  g_assert_cmpint (tessera_trace_set_meta (trace, "format", TESSERA_FORMAT_RECORDED), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_set_meta (trace, "format", TESSERA_FORMAT_RECORDED));
   assert_exact (trace);
   tessera_trace_free (trace);
 }
@@ -90,7 +90,7 @@ add (TesseraTrace *trace, TesseraAction action, uint64_t addr, uint64_t size_byt
                                .size_bytes = size_bytes,
                                .stack = TESSERA_NONE };
 
-  g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+  OK (tessera_trace_add_event (trace, &event));
 }
 
 static void
@@ -100,7 +100,7 @@ add_segment (TesseraHeld *held, uint64_t addr, uint64_t size_bytes)
                                    .size_bytes = size_bytes,
                                    .stack = TESSERA_NONE };
 
-  g_assert_cmpint (tessera_trace_add_segment (held, &segment), ==, TESSERA_OK);
+  OK (tessera_trace_add_segment (held, &segment));
 }
 
 static void
@@ -116,7 +116,7 @@ add_block (TesseraHeld *held,
                                    .state = (uint8_t) state,
                                    .stack = TESSERA_NONE };
 
-  g_assert_cmpint (tessera_trace_add_block (held, &block), ==, TESSERA_OK);
+  OK (tessera_trace_add_block (held, &block));
 }
 
 static TesseraTrace *
@@ -124,7 +124,7 @@ new_trace (void)
 {
   TesseraTrace *trace;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   trace->has_addresses = trace->has_segments = true;
   return trace;
 }
@@ -151,8 +151,7 @@ test_threshold_of_split (void)
   assert_exact (trace);
 
   altered.large_remainder_bytes--;
-  g_assert_cmpint (tessera_verify_with_rules (trace, &altered, NULL, &verification), ==,
-                   TESSERA_OK);
+  OK (tessera_verify_with_rules (trace, &altered, NULL, &verification));
   g_assert_false (tessera_verification_is_exact (&verification));
   g_assert_cmpuint (verification.first_difference, ==, trace->n_events);
   tessera_verification_clear (&verification);

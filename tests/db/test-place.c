@@ -7,6 +7,9 @@
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
+
+#include "db/store.h"
 
 void
 test_place_begin (TestPlace *place, gconstpointer data)
@@ -49,6 +52,67 @@ test_place_end (TestPlace *place, gconstpointer data)
   g_assert_cmpint (g_rmdir (place->folder), ==, 0);
   g_free (place->folder);
   g_free (place->path);
+}
+
+void
+test_save (const TestPlace *place, const TesseraTrace *trace)
+{
+  TesseraError error = { 0 };
+  TesseraStatus status = tessera_trace_save (trace, place->path, NULL, &error);
+
+  g_assert_cmpstr (error.text, ==, "");
+  OK (status);
+}
+
+void
+test_save_plan (const TestPlace *place, const TesseraPlan *plan)
+{
+  TesseraError error = { 0 };
+  TesseraStatus status = tessera_plan_save (plan, place->path, &error);
+
+  g_assert_cmpstr (error.text, ==, "");
+  OK (status);
+}
+
+TesseraTrace *
+test_load (const TestPlace *place, uint32_t device)
+{
+  TesseraError error = { 0 };
+  TesseraTrace *trace = NULL;
+  TesseraStatus status = tessera_trace_load (place->path, device, NULL, &error, &trace);
+
+  g_assert_cmpstr (error.text, ==, "");
+  OK (status);
+  return trace;
+}
+
+TesseraPlan *
+test_load_plan (const TestPlace *place)
+{
+  TesseraError error = { 0 };
+  TesseraPlan *plan = NULL;
+  TesseraStatus status = tessera_plan_load (place->path, &error, &plan);
+
+  g_assert_cmpstr (error.text, ==, "");
+  OK (status);
+  return plan;
+}
+
+void
+test_matches (const char *text, const char *pattern)
+{
+  if (!g_pattern_match_simple (pattern, text))
+    g_error ("expected: %s, found: %s", pattern, text);
+}
+
+int
+test_wait (pid_t child)
+{
+  int outcome;
+
+  g_assert_cmpint (child, >=, 0);
+  g_assert_cmpint (waitpid (child, &outcome, 0), ==, child);
+  return outcome;
 }
 
 void

@@ -7,6 +7,11 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <sys/types.h>
+
+#include "db/plan.h"
+#include "db/trace.h"
+#include "tests/ok.h"
 
 typedef struct
 {
@@ -14,11 +19,26 @@ typedef struct
   char *path; /* in it; not there yet */
 } TestPlace;
 
+#define TEST(path, test)                                                                 \
+  g_test_add (path, TestPlace, NULL, test_place_begin, test, test_place_end)
+
 /* For g_test_add(). The end removes what is left in the folder. */
 void test_place_begin (TestPlace *place, gconstpointer data);
 void test_place_end (TestPlace *place, gconstpointer data);
 void test_place_empty (const TestPlace *place);
 unsigned test_place_count_files (const TestPlace *place);
+
+/* Without an error, at the place's path. The file holds one device, or @device. */
+void test_save (const TestPlace *place, const TesseraTrace *trace);
+void test_save_plan (const TestPlace *place, const TesseraPlan *plan);
+TesseraTrace *test_load (const TestPlace *place, uint32_t device);
+TesseraPlan *test_load_plan (const TestPlace *place);
+
+/* @pattern: as of g_pattern_match_simple(). */
+void test_matches (const char *text, const char *pattern);
+
+/* Returns: how the process ended, as waitpid() tells it. */
+int test_wait (pid_t child);
 
 /* Runs @sql on the file, which is made if need be. */
 void test_execute (const char *path, const char *sql);

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "db/lengths.h"
 #include "tests/db/test-traces.h"
 
 #include <glib.h>
@@ -10,8 +11,7 @@
 #include <string.h>
 
 #include "tests/db/test-random.h"
-
-#define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
+#include "tests/ok.h"
 
 static void
 fill_slots (TesseraPlan *plan, GRand *random)
@@ -199,161 +199,101 @@ test_plan_new (uint32_t seed, size_t n_slots)
 }
 
 static void
-slots_assert_equal (const TesseraSlot *a, const TesseraSlot *b)
+parts_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
 {
-  SAME (size_bytes);
-  SAME (block_bytes);
-  SAME (offset_bytes);
-  SAME (born);
-  SAME (died);
-  SAME (died_next);
-  SAME (section);
-  SAME (phase);
-  SAME (ordinal);
-  SAME (group);
-  SAME (block);
-  SAME (stream);
-  SAME (pool);
-  SAME (lifetime_class);
-  SAME (wraps);
-}
-
-static void
-groups_assert_equal (const TesseraGroup *a, const TesseraGroup *b)
-{
-  g_assert_cmpstr (a->name, ==, b->name);
-  SAME (kind);
-  SAME (lifetime_class);
-  SAME (n_blocks);
-  SAME (height_bytes);
-  SAME (bytes_x_events);
-  g_assert_true (a->time_memory_product == b->time_memory_product);
-}
-
-static void
-sections_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
-{
-  SAME (n_sections);
+  SAME (n_slots), SAME (n_groups), SAME (n_sections), SAME (n_crossings), SAME (n_rooms),
+      SAME (n_regions), SAME (n_unplanned), SAME (n_edits), SAME (n_strings);
+  for (size_t i = 0; i < a->n_slots; i++)
+    SAME (slots[i].size_bytes), SAME (slots[i].block_bytes), SAME (slots[i].offset_bytes),
+        SAME (slots[i].born), SAME (slots[i].died), SAME (slots[i].died_next),
+        SAME (slots[i].section), SAME (slots[i].phase), SAME (slots[i].ordinal),
+        SAME (slots[i].group), SAME (slots[i].block), SAME (slots[i].stream),
+        SAME (slots[i].pool), SAME (slots[i].lifetime_class), SAME (slots[i].wraps);
+  for (size_t i = 0; i < a->n_groups; i++)
+    {
+      SAME_TEXT (groups[i].name);
+      SAME (groups[i].kind), SAME (groups[i].lifetime_class), SAME (groups[i].n_blocks),
+          SAME (groups[i].height_bytes), SAME (groups[i].bytes_x_events);
+      g_assert_cmpfloat (a->groups[i].time_memory_product, ==,
+                         b->groups[i].time_memory_product);
+    }
   for (size_t i = 0; i < a->n_sections; i++)
-    {
-      SAME (sections[i].begin);
-      SAME (sections[i].end);
-      SAME (sections[i].first_slot);
-      SAME (sections[i].n_slots);
-      SAME (sections[i].kind);
-      SAME (sections[i].n_steps);
-      SAME (sections[i].alternate);
-    }
-  SAME (n_crossings);
+    SAME (sections[i].begin), SAME (sections[i].end), SAME (sections[i].first_slot),
+        SAME (sections[i].n_slots), SAME (sections[i].kind), SAME (sections[i].n_steps),
+        SAME (sections[i].alternate);
   for (size_t i = 0; i < a->n_crossings; i++)
-    {
-      SAME (crossings[i].slot);
-      SAME (crossings[i].section);
-      SAME (crossings[i].died);
-    }
-}
-
-static void
-rooms_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
-{
-  SAME (n_rooms);
+    SAME (crossings[i].slot), SAME (crossings[i].section), SAME (crossings[i].died);
   for (size_t i = 0; i < a->n_rooms; i++)
-    {
-      SAME (rooms[i].begin_bytes);
-      SAME (rooms[i].end_bytes);
-      SAME (rooms[i].most_bytes);
-      SAME (rooms[i].sum_bytes);
-      SAME (rooms[i].section);
-      SAME (rooms[i].before);
-      SAME (rooms[i].born);
-      SAME (rooms[i].died);
-      SAME (rooms[i].died_next);
-      SAME (rooms[i].n_requests);
-      SAME (rooms[i].stream);
-      SAME (rooms[i].is_small);
-    }
-  SAME (n_regions);
+    SAME (rooms[i].begin_bytes), SAME (rooms[i].end_bytes), SAME (rooms[i].most_bytes),
+        SAME (rooms[i].sum_bytes), SAME (rooms[i].section), SAME (rooms[i].before),
+        SAME (rooms[i].born), SAME (rooms[i].died), SAME (rooms[i].died_next),
+        SAME (rooms[i].n_requests), SAME (rooms[i].stream), SAME (rooms[i].is_small);
   for (size_t i = 0; i < a->n_regions; i++)
-    {
-      SAME (regions[i].begin_bytes);
-      SAME (regions[i].end_bytes);
-      SAME (regions[i].stream);
-      SAME (regions[i].is_small);
-    }
-}
-
-static void
-unplanned_assert_equal (const TesseraUnplanned *a, const TesseraUnplanned *b)
-{
-  SAME (size_bytes);
-  SAME (block_bytes);
-  SAME (section);
-  SAME (before);
-  SAME (born);
-  SAME (phase);
-  SAME (ordinal);
-  SAME (block);
-  SAME (stream);
-  SAME (pool);
-}
-
-static void
-edits_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
-{
-  SAME (n_edits);
+    SAME (regions[i].begin_bytes), SAME (regions[i].end_bytes), SAME (regions[i].stream),
+        SAME (regions[i].is_small);
+  for (size_t i = 0; i < a->n_unplanned; i++)
+    SAME (unplanned[i].size_bytes), SAME (unplanned[i].block_bytes),
+        SAME (unplanned[i].section), SAME (unplanned[i].before), SAME (unplanned[i].born),
+        SAME (unplanned[i].phase), SAME (unplanned[i].ordinal), SAME (unplanned[i].block),
+        SAME (unplanned[i].stream), SAME (unplanned[i].pool);
   for (size_t i = 0; i < a->n_edits; i++)
     {
-      g_assert_cmpstr (a->edits[i].name, ==, b->edits[i].name);
-      g_assert_cmpstr (a->edits[i].rule, ==, b->edits[i].rule);
+      SAME_TEXT (edits[i].name);
+      SAME_TEXT (edits[i].rule);
     }
+  for (size_t i = 0; i < a->n_strings; i++)
+    SAME_TEXT (strings[i]);
 }
 
 static void
-plan_facts_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
+lengths_assert_equal (const TesseraLengths *a, const TesseraLengths *b)
 {
-  SAME (proven_bound_bytes);
-  SAME (cut_short);
-  g_assert_cmpfloat (a->time_limit_s, ==, b->time_limit_s);
-  SAME (work_budget);
-  SAME (n_strings);
-  for (size_t i = 0; i < a->n_strings; i++)
-    g_assert_cmpstr (a->strings[i], ==, b->strings[i]);
-  SAME (n_positions);
-  SAME (height_bytes);
-  SAME (bound_bytes);
-  SAME (alignment_bytes);
-  SAME (trace_fingerprint);
-  SAME (slot_digest);
-  SAME (device);
-  SAME (n_streams);
-  SAME (crosses_streams);
-  SAME (followable);
-  SAME (checked);
-  g_assert_cmpstr (a->follow_reason, ==, b->follow_reason);
-  g_assert_cmpstr (a->strategy, ==, b->strategy);
-  g_assert_cmpstr (a->source, ==, b->source);
-  SAME (world);
-  SAME (rank);
-  SAME (device_bytes);
-  g_assert_cmpstr (a->torch, ==, b->torch);
+  SAME (n_observed), SAME (n_steps), SAME (most.batch), SAME (most.length),
+      SAME (has_batch), SAME (n_swept), SAME (fixed_bytes), SAME (start_bytes),
+      SAME (alignment_bytes), SAME (n_early), SAME (n_strings), SAME (n_laws),
+      SAME (n_slots), SAME (n_start), SAME (n_orders);
+  SAME_ALL (observed, a->n_observed);
+  SAME_TEXT (cut_phase);
+  for (uint32_t i = 0; i < a->n_strings; i++)
+    SAME_TEXT (strings[i]);
+  for (uint32_t i = 0; i < a->n_laws; i++)
+    SAME_ALL (laws[i].numerators, TESSERA_N_TERMS), SAME (laws[i].denominator),
+        SAME (laws[i].cap_bytes), SAME (laws[i].rounding), SAME (laws[i].kind);
+  for (uint32_t i = 0; i < a->n_slots; i++)
+    SAME (slots[i].law), SAME (slots[i].died), SAME (slots[i].phase),
+        SAME (slots[i].stream), SAME (slots[i].pool), SAME (slots[i].place),
+        SAME (slots[i].is_once), SAME (slots[i].crosses), SAME (slots[i].offset_bytes),
+        SAME (slots[i].spare_bytes), SAME (slots[i].seen), SAME (slots[i].from_tokens),
+        SAME (slots[i].to_tokens), SAME (slots[i].is_over_cuts);
+  for (uint32_t i = 0; i < a->n_start; i++)
+    SAME (start[i].size_bytes), SAME (start[i].block_bytes), SAME (start[i].offset_bytes),
+        SAME (start[i].died), SAME (start[i].phase), SAME (start[i].stream),
+        SAME (start[i].pool), SAME (start[i].is_held), SAME (start[i].is_left);
+  for (uint32_t i = 0; i < a->n_orders; i++)
+    SAME (orders[i].from_tokens), SAME (orders[i].is_first), SAME (orders[i].n_low),
+        SAME (orders[i].n_edges), SAME_ALL (orders[i].slots, a->n_swept),
+        SAME_ALL (orders[i].laws, a->n_swept),
+        SAME_ALL (orders[i].first_edge, a->n_swept + 1),
+        SAME_ALL (orders[i].below, a->orders[i].n_edges);
 }
 
 void
 test_plans_assert_equal (const TesseraPlan *a, const TesseraPlan *b)
 {
-  SAME (n_slots);
-  for (size_t i = 0; i < a->n_slots; i++)
-    slots_assert_equal (&a->slots[i], &b->slots[i]);
-  SAME (n_groups);
-  for (size_t i = 0; i < a->n_groups; i++)
-    groups_assert_equal (&a->groups[i], &b->groups[i]);
-  sections_assert_equal (a, b);
-  rooms_assert_equal (a, b);
-  SAME (n_unplanned);
-  for (size_t i = 0; i < a->n_unplanned; i++)
-    unplanned_assert_equal (&a->unplanned[i], &b->unplanned[i]);
-  edits_assert_equal (a, b);
-  plan_facts_assert_equal (a, b);
+  parts_assert_equal (a, b);
+  SAME (proven_bound_bytes), SAME (cut_short), SAME (work_budget), SAME (n_positions),
+      SAME (height_bytes), SAME (bound_bytes), SAME (alignment_bytes),
+      SAME (trace_fingerprint), SAME (slot_digest), SAME (device), SAME (n_streams),
+      SAME (crosses_streams), SAME (followable), SAME (checked), SAME (world),
+      SAME (rank), SAME (device_bytes);
+  g_assert_cmpfloat (a->time_limit_s, ==, b->time_limit_s);
+  SAME_TEXT (follow_reason);
+  SAME_TEXT (strategy);
+  SAME_TEXT (source);
+  SAME_TEXT (torch);
+  g_assert_true (!a->lengths == !b->lengths);
+  if (a->lengths)
+    lengths_assert_equal (a->lengths, b->lengths);
 }
 
 /* A part of a step of six requests: tokens, known at once and so in a fixed place; two
@@ -383,7 +323,7 @@ test_lengths_new (void)
   };
   TesseraLengths *lengths;
 
-  g_assert_cmpint (tessera_lengths_new (&lengths), ==, TESSERA_OK);
+  OK (tessera_lengths_new (&lengths));
   lengths->n_laws = 3;
   lengths->laws = malloc (sizeof laws);
   memcpy (lengths->laws, laws, sizeof laws);
@@ -415,7 +355,7 @@ test_lengths_new (void)
     {
       TesseraOrder *order = &lengths->orders[k];
 
-      g_assert_cmpint (tessera_order_init (order, 2, 1), ==, TESSERA_OK);
+      OK (tessera_order_init (order, 2, 1));
       order->from_tokens = 50 * (k % 2);
       order->is_first = k == 2;
       order->n_low = k;

@@ -8,8 +8,27 @@
 #include "db/status.h"
 
 #include <glib.h>
+#include <string.h>
 
-#define SAME(field) g_assert_cmpuint ((uint64_t) a->field, ==, (uint64_t) b->field)
+/* Fields of @a and @b, compared: SAME (x), SAME (y). */
+#define SAME(field) test_same (#field, (uint64_t) a->field, (uint64_t) b->field)
+#define SAME_TEXT(field) g_assert_cmpstr (a->field, ==, b->field)
+#define SAME_ALL(array, n)                                                               \
+  test_same_all (#array, a->array, b->array, (n) * sizeof *a->array)
+
+static inline void
+test_same (const char *field, uint64_t a, uint64_t b)
+{
+  if (a != b)
+    g_error ("%s: %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT, field, a, b);
+}
+
+static inline void
+test_same_all (const char *array, const void *a, const void *b, size_t n_bytes)
+{
+  if (n_bytes > 0 && memcmp (a, b, n_bytes) != 0)
+    g_error ("%s differ", array);
+}
 
 /* Odd values now and then. */
 static inline uint64_t

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "tests/db/test-random.h"
-
-#define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
+#include "tests/ok.h"
 
 static void
 fill_names (TesseraTrace *trace, GRand *random)
@@ -223,33 +222,16 @@ test_trace_new_plausible (uint32_t seed, size_t n_events)
 }
 
 static void
-held_assert_equal (const TesseraHeld *left, const TesseraHeld *right)
+held_assert_equal (const TesseraHeld *a, const TesseraHeld *b)
 {
-  g_assert_cmpuint (left->n_segments, ==, right->n_segments);
-  g_assert_cmpuint (left->n_blocks, ==, right->n_blocks);
-  for (size_t i = 0; i < left->n_segments; i++)
-    {
-      const TesseraSegment *a = &left->segments[i], *b = &right->segments[i];
-
-      SAME (addr);
-      SAME (size_bytes);
-      SAME (stack);
-      SAME (stream);
-      SAME (pool);
-      SAME (is_small);
-      SAME (is_expandable);
-    }
-  for (size_t i = 0; i < left->n_blocks; i++)
-    {
-      const TesseraHeldBlock *a = &left->blocks[i], *b = &right->blocks[i];
-
-      SAME (addr);
-      SAME (size_bytes);
-      SAME (block_bytes);
-      SAME (stack);
-      SAME (state);
-      SAME (tail_open);
-    }
+  SAME (n_segments), SAME (n_blocks);
+  for (size_t i = 0; i < a->n_segments; i++)
+    SAME (segments[i].addr), SAME (segments[i].size_bytes), SAME (segments[i].stack),
+        SAME (segments[i].stream), SAME (segments[i].pool), SAME (segments[i].is_small),
+        SAME (segments[i].is_expandable);
+  for (size_t i = 0; i < a->n_blocks; i++)
+    SAME (blocks[i].addr), SAME (blocks[i].size_bytes), SAME (blocks[i].block_bytes),
+        SAME (blocks[i].stack), SAME (blocks[i].state), SAME (blocks[i].tail_open);
 }
 
 static void
@@ -258,63 +240,35 @@ names_assert_equal (const TesseraTrace *a, const TesseraTrace *b)
   g_assert_cmpuint (tessera_trace_n_strings (a), ==, tessera_trace_n_strings (b));
   for (uint32_t i = 0; i < tessera_trace_n_strings (a); i++)
     g_assert_cmpstr (tessera_trace_string (a, i), ==, tessera_trace_string (b, i));
-  SAME (n_frames);
+  SAME (n_frames), SAME (n_stacks), SAME (n_stack_frames), SAME (n_streams),
+      SAME (n_pools);
   for (size_t i = 0; i < a->n_frames; i++)
-    {
-      SAME (frames[i].name);
-      SAME (frames[i].file);
-      SAME (frames[i].line);
-    }
-  SAME (n_stacks);
-  SAME (n_stack_frames);
-  for (size_t i = 0; i <= a->n_stacks; i++)
-    SAME (stack_begin[i]);
-  for (size_t i = 0; i < a->n_stack_frames; i++)
-    SAME (stack_frames[i]);
-  SAME (n_streams);
-  for (size_t i = 0; i < a->n_streams; i++)
-    SAME (streams[i]);
-  SAME (n_pools);
-  for (size_t i = 0; i < a->n_pools; i++)
-    {
-      SAME (pools[i].owner_id);
-      SAME (pools[i].user_id);
-    }
+    SAME (frames[i].name), SAME (frames[i].file), SAME (frames[i].line);
+  SAME_ALL (stack_begin, a->n_stacks + 1);
+  SAME_ALL (stack_frames, a->n_stack_frames);
+  SAME_ALL (streams, a->n_streams);
+  SAME_ALL (pools, a->n_pools);
 }
 
 static void
 facts_assert_equal (const TesseraTrace *a, const TesseraTrace *b)
 {
-  g_assert_cmpstr (a->source, ==, b->source);
-  SAME (device);
-  SAME (n_devices);
+  SAME_TEXT (source);
+  SAME (device), SAME (n_devices), SAME (n_meta);
   for (size_t i = 0; i < a->n_devices; i++)
-    {
-      SAME (devices[i].device);
-      SAME (devices[i].n_events);
-      SAME (devices[i].n_segments);
-    }
-  SAME (n_meta);
+    SAME (devices[i].device), SAME (devices[i].n_events), SAME (devices[i].n_segments);
   for (size_t i = 0; i < a->n_meta; i++)
     {
-      g_assert_cmpstr (a->meta[i].key, ==, b->meta[i].key);
-      g_assert_cmpstr (a->meta[i].value, ==, b->meta[i].value);
+      SAME_TEXT (meta[i].key);
+      SAME_TEXT (meta[i].value);
     }
-  SAME (settings.max_split_bytes);
-  SAME (settings.max_non_split_rounding_bytes);
-  SAME (settings.large_segment_bytes);
-  SAME (settings.is_expandable);
+  SAME (settings.max_split_bytes), SAME (settings.max_non_split_rounding_bytes),
+      SAME (settings.large_segment_bytes), SAME (settings.is_expandable);
   g_assert_true (a->settings.garbage_collection_threshold ==
                  b->settings.garbage_collection_threshold);
-  for (size_t i = 0; i < G_N_ELEMENTS (a->settings.roundup_divisions); i++)
-    SAME (settings.roundup_divisions[i]);
-  SAME (device_bytes);
-  SAME (limit_bytes);
-  SAME (alignment_bytes);
-  SAME (has_addresses);
-  SAME (has_segments);
-  SAME (has_time);
-  SAME (starts_empty);
+  SAME_ALL (settings.roundup_divisions, G_N_ELEMENTS (a->settings.roundup_divisions));
+  SAME (device_bytes), SAME (limit_bytes), SAME (alignment_bytes), SAME (has_addresses),
+      SAME (has_segments), SAME (has_time), SAME (starts_empty);
 }
 
 void
@@ -322,40 +276,19 @@ test_traces_assert_equal (const TesseraTrace *a, const TesseraTrace *b)
 {
   facts_assert_equal (a, b);
   names_assert_equal (a, b);
-  SAME (n_events);
+  SAME (n_events), SAME (n_ranges), SAME (n_tensors);
   for (size_t i = 0; i < a->n_events; i++)
-    {
-      SAME (events[i].addr);
-      SAME (events[i].size_bytes);
-      SAME (events[i].at_ns);
-      SAME (events[i].stack);
-      SAME (events[i].stream);
-      SAME (events[i].pool);
-      SAME (events[i].action);
-      SAME (events[i].pool_known);
-      SAME (events[i].is_left);
-    }
+    SAME (events[i].addr), SAME (events[i].size_bytes), SAME (events[i].at_ns),
+        SAME (events[i].stack), SAME (events[i].stream), SAME (events[i].pool),
+        SAME (events[i].action), SAME (events[i].pool_known), SAME (events[i].is_left);
   held_assert_equal (&a->start, &b->start);
   held_assert_equal (&a->end, &b->end);
-  SAME (n_ranges);
   for (size_t i = 0; i < a->n_ranges; i++)
-    {
-      SAME (ranges[i].name);
-      SAME (ranges[i].begin_index);
-      SAME (ranges[i].end_index);
-      SAME (ranges[i].begin_ns);
-      SAME (ranges[i].end_ns);
-      SAME (ranges[i].parent);
-      SAME (ranges[i].kind);
-      SAME (ranges[i].is_inferred);
-    }
-  SAME (n_tensors);
+    SAME (ranges[i].name), SAME (ranges[i].begin_index), SAME (ranges[i].end_index),
+        SAME (ranges[i].begin_ns), SAME (ranges[i].end_ns), SAME (ranges[i].parent),
+        SAME (ranges[i].kind), SAME (ranges[i].is_inferred);
   for (size_t i = 0; i < a->n_tensors; i++)
-    {
-      SAME (tensors[i].event_index);
-      SAME (tensors[i].name);
-      SAME (tensors[i].addr);
-      SAME (tensors[i].kind);
-    }
+    SAME (tensors[i].event_index), SAME (tensors[i].name), SAME (tensors[i].addr),
+        SAME (tensors[i].kind);
   g_assert_cmphex (tessera_trace_fingerprint (a), ==, tessera_trace_fingerprint (b));
 }

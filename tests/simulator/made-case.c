@@ -3,7 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/ok.h"
 #include "tests/simulator/made-case.h"
+
+#include "recorder/import/import.h"
 
 #include "simulator/verdict.h"
 
@@ -22,7 +25,7 @@ case_add_event (TesseraTrace *trace,
                          .stream = stream,
                          .stack = TESSERA_NONE };
 
-  g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+  OK (tessera_trace_add_event (trace, &event));
 }
 
 typedef struct
@@ -54,15 +57,14 @@ case_trace (guint n_calls, guint n_streams, guint late, guint seed)
   TesseraTrace *trace;
   uint64_t next_addr = 512;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   trace->alignment_bytes = 512;
   trace->starts_empty = true;
   for (guint s = 1; s < n_streams; s++)
     {
       uint16_t stream;
 
-      g_assert_cmpint (tessera_trace_add_stream (trace, 1000 + s, &stream), ==,
-                       TESSERA_OK);
+      OK (tessera_trace_add_stream (trace, 1000 + s, &stream));
     }
   for (guint i = 0; i < n_calls; i++)
     {
@@ -122,18 +124,65 @@ case_clear (Case *c)
   tessera_trace_free (c->trace);
 }
 
+bool
+case_open (const char *name, Case *out_case)
+{
+  const char *folder = g_getenv ("TESSERA_SHARED_DATA");
+  g_autofree char *plain = g_strdup_printf ("%s/%s.pickle", folder ? folder : ".", name);
+  g_autofree char *packed = g_strconcat (plain, ".gz", NULL);
+  const TesseraOpenOptions options = { .device = TESSERA_NONE };
+  const char *path = g_file_test (plain, G_FILE_TEST_EXISTS) ? plain : packed;
+  TesseraError error = { 0 };
+  TesseraTrace *trace;
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    {
+      g_autofree char *message = g_strdup_printf ("%s is not there", path);
+
+      g_test_skip (message);
+      return false;
+    }
+  if (tessera_open (path, &options, &error, &trace) != TESSERA_OK)
+    g_error ("%s", error.text);
+  *out_case = case_new (trace);
+  return true;
+}
+
+TesseraPlan *
+case_plan (const Case *c, const TesseraPlanOptions *options)
+{
+  const TesseraPlanOptions plain = { .first_step = -1, .last_step = -1 };
+  TesseraError error = { 0 };
+  TesseraPlan *plan;
+
+  if (tessera_plan_trace (c->trace, c->blocks, c->structure,
+                          options != NULL ? options : &plain, &error,
+                          &plan) != TESSERA_OK)
+    g_error ("%s", error.text);
+  g_assert_true (plan->checked);
+  return plan;
+}
+
 TesseraLayout *
 case_simulate (const Case *c, const TesseraSimulateOptions *options)
 {
   TesseraLayout *layout;
   TesseraError error = { 0 };
-  TesseraStatus status =
-      tessera_simulate (c->trace, c->blocks, c->structure, options, &error, &layout);
 
-  if (status != TESSERA_OK)
-    g_test_message ("%s", error.text);
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  if (tessera_simulate (c->trace, c->blocks, c->structure, options, &error, &layout) !=
+      TESSERA_OK)
+    g_error ("%s: %s", c->trace->source, error.text);
   return layout;
+}
+
+TesseraLayout *
+case_follow (const Case *c, const TesseraPlan *plan)
+{
+  const TesseraSimulateOptions options = {
+    .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
+  };
+
+  return case_simulate (c, &options);
 }
 
 void

@@ -8,6 +8,7 @@
 
 #include <glib.h>
 
+#include "planner/planner.h"
 #include "simulator/simulate.h"
 
 typedef struct
@@ -25,9 +26,15 @@ void case_add_event (TesseraTrace *trace,
 /* @late: one free in so many waits for a while before it completes; 0: none. */
 TesseraTrace *case_trace (guint n_calls, guint n_streams, guint late, guint seed);
 Case case_new (TesseraTrace *trace); /* takes @trace over */
+/* Of a snapshot of the shared data, packed or not: its name without an ending. False, with a
+ * skip, where the file is not there. */
+bool case_open (const char *name, Case *out_case);
 void case_clear (Case *c);
-/* Must go well. */
+/* These must go well. @options: NULL: as if nothing was said. */
+TesseraPlan *case_plan (const Case *c, const TesseraPlanOptions *options);
 TesseraLayout *case_simulate (const Case *c, const TesseraSimulateOptions *options);
+/* ... under a plan, all of its steps. */
+TesseraLayout *case_follow (const Case *c, const TesseraPlan *plan);
 /* At sixty moments, and the peaks. */
 void case_check_layout (const Case *c, const TesseraLayout *layout, guint seed);
 /* No two blocks share an address while both are alive, by the trace: pair by pair. What

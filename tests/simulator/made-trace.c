@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/ok.h"
 #include "tests/simulator/made-trace.h"
 
 #include "tests/allocator/made-options.h"
@@ -26,7 +27,7 @@ static void
 record (Recorder *recorder, const TesseraEvent *event)
 {
   if (recorder->is_recording)
-    g_assert_cmpint (tessera_trace_add_event (recorder->trace, event), ==, TESSERA_OK);
+    OK (tessera_trace_add_event (recorder->trace, event));
 }
 
 static void
@@ -97,8 +98,7 @@ complete (Recorder *recorder, guint i)
 
   event.action = TESSERA_FREE_COMPLETED;
   record (recorder, &event);
-  g_assert_cmpint (tessera_caching_free_completed (recorder->caching, event.addr), ==,
-                   TESSERA_OK);
+  OK (tessera_caching_free_completed (recorder->caching, event.addr));
 }
 
 static void
@@ -119,8 +119,7 @@ do_free (Recorder *recorder)
 
   event.action = TESSERA_FREE_REQUESTED;
   record (recorder, &event);
-  g_assert_cmpint (tessera_caching_free_requested (recorder->caching, event.addr), ==,
-                   TESSERA_OK);
+  OK (tessera_caching_free_requested (recorder->caching, event.addr));
   g_array_append_val (recorder->pending, event);
   if (made_happens (recorder->rand, 0.75))
     complete (recorder, recorder->pending->len - 1);
@@ -218,7 +217,7 @@ hold (const TesseraCaching *caching, bool is_start, TesseraHeld *held)
           segment.addr + segment.size_bytes != info->addr)
         {
           if (segment.size_bytes > 0)
-            g_assert_cmpint (tessera_trace_add_segment (held, &segment), ==, TESSERA_OK);
+            OK (tessera_trace_add_segment (held, &segment));
           segment_addr = info->segment_addr;
           segment = (TesseraSegment){ .addr = info->addr,
                                       .stream = (uint16_t) info->stream,
@@ -229,10 +228,10 @@ hold (const TesseraCaching *caching, bool is_start, TesseraHeld *held)
         }
       segment.size_bytes += info->block_bytes;
       if (!is_start || info->state != TESSERA_BLOCK_FREE)
-        g_assert_cmpint (tessera_trace_add_block (held, &block), ==, TESSERA_OK);
+        OK (tessera_trace_add_block (held, &block));
     }
   if (segment.size_bytes > 0)
-    g_assert_cmpint (tessera_trace_add_segment (held, &segment), ==, TESSERA_OK);
+    OK (tessera_trace_add_segment (held, &segment));
   g_array_unref (blocks);
 }
 
@@ -251,25 +250,20 @@ begin (Recorder *recorder, guint32 seed, bool is_from_the_middle)
   /* No file says how old the segments are that were there before. */
   if (is_from_the_middle)
     options.settings.oldest_segment_first = false;
-  g_assert_cmpint (tessera_trace_new (&recorder->trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&recorder->trace));
   recorder->trace->settings = options.settings;
   recorder->trace->limit_bytes = options.limit_bytes;
   recorder->trace->device_bytes = made_device_bytes (recorder->rand);
   recorder->trace->has_addresses = recorder->trace->has_segments = true;
   for (guint i = 0; i < MADE_N_STREAMS; i++)
-    g_assert_cmpint (
-        tessera_trace_add_stream (recorder->trace, options.stream_handles[i], &index), ==,
-        TESSERA_OK);
+    OK (tessera_trace_add_stream (recorder->trace, options.stream_handles[i], &index));
   for (guint i = 1; i < MADE_N_POOLS; i++)
-    g_assert_cmpint (
-        tessera_trace_add_pool (recorder->trace, (TesseraPoolId){ i, 0 }, &index), ==,
-        TESSERA_OK);
+    OK (tessera_trace_add_pool (recorder->trace, (TesseraPoolId){ i, 0 }, &index));
   tessera_virtual_init (&recorder->device, recorder->trace->device_bytes);
   recorder->device.synchronize = complete_all;
   recorder->device.user = recorder;
-  g_assert_cmpint (tessera_caching_new (&options, &recorder->device.device, &observer,
-                                        &recorder->caching),
-                   ==, TESSERA_OK);
+  OK (tessera_caching_new (&options, &recorder->device.device, &observer,
+                           &recorder->caching));
 }
 
 TesseraTrace *
