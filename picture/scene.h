@@ -3,7 +3,7 @@
  * drawing at any zoom and for finding what lies under the pointer.
  *
  * Recorded addresses are compacted: only reserved space has height; segments that come
- * and go share rows (first fit over time). Heights are bytes. A scene is built on a
+ * and go share rows. Heights are bytes. A scene is built on a
  * worker and read-only afterwards, except for its colours.
  *
  * SPDX-License-Identifier: Apache-2.0

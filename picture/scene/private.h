@@ -88,8 +88,8 @@ tessera_walk_wants (const TesseraWalk *walk, const TesseraBox *box)
  * A row range is a segment, an expandable reservation at its largest extent, a plan's
  * pool, or (where a trace tells no segments) a run of addresses that blocks touch. Row
  * ranges whose lives do not meet may share rows, so that the height of everything is
- * near the peak of reserved. What lives long and starts early lies at the bottom; a
- * plan's pool begins at 0. */
+ * near the peak of reserved. What is there most of the time lies at the bottom; a plan's
+ * pool begins at 0. */
 
 typedef struct
 {
@@ -98,6 +98,7 @@ typedef struct
   uint64_t y_bytes;    /* bottom of its rows */
   uint32_t born_index; /* of its first span ... */
   uint32_t died_index; /* ... to the end of its last */
+  bool is_pool;        /* a plan's */
 } TesseraRow;
 
 typedef struct

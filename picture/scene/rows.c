@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "answers/whose.h"
 #include "picture/scene/private.h"
 #include "planner/check/marks.h"
 #include "planner/pack.h"
@@ -11,9 +10,8 @@
 #include <glib.h>
 #include <stdlib.h>
 
-#define MAX_OFFLINE_ROWS 4096
-#define SLACK_PERCENT 2
-#define PACK_WORK 100000 /* placements; some 20 ms */
+/* Placements: real traces need a few hundred, and the worst that were made take half a second. */
+#define PACK_WORK 100000
 
 typedef struct
 {
@@ -75,7 +73,7 @@ sorted_numbers (size_t n, int (*compare) (const void *, const void *, void *), v
 static TesseraRow *
 add_row (Builder *builder, uint64_t addr, uint64_t size, uint32_t born, uint32_t died)
 {
-  TesseraRow row = { addr, size, 0, born, died };
+  TesseraRow row = { addr, size, 0, born, died, false };
   g_array_append_val (builder->all, row);
   return &g_array_index (builder->all, TesseraRow, builder->all->len - 1);
 }
@@ -102,7 +100,10 @@ begin_row (Builder *builder, const TesseraSpan *span)
     addr = layout->pool_addr;
   if (span->is_plan_pool && addr + layout->pool_bytes > end)
     end = addr + layout->pool_bytes;
-  return add_row (builder, addr, end - addr, span->born_index, span->died_index);
+  TesseraRow *row =
+      add_row (builder, addr, end - addr, span->born_index, span->died_index);
+  row->is_pool = span->is_plan_pool;
+  return row;
 }
 
 static void
@@ -262,265 +263,6 @@ rows_of_lone_blocks (Builder *builder)
 
 /* ---- where rows lie --------------------------------------------------------------- */
 
-/* Where rows lie, so that nothing overlaps and everything is low.
- *
- * First fit in two orders: the longest life first (what stays for ever lies at the
- * bottom, like the floor that everything else stands on), and the order of time. The
- * first is kept unless the second is lower by more than SLACK_PERCENT. On recorded
- * traces that is as high as what was reserved nearly always; where segments came and
- * went so that it is not, the planner's packer is asked, and taken where it is lower.
- *
- * Each placement looks at all rows placed so far; beyond MAX_OFFLINE_ROWS only the order
- * of time is used, where rows whose life is over give their place back. */
-
-typedef struct
-{
-  const TesseraRows *rows;
-  bool *is_pool; /* [n_rows]: a plan's pool, at the bottom */
-} Order;
-
-static int
-compare_time (const void *pa, const void *pb, void *user)
-{
-  const Order *order = user;
-  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  const TesseraRow *a = &order->rows->rows[ia], *b = &order->rows->rows[ib];
-  int by = order->is_pool[ib] - order->is_pool[ia];
-  if (by == 0)
-    by = compare_u64 (a->born_index, b->born_index);
-  if (by == 0)
-    by = compare_u64 (b->died_index, a->died_index);
-  if (by == 0)
-    by = compare_u64 (a->addr, b->addr);
-  return by != 0 ? by : compare_u64 (ia, ib);
-}
-
-static int
-compare_life (const void *pa, const void *pb, void *user)
-{
-  const Order *order = user;
-  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  const TesseraRow *a = &order->rows->rows[ia], *b = &order->rows->rows[ib];
-  int by = order->is_pool[ib] - order->is_pool[ia];
-  if (by == 0)
-    by = compare_u64 (b->died_index - b->born_index, a->died_index - a->born_index);
-  return by != 0 ? by : compare_time (pa, pb, user);
-}
-
-/* The lowest gap between what was placed, by y, that @row fits into while it lives. */
-static uint64_t
-find_gap (const TesseraRow *placed, size_t n_placed, const TesseraRow *row)
-{
-  uint64_t y = 0;
-  for (size_t k = 0; k < n_placed; k++)
-    {
-      const TesseraRow *other = &placed[k];
-      if (other->died_index <= row->born_index || row->died_index <= other->born_index)
-        continue;
-      if (other->y_bytes >= y && other->y_bytes - y >= row->size_bytes)
-        break;
-      if (other->y_bytes + other->size_bytes > y)
-        y = other->y_bytes + other->size_bytes;
-    }
-  return y;
-}
-
-/* Places rows in @order, lowest gap first; @placed is room for copies of all, by y: as they
- * are looked at for each row, they lie side by side. Returns the height. */
-static uint64_t
-first_fit (TesseraRow *rows, const uint32_t *order, size_t n, TesseraRow *placed)
-{
-  uint64_t height = 0;
-  size_t n_placed = 0;
-  for (size_t i = 0; i < n; i++)
-    {
-      TesseraRow *row = &rows[order[i]];
-      row->y_bytes = find_gap (placed, n_placed, row);
-      size_t place = n_placed++;
-      for (; place > 0 && placed[place - 1].y_bytes > row->y_bytes; place--)
-        placed[place] = placed[place - 1];
-      placed[place] = *row;
-      if (row->y_bytes + row->size_bytes > height)
-        height = row->y_bytes + row->size_bytes;
-    }
-  return height;
-}
-
-static bool
-is_solid (const TesseraRow *row)
-{
-  return row->size_bytes > 0 && row->born_index < row->died_index;
-}
-
-/* Free stretches of an endless height. */
-
-/* In order, none beside another. A device has room for some thousand segments of 2 MiB and
- * more at once: to walk along them is fast enough. */
-typedef struct
-{
-  uint64_t begin, end;
-} Gap;
-
-/* The beginning of the lowest gap of at least @size_bytes, which becomes smaller. Where
- * there is none (sizes near 2^64 that no memory has): 0, and nothing is taken. */
-static uint64_t
-take_gap (GArray *gaps, uint64_t size_bytes)
-{
-  for (guint i = 0; i < gaps->len; i++)
-    {
-      Gap *gap = &g_array_index (gaps, Gap, i);
-      uint64_t begin = gap->begin;
-      if (gap->end - begin < size_bytes)
-        continue;
-      gap->begin += size_bytes;
-      if (gap->begin == gap->end)
-        g_array_remove_index (gaps, i);
-      return begin;
-    }
-  return 0;
-}
-
-/* [begin, end) was taken, is not empty, and joins what is free beside it. */
-static void
-give_gap (GArray *gaps, uint64_t begin, uint64_t end)
-{
-  guint at = 0;
-  while (at < gaps->len && g_array_index (gaps, Gap, at).begin < begin)
-    at++;
-  Gap gap = { begin, end };
-  g_array_insert_val (gaps, at, gap);
-  if (at + 1 < gaps->len && g_array_index (gaps, Gap, at + 1).begin == end)
-    {
-      g_array_index (gaps, Gap, at).end = g_array_index (gaps, Gap, at + 1).end;
-      g_array_remove_index (gaps, at + 1);
-    }
-  if (at > 0 && g_array_index (gaps, Gap, at - 1).end == begin)
-    {
-      g_array_index (gaps, Gap, at - 1).end = g_array_index (gaps, Gap, at).end;
-      g_array_remove_index (gaps, at);
-    }
-}
-
-/* First fit in the order of time, where all that is not over is in the way. A pool is
- * there from the beginning. Rows that are never there lie at 0. */
-static void
-first_fit_by_time (TesseraRows *rows, const Order *by, const uint32_t *order)
-{
-  size_t n = rows->n_span_rows, n_over = 0;
-  g_autofree uint64_t *deaths = g_new (uint64_t, n + 1);
-  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (Gap));
-  Gap all = { 0, UINT64_MAX };
-  g_array_append_val (gaps, all);
-  for (size_t i = 0; i < n; i++)
-    deaths[i] = rows->rows[i].died_index;
-  g_autofree uint32_t *by_death = sorted_numbers (n, compare_keys, deaths);
-  rows->height_bytes = 0;
-  for (size_t i = 0; i < n; i++)
-    {
-      TesseraRow *row = &rows->rows[order[i]], *over;
-      while (!by->is_pool[order[i]] && n_over < n &&
-             (over = &rows->rows[by_death[n_over]])->died_index <= row->born_index)
-        {
-          if (is_solid (over))
-            give_gap (gaps, over->y_bytes, over->y_bytes + over->size_bytes);
-          n_over++;
-        }
-      row->y_bytes = is_solid (row) ? take_gap (gaps, row->size_bytes) : 0;
-      rows->height_bytes = MAX (rows->height_bytes, row->y_bytes + row->size_bytes);
-    }
-}
-
-static bool
-is_lower (uint64_t height, uint64_t than)
-{
-  return than > height + height / 100 * SLACK_PERCENT;
-}
-
-/* The most that is there at one moment: no placement can be lower. */
-static uint64_t
-row_bound (const TesseraRows *rows, uint32_t n_events)
-{
-  g_autofree int64_t *change = g_new0 (int64_t, (size_t) n_events + 2);
-  for (size_t i = 0; i < rows->n_span_rows; i++)
-    {
-      const TesseraRow *row = &rows->rows[i];
-      uint32_t died = MIN (row->died_index, n_events + 1);
-      change[MIN (row->born_index, died)] += (int64_t) row->size_bytes;
-      change[died] -= (int64_t) row->size_bytes;
-    }
-  return tessera_highest_sum (change, n_events + 1, NULL);
-}
-
-/* Asks the packer; rows stay as they are unless it is lower. */
-static void
-pack_rows (TesseraRows *rows, uint32_t n_events)
-{
-  size_t n = rows->n_span_rows;
-  const TesseraPackOptions options = { .n_threads = 1, .work_budget = PACK_WORK };
-  g_autofree TesseraItem *items = g_new0 (TesseraItem, n + 1);
-  g_autofree uint64_t *offsets = g_new0 (uint64_t, n + 1);
-  TesseraPacking packing;
-  for (size_t i = 0; i < n; i++)
-    {
-      const TesseraRow *row = &rows->rows[i];
-      items[i].size_bytes = row->size_bytes;
-      items[i].begin = row->born_index;
-      items[i].end = row->died_index;
-      items[i].prefer_low = row->died_index - row->born_index > n_events / 2;
-    }
-  if (tessera_pack (items, n, &options, offsets, &packing) != TESSERA_OK ||
-      !is_lower (packing.height_bytes, rows->height_bytes))
-    return;
-  for (size_t i = 0; i < n; i++)
-    rows->rows[i].y_bytes = offsets[i];
-  rows->height_bytes = packing.height_bytes;
-}
-
-/* Returns whether any row is a plan's pool. */
-static bool
-find_pools (const TesseraRows *rows, bool *is_pool)
-{
-  bool any = false;
-  for (size_t i = 0; i < rows->layout->n_spans; i++)
-    if (rows->layout->spans[i].is_plan_pool)
-      any = is_pool[rows->row_of_span[i]] = true;
-  return any;
-}
-
-/* Both orders, the better of the two. */
-static void
-place_in_orders (TesseraRows *rows, Order *by, uint32_t *order)
-{
-  size_t n = rows->n_span_rows;
-  for (size_t i = 0; i < n; i++)
-    order[i] = (uint32_t) i;
-  qsort_r (order, n, sizeof *order, compare_time, by);
-  if (n > MAX_OFFLINE_ROWS)
-    {
-      first_fit_by_time (rows, by, order);
-      return;
-    }
-  TesseraRow placed[MAX_OFFLINE_ROWS];
-  uint64_t by_time = first_fit (rows->rows, order, n, placed);
-  qsort_r (order, n, sizeof *order, compare_life, by);
-  rows->height_bytes = first_fit (rows->rows, order, n, placed);
-  if (is_lower (by_time, rows->height_bytes))
-    {
-      qsort_r (order, n, sizeof *order, compare_time, by);
-      rows->height_bytes = first_fit (rows->rows, order, n, placed);
-    }
-}
-
-/* The packer takes no empty rows and none without life. */
-static bool
-all_solid (const TesseraRows *rows)
-{
-  for (size_t i = 0; i < rows->n_span_rows; i++)
-    if (!is_solid (&rows->rows[i]))
-      return false;
-  return true;
-}
-
 /* Runs of blocks outside of any span are there all the time: one above the other. */
 static void
 stack_lone_rows (TesseraRows *rows)
@@ -532,19 +274,37 @@ stack_lone_rows (TesseraRows *rows)
     }
 }
 
+/* Asks the planner's packer, so that nothing overlaps and everything is low. What is there most of
+ * the time lies at the bottom, like the floor that all else stands on; a plan's pool begins at 0.
+ * Rows that are never there lie at 0, and so do all if sizes are beyond any memory. */
 static void
 place_rows (TesseraRows *rows)
 {
-  size_t n = rows->n_span_rows;
-  uint32_t n_events = rows->layout->n_events;
-  g_autofree bool *is_pool = g_new0 (bool, n + 1);
-  g_autofree uint32_t *order = g_new (uint32_t, n + 1);
-  Order by = { rows, is_pool };
-  bool has_pool = find_pools (rows, is_pool);
-  place_in_orders (rows, &by, order);
-  if (!has_pool && n <= MAX_OFFLINE_ROWS &&
-      is_lower (row_bound (rows, n_events), rows->height_bytes) && all_solid (rows))
-    pack_rows (rows, n_events);
+  const TesseraPackOptions options = { .n_threads = 1, .work_budget = PACK_WORK };
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, rows->n_span_rows + 1);
+  g_autofree TesseraRow **placed = g_new (TesseraRow *, rows->n_span_rows + 1);
+  g_autofree uint64_t *offsets = g_new0 (uint64_t, rows->n_span_rows + 1);
+  TesseraPacking packing;
+  size_t n = 0;
+  for (size_t i = 0; i < rows->n_span_rows; i++)
+    {
+      TesseraRow *row = &rows->rows[i];
+      uint32_t life = row->died_index - MIN (row->born_index, row->died_index);
+      if (row->size_bytes == 0 || life == 0)
+        continue;
+      items[n] = (TesseraItem){ .size_bytes = row->size_bytes,
+                                .begin = row->born_index,
+                                .end = row->died_index,
+                                .is_pinned = row->is_pool,
+                                .prefer_low = life > rows->layout->n_events / 2 };
+      placed[n++] = row;
+    }
+  if (tessera_pack (items, n, &options, offsets, &packing) == TESSERA_OK)
+    for (size_t i = 0; i < n; i++)
+      placed[i]->y_bytes = offsets[i];
+  for (size_t i = 0; i < rows->n_span_rows; i++)
+    rows->height_bytes =
+        MAX (rows->height_bytes, rows->rows[i].y_bytes + rows->rows[i].size_bytes);
   stack_lone_rows (rows);
 }
 
