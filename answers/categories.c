@@ -1,7 +1,6 @@
 /* See categories.h. SPDX-License-Identifier: Apache-2.0 */
 #include "answers/categories.h"
 
-#include <glib.h>
 #include <string.h>
 #include <strings.h>
 

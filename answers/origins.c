@@ -1,8 +1,5 @@
-/* See origins.h. SPDX-License-Identifier: Apache-2.0 */
-#include "answers/origins.h"
-
-#include <glib.h>
-
+/* Whose request a block is: see categories.h. SPDX-License-Identifier: Apache-2.0 */
+#include "answers/categories.h"
 #include "db/hash.h"
 #include "planner/modules.h"
 

@@ -15,7 +15,7 @@ name_instance (const char *module)
 {
   const char *part = module;
 
-  if (strpbrk (module, " (") != NULL)
+  if (strpbrk (module, " (") != NULL) /* no path */
     return NULL;
   for (;;)
     {
@@ -152,15 +152,18 @@ tessera_passes_find (TesseraPasses *passes, const TesseraWhose *whose)
 {
   g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GHashTable) open = g_hash_table_new (g_str_hash, g_str_equal);
-  g_autoptr (GStringChunk) texts = g_string_chunk_new (1024);
-  g_autofree char **instances = tessera_module_paths (whose, texts);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autofree uint32_t *rows =
+      tessera_owner_rows (whose, TESSERA_BY_MODULE, TESSERA_NONE, names);
+  g_autofree char **instances = g_new0 (char *, whose->blocks->n_blocks + 1);
 
-  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+  for (guint i = 0; i < names->len; i++)
     {
-      g_autofree char *name = instances[i] != NULL ? name_instance (instances[i]) : NULL;
-
-      instances[i] = name != NULL ? g_string_chunk_insert_const (texts, name) : NULL;
+      g_autofree char *module = names->pdata[i];
+      names->pdata[i] = name_instance (module);
     }
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    instances[i] = names->pdata[rows[i]];
   passes->family = find_family (whose, instances);
   passes->of_block = g_new (uint32_t, whose->blocks->n_blocks + 1);
   passes->passes = g_array_new (FALSE, FALSE, sizeof (TesseraPass));

@@ -266,31 +266,6 @@ tessera_owner_of (const TesseraWhose *whose, TesseraBy by, size_t index)
     }
 }
 
-char **
-tessera_module_paths (const TesseraWhose *whose, GStringChunk *texts)
-{
-  g_autoptr (GHashTable) known =
-      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  char **paths = g_new0 (char *, whose->blocks->n_blocks + 1);
-
-  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
-    {
-      const uint64_t key = key_module (whose, i);
-      gpointer path;
-
-      if (!g_hash_table_lookup_extended (known, &key, NULL, &path))
-        {
-          g_autofree char *name = name_module (whose, i);
-
-          path = strpbrk (name, " (") == NULL ? g_string_chunk_insert_const (texts, name)
-                                              : NULL;
-          g_hash_table_insert (known, g_memdup2 (&key, sizeof key), path);
-        }
-      paths[i] = path;
-    }
-  return paths;
-}
-
 /* ---- Rows ---- */
 
 static void
@@ -309,21 +284,51 @@ compare_owners (const void *a, const void *b)
   return strcmp (x->name, y->name);
 }
 
-/* The row of a new key: different keys may have one name. @names: of it, and one more. */
-static guint
-find_row (GArray *owners, GHashTable *names, char *name)
+/* The row of blocks with @key: different keys may have one name. @rows: by key; @numbers: by name. */
+static uint32_t
+find_row (const TesseraWhose *whose,
+          TesseraBy by,
+          size_t index,
+          GHashTable *rows,
+          GHashTable *numbers,
+          GPtrArray *names)
 {
-  const guint known = GPOINTER_TO_UINT (g_hash_table_lookup (names, name));
-  const TesseraOwner owner = { .name = name, .n_times = 1 };
+  const uint64_t key = key_of (whose, by, index);
+  gpointer row;
 
-  if (known > 0)
+  if (g_hash_table_lookup_extended (rows, &key, NULL, &row))
+    return GPOINTER_TO_UINT (row);
+  char *name = tessera_owner_of (whose, by, index);
+  if (g_hash_table_lookup_extended (numbers, name, NULL, &row))
+    g_free (name);
+  else
     {
-      g_free (name);
-      return known - 1;
+      row = GUINT_TO_POINTER (names->len);
+      g_hash_table_insert (numbers, name, row);
+      g_ptr_array_add (names, name);
     }
-  g_array_append_val (owners, owner);
-  g_hash_table_insert (names, name, GUINT_TO_POINTER (owners->len));
-  return owners->len - 1;
+  g_hash_table_insert (rows, g_memdup2 (&key, sizeof key), row);
+  return GPOINTER_TO_UINT (row);
+}
+
+uint32_t *
+tessera_owner_rows (const TesseraWhose *whose,
+                    TesseraBy by,
+                    uint32_t event_index,
+                    GPtrArray *names)
+{
+  g_autoptr (GHashTable) rows =
+      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_autoptr (GHashTable) numbers = g_hash_table_new (g_str_hash, g_str_equal);
+  uint32_t *row_of_block = g_new (uint32_t, whose->blocks->n_blocks + 1);
+
+  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
+    row_of_block[i] =
+        event_index == TESSERA_NONE ||
+                tessera_is_live (whose->blocks, whose->layout, i, event_index)
+            ? find_row (whose, by, i, rows, numbers, names)
+            : TESSERA_NONE;
+  return row_of_block;
 }
 
 GArray *
@@ -332,38 +337,34 @@ tessera_owners (const TesseraWhose *whose,
                 const TesseraCategory *only,
                 uint32_t event_index)
 {
-  g_autoptr (GHashTable)
-      rows = /* of a key, and in the lowest bit: another had its name */
-      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree uint32_t *rows = tessera_owner_rows (whose, by, event_index, names);
   GArray *owners = g_array_new (FALSE, TRUE, sizeof (TesseraOwner));
 
   g_array_set_clear_func (owners, clear_owner);
+  g_array_set_size (owners, names->len);
   for (size_t i = 0; i < whose->blocks->n_blocks; i++)
     {
-      const TesseraBlock *block = &whose->blocks->blocks[i];
-      gpointer row;
+      const uint64_t bytes = whose->blocks->blocks[i].size_bytes;
 
-      if ((only != NULL && whose->categories[i] != *only) ||
-          !tessera_is_live (whose->blocks, whose->layout, i, event_index))
+      if (rows[i] == TESSERA_NONE || (only != NULL && whose->categories[i] != *only))
         continue;
-      const uint64_t key = key_of (whose, by, i);
-      if (!g_hash_table_lookup_extended (rows, &key, NULL, &row))
-        {
-          const guint n_rows = owners->len;
-          const guint new = find_row (owners, names, tessera_owner_of (whose, by, i));
-
-          row = GUINT_TO_POINTER (new << 1 | (new < n_rows));
-          g_hash_table_insert (rows, g_memdup2 (&key, sizeof key), row);
-        }
-      TesseraOwner *owner =
-          &g_array_index (owners, TesseraOwner, GPOINTER_TO_UINT (row) >> 1);
-      owner->bytes += block->size_bytes;
+      TesseraOwner *owner = &g_array_index (owners, TesseraOwner, rows[i]);
+      owner->bytes += bytes;
       owner->n_blocks++;
-      if ((GPOINTER_TO_UINT (row) & 1) || block->size_bytes < owner->largest_bytes)
+      if (bytes < owner->largest_bytes)
         continue;
-      owner->largest_bytes = block->size_bytes;
+      owner->largest_bytes = bytes;
       owner->stack = whose->origins.stacks[i];
+    }
+  for (guint i = names->len; i-- > 0;)
+    {
+      TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
+
+      owner->name = names->pdata[i];
+      owner->n_times = 1;
+      if (owner->n_blocks == 0)
+        g_array_remove_index_fast (owners, i);
     }
   g_array_sort (owners, compare_owners);
   return owners;
@@ -473,9 +474,8 @@ sum_up (Node *node, const Node *other)
     sum_up (g_ptr_array_index (node->inside, i), g_ptr_array_index (other->inside, i));
 }
 
-/* "0,1,2,4" as "0-2,4". */
-static char *
-name_numbers (const GArray *numbers)
+char *
+tessera_list_numbers (const GArray *numbers, const char *separator)
 {
   GString *text = g_string_new (NULL);
 
@@ -487,7 +487,7 @@ name_numbers (const GArray *numbers)
       while (i + n < numbers->len &&
              g_array_index (numbers, uint64_t, i + n) == first + n)
         n++;
-      g_string_append_printf (text, "%s%" PRIu64, text->len > 0 ? "," : "", first);
+      g_string_append_printf (text, "%s%" PRIu64, text->len > 0 ? separator : "", first);
       if (n > 1)
         g_string_append_printf (text, "-%" PRIu64, first + n - 1);
       i += n;
@@ -522,7 +522,7 @@ fold (Node *node)
         sum_up (first, g_ptr_array_index (node->inside, i + j));
       g_ptr_array_remove_range (node->inside, i + 1, numbers->len - 1);
       g_free (first->row.name);
-      first->row.name = name_numbers (numbers);
+      first->row.name = tessera_list_numbers (numbers, ",");
     }
   g_ptr_array_sort (node->inside, compare_nodes);
 }

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <glib.h>
-
 #include "answers/categories.h"
 #include "simulator/layout.h"
 
@@ -115,12 +113,19 @@ char *tessera_describe_filling (const TesseraWhose *whose);
  * at @event_index was for, g_free(). NULL: none failed then. */
 char *tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index);
 
-/* The module's path of each block, NULL where it has none: [n_blocks], g_free(); the texts are
- * of @texts, each once. */
-char **tessera_module_paths (const TesseraWhose *whose, GStringChunk *texts);
+/* The row of each block under @by: [n_blocks] into @names, to which names are added that are
+ * the caller's, each once. g_free(). @event_index: blocks that are not live then are in no row,
+ * TESSERA_NONE; TESSERA_NONE: all are in one. Of a module the name is the whole path. */
+uint32_t *tessera_owner_rows (const TesseraWhose *whose,
+                              TesseraBy by,
+                              uint32_t event_index,
+                              GPtrArray *names);
 
 /* A module's path with "*" for its numbers: "layers.*.mlp". What is no path stays. g_free(). */
 char *tessera_name_alike (const char *name);
+
+/* "0-2,4": of numbers (uint64_t) that ascend, with @separator between. g_free(). */
+char *tessera_list_numbers (const GArray *numbers, const char *separator);
 
 /* Folded stacks, as flame graphs are drawn from: "outer;inner;innermost BYTES", a line a
  * stack, of what is live at @event_index. g_free(). */

@@ -58,7 +58,7 @@ list_ranks (const CliRank *rank, const CliRanks *ranks, char **out_where)
   for (guint i = 0; i < rank->alike->len; i++)
     g_array_append_val (numbers, ((CliRank *) rank->alike->pdata[i])->rank);
   *out_where = cli_topology_describe (&ranks->topology, numbers);
-  return cli_list_numbers (numbers);
+  return tessera_list_numbers (numbers, ", ");
 }
 
 /* "Rank 3", "ranks 0-3, 5 (stage 0, the least)". @remark: (nullable) */
@@ -247,7 +247,7 @@ print_taken (const CliRanks *ranks)
       g_array_append_val (taken, ((CliRank *) ranks->ranks->pdata[i])->rank);
   if (taken->len == 0)
     return;
-  g_autofree char *listed = cli_list_numbers (taken);
+  g_autofree char *listed = tessera_list_numbers (taken, ", ");
   printf ("%u of %u ranks ran (%s). Taken as equal, since the next before and after of "
           "the same stage, tensor and expert position are alike: %s\n",
           ranks->ranks->len - taken->len, ranks->ranks->len, ranks->topology.text,

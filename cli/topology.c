@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answers/whose.h"
+
 #define MOST_RANKS (1 << 20)
 
 static gboolean
@@ -60,26 +62,6 @@ cli_topology_class (const CliTopology *topology, guint64 rank)
 }
 
 char *
-cli_list_numbers (const GArray *numbers)
-{
-  GString *text = g_string_new (NULL);
-
-  for (guint i = 0; i < numbers->len;)
-    {
-      const guint64 first = g_array_index (numbers, guint64, i);
-      guint64 last = first;
-
-      while (++i < numbers->len && g_array_index (numbers, guint64, i) == last + 1)
-        last++;
-      g_string_append_printf (text, "%s%" G_GUINT64_FORMAT, text->len > 0 ? ", " : "",
-                              first);
-      if (last > first)
-        g_string_append_printf (text, "-%" G_GUINT64_FORMAT, last);
-    }
-  return g_string_free (text, FALSE);
-}
-
-char *
 cli_topology_describe (const CliTopology *topology, const GArray *ranks)
 {
   GString *text = g_string_new (NULL);
@@ -97,7 +79,7 @@ cli_topology_describe (const CliTopology *topology, const GArray *ranks)
           g_array_append_val (places, place);
       if (places->len == axis->size)
         continue;
-      g_autofree char *listed = cli_list_numbers (places);
+      g_autofree char *listed = tessera_list_numbers (places, ", ");
       g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "",
                               axis->name[0] != 'p' ? axis->name
                               : places->len > 1    ? "stages"

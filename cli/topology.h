@@ -31,6 +31,3 @@ gboolean cli_topology_read (CliTopology *topology, const char *text);
 guint64 cli_topology_class (const CliTopology *topology, guint64 rank);
 /* Where these ranks are and no others along that axis: "stage 3, tp 0-1"; or "". */
 char *cli_topology_describe (const CliTopology *topology, const GArray *ranks);
-
-/* "0-3, 5": of numbers (guint64) that ascend. */
-char *cli_list_numbers (const GArray *numbers);

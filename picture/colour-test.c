@@ -21,7 +21,7 @@ typedef struct
   TesseraStructure *structure;
   TesseraGroup *groups;
   size_t n_groups;
-  uint8_t *categories;
+  TesseraWhose whose; /* with other categories */
 } Stage;
 
 static Stage
@@ -32,16 +32,19 @@ stage_new (void)
   stage.structure = tessera_structure_new (stage.trace, stage.blocks);
   tessera_group_blocks (stage.trace, stage.blocks, stage.structure, &stage.groups,
                         &stage.n_groups);
-  stage.categories = g_new (uint8_t, stage.blocks->n_blocks);
+  stage.whose = (TesseraWhose){ .trace = stage.trace,
+                                .blocks = stage.blocks,
+                                .structure = stage.structure };
+  g_assert_cmpint (tessera_whose_find (&stage.whose, NULL, "", NULL), ==, TESSERA_OK);
   for (size_t i = 0; i < stage.blocks->n_blocks; i++)
-    stage.categories[i] = (uint8_t) (i % TESSERA_N_CATEGORIES);
+    stage.whose.categories[i] = (uint8_t) (i % TESSERA_N_CATEGORIES);
   return stage;
 }
 
 static void
 stage_clear (Stage *stage)
 {
-  g_free (stage->categories);
+  tessera_whose_clear (&stage->whose);
   tessera_groups_free (stage->groups, stage->n_groups);
   tessera_structure_free (stage->structure);
   tessera_blocks_free (stage->blocks);
@@ -51,9 +54,8 @@ stage_clear (Stage *stage)
 static TesseraColouring *
 colouring_of (const Stage *stage, TesseraColourKey key, bool dark)
 {
-  TesseraColouring *colouring =
-      tessera_colouring_new (stage->trace, stage->blocks, stage->structure, stage->groups,
-                             stage->n_groups, stage->categories, key, dark);
+  TesseraColouring *colouring = tessera_colouring_new (
+      &stage->whose, stage->blocks, stage->groups, stage->n_groups, key, dark);
   g_assert_cmpint (colouring->key, ==, key);
   return colouring;
 }
@@ -126,15 +128,15 @@ test_names (void)
 {
   Stage stage = stage_new ();
   TesseraColouring *colouring = colouring_of (&stage, TESSERA_COLOUR_MODULE, false);
-  g_assert_cmpuint (find_entry (colouring, "model.py:__init__")->n_blocks, ==,
+  g_assert_cmpuint (find_entry (colouring, "model.py __init__")->n_blocks, ==,
                     MADE_TRACE_LAYERS);
-  g_assert_cmpuint (find_entry (colouring, "no stack")->n_blocks, ==,
+  g_assert_cmpuint (find_entry (colouring, "(no module)")->n_blocks, ==,
                     1); /* what failed */
-  find_entry (colouring, "model.py:attention");
+  find_entry (colouring, "model.py attention");
   tessera_colouring_free (colouring);
 
   colouring = colouring_of (&stage, TESSERA_COLOUR_PHASE, false);
-  g_assert_cmpuint (find_entry (colouring, "outside of phases")->n_blocks, >=,
+  g_assert_cmpuint (find_entry (colouring, TESSERA_OUTSIDE_OF_PHASES)->n_blocks, >=,
                     MADE_TRACE_LAYERS);
   g_assert_cmphex (find_entry (colouring, "forward")->rgb, ==,
                    tessera_colour_of_name ("forward", false));
@@ -174,7 +176,7 @@ test_categories (void)
   g_assert_cmpuint (colouring->block_entry[TESSERA_LOSS], ==, TESSERA_LOSS);
   tessera_colouring_free (colouring);
   /* Of which nothing is known. */
-  memset (stage.categories, TESSERA_UNKNOWN, stage.blocks->n_blocks);
+  memset (stage.whose.categories, TESSERA_UNKNOWN, stage.blocks->n_blocks);
   colouring = colouring_of (&stage, TESSERA_COLOUR_CATEGORY, false);
   g_assert_cmpuint (colouring->n_entries, ==, 1);
   g_assert_cmpstr (colouring->entries[0].name, ==, "unknown: no rule holds");
@@ -233,17 +235,22 @@ test_other (void)
       g_free (name);
     }
   blocks = tessera_blocks_new (trace);
+  g_autofree uint32_t *stacks = g_new (uint32_t, blocks->n_blocks);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    stacks[i] = blocks->blocks[i].stack;
+  const TesseraWhose whose = { .trace = trace,
+                               .blocks = blocks,
+                               .origins.stacks = stacks };
   TesseraColouring *colouring, *again;
-  colouring = tessera_colouring_new (trace, blocks, NULL, NULL, 0, NULL,
-                                     TESSERA_COLOUR_MODULE, false);
+  colouring =
+      tessera_colouring_new (&whose, blocks, NULL, 0, TESSERA_COLOUR_MODULE, false);
   g_assert_cmpuint (colouring->n_entries, ==, 24);
-  g_assert_cmpstr (colouring->entries[0].name, ==, "net.py:layer_99");
+  g_assert_cmpstr (colouring->entries[0].name, ==, "net.py layer_99");
   g_assert_cmpstr (colouring->entries[23].name, ==, "other (77)");
   g_assert_cmpuint (colouring->entries[23].n_blocks, ==, 77);
   g_assert_cmpuint (colouring->entries[23].live_bytes, ==, 512 * 77 * 78 / 2);
   g_assert_cmpuint (colouring->block_entry[0], ==, 23);
-  again = tessera_colouring_new (trace, blocks, NULL, NULL, 0, NULL,
-                                 TESSERA_COLOUR_MODULE, false);
+  again = tessera_colouring_new (&whose, blocks, NULL, 0, TESSERA_COLOUR_MODULE, false);
   g_assert_cmpmem (again->block_rgb, 100 * 4, colouring->block_rgb, 100 * 4);
   tessera_colouring_free (again);
   tessera_colouring_free (colouring);

@@ -10,9 +10,7 @@
  */
 #include "db/size-text.h"
 #include "picture/colour.h"
-#include "answers/whose.h"
 #include "picture/palette.h"
-#include "planner/modules.h"
 #include "simulator/verdict.h"
 
 #include <glib.h>
@@ -28,14 +26,13 @@
 typedef struct
 {
   TesseraColourKey kind;
-  const TesseraTrace *trace;
+  const TesseraWhose *whose;
   const TesseraBlocks *blocks;
-  const TesseraStructure *structure; /* (nullable) */
   const TesseraGroup *groups;
   size_t n_groups;
-  const uint8_t *categories; /* (nullable) [n_blocks] */
   size_t n_keys;
-  uint32_t *module_of_event; /* string id or TESSERA_NONE; NULL: no module is named */
+  uint32_t *rows;   /* phases and modules: [n_blocks] into ... */
+  GPtrArray *names; /* ... these */
 } Keys;
 
 #define LEAST_SIZE_BITS 12 /* up to 4 KiB is one bucket */
@@ -45,35 +42,24 @@ typedef struct
 static void
 keys_init (Keys *keys)
 {
-  const TesseraTrace *trace = keys->trace;
-  switch (keys->kind)
-    {
-    case TESSERA_COLOUR_CATEGORY:
-      keys->n_keys = TESSERA_N_CATEGORIES;
-      break;
-    case TESSERA_COLOUR_GROUP:
-      keys->n_keys = keys->n_groups + 1;
-      break;
-    case TESSERA_COLOUR_SIZE:
-      keys->n_keys = N_SIZES;
-      break;
-    case TESSERA_COLOUR_STREAM:
-      keys->n_keys = UINT16_MAX + 1;
-      break;
-    case TESSERA_COLOUR_PHASE:
-      keys->n_keys = (keys->structure != NULL ? keys->structure->n_phases : 0) + 1;
-      break;
-    case TESSERA_COLOUR_MODULE:
-      keys->n_keys = trace->n_stacks + tessera_trace_n_strings (trace) + 1;
-      keys->module_of_event = tessera_find_modules (trace);
-      break;
-    case TESSERA_COLOUR_AGE:
-      keys->n_keys = N_AGES;
-      break;
-    default:
-      keys->n_keys = TESSERA_CLASS_DYNAMIC + 1;
-      break;
-    }
+  const size_t numbers[TESSERA_N_COLOUR_KEYS] = {
+    [TESSERA_COLOUR_CATEGORY] = TESSERA_N_CATEGORIES,
+    [TESSERA_COLOUR_CLASS] = TESSERA_CLASS_DYNAMIC + 1,
+    [TESSERA_COLOUR_GROUP] = keys->n_groups + 1,
+    [TESSERA_COLOUR_SIZE] = N_SIZES,
+    [TESSERA_COLOUR_STREAM] = UINT16_MAX + 1,
+    [TESSERA_COLOUR_AGE] = N_AGES,
+  };
+
+  keys->n_keys = numbers[keys->kind];
+  if (keys->n_keys > 0)
+    return;
+  keys->names = g_ptr_array_new_with_free_func (g_free);
+  keys->rows = tessera_owner_rows (keys->whose,
+                                   keys->kind == TESSERA_COLOUR_PHASE ? TESSERA_BY_PHASE
+                                                                      : TESSERA_BY_MODULE,
+                                   TESSERA_NONE, keys->names);
+  keys->n_keys = keys->names->len;
 }
 
 static size_t
@@ -97,26 +83,15 @@ age_key (const TesseraBlocks *blocks, const TesseraBlock *block)
   return key;
 }
 
-/* Keys: stacks, then strings, then "neither". */
-static size_t
-module_key (const Keys *keys, const TesseraBlock *block)
-{
-  size_t n_stacks = keys->trace->n_stacks;
-  if (keys->module_of_event != NULL && (block->flags & TESSERA_AT_START) == 0 &&
-      block->born_index < keys->blocks->n_events &&
-      keys->module_of_event[block->born_index] != TESSERA_NONE)
-    return n_stacks + keys->module_of_event[block->born_index];
-  return block->stack < n_stacks ? block->stack : keys->n_keys - 1;
-}
-
 static size_t
 key_of (const Keys *keys, const TesseraBlock *block)
 {
   switch (keys->kind)
     {
     case TESSERA_COLOUR_CATEGORY:
-      return keys->categories != NULL ? keys->categories[block - keys->blocks->blocks]
-                                      : TESSERA_UNKNOWN;
+      return keys->whose->categories != NULL
+                 ? keys->whose->categories[block - keys->blocks->blocks]
+                 : TESSERA_UNKNOWN;
     case TESSERA_COLOUR_GROUP:
       return block->group < keys->n_groups ? block->group : keys->n_groups;
     case TESSERA_COLOUR_SIZE:
@@ -124,9 +99,8 @@ key_of (const Keys *keys, const TesseraBlock *block)
     case TESSERA_COLOUR_STREAM:
       return block->stream;
     case TESSERA_COLOUR_PHASE:
-      return block->born_phase < keys->n_keys - 1 ? block->born_phase : keys->n_keys - 1;
     case TESSERA_COLOUR_MODULE:
-      return module_key (keys, block);
+      return keys->rows[block - keys->blocks->blocks];
     case TESSERA_COLOUR_AGE:
       return age_key (keys->blocks, block);
     default:
@@ -156,46 +130,6 @@ name_age (size_t key)
   return names[key];
 }
 
-/* Python source that is neither PyTorch's own nor made up by the interpreter. */
-static bool
-is_program (const char *file)
-{
-  return g_str_has_suffix (file, ".py") && strstr (file, "/torch/") == NULL &&
-         strncmp (file, "torch/", 6) != 0;
-}
-
-/* The innermost frame of the program itself: "model.py:forward". */
-static char *
-name_stack (const TesseraTrace *trace, size_t stack)
-{
-  for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
-    {
-      const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
-      const char *file = tessera_trace_string (trace, frame->file);
-      if (!is_program (file))
-        continue;
-      const char *slash = strrchr (file, '/');
-      char shown[45], function[49];
-      return g_strdup_printf (
-          "%s:%s",
-          tessera_show_text (slash != NULL ? slash + 1 : file, shown, sizeof shown),
-          tessera_show_text (tessera_trace_string (trace, frame->name), function,
-                             sizeof function));
-    }
-  return g_strdup ("inside PyTorch");
-}
-
-static char *
-name_module (const Keys *keys, size_t key)
-{
-  const TesseraTrace *trace = keys->trace;
-  if (key < trace->n_stacks)
-    return name_stack (trace, key);
-  return g_strdup (key < keys->n_keys - 1
-                       ? tessera_trace_string (trace, (uint32_t) (key - trace->n_stacks))
-                       : "no stack");
-}
-
 /* A group of one step and the same of the next are one entry: "forward -> backward". */
 static char *
 name_group (const Keys *keys, size_t key)
@@ -222,12 +156,8 @@ key_name (const Keys *keys, size_t key)
     case TESSERA_COLOUR_STREAM:
       return g_strdup_printf ("stream %zu%s", key, key == 0 ? " (default)" : "");
     case TESSERA_COLOUR_PHASE:
-      return g_strdup (
-          key < keys->n_keys - 1
-              ? tessera_phase_name (keys->trace, &keys->structure->phases[key])
-              : "outside of phases");
     case TESSERA_COLOUR_MODULE:
-      return name_module (keys, key);
+      return g_strdup (keys->names->pdata[key]);
     case TESSERA_COLOUR_AGE:
       return g_strdup (name_age (key));
     default:
@@ -495,17 +425,14 @@ colour_blocks (Legend *legend, TesseraColouring *colouring)
 }
 
 TesseraColouring *
-tessera_colouring_new (const TesseraTrace *trace,
+tessera_colouring_new (const TesseraWhose *whose,
                        const TesseraBlocks *blocks,
-                       const TesseraStructure *structure,
                        const TesseraGroup *groups,
                        size_t n_groups,
-                       const uint8_t *categories,
                        TesseraColourKey key,
                        bool dark)
 {
-  Legend legend = { .keys = { key, trace, blocks, structure, groups, n_groups, categories,
-                              0, NULL },
+  Legend legend = { .keys = { key, whose, blocks, groups, n_groups, 0, NULL, NULL },
                     .dark = dark };
   TesseraColouring *colouring = g_new0 (TesseraColouring, 1);
   keys_init (&legend.keys);
@@ -515,7 +442,8 @@ tessera_colouring_new (const TesseraTrace *trace,
   count_keys (&legend);
   join_names (&legend);
   colour_blocks (&legend, colouring);
-  g_free (legend.keys.module_of_event);
+  g_free (legend.keys.rows);
+  g_clear_pointer (&legend.keys.names, g_ptr_array_unref);
   g_free (legend.sums);
   g_array_unref (legend.named);
   return colouring;

@@ -9,9 +9,8 @@
  */
 #pragma once
 
-#include "answers/categories.h"
+#include "answers/whose.h"
 #include "db/plan.h"
-#include "planner/structure.h"
 #include "simulator/layout.h"
 
 typedef enum
@@ -46,15 +45,14 @@ typedef struct
   size_t n_entries;
 } TesseraColouring;
 
-/* @structure may be NULL, @groups too when @n_groups is 0; @categories: (nullable) of
- * tessera_categorize(), without which every category is unknown. At most
+/* @blocks: of @whose, perhaps with other classes and groups; @groups may be NULL when @n_groups
+ * is 0. Where @whose has no categories each is unknown; phases and modules are called as
+ * tessera_owner_of() calls them, and ask for all else that it has. At most
  * TESSERA_MAX_LEGEND_ENTRIES, the last of them "other (N)" where there were more. */
-TesseraColouring *tessera_colouring_new (const TesseraTrace *trace,
+TesseraColouring *tessera_colouring_new (const TesseraWhose *whose,
                                          const TesseraBlocks *blocks,
-                                         const TesseraStructure *structure,
                                          const TesseraGroup *groups,
                                          size_t n_groups,
-                                         const uint8_t *categories,
                                          TesseraColourKey key,
                                          bool dark);
 /* What is live of each entry at an event of a layout: their sum is live_bytes of its parts. */

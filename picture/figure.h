@@ -19,8 +19,8 @@ typedef struct
   const TesseraStructure *structure;
   const TesseraGroup *groups; /* (nullable) that the blocks' group fields mean */
   size_t n_groups;
-  const TesseraWhose *whose; /* (nullable) for colours by category and names of blocks */
-  const char *filling;       /* (nullable) of tessera_describe_filling() */
+  const TesseraWhose *whose;         /* what blocks are called and coloured by */
+  const char *filling;               /* (nullable) of tessera_describe_filling() */
   const TesseraLayout *left, *right; /* right may be NULL */
   const char *left_title, *right_title;
   const char *left_subtitle, *right_subtitle;

@@ -18,6 +18,7 @@ typedef struct
   TesseraBlocks *blocks;
   TesseraStructure *structure;
   TesseraLayout *left, *right;
+  TesseraWhose whose;
   TesseraVerdict verdict;
   TesseraNeeds needs;
 } Stage;
@@ -46,6 +47,11 @@ stage_new (void)
   stage->structure = tessera_structure_new (stage->trace, stage->blocks);
   stage->left = simulate (stage, TESSERA_LAYOUT_NATIVE, stage->trace->device_bytes);
   stage->right = simulate (stage, TESSERA_LAYOUT_EXPANDABLE, 0);
+  stage->whose = (TesseraWhose){ .trace = stage->trace,
+                                 .blocks = stage->blocks,
+                                 .structure = stage->structure,
+                                 .layout = stage->left };
+  g_assert_cmpint (tessera_whose_find (&stage->whose, NULL, "", NULL), ==, TESSERA_OK);
   uint32_t at;
   stage->needs =
       (TesseraNeeds){ UINT64_C (18) << 30, stage->right->peak_reserved_bytes, 0,
@@ -63,6 +69,7 @@ stage_new (void)
 static void
 stage_free (Stage *stage)
 {
+  tessera_whose_clear (&stage->whose);
   tessera_layout_free (stage->left);
   tessera_layout_free (stage->right);
   tessera_structure_free (stage->structure);
@@ -77,6 +84,7 @@ figure_of (const Stage *stage)
   return (TesseraFigure){ .trace = stage->trace,
                           .blocks = stage->blocks,
                           .structure = stage->structure,
+                          .whose = &stage->whose,
                           .left = stage->left,
                           .right = stage->right,
                           .left_title = "Native",

@@ -206,9 +206,8 @@ static void
 sheet_init (TesseraSheet *sheet)
 {
   const TesseraFigure *f = sheet->figure;
-  sheet->colouring = tessera_colouring_new (
-      f->trace, f->blocks, f->structure, f->groups, f->n_groups,
-      f->whose != NULL ? f->whose->categories : NULL, f->colour, f->dark);
+  sheet->colouring = tessera_colouring_new (f->whose, f->blocks, f->groups, f->n_groups,
+                                            f->colour, f->dark);
   sheet->axis = tessera_axis_new (f->trace, f->blocks, f->axis);
   sheet->left = tessera_scene_new (f->blocks, f->left, sheet->axis);
   if (f->right != NULL)

@@ -263,7 +263,7 @@ draw_holders (Column *column)
   double bottom = column->area.y + column->area.height;
   double room = bottom - column->y - RULE_HEIGHT - ROW - 4.0;
   char caption[64];
-  if (f->whose == NULL || f->verdict == NULL || f->colour == TESSERA_COLOUR_MODULE ||
+  if (f->verdict == NULL || f->colour == TESSERA_COLOUR_MODULE ||
       room < LEAST_HOLDERS * ROW)
     return;
   TesseraWhose whose = *f->whose;

@@ -229,8 +229,6 @@ static void
 draw_names (const Panel *panel)
 {
   const TesseraView view = { 0.0, 1.0, 0.0, panel->sheet->top_bytes };
-  if (panel->sheet->figure->whose == NULL)
-    return;
   g_autoptr (GArray) found =
       tessera_scene_largest (panel->scene, &view, panel->canvas.width,
                              panel->canvas.height, LEAST_NAME, NAME_LINE, MAX_NAMES);

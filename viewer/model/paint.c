@@ -95,9 +95,8 @@ tessera_paint_new (TesseraData *data, TesseraColourKey key, gboolean dark)
 
   paint->data = tessera_data_ref (data);
   paint->dark = dark;
-  paint->colouring =
-      tessera_colouring_new (data->trace, data->blocks, data->structure, data->groups,
-                             data->n_groups, data->whose.categories, key, dark);
+  paint->colouring = tessera_colouring_new (&data->whose, data->blocks, data->groups,
+                                            data->n_groups, key, dark);
   paint->shown_entries = g_malloc (MAX (paint->colouring->n_entries, 1));
   memset (paint->shown_entries, 1, paint->colouring->n_entries);
   paint->ink = ink_of (paint);
