@@ -121,37 +121,6 @@ test_empty (void)
 /* ---- curves -------------------------------------------------------------------------
  */
 
-/* A peak of one event among a hundred thousand is in some column, however few there are, and the
- * bottom of another is, too. */
-static void
-test_planted_peak (void)
-{
-  const uint32_t n = 100000, peak = 31415;
-  MadeLayout *made = made_layout_new (n, 0, 0);
-  TesseraAxis *axis = axis_of (made, TESSERA_AXIS_EVENTS);
-  uint64_t *values = g_new (uint64_t, n), low[777], high[777];
-  for (uint32_t i = 0; i < n; i++)
-    values[i] = 1000 + i % 7;
-  values[peak] = 1 << 30;
-  values[peak + 40] = 3;
-  for (uint32_t n_columns = 1; n_columns <= 777; n_columns += 97)
-    {
-      uint64_t highest = 0, lowest = UINT64_MAX;
-      tessera_fold_columns (values, axis, n_columns, low, high);
-      for (uint32_t c = 0; c < n_columns; c++)
-        {
-          g_assert_cmpuint (low[c], <=, high[c]);
-          highest = MAX (highest, high[c]);
-          lowest = MIN (lowest, low[c]);
-        }
-      g_assert_cmpuint (highest, ==, 1 << 30);
-      g_assert_cmpuint (lowest, ==, 3);
-    }
-  g_free (values);
-  tessera_axis_free (axis);
-  made_layout_free (made);
-}
-
 /* Against looking at every event that is in force somewhere in a column. */
 static void
 test_columns (void)
@@ -194,7 +163,6 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/events-and-time", test_events_and_time);
   g_test_add_func ("/axis/event-at", test_event_at);
   g_test_add_func ("/axis/empty", test_empty);
-  g_test_add_func ("/curves/planted-peak", test_planted_peak);
   g_test_add_func ("/curves/columns", test_columns);
   return g_test_run ();
 }

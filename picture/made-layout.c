@@ -64,48 +64,6 @@ made_layout_set (MadeLayout *made,
                                            .group = TESSERA_NONE };
 }
 
-/* Deaths that wait for their event, soonest first (a binary heap). */
-typedef struct
-{
-  uint64_t due;
-  uint32_t block;
-  uint64_t addr;
-  int size;
-} Death;
-
-static void
-heap_push (GArray *heap, Death death)
-{
-  g_array_append_val (heap, death);
-  Death *d = (Death *) (void *) heap->data;
-  guint i = heap->len - 1;
-  for (; i > 0 && d[(i - 1) / 2].due > death.due; i = (i - 1) / 2)
-    d[i] = d[(i - 1) / 2];
-  d[i] = death;
-}
-
-static Death
-heap_pop (GArray *heap)
-{
-  Death *d = (Death *) (void *) heap->data;
-  Death first = d[0], last = d[heap->len - 1];
-  g_array_set_size (heap, heap->len - 1);
-  guint i = 0, n = heap->len;
-  while (n > 0)
-    {
-      guint child = 2 * i + 1;
-      if (child + 1 < n && d[child + 1].due < d[child].due)
-        child++;
-      if (child >= n || d[child].due >= last.due)
-        break;
-      d[i] = d[child];
-      i = child;
-    }
-  if (n > 0)
-    d[i] = last;
-  return first;
-}
-
 /* A free slot of a size, from a new segment where there is none. */
 static uint64_t
 take_slot (GArray **slots, int size, GArray *spans, uint64_t *next_addr, uint32_t now)
@@ -143,32 +101,45 @@ MadeLayout *
 made_layout_random (size_t n_blocks, uint64_t seed)
 {
   uint64_t state = seed * 2 + 1, next_addr = UINT64_C (0x7f0000000000);
-  uint32_t n_events = (uint32_t) n_blocks * 2, now = 0;
+  uint32_t n_events = (uint32_t) n_blocks * 2;
   MadeLayout *made = made_layout_new (n_events, n_blocks, 0);
-  GArray *heap = g_array_new (FALSE, FALSE, sizeof (Death));
   GArray *spans = g_array_new (FALSE, FALSE, sizeof (TesseraSpan));
+  g_autofree uint32_t *due =
+      g_new0 (uint32_t, n_events + 1); /* by event: a block + 1, then ... */
+  g_autofree uint32_t *next =
+      g_new0 (uint32_t, n_blocks + 1); /* ... the next one due then */
+  g_autofree int *sizes = g_new0 (int, n_blocks + 1);
   GArray *slots[N_SIZES];
+  uint32_t waiting = 0; /* blocks that are due, as above */
+  size_t n = 0;
   for (int i = 0; i < N_SIZES; i++)
     slots[i] = g_array_new (FALSE, FALSE, sizeof (uint64_t));
-  for (size_t i = 0; i < n_blocks; now++)
+  for (uint32_t now = 0; n < n_blocks; now++)
     {
-      if (heap->len > 0 && g_array_index (heap, Death, 0).due <= now)
+      while (due[now] > 0)
         {
-          Death death = heap_pop (heap);
-          made->layout.died_index[death.block] = now;
-          made->blocks.blocks[death.block].freed_index = now;
-          made->blocks.blocks[death.block].died_index = now;
-          g_array_append_val (slots[death.size], death.addr);
+          uint32_t block = due[now] - 1;
+          due[now] = next[block];
+          next[block] = waiting;
+          waiting = block + 1;
+        }
+      if (waiting > 0)
+        {
+          uint32_t block = waiting - 1;
+          waiting = next[block];
+          made->layout.died_index[block] = now;
+          made->blocks.blocks[block].freed_index = now;
+          made->blocks.blocks[block].died_index = now;
+          g_array_append_val (slots[sizes[block]], made->layout.addr[block]);
           continue;
         }
-      int size = 0;
-      while (size < N_SIZES - 1 && made_random (&state) % 100 < 72)
-        size++;
-      uint64_t addr = take_slot (slots, size, spans, &next_addr, now);
-      made_layout_set (made, i, addr, UINT64_C (512) << size, now, n_events);
-      heap_push (heap, (Death){ now + random_life (&state, n_blocks), (uint32_t) i, addr,
-                                size });
-      i++;
+      while (sizes[n] < N_SIZES - 1 && made_random (&state) % 100 < 72)
+        sizes[n]++;
+      uint64_t addr = take_slot (slots, sizes[n], spans, &next_addr, now);
+      made_layout_set (made, n, addr, UINT64_C (512) << sizes[n], now, n_events);
+      uint64_t end = MIN (now + random_life (&state, n_blocks), n_events);
+      next[n] = due[end];
+      due[end] = (uint32_t) ++n;
     }
   for (guint i = 0; i < spans->len; i++)
     g_array_index (spans, TesseraSpan, i).died_index = n_events;
@@ -177,7 +148,6 @@ made_layout_random (size_t n_blocks, uint64_t seed)
   made->layout.spans = (TesseraSpan *) (void *) g_array_free (spans, FALSE);
   for (int i = 0; i < N_SIZES; i++)
     g_array_unref (slots[i]);
-  g_array_unref (heap);
   return made;
 }
 

@@ -3,7 +3,8 @@
  * keeps the pictures for looking at.
  *
  * figures: what must hold on any trace: each placed block has its rectangle and is hit at its
- * middle, rows are no higher than what is reserved needs, every key draws.
+ * middle, rows are no higher than what is reserved needs; every size, theme, key and arrangement
+ * draws, says what it should with ink, and what cannot be drawn is refused.
  *
  * golden: the samples' pictures against ones that were looked at, tests/golden/. Only what is
  * drawn from data, no text, so that fonts and cairo's version do not matter. A change that is
@@ -11,7 +12,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <cairo.h>
+#include <cairo-svg.h>
 #include <glib.h>
 
 #include "picture/figure.h"
@@ -108,61 +109,188 @@ check_scene (const Stage *stage, const TesseraLayout *layout)
   tessera_axis_free (axis);
 }
 
-static void
-draw (const TesseraFigure *figure, int width, int height, const char *name)
+typedef struct
 {
-  cairo_surface_t *surface =
-      cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, height);
+  TesseraFigure figure;
+  TesseraNeeds needs;
+  TesseraVerdict verdict;
+} Sheet;
+
+/* Of @stage: what is on a sheet where nobody chose. */
+static void
+sheet_init (Sheet *sheet, const Stage *stage)
+{
+  const uint32_t at = stage->left->n_ooms > 0
+                          ? stage->left->ooms[stage->left->n_ooms - 1].event_index
+                          : stage->left->peak_reserved_index;
+  const TesseraParts parts =
+      tessera_parts_at (stage->trace, stage->blocks, stage->left, at);
+
+  sheet->needs = (TesseraNeeds){ .native_bytes = UINT64_C (90) << 30,
+                                 .plan_bytes = stage->plan->height_bytes,
+                                 .bound_bytes = stage->plan->bound_bytes };
+  tessera_verdict (stage->trace, stage->left, &parts, &sheet->needs, &sheet->verdict);
+  sheet->figure = (TesseraFigure){ .trace = stage->trace,
+                                   .blocks = stage->blocks,
+                                   .structure = stage->structure,
+                                   .whose = &stage->whose,
+                                   .left = stage->left,
+                                   .right = stage->right,
+                                   .left_title = "PyTorch, as recorded",
+                                   .right_title = "Plan",
+                                   .right_subtitle = stage->plan->strategy,
+                                   .plan = stage->plan,
+                                   .verdict = &sheet->verdict,
+                                   .needs = &sheet->needs,
+                                   .colour = TESSERA_COLOUR_PHASE };
+}
+
+static cairo_surface_t *
+draw (const TesseraFigure *figure, int width, int height, double scale, const char *name)
+{
+  cairo_surface_t *surface = cairo_image_surface_create (
+      CAIRO_FORMAT_RGB24, (int) (width * scale), (int) (height * scale));
   cairo_t *cr = cairo_create (surface);
   TesseraError error = { 0 };
-  TesseraStatus status = tessera_figure_draw (figure, cr, width, height, 1.0, &error);
+  cairo_scale (cr, scale, scale);
+  TesseraStatus status = tessera_figure_draw (figure, cr, width, height, scale, &error);
   g_assert_cmpstr (error.text, ==, "");
   g_assert_cmpint (status, ==, TESSERA_OK);
   cairo_destroy (cr);
+  cairo_surface_flush (surface);
   const char *folder = g_getenv ("TESSERA_PICTURES");
   if (folder != NULL)
     {
-      char *path = g_strdup_printf ("%s/%s.png", folder, name);
+      g_autofree char *path =
+          g_strdup_printf ("%s/%s-%dx%d.png", folder, name, width, height);
       cairo_surface_write_to_png (surface, path);
-      g_free (path);
     }
-  cairo_surface_destroy (surface);
+  return surface;
 }
 
+/* Pixels of exactly this colour within a part of the sheet. */
+static int
+count_rgb (cairo_surface_t *surface, cairo_rectangle_int_t part, uint32_t rgb)
+{
+  int stride = cairo_image_surface_get_stride (surface) / 4, n = 0;
+  const uint32_t *pixels =
+      (const uint32_t *) (void *) cairo_image_surface_get_data (surface);
+  for (int y = part.y; y < part.y + part.height; y++)
+    for (int x = part.x; x < part.x + part.width; x++)
+      n += (pixels[y * stride + x] & 0xffffff) == rgb;
+  return n;
+}
+
+/* The outermost pixels all around are plain: nothing was drawn over the edge. */
+static void
+check_margins (cairo_surface_t *surface)
+{
+  int width = cairo_image_surface_get_width (surface);
+  int height = cairo_image_surface_get_height (surface);
+  const uint32_t *pixels =
+      (const uint32_t *) (void *) cairo_image_surface_get_data (surface);
+  uint32_t sheet = pixels[0] & 0xffffff;
+  cairo_rectangle_int_t left = { 0, 0, 12, height },
+                        right = { width - 12, 0, 12, height };
+  cairo_rectangle_int_t top = { 0, 0, width, 8 }, bottom = { 0, height - 4, width, 4 };
+  g_assert_cmpint (count_rgb (surface, left, sheet), >=, 12 * height - 12);
+  g_assert_cmpint (count_rgb (surface, right, sheet), >=, 12 * height - 12);
+  g_assert_cmpint (count_rgb (surface, top, sheet), ==, 8 * width);
+  g_assert_cmpint (count_rgb (surface, bottom, sheet), ==, 4 * width);
+}
+
+/* All sizes, themes, keys, axes and arrangements: nothing is drawn over the edge. */
 static void
 draw_all (const Stage *stage, const char *name)
 {
-  TesseraNeeds needs = { .plan_bytes = stage->plan->height_bytes,
-                         .bound_bytes = stage->plan->bound_bytes };
-  TesseraVerdict verdict;
-  uint32_t at = stage->left->n_ooms > 0
-                    ? stage->left->ooms[stage->left->n_ooms - 1].event_index
-                    : stage->left->peak_reserved_index;
-  const TesseraParts parts =
-      tessera_parts_at (stage->trace, stage->blocks, stage->left, at);
-  tessera_verdict (stage->trace, stage->left, &parts, &needs, &verdict);
-  TesseraFigure figure = { .trace = stage->trace,
-                           .blocks = stage->blocks,
-                           .structure = stage->structure,
-                           .whose = &stage->whose,
-                           .left = stage->left,
-                           .right = stage->right,
-                           .left_title = "PyTorch, as recorded",
-                           .right_title = "Plan",
-                           .right_subtitle = stage->plan->strategy,
-                           .plan = stage->plan,
-                           .verdict = &verdict,
-                           .needs = &needs,
-                           .colour = TESSERA_COLOUR_CLASS };
-  draw (&figure, 1600, 1000, name);
-  for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
+  static const int sizes[][2] = { { 1600, 1000 }, { 1280, 720 }, { 900, 600 } };
+  Sheet sheet;
+  TesseraFigure *figure = &sheet.figure;
+
+  sheet_init (&sheet, stage);
+  for (int i = 0; i < TESSERA_N_COLOUR_KEYS + 2; i++)
     {
-      char *named = g_strdup_printf ("%s-%d", name, key);
-      figure.colour = (TesseraColourKey) key;
-      figure.dark = key % 2 == 0;
-      draw (&figure, 1280, 720, named);
-      g_free (named);
+      const int *size = sizes[i % 3];
+      g_autofree char *named = g_strdup_printf ("%s-%d", name, i);
+
+      figure->colour = (TesseraColourKey) (i % TESSERA_N_COLOUR_KEYS);
+      figure->axis = (TesseraAxisKind) (i % 2);
+      figure->dark = i / 3 % 2 == 0;
+      figure->stacked = i > TESSERA_N_COLOUR_KEYS;
+      cairo_surface_t *surface = draw (figure, size[0], size[1], 1.0, named);
+      check_margins (surface);
+      cairo_surface_destroy (surface);
     }
+  figure->right = NULL;
+  figure->verdict = NULL;
+  figure->needs = NULL;
+  figure->structure = NULL;
+  figure->left_title = NULL;
+  cairo_surface_destroy (draw (figure, 700, 420, 2.0, "least"));
+}
+
+/* The failed request is red at its size; forward's colour is on both canvases. */
+static void
+check_ink (const Stage *stage)
+{
+  const cairo_rectangle_int_t left = { 280, 160, 600, 600 },
+                              right = { 940, 160, 620, 600 };
+  const uint32_t forward = tessera_colour_of_name ("forward", false);
+  Sheet sheet;
+
+  sheet_init (&sheet, stage);
+  cairo_surface_t *surface = draw (&sheet.figure, 1600, 1000, 1.0, "ink");
+  g_assert_cmpint (count_rgb (surface, left, forward), >, 500);
+  g_assert_cmpint (count_rgb (surface, right, forward), >, 500);
+  if (stage->left->n_ooms > 0)
+    g_assert_cmpint (count_rgb (surface, left, 0xc01c28), >, 500);
+  cairo_surface_destroy (surface);
+}
+
+static cairo_status_t
+count_bytes (void *closure, const unsigned char *data, unsigned int length)
+{
+  *(size_t *) closure += length;
+  return CAIRO_STATUS_SUCCESS;
+}
+
+static void
+check_svg (const Stage *stage)
+{
+  Sheet sheet;
+  size_t n_bytes = 0;
+  TesseraError error = { 0 };
+  sheet_init (&sheet, stage);
+  cairo_surface_t *surface =
+      cairo_svg_surface_create_for_stream (count_bytes, &n_bytes, 1280, 720);
+  cairo_t *cr = cairo_create (surface);
+  g_assert_cmpint (tessera_figure_draw (&sheet.figure, cr, 1280, 720, 2.0, &error), ==,
+                   TESSERA_OK);
+  cairo_destroy (cr);
+  cairo_surface_destroy (surface);
+  g_assert_cmpuint (n_bytes, >, 20000);
+}
+
+static void
+check_refusals (const Stage *stage)
+{
+  Sheet sheet;
+  sheet_init (&sheet, stage);
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, 10, 10);
+  cairo_t *cr = cairo_create (surface);
+  const double sizes[][3] = {
+    { 100, 100, 1 }, { 1280, 720, 0 }, { 1280, 720, 1000 }, { 0.0 / 0.0, 720, 1 }
+  };
+  for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      TesseraError error = { 0 };
+      TesseraStatus status = tessera_figure_draw (&sheet.figure, cr, sizes[i][0],
+                                                  sizes[i][1], sizes[i][2], &error);
+      g_assert_cmpint (status, ==, TESSERA_INVALID);
+      g_assert_cmpstr (error.text, !=, "");
+    }
+  cairo_destroy (cr);
+  cairo_surface_destroy (surface);
 }
 
 static void
@@ -186,6 +314,9 @@ test_real (const void *data)
       check_scene (stage, stage->left);
       check_scene (stage, stage->right);
       draw_all (stage, base);
+      check_ink (stage);
+      check_svg (stage);
+      check_refusals (stage);
       g_free (base);
       stage_free (stage);
     }
