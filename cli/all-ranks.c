@@ -1,5 +1,5 @@
-/* See all-ranks.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/all-ranks.h"
+/* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rehearsal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cli/ranks.h"
-#include "cli/trial.h"
 
 /* In a process of its own, which then looks at the trace: the dry run. */
 static void

@@ -1,9 +1,8 @@
-/* See answer.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/answer.h"
+/* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rehearsal.h"
 
 #include <stdio.h>
 
-#include "cli/tell.h"
 #include "nullcuda/settings.h"
 
 /* Best first: what fits natively needs nobody's help. */
@@ -223,22 +222,15 @@ print_new_plan (const CliStudy *study)
   cli_tell_kept (NULL, study);
 }
 
-/* What a run that computes nothing cannot know; ends with NULL. */
-static void
-not_seen (const CliQuestion *question, const char *out_lines[5])
-{
-  size_t n = 0;
-  out_lines[n++] = "memory outside PyTorch's allocator (CUDA context, kernels, NCCL): "
-                   "the head-room is an assumption";
-  out_lines[n++] = "workspaces that cuBLAS and cuDNN choose by GPU and shape";
-  out_lines[n++] = "sizes that depend on values (masks, expert routing): counts are "
-                   "drawn or zero, not computed";
-  out_lines[n++] =
-      question->is_lagging
-          ? "when side streams finish: a modelled clock says (--lag)"
-          : "how late side streams finish: here all work ends at once (--lag)";
-  out_lines[n] = NULL;
-}
+/* What a run that computes nothing cannot know. */
+static const char *const not_seen[] = {
+  "memory outside PyTorch's allocator (CUDA context, kernels, NCCL): the head-room is an "
+  "assumption",
+  "workspaces that cuBLAS and cuDNN choose by GPU and shape",
+  "sizes that depend on values (masks, expert routing): counts are drawn or zero, not "
+  "computed",
+  "when side streams finish: a modelled clock says",
+};
 
 static const TesseraLayoutKind policies[] = { TESSERA_LAYOUT_NATIVE,
                                               TESSERA_LAYOUT_EXPANDABLE,
@@ -274,7 +266,6 @@ cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question)
 void
 cli_answer_print (const CliStudy *study, const CliQuestion *question)
 {
-  const char *unseen[5];
   g_autofree char *text = sentence (study, question);
 
   printf ("%s\n", text);
@@ -284,16 +275,14 @@ cli_answer_print (const CliStudy *study, const CliQuestion *question)
   printf ("\n%s has %s; head-room %s (%s)\n", question->gpu,
           TESSERA_SIZE (question->gpu_bytes), TESSERA_SIZE (question->headroom_bytes),
           question->headroom_why);
-  not_seen (question, unseen);
   puts ("Not seen by a run that computes nothing:");
-  for (size_t i = 0; unseen[i] != NULL; i++)
-    printf ("  - %s\n", unseen[i]);
+  for (size_t i = 0; i < G_N_ELEMENTS (not_seen); i++)
+    printf ("  - %s\n", not_seen[i]);
 }
 
 void
 cli_answer_json (JsonBuilder *json, const CliStudy *study, const CliQuestion *question)
 {
-  const char *unseen[5];
   g_autofree char *text = sentence (study, question);
 
   cli_json_object (json, "smallest_gpus");
@@ -312,9 +301,8 @@ cli_answer_json (JsonBuilder *json, const CliStudy *study, const CliQuestion *qu
   cli_json_warnings (json, study);
   cli_json_bool (json, "plan_is_worse", is_plan_worse (study));
   cli_json_followable (json, study->plan);
-  not_seen (question, unseen);
   cli_json_array (json, "not_seen");
-  for (size_t i = 0; unseen[i] != NULL; i++)
-    json_builder_add_string_value (json, unseen[i]);
+  for (size_t i = 0; i < G_N_ELEMENTS (not_seen); i++)
+    json_builder_add_string_value (json, not_seen[i]);
   json_builder_end_array (json);
 }

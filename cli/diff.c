@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/diff.h"
+#include "cli/tell.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,10 +6,7 @@
  */
 #include <string.h>
 
-#include "cli/all-ranks.h"
 #include "cli/rehearsal.h"
-#include "cli/sweep.h"
-#include "cli/tries.h"
 #include "nullcuda/settings.h"
 
 #define MIB ((guint64) 1 << 20)
@@ -32,7 +29,7 @@
 static char *gpu, *policy, *plan, *follow, *headroom, *steps, *topology, *changes;
 static char *picture;
 static char **sweeps, **gpus;
-static gint world, rank, lag = 1, jobs;
+static gint world, rank, jobs;
 static gint64 events = -1; /* -1: not told */
 static gdouble seconds;
 static gboolean has_stacks = TRUE, checks_contract, runs_all;
@@ -135,8 +132,6 @@ take_options (CliRehearsal *run)
     cli_usage ("--try is about the program, not about a plan of it: leave --plan out");
   if (changes != NULL && runs_all)
     cli_usage ("--try is of one rank: leave --all-ranks out");
-  if (lag != 0 && lag != 1)
-    cli_usage ("--lag takes 0 or 1");
   if (!cli_job_policy_is_known (job->policy))
     cli_usage ("--policy takes native, expandable, direct or plan, not \"%s\"",
                job->policy);
@@ -150,10 +145,8 @@ take_options (CliRehearsal *run)
   job->follow = follow;
   job->stacks = has_stacks ? "1" : "0";
   job->contract = checks_contract ? "1" : "0";
-  job->lag = lag == 1 ? "1" : "0";
   job->rank = rank;
   job->world = world;
-  question->is_lagging = lag == 1;
   take_limits (job);
   take_headroom (question);
   job->headroom_bytes = question->headroom_bytes;
@@ -330,16 +323,12 @@ static const GOptionEntry dry_options[] = {
                      "--plan); its plan goes beside it, as .tsp",
                      "T.tsr"),
   CLI_OPTION_FORCE,
-  { "stacks", 0, 0, G_OPTION_ARG_NONE, &has_stacks,
-    "Record the lines that allocate (default)", NULL },
   { "no-stacks", 0, G_OPTION_FLAG_REVERSE, G_OPTION_ARG_NONE, &has_stacks,
-    "Do not, which is faster", NULL },
+    "Do not record the lines that allocate, which is faster", NULL },
   { "contract", 0, 0, G_OPTION_ARG_NONE, &checks_contract,
     "Check whether a program's streams may share one pool, and plan so if they may; "
     "slower, and some programs ask for a little more meanwhile",
     NULL },
-  { "lag", 0, 0, G_OPTION_ARG_INT, &lag,
-    "1: work takes a modelled time (default); 0: it ends at once", "0|1" },
   { "headroom", 0, 0, G_OPTION_ARG_STRING, &headroom,
     "Memory of the GPU that is not PyTorch's", "BYTES" },
   { "json", 0, 0, G_OPTION_ARG_NONE, &cli_given.json,

@@ -14,36 +14,30 @@
 
 #define MOST_NEIGHBOURS 8
 #define MOST_ROWS 100
+#define PEAK "the peak of live"
+
+#define N_ASKED 5u /* rows that are planned again */
 
 static char *by_text;
-static char *freed_before; /* a phase or an event; NULL: the peak */
-static gint n_asked = 5;   /* rows that are planned again */
 
-typedef enum
-{
-  BY_PHASES, /* of birth and death */
-  BY_LINE,   /* the program's own */
-  BY_SIZE
-} By;
-
-/* Blocks that are alive at the peak and called the same. */
+/* Blocks that are alive at the peak, in one row of info --by. */
 typedef struct
 {
-  const char *name;         /* "finetune.py:33 train_step", "forward -> backward" */
+  const char *name;
+  uint32_t number;          /* of the row */
   guint64 bytes, n_blocks;  /* block bytes */
   guint8 lifetime_class;    /* of all of them; 0: of several */
-  gboolean is_recomputable; /* all were born in a forward and die in a backward pass */
+  gboolean is_recomputable; /* all are activations */
 } Row;
 
 typedef struct
 {
-  CliStudy study;             /* planned with the edits that stand */
+  CliStudy study; /* planned with the edits that stand */
+  TesseraWhose whose;
   CliRegrouped regrouped;     /* its blocks as these edits class them */
   TesseraPlanOptions options; /* of every plan that is made here */
   TesseraEdit *settled; /* [study.history's] those edits, of the blocks that they mean */
-  By by;
-  TesseraMoments moments;
-  char *moment; /* these in words */
+  TesseraMoments peaks; /* of live, in each step */
 } Explain;
 
 /* A question and its answer. */
@@ -55,39 +49,6 @@ typedef struct
   guint64 bound_bytes, height_bytes;
   guint64 n_left; /* requests that edits leave to the dynamic allocator */
 } WhatIf;
-
-/* As --freed-before says. */
-static void
-find_moments (Explain *explain)
-{
-  const CliStudy *study = &explain->study;
-  TesseraMoments *moments = &explain->moments;
-  guint64 event;
-
-  if (freed_before == NULL)
-    {
-      tessera_moments_of_peaks (study->blocks, study->structure, moments);
-      explain->moment = g_strdup ("the peak of live");
-    }
-  else if (!g_ascii_string_to_unsigned (freed_before, 10, 0, TESSERA_NONE - 1, &event,
-                                        NULL))
-    {
-      tessera_moments_of_phase (study->trace, study->structure, freed_before, moments);
-      explain->moment = g_strdup_printf ("every %s", freed_before);
-    }
-  else if (event >= study->blocks->n_events)
-    cli_fail_with ("%s has events 0 to %u, so there is no event %s", study->path,
-                   study->blocks->n_events - 1, freed_before);
-  else
-    {
-      moments->events = calloc (1, sizeof *moments->events);
-      moments->events[moments->n_events++] = (uint32_t) event;
-      explain->moment = g_strdup_printf ("event %" G_GUINT64_FORMAT, event);
-    }
-  if (moments->n_events == 0)
-    cli_fail_with ("%s has no phase called \"%s\": the viewer shows those it has",
-                   study->path, freed_before != NULL ? freed_before : "");
-}
 
 /* The plan that the engineer has: with the edits that stand. */
 static void
@@ -108,7 +69,7 @@ plan_as_edited (Explain *explain)
 }
 
 /* Plans again, with the same edits of the same blocks, as if the chosen were freed before
- * the moments. What is there all the time can be freed before no peak: the question is
+ * the peaks. What is there all the time can be freed before no peak: the question is
  * then what keeping such blocks elsewhere would win, on another device or in the host's
  * memory. */
 static WhatIf
@@ -116,15 +77,14 @@ ask_what_if (const Explain *explain, const guint8 *chosen, guint8 lifetime_class
 {
   const CliStudy *study = &explain->study;
   TesseraPlanOptions options = explain->options;
-  WhatIf answer = { .without = freed_before == NULL &&
-                               lifetime_class == TESSERA_CLASS_PERSISTENT };
+  WhatIf answer = { .without = lifetime_class == TESSERA_CLASS_PERSISTENT };
   TesseraPlan *plan = NULL;
   TesseraBlocks copy;
 
   options.edits = explain->settled;
   tessera_blocks_freed_before (study->blocks, chosen,
-                               answer.without ? NULL : &explain->moments,
-                               &answer.n_changed, &answer.changed_bytes, &copy);
+                               answer.without ? NULL : &explain->peaks, &answer.n_changed,
+                               &answer.changed_bytes, &copy);
   cli_must (tessera_plan_trace (study->trace, &copy, study->structure, &options,
                                 cli_error (), &plan));
   tessera_blocks_freed_before_clear (&copy);
@@ -445,8 +405,7 @@ print_place (const Explain *explain,
             is_pinned ? "the pin keeps it from there"
                       : "the strategy's order placed it when others it was kept from lay "
                         "there");
-  printf ("what if %s%s: %s%s\n", answer->without ? "kept elsewhere" : "freed before ",
-          answer->without ? "" : cli_shown (explain->moment),
+  printf ("what if %s: %s%s\n", answer->without ? "kept elsewhere" : "freed before " PEAK,
           answer->n_changed == 0 ? "nothing changes, it does not live across that"
                                  : "the plan takes ",
           answer->n_changed == 0 ? "" : text);
@@ -477,30 +436,6 @@ explain_block (const Explain *explain, const char *text)
   tessera_place_reason_clear (&reason);
 }
 
-/* What the row of the block is called; newly allocated. */
-static char *
-name_row (const CliStudy *study, By by, const TesseraBlock *block)
-{
-  const char *born = main_phase (study, block->born_phase);
-  const char *died = main_phase (study, block->died_phase);
-
-  if (by == BY_LINE)
-    return tessera_name_line (study->trace, block->stack);
-  if (by == BY_SIZE)
-    return g_strdup (TESSERA_SIZE (block->block_bytes));
-  if (block->flags & TESSERA_FAILED)
-    return g_strdup ("the request that failed");
-  if (block->flags & TESSERA_AT_START)
-    return g_strdup ("there before the trace");
-  if (born == NULL)
-    born = "no phase";
-  if (block->lifetime_class == TESSERA_CLASS_PERSISTENT)
-    return g_strdup_printf ("%s, kept", born);
-  if (block->flags & TESSERA_AT_END)
-    died = "not freed";
-  return g_strdup_printf ("%s \342\206\222 %s", born, died != NULL ? died : "no phase");
-}
-
 static gint
 by_bytes (gconstpointer a, gconstpointer b)
 {
@@ -511,61 +446,51 @@ by_bytes (gconstpointer a, gconstpointer b)
   return strcmp (left->name, right->name);
 }
 
-static gboolean
-is_in (const CliStudy *study, uint32_t phase, const char *prefix)
-{
-  const char *name = main_phase (study, phase);
-
-  return name != NULL && g_str_has_prefix (name, prefix);
-}
-
-/* What is alive at @at: array of Row, most bytes first. @names: of each block's row. */
+/* What is alive at @at: array of Row, most bytes first. @row_of_block, @names: of --by. */
 static GArray *
-group_blocks (const Explain *explain, uint32_t at, char *const *names)
+group_blocks (const Explain *explain,
+              uint32_t at,
+              const uint32_t *row_of_block,
+              const GPtrArray *names)
 {
-  const CliStudy *study = &explain->study;
   const TesseraBlocks *blocks = &explain->regrouped.blocks;
-  g_autoptr (GHashTable) found = g_hash_table_new (NULL, NULL); /* places, from 1 */
-  GArray *rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  GArray *rows = g_array_new (FALSE, TRUE, sizeof (Row));
 
+  g_array_set_size (rows, names->len);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &blocks->blocks[i];
-      guint place = GPOINTER_TO_UINT (g_hash_table_lookup (found, names[i]));
+      Row *row = &g_array_index (rows, Row, row_of_block[i]);
 
       if (block->born_index > at || block->died_index <= at)
         continue;
-      if (place == 0)
-        {
-          const Row fresh = { .name = names[i],
-                              .lifetime_class = block->lifetime_class,
-                              .is_recomputable = TRUE };
-
-          g_array_append_val (rows, fresh);
-          place = rows->len;
-          g_hash_table_insert (found, names[i], GUINT_TO_POINTER (place));
-        }
-      Row *row = &g_array_index (rows, Row, place - 1);
+      if (row->n_blocks++ == 0)
+        *row = (Row){ .name = names->pdata[row_of_block[i]],
+                      .number = row_of_block[i],
+                      .n_blocks = 1,
+                      .lifetime_class = block->lifetime_class,
+                      .is_recomputable = TRUE };
       row->bytes += block->block_bytes;
-      row->n_blocks++;
       if (row->lifetime_class != block->lifetime_class)
         row->lifetime_class = 0;
-      row->is_recomputable &= is_in (study, block->born_phase, "forward") &&
-                              is_in (study, block->died_phase, "backward");
+      row->is_recomputable &= explain->whose.categories[i] == TESSERA_ACTIVATION;
     }
+  for (guint i = names->len; i-- > 0;)
+    if (g_array_index (rows, Row, i).n_blocks == 0)
+      g_array_remove_index_fast (rows, i);
   g_array_sort (rows, by_bytes);
   return rows;
 }
 
-/* Plans again as if all that are ever called as the row were freed before. */
+/* Plans again as if all that are ever in the row were freed before. */
 static WhatIf
-ask_of_row (const Explain *explain, const Row *row, char *const *names)
+ask_of_row (const Explain *explain, const Row *row, const uint32_t *row_of_block)
 {
   const size_t n_blocks = explain->study.blocks->n_blocks;
   g_autofree guint8 *chosen = g_new0 (guint8, n_blocks + 1);
 
   for (size_t i = 0; i < n_blocks; i++)
-    chosen[i] = names[i] == row->name;
+    chosen[i] = row_of_block[i] == row->number;
   return ask_what_if (explain, chosen, row->lifetime_class);
 }
 
@@ -610,22 +535,18 @@ tell_rows (const Explain *explain, uint32_t at, JsonBuilder *json)
   static const char *const columns[] = {
     "bytes", "blocks", "class", "row", "what_the_plan_would_take", NULL
   };
-  const TesseraBlocks *blocks = &explain->regrouped.blocks;
-  g_autoptr (GStringChunk) texts = g_string_chunk_new (4096);
-  g_autofree char **names = g_new (char *, blocks->n_blocks);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autofree uint32_t *row_of_block = tessera_owner_rows (
+      &explain->whose, cli_read_by (by_text, TESSERA_BY_CATEGORY), TESSERA_NONE, names);
+  g_autoptr (GArray) rows = group_blocks (explain, at, row_of_block, names);
   CliTable *table = json == NULL ? cli_table_new (CLI_TABLE_TEXT, columns) : NULL;
 
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    {
-      g_autofree char *name = name_row (&explain->study, explain->by, &blocks->blocks[i]);
-      names[i] = g_string_chunk_insert_const (texts, name);
-    }
-  g_autoptr (GArray) rows = group_blocks (explain, at, names);
   for (guint i = 0; i < MIN (rows->len, MOST_ROWS); i++)
     {
       const Row *row = &g_array_index (rows, Row, i);
-      const gboolean is_asked = i < (guint) n_asked;
-      const WhatIf answer = is_asked ? ask_of_row (explain, row, names) : (WhatIf){ 0 };
+      const gboolean is_asked = i < N_ASKED;
+      const WhatIf answer =
+          is_asked ? ask_of_row (explain, row, row_of_block) : (WhatIf){ 0 };
 
       if (json != NULL)
         json_row (json, row, is_asked ? &answer : NULL);
@@ -647,10 +568,9 @@ explain_peak (const Explain *explain)
 
   if (!cli_given.json)
     {
-      printf ("the peak of live: %s at event %u; the plan takes %s. What if a row were "
-              "freed before %s:\n",
-              TESSERA_SIZE (bytes), at, TESSERA_SIZE (plan->height_bytes),
-              cli_shown (explain->moment));
+      printf (PEAK ": %s at event %u; the plan takes %s. What if a row were freed before "
+                   "that:\n",
+              TESSERA_SIZE (bytes), at, TESSERA_SIZE (plan->height_bytes));
       tell_rows (explain, at, NULL);
       return;
     }
@@ -660,7 +580,7 @@ explain_peak (const Explain *explain)
   cli_json_integer (json, "bound_bytes", bytes);
   cli_json_integer (json, "height_bytes", plan->height_bytes);
   cli_json_integer (json, "edits", plan->n_edits);
-  cli_json_text (json, "freed_before", explain->moment);
+  cli_json_text (json, "freed_before", PEAK);
   cli_json_array (json, "rows");
   tell_rows (explain, at, json);
   json_builder_end_array (json);
@@ -670,22 +590,17 @@ explain_peak (const Explain *explain)
 static int
 run_explain (int n_files, char **files)
 {
-  static const char *const ways[] = {
-    [BY_PHASES] = "phases", [BY_LINE] = "line", [BY_SIZE] = "size", NULL
-  };
   Explain explain = { .options = { .first_step = -1, .last_step = -1 } };
-  int by = cli_choose (by_text, ways);
 
-  if (by < 0)
-    cli_usage ("--by takes phases, line or size, not \"%s\"", by_text);
-  cli_read_least ("--rows", n_asked, 0, "a number of rows");
-  explain.by = (By) by;
+  (void) cli_read_by (by_text, TESSERA_BY_CATEGORY);
   cli_study_open (&explain.study, files[0]);
   explain.options.progress = cli_progress ("planning");
   if (explain.study.blocks->n_blocks == 0)
     cli_fail_with ("%s holds no blocks", files[0]);
   plan_as_edited (&explain);
-  find_moments (&explain);
+  cli_whose_init (&explain.whose, &explain.study, NULL);
+  tessera_moments_of_peaks (explain.study.blocks, explain.study.structure,
+                            &explain.peaks);
   cli_progress_end ();
   if (!cli_given.json)
     cli_print_edits (&explain.study);
@@ -696,8 +611,8 @@ run_explain (int n_files, char **files)
   for (size_t i = 0; i < explain.options.n_edits; i++)
     tessera_edit_clear (&explain.settled[i]);
   g_free (explain.settled);
-  free (explain.moments.events);
-  g_free (explain.moment);
+  free (explain.peaks.events);
+  tessera_whose_clear (&explain.whose);
   cli_regrouped_clear (&explain.regrouped);
   cli_study_clear (&explain.study);
   return CLI_DONE;
@@ -705,13 +620,9 @@ run_explain (int n_files, char **files)
 
 static const GOptionEntry explain_options[] = {
   { "by", 0, 0, G_OPTION_ARG_STRING, &by_text,
-    "Rows of the peak of live: phases (of birth and death), line, or size", "WHAT" },
-  { "freed-before", 0, 0, G_OPTION_ARG_STRING, &freed_before,
-    "What if it were freed before each phase of this name, or before an event (default: "
-    "the peak of live of each step)",
-    "PHASE|EVENT" },
-  { "rows", 0, 0, G_OPTION_ARG_INT, &n_asked,
-    "Plan again for so many rows, largest first (default 5)", "N" },
+    "Rows of the peak of live: category (default), module, line, stack, phase, step or "
+    "use",
+    "WHAT" },
   CLI_OPTION_EDITS,
   CLI_OPTION_NO_EDITS,
   { NULL }

@@ -7,7 +7,6 @@
 
 #include "cli/process.h"
 #include "cli/tell.h"
-#include "cli/whose.h"
 #include "db/output.h"
 
 static char *table_name, *at_text, *rules_path;

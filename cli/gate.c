@@ -11,9 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "cli/diff.h"
-#include "cli/job.h"
-#include "cli/trial.h"
+#include "cli/rehearsal.h"
 #include "db/output.h"
 
 static char *baseline_path, *above_text, *markdown_path, *junit_path, *gpu, *rules_path;

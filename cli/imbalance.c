@@ -4,14 +4,13 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/array.h"
-#include "cli/diff.h"
+#include "cli/tell.h"
 #include "cli/job.h"
 #include "cli/ranks.h"
-#include "cli/tell.h"
 
 #define MOST_NOTED 4 /* files of a note */
 #define RECORDING "^[^.].*\\.(tsr|(pickle|pkl|csv)(\\.gz)?)$"
@@ -430,6 +429,84 @@ cli_ranks_tell (CliRanks *ranks)
   return ranks->n_failed > 0 ? CLI_FAILED : CLI_DONE;
 }
 
+/* ---- --slurm, --parallel ---- */
+
+/* For the shell, in which $i is the cell. */
+static void
+write_task (
+    const char *folder, const char *tessera, const char *name, gint world, char **program)
+{
+  g_autofree char *path = g_build_filename (folder, "task", NULL);
+  g_autofree char *quoted_folder = g_shell_quote (folder);
+  g_autofree char *braced = g_strdup_printf ("{%s}", name);
+  g_autoptr (GString) words = g_string_new (NULL);
+  g_autoptr (GError) problem = NULL;
+
+  for (char **word = program; *word != NULL; word++)
+    {
+      g_autofree char *quoted = g_shell_quote (*word);
+      g_string_append_printf (words, " %s", quoted);
+    }
+  g_string_replace (words, braced, "'\"$i\"'", 0);
+  g_autofree char *rank = g_strdup_printf (" --world %d --rank \"$i\"", world);
+  g_autofree char *text = g_strdup_printf (
+      "#!/bin/sh\n# The dry run of one %s: of this array's task, or: sh task N\n"
+      "i=${1:-$SLURM_ARRAY_TASK_ID}\nexec %s dry-run%s --events 0 -o %s/%s-$i.tsr --%s\n",
+      name, tessera, world > 0 ? rank : "", quoted_folder, name, words->str);
+  if (g_mkdir_with_parents (folder, 0777) != 0)
+    cli_fail_with ("%s cannot be made: %s", folder, g_strerror (errno));
+  if (!g_file_set_contents (path, text, -1, &problem))
+    cli_fail_with ("%s", problem->message);
+}
+
+/* Dry runs that an engine runs, one for each cell, of "rank=0..63" or "batch=1,2,4", where the
+ * program has {batch}; @world: ranks of the job, 0: the cells are none; @words: the folder, then
+ * the program, ends with NULL. Writes FOLDER/task, the dry run of one cell, and prints the line
+ * that has the engine run all of them and then answers, or runs that line. Returns: the exit
+ * status */
+static int
+hand_to_engine (const char *asked, gint world, char **words)
+{
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *tessera = g_shell_quote (self != NULL ? self : "tessera");
+  g_autofree char *folder = g_canonicalize_filename (words[0], NULL);
+  g_autofree char *in = g_shell_quote (folder);
+  g_autofree char *answer = g_strdup_printf ("%s job %s", tessera, in);
+  g_autofree char *wrapped = g_shell_quote (answer);
+  g_auto (GStrv) parts = g_strsplit_set (asked, "=", 2);
+  char **program = words + 1;
+
+  if (*program != NULL && g_str_equal (*program, "--"))
+    program++;
+  if (*program == NULL ||
+      !g_regex_match_simple ("^[A-Za-z_]\\w*=(\\d+\\.\\.\\d+|\\d+(,\\d+)*)$", asked, 0,
+                             0))
+    cli_usage ("say what to run: --world 64 DIR -- python train.py, or --sweep "
+               "batch=1,2,4 DIR -- python train.py --batch {batch}");
+  write_task (folder, tessera, parts[0], world, program);
+
+  g_autoptr (GString) values = g_string_new (parts[1]);
+  const gboolean is_range = g_string_replace (values, "..", to_slurm ? "-" : " ", 0) > 0;
+  g_string_replace (values, ",", to_slurm ? "," : " ", 0);
+  g_autofree char *line =
+      to_slurm
+          ? g_strdup_printf ("array=$(sbatch --parsable --array=%s --output=%s/%%a.log "
+                             "%s/task) && sbatch --dependency=afterany:${array%%%%;*} "
+                             "--output=%s/answer.txt --wrap %s",
+                             values->str, in, in, in, wrapped)
+          : g_strdup_printf ("%s %s | parallel --joblog %s/joblog sh %s/task; %s",
+                             is_range ? "seq" : "printf '%s\\n'", values->str, in, in,
+                             answer);
+  char *shell[] = { "/bin/sh", "-c", line, NULL };
+  g_auto (GStrv) env = g_get_environ ();
+  CliJobEnd end = { 0 };
+  if (submits)
+    cli_must (cli_job_wait (shell, env, FALSE, &end, cli_error ()));
+  else
+    puts (line);
+  return end.status == 0 && end.signal_number == 0 ? CLI_DONE : CLI_FAILED;
+}
+
 static int
 run_ranks (int n_files, char **files)
 {
@@ -438,7 +515,7 @@ run_ranks (int n_files, char **files)
   if (to_slurm || to_parallel)
     {
       g_autofree char *each = g_strdup_printf ("rank=0..%d", n_wanted - 1);
-      return cli_array (to_slurm, submits, cells != NULL ? cells : each, n_wanted, files);
+      return hand_to_engine (cells != NULL ? cells : each, n_wanted, files);
     }
   if (submits || n_wanted != 0 || cells != NULL)
     cli_usage ("--submit, --world and --sweep go with --slurm or --parallel");

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "cli/tell.h"
-#include "cli/whose.h"
 
 #define MOST_FAILURES 100
 
@@ -164,13 +163,9 @@ run_info (int n_files, char **files)
   g_auto (CliStudy) study = { 0 };
   g_auto (TesseraWhose) whose = { 0 };
 
-  const char *const bys[] = { "category", "module", "line", "stack",
-                              "phase",    "step",   "use",  NULL };
-  const int by = by_text != NULL ? cli_choose (by_text, bys) : 0;
+  const TesseraBy by =
+      cli_read_by (by_text, of_growth ? TESSERA_BY_LINE : TESSERA_BY_CATEGORY);
 
-  if (by < 0)
-    cli_usage ("--by takes category, module, line, stack, phase, step or use, not \"%s\"",
-               by_text);
   if (of_growth && at_text != NULL)
     cli_usage ("--growth is from step to step: it has no --at");
   cli_study_open (&study, files[0]);
@@ -178,13 +173,12 @@ run_info (int n_files, char **files)
   cli_whose_init (&whose, &study, rules_path);
   if (of_growth)
     {
-      cli_tell_growth (&study, &whose,
-                       by_text != NULL ? (TesseraBy) by : TESSERA_BY_LINE);
+      cli_tell_growth (&study, &whose, by);
       return CLI_DONE;
     }
   if (by_text != NULL)
     {
-      cli_tell_whose (&study, &whose, (TesseraBy) by, cli_read_moment (&study, at_text));
+      cli_tell_whose (&study, &whose, by, cli_read_moment (&study, at_text));
       return CLI_DONE;
     }
   if (!is_fast)

@@ -205,7 +205,7 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
   put_first (env, "LD_LIBRARY_PATH", nullcuda);
   set (env, "NULLCUDA_FORCE", "1"); /* a dry run is dry beside a GPU too */
   set_number (env, "NULLCUDA_BUDGET", (gint64) job->budget_bytes, DRY_BUDGET);
-  set (env, "NULLCUDA_LAG", job->lag);
+  set (env, "NULLCUDA_LAG", "1"); /* work takes a modelled time */
   set_number (env, "NULLCUDA_DEVICE", (gint64) job->gpu_bytes, job->gpu);
   set (env, "TESSERA_DRY_RUN", "1");
   set_number (env, "TESSERA_HEADROOM", (gint64) job->headroom_bytes, "0");

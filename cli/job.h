@@ -36,7 +36,6 @@ typedef struct
   guint64 headroom_bytes;         /* of these not for tensors: kept with the trace */
   const char *gpu;                /* as given */
   guint64 budget_bytes;           /* that can be allocated; 0: more than any GPU has */
-  const char *lag;                /* "0", "1" */
   const char *contract;           /* "0", "1": whether the order of streams is checked */
   gint64 least_steps, most_steps; /* whole steps after which the program is stopped: the
                                      least once one repeats the one before */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "cli/tell.h"
-#include "cli/whose.h"
 #include "db/output.h"
 
 static cairo_status_t

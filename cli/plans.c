@@ -16,7 +16,7 @@
 #define SAMPLES "samples"
 
 static char *trace_path;
-static gint n_rows = 10;
+#define MOST_MOVES 10 /* that are listed, the largest */
 
 static void
 json_check (const char *path, const TesseraPlan *plan, TesseraLaw law, const char *text)
@@ -182,13 +182,13 @@ json_plan (JsonBuilder *json, const Comparison *c, int i)
   json_builder_end_object (json);
 }
 
-/* The largest that moved, as text or as a member. */
+/* What moved, the largest first: the most of it as text, all as a member. */
 static void
 tell_moves (JsonBuilder *json, const TesseraComparison *compared)
 {
   static const char *const columns[] = { "block", "block_bytes", "first_offset_bytes",
                                          "second_offset_bytes", NULL };
-  size_t n = MIN (compared->n_moved, (size_t) n_rows);
+  const size_t n = json != NULL ? compared->n_moved : MIN (compared->n_moved, MOST_MOVES);
 
   if (json == NULL && n > 0)
     puts ("\nmoved:");
@@ -271,7 +271,6 @@ run_compare (int n_files, char **files)
 {
   Comparison c = { .paths = files };
 
-  cli_read_least ("--rows", n_rows, 0, "a number of rows");
   for (int i = 0; i < 2; i++)
     c.plans[i] = cli_load_plan (files[i]);
   if (c.plans[0]->trace_fingerprint != c.plans[1]->trace_fingerprint)
@@ -302,8 +301,6 @@ run_compare (int n_files, char **files)
 static const GOptionEntry compare_options[] = {
   { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
     "The trace that both were made from: also tells the hits of each", "FILE" },
-  { "rows", 0, 0, G_OPTION_ARG_INT, &n_rows,
-    "List so many of the largest that moved (10)", "N" },
   { NULL }
 };
 
@@ -319,8 +316,6 @@ const CliCommand cli_compare = {
   .run = run_compare,
 };
 
-static char *capacity_text;
-static guint64 capacity_bytes; /* 0: nobody asked */
 static gint64 budget;
 
 /* What glob() made; the caller frees them with globfree(). */
@@ -352,8 +347,6 @@ print_bench (CliTable *table, const CliStudy *study, double seconds)
   cli_table_text (table, proof);
   cli_table_text (table, time);
   cli_table_text (table, plan->strategy);
-  if (capacity_bytes > 0)
-    cli_table_text (table, plan->height_bytes <= capacity_bytes ? "yes" : "no");
   cli_table_end_row (table);
 }
 
@@ -369,8 +362,6 @@ json_bench (JsonBuilder *json, const CliStudy *study, double seconds)
   cli_json_integer (json, "height_bytes", plan->height_bytes);
   cli_json_integer (json, "bound_bytes", plan->bound_bytes);
   cli_json_proof (json, plan);
-  if (capacity_bytes > 0)
-    cli_json_bool (json, "fits", plan->height_bytes <= capacity_bytes);
   cli_json_number (json, "processor_seconds", seconds);
   cli_json_text (json, "strategy", plan->strategy);
   json_builder_end_object (json);
@@ -403,30 +394,23 @@ bench_file (const char *path, JsonBuilder *json, CliTable *table)
 static int
 run_bench (int n_files, char **files)
 {
-  const char *columns[] = { "file",
-                            "blocks",
-                            "slots",
-                            "height, bytes",
-                            "load bound, bytes",
-                            "height / bound",
-                            "proof",
-                            "plan, processor s",
-                            "strategy",
-                            NULL,
-                            NULL };
-  g_autofree char *fits = NULL;
+  static const char *const columns[] = { "file",
+                                         "blocks",
+                                         "slots",
+                                         "height, bytes",
+                                         "load bound, bytes",
+                                         "height / bound",
+                                         "proof",
+                                         "plan, processor s",
+                                         "strategy",
+                                         NULL };
   glob_t samples = { 0 };
 
   if (strcmp (files[0], "planner") != 0)
     cli_usage ("\"%s\" can't be measured; \"planner\" can", files[0]);
   cli_read_least ("--budget", budget, 0, "a number of work units");
-  cli_read_size ("--capacity", capacity_text, &capacity_bytes);
-  if (capacity_text != NULL && capacity_bytes == 0)
-    cli_usage ("--capacity takes a size as 32GiB, not \"%s\"", capacity_text);
   if (n_files == 1)
     list_samples (&samples);
-  if (capacity_bytes > 0)
-    columns[9] = fits = g_strdup_printf ("fits %" G_GUINT64_FORMAT, capacity_bytes);
   JsonBuilder *json = cli_given.json ? cli_json_new_array () : NULL;
   CliTable *table = json == NULL ? cli_table_new (CLI_TABLE_MARKDOWN, columns) : NULL;
   for (char **path = n_files == 1 ? samples.gl_pathv : files + 1; *path != NULL; path++)
@@ -441,8 +425,6 @@ run_bench (int n_files, char **files)
 
 static const GOptionEntry bench_options[] = {
   { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
-  { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity_text,
-    "Say of each plan whether it fits", "BYTES" },
   { NULL }
 };
 

@@ -8,9 +8,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "cli/tell.h"
-#include "cli/tries.h"
-
 /* Which file lies at a path: another one after recording, which replaces it. */
 typedef struct
 {

@@ -3,7 +3,6 @@
 
 #include "cli/report-css.h"
 #include "cli/tell.h"
-#include "cli/whose.h"
 #include "db/output.h"
 
 #define LARGEST_BLOCKS 20

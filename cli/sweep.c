@@ -1,18 +1,17 @@
 /*
- * See sweep.h. A dry run tells what every policy needs, so it serves all GPUs. The
+ * See rehearsal.h. A dry run tells what every policy needs, so it serves all GPUs. The
  * smallest and the largest value run first; then, as long as for some GPU and policy
  * values are left between the largest that fits and the smallest that does not, one of
  * these.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/sweep.h"
+#include "cli/rehearsal.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/picture.h"
-#include "cli/trial.h"
 #include "db/output.h"
 #include "picture/frontier.h"
 

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "answers/suggestions.h"
+#include "answers/whose.h"
 #include "cli/print.h"
 #include "cli/study.h"
 
@@ -71,3 +73,82 @@ void cli_print_laws (const CliStudy *study);
 void cli_json_laws (JsonBuilder *json, const CliStudy *study);
 /* "N", and what it is for besides: " and batch up to B"; to be freed. */
 char *cli_most_text (const TesseraLengths *lengths);
+
+/* whose.c: what is live at a moment by category, module, line ..., and what to do about it */
+
+#define CLI_OPTION_RULES(variable)                                                       \
+  {                                                                                      \
+    "rules", 0, 0, G_OPTION_ARG_FILENAME, variable,                                      \
+        "Rules for categories, read before the built-in ones (docs/CATEGORIES.md)",      \
+        "FILE"                                                                           \
+  }
+
+/* What is known of a study's blocks, by the rules of @path (nullable), else by those that
+ * its trace carries, and the built-in ones. The study has its layout. */
+void cli_whose_init (TesseraWhose *whose, const CliStudy *study, const char *rules_path);
+
+/* The text of a file of rules that are understood; else the command ends. */
+char *cli_read_rules (const char *path);
+
+/* What --by names, @otherwise where @text is NULL; what is no heading ends the command. */
+TesseraBy cli_read_by (const char *text, TesseraBy otherwise);
+
+/* The event that @text means: a number, "failure", "peak" (of live), "A..B" (where most is live
+ * in that range); NULL: the failure, else the peak. What makes no sense ends the command. */
+uint32_t cli_read_moment (const CliStudy *study, const char *text);
+
+/* Policies, then changes of the program: TesseraSuggestion, g_array_unref(). Without the study's
+ * needs only the latter. */
+GArray *cli_suggest (const CliStudy *study, const TesseraWhose *whose);
+/* Of what a person reads. --json has all rows. */
+#define CLI_MOST_ROWS 40u
+#define CLI_BRIEF_ROWS 5u
+/* Leaves at most @most rows in @owners (TesseraOwner), none of which is tiny; those of depth 0
+ * that are left out become one, "3 more", with no stack. Returns: @owners. */
+GArray *cli_rows_worth_reading (GArray *owners, guint64 all_bytes, guint most);
+/* The answer to info --by. */
+void cli_tell_whose (const CliStudy *study,
+                     const TesseraWhose *whose,
+                     TesseraBy by,
+                     uint32_t event_index);
+/* The answer to info --growth: what is more where the last step begins, which may have died,
+ * than where the third does: what the first two make stays. Fewer than four steps end the
+ * command. */
+void cli_tell_growth (const CliStudy *study, const TesseraWhose *whose, TesseraBy by);
+/* What to do about it, each line with what it wins and the text to type; nothing where
+ * nothing is to be won. @json NULL: as text. */
+void cli_tell_suggestions (JsonBuilder *json,
+                           const CliStudy *study,
+                           const TesseraWhose *whose);
+/* Of info itself: the largest categories and lines, in a few rows (@json NULL: as text). */
+void cli_tell_whose_briefly (JsonBuilder *json,
+                             const CliStudy *study,
+                             const TesseraWhose *whose,
+                             uint32_t event_index);
+
+/* diff.c: what changed between two runs: a sentence first, then category, module and line */
+
+/* One of the two: a study with its layout, and the moment of it that is looked at. */
+typedef struct
+{
+  CliStudy study;
+  TesseraWhose whose;
+  uint32_t event_index;
+  guint64 live_bytes; /* then */
+} CliSide;
+
+/* Opens @path; @at as cli_read_moment() takes it. */
+void cli_side_open (CliSide *side, const char *path, const char *at, const char *rules);
+void cli_side_clear (CliSide *side);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliSide, cli_side_clear)
+
+/* What went the way of the whole by most under one heading: "train.py:214 loss_of, activation
+ * (+1.70 GiB)"; NULL: nothing did. Newly allocated. */
+char *cli_diff_most (const CliSide *before, const CliSide *after, TesseraBy by);
+/* "+1.90 GiB at the peak of live, 12.30 GiB instead of 10.40 GiB (+18.3 %): most of it in
+ * train.py:214 loss_of, activation (+1.70 GiB)."; newly allocated. */
+char *cli_diff_sentence (const CliSide *before, const CliSide *after);
+/* That, and the rows that changed by category, module and line. @json NULL: as text. */
+void cli_tell_diff (JsonBuilder *json, const CliSide *before, const CliSide *after);
+/* The same as text for a person, or as Markdown; newly allocated. */
+char *cli_diff_text (const CliSide *before, const CliSide *after, gboolean is_markdown);

@@ -1,5 +1,5 @@
-/* See whose.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/whose.h"
+/* See tell.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/tell.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +36,21 @@ cli_whose_init (TesseraWhose *whose, const CliStudy *study, const char *rules_pa
                            .structure = study->structure,
                            .layout = study->layout };
   cli_must (tessera_whose_find (whose, text, study->path, cli_error ()));
+}
+
+TesseraBy
+cli_read_by (const char *text, TesseraBy otherwise)
+{
+  int by = 0;
+
+  if (text == NULL)
+    return otherwise;
+  while (by < TESSERA_N_BYS && !g_str_equal (text, tessera_by_name ((TesseraBy) by)))
+    by++;
+  if (by == TESSERA_N_BYS)
+    cli_usage ("--by takes category, module, line, stack, phase, step or use, not \"%s\"",
+               text);
+  return (TesseraBy) by;
 }
 
 uint32_t

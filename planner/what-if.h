@@ -22,13 +22,6 @@ typedef struct
 void tessera_moments_of_peaks (const TesseraBlocks *blocks,
                                const TesseraStructure *structure,
                                TesseraMoments *out_moments);
-/* Where phases begin that have the name @name and are in none of that name. None:
- * n_events is 0. */
-void tessera_moments_of_phase (const TesseraTrace *trace,
-                               const TesseraStructure *structure,
-                               const char *name,
-                               TesseraMoments *out_moments);
-
 /*
  * tessera_blocks_freed_before:
  * @chosen: (array): one byte for each block of @blocks

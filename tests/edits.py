@@ -374,7 +374,7 @@ def what_if_keeps_to_the_blocks_that_edits_are_about(tmp):
     """A block freed before the peak is no longer alive there: the edit was about it nevertheless."""
     trace = tmp / "s.tsr"
     good("import", SAMPLE, "-o", trace)
-    peak = explained(trace, "--rows", "0")
+    peak = explained(trace)
     add(trace, "dynamic", "--what", f"alive={peak['at_event']} size>=16MiB")
     edited, plan = explained(trace), planned(trace)
     assert edited["edits"] == 1 and edited["height_bytes"] == plan["height_bytes"] < peak["height_bytes"]

@@ -69,7 +69,7 @@ def without_its_parts_training_goes_on_unrecorded(tmp):
 def a_dry_run_is_dry_and_what_its_command_line_says(tmp):
     tessera = elsewhere(tmp)
     environ = dict(os.environ, TESSERA_PLAN="/another.tsp", LD_LIBRARY_PATH="/mine")
-    done = away(tessera, "dry-run", "--gpu", "24GiB", "--world", 64, "--rank", 3, "--steps", 5, "--lag", 0,
+    done = away(tessera, "dry-run", "--gpu", "24GiB", "--world", 64, "--rank", 3, "--steps", 5,
                 "--no-stacks", "-o", "t.tsr", "--", *SHOW, cwd=tmp, env=environ)
     seen = variables(done)
     assert seen["LD_PRELOAD"].split(":")[0] == str(tmp / "build" / "nullcuda" / "libnullcuda.so"), seen
@@ -77,7 +77,7 @@ def a_dry_run_is_dry_and_what_its_command_line_says(tmp):
     for name, value in (("DRY_RUN", "1"), ("STEPS", "5-5"), ("EVENTS", None), ("WORLD", "64"), ("RANK", "3"), ("STACKS", "0"),
                         ("POLICY", "native"), ("RECORD", str(tmp / "t.tsr")), ("PLAN", None)):
         assert seen.get(f"TESSERA_{name}") == value, (name, seen)
-    assert seen["NULLCUDA_DEVICE"] == str(24 * GIB) and seen["NULLCUDA_LAG"] == "0", seen
+    assert seen["NULLCUDA_DEVICE"] == str(24 * GIB) and seen["NULLCUDA_LAG"] == "1", seen
     assert seen["NULLCUDA_COUNT"] == "8" and seen["NULLCUDA_FORCE"] == "1" and seen["NULLCUDA_BUDGET"], seen
     for options, events, seconds in (((), "2000000", None), (("--for", 1.5), None, "1.5"), (("--events", 0), None, None),
                                      (("--events", 7, "--for", 2), "7", "2"), (("--steps", "2", "--events", 9), "9", None)):
@@ -226,7 +226,7 @@ def a_program_that_cannot_be_dry_run_gets_one_sentence(tmp):
         for word in words:
             assert word in lines[0], (word, lines)
     for bad in (("--gpu", "b300"), ("--gpu", "1"), ("--rank", 1), ("--world", 4, "--rank", 4), ("--steps", 0), ("--events", -2), ("--for", -1),
-                ("--lag", 2), ("--policy", "best"), ("--policy", "plan"), ("--headroom", "much"), ("-o", "%r.tsr"),
+                ("--policy", "best"), ("--policy", "plan"), ("--headroom", "much"), ("-o", "%r.tsr"),
                 ("-o", "")):
         refused("dry-run", *bad, "--", "true", status=2)
     refused("dry-run", "-o", tmp / "nowhere" / "t.tsr", "--", "true", words=("cannot be written",))

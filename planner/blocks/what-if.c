@@ -31,37 +31,6 @@ tessera_moments_of_peaks (const TesseraBlocks *blocks,
     }
 }
 
-/* Whether the phase or one around it has the name, from @phase on outward. */
-static bool
-is_inside (const TesseraTrace *trace,
-           const TesseraStructure *structure,
-           uint32_t phase,
-           const char *name)
-{
-  for (; phase != TESSERA_NONE; phase = structure->phases[phase].parent)
-    if (strcmp (tessera_phase_name (trace, &structure->phases[phase]), name) == 0)
-      return true;
-  return false;
-}
-
-void
-tessera_moments_of_phase (const TesseraTrace *trace,
-                          const TesseraStructure *structure,
-                          const char *name,
-                          TesseraMoments *out_moments)
-{
-  out_moments->n_events = 0;
-  out_moments->events = g_new (uint32_t, structure->n_phases + 1);
-  for (size_t i = 0; i < structure->n_phases; i++)
-    {
-      const TesseraPhase *phase = &structure->phases[i];
-
-      if (strcmp (tessera_phase_name (trace, phase), name) == 0 &&
-          !is_inside (trace, structure, phase->parent, name))
-        out_moments->events[out_moments->n_events++] = phase->begin_index;
-    }
-}
-
 /* The first of @moments at which the block is alive and older, or its end; without
  * moments it is gone as soon as it was there. */
 static uint32_t

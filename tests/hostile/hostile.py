@@ -77,7 +77,7 @@ def trace_commands(trace, out):
     yield "plan", trace, "-o", out / "p.tsp"
     yield "plan", trace, "--no-edits"
     yield "fit", trace
-    yield "explain", trace, "--rows", "1"
+    yield "explain", trace
     yield "explain", trace, "0"
     yield "report", trace, "-o", out / "r.html"
     yield "render", trace, "-o", out / "p.png", "--size", "640x400"

@@ -12,7 +12,7 @@ from torch.cuda import _memory_viz as viz
 report = dry.Report()
 with dry.scratch() as folder:
     trace, out = Path(folder, "run.tsr"), Path(folder, "out.pickle")
-    dry.dry_run(trace, dry.EXAMPLES / "gpt.py", options=("--stacks", "--for", "30"))
+    dry.dry_run(trace, dry.EXAMPLES / "gpt.py", options=("--for", "30"))
     dry.tessera("export", trace, "-t", "snapshot", "-o", out)
     with out.open("rb") as file:
         snapshot = pickle.load(file)
