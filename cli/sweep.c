@@ -13,7 +13,6 @@
 
 #include "cli/picture.h"
 #include "db/output.h"
-#include "picture/frontier.h"
 
 #define MOST_VALUE G_MAXINT64
 #define MOST_COMBINATIONS 1000

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "picture/axis.h"
-#include "picture/curves.h"
 #include "picture/made-layout.h"
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /*
- * The time axis: a monotone map from event index to a position 0..1.
+ * The time axis: a monotone map from event index to a position 0..1; and curves along it.
  *
  * Bytes moved: each event is as wide as the bytes it allocates or frees, so that
  * short-lived giants can be seen. Event index: all alike. Time: as the clock said.
@@ -7,6 +7,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
+
+#include <cairo.h>
 
 #include "planner/blocks.h"
 
@@ -32,3 +34,37 @@ void tessera_axis_free (TesseraAxis *axis);
 /* The last event that begins at or before @position; 0 left of the axis, the last event
  * right of it. */
 uint32_t tessera_axis_event_at (const TesseraAxis *axis, double position);
+
+/* ---- curves.c: curves folded to pixel columns, low and high per column, so that no peak can
+ * vanish ---- */
+
+/* low[c], high[c] of column c of @n_columns over all of @axis, of a curve's @values in force after
+ * each of its events; 0 where it has none. Linear in events. */
+void tessera_fold_columns (const uint64_t *values,
+                           const TesseraAxis *axis,
+                           uint32_t n_columns,
+                           uint64_t *low,
+                           uint64_t *high);
+
+/* Where curves are drawn: all of the axis, and heights from 0 to the top. */
+typedef struct
+{
+  cairo_t *cr;
+  double x, y, width, height; /* user units */
+  double top_bytes;
+  uint32_t n_columns; /* of the device */
+} TesseraGraph;
+
+double tessera_graph_y_of (const TesseraGraph *graph, double bytes);
+/* Fills what lies below the highs and the lows of a curve: one over the other, what every event
+ * of a column has is stronger where @high_alpha is below 1. */
+void tessera_graph_fill (const TesseraGraph *graph,
+                         const uint64_t *values,
+                         const TesseraAxis *axis,
+                         uint32_t rgb,
+                         double high_alpha,
+                         double low_alpha);
+/* A line along the highs, with the source of the graph's cairo_t. */
+void tessera_graph_line (const TesseraGraph *graph,
+                         const uint64_t *values,
+                         const TesseraAxis *axis);

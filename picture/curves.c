@@ -1,5 +1,5 @@
-/* See curves.h. SPDX-License-Identifier: Apache-2.0 */
-#include "picture/curves.h"
+/* See axis.h. SPDX-License-Identifier: Apache-2.0 */
+#include "picture/axis.h"
 
 #include <glib.h>
 #include <string.h>

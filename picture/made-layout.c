@@ -137,7 +137,8 @@ made_layout_random (size_t n_blocks, uint64_t seed)
         sizes[n]++;
       uint64_t addr = take_slot (slots, sizes[n], spans, &next_addr, now);
       made_layout_set (made, n, addr, UINT64_C (512) << sizes[n], now, n_events);
-      uint64_t end = MIN (now + random_life (&state, n_blocks), n_events);
+      uint64_t end = now + random_life (&state, n_blocks);
+      end = MIN (end, n_events);
       next[n] = due[end];
       due[end] = (uint32_t) ++n;
     }

@@ -4,15 +4,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "picture/curves.h"
+#include "picture/axis.h"
 #include "picture/figure/private.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define TITLE_HEIGHT 22.0
-#define SCALE_WIDTH 58.0
 
 typedef struct
 {
@@ -56,28 +53,11 @@ draw_title (const TesseraSheet *sheet, TesseraArea area)
 }
 
 static void
-draw_lines (const TesseraSheet *sheet, const TesseraGraph *graph)
+draw_bound (const TesseraSheet *sheet, const TesseraGraph *graph)
 {
-  const TesseraTextStyle style = { 10.0, false, sheet->theme->dim, TESSERA_TEXT_RIGHT };
-  const char *unit;
-  double unit_bytes, step = tessera_tick_bytes (graph->top_bytes, &unit, &unit_bytes);
-  while (graph->height * step / graph->top_bytes < 24.0)
-    step *= 2.0;
-  for (double at = 0.0; at < graph->top_bytes; at += step)
-    {
-      double y = floor (tessera_graph_y_of (graph, at));
-      char text[32];
-      if (at > 0.0)
-        tessera_fill_area (sheet->cr, (TesseraArea){ graph->x, y, graph->width, 1.0 },
-                           sheet->theme->text, 0.09);
-      snprintf (text, sizeof text, "%.0f %s", at / unit_bytes, at > 0.0 ? unit : "");
-      tessera_text_draw (sheet->cr, &style, graph->x - 6.0, y + (at > 0.0 ? 3.5 : 0.0),
-                         SCALE_WIDTH - 6.0, text);
-    }
-  if (sheet->bound_bytes == 0)
-    return;
   double y = floor (tessera_graph_y_of (graph, (double) sheet->bound_bytes)) + 0.5;
-  tessera_draw_bound_line (sheet, graph->x, y, graph->width);
+  if (sheet->bound_bytes > 0)
+    tessera_draw_bound_line (sheet, graph->x, y, graph->width);
 }
 
 static void
@@ -111,8 +91,8 @@ void
 tessera_draw_curves (const TesseraSheet *sheet, TesseraArea area)
 {
   const TesseraLayout *left = sheet->figure->left;
-  area.x += SCALE_WIDTH;
-  area.width -= SCALE_WIDTH;
+  area.x += TESSERA_SCALE_WIDTH;
+  area.width -= TESSERA_SCALE_WIDTH;
   TesseraGraph graph = { .cr = sheet->cr,
                          .x = floor (area.x),
                          .y = floor (area.y + TITLE_HEIGHT),
@@ -128,7 +108,8 @@ tessera_draw_curves (const TesseraSheet *sheet, TesseraArea area)
   cairo_save (sheet->cr);
   tessera_fill_area (sheet->cr, box, sheet->theme->canvas, 1.0);
   draw_all_curves (sheet, &graph);
-  draw_lines (sheet, &graph);
+  tessera_draw_scale (sheet, box, graph.top_bytes, true);
+  draw_bound (sheet, &graph);
   tessera_frame_area (sheet->cr, box, sheet->theme->line, 1.0);
   cairo_restore (sheet->cr);
 }

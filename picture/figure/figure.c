@@ -159,7 +159,6 @@ draw_head (const TesseraSheet *sheet, TesseraArea area)
 #define LEGEND_LEAST 190.0
 #define LEGEND_MOST 264.0
 #define GAP 14.0
-#define SCALE_WIDTH 58.0 /* numbers left of a canvas */
 #define FOOT_HEIGHT 22.0
 #define MIN_WIDTH 560.0
 #define MIN_HEIGHT 400.0
@@ -255,8 +254,8 @@ draw_panels (const TesseraSheet *sheet, TesseraArea area)
     }
   else if (sheet->right != NULL)
     {
-      double canvas = floor ((area.width - SCALE_WIDTH - GAP) / 2.0);
-      left.width = canvas + SCALE_WIDTH;
+      double canvas = floor ((area.width - TESSERA_SCALE_WIDTH - GAP) / 2.0);
+      left.width = canvas + TESSERA_SCALE_WIDTH;
       right.x += left.width + GAP;
       right.width = canvas;
     }
@@ -282,8 +281,8 @@ draw_sheet (const TesseraSheet *sheet, double width, double height)
   draw_panels (sheet, (TesseraArea){ right_x, below + 10.0, right_width,
                                      curves_y - below - 10.0 - GAP });
   tessera_draw_curves (sheet, (TesseraArea){ right_x, curves_y, right_width, curves });
-  draw_foot (sheet, (TesseraArea){ right_x + SCALE_WIDTH, foot_y,
-                                   right_width - SCALE_WIDTH, FOOT_HEIGHT });
+  draw_foot (sheet, (TesseraArea){ right_x + TESSERA_SCALE_WIDTH, foot_y,
+                                   right_width - TESSERA_SCALE_WIDTH, FOOT_HEIGHT });
 }
 
 static bool

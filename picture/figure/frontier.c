@@ -1,6 +1,4 @@
-/* See frontier.h. SPDX-License-Identifier: Apache-2.0 */
-#include "picture/frontier.h"
-
+/* See figure.h. SPDX-License-Identifier: Apache-2.0 */
 #include <glib.h>
 #include <math.h>
 

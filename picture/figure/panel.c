@@ -126,7 +126,6 @@ draw_lanes (const TesseraSheet *sheet, TesseraArea area)
 /* ---- a panel ------------------------------------------------------------------- */
 
 #define TITLE_HEIGHT 24.0
-#define SCALE_WIDTH 58.0
 #define LANES_GAP 5.0
 #define MAX_MARKS 16 /* failed requests that are drawn */
 #define MIN_MARK_WIDTH 7.0
@@ -263,29 +262,6 @@ draw_label (const Panel *panel,
   tessera_fill_area (sheet->cr, (TesseraArea){ left - 3.0, y - 10.0, width + 6.0, 14.0 },
                      sheet->theme->canvas, 0.78);
   tessera_text_draw (sheet->cr, &style, x, y, room, text);
-}
-
-static void
-draw_scale (const Panel *panel, bool with_numbers)
-{
-  const TesseraSheet *sheet = panel->sheet;
-  const TesseraArea *c = &panel->canvas;
-  const TesseraTextStyle style = { 10.0, false, sheet->theme->dim, TESSERA_TEXT_RIGHT };
-  const char *unit;
-  double unit_bytes, step = tessera_tick_bytes (sheet->top_bytes, &unit, &unit_bytes);
-  for (double at = 0.0; at < sheet->top_bytes; at += step)
-    {
-      double y = floor (y_of (panel, at));
-      char text[32];
-      if (at > 0.0)
-        tessera_fill_area (sheet->cr, (TesseraArea){ c->x, y, c->width, 1.0 },
-                           sheet->theme->text, 0.09);
-      snprintf (text, sizeof text, "%.0f %s", at / unit_bytes, at > 0.0 ? unit : "");
-      if (with_numbers)
-        tessera_text_draw (sheet->cr, &style, c->x - 6.0,
-                           fmax (y, c->y) + 3.5 - (at > 0.0 ? 0.0 : 3.5),
-                           SCALE_WIDTH - 6.0, text);
-    }
 }
 
 static void
@@ -472,8 +448,8 @@ tessera_draw_panel (const TesseraSheet *sheet,
 {
   if (with_scale)
     {
-      area.x += SCALE_WIDTH;
-      area.width -= SCALE_WIDTH;
+      area.x += TESSERA_SCALE_WIDTH;
+      area.width -= TESSERA_SCALE_WIDTH;
     }
   double lanes = lanes_height (sheet->figure->structure);
   double above = TITLE_HEIGHT + lanes + (lanes > 0.0 ? LANES_GAP - 3.0 : 0.0);
@@ -485,7 +461,7 @@ tessera_draw_panel (const TesseraSheet *sheet,
                                     panel.canvas.width, lanes });
   draw_raster (&panel);
   cairo_save (sheet->cr);
-  draw_scale (&panel, with_scale);
+  tessera_draw_scale (sheet, panel.canvas, sheet->top_bytes, with_scale);
   draw_names (&panel);
   draw_pool (&panel);
   draw_bound (&panel);

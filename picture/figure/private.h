@@ -104,6 +104,10 @@ tessera_draw_bound_line (const TesseraSheet *sheet, double x, double y, double w
 void
 tessera_number (const TesseraSheet *sheet, uint64_t bytes, char *text, size_t n_text);
 const char *tessera_unit_name (const TesseraSheet *sheet);
-/* Marks of a scale up to @top_bytes: their distance in bytes and the unit they are in. */
-double
-tessera_tick_bytes (double top_bytes, const char **out_unit, double *out_unit_bytes);
+#define TESSERA_SCALE_WIDTH 58.0 /* numbers left of a canvas and of curves */
+/* Lines over @area at round numbers of bytes, from 0 at its bottom to @top_bytes; their numbers
+ * stand left of it. */
+void tessera_draw_scale (const TesseraSheet *sheet,
+                         TesseraArea area,
+                         double top_bytes,
+                         bool with_numbers);

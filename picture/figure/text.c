@@ -8,6 +8,7 @@
 #include "picture/figure/private.h"
 
 #include <glib.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -291,18 +292,36 @@ tessera_unit_name (const TesseraSheet *sheet)
   return unit_for (sheet->top_bytes)->name;
 }
 
-double
-tessera_tick_bytes (double top_bytes, const char **out_unit, double *out_unit_bytes)
+#define LEAST_TICK 24.0 /* user units between two */
+
+void
+tessera_draw_scale (const TesseraSheet *sheet,
+                    TesseraArea area,
+                    double top_bytes,
+                    bool with_numbers)
 {
   static const double steps[] = { 1, 2, 5, 10, 20, 50, 100, 200, 500 };
-  const size_t n_steps = sizeof steps / sizeof steps[0];
+  const TesseraTextStyle style = { 10.0, false, sheet->theme->dim, TESSERA_TEXT_RIGHT };
   const TesseraSizeUnit *unit = unit_for (top_bytes);
   size_t i = 0;
-  while (i + 1 < n_steps && top_bytes / (steps[i] * unit->bytes) > 6.0)
+  while (i + 1 < sizeof steps / sizeof steps[0] &&
+         top_bytes / (steps[i] * unit->bytes) > 6.0)
     i++;
-  *out_unit = unit->name;
-  *out_unit_bytes = unit->bytes;
-  return steps[i] * unit->bytes;
+  double step = steps[i];
+  while (area.height * step * unit->bytes / top_bytes < LEAST_TICK)
+    step *= 2.0;
+  for (double at = 0.0; at * unit->bytes < top_bytes; at += step)
+    {
+      double y = floor (area.y + area.height * (1.0 - at * unit->bytes / top_bytes));
+      char text[32];
+      if (at > 0.0)
+        tessera_fill_area (sheet->cr, (TesseraArea){ area.x, y, area.width, 1.0 },
+                           sheet->theme->text, 0.09);
+      snprintf (text, sizeof text, "%.0f %s", at, at > 0.0 ? unit->name : "");
+      if (with_numbers)
+        tessera_text_draw (sheet->cr, &style, area.x - 6.0, y + (at > 0.0 ? 3.5 : 0.0),
+                           TESSERA_SCALE_WIDTH - 6.0, text);
+    }
 }
 
 char *

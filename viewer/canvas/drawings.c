@@ -7,7 +7,7 @@
 #include "viewer/canvas/private.h"
 
 #include "cli/command.h"
-#include "picture/curves.h"
+#include "picture/axis.h"
 #include "picture/palette.h"
 
 #include <math.h>
