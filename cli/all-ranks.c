@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/ranks.h"
@@ -27,7 +26,7 @@ record (const CliRank *rank, gconstpointer user)
   cli_must (cli_job_environ (&job, &env, cli_error ()));
   if (freopen ("/dev/null", "r", stdin) == NULL || freopen (log, "w", stderr) == NULL)
     _exit (CLI_FAILED);
-  cli_must (cli_job_wait (model->program, env, TRUE, &end, cli_error ()));
+  cli_must (cli_job_wait (model->program, env, STDERR_FILENO, &end, cli_error ()));
   dup2 (ours, STDERR_FILENO);
   if (end.stopped_by != 0)
     _exit (CLI_FAILED);
@@ -42,19 +41,6 @@ record (const CliRank *rank, gconstpointer user)
                      line, log);
     }
   g_unlink (log);
-}
-
-/* As half of the memory allows for what the first run took. */
-static guint
-most_jobs (void)
-{
-  const guint64 memory_bytes =
-      (guint64) sysconf (_SC_PHYS_PAGES) * (guint64) sysconf (_SC_PAGE_SIZE);
-  struct rusage largest;
-
-  getrusage (RUSAGE_CHILDREN, &largest);
-  return (guint) CLAMP (memory_bytes / 2 / MAX ((guint64) largest.ru_maxrss << 10, 1), 1,
-                        g_get_num_processors ());
 }
 
 static void
@@ -180,7 +166,7 @@ cli_all_ranks (const CliRehearsal *model,
 
       fprintf (stderr, "tessera: %u rank%s of %" G_GUINT64_FORMAT " run ...\n", n_next,
                n_next == 1 ? "" : "s", world);
-      cli_ranks_look (&ranks, n_jobs > 0 ? n_jobs : most_jobs (), record, model);
+      cli_ranks_look (&ranks, cli_most_jobs (n_jobs), record, model);
       if (ranks.n_failed > 0)
         return CLI_SCRIPT_FAILED;
       /* Where nobody said how ranks are laid out, the first one's groups tell. */

@@ -217,7 +217,8 @@ check_given (int n_files)
     cli_given.device = -1;
   cli_read_size ("--device-memory", device_text, &cli_given.device_bytes);
   cli_read_size ("--memory-limit", limit_text, &cli_given.limit_bytes);
-  if (n_files < command->n_least || (command->n_most >= 0 && n_files > command->n_most))
+  if (n_files < command->n_least ||
+      (command->n_most >= 0 && n_files > MAX (command->n_most, 1)))
     cli_usage ("expected %s, got %d argument%s", command->synopsis, n_files,
                n_files == 1 ? "" : "s");
   if (cli_given.edits_path != NULL && cli_given.no_edits)

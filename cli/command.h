@@ -38,11 +38,11 @@ typedef enum
 typedef struct
 {
   const char *name;
-  const char *synopsis;        /* "FILE -o T.tsr" */
-  const char *summary;         /* one line, lower case */
-  const char *help;            /* what it prints and how to read it */
-  unsigned takes;              /* CliTakes */
-  int n_least, n_most;         /* files, or words of the program; most -1: any number */
+  const char *synopsis; /* "FILE -o T.tsr" */
+  const char *summary;  /* one line, lower case */
+  const char *help;     /* what it prints and how to read it */
+  unsigned takes;       /* CliTakes */
+  int n_least, n_most;  /* files, or words of the program; most -1: any number, 0: 1 */
   const GOptionEntry *options; /* (nullable): its own */
   int (*run) (int n_files, char **files);
 } CliCommand;

@@ -266,7 +266,6 @@ const CliCommand cli_export = {
   .help = "FILE is a snapshot, a .tsr, or (for slots and unplanned) a .tsp.",
   .takes = CLI_READS_TRACE | CLI_WRITES_OTHER,
   .n_least = 1,
-  .n_most = 1,
   .options = export_options,
   .run = run_export,
 };

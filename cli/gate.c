@@ -4,12 +4,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <gio/gio.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "cli/rehearsal.h"
 #include "db/output.h"
@@ -52,21 +52,12 @@ is_above (const Limit *limit, const CliSide *before, const CliSide *after)
          before_bytes + limit->share * before_bytes + (double) limit->bytes;
 }
 
-/* The dry run ends with us. */
-static void
-end_with_parent (void *unused)
-{
-  prctl (PR_SET_PDEATHSIG, SIGTERM);
-}
-
 /* Its answer is not ours; what the program prints goes to standard error. A program that
  * fails ends the command. */
 static void
 run_dry (char **program, const char *trace_path)
 {
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  g_autoptr (GSubprocessLauncher) launcher =
-      g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_SILENCE);
   g_autoptr (GError) failure = NULL;
   g_autofree char *self = g_file_read_link ("/proc/self/exe", &failure);
   g_autofree char *world_text = g_strdup_printf ("%d", world);
@@ -85,16 +76,17 @@ run_dry (char **program, const char *trace_path)
   g_strv_builder_add (builder, "--");
   g_strv_builder_addv (builder, (const char **) program);
   g_auto (GStrv) words = g_strv_builder_end (builder);
-  g_subprocess_launcher_set_child_setup (launcher, end_with_parent, NULL, NULL);
-  g_autoptr (GSubprocess) run =
-      g_subprocess_launcher_spawnv (launcher, (const char *const *) words, &failure);
-  if (run == NULL || !g_subprocess_wait (run, NULL, &failure))
-    cli_fail_with ("a dry run cannot be started: %s", failure->message);
-  const int status =
-      g_subprocess_get_if_exited (run) ? g_subprocess_get_exit_status (run) : CLI_FAILED;
+  g_auto (GStrv) env = g_get_environ ();
+  const int nowhere = open ("/dev/null", O_WRONLY | O_CLOEXEC);
+  CliJobEnd end;
+
+  cli_must (cli_job_wait (words, env, nowhere, &end, cli_error ()));
+  close (nowhere);
+  if (end.stopped_by != 0 || end.signal_number != 0)
+    cli_fail_with ("the dry run was stopped before its end");
   /* Who does not fit the GPU has a trace all the same. */
-  if (status != CLI_DONE && status != CLI_DOES_NOT_FIT)
-    exit (status);
+  if (end.status != CLI_DONE && end.status != CLI_DOES_NOT_FIT)
+    exit (end.status);
 }
 
 static void

@@ -501,7 +501,7 @@ hand_to_engine (const char *asked, gint world, char **words)
   g_auto (GStrv) env = g_get_environ ();
   CliJobEnd end = { 0 };
   if (submits)
-    cli_must (cli_job_wait (shell, env, FALSE, &end, cli_error ()));
+    cli_must (cli_job_wait (shell, env, -1, &end, cli_error ()));
   else
     puts (line);
   return end.status == 0 && end.signal_number == 0 ? CLI_DONE : CLI_FAILED;

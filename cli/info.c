@@ -228,7 +228,6 @@ const CliCommand cli_info = {
           "edits), as `tessera plan` makes it, unless --no-edits is\ngiven.",
   .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
-  .n_most = 1,
   .options = info_options,
   .run = run_info,
 };
@@ -268,7 +267,6 @@ const CliCommand cli_fit = {
           "edits that are kept\nwith FILE, unless --no-edits is given.",
   .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
-  .n_most = 1,
   .options = fit_options,
   .run = run_fit,
 };
@@ -340,7 +338,6 @@ const CliCommand cli_import = {
   .help = "docs/FORMAT.md describes the tables and answers ten questions in SQL.",
   .takes = CLI_READS_TRACE | CLI_NEEDS_OUTPUT | CLI_WRITES_TRACE,
   .n_least = 1,
-  .n_most = 1,
   .options = import_options,
   .run = run_import,
 };

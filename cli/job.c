@@ -323,20 +323,6 @@ cli_job_become (const CliJob *wanted, char **program)
   g_assert_not_reached ();
 }
 
-static volatile pid_t child;
-static volatile sig_atomic_t stopped_by; /* a signal; 0: none came */
-
-static void
-pass_on (int signal_number, siginfo_t *info, void *context)
-{
-  stopped_by = signal_number;
-  /* Ctrl-C goes to everything in the foreground: the child has had it. */
-  if (signal_number == SIGINT && info->si_code == SI_KERNEL)
-    return;
-  if (child > 0)
-    kill (child, signal_number);
-}
-
 /* In the child, before the program: it ends with us, were we killed. */
 static void
 end_with_parent (gpointer user)
@@ -345,27 +331,11 @@ end_with_parent (gpointer user)
   prctl (PR_SET_PDEATHSIG, SIGTERM);
 }
 
-static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP };
-
-/* What was ignored (nohup) stays so. */
-static void
-pass_signals_on (struct sigaction *before)
-{
-  struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO };
-  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
-    {
-      sigaction (passed_on[i], &action, &before[i]);
-      if (before[i].sa_handler == SIG_IGN)
-        sigaction (passed_on[i], &before[i], NULL);
-    }
-}
-
 static gboolean
-spawn (char **program, char **env, gboolean to_stderr, GPid *out_pid, GError **error)
+spawn (char **program, char **env, int stdout_to, GPid *out_pid, GError **error)
 {
-  /* GLib closes in the child what it takes stdout from: not the stderr that is to stay.
-   */
-  int child_stdout = to_stderr ? fcntl (STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+  /* GLib closes in the child what it takes stdout from: not a stderr that is to stay. */
+  int child_stdout = stdout_to >= 0 ? fcntl (stdout_to, F_DUPFD_CLOEXEC, 3) : -1;
   gboolean has_started = g_spawn_async_with_pipes_and_fds (
       NULL, (const char *const *) program, (const char *const *) env,
       G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_CHILD_INHERITS_STDIN,
@@ -380,30 +350,26 @@ spawn (char **program, char **env, gboolean to_stderr, GPid *out_pid, GError **e
 TesseraStatus
 cli_job_wait (char **program,
               char **environ_of_job,
-              gboolean to_stderr,
+              int stdout_to,
               CliJobEnd *out_end,
               TesseraError *error)
 {
-  struct sigaction before[G_N_ELEMENTS (passed_on)];
   g_autoptr (GError) problem = NULL;
   GPid pid = 0;
   int wait_status = 0;
 
   memset (out_end, 0, sizeof *out_end);
-  pass_signals_on (before);
-  gboolean has_started = spawn (program, environ_of_job, to_stderr, &pid, &problem);
-  child = pid;
-  if (has_started && stopped_by != 0)
-    kill (pid, stopped_by); /* it came before there was anybody to pass it on to */
-  while (has_started && waitpid (pid, &wait_status, 0) < 0 && errno == EINTR)
-    continue;
-  child = 0;
-  for (size_t i = 0; i < G_N_ELEMENTS (passed_on); i++)
-    sigaction (passed_on[i], &before[i], NULL);
-  if (!has_started)
-    return does_not_start (program[0], problem->message, error);
+  cli_process_ask (CLI_ASK_CHILD);
+  if (spawn (program, environ_of_job, stdout_to, &pid, &problem))
+    {
+      cli_process_pass_to (pid);
+      while (waitpid (pid, &wait_status, 0) < 0 && errno == EINTR)
+        continue;
+    }
   out_end->status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : 0;
   out_end->signal_number = WIFSIGNALED (wait_status) ? WTERMSIG (wait_status) : 0;
-  out_end->stopped_by = stopped_by;
-  return TESSERA_OK;
+  out_end->stopped_by = cli_process_asked_by ();
+  cli_process_ask (CLI_ASK_NEVER);
+  return problem == NULL ? TESSERA_OK
+                         : does_not_start (program[0], problem->message, error);
 }

@@ -95,13 +95,13 @@ G_NORETURN void cli_job_become (const CliJob *job, char **program);
 
 /*
  * cli_job_wait:
- * @to_stderr: its standard output goes to ours of errors
+ * @stdout_to: a descriptor that gets its standard output; -1: ours does
  *
  * Runs the program to its end. Signals that would end us go to it instead; ctrl-C reaches
  * it from the terminal.
  */
 TESSERA_MUST_USE TesseraStatus cli_job_wait (char **program,
                                              char **environ_of_job,
-                                             gboolean to_stderr,
+                                             int stdout_to,
                                              CliJobEnd *out_end,
                                              TesseraError *error);

@@ -218,7 +218,6 @@ const CliCommand cli_render = {
       "Time runs to the right, addresses upward; reserved but free memory is hatched.",
   .takes = CLI_READS_TRACE | CLI_NEEDS_OUTPUT | CLI_WRITES_OTHER | CLI_PLANS,
   .n_least = 1,
-  .n_most = 1,
   .options = render_options,
   .run = run_render,
 };

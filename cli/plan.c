@@ -330,7 +330,6 @@ const CliCommand cli_plan = {
           "--edits or --no-edits is given.",
   .takes = CLI_READS_TRACE | CLI_WRITES_PLAN | CLI_PLANS,
   .n_least = 1,
-  .n_most = 1,
   .options = plan_options,
   .run = run_plan,
 };

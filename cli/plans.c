@@ -117,7 +117,6 @@ const CliCommand cli_check = {
   .help = "The checker shares no code with the planner.",
   .takes = CLI_READS_TRACE,
   .n_least = 1,
-  .n_most = 1,
   .options = check_options,
   .run = run_check,
 };
@@ -397,8 +396,8 @@ run_bench (int n_files, char **files)
   static const char *const columns[] = { "file",
                                          "blocks",
                                          "slots",
-                                         "height, bytes",
-                                         "load bound, bytes",
+                                         "height_bytes",
+                                         "load_bound_bytes",
                                          "height / bound",
                                          "proof",
                                          "plan, processor s",
@@ -412,7 +411,7 @@ run_bench (int n_files, char **files)
   if (n_files == 1)
     list_samples (&samples);
   JsonBuilder *json = cli_given.json ? cli_json_new_array () : NULL;
-  CliTable *table = json == NULL ? cli_table_new (CLI_TABLE_MARKDOWN, columns) : NULL;
+  CliTable *table = json == NULL ? cli_table_new (CLI_TABLE_TEXT, columns) : NULL;
   for (char **path = n_files == 1 ? samples.gl_pathv : files + 1; *path != NULL; path++)
     bench_file (*path, json, table);
   if (json != NULL)

@@ -107,7 +107,8 @@ cli_json_digest (JsonBuilder *json, const char *key, guint64 value)
 struct CliTable
 {
   CliTableFormat format;
-  JsonBuilder *json; /* NULL: not a member */
+  JsonBuilder *json;  /* NULL: no JSON */
+  gboolean is_member; /* of an object that is being built; else each row is written */
   const char *const *columns;
   size_t n_columns, column, n_rows;
   GString *written;  /* CSV and JSON */
@@ -139,20 +140,14 @@ cli_table_new (CliTableFormat format, const char *const *columns)
   table->format = format;
   table->columns = columns;
   table->n_columns = g_strv_length ((char **) columns);
-  table->written = g_string_new (format == CLI_TABLE_JSON ? "[" : NULL);
+  table->written = g_string_new (NULL);
   table->cells = g_ptr_array_new_with_free_func (g_free);
+  if (format == CLI_TABLE_JSON)
+    table->json = json_builder_new ();
   if (format == CLI_TABLE_CSV)
     {
       g_autofree char *header = g_strjoinv (",", (char **) columns);
       g_string_append_printf (table->written, "%s\n", header);
-    }
-  else if (format == CLI_TABLE_MARKDOWN)
-    {
-      g_autofree char *header = g_strjoinv (" | ", (char **) columns);
-      printf ("| %s |\n|", header);
-      for (size_t i = 0; i < table->n_columns; i++)
-        fputs ("---|", stdout);
-      puts ("");
     }
   return table;
 }
@@ -160,12 +155,15 @@ cli_table_new (CliTableFormat format, const char *const *columns)
 CliTable *
 cli_table_new_member (JsonBuilder *json, const char *key, const char *const *columns)
 {
-  CliTable *table =
-      cli_table_new (json != NULL ? CLI_TABLE_JSON : CLI_TABLE_TEXT, columns);
+  CliTable *table = cli_table_new (CLI_TABLE_TEXT, columns);
 
-  table->json = json;
+  table->is_member = json != NULL;
   if (json != NULL)
-    cli_json_array (json, key);
+    {
+      table->format = CLI_TABLE_JSON;
+      table->json = g_object_ref (json);
+      cli_json_array (json, key);
+    }
   return table;
 }
 
@@ -177,29 +175,10 @@ begin_cell (CliTable *table)
 
   if (table->json != NULL && table->column == 0)
     json_builder_begin_object (table->json);
-  else if (table->json == NULL && table->format == CLI_TABLE_JSON)
-    g_string_append_printf (
-        table->written, "%s\"%s\": ",
-        table->column == 0 ? (table->n_rows == 0 ? "\n  { " : ",\n  { ") : ", ", name);
   else if (table->format == CLI_TABLE_CSV && table->column > 0)
     g_string_append_c (table->written, ',');
   table->column++;
   return name;
-}
-
-static void
-append_json_string (GString *text, const char *value)
-{
-  g_autofree char *valid = g_utf8_make_valid (value, -1);
-  g_string_append_c (text, '"');
-  for (const char *c = valid; *c != '\0'; c++)
-    if (*c == '"' || *c == '\\')
-      g_string_append_printf (text, "\\%c", *c);
-    else if ((unsigned char) *c < 0x20)
-      g_string_append_printf (text, "\\u%04x", (unsigned) *c);
-    else
-      g_string_append_c (text, *c);
-  g_string_append_c (text, '"');
 }
 
 static void
@@ -223,12 +202,8 @@ cli_table_text (CliTable *table, const char *value)
 
   if (table->json != NULL)
     cli_json_text (table->json, name, value);
-  else if (table->format == CLI_TABLE_TEXT || table->format == CLI_TABLE_MARKDOWN)
+  else if (table->format == CLI_TABLE_TEXT)
     g_ptr_array_add (table->cells, g_strdup (value != NULL ? cli_shown (value) : ""));
-  else if (table->format == CLI_TABLE_JSON && value == NULL)
-    g_string_append (table->written, "null");
-  else if (table->format == CLI_TABLE_JSON)
-    append_json_string (table->written, value);
   else if (value != NULL)
     append_csv_string (table->written, value);
 }
@@ -240,20 +215,16 @@ cli_table_integer (CliTable *table, guint64 value)
 
   if (table->json != NULL)
     cli_json_integer (table->json, name, value);
-  else if (table->format == CLI_TABLE_TEXT || table->format == CLI_TABLE_MARKDOWN)
+  else if (table->format == CLI_TABLE_TEXT)
     {
-      gboolean is_text = table->format == CLI_TABLE_TEXT && is_size (name);
-
       table->is_number |= (guint64) 1 << (table->column - 1);
       g_ptr_array_add (table->cells, value == G_MAXUINT64 ? g_strdup ("")
-                                     : is_text
+                                     : is_size (name)
                                          ? g_strdup (TESSERA_SIZE (value))
                                          : g_strdup_printf ("%" G_GUINT64_FORMAT, value));
     }
   else if (value != G_MAXUINT64)
     g_string_append_printf (table->written, "%" G_GUINT64_FORMAT, value);
-  else if (table->format == CLI_TABLE_JSON)
-    g_string_append (table->written, "null");
 }
 
 void
@@ -263,21 +234,28 @@ cli_table_integers (CliTable *table, const guint64 *values, size_t n)
     cli_table_integer (table, values[i]);
 }
 
+/* The row alone, which is forgotten: a table may have millions. */
+static void
+write_json_row (CliTable *table)
+{
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) row = json_builder_get_root (table->json);
+
+  json_generator_set_root (generator, row);
+  g_string_append (table->written, table->n_rows == 0 ? "[\n  " : ",\n  ");
+  json_generator_to_gstring (generator, table->written);
+  json_builder_reset (table->json);
+}
+
 void
 cli_table_end_row (CliTable *table)
 {
   if (table->json != NULL)
     json_builder_end_object (table->json);
-  else if (table->format == CLI_TABLE_JSON || table->format == CLI_TABLE_CSV)
-    g_string_append (table->written, table->format == CLI_TABLE_JSON ? " }" : "\n");
-  else if (table->format == CLI_TABLE_MARKDOWN)
-    {
-      for (guint i = 0; i < table->cells->len; i++)
-        printf ("| %s ", (char *) table->cells->pdata[i]);
-      puts ("|");
-      fflush (stdout);
-      g_ptr_array_set_size (table->cells, 0);
-    }
+  if (table->json != NULL && !table->is_member)
+    write_json_row (table);
+  else if (table->format == CLI_TABLE_CSV)
+    g_string_append_c (table->written, '\n');
   table->column = 0;
   table->n_rows++;
 }
@@ -315,6 +293,7 @@ print_aligned (const CliTable *table)
 static void
 table_free (CliTable *table)
 {
+  g_clear_object (&table->json);
   g_string_free (table->written, TRUE);
   g_ptr_array_unref (table->cells);
   g_free (table);
@@ -336,7 +315,7 @@ cli_table_write (CliTable *table, const char *path)
   GString *text = table->written;
 
   if (table->format == CLI_TABLE_JSON)
-    g_string_append (text, "\n]\n");
+    g_string_append (text, table->n_rows == 0 ? "[\n]\n" : "\n]\n");
   if (path == NULL)
     cli_process_print_data (text->str, text->len);
   else

@@ -37,8 +37,7 @@ typedef struct CliTable CliTable;
 
 typedef enum
 {
-  CLI_TABLE_TEXT,     /* on standard output, columns aligned */
-  CLI_TABLE_MARKDOWN, /* the same, row by row */
+  CLI_TABLE_TEXT, /* on standard output, columns aligned */
   CLI_TABLE_CSV,
   CLI_TABLE_JSON
 } CliTableFormat;

@@ -33,6 +33,7 @@ static const struct
 };
 
 static volatile sig_atomic_t asks, asked_by, is_silent; /* asked_by: a signal */
+static volatile pid_t passed_to;                        /* 0: to nobody yet */
 
 static void
 tell (const char *text)
@@ -43,11 +44,19 @@ tell (const char *text)
 
 /* Calls only what may be called while anything else is interrupted. */
 static void
-end (int number)
+end (int number, siginfo_t *info, void *context)
 {
   const struct sigaction as_ever = { .sa_handler = SIG_DFL };
   sigset_t only;
 
+  if (asks == CLI_ASK_CHILD)
+    {
+      asked_by = number;
+      /* Ctrl-C goes to everything in the foreground: the child has had it. */
+      if (passed_to > 0 && !(number == SIGINT && info->si_code == SI_KERNEL))
+        kill (passed_to, number);
+      return;
+    }
   if (asks == CLI_ASK_ON_ALL || (asks == CLI_ASK_ON_INTERRUPT && number == SIGINT))
     {
       asks = CLI_ASK_NEVER;
@@ -71,7 +80,8 @@ end (int number)
 static void
 watch_signals (void)
 {
-  const struct sigaction action = { .sa_handler = end, .sa_flags = SA_RESTART };
+  const struct sigaction action = { .sa_sigaction = end,
+                                    .sa_flags = SA_RESTART | SA_SIGINFO };
   struct sigaction had;
 
   for (size_t i = 0; i < G_N_ELEMENTS (ending); i++)
@@ -83,7 +93,16 @@ void
 cli_process_ask (CliProcessAsk when)
 {
   asked_by = 0;
+  passed_to = 0;
   asks = (sig_atomic_t) when;
+}
+
+void
+cli_process_pass_to (pid_t child)
+{
+  passed_to = child;
+  if (asked_by != 0)
+    kill (child, asked_by);
 }
 
 int

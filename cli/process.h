@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /*
  * Once, first of all. A stream that is closed becomes /dev/null, so that no file of ours
@@ -34,12 +35,17 @@ typedef enum
   CLI_ASK_NEVER,
   CLI_ASK_ON_INTERRUPT, /* SIGINT */
   CLI_ASK_ON_ALL,       /* SIGTERM and SIGHUP as well */
+  CLI_ASK_CHILD,        /* all go to the child of cli_process_pass_to() */
 } CliProcessAsk;
 
-/* The first such signal asks; the next one ends the process as ever. */
+/* The first such signal asks; the next one ends the process as ever, unless they go to a child. */
 void cli_process_ask (CliProcessAsk when);
 /* The signal that came since the last cli_process_ask(); 0: none did. */
 int cli_process_asked_by (void);
+
+/* Where signals go; with one that came before there was anybody to pass it on to. Ctrl-C reaches
+ * a child from the terminal. */
+void cli_process_pass_to (pid_t child);
 
 /* In a child that works for this command, whose parent says which signal came. */
 void cli_process_end_silently (void);

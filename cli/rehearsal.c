@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Which file lies at a path: another one after recording, which replaces it. */
 typedef struct
@@ -256,7 +257,7 @@ run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_seco
            "see whether the script adapts\n",
            first->question.gpu);
   if (cli_job_environ (&job, &env, &error) == TESSERA_OK &&
-      cli_job_wait (first->program, env, TRUE, &end, &error) == TESSERA_OK &&
+      cli_job_wait (first->program, env, STDERR_FILENO, &end, &error) == TESSERA_OK &&
       end.status == 0 && end.signal_number == 0 && end.stopped_by == 0)
     judge (first, study, out_second);
   if (out_second->n_failed == 0)
@@ -457,7 +458,8 @@ cli_rehearse (CliRehearsal *run)
 
   cli_must (cli_job_environ (&run->job, &env, cli_error ()));
   cli_must (cli_program_check (run->program, cli_error ()));
-  cli_must (cli_job_wait (run->program, env, cli_given.json, &end, cli_error ()));
+  cli_must (cli_job_wait (run->program, env, cli_given.json ? STDERR_FILENO : -1, &end,
+                          cli_error ()));
   FileMark after = mark_file (run->trace_path);
   gboolean has_trace = after.exists && !is_same_file (&before, &after);
   /* Ctrl-C asks for the answer. */

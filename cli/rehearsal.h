@@ -51,11 +51,9 @@ typedef struct
   char *followed_path;                    /* a plan that is read, or NULL */
   TesseraPlan *followed;                  /* ... as it was before the run */
   char *trace_pattern, *followed_pattern; /* the same, as the job takes them */
-  gboolean is_once; /* no second run with the memory of the GPU where it does not fit, and
-                       no advice */
-  char *
-      *changes; /* of cli_changes_read(), looked at after the run; borrowed; NULL: none */
-  guint n_jobs; /* for these, at a time; 0: as cores and memory allow */
+  gboolean is_once; /* no second run with the memory of the GPU, and no advice */
+  char **changes;   /* of cli_changes_read(), tried after the run; borrowed; or NULL */
+  guint n_jobs;     /* for these, at a time; 0: as cores and memory allow */
 } CliRehearsal;
 
 /* Prints the answer, or a sentence why there is none. Returns the exit status. */
@@ -92,7 +90,9 @@ typedef struct CliTrials CliTrials;
 CliTrials *cli_trials_new (guint n_jobs);
 /* Ends none: cli_trials_run() has. */
 void cli_trials_free (CliTrials *trials);
-guint cli_trials_most_jobs (const CliTrials *trials);
+/* How many dry runs go on at a time: @asked, where it is 0 as many as cores and memory allow, by
+ * the largest so far. */
+guint cli_most_jobs (guint asked);
 
 /* Starts one. @run: but for the paths of trace and plan. A machine that has no room for another
  * process ends the command. Returns: the trial, as long as @trials */

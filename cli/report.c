@@ -387,7 +387,6 @@ const CliCommand cli_report = {
   .help = "The page needs no network and prints well.",
   .takes = CLI_READS_TRACE | CLI_NEEDS_OUTPUT | CLI_WRITES_OTHER | CLI_PLANS,
   .n_least = 1,
-  .n_most = 1,
   .options = report_options,
   .run = run_report,
 };

@@ -442,7 +442,7 @@ list_notes (const Sweep *sweep)
                               sweep->points->len, job->least_steps, job->most_steps,
                               job->most_events > 0 ? " and more (--events)" : "",
                               (double) took_us / G_USEC_PER_SEC,
-                              cli_trials_most_jobs (sweep->trials)));
+                              cli_most_jobs (sweep->asked->n_jobs)));
   g_ptr_array_add (
       notes, g_strdup_printf ("assumed: memory grows with %s, in a line or bent one way",
                               sweep->searched->name));

@@ -29,15 +29,7 @@ cli_study_policy_name (const CliStudy *study, TesseraLayoutKind kind)
 const char *
 cli_class_name (guint8 lifetime_class)
 {
-  static const char *const names[] = {
-    [0] = "mixed",
-    [TESSERA_CLASS_PERSISTENT] = "persistent",
-    [TESSERA_CLASS_SCOPED] = "scoped",
-    [TESSERA_CLASS_TRANSIENT] = "transient",
-    [TESSERA_CLASS_DYNAMIC] = "dynamic",
-  };
-
-  return names[lifetime_class];
+  return lifetime_class == 0 ? "mixed" : edits_get_name (EDITS_CLASSES, lifetime_class);
 }
 
 const char *

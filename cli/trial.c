@@ -26,7 +26,6 @@ struct CliTrials
   GPtrArray *trials; /* CliTrial */
   char *folder;      /* of temporary files */
   guint n_jobs;
-  guint64 memory_bytes; /* of this machine, for runs */
 };
 
 static const char *const needs[CLI_TRIAL_POLICIES] = { "native_bytes", "expandable_bytes",
@@ -201,16 +200,33 @@ free_trial (gpointer data)
   g_free (trial);
 }
 
+/* Of this machine, for runs: before the first one. */
 static guint64
 available_memory (void)
 {
+  static guint64 bytes;
   g_autofree char *text = NULL;
-  const char *line = g_file_get_contents ("/proc/meminfo", &text, NULL, NULL)
-                         ? strstr (text, "MemAvailable:")
-                         : NULL;
+  const char *line =
+      bytes == 0 && g_file_get_contents ("/proc/meminfo", &text, NULL, NULL)
+          ? strstr (text, "MemAvailable:")
+          : NULL;
 
-  return line != NULL ? g_ascii_strtoull (line + strlen ("MemAvailable:"), NULL, 10) << 10
-                      : 0;
+  if (line != NULL)
+    bytes = g_ascii_strtoull (line + strlen ("MemAvailable:"), NULL, 10) << 10;
+  return bytes;
+}
+
+guint
+cli_most_jobs (guint asked)
+{
+  const guint64 memory_bytes = available_memory ();
+  struct rusage largest;
+
+  if (asked > 0)
+    return asked;
+  getrusage (RUSAGE_CHILDREN, &largest);
+  return (guint) CLAMP (memory_bytes / MAX (RUN_BYTES, (guint64) largest.ru_maxrss << 10),
+                        1, g_get_num_processors ());
 }
 
 CliTrials *
@@ -224,7 +240,6 @@ cli_trials_new (guint n_jobs)
     cli_fail_with ("there is no place for traces: %s", problem->message);
   trials->trials = g_ptr_array_new_with_free_func (free_trial);
   trials->n_jobs = n_jobs;
-  trials->memory_bytes = available_memory ();
   return trials;
 }
 
@@ -237,19 +252,6 @@ cli_trials_free (CliTrials *trials)
   g_free (trials->folder);
   g_ptr_array_unref (trials->trials);
   g_free (trials);
-}
-
-guint
-cli_trials_most_jobs (const CliTrials *trials)
-{
-  struct rusage largest;
-
-  if (trials->n_jobs > 0)
-    return trials->n_jobs;
-  getrusage (RUSAGE_CHILDREN, &largest);
-  return (guint) CLAMP (trials->memory_bytes /
-                            MAX (RUN_BYTES, (guint64) largest.ru_maxrss << 10),
-                        1, g_get_num_processors ());
 }
 
 /* After a signal, by which we end once nothing of ours goes on. */
@@ -295,7 +297,7 @@ cli_trials_run (CliTrials *trials,
           if (on_end != NULL)
             on_end (trial, user);
         }
-      while (n_running < cli_trials_most_jobs (trials) && start_next (user))
+      while (n_running < cli_most_jobs (trials->n_jobs) && start_next (user))
         n_running++;
       if (cli_process_asked_by () != 0)
         stop_all (trials, cli_process_asked_by ());

@@ -206,35 +206,24 @@ json_rows (JsonBuilder *json,
 static void
 tell_phase_peaks (JsonBuilder *json, const TesseraWhose *whose, guint most)
 {
+  static const char *const columns[] = { "live_bytes", "reserved_bytes", "event_index",
+                                         "name", NULL };
   g_autoptr (GArray) peaks = tessera_phase_peaks (whose);
 
-  if (json != NULL)
-    cli_json_array (json, "phase_peaks");
-  else if (peaks->len < 2 || peaks->len > most)
+  if (json == NULL && (peaks->len < 2 || peaks->len > most))
     return;
-  else
-    printf ("\npeak of each phase:\n%12s %12s %10s  phase\n", "live", "reserved",
-            "event");
+  if (json == NULL)
+    puts ("\npeak of each phase:");
+  CliTable *table = cli_table_new_member (json, "phase_peaks", columns);
   for (guint i = 0; i < peaks->len; i++)
     {
       const TesseraPhasePeak *peak = &g_array_index (peaks, TesseraPhasePeak, i);
 
-      if (json == NULL)
-        {
-          printf ("%12s %12s %10u  %s\n", TESSERA_SIZE (peak->live_bytes),
-                  TESSERA_SIZE (peak->reserved_bytes), peak->event_index,
-                  cli_shown (peak->name));
-          continue;
-        }
-      json_builder_begin_object (json);
-      cli_json_text (json, "name", peak->name);
-      cli_json_integer (json, "live_bytes", peak->live_bytes);
-      cli_json_integer (json, "reserved_bytes", peak->reserved_bytes);
-      cli_json_integer (json, "event_index", peak->event_index);
-      json_builder_end_object (json);
+      CLI_INTEGERS (table, peak->live_bytes, peak->reserved_bytes, peak->event_index);
+      cli_table_text (table, peak->name);
+      cli_table_end_row (table);
     }
-  if (json != NULL)
-    json_builder_end_array (json);
+  cli_table_print (table);
 }
 
 void
