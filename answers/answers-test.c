@@ -310,27 +310,6 @@ typedef struct
 } Fixture;
 
 static void
-look_at (Fixture *f, const char *rules_text)
-{
-  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE,
-                                           .first_step = -1,
-                                           .last_step = -1 };
-  TesseraError error = { 0 };
-
-  f->blocks = tessera_blocks_new (f->program.trace);
-  f->structure = tessera_structure_new (f->program.trace, f->blocks);
-  g_assert_cmpint (tessera_simulate (f->program.trace, f->blocks, f->structure, &options,
-                                     &error, &f->layout),
-                   ==, TESSERA_OK);
-  f->whose = (TesseraWhose){ .trace = f->program.trace,
-                             .blocks = f->blocks,
-                             .structure = f->structure,
-                             .layout = f->layout };
-  g_assert_cmpint (tessera_whose_find (&f->whose, rules_text, "mine.rules", &error), ==,
-                   TESSERA_OK);
-}
-
-static void
 clear (Fixture *f)
 {
   tessera_whose_clear (&f->whose);
@@ -339,6 +318,31 @@ clear (Fixture *f)
   tessera_blocks_free (f->blocks);
   tessera_trace_free (f->program.trace);
   g_array_unref (f->program.expected);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, clear)
+
+static Fixture
+look_at (Program program)
+{
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE,
+                                           .first_step = -1,
+                                           .last_step = -1 };
+  TesseraError error = { 0 };
+  Fixture f = { .program = program };
+
+  f.blocks = tessera_blocks_new (program.trace);
+  f.structure = tessera_structure_new (program.trace, f.blocks);
+  g_assert_cmpint (tessera_simulate (program.trace, f.blocks, f.structure, &options,
+                                     &error, &f.layout),
+                   ==, TESSERA_OK);
+  f.whose = (TesseraWhose){ .trace = program.trace,
+                            .blocks = f.blocks,
+                            .structure = f.structure,
+                            .layout = f.layout };
+  g_assert_cmpint (tessera_whose_find (&f.whose, NULL, "mine.rules", &error), ==,
+                   TESSERA_OK);
+  return f;
 }
 
 static const char *
@@ -350,26 +354,19 @@ name_at (const GArray *rows, guint i)
 static void
 check_categories (Program program)
 {
-  Fixture f = { .program = program };
+  g_auto (Fixture) f = look_at (program);
 
-  look_at (&f, NULL);
   g_assert_cmpuint (f.blocks->n_blocks, ==, f.program.expected->len);
   for (size_t i = 0; i < f.blocks->n_blocks; i++)
     g_assert_cmpstr (tessera_category_name ((TesseraCategory) f.whose.categories[i]), ==,
                      tessera_category_name ((TesseraCategory) g_array_index (
                          f.program.expected, uint8_t, i)));
-  clear (&f);
 }
 
 static void
 test_categories (void)
 {
   check_categories (run_program ());
-}
-
-static void
-test_rounds (void)
-{
   check_categories (run_rounds ());
 }
 
@@ -388,9 +385,8 @@ test_phase_peaks (void)
     { "optimizer", 46 + 8 + 12 + 64 + 1 + 16 + 64 },
     { TESSERA_OUTSIDE_OF_PHASES, 46 + 8 + 12 + 64 + 96 + 21 },
   };
-  Fixture f = { .program = run_rounds () };
+  g_auto (Fixture) f = look_at (run_rounds ());
 
-  look_at (&f, NULL);
   g_autoptr (GArray) peaks = tessera_phase_peaks (&f.whose);
   g_assert_cmpuint (peaks->len, ==, G_N_ELEMENTS (expected));
   for (guint i = 0; i < peaks->len; i++)
@@ -403,15 +399,14 @@ test_phase_peaks (void)
       g_assert_cmpuint (peak->live_bytes / KIB, ==, expected[i].kib);
       g_assert_cmpuint (peak->reserved_bytes, >=, peak->live_bytes);
     }
-  clear (&f);
 }
 
 /* What the run said goes before what it looks like, and a person's rules before both. */
 static void
 test_said (void)
 {
-  Fixture f = { .program = run_program () };
-  TesseraTrace *trace = f.program.trace;
+  Program program = run_program ();
+  TesseraTrace *trace = program.trace;
   const TesseraTensor tensor = {
     .event_index = N_LAYERS,
     .name = intern (trace, "blocks.2.mlp.weight"),
@@ -420,7 +415,7 @@ test_said (void)
   };
 
   g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
-  look_at (&f, NULL);
+  g_auto (Fixture) f = look_at (program);
   g_assert_cmpuint (f.whose.categories[2], ==, TESSERA_OPTIMIZER_STATE);
   g_assert_cmpuint (f.whose.categories[1], ==, TESSERA_PARAMETER);
   g_autofree char *module = tessera_owner_of (&f.whose, TESSERA_BY_MODULE, 2);
@@ -434,7 +429,6 @@ test_said (void)
       ==, TESSERA_OK);
   g_assert_cmpuint (f.whose.categories[2], ==, TESSERA_KV_CACHE);
   g_assert_cmpuint (f.whose.categories[1], ==, TESSERA_WORKSPACE);
-  clear (&f);
 }
 
 static void
@@ -467,9 +461,8 @@ test_bad_rules (void)
 static void
 test_sums (void)
 {
-  Fixture f = { .program = run_program () };
+  g_auto (Fixture) f = look_at (run_program ());
 
-  look_at (&f, NULL);
   for (uint32_t at = 0; at < f.blocks->n_events; at += 3)
     for (int by = 0; by < TESSERA_N_BYS; by++)
       {
@@ -481,15 +474,13 @@ test_sums (void)
             bytes += g_array_index (rows, TesseraOwner, i).bytes;
         g_assert_cmpuint (bytes, ==, f.layout->curves.live_bytes[at]);
       }
-  clear (&f);
 }
 
 static void
 test_rows (void)
 {
-  Fixture f = { .program = run_program () };
+  g_auto (Fixture) f = look_at (run_program ());
 
-  look_at (&f, NULL);
   const uint32_t at = tessera_fullest (f.layout, 0, f.blocks->n_events);
   g_autoptr (GArray) modules = tessera_whose (&f.whose, TESSERA_BY_MODULE, at);
   gboolean is_folded = FALSE;
@@ -508,7 +499,6 @@ test_rows (void)
   g_autofree char *folded = tessera_folded_stacks (&f.whose, at);
   g_assert_nonnull (
       strstr (folded, "model.py:10 Layer.forward;linear.py:10 Linear.forward 131072\n"));
-  clear (&f);
 }
 
 static const TesseraSuggestion *
@@ -525,9 +515,8 @@ find_suggestion (const GArray *suggestions, TesseraTry what)
 static void
 test_suggestions (void)
 {
-  Fixture f = { .program = run_program () };
+  g_auto (Fixture) f = look_at (run_program ());
 
-  look_at (&f, NULL);
   const uint64_t peak = f.layout->peak_live_bytes;
   g_autoptr (GArray) suggestions = tessera_suggest (&f.whose);
   g_assert_cmpuint (suggestions->len, >, 0);
@@ -547,17 +536,15 @@ test_suggestions (void)
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_CHECKPOINT));
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_DELETE));
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_ZERO_GRAD));
-  clear (&f);
 }
 
 /* A request that failed is told by what it was for, with the line where there is one. */
 static void
 test_refused (void)
 {
-  Fixture f = { .program = run_program () };
+  g_auto (Fixture) f = look_at (run_program ());
   size_t loss = 0, temporary = 0;
 
-  look_at (&f, NULL);
   while (f.whose.categories[loss] != TESSERA_LOSS)
     loss++;
   while (f.whose.categories[temporary] != TESSERA_TEMPORARY_BACKWARD)
@@ -585,17 +572,15 @@ test_refused (void)
   g_assert_cmpstr (filling, ==,
                    "Fullest in step 1, backward, with 448.00 KiB: 29 % activation "
                    "(blocks.0-3), 20 % loss and logits, 14 % optimizer state.");
-  clear (&f);
 }
 
 /* What a dry run found is said beside what was predicted, by as much as they differ. */
 static void
 test_tried (void)
 {
-  Fixture f = { .program = run_program () };
+  g_auto (Fixture) f = look_at (run_program ());
   g_autofree char *text = NULL;
 
-  look_at (&f, NULL);
   g_autoptr (GArray) before = tessera_suggest (&f.whose);
   const TesseraSuggestion *bits = find_suggestion (before, TESSERA_TRY_8BIT);
   g_assert_nonnull (strstr (bits->sentence, " (dry-run --try 8-bit verifies it)"));
@@ -612,7 +597,6 @@ test_tried (void)
           strstr (tried->sentence, percent == 101 ? " (verified: " : " (but "));
       g_clear_pointer (&text, g_free);
     }
-  clear (&f);
 }
 
 /* Policies go by the smallest devices; what wins a hundredth or less is not said, and the text to
@@ -620,14 +604,13 @@ test_tried (void)
 static void
 test_policies (void)
 {
-  Fixture f = { .program = run_program () };
+  g_auto (Fixture) f = look_at (run_program ());
   TesseraNeeds needs = { .native_bytes = 2000,
                          .expandable_bytes = 1500,
                          .plan_bytes = 1000 };
   TesseraPlan plan = { .followable = TESSERA_FOLLOWABLE_YES };
   TesseraTrace *trace = f.program.trace;
 
-  look_at (&f, NULL);
   g_autoptr (GArray) both =
       tessera_suggest_policies (trace, &needs, &plan, "runs/a b;c.pickle.gz");
   g_assert_cmpuint (both->len, ==, 2);
@@ -644,7 +627,6 @@ test_policies (void)
   needs.plan_bytes = 1485;
   g_autoptr (GArray) none = tessera_suggest_policies (trace, &needs, &plan, "a.tsr");
   g_assert_cmpuint (none->len, ==, 0);
-  clear (&f);
 }
 
 static const TesseraChange *
@@ -660,13 +642,11 @@ find_change (const GArray *changes, const char *name)
 static void
 test_changes (void)
 {
-  Fixture before = { .program = run_program () };
+  g_auto (Fixture) before = look_at (run_program ());
   version = (Version){ .saved_bytes = 48 * KIB, .line = 14 };
-  Fixture after = { .program = run_program () };
+  g_auto (Fixture) after = look_at (run_program ());
   version = (Version){ .saved_bytes = 32 * KIB, .line = 10 };
 
-  look_at (&before, NULL);
-  look_at (&after, NULL);
   const uint32_t old = tessera_fullest (before.layout, 0, before.blocks->n_events);
   const uint32_t new = tessera_fullest (after.layout, 0, after.blocks->n_events);
   for (int by = 0; by < TESSERA_N_BYS; by++)
@@ -692,8 +672,6 @@ test_changes (void)
   g_autoptr (GArray) modules =
       tessera_changes (&before.whose, old, &after.whose, new, TESSERA_BY_MODULE);
   g_assert_nonnull (find_change (modules, "blocks.*.mlp"));
-  clear (&before);
-  clear (&after);
 }
 
 int
@@ -701,7 +679,6 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/answers/categories", test_categories);
-  g_test_add_func ("/answers/rounds", test_rounds);
   g_test_add_func ("/answers/phase-peaks", test_phase_peaks);
   g_test_add_func ("/answers/policies", test_policies);
   g_test_add_func ("/answers/refused", test_refused);

@@ -55,6 +55,8 @@ stage_clear (Stage *stage)
   tessera_trace_free (stage->trace);
 }
 
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Stage, stage_clear)
+
 static TesseraColouring *
 colouring_of (const Stage *stage, TesseraColourKey key, bool dark)
 {
@@ -96,7 +98,7 @@ peak_live (const TesseraBlocks *blocks)
 static void
 test_sums (void)
 {
-  Stage stage = stage_new ();
+  g_auto (Stage) stage = stage_new ();
   uint64_t peak = peak_live (stage.blocks);
   for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
     for (int dark = 0; dark <= 1; dark++)
@@ -124,13 +126,12 @@ test_sums (void)
                            colouring->entries[colouring->block_entry[i]].rgb);
         tessera_colouring_free (colouring);
       }
-  stage_clear (&stage);
 }
 
 static void
 test_names (void)
 {
-  Stage stage = stage_new ();
+  g_auto (Stage) stage = stage_new ();
   TesseraColouring *colouring = colouring_of (&stage, TESSERA_COLOUR_MODULE, false);
   g_assert_cmpuint (find_entry (colouring, "finetune.py build_model")->live_bytes, >, 0);
   g_assert_cmpuint (find_entry (colouring, "(no module)")->n_blocks, >, 1);
@@ -156,14 +157,13 @@ test_names (void)
   tessera_colouring_free (colouring);
   g_assert_cmpstr (tessera_colour_key_name (TESSERA_COLOUR_AGE), ==, "age");
   g_assert_cmpstr (tessera_colour_key_name ((TesseraColourKey) 99), ==, "");
-  stage_clear (&stage);
 }
 
 /* The legend has the categories' own names, order and colours, whatever they hold. */
 static void
 test_categories (void)
 {
-  Stage stage = stage_new ();
+  g_auto (Stage) stage = stage_new ();
   TesseraColouring *colouring = colouring_of (&stage, TESSERA_COLOUR_CATEGORY, true);
   g_assert_cmpuint (colouring->n_entries, ==, TESSERA_N_CATEGORIES);
   for (int i = 0; i < TESSERA_N_CATEGORIES; i++)
@@ -186,14 +186,13 @@ test_categories (void)
   g_assert_cmpint (tessera_trace_new (&bare), ==, TESSERA_OK);
   g_assert_cmpint (tessera_usual_colour_key (bare), ==, TESSERA_COLOUR_CLASS);
   tessera_trace_free (bare);
-  stage_clear (&stage);
 }
 
 /* The size that every bucket ends with is inside, one byte more is in the next. */
 static void
 test_size_buckets (void)
 {
-  Stage stage = stage_new ();
+  g_auto (Stage) stage = stage_new ();
   stage.blocks->blocks[0].size_bytes = UINT64_C (1) << 20;
   stage.blocks->blocks[1].size_bytes = (UINT64_C (1) << 20) + 1;
   stage.blocks->blocks[2].size_bytes = UINT64_C (1) << 40;
@@ -205,7 +204,6 @@ test_size_buckets (void)
     g_assert_cmpstr (colouring->entries[colouring->block_entry[i]].name, ==, names[i]);
   g_assert_cmpstr (colouring->entries[0].name, ==, "to 4 KiB");
   tessera_colouring_free (colouring);
-  stage_clear (&stage);
 }
 
 /* A hundred modules: 23 have names and colours of their own, the rest is one entry, and

@@ -132,6 +132,8 @@ stage_clear (Stage *stage)
   g_free (stage->rgb);
 }
 
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Stage, stage_clear)
+
 static void
 add_stage (const Stage *stage, const TesseraView *view, Sum *sums, int width, int height)
 {
@@ -186,7 +188,7 @@ test_brute_force (void)
   uint64_t state = SEED;
   for (int round = 0; round < 6; round++)
     {
-      Stage stage =
+      g_auto (Stage) stage =
           stage_of (made_layout_random (400 + 300 * (size_t) round, SEED + round),
                     round % 2 == 0 ? TESSERA_AXIS_BYTES_MOVED : TESSERA_AXIS_EVENTS);
       double height = (double) tessera_scene_height_bytes (stage.scene);
@@ -201,7 +203,6 @@ test_brute_force (void)
           int64_t origin = (int64_t) (made_random (&state) % 2001) - 1000;
           g_assert_cmpint (worst_difference (&stage, &view, 333, 150, origin), <=, 1);
         }
-      stage_clear (&stage);
     }
 }
 
@@ -238,7 +239,7 @@ hatched (int x, int y)
 static void
 check_three_blocks (int scale)
 {
-  Stage stage = three_blocks ();
+  g_auto (Stage) stage = three_blocks ();
   TesseraInk ink = ink_of (stage.rgb);
   int width = 80 * scale, height = 80 * scale;
   TesseraView view = { 0.0, 1.0, 0.0, 8 << 20 };
@@ -266,7 +267,6 @@ check_three_blocks (int scale)
   g_assert_cmpint (n_wrong, ==, 0);
   g_assert_cmpint (worst_difference (&stage, &view, width, height, 0), <=, 1);
   g_free (pixels);
-  stage_clear (&stage);
 }
 
 static void
@@ -279,7 +279,8 @@ test_three_blocks (void)
 static void
 test_tiles_join (void)
 {
-  Stage stage = stage_of (made_layout_random (900, SEED), TESSERA_AXIS_BYTES_MOVED);
+  g_auto (Stage) stage =
+      stage_of (made_layout_random (900, SEED), TESSERA_AXIS_BYTES_MOVED);
   TesseraInk ink = ink_of (stage.rgb);
   double top = (double) tessera_scene_height_bytes (stage.scene);
   TesseraView whole = { 0.0, 1.0, 0.0, top };
@@ -301,7 +302,6 @@ test_tiles_join (void)
   g_assert_cmpint (worst, <=, 1);
   g_free (one);
   g_free (many);
-  stage_clear (&stage);
 }
 
 /* A block of full height that lives for one of 100,000 events changes its column in
@@ -312,7 +312,7 @@ test_thin_peak (void)
   const uint32_t n = 100000, at = 61803;
   MadeLayout *made = made_layout_new (n, 1, 0);
   made_layout_set (made, 0, 0, 1 << 30, at, at + 1);
-  Stage stage = stage_of (made, TESSERA_AXIS_EVENTS);
+  g_auto (Stage) stage = stage_of (made, TESSERA_AXIS_EVENTS);
   stage.rgb[0] = 0x000000;
   TesseraInk ink = ink_of (stage.rgb);
   uint32_t row[500];
@@ -327,7 +327,6 @@ test_thin_peak (void)
       g_assert_cmpfloat (fabs (dark - want), <, 0.02 + want * 0.01);
       g_assert_cmpuint (row[250] & 255, <, 255);
     }
-  stage_clear (&stage);
 }
 
 typedef struct
@@ -351,7 +350,8 @@ draw_job (gpointer data)
 static void
 test_threads (void)
 {
-  Stage stage = stage_of (made_layout_random (3000, SEED), TESSERA_AXIS_BYTES_MOVED);
+  g_auto (Stage) stage =
+      stage_of (made_layout_random (3000, SEED), TESSERA_AXIS_BYTES_MOVED);
   Job jobs[4];
   GThread *threads[4];
   for (int i = 0; i < 4; i++)
@@ -368,13 +368,12 @@ test_threads (void)
         g_free (jobs[i].pixels);
     }
   g_free (jobs[0].pixels);
-  stage_clear (&stage);
 }
 
 static void
 test_filter (void)
 {
-  Stage stage = three_blocks ();
+  g_auto (Stage) stage = three_blocks ();
   const uint8_t shown[3] = { 1, 0, 1 };
   TesseraInk ink = ink_of (stage.rgb);
   ink.block_shown = shown;
@@ -384,7 +383,6 @@ test_filter (void)
   g_assert_cmphex (pixels[60 * 80 + 20], ==, stage.rgb[0]);
   g_assert_cmphex (pixels[30 * 80 + 45], !=, stage.rgb[1]);
   g_assert_cmphex (pixels[30 * 80 + 45], ==, pixels[30 * 80 + 46]); /* no hatching */
-  stage_clear (&stage);
 }
 
 /* What missed the plan is striped; where it is too small for stripes, it is a spot. */
@@ -401,7 +399,7 @@ test_missed (void)
   made->layout.is_hit = is_hit;
   made->layout.is_left = is_left;
   made->layout.n_misses = 2;
-  Stage stage = stage_of (made, TESSERA_AXIS_EVENTS);
+  g_auto (Stage) stage = stage_of (made, TESSERA_AXIS_EVENTS);
   for (int i = 0; i < 4; i++)
     stage.rgb[i] = 0x4477aa;
   TesseraInk ink = ink_of (stage.rgb);
@@ -433,7 +431,6 @@ test_missed (void)
   for (int x = 5; x < 35; x++)
     g_assert_cmphex (pixels[60 * 80 + 40 + x], ==, 0x4477aa);
   made->layout.is_hit = made->layout.is_left = NULL;
-  stage_clear (&stage);
 }
 
 /* What is not lit keeps a quarter of its colour; what is lit is seen at any zoom. */
@@ -446,7 +443,7 @@ test_lit (void)
   made_layout_set (made, 1, 0, 10 << 20, 4000, 8000);
   made_layout_set (made, 2, (10 << 20) + (5 << 20), 512, 2000, 2001);
   made_layout_set (made, 3, (10 << 20) + (5 << 20), 512, 6000, 6001);
-  Stage stage = stage_of (made, TESSERA_AXIS_EVENTS);
+  g_auto (Stage) stage = stage_of (made, TESSERA_AXIS_EVENTS);
   for (int i = 0; i < 4; i++)
     stage.rgb[i] = 0x4060a0;
   TesseraInk ink = ink_of (stage.rgb);
@@ -476,7 +473,6 @@ test_lit (void)
   tessera_scene_render (stage.scene, &view, &ink, pixels, 80, 80, 80, 0, 0);
   for (int i = 0; i < 40 * 80; i++)
     g_assert_cmphex (pixels[i], !=, 0x4060a0);
-  stage_clear (&stage);
 }
 
 static void
@@ -485,7 +481,7 @@ test_pending (void)
   MadeLayout *made = made_layout_new (8, 1, 0);
   made_layout_set (made, 0, 0, 1 << 20, 0, 8);
   made->blocks.blocks[0].freed_index = 4;
-  Stage stage = stage_of (made, TESSERA_AXIS_EVENTS);
+  g_auto (Stage) stage = stage_of (made, TESSERA_AXIS_EVENTS);
   stage.rgb[0] = 0x4477aa;
   TesseraInk ink = ink_of (stage.rgb);
   TesseraView view = { 0.0, 1.0, 0.0, 1 << 20 };
@@ -493,13 +489,12 @@ test_pending (void)
   tessera_scene_render (stage.scene, &view, &ink, pixels, 80, 80, 20, 0, 0);
   g_assert_cmphex (pixels[10 * 80 + 20], ==, 0x4477aa);
   g_assert_cmphex (pixels[10 * 80 + 60], ==, 0x9ab1c8); /* 45 % of it, 55 % reserved */
-  stage_clear (&stage);
 }
 
 static void
 test_empty (void)
 {
-  Stage stage = stage_of (made_layout_new (0, 0, 0), TESSERA_AXIS_BYTES_MOVED);
+  g_auto (Stage) stage = stage_of (made_layout_new (0, 0, 0), TESSERA_AXIS_BYTES_MOVED);
   TesseraInk ink = ink_of (stage.rgb);
   TesseraView views[] = { { 0, 1, 0, 1 }, { 0, 0, 0, 0 }, { -5, 7, -1e12, 1e12 } };
   uint32_t pixels[64];
@@ -510,7 +505,6 @@ test_empty (void)
         g_assert_cmphex (pixels[k], ==, BACKGROUND);
     }
   g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.5, 0.0), ==, TESSERA_NONE);
-  stage_clear (&stage);
 }
 
 int

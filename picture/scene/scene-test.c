@@ -36,6 +36,8 @@ stage_clear (Stage *stage)
   made_layout_free (stage->made);
 }
 
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Stage, stage_clear)
+
 static void
 set_span (MadeLayout *made,
           size_t i,
@@ -58,7 +60,7 @@ test_rows_are_shared (void)
   set_span (made, 1, 9000, 50, 1, 10);
   set_span (made, 2, 5000, 100, 5, 10);
   made_layout_set (made, 0, 5020, 30, 6, 9);
-  Stage stage = stage_of (made);
+  g_auto (Stage) stage = stage_of (made);
   g_assert_cmpuint (tessera_scene_height_bytes (stage.scene), ==, 150);
   g_assert_cmpuint (tessera_scene_y_of (stage.scene, 9000, 3), ==, 0);
   g_assert_cmpuint (tessera_scene_y_of (stage.scene, 1000, 3), ==, 50);
@@ -70,7 +72,6 @@ test_rows_are_shared (void)
   g_assert_cmpfloat (rect.y1, ==, 100);
   g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.65, 71), ==, 0);
   g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.65, 101), ==, TESSERA_NONE);
-  stage_clear (&stage);
 }
 
 /* The same address given twice, to segments of different size, belongs to whichever is
@@ -84,12 +85,11 @@ test_address_comes_back (void)
   set_span (made, 2, 4000, 300, 0, 10);
   made_layout_set (made, 0, 1000, 100, 0, 5);
   made_layout_set (made, 1, 1000, 400, 5, 9);
-  Stage stage = stage_of (made);
+  g_auto (Stage) stage = stage_of (made);
   g_assert_cmpuint (tessera_scene_height_bytes (stage.scene), ==, 700);
   g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.2, 350), ==, 0);
   g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.6, 650), ==, 1);
   g_assert_cmpuint (tessera_scene_block_at (stage.scene, 0.2, 650), ==, TESSERA_NONE);
-  stage_clear (&stage);
 }
 
 /* Pages of one reservation stay in their order whenever they were mapped. */
@@ -105,7 +105,7 @@ test_expandable (void)
   for (int i = 0; i < 4; i++)
     made->layout.spans[i].is_expandable = true;
   made_layout_set (made, 0, base + page / 2, 2 * page, 3, 5);
-  Stage stage = stage_of (made);
+  g_auto (Stage) stage = stage_of (made);
   g_assert_cmpuint (tessera_scene_height_bytes (stage.scene), ==, 5 * page);
   uint64_t y = tessera_scene_y_of (stage.scene, base + page, 0);
   g_assert_cmpuint (tessera_scene_y_of (stage.scene, base, 3), ==, y - page);
@@ -115,7 +115,6 @@ test_expandable (void)
   TesseraView rect;
   g_assert_true (tessera_scene_block_rect (stage.scene, 0, &rect));
   g_assert_cmpfloat (rect.y1 - rect.y0, ==, 2.0 * (double) page);
-  stage_clear (&stage);
 }
 
 /* A plan's pool begins at 0 though others live longer; without any segments the rows are
@@ -130,7 +129,7 @@ test_pool_and_lone_blocks (void)
   made_layout_set (made, 0, 40, 10, 3, 4);
   made_layout_set (made, 1, 900000, 10, 3, 4);
   made_layout_set (made, 2, 900010, 20, 5, 6);
-  Stage stage = stage_of (made);
+  g_auto (Stage) stage = stage_of (made);
   g_assert_cmpuint (tessera_scene_y_of (stage.scene, 40, 3), ==, 40);
   g_assert_cmpuint (tessera_scene_height_bytes (stage.scene), ==, 630);
   TesseraView rect, next;
@@ -139,7 +138,6 @@ test_pool_and_lone_blocks (void)
   g_assert_cmpfloat (rect.y1, ==, next.y0);
   made->layout.addr[0] = TESSERA_NOWHERE;
   g_assert_false (tessera_scene_block_rect (stage.scene, 0, &rect));
-  stage_clear (&stage);
 }
 
 /* Segments that come and go at random, few and many: none overlaps
@@ -168,7 +166,7 @@ test_random_rows (void)
               bound = MAX (bound, load[e]);
             }
         }
-      Stage stage = stage_of (made);
+      g_auto (Stage) stage = stage_of (made);
       uint64_t height = tessera_scene_height_bytes (stage.scene);
       g_assert_cmpuint (height, >=, bound);
       g_assert_cmpuint (height, <=, bound + bound / 4);
@@ -183,7 +181,6 @@ test_random_rows (void)
             g_assert_true (ya >= yb + b->size_bytes || yb >= ya + a->size_bytes);
             g_assert_cmpuint (ya + a->size_bytes, <=, height);
           }
-      stage_clear (&stage);
     }
 }
 
@@ -230,7 +227,7 @@ test_against_all_blocks (void)
 {
   g_test_message ("seed %d", SEED);
   uint64_t state = SEED;
-  Stage stage = stage_of (made_layout_random (3000, SEED));
+  g_auto (Stage) stage = stage_of (made_layout_random (3000, SEED));
   size_t n_blocks = stage.made->blocks.n_blocks;
   double height = (double) tessera_scene_height_bytes (stage.scene);
   TesseraView *rects = g_new (TesseraView, n_blocks);
@@ -264,7 +261,6 @@ test_against_all_blocks (void)
     }
   assert_largest (&stage, rects, &(TesseraView){ 0, 1, 0, height });
   g_free (rects);
-  stage_clear (&stage);
 }
 
 int
