@@ -140,44 +140,34 @@ static const char *const effects[] = {
   [TESSERA_EDIT_CAP] = "has no room for it under its cap",
 };
 
-static const char *
-main_phase (const CliStudy *study, uint32_t phase)
-{
-  const TesseraStructure *structure = study->structure;
-
-  return phase != TESSERA_NONE
-             ? tessera_phase_name (study->trace,
-                                   &structure->phases[structure->phases[phase].main])
-             : NULL;
-}
-
 /* Alike but for the step. */
 static gboolean
-is_like (const CliStudy *study, const TesseraBlock *a, const TesseraBlock *b)
+is_like (const Explain *explain, uint32_t a, uint32_t b)
 {
-  return a->size_bytes == b->size_bytes && a->stream == b->stream && a->pool == b->pool &&
-         a->stack == b->stack &&
-         g_strcmp0 (main_phase (study, a->born_phase),
-                    main_phase (study, b->born_phase)) == 0 &&
-         g_strcmp0 (main_phase (study, a->died_phase),
-                    main_phase (study, b->died_phase)) == 0;
+  const TesseraBlock *x = &explain->study.blocks->blocks[a];
+  const TesseraBlock *y = &explain->study.blocks->blocks[b];
+
+  return x->size_bytes == y->size_bytes && x->stream == y->stream && x->pool == y->pool &&
+         x->stack == y->stack &&
+         explain->whose.categories[a] == explain->whose.categories[b];
 }
 
 /* One byte a block: @block and its like in every other step (same size, stream, stack and
- * phases, as many such before it in the step). */
+ * category, as many such before it in the step). */
 static guint8 *
-find_alike (const CliStudy *study, uint32_t block)
+find_alike (const Explain *explain, uint32_t block)
 {
-  const TesseraBlock *all = study->blocks->blocks;
-  guint8 *chosen = g_new0 (guint8, study->blocks->n_blocks + 1);
+  const TesseraBlock *all = explain->study.blocks->blocks;
+  const size_t n_blocks = explain->study.blocks->n_blocks;
+  guint8 *chosen = g_new0 (guint8, n_blocks + 1);
   uint32_t step = TESSERA_NONE;
   guint ordinal = 0, before = 0;
 
   for (uint32_t i = 0; i < block; i++)
-    ordinal += all[i].step == all[block].step && is_like (study, &all[i], &all[block]);
-  for (uint32_t i = 0; i < study->blocks->n_blocks; i++)
+    ordinal += all[i].step == all[block].step && is_like (explain, i, block);
+  for (uint32_t i = 0; i < n_blocks; i++)
     {
-      if (all[i].step == TESSERA_NONE || !is_like (study, &all[i], &all[block]))
+      if (all[i].step == TESSERA_NONE || !is_like (explain, i, block))
         continue;
       before = all[i].step == step ? before + 1 : 0;
       step = all[i].step;
@@ -193,7 +183,7 @@ static guint8 *
 find_place_mates (const Explain *explain, uint32_t block)
 {
   const TesseraLayout *planned = explain->study.planned;
-  guint8 *mates = find_alike (&explain->study, block);
+  guint8 *mates = find_alike (explain, block);
 
   for (size_t i = 0; i < planned->n_blocks; i++)
     if (mates[i] && i != block)
@@ -426,7 +416,7 @@ explain_block (const Explain *explain, const char *text)
   if (!tessera_explain_place (study->blocks, study->planned, index, &reason))
     cli_fail_with ("%s: block %s was never placed: its request failed", study->path,
                    text);
-  g_autofree guint8 *alike = find_alike (study, index);
+  g_autofree guint8 *alike = find_alike (explain, index);
   const WhatIf answer = ask_what_if (
       explain, alike, explain->regrouped.blocks.blocks[index].lifetime_class);
   if (cli_given.json)

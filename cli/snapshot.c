@@ -108,26 +108,11 @@ put_signed (Pickle *pickle, gint64 number)
   put_bytes (pickle, (guint64) number, 8);
 }
 
-static void
-put_key_number (Pickle *pickle, const char *key, guint64 number)
-{
-  put_text (pickle, key);
-  put_number (pickle, number);
-}
-
-static void
-put_key_signed (Pickle *pickle, const char *key, gint64 number)
-{
-  put_text (pickle, key);
-  put_signed (pickle, number);
-}
-
-static void
-put_key_text (Pickle *pickle, const char *key, const char *text)
-{
-  put_text (pickle, key);
-  put_text (pickle, text);
-}
+/* A member of a dict. */
+#define put_member(pickle, key, value)                                                   \
+  (put_text (pickle, key),                                                               \
+   _Generic ((value), const char *: put_text, char *: put_text, gint64: put_signed,      \
+             default: put_number) (pickle, value))
 
 static void
 put_key_bool (Pickle *pickle, const char *key, gboolean value)
@@ -161,9 +146,9 @@ put_frame (Pickle *pickle, guint32 index)
   if (put_known (pickle, pickle->number_of_frame[index]))
     return;
   put (pickle, "}(");
-  put_key_text (pickle, "name", tessera_trace_string (pickle->trace, frame->name));
-  put_key_text (pickle, "filename", tessera_trace_string (pickle->trace, frame->file));
-  put_key_signed (pickle, "line", frame->line);
+  put_member (pickle, "name", tessera_trace_string (pickle->trace, frame->name));
+  put_member (pickle, "filename", tessera_trace_string (pickle->trace, frame->file));
+  put_member (pickle, "line", frame->line);
   put (pickle, "u");
   pickle->number_of_frame[index] = put_name (pickle);
 }
@@ -201,14 +186,13 @@ put_event (Pickle *pickle, const TesseraEvent *event)
   gboolean is_mark = event->action == TESSERA_MARK;
 
   put (pickle, "}(");
-  put_key_text (pickle, "action",
-                is_mark ? "user_defined" : tessera_action_name (event->action));
-  put_key_number (pickle, event->action == TESSERA_OOM ? "device_free" : "addr",
-                  event->addr);
-  put_key_number (pickle, "size", event->size_bytes);
-  put_key_number (pickle, "stream", pickle->trace->streams[event->stream]);
+  put_member (pickle, "action",
+              is_mark ? "user_defined" : tessera_action_name (event->action));
+  put_member (pickle, event->action == TESSERA_OOM ? "device_free" : "addr", event->addr);
+  put_member (pickle, "size", event->size_bytes);
+  put_member (pickle, "stream", pickle->trace->streams[event->stream]);
   if (pickle->trace->has_time)
-    put_key_signed (pickle, "time_us", floor_us (event->at_ns));
+    put_member (pickle, "time_us", floor_us (event->at_ns));
   if (event->pool_known)
     put_key_pool (pickle, "pool_id", event->pool);
   put_stack (pickle, event->stack);
@@ -242,10 +226,10 @@ put_block (Pickle *pickle, const TesseraHeldBlock *block)
                                         [TESSERA_BLOCK_LIVE] = "active_allocated" };
 
   put (pickle, "}(");
-  put_key_number (pickle, "address", block->addr);
-  put_key_number (pickle, "size", block->block_bytes);
-  put_key_number (pickle, "requested_size", block->size_bytes);
-  put_key_text (pickle, "state", states[block->state]);
+  put_member (pickle, "address", block->addr);
+  put_member (pickle, "size", block->block_bytes);
+  put_member (pickle, "requested_size", block->size_bytes);
+  put_member (pickle, "state", states[block->state]);
   put_stack (pickle, block->stack);
   put (pickle, "u");
 }
@@ -288,10 +272,10 @@ put_blocks (Pickle *pickle,
     }
   put_free (pickle, at, end);
   put (pickle, "e");
-  put_key_number (pickle, "allocated_size", sums[TESSERA_BLOCK_LIVE]);
-  put_key_number (pickle, "active_size",
-                  sums[TESSERA_BLOCK_LIVE] + sums[TESSERA_BLOCK_PENDING]);
-  put_key_number (pickle, "requested_size", requested_bytes);
+  put_member (pickle, "allocated_size", sums[TESSERA_BLOCK_LIVE]);
+  put_member (pickle, "active_size",
+              sums[TESSERA_BLOCK_LIVE] + sums[TESSERA_BLOCK_PENDING]);
+  put_member (pickle, "requested_size", requested_bytes);
   return i;
 }
 
@@ -307,11 +291,11 @@ put_segments (Pickle *pickle, const TesseraHeld *held)
       const TesseraSegment *segment = &held->segments[i];
 
       put (pickle, "}(");
-      put_key_number (pickle, "device", pickle->trace->device);
-      put_key_number (pickle, "address", segment->addr);
-      put_key_number (pickle, "total_size", segment->size_bytes);
-      put_key_number (pickle, "stream", pickle->trace->streams[segment->stream]);
-      put_key_text (pickle, "segment_type", segment->is_small ? "small" : "large");
+      put_member (pickle, "device", pickle->trace->device);
+      put_member (pickle, "address", segment->addr);
+      put_member (pickle, "total_size", segment->size_bytes);
+      put_member (pickle, "stream", pickle->trace->streams[segment->stream]);
+      put_member (pickle, "segment_type", segment->is_small ? "small" : "large");
       put_key_pool (pickle, "segment_pool_id", segment->pool);
       put_key_bool (pickle, "is_expandable", segment->is_expandable);
       put_stack (pickle, segment->stack);
@@ -336,23 +320,23 @@ put_settings (Pickle *pickle)
   put_text (pickle, "allocator_settings");
   put (pickle, "}(");
   /* Two settings have no key of their own. */
-  put_key_text (pickle, "PYTORCH_CUDA_ALLOC_CONF",
-                conf != NULL ? conf : g_intern_string (conf_text));
-  put_key_signed (pickle, "max_split_size", (gint64) settings->max_split_bytes);
+  put_member (pickle, "PYTORCH_CUDA_ALLOC_CONF",
+              conf != NULL ? conf : g_intern_string (conf_text));
+  put_member (pickle, "max_split_size", (gint64) settings->max_split_bytes);
   put_text (pickle, "garbage_collection_threshold");
   put (pickle, "G");
   memcpy (&bits, &settings->garbage_collection_threshold, sizeof bits);
   put_bytes (pickle, GUINT64_SWAP_LE_BE (bits), 8);
   put_key_bool (pickle, "expandable_segments", settings->is_expandable);
   if (settings->oldest_segment_first) /* by which 2.13 and newer are known */
-    put_key_signed (pickle, "max_cached_size", -1);
+    put_member (pickle, "max_cached_size", (gint64) -1);
   put_text (pickle, "roundup_power2_divisions");
   put (pickle, "}(");
   for (size_t i = 0; i < G_N_ELEMENTS (settings->roundup_divisions); i++)
     {
       char mib[8];
       g_snprintf (mib, sizeof mib, "%u", 1u << i);
-      put_key_number (pickle, g_intern_string (mib), settings->roundup_divisions[i]);
+      put_member (pickle, g_intern_string (mib), settings->roundup_divisions[i]);
     }
   put (pickle, "uu");
 }
@@ -364,10 +348,10 @@ put_annotation (Pickle *pickle, const TesseraRange *range, const char *stage, gi
   if (range->kind == TESSERA_RANGE_MODULE)
     return;
   put (pickle, "}(");
-  put_key_text (pickle, "stage", stage);
-  put_key_text (pickle, "name", tessera_trace_string (pickle->trace, range->name));
-  put_key_number (pickle, "device", pickle->trace->device);
-  put_key_signed (pickle, "time_us", floor_us (ns));
+  put_member (pickle, "stage", stage);
+  put_member (pickle, "name", tessera_trace_string (pickle->trace, range->name));
+  put_member (pickle, "device", pickle->trace->device);
+  put_member (pickle, "time_us", floor_us (ns));
   put (pickle, "u");
 }
 

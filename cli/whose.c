@@ -271,46 +271,32 @@ each_step (const TesseraChange *change, size_t n_steps)
          (gint64) n_steps;
 }
 
+/* What grows, as text, or all rows. @json: (nullable) */
 static void
-json_growth (JsonBuilder *json, const GArray *changes, size_t n_steps)
+tell_rows_of_growth (JsonBuilder *json, const GArray *changes, size_t n_steps)
 {
-  static const char *const columns[] = { "name",        "step_bytes",    "before_bytes",
-                                         "after_bytes", "before_blocks", "after_blocks",
-                                         NULL };
+  static const char *const columns[] = {
+    "step_bytes",   "before_bytes", "after_bytes", "before_blocks",
+    "after_blocks", "name",         NULL
+  };
   CliTable *table = cli_table_new_member (json, "rows", columns);
+  guint n = 0;
 
   for (guint i = 0; i < changes->len; i++)
     {
       const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
+      const gint64 step_bytes = each_step (change, n_steps);
 
-      cli_table_text (table, change->name);
-      CLI_INTEGERS (table, (guint64) each_step (change, n_steps), change->before_bytes,
+      if (json == NULL && (step_bytes <= 0 || n == CLI_MOST_ROWS))
+        continue;
+      n++;
+      CLI_INTEGERS (table, (guint64) step_bytes, change->before_bytes,
                     change->after_bytes, change->before_blocks, change->after_blocks);
+      cli_table_text (table, change->name);
       cli_table_end_row (table);
     }
   cli_table_print (table);
-}
-
-static void
-print_growth (const GArray *changes, TesseraBy by, size_t n_steps)
-{
-  guint n = 0;
-
-  for (guint i = 0; i < changes->len && n < CLI_MOST_ROWS; i++)
-    {
-      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
-
-      if (each_step (change, n_steps) <= 0)
-        continue;
-      if (n++ == 0)
-        printf ("%12s %12s %12s  %s\n", "each step", "then", "at last",
-                tessera_by_name (by));
-      printf ("%12s %12s %12s  %s\n",
-              TESSERA_SIZE ((guint64) each_step (change, n_steps)),
-              TESSERA_SIZE (change->before_bytes), TESSERA_SIZE (change->after_bytes),
-              cli_shown (change->name));
-    }
-  if (n == 0)
+  if (json == NULL && n == 0)
     puts ("nothing grows");
 }
 
@@ -340,7 +326,7 @@ cli_tell_growth (const CliStudy *study, const TesseraWhose *whose, TesseraBy by)
       cli_json_integer (json, "last_step", (guint64) last->number);
       cli_json_integer (json, "before_bytes", before_bytes);
       cli_json_integer (json, "after_bytes", after_bytes);
-      json_growth (json, changes, n_steps);
+      tell_rows_of_growth (json, changes, n_steps);
       cli_json_print (json);
       return;
     }
@@ -348,7 +334,7 @@ cli_tell_growth (const CliStudy *study, const TesseraWhose *whose, TesseraBy by)
           " begins, %s where step %" G_GINT64_FORMAT " does. By %s:\n",
           TESSERA_SIZE (before_bytes), first->number, TESSERA_SIZE (after_bytes),
           last->number, tessera_by_name (by));
-  print_growth (changes, by, n_steps);
+  tell_rows_of_growth (NULL, changes, n_steps);
 }
 
 GArray *
