@@ -394,6 +394,54 @@ const char *tessera_place_name (const TesseraData *data, uint32_t place);
 /* Why its blocks are together, in a few words. */
 const char *tessera_place_reason (const TesseraData *data, uint32_t place);
 
+/* --- the blocks as a list: sorted and filtered ------------------------------------ */
+
+typedef enum
+{
+  TESSERA_COLUMN_BLOCK, /* by birth */
+  TESSERA_COLUMN_SIZE,
+  TESSERA_COLUMN_LIFE,
+  TESSERA_COLUMN_CLASS,
+  TESSERA_COLUMN_PHASES,
+  TESSERA_COLUMN_SOURCE,
+  TESSERA_COLUMN_GROUP,
+  TESSERA_COLUMN_ADDRESS,
+  TESSERA_N_COLUMNS
+} TesseraColumn;
+
+typedef struct
+{
+  TesseraColumn column; /* to sort by; equals stay in order of birth */
+  gboolean down;
+  const char *text; /* (nullable): in class, phases, group or any line of the stack,
+                       without regard to case; "": all */
+  uint64_t least_bytes, most_bytes; /* inclusive */
+} TesseraBlockFilter;
+
+typedef struct
+{
+  TesseraData *data;
+  uint32_t *blocks;
+  guint n_blocks;
+} TesseraBlockList;
+
+typedef uint64_t (*TesseraKeyFunc) (gconstpointer user, uint32_t index);
+
+/* By the keys of @indices; equals ascending, whichever way. 10 M take two seconds. */
+void tessera_sort_indices (uint32_t *indices,
+                           uint32_t n,
+                           TesseraKeyFunc key_of,
+                           gconstpointer user,
+                           gboolean down);
+
+/* Shared like TesseraData, never changed. For workers. */
+TesseraBlockList *tessera_block_list_new (TesseraData *data,
+                                          const TesseraBlockFilter *filter);
+TesseraBlockList *tessera_block_list_ref (TesseraBlockList *list);
+void tessera_block_list_unref (TesseraBlockList *list);
+/* Where a block is in the list, or G_MAXUINT. */
+guint tessera_block_list_find (const TesseraBlockList *list, uint32_t block);
+
 /* --- what lies elsewhere in the next picture: blocks that the eye can follow on their way */
 
 /* The most that are drawn on their way: more than an eye follows, and a frame's time. */

@@ -46,6 +46,7 @@ clear_contents (TesseraDocument *self)
   self->selected = TESSERA_NONE;
   g_clear_pointer (&self->selection, tessera_selection_unref);
   g_clear_pointer (&self->grouping, tessera_grouping_unref);
+  g_clear_pointer (&self->list, tessera_block_list_unref);
   g_clear_pointer (&self->left_planned, tessera_followed_unref);
   g_clear_pointer (&self->comparison, tessera_comparison_free);
   g_clear_pointer (&self->difference, tessera_selection_unref);
@@ -142,6 +143,14 @@ tessera_document_take_error (TesseraDocument *self, char *sentence)
 }
 
 void
+tessera_document_take_notice (TesseraDocument *self, char *sentence)
+{
+  g_free (self->notice);
+  self->notice = sentence;
+  tessera_document_changed (self, TESSERA_CHANGED_WORK);
+}
+
+void
 tessera_document_hover (TesseraDocument *self, TesseraSide side, uint32_t block)
 {
   if (self->hovered == block && self->hovered_side == side)
@@ -164,98 +173,6 @@ tessera_document_refresh_verdict (TesseraDocument *self)
     return;
   tessera_verdict (self->data->trace, layout, &parts, &self->needs, &self->verdict);
   tessera_document_changed (self, TESSERA_CHANGED_VERDICT);
-}
-
-/* --- works --------------------------------------------------------------------------- */
-
-static void
-free_work (gpointer user)
-{
-  TesseraWorkInput *input = user;
-
-  if (input->kind->clear != NULL)
-    input->kind->clear (input);
-  for (int i = 0; i < TESSERA_N_SIDES; i++)
-    tessera_sheet_unref (input->sheets[i]);
-  tessera_history_free (input->history);
-  tessera_selection_unref (input->selection);
-  tessera_paint_unref (input->paint);
-  tessera_followed_unref (input->left_planned);
-  tessera_followed_unref (input->planned);
-  tessera_data_unref (input->data);
-  g_free (input);
-}
-
-static TesseraStatus
-run_work (TesseraJob *job, gpointer user, TesseraError *error)
-{
-  TesseraWorkInput *input = user;
-
-  return input->kind->run (job, input, error);
-}
-
-static void
-end_work (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
-{
-  TesseraDocument *self = owner;
-  TesseraWorkInput *input = user;
-
-  g_clear_pointer (&self->jobs[input->kind->work], tessera_job_unref);
-  if (status != TESSERA_OK && input->kind->fail != NULL)
-    input->kind->fail (self, input, status);
-  if (status != TESSERA_OK && status != TESSERA_CANCELLED)
-    tessera_document_take_error (self, g_strdup (error->text));
-  else
-    tessera_document_changed (self, TESSERA_CHANGED_WORK);
-  if (status == TESSERA_OK)
-    input->kind->take (self, input);
-}
-
-static void
-tell_work (gpointer owner, gpointer user, double fraction)
-{
-  TesseraDocument *self = owner;
-  const TesseraWorkInput *input = user;
-
-  self->fractions[input->kind->work] = fraction;
-  tessera_document_changed (self, TESSERA_CHANGED_WORK);
-}
-
-static const TesseraJobKind work_kind = { run_work, end_work, tell_work, free_work };
-
-gpointer
-tessera_work_new (TesseraDocument *self, const TesseraWorkKind *kind)
-{
-  TesseraWorkInput *input = g_malloc0 (kind->n_bytes);
-
-  input->kind = kind;
-  input->data = tessera_data_ref (self->data);
-  input->planned = tessera_followed_ref (self->planned);
-  input->left_planned = tessera_followed_ref (self->left_planned);
-  for (int i = 0; i < TESSERA_N_SIDES; i++)
-    input->sheets[i] = tessera_sheet_ref (self->sheets[i]);
-  input->paint = tessera_paint_ref (self->paint);
-  input->selection = tessera_selection_ref (self->selection);
-  input->left_kind = self->left_kind;
-  input->axis_kind = self->axis_kind;
-  input->colour_key = self->colour_key;
-  input->colour_is_chosen = self->colour_is_chosen;
-  input->dark = self->dark;
-  input->moment = self->moment;
-  input->request = self->request;
-  return input;
-}
-
-void
-tessera_work_start (TesseraDocument *self, gpointer input)
-{
-  const TesseraWorkKind *kind = ((TesseraWorkInput *) input)->kind;
-
-  g_clear_pointer (&self->jobs[kind->work], tessera_job_drop);
-  self->fractions[kind->work] = 0;
-  self->jobs[kind->work] =
-      tessera_job_start (&work_kind, kind->name, G_OBJECT (self), input);
-  tessera_document_changed (self, TESSERA_CHANGED_WORK);
 }
 
 /* --- moving about: the part of time and address that both canvases show -------------- */

@@ -10,7 +10,6 @@
 
 #include "planner/compare.h"
 #include "viewer/model/data.h"
-#include "viewer/model/job.h"
 
 #include <gio/gio.h>
 
@@ -32,7 +31,8 @@ enum
   TESSERA_CHANGED_GROUPS = 1 << 12,   /* groups and classes of blocks (data), the query
                                          that groups are filtered by */
   TESSERA_CHANGED_PLANS = 1 << 13,    /* which are kept, how those on both sides differ */
-  TESSERA_CHANGED_ALL = (1 << 14) - 1
+  TESSERA_CHANGED_LIST = 1 << 14,     /* the list of blocks */
+  TESSERA_CHANGED_ALL = (1 << 15) - 1
 };
 
 typedef enum
@@ -61,8 +61,12 @@ typedef enum
   TESSERA_WORK_REGROUP, /* groups and classes, as the edits make them */
   TESSERA_WORK_SUGGEST, /* what to do */
   TESSERA_WORK_COMPARE, /* the plans of both sides */
+  TESSERA_WORK_LIST,    /* blocks, sorted and filtered */
   TESSERA_N_WORKS
 } TesseraWork;
+
+/* One of them at work on another thread. */
+typedef struct TesseraJob TesseraJob;
 
 typedef enum
 {
@@ -71,7 +75,7 @@ typedef enum
   TESSERA_SAVE_PLAN /* checked once more before */
 } TesseraSave;
 
-/* What is selected, on the move: see document-propose.h. */
+/* What is selected, on the move: see tessera_document_propose(). */
 typedef struct
 {
   TesseraLandings *landings; /* NULL: nothing is */
@@ -95,7 +99,7 @@ struct _TesseraDocument
   TesseraFollowed *left_planned; /* stands on the left instead; NULL: PyTorch does */
   TesseraAxisKind axis_kind;
 
-  GPtrArray *kept;               /* plans: document-plans.h */
+  GPtrArray *kept;               /* plans: TesseraKept */
   guint n_named;                 /* of them, kept by hand so far */
   TesseraComparison *comparison; /* of the plans on both sides; NULL: not both sides have
                                     one, or it comes a little later */
@@ -129,7 +133,8 @@ struct _TesseraDocument
                                   selection until then */
   TesseraGrouping *grouping; /* of all blocks that match the query; NULL: not asked for */
   char *query;               /* of the grouping; NULL: none, all blocks */
-  char *query_error; /* why the last query is none, one sentence; NULL: it is one */
+  char *query_error;      /* why the last query is none, one sentence; NULL: it is one */
+  TesseraBlockList *list; /* NULL: not asked for */
   uint32_t hovered;
   TesseraSide hovered_side;
   uint32_t moment;         /* event */
@@ -137,7 +142,7 @@ struct _TesseraDocument
 
   TesseraJob *jobs[TESSERA_N_WORKS]; /* NULL: not at it */
   double fractions[TESSERA_N_WORKS];
-  GQueue next_kept;         /* document-keep.c */
+  GQueue next_kept;         /* keep.c */
   GFileMonitor *watched[2]; /* what is open, and the edits beside it; NULL: nothing */
   struct TesseraEditsFile *edits_file; /* NULL: nothing is kept */
   char *error;  /* the last thing that went wrong, one sentence; NULL: nothing */
@@ -163,6 +168,8 @@ void tessera_document_plan_at_once (TesseraDocument *self);
 /* Stops the most recent of the works that run; opening first. */
 void tessera_document_cancel (TesseraDocument *self);
 gboolean tessera_document_is_busy (TesseraDocument *self);
+/* The planner's last news of a job that makes a plan; all 0: none. */
+TesseraNews tessera_job_news (TesseraJob *job);
 /* Writes a file in the background, one at a time; then says so in notice or error.
  * @stacked: of a picture, one layout above the other. */
 void tessera_document_save (TesseraDocument *self,
@@ -186,7 +193,7 @@ void tessera_document_set_dark (TesseraDocument *self, gboolean dark);
 void tessera_document_filter (TesseraDocument *self, size_t entry, gboolean alone);
 void tessera_document_show_all (TesseraDocument *self);
 
-/* It alone; TESSERA_NONE: nothing. Of several: document-select.h. */
+/* It alone; TESSERA_NONE: nothing. Of several: below. */
 void tessera_document_select (TesseraDocument *self, uint32_t block);
 void tessera_document_hover (TesseraDocument *self, TesseraSide side, uint32_t block);
 void tessera_document_set_moment (TesseraDocument *self, uint32_t event_index);
@@ -273,6 +280,9 @@ gboolean tessera_document_select_query (TesseraDocument *self,
                                         const char *text,
                                         TesseraSelectHow how,
                                         char **out_error);
+/* Sorts and filters all blocks, on a worker: `list` changes a moment later. */
+void tessera_document_list_blocks (TesseraDocument *self,
+                                   const TesseraBlockFilter *filter);
 /* All like a block: same size, phases, module and stream, of any step. */
 void tessera_document_select_similar (TesseraDocument *self, uint32_t block);
 

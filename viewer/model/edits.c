@@ -173,90 +173,57 @@ tessera_document_save_edits (TesseraDocument *self, const char *path)
           self, g_strdup_printf ("%s: choose another place.", error.text));
       return;
     }
-  g_free (self->notice);
-  self->notice =
+  tessera_document_take_notice (
+      self,
       g_strdup_printf ("%zu edit%s written to %s.", tessera_document_n_edits (self),
-                       tessera_document_n_edits (self) == 1 ? " was" : "s were", path);
-  tessera_document_changed (self, TESSERA_CHANGED_WORK);
-}
-
-/* --- reading ---------------------------------------------------------------------- */
-
-typedef struct
-{
-  TesseraWorkInput base;
-  char *path;
-  TesseraHistory *history;
-} Reading;
-
-static void
-clear_reading (gpointer user)
-{
-  Reading *reading = user;
-
-  g_free (reading->path);
-  tessera_history_free (reading->history);
+                       tessera_document_n_edits (self) == 1 ? " was" : "s were", path));
 }
 
 static TesseraStatus
-read_edits (TesseraJob *job, gpointer user, TesseraError *error)
+read_edits (TesseraJob *job, TesseraError *error)
 {
-  Reading *reading = user;
-  const TesseraData *data = reading->base.data;
+  const TesseraData *data = job->data;
 
-  reading->history = tessera_history_read (reading->path, error);
-  if (reading->history == NULL)
+  job->history = tessera_history_read (job->path, error);
+  if (job->history == NULL)
     return error->status;
-  return tessera_history_find_blocks (reading->history, reading->path, data->trace,
-                                      data->blocks, data->structure, error);
+  return tessera_history_find_blocks (job->history, job->path, data->trace, data->blocks,
+                                      data->structure, error);
 }
 
 static void
-add_read_edits (TesseraDocument *self, gpointer user)
+add_read_edits (TesseraDocument *self, TesseraJob *job)
 {
-  Reading *reading = user;
   size_t n_standing;
 
   if (self->data == NULL || self->history == NULL ||
-      tessera_data_origin (reading->base.data) != tessera_data_origin (self->data))
+      tessera_data_origin (job->data) != tessera_data_origin (self->data))
     return;
-  n_standing = tessera_history_get_n_standing (reading->history);
-  tessera_history_add_standing (self->history, reading->history, 0);
-  g_free (self->notice);
-  self->notice = g_strdup_printf ("%zu edit%s read from %s.", n_standing,
-                                  n_standing == 1 ? " was" : "s were", reading->path);
-  tessera_document_changed (self, TESSERA_CHANGED_WORK);
+  n_standing = tessera_history_get_n_standing (job->history);
+  tessera_history_add_standing (self->history, job->history, 0);
+  tessera_document_take_notice (
+      self, g_strdup_printf ("%zu edit%s read from %s.", n_standing,
+                             n_standing == 1 ? " was" : "s were", job->path));
   if (n_standing > 0)
     edits_changed (self);
 }
 
-static const TesseraWorkKind read_kind = { TESSERA_WORK_EDIT, "edits",
-                                           sizeof (Reading),  read_edits,
-                                           add_read_edits,    clear_reading };
+static const TesseraWorkKind read_kind = { TESSERA_WORK_EDIT, "edits", read_edits,
+                                           add_read_edits };
 
 void
 tessera_document_load_edits (TesseraDocument *self, const char *path)
 {
-  Reading *reading;
+  TesseraJob *job;
 
   if (self->history == NULL || self->data == NULL)
     return;
-  reading = tessera_work_new (self, &read_kind);
-  reading->path = g_strdup (path);
-  tessera_work_start (self, reading);
+  job = tessera_job_new (self, &read_kind);
+  job->path = g_strdup (path);
+  tessera_job_start (self, job);
 }
 
 /* --- edits of what is selected ------------------------------------------------------- */
-
-typedef struct
-{
-  TesseraWorkInput base;
-  gboolean has_edit; /* else the rule alone is asked for */
-  gboolean by_rule;
-  gboolean is_listed; /* the edit says its blocks, and has them named only */
-  TesseraEdit edit;
-  TesseraRule *rule;
-} Question;
 
 void
 tessera_rule_free (TesseraRule *rule)
@@ -269,154 +236,142 @@ tessera_rule_free (TesseraRule *rule)
 }
 
 static void
-clear_question (gpointer user)
-{
-  Question *question = user;
-
-  if (question->has_edit)
-    tessera_edit_clear (&question->edit);
-  tessera_rule_free (question->rule);
-}
-
-static void
-list_blocks (const Question *question, TesseraSelector *selector)
+list_blocks (const TesseraJob *job, TesseraSelector *selector)
 {
   tessera_selector_clear (selector);
-  selector->n_blocks = question->base.selection->n_blocks;
-  selector->blocks = g_memdup2 (question->base.selection->blocks,
-                                selector->n_blocks * sizeof *selector->blocks);
+  selector->n_blocks = job->selection->n_blocks;
+  selector->blocks =
+      g_memdup2 (job->selection->blocks, selector->n_blocks * sizeof *selector->blocks);
 }
 
 /* What is listed is found in other traces by its names. */
 static void
-name_blocks (const Question *question, TesseraSelector *selector)
+name_blocks (const TesseraJob *job, TesseraSelector *selector)
 {
-  const TesseraData *data = question->base.data;
+  const TesseraData *data = job->data;
   TesseraEdit edit = { .what = *selector };
 
   tessera_edits_name_blocks (data->trace, data->blocks, data->structure, &edit, 1);
   selector->names = edit.what.names;
 }
 
-static TesseraStatus
-find_rule (TesseraJob *job, gpointer user, TesseraError *error)
+/* Else the rule alone is asked for. */
+static gboolean
+is_of_edit (const TesseraJob *job)
 {
-  Question *question = user;
-  const TesseraData *data = question->base.data;
+  return job->kind->work == TESSERA_WORK_EDIT;
+}
+
+static TesseraStatus
+find_rule (TesseraJob *job, TesseraError *error)
+{
+  const TesseraData *data = job->data;
   TesseraRule *rule;
 
-  if (question->is_listed)
+  if (job->is_listed)
     {
-      name_blocks (question, &question->edit.what);
+      name_blocks (job, &job->edit.what);
       return TESSERA_OK;
     }
-  rule = g_new0 (TesseraRule, 1);
+  rule = job->rule = g_new0 (TesseraRule, 1);
   tessera_selector_init (&rule->selector);
-  question->rule = rule;
-  if (question->has_edit && !question->by_rule)
-    list_blocks (question, &rule->selector);
+  if (is_of_edit (job) && !job->by_rule)
+    list_blocks (job, &rule->selector);
   else
-    rule->is_rule =
-        tessera_query_rule_for (data->trace, data->blocks, data->structure, data->groups,
-                                data->n_groups, question->base.selection->blocks,
-                                question->base.selection->n_blocks, &rule->selector);
+    rule->is_rule = tessera_query_rule_for (
+        data->trace, data->blocks, data->structure, data->groups, data->n_groups,
+        job->selection->blocks, job->selection->n_blocks, &rule->selector);
   rule->text = tessera_query_format (&rule->selector);
-  if (question->has_edit)
-    name_blocks (question, &rule->selector);
+  if (is_of_edit (job))
+    name_blocks (job, &rule->selector);
   return TESSERA_OK;
 }
 
 /* A pin of several by a rule is at one place; by a list each keeps its distance. */
 static void
-fill_what (Question *question)
+fill_what (TesseraJob *job)
 {
-  TesseraEdit *edit = &question->edit;
+  TesseraEdit *edit = &job->edit;
 
-  if (question->is_listed)
+  if (job->is_listed)
     return;
-  if (question->rule->is_rule && edit->shape != NULL)
-    {
-      free (edit->shape);
-      edit->shape = NULL;
-    }
+  if (job->rule->is_rule)
+    g_clear_pointer (&edit->shape, free);
   tessera_selector_clear (&edit->what);
-  edit->what = question->rule->selector;
-  tessera_selector_init (&question->rule->selector);
+  edit->what = job->rule->selector;
+  tessera_selector_init (&job->rule->selector);
 }
-
-/* Groups that it may speak of are others by now, or about to be. */
-static gboolean
-is_late (TesseraDocument *self, const Question *question)
-{
-  return question->base.data != self->data || self->jobs[TESSERA_WORK_REGROUP] != NULL;
-}
-
-static void ask_again (TesseraDocument *self, Question *question);
 
 static void
-take_rule (TesseraDocument *self, gpointer user)
+ask_again (TesseraDocument *self, TesseraJob *job)
 {
-  Question *question = user;
+  TesseraJob *again = tessera_job_new (self, job->kind);
 
+  tessera_selection_unref (again->selection);
+  again->selection = tessera_selection_ref (job->selection);
+  again->by_rule = job->by_rule;
+  again->edit = job->edit;
+  job->edit = (TesseraEdit){ 0 };
+  tessera_job_start (self, again);
+}
+
+static void
+take_rule (TesseraDocument *self, TesseraJob *job)
+{
   if (self->data == NULL ||
-      tessera_data_origin (question->base.data) != tessera_data_origin (self->data))
+      tessera_data_origin (job->data) != tessera_data_origin (self->data))
     return;
-  if (!question->is_listed && is_late (self, question))
+  /* Groups that it may speak of are others by now, or about to be. */
+  if (!job->is_listed &&
+      (job->data != self->data || self->jobs[TESSERA_WORK_REGROUP] != NULL))
     {
-      ask_again (self, question);
+      ask_again (self, job);
       return;
     }
-  if (question->has_edit)
+  if (is_of_edit (job))
     {
-      fill_what (question);
-      tessera_document_add_edit (self, &question->edit);
-      question->has_edit = FALSE;
+      fill_what (job);
+      tessera_document_add_edit (self, &job->edit);
       return;
     }
   tessera_rule_free (self->rule);
-  self->rule = g_steal_pointer (&question->rule);
+  self->rule = g_steal_pointer (&job->rule);
   tessera_document_changed (self, TESSERA_CHANGED_PROPOSAL);
 }
 
-static const TesseraWorkKind rule_kind = { TESSERA_WORK_RULE, "rule",
-                                           sizeof (Question), find_rule,
-                                           take_rule,         clear_question };
-static const TesseraWorkKind edit_kind = { TESSERA_WORK_EDIT, "rule",
-                                           sizeof (Question), find_rule,
-                                           take_rule,         clear_question };
-
-/* Takes what is in *@edit over and leaves it cleared. */
-static Question *
-question_new (TesseraDocument *self, TesseraEdit *edit)
-{
-  Question *question = tessera_work_new (self, &edit_kind);
-
-  question->has_edit = TRUE;
-  question->edit = *edit;
-  *edit = tessera_edit_of (edit->kind);
-  return question;
-}
-
-static void
-ask_again (TesseraDocument *self, Question *question)
-{
-  Question *again = tessera_work_new (self, question->base.kind);
-
-  tessera_selection_unref (again->base.selection);
-  again->base.selection = tessera_selection_ref (question->base.selection);
-  again->has_edit = question->has_edit;
-  again->by_rule = question->by_rule;
-  again->edit = question->edit;
-  question->has_edit = FALSE;
-  tessera_work_start (self, again);
-}
+static const TesseraWorkKind rule_kind = { TESSERA_WORK_RULE, "rule", find_rule,
+                                           take_rule };
+static const TesseraWorkKind edit_kind = { TESSERA_WORK_EDIT, "rule", find_rule,
+                                           take_rule };
 
 void
 tessera_document_seek_rule (TesseraDocument *self)
 {
   g_clear_pointer (&self->rule, tessera_rule_free);
   if (self->selection != NULL)
-    tessera_work_start (self, tessera_work_new (self, &rule_kind));
+    tessera_job_start (self, tessera_job_new (self, &rule_kind));
+}
+
+/* Takes what is in *@edit over and leaves it cleared. */
+static void
+start_edit (TesseraDocument *self,
+            TesseraEdit *edit,
+            gboolean by_rule,
+            gboolean is_listed)
+{
+  TesseraJob *job;
+
+  if (is_listed ? self->data == NULL : self->selection == NULL)
+    {
+      tessera_edit_clear (edit);
+      return;
+    }
+  job = tessera_job_new (self, &edit_kind);
+  job->edit = *edit;
+  *edit = tessera_edit_of (edit->kind);
+  job->by_rule = by_rule;
+  job->is_listed = is_listed;
+  tessera_job_start (self, job);
 }
 
 void
@@ -424,31 +379,13 @@ tessera_document_edit_selection (TesseraDocument *self,
                                  TesseraEdit *edit,
                                  gboolean by_rule)
 {
-  Question *question;
-
-  if (self->selection == NULL)
-    {
-      tessera_edit_clear (edit);
-      return;
-    }
-  question = question_new (self, edit);
-  question->by_rule = by_rule;
-  tessera_work_start (self, question);
+  start_edit (self, edit, by_rule, FALSE);
 }
 
 void
 tessera_document_add_listed (TesseraDocument *self, TesseraEdit *edit)
 {
-  Question *question;
-
-  if (self->data == NULL)
-    {
-      tessera_edit_clear (edit);
-      return;
-    }
-  question = question_new (self, edit);
-  question->is_listed = TRUE;
-  tessera_work_start (self, question);
+  start_edit (self, edit, FALSE, TRUE);
 }
 
 const char *
@@ -481,56 +418,30 @@ tessera_document_why_no_edit (TesseraDocument *self,
 /* What is told of the groups comes with them, so that no view ever sees one without the
  * other. An edit that can't be applied leaves all as it was: planning says why. */
 
-typedef struct
-{
-  TesseraWorkInput base; /* with the data that was */
-  TesseraData *data;     /* that is */
-  gboolean is_grouping_wanted;
-  char *query; /* of the grouping; NULL: all blocks */
-  TesseraGrouping *grouping;
-} Regrouping;
-
-static void
-clear_regrouping (gpointer user)
-{
-  Regrouping *regrouping = user;
-
-  tessera_grouping_unref (regrouping->grouping);
-  tessera_data_unref (regrouping->data);
-  g_free (regrouping->query);
-}
-
 static TesseraStatus
-regroup_blocks (TesseraJob *job, gpointer user, TesseraError *error)
+regroup_blocks (TesseraJob *job, TesseraError *error)
 {
-  Regrouping *regrouping = user;
-  const TesseraWorkInput *base = &regrouping->base;
-  const TesseraEdit *edits = tessera_history_get (base->history, NULL);
+  const TesseraEdit *edits = tessera_history_get (job->history, NULL);
   TesseraStatus status = tessera_data_regroup (
-      base->data, edits, tessera_history_get_n_standing (base->history), error,
-      &regrouping->data);
+      job->data, edits, tessera_history_get_n_standing (job->history), error,
+      &job->new_data);
 
   /* Planning says why. */
   if (status == TESSERA_REFUSED)
     return TESSERA_CANCELLED;
-  if (status != TESSERA_OK || !regrouping->is_grouping_wanted ||
-      regrouping->data == base->data)
+  if (status != TESSERA_OK || !job->has_grouping || job->new_data == job->data)
     return status;
-  return tessera_query_groups (regrouping->data, regrouping->query, error,
-                               &regrouping->grouping);
+  return tessera_query_groups (job->new_data, job->text, error, &job->grouping);
 }
 
 /* The query may have changed meanwhile. */
 static void
-take_grouping (TesseraDocument *self, Regrouping *regrouping)
+take_grouping (TesseraDocument *self, TesseraJob *job)
 {
-  gboolean is_same =
-      regrouping->grouping != NULL && g_strcmp0 (self->query, regrouping->query) == 0;
-
-  if (is_same)
+  if (job->grouping != NULL && g_strcmp0 (self->query, job->text) == 0)
     {
       tessera_grouping_unref (self->grouping);
-      self->grouping = g_steal_pointer (&regrouping->grouping);
+      self->grouping = g_steal_pointer (&job->grouping);
     }
   else if (self->grouping != NULL && self->jobs[TESSERA_WORK_GROUPS] == NULL)
     tessera_document_set_query (self, self->query != NULL ? self->query : "");
@@ -543,15 +454,13 @@ is_colour_of_groups (TesseraColourKey key)
 }
 
 static void
-take_groups (TesseraDocument *self, gpointer user)
+take_groups (TesseraDocument *self, TesseraJob *job)
 {
-  Regrouping *regrouping = user;
-
-  if (regrouping->data == self->data)
+  if (job->new_data == self->data)
     return;
   tessera_data_unref (self->data);
-  self->data = tessera_data_ref (regrouping->data);
-  take_grouping (self, regrouping);
+  self->data = tessera_data_ref (job->new_data);
+  take_grouping (self, job);
   tessera_selection_facts_clear (&self->facts); /* they number groups */
   tessera_document_refresh_facts (self);
   if (is_colour_of_groups (self->colour_key) && self->jobs[TESSERA_WORK_PAINT] == NULL)
@@ -560,13 +469,12 @@ take_groups (TesseraDocument *self, gpointer user)
 }
 
 static const TesseraWorkKind regroup_kind = { TESSERA_WORK_REGROUP, "groups",
-                                              sizeof (Regrouping),  regroup_blocks,
-                                              take_groups,          clear_regrouping };
+                                              regroup_blocks, take_groups };
 
 void
 tessera_document_refresh_groups (TesseraDocument *self)
 {
-  Regrouping *regrouping;
+  TesseraJob *job;
   size_t n_edits = 0;
   const TesseraEdit *edits;
 
@@ -577,9 +485,9 @@ tessera_document_refresh_groups (TesseraDocument *self)
   if (self->data == tessera_data_origin (self->data) &&
       !tessera_edits_are_of_groups (edits, tessera_document_n_standing (self)))
     return;
-  regrouping = tessera_work_new (self, &regroup_kind);
-  regrouping->base.history = tessera_history_copy (self->history);
-  regrouping->is_grouping_wanted = self->grouping != NULL;
-  regrouping->query = g_strdup (self->query);
-  tessera_work_start (self, regrouping);
+  job = tessera_job_new (self, &regroup_kind);
+  job->history = tessera_history_copy (self->history);
+  job->has_grouping = self->grouping != NULL;
+  job->text = g_strdup (self->query);
+  tessera_job_start (self, job);
 }

@@ -29,19 +29,6 @@ struct TesseraEditsFile
   size_t n_same;      /* of the session's edits: as in what was last sent on its way */
 };
 
-typedef struct
-{
-  TesseraEditsFile *file;
-  TesseraHistory *history; /* NULL: only to look. Then: what the file has */
-  gboolean is_look;
-  struct stat seen;
-  gboolean is_anew; /* something else than edits was written there */
-  size_t n_same;    /* those before are not new here */
-  char *json;
-  gboolean met_others;
-  TesseraError cannot_show; /* why those of others can't be shown */
-} Kept;
-
 static void
 edits_file_clear (gpointer user)
 {
@@ -55,63 +42,51 @@ edits_file_clear (gpointer user)
 void
 tessera_edits_file_unref (TesseraEditsFile *file)
 {
-  g_atomic_rc_box_release_full (file, edits_file_clear);
-}
-
-static void
-kept_free (gpointer user)
-{
-  Kept *kept = user;
-
-  if (kept == NULL)
-    return;
-  tessera_history_free (kept->history);
-  g_free (kept->json);
-  tessera_edits_file_unref (kept->file);
-  g_free (kept);
+  if (file != NULL)
+    g_atomic_rc_box_release_full (file, edits_file_clear);
 }
 
 /* What the file has, as it is read again. */
 static TesseraStatus
-read_file (Kept *kept, TesseraHistory **out_history, TesseraError *error)
+read_file (TesseraJob *job, TesseraHistory **out_history, TesseraError *error)
 {
-  if (stat (kept->file->path, &kept->seen) != 0)
-    return tessera_fail (error, TESSERA_IO, "Cannot open %s: %s", kept->file->path,
+  if (stat (job->file->path, &job->seen) != 0)
+    return tessera_fail (error, TESSERA_IO, "Cannot open %s: %s", job->file->path,
                          g_strerror (errno));
-  *out_history = tessera_history_load (kept->file->path, error);
+  *out_history = tessera_history_load (job->file->path, error);
   if (*out_history == NULL)
     return error->status;
-  g_free (kept->json);
-  kept->json = tessera_history_to_json (*out_history);
+  g_free (job->json);
+  job->json = tessera_history_to_json (*out_history);
   return TESSERA_OK;
 }
 
 /* No program takes edits away, only a new file has none: it is no reason to drop them. */
 static void
-compare (Kept *kept, const TesseraHistory *found)
+compare (TesseraJob *job, const TesseraHistory *found)
 {
-  const TesseraEditsFile *file = kept->file;
+  const TesseraEditsFile *file = job->file;
   size_t n_found;
 
   tessera_history_get (found, &n_found);
-  kept->met_others =
-      file->is_behind || (n_found > 0 && !g_str_equal (kept->json, file->json));
-  kept->is_anew =
-      !kept->met_others &&
-      (kept->seen.st_ino != file->seen.st_ino || kept->seen.st_dev != file->seen.st_dev ||
-       kept->seen.st_size != file->seen.st_size ||
-       kept->seen.st_mtim.tv_sec != file->seen.st_mtim.tv_sec ||
-       kept->seen.st_mtim.tv_nsec != file->seen.st_mtim.tv_nsec);
+  job->met_others =
+      file->is_behind || (n_found > 0 && !g_str_equal (job->json, file->json));
+  job->is_anew =
+      !job->met_others &&
+      (job->seen.st_ino != file->seen.st_ino || job->seen.st_dev != file->seen.st_dev ||
+       job->seen.st_size != file->seen.st_size ||
+       job->seen.st_mtim.tv_sec != file->seen.st_mtim.tv_sec ||
+       job->seen.st_mtim.tv_nsec != file->seen.st_mtim.tv_nsec);
 }
 
 static void
-find_blocks (Kept *kept)
+find_blocks (TesseraJob *job)
 {
-  const TesseraEditsFile *file = kept->file;
+  const TesseraEditsFile *file = job->file;
 
-  (void) !tessera_history_find_blocks (kept->history, file->path, file->data->trace,
+  (void) !tessera_history_find_blocks (job->history, file->path, file->data->trace,
                                        file->data->blocks, file->data->structure,
-                                       &kept->cannot_show);
+                                       &job->left_aside);
 }
 
 static char *
@@ -127,15 +102,15 @@ edit_text (const TesseraEdit *edit)
 
 /* What was undone here since the file was last seen no longer stands in @found either. */
 static void
-withdraw_undone (const Kept *kept, TesseraHistory *found)
+withdraw_undone (const TesseraJob *job, TesseraHistory *found)
 {
-  const TesseraEditsFile *file = kept->file;
+  const TesseraEditsFile *file = job->file;
   g_autoptr (TesseraHistory) seen =
       tessera_history_from_json (file->json, -1, file->path, NULL);
 
   if (seen == NULL || file->is_behind)
     return;
-  for (size_t i = tessera_history_get_n_standing (seen); i-- > kept->n_same;)
+  for (size_t i = tessera_history_get_n_standing (seen); i-- > job->n_same;)
     {
       g_autofree char *undone = edit_text (&tessera_history_get (seen, NULL)[i]);
 
@@ -153,166 +128,160 @@ withdraw_undone (const Kept *kept, TesseraHistory *found)
 
 /* Those of others are in @found: what is new here goes behind them. */
 static void
-join_others (Kept *kept, TesseraHistory *found)
+join_others (TesseraJob *job, TesseraHistory *found)
 {
-  withdraw_undone (kept, found);
-  tessera_history_add_standing (found, kept->history, kept->n_same);
-  tessera_history_free (kept->history);
-  kept->history = found;
+  withdraw_undone (job, found);
+  tessera_history_add_standing (found, job->history, job->n_same);
+  tessera_history_free (job->history);
+  job->history = found;
 }
 
 static TesseraStatus
-keep_locked (Kept *kept, TesseraError *error)
+keep_locked (TesseraJob *job, TesseraError *error)
 {
-  const TesseraEditsFile *file = kept->file;
+  const TesseraEditsFile *file = job->file;
   g_autoptr (TesseraHistory) found = NULL;
   g_autoptr (TesseraHistory) written = NULL;
-  TesseraStatus status = read_file (kept, &found, error);
+  TesseraStatus status = read_file (job, &found, error);
 
   if (status != TESSERA_OK)
     return status;
-  compare (kept, found);
-  if (kept->met_others)
-    join_others (kept, g_steal_pointer (&found));
-  status = tessera_history_save (kept->history, file->path, error);
+  compare (job, found);
+  if (job->met_others)
+    join_others (job, g_steal_pointer (&found));
+  status = tessera_history_save (job->history, file->path, error);
   if (status == TESSERA_OK)
-    status = read_file (kept, &written, error);
-  if (status == TESSERA_OK && kept->met_others)
-    find_blocks (kept);
+    status = read_file (job, &written, error);
+  if (status == TESSERA_OK && job->met_others)
+    find_blocks (job);
   return status;
 }
 
 /* Writes nothing, and so needs no lock: files are replaced whole. */
 static TesseraStatus
-look (Kept *kept, TesseraError *error)
+look (TesseraJob *job, TesseraError *error)
 {
-  TesseraStatus status = read_file (kept, &kept->history, error);
+  TesseraStatus status = read_file (job, &job->history, error);
 
   if (status != TESSERA_OK)
     return status;
-  compare (kept, kept->history);
-  if (kept->met_others)
-    find_blocks (kept);
+  compare (job, job->history);
+  if (job->met_others)
+    find_blocks (job);
   return TESSERA_OK;
 }
 
 static TesseraStatus
-keep_work (TesseraJob *job, gpointer user, TesseraError *error)
+keep (TesseraJob *job, TesseraError *error)
 {
-  Kept *kept = user;
+  TesseraError found = { 0 };
   int lock;
   TesseraStatus status;
 
-  if (kept->is_look)
-    return look (kept, error);
-  status = tessera_file_lock (kept->file->path, error, &lock);
-
+  /* A file that is written just now is looked at again then. */
+  if (job->is_look)
+    return look (job, error) == TESSERA_OK ? TESSERA_OK : TESSERA_CANCELLED;
+  status = tessera_file_lock (job->file->path, &found, &lock);
   if (status == TESSERA_OK)
-    status = keep_locked (kept, error);
+    status = keep_locked (job, &found);
   tessera_file_unlock (lock);
-  return tessera_explain (status, error, "keeping the edits");
+  if (tessera_explain (status, &found, "keeping the edits") != TESSERA_OK)
+    tessera_fail (error, status, "The edits are not kept for the next time: %s",
+                  found.text);
+  return status;
 }
-
-static void start (TesseraDocument *self, Kept *kept);
-static void start_look (TesseraDocument *self);
 
 /* The session goes on with what the file has, planned again. */
 static void
-take_over (TesseraDocument *self, Kept *kept)
+take_over (TesseraDocument *self, TesseraJob *job)
 {
-  TesseraEditsFile *file = kept->file;
+  TesseraEditsFile *file = job->file;
 
   file->is_behind = FALSE;
   tessera_document_remember_height (self);
-  tessera_document_take_history (self, g_steal_pointer (&kept->history));
+  tessera_document_take_history (self, g_steal_pointer (&job->history));
   file->n_same = tessera_document_n_standing (self);
-  g_free (self->notice);
-  self->notice =
-      g_strdup_printf ("Another program changed the edits of %s: they are "
-                       "here now%s.",
-                       file->path, kept->is_look ? "" : ", with what you changed");
-  tessera_document_changed (self, TESSERA_CHANGED_EDITS | TESSERA_CHANGED_WORK);
+  tessera_document_take_notice (
+      self, g_strdup_printf ("Another program changed the edits of %s: they are "
+                             "here now%s.",
+                             file->path, job->is_look ? "" : ", with what you changed"));
+  tessera_document_changed (self, TESSERA_CHANGED_EDITS);
   tessera_document_refresh_groups (self);
   tessera_document_plan_at_once (self);
 }
 
-/* A newer state of the session may be @next: it is joined with what the file has now. */
+static void start_look (TesseraDocument *self);
+
 static void
-settle (TesseraDocument *self, Kept *kept, Kept *next)
+go_on (TesseraDocument *self, const TesseraEditsFile *file, TesseraJob *next)
 {
-  TesseraEditsFile *file = kept->file;
+  if (next != NULL)
+    tessera_job_start (self, next);
+  else if (file->must_look && self->edits_file == file)
+    start_look (self);
+}
+
+/* A newer state of the session may be next: it is joined with what the file has now. */
+static void
+take_kept (TesseraDocument *self, TesseraJob *job)
+{
+  TesseraEditsFile *file = job->file;
+  TesseraJob *next = g_queue_pop_head (&self->next_kept);
 
   g_free (file->json);
-  file->json = g_steal_pointer (&kept->json);
-  file->seen = kept->seen;
-  if (kept->is_anew && self->edits_file == file)
+  file->json = g_steal_pointer (&job->json);
+  file->seen = job->seen;
+  file->is_behind |= job->met_others;
+  if (job->is_anew && self->edits_file == file)
     tessera_document_take_error (
         self, g_strdup_printf ("Another program has written %s since it was opened: open "
                                "it again to see what is there now.",
                                file->path));
-  if (!kept->met_others)
-    return;
-  file->is_behind = TRUE;
-  if (kept->cannot_show.status != TESSERA_OK)
+  if (job->met_others && job->left_aside.status != TESSERA_OK)
     tessera_document_take_error (
         self, g_strdup_printf ("Another program keeps edits with this trace that cannot "
                                "be shown: %s",
-                               kept->cannot_show.text));
-  else if (self->edits_file == file && (next == NULL || next->file != file))
-    take_over (self, kept);
+                               job->left_aside.text));
+  else if (job->met_others && self->edits_file == file &&
+           (next == NULL || next->file != file))
+    take_over (self, job);
+  go_on (self, file, next);
 }
 
+/* It did not get there. */
 static void
-keep_done (gpointer owner, gpointer user, TesseraStatus status, const TesseraError *error)
+go_without (TesseraDocument *self, TesseraJob *job)
 {
-  TesseraDocument *self = owner;
-  Kept *kept = user;
-  Kept *next = g_queue_pop_head (&self->next_kept);
+  TesseraJob *next = g_queue_pop_head (&self->next_kept);
   size_t *n_same =
-      next != NULL && next->file == kept->file ? &next->n_same : &kept->file->n_same;
+      next != NULL && next->file == job->file ? &next->n_same : &job->file->n_same;
 
-  g_clear_pointer (&self->jobs[TESSERA_WORK_KEEP], tessera_job_unref);
-  if (status == TESSERA_OK)
-    settle (self, kept, next);
-  else
-    *n_same = MIN (*n_same, kept->n_same); /* it did not get there */
-  if (next != NULL)
-    start (self, next);
-  else if (kept->file->must_look && self->edits_file == kept->file)
-    start_look (self);
-  if (status == TESSERA_OK)
-    tessera_document_changed (self, TESSERA_CHANGED_WORK);
-  else if (!kept->is_look) /* a file that is written just now is looked at again then */
-    tessera_document_take_error (
-        self,
-        g_strdup_printf ("The edits are not kept for the next time: %s", error->text));
-  if (g_application_get_default () != NULL)
-    g_application_release (g_application_get_default ());
+  *n_same = MIN (*n_same, job->n_same);
+  go_on (self, job->file, next);
 }
 
-static const TesseraJobKind keep_kind = { keep_work, keep_done, NULL, kept_free };
+static const TesseraWorkKind keep_kind = {
+  TESSERA_WORK_KEEP, "kept edits", keep, take_kept, go_without, .is_of_file = TRUE
+};
 
-static void
-start (TesseraDocument *self, Kept *kept)
+static TesseraJob *
+keep_new (TesseraDocument *self)
 {
-  /* The program stays until the edits are there. */
-  if (g_application_get_default () != NULL)
-    g_application_hold (g_application_get_default ());
-  self->jobs[TESSERA_WORK_KEEP] =
-      tessera_job_start (&keep_kind, "kept edits", G_OBJECT (self), kept);
+  TesseraJob *job = tessera_job_new (self, &keep_kind);
+
+  job->file = g_atomic_rc_box_acquire (self->edits_file);
+  job->n_same = self->edits_file->n_same;
+  return job;
 }
 
 static void
 start_look (TesseraDocument *self)
 {
-  TesseraEditsFile *file = self->edits_file;
-  Kept *kept = g_new0 (Kept, 1);
+  TesseraJob *job = keep_new (self);
 
-  file->must_look = FALSE;
-  kept->file = g_atomic_rc_box_acquire (file);
-  kept->is_look = TRUE;
-  kept->n_same = file->n_same;
-  start (self, kept);
+  self->edits_file->must_look = FALSE;
+  job->is_look = TRUE;
+  tessera_job_start (self, job);
 }
 
 static void
@@ -353,15 +322,15 @@ watch (TesseraDocument *self, const char *path)
 }
 
 TesseraEditsFile *
-tessera_edits_file_new (TesseraDocument *self, const char *json, const struct stat *seen)
+tessera_edits_file_new (TesseraDocument *self, TesseraJob *read)
 {
   TesseraEditsFile *file = g_atomic_rc_box_new0 (TesseraEditsFile);
 
   file->path = g_strdup (self->path);
   file->data = tessera_data_ref (self->data);
-  file->json = g_strdup (json);
+  file->json = g_steal_pointer (&read->json);
   file->n_same = tessera_document_n_standing (self);
-  file->seen = *seen;
+  file->seen = read->seen;
   watch (self, file->path);
   return file;
 }
@@ -369,27 +338,25 @@ tessera_edits_file_new (TesseraDocument *self, const char *json, const struct st
 void
 tessera_document_keep_edits (TesseraDocument *self)
 {
-  TesseraEditsFile *file = self->edits_file;
   size_t n_standing = tessera_document_n_standing (self);
-  Kept *kept, *waiting;
+  TesseraJob *job, *waiting;
 
-  if (self->history == NULL || file == NULL)
+  if (self->history == NULL || self->edits_file == NULL)
     return;
-  kept = g_new0 (Kept, 1);
-  kept->file = g_atomic_rc_box_acquire (file);
-  kept->history = tessera_history_copy (self->history);
-  kept->n_same = MIN (file->n_same, n_standing);
-  file->n_same = n_standing;
+  job = keep_new (self);
+  job->history = tessera_history_copy (self->history);
+  job->n_same = MIN (job->n_same, n_standing);
+  self->edits_file->n_same = n_standing;
   if (self->jobs[TESSERA_WORK_KEEP] == NULL)
     {
-      start (self, kept);
+      tessera_job_start (self, job);
       return;
     }
   waiting = g_queue_peek_tail (&self->next_kept);
-  if (waiting != NULL && waiting->file == file)
+  if (waiting != NULL && waiting->file == job->file)
     {
-      kept->n_same = MIN (kept->n_same, waiting->n_same);
-      kept_free (g_queue_pop_tail (&self->next_kept));
+      job->n_same = MIN (job->n_same, waiting->n_same);
+      tessera_job_unref (g_queue_pop_tail (&self->next_kept));
     }
-  g_queue_push_tail (&self->next_kept, kept);
+  g_queue_push_tail (&self->next_kept, job);
 }

@@ -10,79 +10,52 @@
 
 /* --- planning --------------------------------------------------------------------- */
 
-typedef struct
-{
-  TesseraWorkInput base;  /* with the edits that it is to follow, or that stand */
-  char *path;             /* of a plan to be read; or NULL */
-  TesseraFollowed *shown; /* a plan that need not be made; or NULL */
-  TesseraFollowed *made;
-  TesseraEditConflict conflict;
-  TesseraSheet *sheet;
-  TesseraMoves *moves; /* from the sheet that was */
-} Planning;
-
-static void
-clear_planning (gpointer user)
-{
-  Planning *planning = user;
-
-  tessera_moves_unref (planning->moves);
-  tessera_sheet_unref (planning->sheet);
-  tessera_followed_unref (planning->made);
-  tessera_followed_unref (planning->shown);
-  g_free (planning->path);
-}
-
 /* Stopped, it ends with what it has; a preview, and what is only looked at, does not. */
 static gboolean
-keeps_best (const Planning *planning)
+keeps_best (const TesseraJob *job)
 {
-  return !planning->base.request.is_preview && planning->path == NULL &&
-         planning->shown == NULL;
+  return !job->request.is_preview && job->path == NULL && job->shown == NULL;
 }
 
 static TesseraStatus
-make_plan (TesseraJob *job, Planning *planning, TesseraError *error)
+make_plan (TesseraJob *job, TesseraError *error)
 {
-  const TesseraWorkInput *base = &planning->base;
   TesseraPlanWatch watch = { .planning = tessera_job_progress (job, 0, 0.9) };
 
   watch.following = watch.planning;
-  if (keeps_best (planning))
+  if (keeps_best (job))
     {
       watch.following = tessera_job_progress_to_keep (job, 0, 0.9);
-      watch.listener = tessera_job_listener (job);
+      watch.listener = &job->listener;
     }
-  return tessera_followed_new (tessera_data_origin (base->data), &base->request,
-                               base->history, base->planned, &watch, error,
-                               &planning->conflict, &planning->made);
+  return tessera_followed_new (tessera_data_origin (job->data), &job->request,
+                               job->history, job->planned, &watch, error, &job->conflict,
+                               &job->made);
 }
 
 static TesseraStatus
-find_plan (TesseraJob *job, gpointer user, TesseraError *error)
+find_plan (TesseraJob *job, TesseraError *error)
 {
-  Planning *planning = user;
-  const TesseraWorkInput *base = &planning->base;
-  const TesseraSheet *was = base->sheets[TESSERA_SIDE_RIGHT];
-  TesseraData *data = tessera_data_origin (base->data);
+  const TesseraSheet *was = job->sheets[TESSERA_SIDE_RIGHT];
+  TesseraData *data = tessera_data_origin (job->data);
   TesseraStatus status = TESSERA_OK;
 
-  if (planning->shown != NULL)
-    planning->made = tessera_followed_ref (planning->shown);
-  else if (planning->path != NULL)
-    status = tessera_followed_load (
-        data, planning->path, tessera_job_progress (job, 0, 0.9), error, &planning->made);
+  if (job->shown != NULL)
+    job->made = tessera_followed_ref (job->shown);
+  else if (job->path != NULL)
+    status = tessera_followed_load (data, job->path, tessera_job_progress (job, 0, 0.9),
+                                    error, &job->made);
   else
-    status = make_plan (job, planning, error);
+    status = make_plan (job, error);
   if (status != TESSERA_OK)
     return status;
-  status = tessera_sheet_new (data, planning->made, TESSERA_LAYOUT_PLAN, base->axis_kind,
-                              keeps_best (planning)
-                                  ? tessera_job_progress_to_keep (job, 0.9, 1)
-                                  : tessera_job_progress (job, 0.9, 1),
-                              error, &planning->sheet);
+  status =
+      tessera_sheet_new (data, job->made, TESSERA_LAYOUT_PLAN, job->axis_kind,
+                         keeps_best (job) ? tessera_job_progress_to_keep (job, 0.9, 1)
+                                          : tessera_job_progress (job, 0.9, 1),
+                         error, &job->new_sheets[TESSERA_SIDE_RIGHT]);
   if (status == TESSERA_OK && was != NULL)
-    planning->moves = tessera_moves_new (was, planning->sheet);
+    job->moves = tessera_moves_new (was, job->new_sheets[TESSERA_SIDE_RIGHT]);
   return status;
 }
 
@@ -91,43 +64,41 @@ static void note_plan (TesseraDocument *self, const char *path);
 
 /* The plan that was stays unless there is a new one. */
 static void
-take_plan (TesseraDocument *self, Planning *planning)
+take_plan (TesseraDocument *self, TesseraJob *job)
 {
-  const TesseraWorkInput *base = &planning->base;
-
   tessera_document_drop_proposal (self);
   tessera_moves_unref (self->moves);
   /* Heights of two axes cannot be compared, nor times. */
-  self->moves =
-      base->axis_kind == self->axis_kind ? g_steal_pointer (&planning->moves) : NULL;
+  self->moves = job->axis_kind == self->axis_kind ? g_steal_pointer (&job->moves) : NULL;
   tessera_followed_unref (self->planned);
-  self->planned = g_steal_pointer (&planning->made);
+  self->planned = g_steal_pointer (&job->made);
   /* One that was there before is what was asked for, whatever stands. */
-  self->planned->request.generation = planning->path != NULL || planning->shown != NULL
+  self->planned->request.generation = job->path != NULL || job->shown != NULL
                                           ? self->request.generation
-                                          : base->request.generation;
+                                          : job->request.generation;
   tessera_sheet_unref (self->sheets[TESSERA_SIDE_RIGHT]);
-  self->sheets[TESSERA_SIDE_RIGHT] = g_steal_pointer (&planning->sheet);
+  self->sheets[TESSERA_SIDE_RIGHT] =
+      g_steal_pointer (&job->new_sheets[TESSERA_SIDE_RIGHT]);
   self->needs.plan_bytes = 0;
   tessera_document_refresh_world (self);
-  note_plan (self, planning->path);
+  note_plan (self, job->path);
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
   tessera_document_refresh_comparison (self);
-  if (base->axis_kind != self->axis_kind)
+  if (job->axis_kind != self->axis_kind)
     tessera_document_refresh_sheets (self);
 }
 
 /* Stopped early, a plan can be higher than the preview of it: then the preview, which is
  * checked as well, is the best there is. */
 static gboolean
-keep_preview (TesseraDocument *self, const Planning *planning)
+keep_preview (TesseraDocument *self, const TesseraJob *job)
 {
   TesseraFollowed *shown = self->planned;
-  const TesseraPlan *cut = planning->made->plan;
+  const TesseraPlan *cut = job->made->plan;
 
-  if (cut->cut_short == TESSERA_CUT_NOT || !keeps_best (planning) || shown == NULL ||
+  if (cut->cut_short == TESSERA_CUT_NOT || !keeps_best (job) || shown == NULL ||
       !shown->request.is_preview ||
-      shown->request.generation != planning->base.request.generation ||
+      shown->request.generation != job->request.generation ||
       shown->plan->height_bytes >= cut->height_bytes)
     return FALSE;
   shown->request.is_preview = FALSE;
@@ -151,57 +122,51 @@ seek_needs (TesseraDocument *self)
                                             : TESSERA_LAYOUT_EXPANDABLE);
 }
 
-static void start_plan (TesseraDocument *self, gboolean is_preview);
-
 static void
-end_plan (TesseraDocument *self, gpointer user)
+end_plan (TesseraDocument *self, TesseraJob *job)
 {
-  Planning *planning = user;
-
-  if (!keep_preview (self, planning))
-    take_plan (self, planning);
-  if (planning->base.request.is_preview && planning->path == NULL &&
-      planning->shown == NULL)
-    start_plan (self, FALSE);
+  if (!keep_preview (self, job))
+    take_plan (self, job);
+  if (job->request.is_preview && job->path == NULL && job->shown == NULL)
+    tessera_document_plan (self);
   else
     seek_needs (self);
 }
 
 static void
-go_without_plan (TesseraDocument *self, gpointer user, TesseraStatus status)
+go_without_plan (TesseraDocument *self, TesseraJob *job)
 {
-  if (status == TESSERA_REFUSED)
+  if (job->status == TESSERA_REFUSED)
     {
-      self->conflict = ((Planning *) user)->conflict;
+      self->conflict = job->conflict;
       tessera_document_changed (self, TESSERA_CHANGED_EDITS);
     }
   seek_needs (self);
 }
 
-static const TesseraWorkKind plan_kind = { TESSERA_WORK_PLAN, "plan",   sizeof (Planning),
-                                           find_plan,         end_plan, clear_planning,
+static const TesseraWorkKind plan_kind = { TESSERA_WORK_PLAN, "plan", find_plan, end_plan,
                                            go_without_plan };
 
-static Planning *
+static TesseraJob *
 planning_new (TesseraDocument *self)
 {
-  Planning *planning = tessera_work_new (self, &plan_kind);
+  TesseraJob *job = tessera_job_new (self, &plan_kind);
 
-  planning->base.history = tessera_history_copy (self->history);
-  planning->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
-  return planning;
+  job->history = tessera_history_copy (self->history);
+  job->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
+  return job;
 }
 
 static void
 start_plan (TesseraDocument *self, gboolean is_preview)
 {
-  Planning *planning;
+  TesseraJob *job;
 
   if (self->data == NULL)
     return;
-  planning = planning_new (self);
-  planning->base.request.is_preview = is_preview;
-  tessera_work_start (self, planning);
+  job = planning_new (self);
+  job->request.is_preview = is_preview;
+  tessera_job_start (self, job);
 }
 
 void
@@ -219,19 +184,19 @@ tessera_document_plan_at_once (TesseraDocument *self)
 static void
 show_plan (TesseraDocument *self, TesseraFollowed *planned)
 {
-  Planning *planning;
+  TesseraJob *job;
 
   if (self->planned == planned || self->data == NULL)
     return;
-  planning = planning_new (self);
-  planning->shown = tessera_followed_ref (planned);
-  tessera_work_start (self, planning);
+  job = planning_new (self);
+  job->shown = tessera_followed_ref (planned);
+  tessera_job_start (self, job);
 }
 
 void
 tessera_document_open_plan (TesseraDocument *self, const char *path)
 {
-  Planning *planning;
+  TesseraJob *job;
 
   if (self->data == NULL)
     {
@@ -240,9 +205,9 @@ tessera_document_open_plan (TesseraDocument *self, const char *path)
           g_strdup_printf ("%s is a plan: open the trace it was made from first.", path));
       return;
     }
-  planning = planning_new (self);
-  planning->path = g_strdup (path);
-  tessera_work_start (self, planning);
+  job = planning_new (self);
+  job->path = g_strdup (path);
+  tessera_job_start (self, job);
 }
 
 /* What is asked for changed. */
@@ -281,21 +246,13 @@ tessera_document_set_streams (TesseraDocument *self, TesseraStreams streams)
 
 /* --- needs ------------------------------------------------------------------------ */
 
-typedef struct
-{
-  TesseraWorkInput base;
-  TesseraLayoutKind kind;
-  uint64_t bytes;
-} Need;
-
 static TesseraStatus
-find_need (TesseraJob *job, gpointer user, TesseraError *error)
+find_need (TesseraJob *job, TesseraError *error)
 {
-  Need *need = user;
-  const TesseraData *data = tessera_data_origin (need->base.data);
+  const TesseraData *data = tessera_data_origin (job->data);
   TesseraSimulateOptions options = {
-    .kind = need->kind,
-    .plan = need->kind == TESSERA_LAYOUT_PLAN ? need->base.planned->plan : NULL,
+    .kind = job->policy,
+    .plan = job->policy == TESSERA_LAYOUT_PLAN ? job->planned->plan : NULL,
     .first_step = -1,
     .last_step = -1,
     .without_curves = true,
@@ -303,41 +260,39 @@ find_need (TesseraJob *job, gpointer user, TesseraError *error)
   };
 
   return tessera_explain (tessera_fit (data->trace, data->blocks, data->structure,
-                                       &options, error, &need->bytes),
+                                       &options, error, &job->bytes),
                           error, "looking for the smallest device");
 }
 
 static void
-take_need (TesseraDocument *self, gpointer user)
+take_need (TesseraDocument *self, TesseraJob *job)
 {
-  const Need *need = user;
-
-  if (need->kind == TESSERA_LAYOUT_NATIVE)
-    self->needs.native_bytes = need->bytes;
-  else if (need->kind == TESSERA_LAYOUT_EXPANDABLE)
-    self->needs.expandable_bytes = need->bytes;
+  if (job->policy == TESSERA_LAYOUT_NATIVE)
+    self->needs.native_bytes = job->bytes;
+  else if (job->policy == TESSERA_LAYOUT_EXPANDABLE)
+    self->needs.expandable_bytes = job->bytes;
   else
-    self->needs.plan_bytes = need->bytes;
+    self->needs.plan_bytes = job->bytes;
   tessera_document_refresh_verdict (self);
-  if (need->kind == TESSERA_LAYOUT_NATIVE)
+  if (job->policy == TESSERA_LAYOUT_NATIVE)
     tessera_document_start_needs (self, TESSERA_LAYOUT_EXPANDABLE);
-  else if (need->kind == TESSERA_LAYOUT_EXPANDABLE)
+  else if (job->policy == TESSERA_LAYOUT_EXPANDABLE)
     tessera_document_start_needs (self, TESSERA_LAYOUT_PLAN);
 }
 
-static const TesseraWorkKind needs_kind = { TESSERA_WORK_NEEDS, "needs", sizeof (Need),
-                                            find_need, take_need };
+static const TesseraWorkKind needs_kind = { TESSERA_WORK_NEEDS, "needs", find_need,
+                                            take_need };
 
 void
-tessera_document_start_needs (TesseraDocument *self, TesseraLayoutKind kind)
+tessera_document_start_needs (TesseraDocument *self, TesseraLayoutKind policy)
 {
-  Need *need;
+  TesseraJob *job;
 
-  if (self->data == NULL || (kind == TESSERA_LAYOUT_PLAN && self->planned == NULL))
+  if (self->data == NULL || (policy == TESSERA_LAYOUT_PLAN && self->planned == NULL))
     return;
-  need = tessera_work_new (self, &needs_kind);
-  need->kind = kind;
-  tessera_work_start (self, need);
+  job = tessera_job_new (self, &needs_kind);
+  job->policy = policy;
+  tessera_job_start (self, job);
 }
 
 /* --- several plans side by side ------------------------------------------------------ */
@@ -497,22 +452,6 @@ tessera_document_show_kept (TesseraDocument *self, TesseraSide side, guint index
 
 /* --- comparing -------------------------------------------------------------------- */
 
-typedef struct
-{
-  TesseraWorkInput base;
-  TesseraComparison *comparison;
-  TesseraSelection *difference;
-} Compare;
-
-static void
-clear_compare (gpointer user)
-{
-  Compare *compare = user;
-
-  tessera_comparison_free (compare->comparison);
-  tessera_selection_unref (compare->difference);
-}
-
 /* Where a plan's pool begins; TESSERA_NOWHERE: there is none. */
 static uint64_t
 pool_begin (const TesseraLayout *layout)
@@ -521,7 +460,7 @@ pool_begin (const TesseraLayout *layout)
 }
 
 /* Of every step, not only of the one that the plan repeats: as the run goes. */
-static TesseraSelection *
+static uint8_t *
 find_difference (const TesseraFollowed *left, const TesseraFollowed *right)
 {
   const TesseraLayout *a = left->layout, *b = right->layout;
@@ -537,20 +476,17 @@ find_difference (const TesseraFollowed *left, const TesseraFollowed *right)
       is_in[i] =
           hit_a != hit_b || (hit_a && a->addr[i] - begin_a != b->addr[i] - begin_b);
     }
-  return tessera_selection_new (n, is_in);
+  return is_in;
 }
 
 static TesseraStatus
-compare_plans (TesseraJob *job, gpointer user, TesseraError *error)
+compare_plans (TesseraJob *job, TesseraError *error)
 {
-  Compare *compare = user;
-  const TesseraFollowed *left = compare->base.left_planned;
-  const TesseraFollowed *right = compare->base.planned;
-  TesseraStatus status =
-      tessera_compare_plans (left->plan, right->plan, error, &compare->comparison);
+  TesseraStatus status = tessera_compare_plans (
+      job->left_planned->plan, job->planned->plan, error, &job->comparison);
 
   if (status == TESSERA_OK)
-    compare->difference = find_difference (left, right);
+    job->is_in = find_difference (job->left_planned, job->planned);
   return tessera_explain (status, error, "comparing the plans");
 }
 
@@ -562,20 +498,18 @@ drop_comparison (TesseraDocument *self)
 }
 
 static void
-take_comparison (TesseraDocument *self, gpointer user)
+take_comparison (TesseraDocument *self, TesseraJob *job)
 {
-  Compare *compare = user;
-
   drop_comparison (self);
-  self->comparison = g_steal_pointer (&compare->comparison);
-  self->difference = g_steal_pointer (&compare->difference);
+  self->comparison = g_steal_pointer (&job->comparison);
+  self->difference =
+      tessera_selection_new (job->data->blocks->n_blocks, g_steal_pointer (&job->is_in));
   tessera_document_relight (self);
   tessera_document_changed (self, TESSERA_CHANGED_PLANS | TESSERA_CHANGED_SELECTION);
 }
 
 static const TesseraWorkKind compare_kind = { TESSERA_WORK_COMPARE, "comparison",
-                                              sizeof (Compare),     compare_plans,
-                                              take_comparison,      clear_compare };
+                                              compare_plans, take_comparison };
 
 void
 tessera_document_refresh_comparison (TesseraDocument *self)
@@ -590,7 +524,7 @@ tessera_document_refresh_comparison (TesseraDocument *self)
       tessera_document_changed (self, TESSERA_CHANGED_PLANS | TESSERA_CHANGED_SELECTION);
     }
   if (self->left_planned != NULL && self->planned != NULL)
-    tessera_work_start (self, tessera_work_new (self, &compare_kind));
+    tessera_job_start (self, tessera_job_new (self, &compare_kind));
 }
 
 void

@@ -463,32 +463,12 @@ tessera_moves_new (const TesseraSheet *from, const TesseraSheet *to)
 
 /* --- a place that is proposed -------------------------------------------------------- */
 
-typedef struct
-{
-  TesseraWorkInput base;
-  int first_direction; /* of the key that began it; 0: none */
-  gboolean pushing;
-  gboolean is_pin; /* at once, at @offset_bytes */
-  uint64_t offset_bytes;
-  gboolean by_rule;
-  TesseraLandings *landings;
-} Places;
-
-static void
-clear_places (gpointer user)
-{
-  tessera_landings_free (((Places *) user)->landings);
-}
-
 static TesseraStatus
-find_places (TesseraJob *job, gpointer user, TesseraError *error)
+find_places (TesseraJob *job, TesseraError *error)
 {
-  Places *places = user;
-  const TesseraSelection *chosen = places->base.selection;
-
-  return tessera_landings_new (places->base.planned, chosen->blocks, chosen->n_blocks,
-                               tessera_job_progress (job, 0, 1), error,
-                               &places->landings);
+  return tessera_landings_new (job->planned, job->selection->blocks,
+                               job->selection->n_blocks, tessera_job_progress (job, 0, 1),
+                               error, &job->landings);
 }
 
 static void
@@ -545,58 +525,54 @@ accept (TesseraDocument *self, gboolean by_rule)
 }
 
 static void
-take_places (TesseraDocument *self, gpointer user)
+take_places (TesseraDocument *self, TesseraJob *job)
 {
-  Places *places = user;
-
-  if (places->base.planned != self->planned)
+  if (job->planned != self->planned)
     return;
-  self->proposal.landings = g_steal_pointer (&places->landings);
-  move_to (self,
-           places->is_pin ? places->offset_bytes : self->proposal.landings->base_bytes);
-  if (places->is_pin)
-    accept (self, places->by_rule);
-  else if (places->first_direction != 0)
-    tessera_document_propose_next (self, places->first_direction, places->pushing);
+  self->proposal.landings = g_steal_pointer (&job->landings);
+  move_to (self, job->is_pin ? job->bytes : self->proposal.landings->base_bytes);
+  if (job->is_pin)
+    accept (self, job->by_rule);
+  else if (job->direction != 0)
+    tessera_document_propose_next (self, job->direction, job->pushing);
 }
 
-static const TesseraWorkKind places_kind = { TESSERA_WORK_PLACES, "places",
-                                             sizeof (Places),     find_places,
-                                             take_places,         clear_places };
+static const TesseraWorkKind places_kind = { TESSERA_WORK_PLACES, "places", find_places,
+                                             take_places };
 
 /* NULL: there is nothing to be moved. */
-static Places *
+static TesseraJob *
 places_new (TesseraDocument *self)
 {
   tessera_document_drop_proposal (self);
   if (self->selection == NULL || self->planned == NULL)
     return NULL;
-  return tessera_work_new (self, &places_kind);
+  return tessera_job_new (self, &places_kind);
 }
 
 static void
-propose (TesseraDocument *self, int first_direction, gboolean pushing)
+propose (TesseraDocument *self, int direction, gboolean pushing)
 {
-  Places *places = places_new (self);
+  TesseraJob *job = places_new (self);
 
-  if (places == NULL)
+  if (job == NULL)
     return;
-  places->first_direction = first_direction;
-  places->pushing = pushing;
-  tessera_work_start (self, places);
+  job->direction = direction;
+  job->pushing = pushing;
+  tessera_job_start (self, job);
 }
 
 void
 tessera_document_pin_at (TesseraDocument *self, uint64_t offset_bytes, gboolean by_rule)
 {
-  Places *places = places_new (self);
+  TesseraJob *job = places_new (self);
 
-  if (places == NULL)
+  if (job == NULL)
     return;
-  places->is_pin = TRUE;
-  places->offset_bytes = offset_bytes;
-  places->by_rule = by_rule;
-  tessera_work_start (self, places);
+  job->is_pin = TRUE;
+  job->bytes = offset_bytes;
+  job->by_rule = by_rule;
+  tessera_job_start (self, job);
 }
 
 void

@@ -18,29 +18,6 @@
  * and nothing half-written is ever left. What is written outlives what is open: opening
  * another file does not stop it. */
 
-typedef struct
-{
-  TesseraWorkInput base;
-  TesseraSave what;
-  gboolean stacked; /* a picture's layouts, one above the other */
-  char *path;       /* of the file to write */
-  char *source;     /* of the trace */
-  TesseraNeeds needs;
-  TesseraVerdict verdict;
-} Saving;
-
-/* The program stays until the file is there, also when its window is closed. */
-static void
-clear_saving (gpointer user)
-{
-  Saving *saving = user;
-
-  g_free (saving->source);
-  g_free (saving->path);
-  if (g_application_get_default () != NULL)
-    g_application_release (g_application_get_default ());
-}
-
 /* The file is there whole, or as it was before. */
 static TesseraStatus
 write_bytes (const char *path,
@@ -60,20 +37,19 @@ write_bytes (const char *path,
 }
 
 static TesseraStatus
-save_plan (const Saving *saving, const TesseraProgress *progress, TesseraError *error)
+save_plan (const TesseraJob *job, const TesseraProgress *progress, TesseraError *error)
 {
   TesseraLaw law;
   TesseraStatus status;
 
-  if (saving->base.planned == NULL)
+  if (job->planned == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "There is no plan yet: make one before exporting it.");
-  status = tessera_check_plan (saving->base.planned->plan, saving->base.data->trace, &law,
-                               error);
+  status = tessera_check_plan (job->planned->plan, job->data->trace, &law, error);
   if (status == TESSERA_OK && !progress->report (progress->user, 0.5))
     status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)
-    status = tessera_plan_save (saving->base.planned->plan, saving->path, error);
+    status = tessera_plan_save (job->planned->plan, job->path, error);
   return tessera_explain (status, error, "writing the plan");
 }
 
@@ -96,32 +72,32 @@ name_edits (const TesseraFollowed *planned)
 }
 
 static TesseraFigure
-figure_of (const Saving *saving, const char *edits)
+figure_of (const TesseraJob *job, const char *edits)
 {
-  const TesseraSheet *left = saving->base.sheets[TESSERA_SIDE_LEFT];
-  const TesseraSheet *right = saving->base.sheets[TESSERA_SIDE_RIGHT];
+  const TesseraSheet *left = job->sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *right = job->sheets[TESSERA_SIDE_RIGHT];
 
   return (TesseraFigure){
-    .trace = saving->base.data->trace,
-    .blocks = saving->base.data->blocks,
-    .structure = saving->base.data->structure,
-    .groups = saving->base.data->groups,
-    .n_groups = saving->base.data->n_groups,
-    .whose = &saving->base.data->whose,
-    .filling = saving->base.data->filling,
+    .trace = job->data->trace,
+    .blocks = job->data->blocks,
+    .structure = job->data->structure,
+    .groups = job->data->groups,
+    .n_groups = job->data->n_groups,
+    .whose = &job->data->whose,
+    .filling = job->data->filling,
     .left = left->layout,
     .right = right != NULL ? right->layout : NULL,
     .left_title = left->planned != NULL ? "Plan" : tessera_layout_owner (left->layout),
     .left_subtitle = tessera_layout_kind_name (left->layout->kind),
     .right_title = "Plan",
     .right_subtitle = edits,
-    .plan = saving->base.planned != NULL ? saving->base.planned->plan : NULL,
-    .verdict = &saving->verdict,
-    .needs = &saving->needs,
+    .plan = job->planned != NULL ? job->planned->plan : NULL,
+    .verdict = &job->verdict,
+    .needs = &job->needs,
     .axis = left->axis->kind,
-    .colour = saving->base.colour_key,
-    .dark = saving->base.dark,
-    .stacked = saving->stacked,
+    .colour = job->colour_key,
+    .dark = job->dark,
+    .stacked = job->stacked,
   };
 }
 
@@ -146,9 +122,9 @@ draw (const TesseraFigure *figure,
 }
 
 static TesseraStatus
-save_picture (const Saving *saving, const TesseraProgress *progress, TesseraError *error)
+save_picture (const TesseraJob *job, const TesseraProgress *progress, TesseraError *error)
 {
-  gboolean svg = g_str_has_suffix (saving->path, ".svg");
+  gboolean svg = g_str_has_suffix (job->path, ".svg");
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   g_autofree char *edits = NULL;
   cairo_surface_t *surface;
@@ -156,11 +132,11 @@ save_picture (const Saving *saving, const TesseraProgress *progress, TesseraErro
   TesseraFigure figure;
   TesseraStatus status;
 
-  if (saving->base.sheets[TESSERA_SIDE_LEFT] == NULL)
+  if (job->sheets[TESSERA_SIDE_LEFT] == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "There is nothing to save: open a trace first.");
-  edits = name_edits (saving->base.planned);
-  figure = figure_of (saving, edits);
+  edits = name_edits (job->planned);
+  figure = figure_of (job, edits);
   if (svg)
     surface = cairo_svg_surface_create_for_stream (append, bytes, WIDTH, HEIGHT);
   else
@@ -183,24 +159,23 @@ save_picture (const Saving *saving, const TesseraProgress *progress, TesseraErro
                            "The picture could not be drawn (%s): close other programs.",
                            cairo_status_to_string (drawn));
   if (status == TESSERA_OK)
-    status = write_bytes (saving->path, bytes->data, bytes->len, progress, error);
+    status = write_bytes (job->path, bytes->data, bytes->len, progress, error);
   return tessera_explain (status, error, "drawing the picture");
 }
 
 /* --- the report of `tessera report` from what is open -------------------------------- */
 
 static TesseraStatus
-save_report (const Saving *saving, const TesseraProgress *progress, TesseraError *error)
+save_report (const TesseraJob *job, const TesseraProgress *progress, TesseraError *error)
 {
-  TesseraData *data =
-      saving->base.data != NULL ? tessera_data_origin (saving->base.data) : NULL;
+  TesseraData *data = job->data != NULL ? tessera_data_origin (job->data) : NULL;
   const TesseraLayout *own = NULL;
   GString *html = NULL;
   TesseraWhose whose;
   TesseraStatus status;
   CliStudy study;
 
-  if (data == NULL || saving->base.planned == NULL)
+  if (data == NULL || job->planned == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "A report compares layouts: open a trace and plan it first.");
   status = tessera_data_get_layout (data, data->own_kind, NULL, error, &own);
@@ -208,27 +183,27 @@ save_report (const Saving *saving, const TesseraProgress *progress, TesseraError
     return status;
   /* Everything is borrowed: the study is read, never cleared. */
   study = (CliStudy){
-    .path = saving->source,
+    .path = job->text,
     .trace = data->trace,
     .blocks = data->blocks,
     .structure = data->structure,
     .layout = (TesseraLayout *) own,
-    .plan = saving->base.planned->plan,
-    .planned = saving->base.planned->layout,
-    .needs = saving->needs,
+    .plan = job->planned->plan,
+    .planned = job->planned->layout,
+    .needs = job->needs,
     .need = {
-      [TESSERA_LAYOUT_NATIVE].smallest_bytes = saving->needs.native_bytes,
-      [TESSERA_LAYOUT_EXPANDABLE].smallest_bytes = saving->needs.expandable_bytes,
-      [TESSERA_LAYOUT_PLAN].smallest_bytes = saving->needs.plan_bytes,
+      [TESSERA_LAYOUT_NATIVE].smallest_bytes = job->needs.native_bytes,
+      [TESSERA_LAYOUT_EXPANDABLE].smallest_bytes = job->needs.expandable_bytes,
+      [TESSERA_LAYOUT_PLAN].smallest_bytes = job->needs.plan_bytes,
     },
-    .plan_seconds = saving->base.planned->seconds,
+    .plan_seconds = job->planned->seconds,
   };
   whose = data->whose;
   whose.layout = own;
   status = cli_report_html (&study, &whose, &html, error);
   if (status == TESSERA_OK)
     {
-      status = write_bytes (saving->path, html->str, html->len, progress, error);
+      status = write_bytes (job->path, html->str, html->len, progress, error);
       g_string_free (html, TRUE);
     }
   return tessera_explain (status, error, "reporting");
@@ -237,38 +212,35 @@ save_report (const Saving *saving, const TesseraProgress *progress, TesseraError
 /* --- all of them ----------------------------------------------------------------------- */
 
 static TesseraStatus
-write_file (TesseraJob *job, gpointer user, TesseraError *error)
+write_file (TesseraJob *job, TesseraError *error)
 {
-  const Saving *saving = user;
   const TesseraProgress *progress = tessera_job_progress (job, 0, 1);
 
-  if (saving->what == TESSERA_SAVE_PLAN)
-    return save_plan (saving, progress, error);
-  if (saving->what == TESSERA_SAVE_REPORT)
-    return save_report (saving, progress, error);
-  return save_picture (saving, progress, error);
+  if (job->save == TESSERA_SAVE_PLAN)
+    return save_plan (job, progress, error);
+  if (job->save == TESSERA_SAVE_REPORT)
+    return save_report (job, progress, error);
+  return save_picture (job, progress, error);
 }
 
 static void
-tell_written (TesseraDocument *self, gpointer user)
+tell_written (TesseraDocument *self, TesseraJob *job)
 {
-  const Saving *saving = user;
-  gboolean is_cut = saving->what == TESSERA_SAVE_PLAN &&
-                    saving->base.planned->plan->cut_short != TESSERA_CUT_NOT;
+  gboolean is_cut =
+      job->save == TESSERA_SAVE_PLAN && job->planned->plan->cut_short != TESSERA_CUT_NOT;
 
-  g_free (self->notice);
-  self->notice = g_strdup_printf (
-      is_cut ? "The plan was checked and written to %s: cut short, "
-               "planning again makes the full one."
-      : saving->what == TESSERA_SAVE_PLAN ? "The plan was checked and written to %s."
-                                          : "%s was written.",
-      saving->path);
-  tessera_document_changed (self, TESSERA_CHANGED_WORK);
+  tessera_document_take_notice (
+      self,
+      g_strdup_printf (is_cut ? "The plan was checked and written to %s: cut short, "
+                                "planning again makes the full one."
+                       : job->save == TESSERA_SAVE_PLAN
+                           ? "The plan was checked and written to %s."
+                           : "%s was written.",
+                       job->path));
 }
 
-static const TesseraWorkKind save_kind = { TESSERA_WORK_SAVE, "file",
-                                           sizeof (Saving),   write_file,
-                                           tell_written,      clear_saving };
+static const TesseraWorkKind save_kind = { TESSERA_WORK_SAVE, "file", write_file,
+                                           tell_written, .is_of_file = TRUE };
 
 void
 tessera_document_save (TesseraDocument *self,
@@ -276,7 +248,7 @@ tessera_document_save (TesseraDocument *self,
                        gboolean stacked,
                        const char *path)
 {
-  Saving *saving;
+  TesseraJob *job;
 
   if (self->jobs[TESSERA_WORK_SAVE] != NULL)
     {
@@ -287,14 +259,10 @@ tessera_document_save (TesseraDocument *self,
                            path));
       return;
     }
-  if (g_application_get_default () != NULL)
-    g_application_hold (g_application_get_default ());
-  saving = tessera_work_new (self, &save_kind);
-  saving->what = what;
-  saving->stacked = stacked;
-  saving->path = g_strdup (path);
-  saving->source = g_strdup (self->path);
-  saving->needs = self->needs;
-  saving->verdict = self->verdict;
-  tessera_work_start (self, saving);
+  job = tessera_job_new (self, &save_kind);
+  job->save = what;
+  job->stacked = stacked;
+  job->path = g_strdup (path);
+  job->text = g_strdup (self->path);
+  tessera_job_start (self, job);
 }

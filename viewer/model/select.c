@@ -291,85 +291,48 @@ tessera_document_select_group_of (TesseraDocument *self, uint32_t block)
 
 /* --- searches by selectors ---------------------------------------------------------- */
 
-/* Of an edit: what it is about, and what that is kept apart from. */
-#define MOST_SELECTORS 2
-
-typedef struct
-{
-  TesseraWorkInput base;
-  TesseraSelectHow how;
-  TesseraSelector selectors[MOST_SELECTORS]; /* any of which matches */
-  size_t n_selectors;
-  uint8_t *is_in;
-} Search;
-
-static void
-clear_search (gpointer user)
-{
-  Search *search = user;
-
-  g_free (search->is_in);
-  for (size_t i = 0; i < MOST_SELECTORS; i++)
-    tessera_selector_clear (&search->selectors[i]);
-}
-
 static TesseraStatus
-find_matches (TesseraJob *job, gpointer user, TesseraError *error)
+find_matches (TesseraJob *job, TesseraError *error)
 {
-  Search *search = user;
-  const TesseraData *data = search->base.data;
+  const TesseraData *data = job->data;
   size_t n_blocks = data->blocks->n_blocks;
   g_autofree uint8_t *matches = g_malloc0 (MAX (n_blocks, 1));
 
-  search->is_in = g_malloc0 (MAX (n_blocks, 1));
-  for (size_t i = 0; i < search->n_selectors; i++)
+  job->is_in = g_malloc0 (MAX (n_blocks, 1));
+  for (size_t i = 0; i < job->n_selectors; i++)
     {
-      tessera_select (&search->selectors[i], data->trace, data->blocks, data->structure,
+      tessera_select (&job->selectors[i], data->trace, data->blocks, data->structure,
                       data->groups, data->n_groups, matches);
       for (size_t block = 0; block < n_blocks; block++)
-        search->is_in[block] |= matches[block];
+        job->is_in[block] |= matches[block];
     }
   return TESSERA_OK;
 }
 
 static void
-take_matches (TesseraDocument *self, gpointer user)
+take_matches (TesseraDocument *self, TesseraJob *job)
 {
-  Search *search = user;
-
-  select_marked (self, g_steal_pointer (&search->is_in), search->how);
+  select_marked (self, g_steal_pointer (&job->is_in), job->how);
 }
 
-static const TesseraWorkKind search_kind = { TESSERA_WORK_SELECT, "search",
-                                             sizeof (Search),     find_matches,
-                                             take_matches,        clear_search };
-
-static Search *
-search_new (TesseraDocument *self, TesseraSelectHow how)
-{
-  Search *search = tessera_work_new (self, &search_kind);
-
-  search->how = how;
-  search->n_selectors = 1;
-  for (size_t i = 0; i < MOST_SELECTORS; i++)
-    tessera_selector_init (&search->selectors[i]);
-  return search;
-}
+static const TesseraWorkKind search_kind = { TESSERA_WORK_SELECT, "search", find_matches,
+                                             take_matches };
 
 /* Takes what is in *@selector over. */
 static void
 select_matches (TesseraDocument *self, TesseraSelector *selector, TesseraSelectHow how)
 {
-  Search *search;
+  TesseraJob *job;
 
   if (self->data == NULL)
     {
       tessera_selector_clear (selector);
       return;
     }
-  search = search_new (self, how);
-  search->selectors[0] = *selector;
-  tessera_work_start (self, search);
+  job = tessera_job_new (self, &search_kind);
+  job->how = how;
+  job->selectors[job->n_selectors++] = *selector;
+  tessera_job_start (self, job);
 }
 
 void
@@ -378,36 +341,20 @@ tessera_document_select_edit (TesseraDocument *self, size_t index)
   size_t n_edits = 0;
   const TesseraEdit *edits =
       self->history != NULL ? tessera_history_get (self->history, &n_edits) : NULL;
-  Search *search;
+  TesseraJob *job;
 
   /* A cap is about the pool. */
   if (self->data == NULL || index >= n_edits || edits[index].kind == TESSERA_EDIT_CAP)
     return;
-  search = search_new (self, TESSERA_SELECT_ONLY);
-  search->n_selectors = edits[index].has_with ? 2 : 1;
-  tessera_selector_copy (&edits[index].what, &search->selectors[0]);
+  job = tessera_job_new (self, &search_kind);
+  job->how = TESSERA_SELECT_ONLY;
+  tessera_selector_copy (&edits[index].what, &job->selectors[job->n_selectors++]);
   if (edits[index].has_with)
-    tessera_selector_copy (&edits[index].with, &search->selectors[1]);
-  tessera_work_start (self, search);
+    tessera_selector_copy (&edits[index].with, &job->selectors[job->n_selectors++]);
+  tessera_job_start (self, job);
 }
 
 /* --- blocks by what they are --------------------------------------------------------- */
-
-typedef struct
-{
-  TesseraWorkInput base;
-  char *text; /* NULL: all blocks */
-  TesseraGrouping *grouping;
-} Filter;
-
-static void
-clear_filter (gpointer user)
-{
-  Filter *filter = user;
-
-  tessera_grouping_unref (filter->grouping);
-  g_free (filter->text);
-}
 
 TesseraStatus
 tessera_query_groups (TesseraData *data,
@@ -435,33 +382,28 @@ tessera_query_groups (TesseraData *data,
 }
 
 static TesseraStatus
-make_grouping (TesseraJob *job, gpointer user, TesseraError *error)
+make_grouping (TesseraJob *job, TesseraError *error)
 {
-  Filter *filter = user;
-
-  return tessera_query_groups (filter->base.data, filter->text, error, &filter->grouping);
+  return tessera_query_groups (job->data, job->text, error, &job->grouping);
 }
 
 static void
-take_grouping (TesseraDocument *self, gpointer user)
+take_grouping (TesseraDocument *self, TesseraJob *job)
 {
-  Filter *filter = user;
-
-  if (filter->base.data != self->data)
+  if (job->data != self->data)
     {
-      tessera_document_set_query (self, filter->text != NULL ? filter->text : "");
+      tessera_document_set_query (self, job->text != NULL ? job->text : "");
       return;
     }
   tessera_grouping_unref (self->grouping);
-  self->grouping = g_steal_pointer (&filter->grouping);
+  self->grouping = g_steal_pointer (&job->grouping);
   g_free (self->query);
-  self->query = g_steal_pointer (&filter->text);
+  self->query = g_steal_pointer (&job->text);
   tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
 }
 
-static const TesseraWorkKind filter_kind = { TESSERA_WORK_GROUPS, "query",
-                                             sizeof (Filter),     make_grouping,
-                                             take_grouping,       clear_filter };
+static const TesseraWorkKind filter_kind = { TESSERA_WORK_GROUPS, "query", make_grouping,
+                                             take_grouping };
 
 static gboolean
 is_blank (const char *text)
@@ -476,7 +418,7 @@ tessera_document_set_query (TesseraDocument *self, const char *text)
 {
   TesseraSelector selector;
   gboolean is_query;
-  Filter *filter;
+  TesseraJob *job;
 
   if (self->data == NULL)
     return;
@@ -487,9 +429,9 @@ tessera_document_set_query (TesseraDocument *self, const char *text)
   tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
   if (!is_query)
     return;
-  filter = tessera_work_new (self, &filter_kind);
-  filter->text = is_blank (text) ? NULL : g_strdup (text);
-  tessera_work_start (self, filter);
+  job = tessera_job_new (self, &filter_kind);
+  job->text = is_blank (text) ? NULL : g_strdup (text);
+  tessera_job_start (self, job);
 }
 
 gboolean
@@ -531,46 +473,29 @@ tessera_document_select_similar (TesseraDocument *self, uint32_t block)
 /* One request is at work at a time; where the selection changed meanwhile, the latest is
  * next. */
 
-typedef struct
-{
-  TesseraWorkInput base;
-  TesseraSelectionFacts facts;
-} Facts;
-
-static void
-clear_facts (gpointer user)
-{
-  tessera_selection_facts_clear (&((Facts *) user)->facts);
-}
-
 static TesseraStatus
-find_facts (TesseraJob *job, gpointer user, TesseraError *error)
+find_facts (TesseraJob *job, TesseraError *error)
 {
-  Facts *facts = user;
-
-  tessera_selection_facts (facts->base.data, facts->base.selection, &facts->facts);
+  tessera_selection_facts (job->data, job->selection, &job->facts);
   return TESSERA_OK;
 }
 
 static void
-take_facts (TesseraDocument *self, gpointer user)
+take_facts (TesseraDocument *self, TesseraJob *job)
 {
-  Facts *facts = user;
-
-  if (facts->base.selection != self->selection || facts->base.data != self->data)
+  if (job->selection != self->selection || job->data != self->data)
     {
       tessera_document_refresh_facts (self);
       return;
     }
   tessera_selection_facts_clear (&self->facts);
-  self->facts = facts->facts;
-  facts->facts = (TesseraSelectionFacts){ 0 };
+  self->facts = job->facts;
+  job->facts = (TesseraSelectionFacts){ 0 };
   tessera_document_changed (self, TESSERA_CHANGED_FACTS);
 }
 
-static const TesseraWorkKind facts_kind = { TESSERA_WORK_FACTS, "facts",
-                                            sizeof (Facts),     find_facts,
-                                            take_facts,         clear_facts };
+static const TesseraWorkKind facts_kind = { TESSERA_WORK_FACTS, "facts", find_facts,
+                                            take_facts };
 
 void
 tessera_document_refresh_facts (TesseraDocument *self)
@@ -579,5 +504,38 @@ tessera_document_refresh_facts (TesseraDocument *self)
   if (self->selection == NULL || self->selection->n_blocks < 2)
     tessera_selection_facts_clear (&self->facts);
   else if (self->jobs[TESSERA_WORK_FACTS] == NULL)
-    tessera_work_start (self, tessera_work_new (self, &facts_kind));
+    tessera_job_start (self, tessera_job_new (self, &facts_kind));
+}
+
+/* --- all blocks, sorted and filtered ------------------------------------------------- */
+
+static TesseraStatus
+make_list (TesseraJob *job, TesseraError *error)
+{
+  job->list = tessera_block_list_new (job->data, &job->filter);
+  return TESSERA_OK;
+}
+
+static void
+take_list (TesseraDocument *self, TesseraJob *job)
+{
+  tessera_block_list_unref (self->list);
+  self->list = g_steal_pointer (&job->list);
+  tessera_document_changed (self, TESSERA_CHANGED_LIST);
+}
+
+static const TesseraWorkKind list_kind = { TESSERA_WORK_LIST, "list of blocks", make_list,
+                                           take_list };
+
+void
+tessera_document_list_blocks (TesseraDocument *self, const TesseraBlockFilter *filter)
+{
+  TesseraJob *job;
+
+  if (self->data == NULL)
+    return;
+  job = tessera_job_new (self, &list_kind);
+  job->filter = *filter;
+  job->filter.text = job->text = g_strdup (filter->text);
+  tessera_job_start (self, job);
 }

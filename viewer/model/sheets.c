@@ -9,52 +9,41 @@
 
 /* One request is at work at a time; where others came meanwhile, the latest is next. */
 
-typedef struct
-{
-  TesseraWorkInput base;
-  TesseraMoment described;
-} Telling;
-
 static TesseraStatus
-find_moment (TesseraJob *job, gpointer user, TesseraError *error)
+find_moment (TesseraJob *job, TesseraError *error)
 {
-  Telling *telling = user;
-  const TesseraWorkInput *base = &telling->base;
-
-  tessera_moment_at (tessera_data_origin (base->data),
-                     base->sheets[TESSERA_SIDE_LEFT]->layout, base->paint, base->moment,
-                     &telling->described);
+  tessera_moment_at (tessera_data_origin (job->data),
+                     job->sheets[TESSERA_SIDE_LEFT]->layout, job->paint, job->moment,
+                     &job->described);
   return TESSERA_OK;
 }
 
 static void refresh_moment (TesseraDocument *self);
 
 static void
-take_moment (TesseraDocument *self, gpointer user)
+take_moment (TesseraDocument *self, TesseraJob *job)
 {
-  const Telling *telling = user;
-  const TesseraWorkInput *base = &telling->base;
   gboolean is_of_this =
-      base->sheets[TESSERA_SIDE_LEFT]->layout == self->sheets[TESSERA_SIDE_LEFT]->layout;
+      job->sheets[TESSERA_SIDE_LEFT]->layout == self->sheets[TESSERA_SIDE_LEFT]->layout;
 
   if (is_of_this)
     {
-      self->described = telling->described;
+      self->described = job->described;
       tessera_document_changed (self, TESSERA_CHANGED_MOMENT);
     }
-  if (!is_of_this || base->moment != self->moment ||
-      base->paint->colouring != self->paint->colouring)
+  if (!is_of_this || job->moment != self->moment ||
+      job->paint->colouring != self->paint->colouring)
     refresh_moment (self);
 }
 
-static const TesseraWorkKind moment_kind = { TESSERA_WORK_MOMENT, "moment",
-                                             sizeof (Telling), find_moment, take_moment };
+static const TesseraWorkKind moment_kind = { TESSERA_WORK_MOMENT, "moment", find_moment,
+                                             take_moment };
 
 static void
 refresh_moment (TesseraDocument *self)
 {
   if (self->sheets[TESSERA_SIDE_LEFT] != NULL && self->jobs[TESSERA_WORK_MOMENT] == NULL)
-    tessera_work_start (self, tessera_work_new (self, &moment_kind));
+    tessera_job_start (self, tessera_job_new (self, &moment_kind));
 }
 
 void
@@ -142,48 +131,30 @@ take_paint (TesseraDocument *self, TesseraPaint *paint)
     refresh_moment (self);
 }
 
-typedef struct
-{
-  TesseraWorkInput base;
-  TesseraPaint *paint;
-} Painting;
-
-static void
-clear_painting (gpointer user)
-{
-  tessera_paint_unref (((Painting *) user)->paint);
-}
-
 static TesseraStatus
-make_paint (TesseraJob *job, gpointer user, TesseraError *error)
+make_paint (TesseraJob *job, TesseraError *error)
 {
-  Painting *painting = user;
-  const TesseraWorkInput *base = &painting->base;
-
-  painting->paint = tessera_paint_new (base->data, base->colour_key, base->dark);
+  job->new_paint = tessera_paint_new (job->data, job->colour_key, job->dark);
   return TESSERA_OK;
 }
 
 static void
-take_new_paint (TesseraDocument *self, gpointer user)
+take_new_paint (TesseraDocument *self, TesseraJob *job)
 {
-  Painting *painting = user;
-
-  if (painting->base.data == self->data)
-    take_paint (self, g_steal_pointer (&painting->paint));
+  if (job->data == self->data)
+    take_paint (self, g_steal_pointer (&job->new_paint));
   else
     tessera_document_refresh_paint (self); /* groups changed meanwhile */
 }
 
-static const TesseraWorkKind paint_kind = { TESSERA_WORK_PAINT, "colours",
-                                            sizeof (Painting),  make_paint,
-                                            take_new_paint,     clear_painting };
+static const TesseraWorkKind paint_kind = { TESSERA_WORK_PAINT, "colours", make_paint,
+                                            take_new_paint };
 
 void
 tessera_document_refresh_paint (TesseraDocument *self)
 {
   if (self->data != NULL)
-    tessera_work_start (self, tessera_work_new (self, &paint_kind));
+    tessera_job_start (self, tessera_job_new (self, &paint_kind));
 }
 
 void
@@ -238,33 +209,18 @@ tessera_document_show_all (TesseraDocument *self)
 
 /* --- other layouts, other axes --------------------------------------------------- */
 
-typedef struct
-{
-  TesseraWorkInput base;
-  TesseraSheet *sheets[TESSERA_N_SIDES];
-} Sheets;
-
-static void
-clear_sheets (gpointer user)
-{
-  for (int i = 0; i < TESSERA_N_SIDES; i++)
-    tessera_sheet_unref (((Sheets *) user)->sheets[i]);
-}
-
 static TesseraStatus
-make_sheets (TesseraJob *job, gpointer user, TesseraError *error)
+make_sheets (TesseraJob *job, TesseraError *error)
 {
-  Sheets *made = user;
-  const TesseraWorkInput *base = &made->base;
-  TesseraData *data = tessera_data_origin (base->data);
+  TesseraData *data = tessera_data_origin (job->data);
   TesseraStatus status = tessera_sheet_new (
-      data, base->left_planned, base->left_kind, base->axis_kind,
-      tessera_job_progress (job, 0, 0.8), error, &made->sheets[TESSERA_SIDE_LEFT]);
+      data, job->left_planned, job->left_kind, job->axis_kind,
+      tessera_job_progress (job, 0, 0.8), error, &job->new_sheets[TESSERA_SIDE_LEFT]);
 
-  if (status == TESSERA_OK && base->planned != NULL)
-    status = tessera_sheet_new (data, base->planned, TESSERA_LAYOUT_PLAN, base->axis_kind,
+  if (status == TESSERA_OK && job->planned != NULL)
+    status = tessera_sheet_new (data, job->planned, TESSERA_LAYOUT_PLAN, job->axis_kind,
                                 tessera_job_progress (job, 0.8, 1), error,
-                                &made->sheets[TESSERA_SIDE_RIGHT]);
+                                &job->new_sheets[TESSERA_SIDE_RIGHT]);
   return status;
 }
 
@@ -287,7 +243,7 @@ keep_events_in_view (TesseraDocument *self,
 
 /* The picture stays as it was, so the menus must say so. */
 static void
-go_back (TesseraDocument *self, gpointer user, TesseraStatus status)
+go_back (TesseraDocument *self, TesseraJob *job)
 {
   const TesseraSheet *old = self->sheets[TESSERA_SIDE_LEFT];
   gboolean was_plan = old != NULL && old->planned != NULL;
@@ -302,18 +258,16 @@ go_back (TesseraDocument *self, gpointer user, TesseraStatus status)
 }
 
 static void
-take_sheets (TesseraDocument *self, gpointer user)
+take_sheets (TesseraDocument *self, TesseraJob *job)
 {
-  Sheets *made = user;
-
   g_clear_pointer (&self->moves, tessera_moves_unref);
   keep_events_in_view (self, self->sheets[TESSERA_SIDE_LEFT]->axis,
-                       made->sheets[TESSERA_SIDE_LEFT]->axis);
+                       job->new_sheets[TESSERA_SIDE_LEFT]->axis);
   for (int i = 0; i < TESSERA_N_SIDES; i++)
-    if (made->sheets[i] != NULL)
+    if (job->new_sheets[i] != NULL)
       {
         tessera_sheet_unref (self->sheets[i]);
-        self->sheets[i] = g_steal_pointer (&made->sheets[i]);
+        self->sheets[i] = g_steal_pointer (&job->new_sheets[i]);
       }
   tessera_document_refresh_world (self);
   /* The hole lies in the layout that was. */
@@ -323,16 +277,14 @@ take_sheets (TesseraDocument *self, gpointer user)
   tessera_document_refresh_comparison (self);
 }
 
-static const TesseraWorkKind sheets_kind = {
-  TESSERA_WORK_SHEETS, "sheets",     sizeof (Sheets), make_sheets,
-  take_sheets,         clear_sheets, go_back
-};
+static const TesseraWorkKind sheets_kind = { TESSERA_WORK_SHEETS, "sheets", make_sheets,
+                                             take_sheets, go_back };
 
 void
 tessera_document_refresh_sheets (TesseraDocument *self)
 {
   if (self->data != NULL)
-    tessera_work_start (self, tessera_work_new (self, &sheets_kind));
+    tessera_job_start (self, tessera_job_new (self, &sheets_kind));
 }
 
 void

@@ -13,8 +13,7 @@ typedef struct
 {
   TesseraPanel panel;
   TesseraBlockFilter filter; /* its text is ours */
-  TesseraBlockList *list;    /* NULL: none yet */
-  TesseraJob *job;           /* that makes another; NULL: none */
+  TesseraBlockList *list;    /* that is shown; NULL: none yet */
   TesseraRowModel *rows;
   GtkWidget *view;
   GtkWidget *note; /* that no block matches */
@@ -139,13 +138,14 @@ scroll_to_lead (Table *self)
                                    : GTK_INVALID_LIST_POSITION);
 }
 
-/* @list: (transfer full) (nullable) */
 static void
-take_list (Table *self, TesseraBlockList *list)
+take_list (Table *self)
 {
-  TesseraBlockList *before = self->list;
+  TesseraBlockList *list = self->panel.document->list, *before = self->list;
 
-  self->list = list;
+  if (list == before)
+    return;
+  self->list = tessera_block_list_ref (list);
   tessera_row_model_set_length (self->rows, list != NULL ? list->n_blocks : 0);
   tessera_block_list_unref (before);
   tessera_note_show (self->note, list != NULL && list->n_blocks == 0);
@@ -153,79 +153,17 @@ take_list (Table *self, TesseraBlockList *list)
   scroll_to_lead (self);
 }
 
-/* --- making lists ----------------------------------------------------------------- */
-
-typedef struct
-{
-  TesseraData *data;
-  TesseraBlockFilter filter; /* its text is ours */
-  TesseraBlockList *list;
-} Making;
-
 static void
-making_free (gpointer user)
+ask (Table *self)
 {
-  Making *making = user;
-
-  tessera_data_unref (making->data);
-  tessera_block_list_unref (making->list);
-  g_free ((char *) making->filter.text);
-  g_free (making);
-}
-
-static TesseraStatus
-making_work (TesseraJob *job, gpointer user, TesseraError *error)
-{
-  Making *making = user;
-
-  making->list = tessera_block_list_new (making->data, &making->filter);
-  return TESSERA_OK;
-}
-
-static void
-making_done (gpointer owner,
-             gpointer user,
-             TesseraStatus status,
-             const TesseraError *error)
-{
-  Table *self = tessera_panel_of (owner);
-  Making *making = user;
-
-  g_clear_pointer (&self->job, tessera_job_unref);
-  take_list (self, g_steal_pointer (&making->list));
-}
-
-static const TesseraJobKind making_kind = { making_work, making_done, NULL, making_free };
-
-static void
-forget_job (Table *self)
-{
-  g_clear_pointer (&self->job, tessera_job_drop);
-}
-
-/* Sorting and filtering a million rows takes frames: a worker does. */
-static void
-make_list (Table *self)
-{
-  Making *making;
-
-  forget_job (self);
-  if (self->panel.document->data == NULL || !gtk_widget_get_mapped (self->panel.box))
-    return;
-  making = g_new0 (Making, 1);
-  making->data = tessera_data_ref (self->panel.document->data);
-  making->filter = self->filter;
-  making->filter.text = g_strdup (self->filter.text);
-  self->job = tessera_job_start (&making_kind, "list of blocks",
-                                 G_OBJECT (self->panel.box), making);
+  if (gtk_widget_get_mapped (self->panel.box))
+    tessera_document_list_blocks (self->panel.document, &self->filter);
 }
 
 gboolean
 tessera_table_is_settled (GtkWidget *table)
 {
-  Table *self = tessera_panel_of (table);
-
-  return self->job == NULL && tessera_row_model_is_settled (self->rows);
+  return tessera_row_model_is_settled (((Table *) tessera_panel_of (table))->rows);
 }
 
 static void
@@ -235,7 +173,7 @@ sort (gpointer user, int column, gboolean down)
 
   self->filter.column = (TesseraColumn) column;
   self->filter.down = down;
-  make_list (self);
+  ask (self);
 }
 
 static const TesseraRowModelKind row_kind = { make_cell, show_cell, is_selected, choose,
@@ -263,42 +201,14 @@ on_filter (Table *self)
   self->filter.text = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->text)));
   self->filter.least_bytes = entered_bytes (self->least, 0);
   self->filter.most_bytes = entered_bytes (self->most, UINT64_MAX);
-  make_list (self);
-}
-
-static gboolean
-is_of_same_trace (Table *self)
-{
-  return self->list != NULL && self->panel.document->data != NULL &&
-         tessera_data_origin (self->list->data) ==
-             tessera_data_origin (self->panel.document->data);
-}
-
-/* What edits of groups change: of the same trace only classes and groups can be others.
- */
-static void
-fill (Table *self)
-{
-  if (!is_of_same_trace (self))
-    {
-      take_list (self, NULL);
-      make_list (self);
-      return;
-    }
-  if (self->list->data == self->panel.document->data)
-    return;
-  tessera_data_unref (self->list->data);
-  self->list->data = tessera_data_ref (self->panel.document->data);
-  tessera_row_model_refresh (self->rows);
-  if (tessera_block_filter_depends_on_groups (&self->filter))
-    make_list (self);
+  ask (self);
 }
 
 static void
 on_map (GtkWidget *box, Table *self)
 {
-  if (self->list == NULL)
-    make_list (self);
+  if (self->list == NULL || self->list->data != self->panel.document->data)
+    ask (self);
   scroll_to_lead (self);
 }
 
@@ -307,12 +217,16 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   Table *self = user;
 
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_LIST))
+    take_list (self);
+  /* Edits of groups change what rows say, and which match. */
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS))
-    fill (self);
+    ask (self);
   if (what & TESSERA_CHANGED_SELECTION)
-    tessera_row_model_refresh (self->rows);
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION))
-    scroll_to_lead (self);
+    {
+      tessera_row_model_refresh (self->rows);
+      scroll_to_lead (self);
+    }
 }
 
 static GtkWidget *
@@ -373,7 +287,6 @@ add_columns (Table *self)
 static void
 on_destroy (GtkWidget *box, Table *self)
 {
-  forget_job (self);
   tessera_row_model_close (self->rows);
 }
 

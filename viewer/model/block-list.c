@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/private.h"
+#include "viewer/model/document.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +178,8 @@ list_clear (gpointer user)
   g_free (list->blocks);
 }
 
+TESSERA_DEFINE_SHARED (TesseraBlockList, tessera_block_list, list_clear)
+
 TesseraBlockList *
 tessera_block_list_new (TesseraData *data, const TesseraBlockFilter *filter)
 {
@@ -193,21 +195,6 @@ tessera_block_list_new (TesseraData *data, const TesseraBlockFilter *filter)
   list->blocks = making.blocks;
   list->n_blocks = making.n_blocks;
   return list;
-}
-
-void
-tessera_block_list_unref (TesseraBlockList *list)
-{
-  if (list != NULL)
-    g_atomic_rc_box_release_full (list, list_clear);
-}
-
-gboolean
-tessera_block_filter_depends_on_groups (const TesseraBlockFilter *filter)
-{
-  return filter->column == TESSERA_COLUMN_GROUP ||
-         filter->column == TESSERA_COLUMN_CLASS ||
-         (filter->text != NULL && *filter->text != '\0');
 }
 
 guint

@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/panels/private.h"
 #include "viewer/model/data.h"
 #include "viewer/test-help.h"
 
