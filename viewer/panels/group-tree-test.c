@@ -1,6 +1,6 @@
 /*
- * The tree of groups without any display: sums against counting one by one, order, rows
- * that are made only where they are asked for; and queries.
+ * The tree of groups without any display: sums against counting one by one, order, what is
+ * open; and queries.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,6 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* More than a list shows at first, several times over. */
 #define N_MANY 30000
 
 typedef struct
@@ -150,30 +149,29 @@ test_order (Fixture *f, gconstpointer unused)
   for (int column = TESSERA_TREE_HEIGHT; column <= TESSERA_TREE_FILLED; column++)
     for (int down = 0; down < 2; down++)
       {
-        g_autoptr (GtkTreeListModel) tree = tessera_group_tree_new (
-            f->document->grouping, (TesseraTreeColumn) column, down);
+        TesseraGroupTree *tree = tessera_group_tree_new (
+            f->document->grouping, NULL, (TesseraTreeColumn) column, down);
         guint n_seen = 0;
         double last = 0;
         TesseraNodeKind last_kind = TESSERA_NODE_CLASS;
 
-        tessera_group_tree_open_classes (tree);
-        for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (tree)); i++)
+        for (guint i = 0; i < tree->rows->len; i++)
           {
-            g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (tree, i);
-            g_autoptr (TesseraNode) node = gtk_tree_list_row_get_item (row);
-            double value;
+            TesseraNode node = g_array_index (tree->rows, TesseraNode, i);
 
-            if (node->kind == TESSERA_NODE_GROUP)
+            if (node.kind == TESSERA_NODE_GROUP)
               {
-                value =
-                    value_of (&grouping->rows[node->index], (TesseraTreeColumn) column);
+                double value =
+                    value_of (&grouping->rows[node.index], (TesseraTreeColumn) column);
+
                 if (last_kind == TESSERA_NODE_GROUP)
                   g_assert_true (down ? value <= last : value >= last);
                 last = value;
                 n_seen++;
               }
-            last_kind = node->kind;
+            last_kind = node.kind;
           }
+        tessera_group_tree_free (tree);
         for (size_t i = 0; i < grouping->n_places; i++)
           n_seen -= grouping->rows[i].n_blocks > 0;
         g_assert_cmpuint (n_seen, ==, 0);
@@ -205,79 +203,60 @@ test_order_of_blocks (Fixture *f, gconstpointer unused)
   for (int column = 0; column < TESSERA_N_TREE_COLUMNS; column++)
     for (int down = 0; down < 2; down++)
       {
-        g_autoptr (GtkTreeListModel) tree = tessera_group_tree_new (
-            f->document->grouping, (TesseraTreeColumn) column, down);
-        g_autoptr (GtkTreeListRow) group = tessera_group_tree_open_to (
-            tree, TESSERA_NODE_GROUP, tessera_place_of (data, 5));
-        GListModel *blocks;
-        uint32_t last = TESSERA_NONE;
+        uint32_t place = tessera_place_of (data, 5), last = TESSERA_NONE;
+        TesseraGroupTree *tree = tessera_group_tree_new (
+            f->document->grouping, NULL, (TesseraTreeColumn) column, down);
+        guint row = tessera_group_tree_open_to (tree, TESSERA_NODE_GROUP, place);
 
-        gtk_tree_list_row_set_expanded (group, TRUE);
-        blocks = gtk_tree_list_row_get_children (group);
-        for (guint i = 0; i < MIN (g_list_model_get_n_items (blocks), 1000); i++)
+        tessera_group_tree_set_open (tree, (TesseraNode){ TESSERA_NODE_GROUP, place },
+                                     TRUE);
+        for (uint64_t i = 0; i < f->document->grouping->rows[place].n_blocks; i++)
           {
-            g_autoptr (TesseraNode) node = g_list_model_get_item (blocks, i);
+            TesseraNode node = g_array_index (tree->rows, TesseraNode, ++row);
             uint64_t value, before;
 
-            g_assert_cmpint (node->kind, ==, TESSERA_NODE_BLOCK);
-            value = value_of_block (data, node->index, (TesseraTreeColumn) column);
+            g_assert_cmpint (node.kind, ==, TESSERA_NODE_BLOCK);
+            value = value_of_block (data, node.index, (TesseraTreeColumn) column);
             before = last == TESSERA_NONE
                          ? value
                          : value_of_block (data, last, (TesseraTreeColumn) column);
             g_assert_true (down ? value <= before : value >= before);
             if (last != TESSERA_NONE && value == before)
-              g_assert_cmpuint (last, <, node->index);
-            last = node->index;
+              g_assert_cmpuint (last, <, node.index);
+            last = node.index;
           }
         g_assert_cmpuint (last, !=, TESSERA_NONE);
+        tessera_group_tree_free (tree);
       }
 }
 
-static guint
-n_rows (GtkTreeListModel *tree)
-{
-  return g_list_model_get_n_items (G_LIST_MODEL (tree));
-}
-
-/* A large group costs what is seen of it; the rest comes when it is asked for. */
+/* A block is found however large its group is, and another order opens the same. */
 static void
 test_many (Fixture *f, gconstpointer unused)
 {
-  g_autoptr (GtkTreeListModel) tree =
-      tessera_group_tree_new (f->document->grouping, TESSERA_TREE_NAME, FALSE);
-  g_autoptr (GtkTreeListModel) other = NULL;
-  g_autoptr (GtkTreeListRow) group = NULL;
-  g_autoptr (GtkTreeListRow) more = NULL;
-  g_autoptr (GtkTreeListRow) block = NULL;
-  g_autoptr (GtkTreeListRow) far = NULL;
-  g_autoptr (TesseraNode) node = NULL;
-  guint before, first;
+  TesseraGroupTree *tree =
+      tessera_group_tree_new (f->document->grouping, NULL, TESSERA_TREE_NAME, FALSE);
+  TesseraNode group = { TESSERA_NODE_GROUP, tessera_place_of (f->document->data, 5) };
+  guint n_closed = tree->rows->len, row;
+  TesseraGroupTree *other;
 
-  group = tessera_group_tree_open_to (tree, TESSERA_NODE_GROUP,
-                                      tessera_place_of (f->document->data, 5));
-  g_assert_nonnull (group);
-  before = n_rows (tree);
-  gtk_tree_list_row_set_expanded (group, TRUE);
-  g_assert_cmpuint (n_rows (tree) - before, ==, 1001);
-  first = gtk_tree_list_row_get_position (group) + 1;
-  more = gtk_tree_list_model_get_row (tree, first + 1000);
-  node = gtk_tree_list_row_get_item (more);
-  g_assert_cmpint (node->kind, ==, TESSERA_NODE_MORE);
-  g_assert_cmpuint (node->index, ==, N_MANY - 1000);
-  tessera_group_tree_more (tree, more);
-  g_assert_cmpuint (n_rows (tree) - before, ==, 2001);
-  /* What is looked for is listed, but not without end. */
-  block = tessera_group_tree_open_to (tree, TESSERA_NODE_BLOCK, 3000);
-  g_assert_nonnull (block);
-  g_assert_cmpuint (n_rows (tree) - before, >=, 3000);
-  g_assert_cmpuint (n_rows (tree) - before, <=, 3002);
-  far = tessera_group_tree_open_to (tree, TESSERA_NODE_BLOCK, N_MANY - 5);
-  g_assert_null (far);
-  g_assert_cmpuint (n_rows (tree) - before, <=, 3002);
-  /* Another order opens the same. */
-  other = tessera_group_tree_new (f->document->grouping, TESSERA_TREE_BYTES, TRUE);
-  tessera_group_tree_open_like (other, tree);
-  g_assert_cmpuint (n_rows (other), ==, before + 1001);
+  row = tessera_group_tree_open_to (tree, TESSERA_NODE_BLOCK, N_MANY - 5);
+  g_assert_cmpuint (tree->rows->len, ==, n_closed + N_MANY);
+  g_assert_cmpuint (g_array_index (tree->rows, TesseraNode, row).index, ==, N_MANY - 5);
+  g_assert_true (tessera_group_tree_is_open (tree, group));
+  other = tessera_group_tree_new (f->document->grouping, tree, TESSERA_TREE_BYTES, TRUE);
+  g_assert_cmpuint (other->rows->len, ==, n_closed + N_MANY);
+  g_assert_true (tessera_group_tree_set_open (tree, group, FALSE));
+  g_assert_false (tessera_group_tree_set_open (tree, group, FALSE));
+  g_assert_cmpuint (tree->rows->len, ==, n_closed);
+  /* A closed class has no rows below it, and what is looked for opens it. */
+  for (uint32_t class = 0; class < TESSERA_N_CLASSES; class ++)
+    tessera_group_tree_set_open (tree, (TesseraNode){ TESSERA_NODE_CLASS, class }, FALSE);
+  g_assert_cmpuint (tree->rows->len, <, n_closed);
+  row = tessera_group_tree_open_to (tree, TESSERA_NODE_GROUP, group.index);
+  g_assert_cmpuint (g_array_index (tree->rows, TesseraNode, row).index, ==, group.index);
+  tessera_group_tree_free (other);
+  tessera_group_tree_free (tree);
 }
 
 static void

@@ -13,17 +13,19 @@
 
 #include <string.h>
 
+/* From level to level, in pixels: an arrow. */
+#define INDENT 16
+
 typedef struct
 {
   TesseraPanel panel;
-  TesseraGrouping *grouping; /* that the tree shows; NULL: nothing */
-  GtkTreeListModel *tree;    /* NULL: nothing */
+  TesseraGroupTree *tree; /* NULL: nothing to show */
   TesseraRowModel *rows;
   GtkWidget *view;
   GtkWidget *note; /* that no block matches */
   TesseraTreeColumn column;
   gboolean down;
-  gboolean is_followed; /* the tree is being opened at what is selected */
+  gboolean is_followed; /* what is selected was chosen here */
   uint8_t *wholes; /* WHOLE_* of each place, then of each class; NULL: not asked yet */
 } Groups;
 
@@ -47,10 +49,10 @@ static const struct
 };
 
 static const TesseraGroupRow *
-row_of (const TesseraGrouping *grouping, const TesseraNode *node)
+row_of (const TesseraGrouping *grouping, TesseraNode node)
 {
-  return node->kind == TESSERA_NODE_CLASS ? &grouping->classes[node->index]
-                                          : &grouping->rows[node->index];
+  return node.kind == TESSERA_NODE_CLASS ? &grouping->classes[node.index]
+                                         : &grouping->rows[node.index];
 }
 
 /* Its class stands above it already. */
@@ -77,30 +79,24 @@ class_name (uint32_t lifetime_class)
 }
 
 static char *
-name_of (const TesseraGrouping *grouping, const TesseraNode *node)
+name_of (const TesseraGrouping *grouping, TesseraNode node)
 {
   TesseraData *data = grouping->data;
   g_autofree char *n = NULL;
 
-  if (node->kind == TESSERA_NODE_MORE)
-    {
-      n = tessera_describe_count (node->index);
-      return g_strdup_printf ("%s more: Enter lists them", n);
-    }
-  if (node->kind == TESSERA_NODE_BLOCK)
+  if (node.kind == TESSERA_NODE_BLOCK)
     {
       g_autofree char *source =
-          tessera_describe_owner (data, TESSERA_BY_LINE, node->index);
+          tessera_describe_owner (data, TESSERA_BY_LINE, node.index);
 
-      n = tessera_describe_count (node->index);
+      n = tessera_describe_count (node.index);
       return *source != '\0' ? g_strdup_printf ("%s · %s", n, source)
                              : g_strdup_printf ("block %s", n);
     }
   n = tessera_describe_count (row_of (grouping, node)->n_blocks);
   return g_strdup_printf ("%s (%s)",
-                          node->kind == TESSERA_NODE_CLASS
-                              ? class_name (node->index)
-                              : short_name (data, node->index),
+                          node.kind == TESSERA_NODE_CLASS ? class_name (node.index)
+                                                          : short_name (data, node.index),
                           n);
 }
 
@@ -132,9 +128,7 @@ cell_of_block (TesseraData *data, uint32_t block, TesseraTreeColumn column)
 }
 
 static char *
-cell_of_row (const TesseraGrouping *grouping,
-             const TesseraNode *node,
-             TesseraTreeColumn column)
+cell_of_row (const TesseraGrouping *grouping, TesseraNode node, TesseraTreeColumn column)
 {
   const TesseraGroupRow *row = row_of (grouping, node);
 
@@ -155,97 +149,118 @@ cell_of_row (const TesseraGrouping *grouping,
 
 /* Below the name: why these blocks are together, how long a block lives. */
 static char *
-reason_of (const TesseraGrouping *grouping, const TesseraNode *node)
+reason_of (const TesseraGrouping *grouping, TesseraNode node)
 {
-  if (node->kind == TESSERA_NODE_BLOCK)
-    return tessera_describe_life (grouping->data, node->index);
-  if (node->kind == TESSERA_NODE_GROUP)
-    return g_strdup (tessera_place_reason (grouping->data, node->index));
+  if (node.kind == TESSERA_NODE_BLOCK)
+    return tessera_describe_life (grouping->data, node.index);
+  if (node.kind == TESSERA_NODE_GROUP)
+    return g_strdup (tessera_place_reason (grouping->data, node.index));
   return g_strdup ("");
 }
 
 static char *
-cell_of (const TesseraGrouping *grouping,
-         const TesseraNode *node,
-         TesseraTreeColumn column)
+cell_of (const TesseraGrouping *grouping, TesseraNode node, TesseraTreeColumn column)
 {
-  if (node->kind == TESSERA_NODE_MORE)
-    return g_strdup ("");
-  if (node->kind == TESSERA_NODE_BLOCK)
-    return cell_of_block (grouping->data, node->index, column);
+  if (node.kind == TESSERA_NODE_BLOCK)
+    return cell_of_block (grouping->data, node.index, column);
   return cell_of_row (grouping, node, column);
 }
 
 /* --- widgets ---------------------------------------------------------------------- */
 
-/* Its name and, below, its reason. */
-static GtkWidget *
-names_new (void)
-{
-  GtkWidget *expander = gtk_tree_expander_new ();
-  GtkWidget *names = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *name = tessera_name_new ("cell", NULL, 4), *reason;
+static void toggle (Groups *self, TesseraNode node);
 
+static TesseraNode
+node_at (Groups *self, guint position)
+{
+  return g_array_index (self->tree->rows, TesseraNode, position);
+}
+
+static void
+on_arrow (GtkGestureClick *click, int n, double x, double y, Groups *self)
+{
+  GtkWidget *arrow = gtk_event_controller_get_widget (GTK_EVENT_CONTROLLER (click));
+
+  toggle (self, node_at (self, GPOINTER_TO_UINT (
+                                   g_object_get_data (G_OBJECT (arrow), "position"))));
+}
+
+/* An arrow and, beside it, the name and its reason below each other. */
+static GtkWidget *
+names_new (Groups *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  GtkWidget *names = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *arrow = gtk_image_new ();
+  GtkWidget *name = tessera_name_new ("cell", NULL, 4), *reason;
+  GtkGesture *click = gtk_gesture_click_new ();
+
+  g_signal_connect (click, "released", G_CALLBACK (on_arrow), self);
+  gtk_widget_add_controller (arrow, GTK_EVENT_CONTROLLER (click));
+  gtk_widget_set_valign (arrow, GTK_ALIGN_START);
+  gtk_widget_set_name (arrow, "group-arrow");
   gtk_label_set_width_chars (GTK_LABEL (name), columns[TESSERA_TREE_NAME].n_chars);
   /* All of its column, which is all that expands. */
   gtk_widget_set_hexpand (names, TRUE);
-  gtk_widget_set_hexpand (expander, FALSE);
   gtk_box_append (GTK_BOX (names), name);
   reason = tessera_sentence_new ("", "reason");
   gtk_label_set_lines (GTK_LABEL (reason), 2);
   gtk_label_set_ellipsize (GTK_LABEL (reason), PANGO_ELLIPSIZE_END);
   gtk_widget_set_name (reason, "line");
   gtk_box_append (GTK_BOX (names), reason);
-  gtk_tree_expander_set_child (GTK_TREE_EXPANDER (expander), names);
-  return expander;
+  gtk_box_append (GTK_BOX (box), arrow);
+  gtk_box_append (GTK_BOX (box), names);
+  return box;
 }
 
 static GtkWidget *
 make_cell (gpointer user, int column)
 {
-  return column == TESSERA_TREE_NAME ? names_new ()
+  return column == TESSERA_TREE_NAME ? names_new (user)
                                      : tessera_cell_new (columns[column].n_chars, TRUE);
 }
 
+/* Of a block it takes its room. */
 static void
-show_names (GtkTreeExpander *expander,
-            GtkTreeListRow *row,
-            const char *name_text,
-            const char *reason_text)
+show_arrow (Groups *self, GtkWidget *arrow, guint position)
 {
-  GtkWidget *names = gtk_tree_expander_get_child (expander);
-  GtkWidget *name = gtk_widget_get_first_child (names);
-  GtkWidget *reason = gtk_widget_get_next_sibling (name);
+  TesseraNode node = node_at (self, position);
+  gboolean is_open = tessera_group_tree_is_open (self->tree, node);
 
-  gtk_tree_expander_set_list_row (expander, row);
-  /* Its arrow stands beside the first line. */
-  for (GtkWidget *w = gtk_widget_get_first_child (GTK_WIDGET (expander)); w != names;
-       w = gtk_widget_get_next_sibling (w))
-    gtk_widget_set_valign (w, GTK_ALIGN_START);
-  tessera_name_set (name, name_text);
-  gtk_label_set_text (GTK_LABEL (reason), reason_text);
-  tessera_set_tip (name, name_text);
-  tessera_set_tip (reason, reason_text);
-  gtk_widget_set_visible (reason, *reason_text != '\0');
+  g_object_set_data (G_OBJECT (arrow), "position", GUINT_TO_POINTER (position));
+  gtk_image_set_from_icon_name (GTK_IMAGE (arrow),
+                                is_open ? "pan-down-symbolic" : "pan-end-symbolic");
+  gtk_widget_set_margin_start (arrow, (int) node.kind * INDENT);
+  gtk_widget_set_opacity (arrow, node.kind == TESSERA_NODE_BLOCK ? 0 : 1);
+  gtk_accessible_update_state (GTK_ACCESSIBLE (arrow), GTK_ACCESSIBLE_STATE_EXPANDED,
+                               is_open, -1);
 }
 
 static void
 show_cell (gpointer user, GtkWidget *cell, guint position, int column)
 {
   Groups *self = user;
-  g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (self->tree, position);
-  g_autoptr (TesseraNode) node = gtk_tree_list_row_get_item (row);
-  g_autofree char *text = NULL, *reason = NULL;
+  const TesseraGrouping *grouping = self->tree->grouping;
+  TesseraNode node = node_at (self, position);
+  g_autofree char *text = NULL, *reason_text = NULL;
+  GtkWidget *name, *reason;
 
-  if (column == TESSERA_TREE_NAME)
+  if (column != TESSERA_TREE_NAME)
     {
-      text = name_of (self->grouping, node);
-      reason = reason_of (self->grouping, node);
-      show_names (GTK_TREE_EXPANDER (cell), row, text, reason);
+      text = cell_of (grouping, node, (TesseraTreeColumn) column);
+      gtk_inscription_set_text (GTK_INSCRIPTION (cell), text);
       return;
     }
-  text = cell_of (self->grouping, node, (TesseraTreeColumn) column);
-  gtk_inscription_set_text (GTK_INSCRIPTION (cell), text);
+  text = name_of (grouping, node);
+  reason_text = reason_of (grouping, node);
+  show_arrow (self, gtk_widget_get_first_child (cell), position);
+  name = gtk_widget_get_first_child (gtk_widget_get_last_child (cell));
+  reason = gtk_widget_get_next_sibling (name);
+  tessera_name_set (name, text);
+  gtk_label_set_text (GTK_LABEL (reason), reason_text);
+  tessera_set_tip (name, text);
+  tessera_set_tip (reason, reason_text);
+  gtk_widget_set_visible (reason, *reason_text != '\0');
 }
 
 static void
@@ -273,24 +288,16 @@ mark_place (const TesseraGrouping *grouping, uint32_t place, uint8_t *is_in)
 }
 
 static void
-mark_node (const TesseraGrouping *grouping, const TesseraNode *node, uint8_t *is_in)
+mark_node (const TesseraGrouping *grouping, TesseraNode node, uint8_t *is_in)
 {
-  if (node->kind == TESSERA_NODE_BLOCK)
-    is_in[node->index] = 1;
-  else if (node->kind == TESSERA_NODE_GROUP)
-    mark_place (grouping, node->index, is_in);
-  else if (node->kind == TESSERA_NODE_CLASS)
+  if (node.kind == TESSERA_NODE_BLOCK)
+    is_in[node.index] = 1;
+  else if (node.kind == TESSERA_NODE_GROUP)
+    mark_place (grouping, node.index, is_in);
+  else if (node.kind == TESSERA_NODE_CLASS)
     for (uint32_t place = 0; place < grouping->n_places; place++)
-      if (grouping->rows[place].lifetime_class == node->index)
+      if (grouping->rows[place].lifetime_class == node.index)
         mark_place (grouping, place, is_in);
-}
-
-static TesseraNode *
-node_at (Groups *self, guint position)
-{
-  g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (self->tree, position);
-
-  return row != NULL ? gtk_tree_list_row_get_item (row) : NULL;
 }
 
 /* The last block of them that stands in a row of its own leads. */
@@ -299,7 +306,7 @@ choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
 {
   Groups *self = user;
   TesseraSelection *found;
-  size_t n_all = self->grouping->data->blocks->n_blocks;
+  size_t n_all = self->tree->grouping->data->blocks->n_blocks;
   uint8_t *is_in = g_malloc0 (MAX (n_all, 1));
   uint32_t lead = TESSERA_NONE;
   GtkBitsetIter iter;
@@ -308,11 +315,11 @@ choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
   for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
        more = gtk_bitset_iter_next (&iter, &position))
     {
-      g_autoptr (TesseraNode) node = node_at (self, position);
+      TesseraNode node = node_at (self, position);
 
-      mark_node (self->grouping, node, is_in);
-      if (node->kind == TESSERA_NODE_BLOCK)
-        lead = node->index;
+      mark_node (self->tree->grouping, node, is_in);
+      if (node.kind == TESSERA_NODE_BLOCK)
+        lead = node.index;
     }
   found = tessera_selection_new (n_all, is_in);
   self->is_followed = TRUE;
@@ -344,7 +351,7 @@ forget_wholes (Groups *self)
 static gboolean
 is_place_whole (Groups *self, uint32_t place)
 {
-  const TesseraGrouping *grouping = self->grouping;
+  const TesseraGrouping *grouping = self->tree->grouping;
   const TesseraSelection *selection = self->panel.document->selection;
   uint32_t i = grouping->begin[place], end = grouping->begin[place + 1];
 
@@ -360,7 +367,7 @@ is_place_whole (Groups *self, uint32_t place)
 static gboolean
 is_class_whole (Groups *self, uint32_t class)
 {
-  const TesseraGrouping *grouping = self->grouping;
+  const TesseraGrouping *grouping = self->tree->grouping;
   uint8_t *whole = &self->wholes[grouping->n_places + class];
 
   if (*whole == WHOLE_UNKNOWN)
@@ -381,117 +388,91 @@ static gboolean
 is_selected (gpointer user, guint position)
 {
   Groups *self = user;
-  const TesseraGrouping *grouping = self->grouping;
-  g_autoptr (TesseraNode) node = NULL;
+  TesseraNode node = node_at (self, position);
 
-  if (self->panel.document->selection == NULL || grouping == NULL)
+  if (self->panel.document->selection == NULL)
     return FALSE;
   if (self->wholes == NULL)
-    self->wholes = g_new0 (uint8_t, grouping->n_places + TESSERA_N_CLASSES);
-  node = node_at (self, position);
-  if (node->kind == TESSERA_NODE_BLOCK)
-    return tessera_document_is_selected (self->panel.document, node->index);
-  if (node->kind == TESSERA_NODE_GROUP)
-    return is_place_whole (self, node->index);
-  return node->kind == TESSERA_NODE_CLASS && is_class_whole (self, node->index);
+    self->wholes = g_new0 (uint8_t, self->tree->grouping->n_places + TESSERA_N_CLASSES);
+  return node.kind == TESSERA_NODE_BLOCK
+             ? tessera_document_is_selected (self->panel.document, node.index)
+         : node.kind == TESSERA_NODE_GROUP ? is_place_whole (self, node.index)
+                                           : is_class_whole (self, node.index);
+}
+
+/* Rows were opened or closed, or say something else. */
+static void
+show_tree (Groups *self)
+{
+  tessera_row_model_set_length (self->rows,
+                                self->tree != NULL ? self->tree->rows->len : 0);
+}
+
+static void
+toggle (Groups *self, TesseraNode node)
+{
+  if (tessera_group_tree_set_open (self->tree, node,
+                                   !tessera_group_tree_is_open (self->tree, node)))
+    show_tree (self);
 }
 
 /* Opens the tree at the block that leads, or at its group where all of that is
- * selected. */
-static GtkTreeListRow *
+ * selected. Returns: its row; G_MAXUINT: none. */
+static guint
 open_to_lead (Groups *self)
 {
   uint32_t lead = self->panel.document->selected;
-  uint32_t place;
-  GtkTreeListRow *row = NULL;
+  guint row = G_MAXUINT;
 
   if (lead == TESSERA_NONE)
-    return NULL;
-  place = tessera_place_of (self->grouping->data, lead);
+    return row;
   if (tessera_document_n_selected (self->panel.document) == 1)
     row = tessera_group_tree_open_to (self->tree, TESSERA_NODE_BLOCK, lead);
-  return row != NULL ? row
-                     : tessera_group_tree_open_to (self->tree, TESSERA_NODE_GROUP, place);
+  return row != G_MAXUINT ? row
+                          : tessera_group_tree_open_to (
+                                self->tree, TESSERA_NODE_GROUP,
+                                tessera_place_of (self->tree->grouping->data, lead));
 }
 
 static void
 follow_selection (Groups *self)
 {
-  g_autoptr (GtkTreeListRow) lead = NULL;
+  guint row = G_MAXUINT;
 
   forget_wholes (self);
   if (self->tree == NULL)
     return;
   if (!self->is_followed && gtk_widget_get_mapped (self->panel.box))
-    lead = open_to_lead (self);
-  tessera_row_model_refresh (self->rows);
-  if (lead != NULL)
-    tessera_row_model_scroll_to (self->rows, gtk_tree_list_row_get_position (lead));
+    row = open_to_lead (self);
+  show_tree (self);
+  if (row != G_MAXUINT)
+    tessera_row_model_scroll_to (self->rows, row);
 }
 
 /* --- the tree --------------------------------------------------------------------- */
 
-static guint
-n_rows (Groups *self)
-{
-  return self->tree != NULL ? g_list_model_get_n_items (G_LIST_MODEL (self->tree)) : 0;
-}
-
-/* Rows were opened or closed. */
-static void
-show_tree (Groups *self)
-{
-  tessera_row_model_set_length (self->rows, n_rows (self));
-}
-
-static void
-forget_tree (Groups *self)
-{
-  if (self->tree != NULL)
-    g_signal_handlers_disconnect_by_data (self->tree, self);
-  g_clear_object (&self->tree);
-}
-
-/* What was open stays open. */
+/* What was open stays open, but for another file's rows. */
 static void
 rebuild (Groups *self)
 {
-  g_autoptr (GtkTreeListModel) before =
-      self->tree != NULL ? g_object_ref (self->tree) : NULL;
+  TesseraGrouping *grouping = self->panel.document->grouping;
+  TesseraGroupTree *before = self->tree;
+  gboolean is_like = grouping != NULL && before != NULL &&
+                     tessera_data_origin (grouping->data) ==
+                         tessera_data_origin (before->grouping->data);
 
-  forget_tree (self);
-  if (self->grouping != NULL)
-    {
-      self->tree = tessera_group_tree_new (self->grouping, self->column, self->down);
-      if (before != NULL)
-        tessera_group_tree_open_like (self->tree, before);
-      else
-        tessera_group_tree_open_classes (self->tree);
-      g_signal_connect_swapped (self->tree, "items-changed", G_CALLBACK (show_tree),
-                                self);
-    }
+  self->tree = grouping != NULL
+                   ? tessera_group_tree_new (grouping, is_like ? before : NULL,
+                                             self->column, self->down)
+                   : NULL;
+  tessera_group_tree_free (before);
   forget_wholes (self);
   show_tree (self);
-  tessera_note_show (self->note, self->tree != NULL && n_rows (self) == 0);
+  tessera_note_show (self->note, self->tree != NULL && self->tree->rows->len == 0);
   follow_selection (self);
 }
 
-static void
-take_grouping (Groups *self)
-{
-  TesseraGrouping *grouping = self->panel.document->grouping;
-  if (self->grouping == grouping)
-    return;
-  /* Another file's rows open nothing. */
-  if (grouping == NULL || self->grouping == NULL ||
-      tessera_data_origin (grouping->data) != tessera_data_origin (self->grouping->data))
-    forget_tree (self);
-  tessera_grouping_unref (self->grouping);
-  self->grouping = grouping != NULL ? tessera_grouping_ref (grouping) : NULL;
-  rebuild (self);
-}
-
-GtkTreeListModel *
+TesseraGroupTree *
 tessera_groups_view_get_tree (GtkWidget *view)
 {
   return ((Groups *) tessera_panel_of (view))->tree;
@@ -537,32 +518,26 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 {
   Groups *self = user;
 
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS))
-    take_grouping (self);
+  if ((what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS)) &&
+      document->grouping != (self->tree != NULL ? self->tree->grouping : NULL))
+    rebuild (self);
   if (what & TESSERA_CHANGED_TRACE)
     ask (self);
   if (what & TESSERA_CHANGED_SELECTION)
     follow_selection (self);
 }
 
-/* Enter or a double click: opens or closes, shows a block, lists more. */
+/* Enter or a double click: opens or closes, shows a block. */
 static void
 on_activate (GtkColumnView *view, guint position, Groups *self)
 {
-  g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (self->tree, position);
-  g_autoptr (TesseraNode) node = row != NULL ? gtk_tree_list_row_get_item (row) : NULL;
+  TesseraNode node = node_at (self, position);
 
-  if (node == NULL)
-    return;
-  if (node->kind == TESSERA_NODE_BLOCK)
-    tessera_document_reveal (self->panel.document, node->index);
-  else if (node->kind == TESSERA_NODE_MORE)
-    tessera_group_tree_more (self->tree, row);
+  if (node.kind == TESSERA_NODE_BLOCK)
+    tessera_document_reveal (self->panel.document, node.index);
   else
-    gtk_tree_list_row_set_expanded (row, !gtk_tree_list_row_get_expanded (row));
+    toggle (self, node);
 }
-
-/* --- keys ------------------------------------------------------------------------- */
 
 /* Right and Left open and close what is selected. */
 static gboolean
@@ -574,17 +549,16 @@ on_key (GtkEventControllerKey *controller,
 {
   gboolean open = key == GDK_KEY_Right || key == GDK_KEY_KP_Right;
   gboolean close = key == GDK_KEY_Left || key == GDK_KEY_KP_Left;
-  g_autoptr (GtkTreeListRow) row = NULL;
-  guint position = 0;
+  guint n = self->tree != NULL ? self->tree->rows->len : 0, position = 0;
 
-  if (!(open || close) || self->tree == NULL || self->panel.document->selection == NULL)
+  if (!(open || close))
     return FALSE;
-  while (position < n_rows (self) && !is_selected (self, position))
+  while (position < n && !is_selected (self, position))
     position++;
-  row = gtk_tree_list_model_get_row (self->tree, position);
-  if (row == NULL || !gtk_tree_list_row_is_expandable (row))
+  if (position == n || node_at (self, position).kind == TESSERA_NODE_BLOCK)
     return FALSE;
-  gtk_tree_list_row_set_expanded (row, open);
+  if (tessera_group_tree_set_open (self->tree, node_at (self, position), open))
+    show_tree (self);
   return TRUE;
 }
 
@@ -594,7 +568,6 @@ static void
 on_destroy (GtkWidget *box, Groups *self)
 {
   tessera_row_model_close (self->rows);
-  forget_tree (self);
 }
 
 static void
@@ -603,7 +576,7 @@ groups_clear (gpointer groups)
   Groups *self = groups;
 
   g_clear_object (&self->rows);
-  tessera_grouping_unref (self->grouping);
+  tessera_group_tree_free (self->tree);
   forget_wholes (self);
 }
 

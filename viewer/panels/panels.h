@@ -51,8 +51,6 @@ GtkWidget *tessera_plans_view_new (TesseraDocument *document);
 /* Lifetime classes, the groups that the planner keeps together, and their blocks, as a
  * tree: sort by any column, filter by a query, select both ways. */
 GtkWidget *tessera_groups_view_new (TesseraDocument *document);
-/* What it shows; NULL: nothing. */
-GtkTreeListModel *tessera_groups_view_get_tree (GtkWidget *view);
 /* Whether all rows are there that are to be seen. */
 gboolean tessera_groups_view_is_settled (GtkWidget *view);
 

@@ -68,36 +68,41 @@ typedef enum
 {
   TESSERA_NODE_CLASS,
   TESSERA_NODE_GROUP, /* a place of the grouping */
-  TESSERA_NODE_BLOCK,
-  TESSERA_NODE_MORE /* so many blocks are not listed (yet) */
+  TESSERA_NODE_BLOCK
 } TesseraNodeKind;
 
-/* An item of the tree. */
-#define TESSERA_TYPE_NODE (tessera_node_get_type ())
-G_DECLARE_FINAL_TYPE (TesseraNode, tessera_node, TESSERA, NODE, GObject)
-
-struct _TesseraNode
+typedef struct
 {
-  GObject parent_instance;
-
   TesseraNodeKind kind;
-  uint32_t index; /* class, place, block; of the others: how many */
-};
+  uint32_t index; /* class, place, block */
+} TesseraNode;
 
-/* The whole tree, closed. (transfer full) */
-GtkTreeListModel *tessera_group_tree_new (TesseraGrouping *grouping,
+typedef struct
+{
+  TesseraGrouping *grouping;
+  TesseraTreeColumn column; /* to sort by */
+  gboolean down;
+  GArray *rows;     /* TesseraNode: that are seen, from top to bottom */
+  uint8_t *is_open; /* by place, then by class */
+} TesseraGroupTree;
+
+/* @like: (nullable): what is open in it is open; else classes are: their groups are seen.
+ * (transfer full) */
+TesseraGroupTree *tessera_group_tree_new (TesseraGrouping *grouping,
+                                          const TesseraGroupTree *like,
                                           TesseraTreeColumn column,
                                           gboolean down);
-/* The row of an item that is in the tree, which is opened on the way; NULL: it is not
- * there. (transfer full) */
-GtkTreeListRow *
-tessera_group_tree_open_to (GtkTreeListModel *tree, TesseraNodeKind kind, uint32_t index);
-/* Lists more blocks of the group in which @row, a TESSERA_NODE_MORE, is the last. */
-void tessera_group_tree_more (GtkTreeListModel *tree, GtkTreeListRow *row);
-/* Opens all classes: their groups are seen. */
-void tessera_group_tree_open_classes (GtkTreeListModel *tree);
-/* Opens in @tree what is open in @like: classes and groups. */
-void tessera_group_tree_open_like (GtkTreeListModel *tree, GtkTreeListModel *like);
+void tessera_group_tree_free (TesseraGroupTree *tree); /* NULL is fine */
+gboolean tessera_group_tree_is_open (const TesseraGroupTree *tree, TesseraNode node);
+/* Returns: whether it was not so before: then there are other rows. */
+gboolean
+tessera_group_tree_set_open (TesseraGroupTree *tree, TesseraNode node, gboolean open);
+/* The row of a node, which is opened to on the way; G_MAXUINT: it is not there. */
+guint
+tessera_group_tree_open_to (TesseraGroupTree *tree, TesseraNodeKind kind, uint32_t index);
+
+/* What the view of groups shows; NULL: nothing. */
+TesseraGroupTree *tessera_groups_view_get_tree (GtkWidget *view);
 
 /* --- the field that queries are typed into ---------------------------------------- */
 

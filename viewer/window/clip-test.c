@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/model/document.h"
-#include "viewer/panels/panels.h"
+#include "viewer/panels/private.h"
 #include "viewer/test-clip.h"
 #include "viewer/test-window.h"
 
@@ -115,17 +115,18 @@ static void
 look_at_tree (Look *look)
 {
   GtkWidget *view = test_find (GTK_WIDGET (look->window), "groups-panel");
-  GtkTreeListModel *tree;
+  GtkColumnView *rows = GTK_COLUMN_VIEW (test_find (view, "groups"));
 
   act (look, "clear");
   act (look, "side::groups");
   test_window_settle (look->window);
-  tree = tessera_groups_view_get_tree (view);
-  for (guint i = 0; i < MIN (g_list_model_get_n_items (G_LIST_MODEL (tree)), 60); i++)
+  for (guint i = 0; i < MIN (tessera_groups_view_get_tree (view)->rows->len, 60); i++)
     {
-      g_autoptr (GtkTreeListRow) row = gtk_tree_list_model_get_row (tree, i);
+      TesseraGroupTree *tree = tessera_groups_view_get_tree (view);
+      TesseraNode node = g_array_index (tree->rows, TesseraNode, i);
 
-      gtk_tree_list_row_set_expanded (row, TRUE);
+      if (node.kind == TESSERA_NODE_GROUP && !tessera_group_tree_is_open (tree, node))
+        g_signal_emit_by_name (rows, "activate", i);
     }
   look_at (look, "the tree, opened");
   act (look, "query::size>=1MiB phase=forward");

@@ -347,6 +347,18 @@ test_groups (TestView *f, gconstpointer unused)
   test_window_settle (f->window);
   g_assert_cmpuint (n_rows_selected (rows), ==,
                     g_list_model_get_n_items (G_LIST_MODEL (rows)));
+  /* The arrow of the first class closes it, and opens it again. */
+  {
+    g_autoptr (GListModel) controllers =
+        gtk_widget_observe_controllers (test_view_find (f, "group-arrow"));
+    g_autoptr (GObject) click = g_list_model_get_item (controllers, 0);
+    guint n = g_list_model_get_n_items (G_LIST_MODEL (rows));
+
+    g_signal_emit_by_name (click, "released", 1, 0.0, 0.0);
+    g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (rows)), <, n);
+    g_signal_emit_by_name (click, "released", 1, 0.0, 0.0);
+    g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (rows)), ==, n);
+  }
   /* Typing filters, Enter selects, what is wrong is said. */
   test_view_act (f, "find");
   entry = test_view_find (f, "group-query");
