@@ -172,51 +172,40 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 static GtkWidget *
 cover_new (Pane *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+  GtkWidget *box;
 
   self->cover_text = gtk_label_new ("");
-  gtk_label_set_wrap (GTK_LABEL (self->cover_text), TRUE);
-  gtk_label_set_max_width_chars (GTK_LABEL (self->cover_text), 32);
-  gtk_label_set_justify (GTK_LABEL (self->cover_text), GTK_JUSTIFY_CENTER);
+  g_object_set (self->cover_text, "wrap", TRUE, "max-width-chars", 32, "justify",
+                GTK_JUSTIFY_CENTER, NULL);
   self->progress = gtk_progress_bar_new ();
   gtk_widget_set_size_request (self->progress, 180, -1);
   tessera_set_accessible_label (self->progress, "Planning");
-  self->plan_button = gtk_button_new_with_label ("Plan");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->plan_button), "win.plan");
-  gtk_widget_add_css_class (self->plan_button, "suggested-action");
-  self->cancel_button = gtk_button_new_with_label ("Stop");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->cancel_button), "win.cancel");
+  self->plan_button =
+      tessera_button_new ("Plan", "win.plan", NULL, "suggested-action", NULL);
+  self->cancel_button = tessera_button_new ("Stop", "win.cancel", NULL, NULL, NULL);
   gtk_widget_set_halign (self->plan_button, GTK_ALIGN_CENTER);
   gtk_widget_set_halign (self->cancel_button, GTK_ALIGN_CENTER);
-  gtk_box_append (GTK_BOX (box), self->cover_text);
-  gtk_box_append (GTK_BOX (box), self->progress);
-  gtk_box_append (GTK_BOX (box), self->plan_button);
-  gtk_box_append (GTK_BOX (box), self->cancel_button);
-  gtk_widget_set_halign (box, GTK_ALIGN_CENTER);
-  gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
+  box = tessera_column_new (12, self->cover_text, self->progress, self->plan_button,
+                            self->cancel_button, NULL);
+  g_object_set (box, "halign", GTK_ALIGN_CENTER, "valign", GTK_ALIGN_CENTER, NULL);
   return box;
 }
 
 static GtkWidget *
 head_new (Pane *self)
 {
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  gboolean is_left = self->side == TESSERA_SIDE_LEFT;
+  GtkWidget *words;
 
-  self->title = tessera_name_new (
-      self->side == TESSERA_SIDE_LEFT ? "title-left" : "title-right", "pane-title", 1);
-  self->subtitle = tessera_label_new ("", "quiet");
+  self->title =
+      tessera_name_new (is_left ? "title-left" : "title-right", "pane-title", 1);
+  self->subtitle = tessera_named (tessera_label_new ("", "quiet"),
+                                  is_left ? "subtitle-left" : "subtitle-right");
   self->spinner = gtk_spinner_new ();
-  gtk_widget_set_name (self->subtitle, self->side == TESSERA_SIDE_LEFT
-                                           ? "subtitle-left"
-                                           : "subtitle-right");
-  gtk_widget_set_hexpand (words, TRUE);
   /* Below each other: two panes beside panels have no width for more. */
-  gtk_box_append (GTK_BOX (words), self->title);
-  gtk_box_append (GTK_BOX (words), self->subtitle);
-  gtk_box_append (GTK_BOX (head), words);
-  gtk_box_append (GTK_BOX (head), self->spinner);
-  return head;
+  words = tessera_column_new (0, self->title, self->subtitle, NULL);
+  gtk_widget_set_hexpand (words, TRUE);
+  return tessera_row_new (8, words, self->spinner, NULL);
 }
 
 GtkWidget *
@@ -230,9 +219,7 @@ tessera_pane_new (TesseraDocument *document, TesseraSide side)
   self->cover = cover_new (self);
   gtk_overlay_set_child (GTK_OVERLAY (overlay), self->canvas);
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->cover);
-  tessera_panel_add (self, head_new (self));
-  tessera_panel_add (self, tessera_lanes_new (document));
-  tessera_panel_add (self, overlay);
-  tessera_panel_add (self, tessera_ruler_new (document));
+  tessera_panel_add (self, head_new (self), tessera_lanes_new (document), overlay,
+                     tessera_ruler_new (document), NULL);
   return tessera_panel_watch (self, on_changed);
 }

@@ -36,6 +36,20 @@ void tessera_name_set (GtkWidget *label, const char *text);
  * has all of it. @is_number: at the end of its cell, digits of one width. */
 GtkWidget *tessera_cell_new (int n_chars, gboolean is_number);
 GtkWidget *tessera_heading_new (const char *text);
+GtkWidget *tessera_line_new (void);
+/* @widget, called so from now on. */
+GtkWidget *tessera_named (GtkWidget *widget, const char *name);
+/* Widgets beside, or below, each other; NULL at the end. */
+GtkWidget *tessera_row_new (int spacing, ...) G_GNUC_NULL_TERMINATED;
+GtkWidget *tessera_column_new (int spacing, ...) G_GNUC_NULL_TERMINATED;
+/* A button of a label, or of an icon where that ends in "-symbolic": then it is read out by
+ * its tip. All others are (nullable); @css_classes: space-separated, for an icon in place of
+ * GTK's own. */
+GtkWidget *tessera_button_new (const char *label,
+                               const char *action,
+                               const char *name,
+                               const char *css_classes,
+                               const char *tip);
 /* @child, and above it, where there is nothing in it, a sentence that says so:
  * tessera_note_show(). */
 GtkWidget *tessera_note_new (GtkWidget *child, const char *text);
@@ -90,8 +104,8 @@ gpointer tessera_panel_of (GtkWidget *box);
 /* Calls @changed with the panel now, with everything, and at every change while its box
  * lives. Returns: the box. */
 GtkWidget *tessera_panel_watch (gpointer panel, TesseraChangedFunc changed);
-void tessera_panel_add (gpointer panel, GtkWidget *child);
-void tessera_panel_add_line (gpointer panel);
+/* Widgets below what is in it; NULL at the end. */
+void tessera_panel_add (gpointer panel, ...) G_GNUC_NULL_TERMINATED;
 
 /* A name, and what is known of it. */
 typedef struct

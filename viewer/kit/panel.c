@@ -69,15 +69,14 @@ tessera_panel_watch (gpointer panel, TesseraChangedFunc changed)
 }
 
 void
-tessera_panel_add (gpointer panel, GtkWidget *child)
+tessera_panel_add (gpointer panel, ...)
 {
-  gtk_box_append (GTK_BOX (((TesseraPanel *) panel)->box), child);
-}
+  va_list children;
 
-void
-tessera_panel_add_line (gpointer panel)
-{
-  tessera_panel_add (panel, gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
+  va_start (children, panel);
+  for (GtkWidget *child; (child = va_arg (children, GtkWidget *)) != NULL;)
+    gtk_box_append (GTK_BOX (((TesseraPanel *) panel)->box), child);
+  va_end (children);
 }
 
 /* --- facts ------------------------------------------------------------------------ */
@@ -130,8 +129,7 @@ tessera_number_new (const char *name, const char *css_classes)
   GtkWidget *label = tessera_label_new ("", css_classes);
 
   gtk_label_set_xalign (GTK_LABEL (label), 1);
-  gtk_widget_set_name (label, name);
-  return label;
+  return tessera_named (label, name);
 }
 
 /* --- blocks to go to -------------------------------------------------------------- */
@@ -163,7 +161,6 @@ on_block_clicked (GtkWidget *row, TesseraDocument *document)
 static GtkWidget *
 block_row_new (TesseraDocument *document)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 10);
   GtkWidget *row = gtk_button_new ();
   GtkWidget *size = tessera_number_new ("size", "figure");
   GtkWidget *words = tessera_name_new ("source", "quiet", 4);
@@ -171,9 +168,7 @@ block_row_new (TesseraDocument *document)
   gtk_label_set_width_chars (GTK_LABEL (size), SIZE_CHARS);
   gtk_widget_set_valign (size, GTK_ALIGN_START);
   gtk_widget_set_hexpand (words, TRUE);
-  gtk_box_append (GTK_BOX (box), size);
-  gtk_box_append (GTK_BOX (box), words);
-  gtk_button_set_child (GTK_BUTTON (row), box);
+  gtk_button_set_child (GTK_BUTTON (row), tessera_row_new (10, size, words, NULL));
   gtk_widget_set_css_classes (row,
                               (const char *[]){ "flat", "small", "legend-row", NULL });
   g_signal_connect_object (row, "clicked", G_CALLBACK (on_block_clicked), document, 0);

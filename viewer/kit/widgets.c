@@ -38,6 +38,78 @@ tessera_heading_new (const char *text)
   return tessera_label_new (text, "panel-heading");
 }
 
+GtkWidget *
+tessera_line_new (void)
+{
+  return gtk_separator_new (GTK_ORIENTATION_HORIZONTAL);
+}
+
+GtkWidget *
+tessera_named (GtkWidget *widget, const char *name)
+{
+  gtk_widget_set_name (widget, name);
+  return widget;
+}
+
+static GtkWidget *
+box_new (GtkOrientation orientation, int spacing, va_list children)
+{
+  GtkWidget *box = gtk_box_new (orientation, spacing);
+
+  for (GtkWidget *child; (child = va_arg (children, GtkWidget *)) != NULL;)
+    gtk_box_append (GTK_BOX (box), child);
+  return box;
+}
+
+GtkWidget *
+tessera_row_new (int spacing, ...)
+{
+  va_list children;
+  GtkWidget *box;
+
+  va_start (children, spacing);
+  box = box_new (GTK_ORIENTATION_HORIZONTAL, spacing, children);
+  va_end (children);
+  return box;
+}
+
+GtkWidget *
+tessera_column_new (int spacing, ...)
+{
+  va_list children;
+  GtkWidget *box;
+
+  va_start (children, spacing);
+  box = box_new (GTK_ORIENTATION_VERTICAL, spacing, children);
+  va_end (children);
+  return box;
+}
+
+GtkWidget *
+tessera_button_new (const char *label,
+                    const char *action,
+                    const char *name,
+                    const char *css_classes,
+                    const char *tip)
+{
+  g_auto (GStrv) classes = g_strsplit (css_classes != NULL ? css_classes : "", " ", -1);
+  gboolean is_icon = g_str_has_suffix (label, "-symbolic");
+  GtkWidget *button =
+      is_icon ? gtk_button_new_from_icon_name (label) : gtk_button_new_with_label (label);
+
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
+  if (is_icon && css_classes != NULL)
+    gtk_widget_set_css_classes (button, (const char **) classes);
+  for (char **class = classes; *class != NULL; class ++)
+    gtk_widget_add_css_class (button, *class);
+  if (name != NULL)
+    gtk_widget_set_name (button, name);
+  tessera_set_tip (button, tip);
+  if (is_icon && tip != NULL)
+    tessera_set_accessible_label (button, tip);
+  return button;
+}
+
 /* Of the unit behind the number that @text, a blank behind a digit, ends; 0: none. */
 static size_t
 unit_length (const char *text)
@@ -102,8 +174,7 @@ tessera_name_new (const char *widget_name, const char *css_classes, int most_lin
 
   gtk_label_set_lines (GTK_LABEL (label), most_lines);
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
-  gtk_widget_set_name (label, widget_name);
-  return label;
+  return tessera_named (label, widget_name);
 }
 
 /* Behind what joins the parts of a name; not before a file's suffix. */
@@ -168,9 +239,8 @@ tessera_cell_new (int n_chars, gboolean is_number)
   gtk_inscription_set_xalign (cell, is_number ? 1 : 0);
   if (is_number)
     gtk_widget_add_css_class (widget, "figure");
-  gtk_widget_set_valign (widget, GTK_ALIGN_START);
-  gtk_widget_set_name (widget, is_number ? "number" : "line");
-  gtk_widget_set_has_tooltip (widget, TRUE);
+  g_object_set (widget, "name", is_number ? "number" : "line", "valign", GTK_ALIGN_START,
+                "has-tooltip", TRUE, NULL);
   g_signal_connect (widget, "query-tooltip", G_CALLBACK (tell_text), NULL);
   return widget;
 }
@@ -181,11 +251,8 @@ tessera_note_new (GtkWidget *child, const char *text)
   GtkWidget *note = gtk_overlay_new ();
   GtkWidget *label = tessera_sentence_new (text, "quiet");
 
-  gtk_widget_set_halign (label, GTK_ALIGN_CENTER);
-  gtk_widget_set_valign (label, GTK_ALIGN_CENTER);
-  gtk_widget_set_can_target (label, FALSE);
-  gtk_widget_set_visible (label, FALSE);
-  gtk_widget_set_name (label, "note");
+  g_object_set (label, "name", "note", "halign", GTK_ALIGN_CENTER, "valign",
+                GTK_ALIGN_CENTER, "can-target", FALSE, "visible", FALSE, NULL);
   gtk_overlay_set_child (GTK_OVERLAY (note), child);
   gtk_overlay_add_overlay (GTK_OVERLAY (note), label);
   return note;

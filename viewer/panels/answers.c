@@ -61,15 +61,12 @@ on_copy (GtkButton *button, const char *text)
 static GtkWidget *
 copy_button_new (const char *text)
 {
-  GtkWidget *button = gtk_button_new_with_label ("Copy");
   g_autofree char *name = g_strconcat ("Copy: ", text, NULL);
+  GtkWidget *button = tessera_button_new ("Copy", NULL, "to-do-copy", "small", name);
 
   gtk_label_set_width_chars (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (button))),
                              COPY_CHARS);
-  gtk_widget_set_name (button, "to-do-copy");
-  gtk_widget_add_css_class (button, "small");
   gtk_widget_set_valign (button, GTK_ALIGN_START);
-  tessera_set_tip (button, name);
   tessera_set_accessible_label (button, name);
   g_signal_connect_data (button, "clicked", G_CALLBACK (on_copy), g_strdup (text),
                          (GClosureNotify) (void (*) (void)) g_free, 0);
@@ -79,13 +76,11 @@ copy_button_new (const char *text)
 static void
 add_suggestion (Answers *self, const TesseraSuggestion *suggestion)
 {
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
   g_autofree char *bytes = tessera_describe_bytes (suggestion->wins_bytes);
   g_autofree char *wins = g_strdup_printf ("%s less %s", bytes, suggestion->of);
   g_autofree char *sentence = g_strdup (cli_shown (suggestion->sentence));
   g_autofree char *text = g_strdup (cli_shown (suggestion->type));
-  GtkWidget *title = tessera_sentence_new (wins, "strong");
+  GtkWidget *title = tessera_named (tessera_sentence_new (wins, "strong"), "to-do-wins");
   GtkWidget *why = tessera_name_new ("to-do-why", "quiet", 4);
   GtkWidget *type = tessera_name_new ("to-do-type", "code", 6);
 
@@ -94,14 +89,11 @@ add_suggestion (Answers *self, const TesseraSuggestion *suggestion)
   tessera_set_tip (why, sentence);
   tessera_name_set (type, text);
   tessera_set_tip (type, text);
-  gtk_widget_set_name (title, "to-do-wins");
   gtk_widget_set_hexpand (title, TRUE);
-  gtk_box_append (GTK_BOX (head), title);
-  gtk_box_append (GTK_BOX (head), copy_button_new (text));
-  gtk_box_append (GTK_BOX (row), head);
-  gtk_box_append (GTK_BOX (row), why);
-  gtk_box_append (GTK_BOX (row), type);
-  gtk_box_append (GTK_BOX (self->to_do_rows), row);
+  gtk_box_append (
+      GTK_BOX (self->to_do_rows),
+      tessera_column_new (2, tessera_row_new (8, title, copy_button_new (text), NULL),
+                          why, type, NULL));
 }
 
 /* Policies as soon as their smallest devices are known. After an edit most rows say what they
@@ -243,12 +235,10 @@ answers_changed (TesseraDocument *document, guint what, gpointer user)
 static GtkWidget *
 section_new (Answers *self, const char *name, GtkWidget *heading, GtkWidget *content)
 {
-  GtkWidget *section = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  GtkWidget *section =
+      tessera_named (tessera_column_new (6, heading, content, NULL), name);
 
-  gtk_widget_set_name (section, name);
-  gtk_box_append (GTK_BOX (section), heading);
-  gtk_box_append (GTK_BOX (section), content);
-  tessera_panel_add (self, section);
+  tessera_panel_add (self, section, NULL);
   return section;
 }
 
@@ -281,6 +271,6 @@ tessera_answers_view_new (TesseraDocument *document)
       section_new (self, "to-do", tessera_heading_new ("What to do"), self->to_do_rows);
   self->heading = tessera_sentence_new ("", "panel-heading");
   self->whose = section_new (self, "whose", self->heading, grid);
-  tessera_panel_add_line (self);
+  tessera_panel_add (self, tessera_line_new (), NULL);
   return tessera_panel_watch (self, answers_changed);
 }

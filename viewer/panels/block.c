@@ -207,18 +207,13 @@ several_new (TesseraDocument *document)
 {
   Several *self = tessera_panel_new (sizeof *self, document, "selection", 8, NULL);
 
-  self->count = tessera_label_new ("", "block-size");
-  self->bytes = tessera_label_new ("", "quiet");
+  self->count = tessera_named (tessera_label_new ("", "block-size"), "selection-count");
+  self->bytes = tessera_named (tessera_label_new ("", "quiet"), "selection-bytes");
   self->grid = tessera_facts_new (self->facts, common_names, N_COMMON, 12);
-  gtk_widget_set_name (self->count, "selection-count");
-  gtk_widget_set_name (self->bytes, "selection-bytes");
   gtk_widget_set_name (self->facts[AT_PEAK].value, "selection-peak");
   gtk_widget_set_name (self->facts[SIZES].value, "selection-sizes");
-  tessera_panel_add (self, self->count);
-  tessera_panel_add (self, self->bytes);
-  tessera_panel_add (self, self->grid);
-  tessera_panel_add_line (self);
-  tessera_panel_add (self, tessera_heading_new ("The outlined one"));
+  tessera_panel_add (self, self->count, self->bytes, self->grid, tessera_line_new (),
+                     tessera_heading_new ("The outlined one"), NULL);
   return tessera_panel_watch (self, several_changed);
 }
 
@@ -243,8 +238,7 @@ frame_new (const TesseraTrace *trace, uint32_t frame, gboolean is_own)
       g_strdup_printf ("%s\n%s:%" G_GINT64_FORMAT, name, file, trace->frames[frame].line);
   gboolean is_long =
       g_utf8_strlen (name, -1) + g_utf8_strlen (place, -1) > MOST_BESIDE_CHARS;
-  GtkWidget *row = gtk_box_new (
-      is_long ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL, is_long ? 0 : 8);
+  GtkWidget *row;
   GtkWidget *function = tessera_name_new ("frame", is_own ? "strong" : "quiet", 3);
   GtkWidget *where = tessera_name_new ("frame", is_own ? "place own" : "place", 3);
 
@@ -252,9 +246,9 @@ frame_new (const TesseraTrace *trace, uint32_t frame, gboolean is_own)
   tessera_name_set (where, place);
   gtk_widget_set_hexpand (function, TRUE);
   gtk_label_set_xalign (GTK_LABEL (where), 1);
+  row = is_long ? tessera_column_new (0, function, where, NULL)
+                : tessera_row_new (8, function, where, NULL);
   tessera_set_tip (row, tip);
-  gtk_box_append (GTK_BOX (row), function);
-  gtk_box_append (GTK_BOX (row), where);
   return row;
 }
 
@@ -315,23 +309,18 @@ set_stack (Stack *self, const TesseraTrace *trace, uint32_t stack)
 static void
 make_stack (Stack *self)
 {
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
   GtkWidget *heading = tessera_heading_new ("Stack");
 
   self->stack = TESSERA_NONE;
-  self->all = gtk_toggle_button_new_with_label ("All frames");
+  self->all =
+      tessera_named (gtk_toggle_button_new_with_label ("All frames"), "stack-all");
   gtk_widget_add_css_class (self->all, "flat");
   gtk_widget_add_css_class (self->all, "small");
-  gtk_widget_set_name (self->all, "stack-all");
   g_signal_connect_swapped (self->all, "toggled", G_CALLBACK (show_stack), self);
-  self->frames = gtk_box_new (GTK_ORIENTATION_VERTICAL, 3);
-  gtk_widget_set_name (self->frames, "stack-frames");
+  self->frames = tessera_named (tessera_column_new (3, NULL), "stack-frames");
   gtk_widget_set_hexpand (heading, TRUE);
-  gtk_box_append (GTK_BOX (head), heading);
-  gtk_box_append (GTK_BOX (head), self->all);
-  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 4);
-  gtk_box_append (GTK_BOX (self->box), head);
-  gtk_box_append (GTK_BOX (self->box), self->frames);
+  self->box = tessera_column_new (4, tessera_row_new (8, heading, self->all, NULL),
+                                  self->frames, NULL);
 }
 
 /* --- the one that leads ----------------------------------------------------------- */
@@ -565,23 +554,16 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 static GtkWidget *
 filled_new (Inspector *self)
 {
-  GtkBox *box = GTK_BOX (gtk_box_new (GTK_ORIENTATION_VERTICAL, 8));
+  GtkWidget *facts = tessera_facts_new (self->facts, fact_names, N_FACTS, 4);
 
-  self->size = tessera_label_new ("", "block-size");
-  self->exact = tessera_sentence_new ("", "quiet");
-  gtk_widget_set_name (self->size, "block-size");
-  gtk_widget_set_name (self->exact, "block-exact");
+  self->size = tessera_named (tessera_label_new ("", "block-size"), "block-size");
+  self->exact = tessera_named (tessera_sentence_new ("", "quiet"), "block-exact");
   make_stack (&self->stack);
   self->neighbours = tessera_links_new (self->panel.document, "Neighbours", N_NEIGHBOURS);
-  gtk_box_append (box, self->size);
-  gtk_box_append (box, self->exact);
-  gtk_box_append (box, tessera_facts_new (self->facts, fact_names, N_FACTS, 4));
-  gtk_box_append (box, gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
-  gtk_box_append (box, self->stack.box);
-  gtk_box_append (box, gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
-  gtk_box_append (box, self->neighbours);
   gtk_widget_set_name (self->facts[LEFT_AT].value, "block-left");
-  return GTK_WIDGET (box);
+  return tessera_column_new (8, self->size, self->exact, facts, tessera_line_new (),
+                             self->stack.box, tessera_line_new (), self->neighbours,
+                             NULL);
 }
 
 GtkWidget *
@@ -596,15 +578,11 @@ tessera_inspector_new (TesseraDocument *document)
       "quiet");
   gtk_widget_set_name (self->empty, "inspector-empty");
   self->filled = filled_new (self);
-  self->largest = tessera_links_new (document, "", TESSERA_N_LARGEST);
-  gtk_widget_set_name (self->largest, "largest");
+  self->largest =
+      tessera_named (tessera_links_new (document, "", TESSERA_N_LARGEST), "largest");
   self->answers = tessera_answers_view_new (document);
-  self->line = gtk_separator_new (GTK_ORIENTATION_HORIZONTAL);
-  tessera_panel_add (self, self->answers);
-  tessera_panel_add (self, several_new (document));
-  tessera_panel_add (self, self->empty);
-  tessera_panel_add (self, self->filled);
-  tessera_panel_add (self, self->line);
-  tessera_panel_add (self, self->largest);
+  self->line = tessera_line_new ();
+  tessera_panel_add (self, self->answers, several_new (document), self->empty,
+                     self->filled, self->line, self->largest, NULL);
   return tessera_panel_watch (self, on_changed);
 }

@@ -393,55 +393,42 @@ choice_new (void)
   return choice;
 }
 
-static void
-add_values (Bar *self, GtkWidget *row)
+static GtkWidget *
+values_new (Bar *self)
 {
-  GtkWidget *cancel = gtk_button_new_with_label ("Cancel");
+  GtkWidget *cancel = tessera_button_new ("Cancel", NULL, "edit-cancel", NULL, NULL);
 
   self->caption = tessera_label_new ("", "quiet");
-  self->entry = gtk_entry_new ();
+  self->entry = tessera_named (gtk_entry_new (), "edit-entry");
   gtk_widget_set_hexpand (self->entry, TRUE);
-  gtk_widget_set_name (self->entry, "edit-entry");
   self->choice = choice_new ();
-  self->apply = gtk_button_new_with_label ("Apply");
-  gtk_widget_add_css_class (self->apply, "suggested-action");
-  gtk_widget_set_name (self->apply, "edit-apply");
-  gtk_widget_set_name (cancel, "edit-cancel");
-  gtk_box_append (GTK_BOX (row), self->caption);
-  gtk_box_append (GTK_BOX (row), self->entry);
-  gtk_box_append (GTK_BOX (row), self->choice);
-  gtk_box_append (GTK_BOX (row), cancel);
-  gtk_box_append (GTK_BOX (row), self->apply);
+  self->apply =
+      tessera_button_new ("Apply", NULL, "edit-apply", "suggested-action", NULL);
   g_signal_connect (self->entry, "activate", G_CALLBACK (on_apply), self);
   g_signal_connect (self->entry, "notify::text", G_CALLBACK (on_edited), self);
   g_signal_connect (self->choice, "notify::selected", G_CALLBACK (on_edited), self);
   g_signal_connect (self->apply, "clicked", G_CALLBACK (on_apply), self);
   g_signal_connect (cancel, "clicked", G_CALLBACK (on_cancel), self);
+  return tessera_row_new (8, self->caption, self->entry, self->choice, cancel,
+                          self->apply, NULL);
 }
 
 GtkWidget *
 tessera_edit_bar_new (TesseraDocument *document)
 {
   Bar *self = tessera_panel_new (sizeof *self, document, "edit-bar", 6, bar_clear);
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
 
   g_weak_ref_init (&self->came_from, NULL);
   self->title = tessera_label_new ("", "pane-title");
   self->what = tessera_name_new ("edit-what", "quiet", 4);
   gtk_widget_set_hexpand (self->title, TRUE);
-  self->by_rule = gtk_check_button_new_with_label ("As a rule, for tomorrow's trace too");
+  self->by_rule = tessera_named (
+      gtk_check_button_new_with_label ("As a rule, for tomorrow's trace too"),
+      "edit-by-rule");
   gtk_check_button_set_active (GTK_CHECK_BUTTON (self->by_rule), TRUE);
-  gtk_widget_set_name (self->by_rule, "edit-by-rule");
-  gtk_box_append (GTK_BOX (head), self->title);
-  gtk_box_append (GTK_BOX (head), self->by_rule);
-  add_values (self, row);
-  self->problem = tessera_sentence_new ("", "problem");
-  gtk_widget_set_name (self->problem, "edit-problem");
-  tessera_panel_add (self, head);
-  tessera_panel_add (self, self->what);
-  tessera_panel_add (self, row);
-  tessera_panel_add (self, self->problem);
+  self->problem = tessera_named (tessera_sentence_new ("", "problem"), "edit-problem");
+  tessera_panel_add (self, tessera_row_new (12, self->title, self->by_rule, NULL),
+                     self->what, values_new (self), self->problem, NULL);
   gtk_widget_add_css_class (self->panel.box, "edit-bar");
   gtk_widget_set_visible (self->panel.box, FALSE);
   tessera_add_key (self->panel.box, "Escape", on_escape);

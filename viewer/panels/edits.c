@@ -155,11 +155,10 @@ name_new (void)
 {
   GtkWidget *stack = gtk_stack_new ();
   GtkWidget *label = tessera_name_new ("edit-title", NULL, 6);
-  GtkWidget *entry = gtk_entry_new ();
+  GtkWidget *entry = tessera_named (gtk_entry_new (), "edit-name");
 
   gtk_label_set_max_width_chars (GTK_LABEL (label), WIDTH_CHARS);
   tessera_set_accessible_label (entry, "Name of the edit");
-  gtk_widget_set_name (entry, "edit-name");
   gtk_stack_add_named (GTK_STACK (stack), label, "name");
   gtk_stack_add_named (GTK_STACK (stack), entry, "entry");
   gtk_stack_set_vhomogeneous (GTK_STACK (stack), FALSE);
@@ -187,13 +186,10 @@ write_name (GtkStack *stack, const char *name)
 static GtkWidget *
 rename_button_new (void)
 {
-  GtkWidget *button = gtk_button_new_from_icon_name ("document-edit-symbolic");
+  GtkWidget *button = tessera_button_new ("document-edit-symbolic", NULL, NULL,
+                                          "image-button flat small", "Rename (F2)");
 
-  gtk_button_set_has_frame (GTK_BUTTON (button), FALSE);
-  gtk_widget_add_css_class (button, "small");
   gtk_widget_set_valign (button, GTK_ALIGN_START);
-  tessera_set_tip (button, "Rename (F2)");
-  tessera_set_accessible_label (button, "Rename");
   g_signal_connect (button, "clicked", G_CALLBACK (on_rename_clicked), NULL);
   return button;
 }
@@ -223,17 +219,15 @@ static GtkWidget *
 row_new (Edits *edits)
 {
   Row *self = g_new0 (Row, 1);
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
 
   self->edits = edits;
   self->row = gtk_list_box_row_new ();
   self->number = tessera_label_new ("", "quiet figure");
   self->name = name_new ();
   gtk_widget_set_valign (self->number, GTK_ALIGN_START);
-  gtk_box_append (GTK_BOX (box), self->number);
-  gtk_box_append (GTK_BOX (box), self->name);
-  gtk_box_append (GTK_BOX (box), rename_button_new ());
-  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (self->row), box);
+  gtk_list_box_row_set_child (
+      GTK_LIST_BOX_ROW (self->row),
+      tessera_row_new (8, self->number, self->name, rename_button_new (), NULL));
   g_object_set_data_full (G_OBJECT (self->row), row_key, self, g_free);
   tessera_add_key (self->row, "F2", on_rename);
   return self->row;
@@ -321,32 +315,9 @@ on_destroy (GtkWidget *box, Edits *self)
 }
 
 static GtkWidget *
-buttons_new (void)
+button_new (const char *icon, const char *action, const char *tip)
 {
-  static const struct
-  {
-    const char *icon;
-    const char *action;
-    const char *tooltip;
-  } buttons[] = {
-    { "edit-undo-symbolic", "win.undo", "Undo (Ctrl+Z)" },
-    { "edit-redo-symbolic", "win.redo", "Redo (Ctrl+Shift+Z)" },
-    { "document-open-symbolic", "win.open-edits", "Add edits from a file" },
-    { "document-save-symbolic", "win.save-edits", "Write the edits to a file" },
-  };
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
-
-  gtk_widget_add_css_class (box, "linked");
-  for (size_t i = 0; i < G_N_ELEMENTS (buttons); i++)
-    {
-      GtkWidget *button = gtk_button_new_from_icon_name (buttons[i].icon);
-
-      gtk_actionable_set_action_name (GTK_ACTIONABLE (button), buttons[i].action);
-      tessera_set_tip (button, buttons[i].tooltip);
-      tessera_set_accessible_label (button, buttons[i].tooltip);
-      gtk_box_append (GTK_BOX (box), button);
-    }
-  return box;
+  return tessera_button_new (icon, action, NULL, NULL, tip);
 }
 
 static GtkWidget *
@@ -355,15 +326,22 @@ sentence_new (const char *name, const char *text, const char *css_class)
   GtkWidget *sentence = tessera_sentence_new (text, css_class);
 
   gtk_label_set_max_width_chars (GTK_LABEL (sentence), WIDTH_CHARS);
-  gtk_widget_set_name (sentence, name);
-  return sentence;
+  return tessera_named (sentence, name);
 }
 
 GtkWidget *
 tessera_edits_view_new (TesseraDocument *document)
 {
   Edits *self = tessera_panel_new (sizeof *self, document, "edits-panel", 10, NULL);
+  GtkWidget *buttons = tessera_row_new (
+      0, button_new ("edit-undo-symbolic", "win.undo", "Undo (Ctrl+Z)"),
+      button_new ("edit-redo-symbolic", "win.redo", "Redo (Ctrl+Shift+Z)"),
+      button_new ("document-open-symbolic", "win.open-edits", "Add edits from a file"),
+      button_new ("document-save-symbolic", "win.save-edits",
+                  "Write the edits to a file"),
+      NULL);
 
+  gtk_widget_add_css_class (buttons, "linked");
   self->change = sentence_new ("edits-change", "", NULL);
   self->hint = sentence_new (
       "edits-empty",
@@ -371,17 +349,13 @@ tessera_edits_view_new (TesseraDocument *document)
       "selected up or down on the plan. Each edit is kept with the trace and planned "
       "at once.",
       "quiet");
-  self->list = gtk_list_box_new ();
+  self->list = tessera_named (gtk_list_box_new (), "edits");
   gtk_widget_add_css_class (self->list, "edits");
-  gtk_widget_set_name (self->list, "edits");
   tessera_set_accessible_label (self->list, "Edits, oldest first");
   g_signal_connect (self->list, "row-activated", G_CALLBACK (on_row_activated), self);
   g_signal_connect (self->panel.box, "destroy", G_CALLBACK (on_destroy), self);
   gtk_list_box_append (GTK_LIST_BOX (self->list), beginning_new ());
-  tessera_panel_add (self, buttons_new ());
-  tessera_panel_add (self, self->change);
-  tessera_panel_add (self, self->hint);
-  tessera_panel_add (self, self->list);
+  tessera_panel_add (self, buttons, self->change, self->hint, self->list, NULL);
   return tessera_panel_watch (self, on_changed);
 }
 

@@ -189,28 +189,21 @@ on_arrow (GtkGestureClick *click, int n, double x, double y, Groups *self)
 static GtkWidget *
 names_new (Groups *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
-  GtkWidget *names = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *arrow = gtk_image_new ();
-  GtkWidget *name = tessera_name_new ("cell", NULL, 4), *reason;
+  GtkWidget *arrow = tessera_named (gtk_image_new (), "group-arrow"), *names;
+  GtkWidget *name = tessera_name_new ("cell", NULL, 4);
+  GtkWidget *reason = tessera_named (tessera_sentence_new ("", "reason"), "line");
   GtkGesture *click = gtk_gesture_click_new ();
 
   g_signal_connect (click, "released", G_CALLBACK (on_arrow), self);
   gtk_widget_add_controller (arrow, GTK_EVENT_CONTROLLER (click));
   gtk_widget_set_valign (arrow, GTK_ALIGN_START);
-  gtk_widget_set_name (arrow, "group-arrow");
   gtk_label_set_width_chars (GTK_LABEL (name), columns[TESSERA_TREE_NAME].n_chars);
-  /* All of its column, which is all that expands. */
-  gtk_widget_set_hexpand (names, TRUE);
-  gtk_box_append (GTK_BOX (names), name);
-  reason = tessera_sentence_new ("", "reason");
   gtk_label_set_lines (GTK_LABEL (reason), 2);
   gtk_label_set_ellipsize (GTK_LABEL (reason), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_name (reason, "line");
-  gtk_box_append (GTK_BOX (names), reason);
-  gtk_box_append (GTK_BOX (box), arrow);
-  gtk_box_append (GTK_BOX (box), names);
-  return box;
+  names = tessera_column_new (0, name, reason, NULL);
+  /* All of its column, which is all that expands. */
+  gtk_widget_set_hexpand (names, TRUE);
+  return tessera_row_new (0, arrow, names, NULL);
 }
 
 static GtkWidget *
@@ -613,7 +606,6 @@ tessera_groups_view_new (TesseraDocument *document)
   add_columns (self);
   g_signal_connect (self->panel.box, "map", G_CALLBACK (on_map), self);
   g_signal_connect (self->panel.box, "destroy", G_CALLBACK (on_destroy), self);
-  tessera_panel_add (self, tessera_query_entry_new (document));
-  tessera_panel_add (self, self->note);
+  tessera_panel_add (self, tessera_query_entry_new (document), self->note, NULL);
   return tessera_panel_watch (self, on_changed);
 }

@@ -248,22 +248,19 @@ numbers_new (Headline *self)
   gtk_grid_attach (GTK_GRID (grid), above, 0, 0, BOUND, 1);
   for (int i = 0; i < N_NUMBERS; i++)
     {
-      GtkWidget *column = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+      GtkWidget *number =
+          tessera_named (tessera_label_new ("", "number"), captions[i].name);
+      GtkWidget *column = tessera_column_new (
+          0, tessera_label_new (captions[i].caption, "caption"), number, NULL);
 
-      self->numbers[i] = tessera_label_new ("", "number");
-      gtk_label_set_width_chars (GTK_LABEL (self->numbers[i]), NUMBER_CHARS);
-      gtk_widget_set_name (self->numbers[i], captions[i].name);
+      self->numbers[i] = number;
+      gtk_label_set_width_chars (GTK_LABEL (number), NUMBER_CHARS);
       tessera_set_tip (column, captions[i].tooltip);
-      gtk_box_append (GTK_BOX (column),
-                      tessera_label_new (captions[i].caption, "caption"));
-      gtk_box_append (GTK_BOX (column), self->numbers[i]);
       gtk_grid_attach (GTK_GRID (grid), column, i, 1, 1, 1);
     }
-  self->proof = tessera_sentence_new ("", "caption");
-  gtk_label_set_xalign (GTK_LABEL (self->proof), 1);
-  gtk_label_set_width_chars (GTK_LABEL (self->proof), PROOF_CHARS);
-  gtk_label_set_max_width_chars (GTK_LABEL (self->proof), PROOF_CHARS);
-  gtk_widget_set_name (self->proof, "plan-proof");
+  self->proof = tessera_named (tessera_sentence_new ("", "caption"), "plan-proof");
+  g_object_set (self->proof, "xalign", 1.0, "width-chars", PROOF_CHARS, "max-width-chars",
+                PROOF_CHARS, NULL);
   gtk_grid_attach (GTK_GRID (grid), self->proof, 0, 2, N_NUMBERS, 1);
   gtk_widget_set_valign (grid, GTK_ALIGN_CENTER);
   return grid;
@@ -275,7 +272,7 @@ add_sentence (GtkWidget *box, const char *name, const char *css_class)
   GtkWidget *sentence = tessera_sentence_new ("", css_class);
 
   gtk_label_set_width_chars (GTK_LABEL (sentence), SENTENCE_CHARS);
-  gtk_widget_set_name (sentence, name);
+  tessera_named (sentence, name);
   gtk_box_append (GTK_BOX (box), sentence);
   return sentence;
 }
@@ -298,8 +295,7 @@ tessera_headline_new (TesseraDocument *document)
   self->hint = add_sentence (words, "plan-hint", "verdict-change");
   gtk_widget_set_hexpand (words, TRUE);
   gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
-  tessera_panel_add (self, words);
-  tessera_panel_add (self, numbers_new (self));
+  tessera_panel_add (self, words, numbers_new (self), NULL);
   gtk_widget_add_css_class (self->panel.box, "headline");
   return tessera_panel_watch (self, headline_changed);
 }
@@ -355,9 +351,8 @@ devices_changed (TesseraDocument *document, guint what, gpointer widget)
 GtkWidget *
 tessera_devices_new (TesseraDocument *document)
 {
-  GtkWidget *list = gtk_drop_down_new (NULL, NULL);
+  GtkWidget *list = tessera_named (gtk_drop_down_new (NULL, NULL), "devices");
 
-  gtk_widget_set_name (list, "devices");
   gtk_widget_set_tooltip_text (list, "Which device of the file");
   tessera_set_accessible_label (list, "Which device of the file");
   g_signal_connect_object (list, "notify::selected", G_CALLBACK (on_device_selected),
@@ -464,19 +459,13 @@ tessera_status_bar_new (TesseraDocument *document)
                                   GTK_ORIENTATION_HORIZONTAL);
   self->moment = tessera_name_new ("moment", "quiet", 2);
   gtk_widget_set_hexpand (self->moment, TRUE);
-  self->work = tessera_label_new ("", "quiet");
-  gtk_widget_set_name (self->work, "work");
+  self->work = tessera_named (tessera_label_new ("", "quiet"), "work");
   self->progress = gtk_progress_bar_new ();
   gtk_widget_set_valign (self->progress, GTK_ALIGN_CENTER);
   gtk_widget_set_size_request (self->progress, 80, -1);
-  self->cancel = gtk_button_new_from_icon_name ("tessera-stop-symbolic");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->cancel), "win.cancel");
-  tessera_set_accessible_label (self->cancel, "Stop");
-  gtk_widget_set_css_classes (self->cancel, (const char *[]){ "flat", "small", NULL });
-  tessera_panel_add (self, self->moment);
-  tessera_panel_add (self, self->work);
-  tessera_panel_add (self, self->progress);
-  tessera_panel_add (self, self->cancel);
+  self->cancel = tessera_button_new ("tessera-stop-symbolic", "win.cancel", NULL,
+                                     "flat small", "Stop");
+  tessera_panel_add (self, self->moment, self->work, self->progress, self->cancel, NULL);
   gtk_widget_add_css_class (self->panel.box, "status");
   return tessera_panel_watch (self, status_changed);
 }

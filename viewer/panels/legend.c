@@ -52,15 +52,12 @@ on_entry_clicked (GtkWidget *button, Legend *self)
 static Row
 row_new (void)
 {
-  Row row = { .box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8),
-              .swatch = tessera_swatch_new (0, TESSERA_NONE),
+  Row row = { .swatch = tessera_swatch_new (0, TESSERA_NONE),
               .name = tessera_name_new ("legend-name", NULL, 5),
               .amount = tessera_label_new ("", "amount") };
 
   gtk_widget_set_hexpand (row.name, TRUE);
-  gtk_box_append (GTK_BOX (row.box), row.swatch);
-  gtk_box_append (GTK_BOX (row.box), row.name);
-  gtk_box_append (GTK_BOX (row.box), row.amount);
+  row.box = tessera_row_new (8, row.swatch, row.name, row.amount, NULL);
   return row;
 }
 
@@ -261,31 +258,26 @@ on_key_selected (GtkDropDown *key, GParamSpec *spec, Legend *self)
 static GtkWidget *
 head_new (Legend *self)
 {
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkStringList *names = gtk_string_list_new (NULL);
 
   for (int i = 0; i < TESSERA_N_COLOUR_KEYS; i++)
     gtk_string_list_append (names, tessera_colour_key_name ((TesseraColourKey) i));
   self->key = gtk_drop_down_new (G_LIST_MODEL (names), NULL);
-  gtk_widget_set_name (self->key, "colour-key");
-  gtk_widget_set_hexpand (self->key, TRUE);
-  gtk_widget_set_halign (self->key, GTK_ALIGN_END);
+  g_object_set (self->key, "name", "colour-key", "hexpand", TRUE, "halign", GTK_ALIGN_END,
+                NULL);
   tessera_set_accessible_label (self->key, "Colour by");
-  gtk_box_append (GTK_BOX (head), tessera_heading_new ("Colour by"));
-  gtk_box_append (GTK_BOX (head), self->key);
-  return head;
+  return tessera_row_new (6, tessera_heading_new ("Colour by"), self->key, NULL);
 }
 
 /* What unfolds and the fixed rows, as close as the entries are to each other. */
 static GtkWidget *
 below_new (Legend *self, GtkWidget *more)
 {
-  GtkWidget *below = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *below;
 
-  self->expander = gtk_expander_new (NULL);
-  gtk_widget_set_name (self->expander, "legend-more");
+  self->expander = tessera_named (gtk_expander_new (NULL), "legend-more");
   gtk_expander_set_child (GTK_EXPANDER (self->expander), more);
-  gtk_box_append (GTK_BOX (below), self->expander);
+  below = tessera_column_new (0, self->expander, NULL);
   self->fixed[FAILED] = fixed_row_new (below, "request that failed", "legend-failed");
   self->fixed[MISSED] = fixed_row_new (below, "missed the plan", "legend-missed");
   self->fixed[RESERVED_FREE] = fixed_row_new (below, "reserved, free", "legend-free");
@@ -297,24 +289,17 @@ GtkWidget *
 tessera_legend_new (TesseraDocument *document)
 {
   Legend *self = tessera_panel_new (sizeof *self, document, "legend", 6, NULL);
-  GtkWidget *entries = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *more = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *entries = tessera_named (tessera_column_new (0, NULL), "legend-entries");
+  GtkWidget *more = tessera_column_new (0, NULL);
 
-  gtk_widget_set_name (entries, "legend-entries");
   for (guint i = 0; i < TESSERA_MAX_LEGEND_ENTRIES; i++)
     self->rows[i] = entry_row_new (self, i < MOST_OPEN ? entries : more);
   self->caption = tessera_label_new ("", "caption");
   gtk_widget_set_halign (self->caption, GTK_ALIGN_END);
   gtk_widget_add_css_class (self->caption, "legend-caption");
-  self->all = gtk_button_new_with_label ("Show all");
-  gtk_widget_set_name (self->all, "legend-all");
-  gtk_widget_add_css_class (self->all, "flat");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (self->all), "win.show-all");
-  tessera_panel_add (self, head_new (self));
-  tessera_panel_add (self, self->caption);
-  tessera_panel_add (self, entries);
-  tessera_panel_add (self, below_new (self, more));
-  tessera_panel_add (self, self->all);
+  self->all = tessera_button_new ("Show all", "win.show-all", "legend-all", "flat", NULL);
+  tessera_panel_add (self, head_new (self), self->caption, entries,
+                     below_new (self, more), self->all, NULL);
   tessera_panel_watch (self, legend_changed);
   g_signal_connect (self->key, "notify::selected", G_CALLBACK (on_key_selected), self);
   return self->panel.box;
@@ -448,13 +433,11 @@ tessera_parts_view_new (TesseraDocument *document)
   Parts *self = tessera_panel_new (sizeof *self, document, "parts", 6, NULL);
   GtkWidget *grid = gtk_grid_new ();
 
-  self->heading = tessera_heading_new ("");
-  gtk_widget_set_name (self->heading, "parts-heading");
+  self->heading = tessera_named (tessera_heading_new (""), "parts-heading");
   gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
   gtk_grid_set_row_spacing (GTK_GRID (grid), 4);
   for (int row = 0; row < N_PART_ROWS; row++)
     add_part (self, GTK_GRID (grid), row);
-  tessera_panel_add (self, self->heading);
-  tessera_panel_add (self, grid);
+  tessera_panel_add (self, self->heading, grid, NULL);
   return tessera_panel_watch (self, parts_changed);
 }

@@ -9,17 +9,6 @@
 
 #include "db/plan.h"
 
-static GtkWidget *
-small_button_new (const char *label, const char *action, const char *tip)
-{
-  GtkWidget *button = gtk_button_new_with_label (label);
-
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
-  gtk_widget_add_css_class (button, "small");
-  tessera_set_tip (button, tip);
-  return button;
-}
-
 /* --- how both sides differ -------------------------------------------------------- */
 
 #define N_MOVED 12
@@ -206,24 +195,18 @@ numbers_new (GtkWidget *(*numbers)[2],
 static GtkWidget *
 differences_new (Comparison *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
-  GtkWidget *buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkWidget *show = gtk_toggle_button_new_with_label ("Show what moved");
 
   gtk_actionable_set_action_name (GTK_ACTIONABLE (show), "win.difference");
   gtk_widget_add_css_class (show, "small");
   tessera_set_tip (show,
                    "Light up what lies elsewhere, dim what lies at the same offset (x)");
-  self->select = small_button_new ("Select it", "win.select-difference",
-                                   "Select all blocks that lie elsewhere");
+  self->select = tessera_button_new ("Select it", "win.select-difference", NULL, "small",
+                                     "Select all blocks that lie elsewhere");
   self->moved = tessera_links_new (self->panel.document, "Largest that moved", N_MOVED);
-  gtk_box_append (GTK_BOX (buttons), show);
-  gtk_box_append (GTK_BOX (buttons), self->select);
-  gtk_box_append (GTK_BOX (box),
-                  numbers_new (self->counts, N_COUNTS, count_names, amount_names, FALSE));
-  gtk_box_append (GTK_BOX (box), buttons);
-  gtk_box_append (GTK_BOX (box), self->moved);
-  return box;
+  return tessera_column_new (
+      8, numbers_new (self->counts, N_COUNTS, count_names, amount_names, FALSE),
+      tessera_row_new (6, show, self->select, NULL), self->moved, NULL);
 }
 
 static GtkWidget *
@@ -236,11 +219,9 @@ comparison_new (TesseraDocument *document)
       "offsets of a pool.",
       "quiet");
   self->differences = differences_new (self);
-  tessera_panel_add (self, tessera_heading_new ("Compared"));
-  tessera_panel_add (self,
-                     numbers_new (self->facts, N_FACTS, fact_names, side_names, TRUE));
-  tessera_panel_add (self, self->hint);
-  tessera_panel_add (self, self->differences);
+  tessera_panel_add (self, tessera_heading_new ("Compared"),
+                     numbers_new (self->facts, N_FACTS, fact_names, side_names, TRUE),
+                     self->hint, self->differences, NULL);
   return tessera_panel_watch (self, comparison_changed);
 }
 
@@ -313,9 +294,10 @@ static GtkWidget *
 side_button_new (Plans *self, TesseraSide side)
 {
   gboolean is_left = side == TESSERA_SIDE_LEFT;
-  GtkWidget *button = gtk_toggle_button_new_with_label (is_left ? "Left" : "Right");
+  GtkWidget *button =
+      tessera_named (gtk_toggle_button_new_with_label (is_left ? "Left" : "Right"),
+                     is_left ? "plan-left" : "plan-right");
 
-  gtk_widget_set_name (button, is_left ? "plan-left" : "plan-right");
   tessera_set_tip (button, is_left ? "Show it on the left" : "Show it on the right");
   gtk_widget_add_css_class (button, "small");
   g_signal_connect (button, "toggled", G_CALLBACK (on_side), self);
@@ -325,23 +307,19 @@ side_button_new (Plans *self, TesseraSide side)
 static void
 add_row (Plans *self)
 {
-  GtkWidget *buttons = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4);
   gboolean is_plan = self->rows->len > 0;
+  GtkWidget *buttons;
   Row row = { .grid = gtk_grid_new (),
               .title = tessera_name_new ("plan-name", "strong", 2),
               .height = tessera_number_new ("plan-height", "figure"),
               .words = tessera_label_new ("", "quiet"),
-              .forget = gtk_button_new_from_icon_name ("window-close-symbolic") };
+              .sides = { side_button_new (self, TESSERA_SIDE_LEFT),
+                         side_button_new (self, TESSERA_SIDE_RIGHT) },
+              .forget = tessera_button_new ("window-close-symbolic", NULL, "plan-forget",
+                                            "flat small", NULL) };
 
-  for (int side = 0; side < TESSERA_N_SIDES; side++)
-    {
-      row.sides[side] = side_button_new (self, (TesseraSide) side);
-      gtk_box_append (GTK_BOX (buttons), row.sides[side]);
-    }
-  gtk_widget_set_css_classes (row.forget, (const char *[]){ "flat", "small", NULL });
-  gtk_widget_set_name (row.forget, "plan-forget");
+  buttons = tessera_row_new (4, row.sides[0], row.sides[1], row.forget, NULL);
   g_signal_connect (row.forget, "clicked", G_CALLBACK (on_forget), self);
-  gtk_box_append (GTK_BOX (buttons), row.forget);
   gtk_widget_set_visible (row.sides[TESSERA_SIDE_RIGHT], is_plan);
   gtk_widget_set_visible (row.forget, is_plan);
   gtk_widget_set_halign (buttons, GTK_ALIGN_END);
@@ -455,21 +433,15 @@ tessera_plans_view_new (TesseraDocument *document)
 {
   Plans *self =
       tessera_panel_new (sizeof *self, document, "plans-panel", 10, plans_clear);
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
   GtkWidget *title = tessera_heading_new ("Which stands where");
-  GtkWidget *keep = small_button_new (
-      "Keep this plan", "win.keep-plan",
+  GtkWidget *keep = tessera_button_new (
+      "Keep this plan", "win.keep-plan", NULL, "small",
       "Keep the plan on the right under a name of its own, whatever is planned");
 
   gtk_widget_set_hexpand (title, TRUE);
-  gtk_box_append (GTK_BOX (head), title);
-  gtk_box_append (GTK_BOX (head), keep);
   self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
-  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 8);
-  gtk_widget_set_name (self->box, "plans");
-  tessera_panel_add (self, head);
-  tessera_panel_add (self, self->box);
-  tessera_panel_add_line (self);
-  tessera_panel_add (self, comparison_new (document));
+  self->box = tessera_named (tessera_column_new (8, NULL), "plans");
+  tessera_panel_add (self, tessera_row_new (8, title, keep, NULL), self->box,
+                     tessera_line_new (), comparison_new (document), NULL);
   return tessera_panel_watch (self, on_changed);
 }

@@ -159,23 +159,21 @@ help_new (Query *self)
   gtk_grid_attach (GTK_GRID (grid), head, 0, 0, 2, 1);
   for (size_t i = 0; i < G_N_ELEMENTS (conditions); i++)
     {
-      GtkWidget *button = gtk_button_new_with_label (conditions[i].example);
-      GtkWidget *meaning = tessera_label_new (conditions[i].meaning, "quiet");
+      const char *example = conditions[i].example;
+      GtkWidget *button =
+          tessera_button_new (example, NULL, example, "flat small legend-row", NULL);
 
-      gtk_widget_set_name (button, conditions[i].example);
-      gtk_widget_set_css_classes (
-          button, (const char *[]){ "flat", "small", "legend-row", NULL });
       gtk_label_set_xalign (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (button))), 0);
       g_signal_connect (button, "clicked", G_CALLBACK (on_example), self);
       gtk_grid_attach (GTK_GRID (grid), button, 0, (int) i + 1, 1, 1);
-      gtk_grid_attach (GTK_GRID (grid), meaning, 1, (int) i + 1, 1, 1);
+      gtk_grid_attach (GTK_GRID (grid),
+                       tessera_label_new (conditions[i].meaning, "quiet"), 1, (int) i + 1,
+                       1, 1);
     }
   gtk_popover_set_child (GTK_POPOVER (popover), grid);
-  self->help = gtk_menu_button_new ();
-  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (self->help), "tessera-help-symbolic");
-  gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->help), popover);
-  gtk_widget_set_tooltip_text (self->help, "What can be asked");
-  gtk_widget_set_name (self->help, "query-help");
+  self->help = g_object_new (GTK_TYPE_MENU_BUTTON, "icon-name", "tessera-help-symbolic",
+                             "popover", popover, "tooltip-text", "What can be asked",
+                             "name", "query-help", NULL);
   tessera_set_accessible_label (self->help, "What can be asked");
   return self->help;
 }
@@ -190,35 +188,23 @@ GtkWidget *
 tessera_query_entry_new (TesseraDocument *document)
 {
   Query *self = tessera_panel_new (sizeof *self, document, "query", 4, query_clear);
-  GtkWidget *top = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
-  GtkWidget *bottom = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *top;
 
-  self->entry = gtk_search_entry_new ();
-  g_object_set (self->entry, "placeholder-text", "size>=1MiB phase=forward", "hexpand",
-                TRUE, NULL);
   /* The panel is as wide as this, in any size of text, and the tree has room. */
-  gtk_editable_set_width_chars (GTK_EDITABLE (self->entry), WIDTH_CHARS);
-  gtk_widget_set_name (self->entry, "group-query");
-  gtk_widget_set_tooltip_text (self->entry,
-                               "Shows groups with blocks like these; Enter selects them");
+  self->entry = g_object_new (
+      GTK_TYPE_SEARCH_ENTRY, "name", "group-query", "placeholder-text",
+      "size>=1MiB phase=forward", "hexpand", TRUE, "width-chars", WIDTH_CHARS,
+      "tooltip-text", "Shows groups with blocks like these; Enter selects them", NULL);
   tessera_set_accessible_label (self->entry, "Blocks to look for");
+  top = tessera_row_new (0, self->entry, help_new (self), NULL);
   gtk_widget_add_css_class (top, "linked");
-  gtk_box_append (GTK_BOX (top), self->entry);
-  gtk_box_append (GTK_BOX (top), help_new (self));
-  self->error = tessera_sentence_new ("", "query-error");
-  gtk_widget_set_name (self->error, "query-error");
-  self->count = tessera_label_new ("", "quiet");
+  self->error = tessera_named (tessera_sentence_new ("", "query-error"), "query-error");
+  self->count = tessera_named (tessera_label_new ("", "quiet"), "group-count");
   gtk_widget_set_hexpand (self->count, TRUE);
-  gtk_widget_set_name (self->count, "group-count");
-  self->select = gtk_button_new_with_label ("Select matches");
-  gtk_widget_add_css_class (self->select, "small");
-  gtk_widget_set_tooltip_text (self->select, "Select all blocks that match (Enter)");
-  gtk_widget_set_name (self->select, "select-matches");
-  gtk_box_append (GTK_BOX (bottom), self->count);
-  gtk_box_append (GTK_BOX (bottom), self->select);
-  tessera_panel_add (self, top);
-  tessera_panel_add (self, self->error);
-  tessera_panel_add (self, bottom);
+  self->select = tessera_button_new ("Select matches", NULL, "select-matches", "small",
+                                     "Select all blocks that match (Enter)");
+  tessera_panel_add (self, top, self->error,
+                     tessera_row_new (6, self->count, self->select, NULL), NULL);
   g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (on_search), self);
   g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (on_select), self);
   g_signal_connect_swapped (self->entry, "stop-search", G_CALLBACK (on_stop), self);

@@ -232,13 +232,10 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 static GtkWidget *
 size_entry_new (Table *self, const char *placeholder, const char *name)
 {
-  GtkWidget *entry = gtk_entry_new ();
+  GtkWidget *entry = g_object_new (GTK_TYPE_ENTRY, "name", name, "placeholder-text",
+                                   placeholder, "width-chars", 10, "max-width-chars", 10,
+                                   "tooltip-text", "A size: 512, 20 MiB, 1.5 GiB", NULL);
 
-  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), placeholder);
-  gtk_editable_set_width_chars (GTK_EDITABLE (entry), 10);
-  gtk_editable_set_max_width_chars (GTK_EDITABLE (entry), 10);
-  gtk_widget_set_tooltip_text (entry, "A size: 512, 20 MiB, 1.5 GiB");
-  gtk_widget_set_name (entry, name);
   tessera_set_accessible_label (entry, placeholder);
   g_signal_connect_swapped (entry, "changed", G_CALLBACK (on_filter), self);
   return entry;
@@ -247,24 +244,15 @@ size_entry_new (Table *self, const char *placeholder, const char *name)
 static GtkWidget *
 filter_bar_new (Table *self)
 {
-  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-
-  self->text = gtk_search_entry_new ();
-  g_object_set (self->text, "placeholder-text", "Class, phase, group, function or file",
-                "hexpand", TRUE, NULL);
-  gtk_editable_set_max_width_chars (GTK_EDITABLE (self->text), 44);
-  gtk_widget_set_name (self->text, "filter-text");
+  self->text = g_object_new (GTK_TYPE_SEARCH_ENTRY, "name", "filter-text",
+                             "placeholder-text", "Class, phase, group, function or file",
+                             "hexpand", TRUE, "max-width-chars", 44, NULL);
   tessera_set_accessible_label (self->text, "Filter blocks by text");
   g_signal_connect_swapped (self->text, "search-changed", G_CALLBACK (on_filter), self);
   self->least = size_entry_new (self, "size from", "filter-least");
   self->most = size_entry_new (self, "size up to", "filter-most");
-  self->count = tessera_label_new ("", "quiet");
-  gtk_widget_set_name (self->count, "block-count");
-  gtk_box_append (GTK_BOX (bar), self->text);
-  gtk_box_append (GTK_BOX (bar), self->least);
-  gtk_box_append (GTK_BOX (bar), self->most);
-  gtk_box_append (GTK_BOX (bar), self->count);
-  return bar;
+  self->count = tessera_named (tessera_label_new ("", "quiet"), "block-count");
+  return tessera_row_new (6, self->text, self->least, self->most, self->count, NULL);
 }
 
 /* The largest on top first. */
@@ -316,10 +304,9 @@ tessera_table_new (TesseraDocument *document)
   tessera_set_accessible_label (self->view, "Blocks");
   add_columns (self);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
-  tessera_panel_add (self, filter_bar_new (self));
   self->note = tessera_note_new (scrolled, "No block matches what the fields above say");
   gtk_widget_set_vexpand (self->note, TRUE);
-  tessera_panel_add (self, self->note);
+  tessera_panel_add (self, filter_bar_new (self), self->note, NULL);
   gtk_widget_add_css_class (self->panel.box, "table-panel");
   return tessera_panel_watch (self, on_changed);
 }

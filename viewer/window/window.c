@@ -21,24 +21,9 @@ G_DEFINE_TYPE (TesseraWindow, tessera_window, ADW_TYPE_APPLICATION_WINDOW)
 static GtkWidget *
 edit_button_new (TesseraWindow *self)
 {
-  GtkWidget *button = gtk_menu_button_new ();
-
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (button), "Edit");
-  gtk_menu_button_set_popover (GTK_MENU_BUTTON (button),
-                               tessera_edit_menu_new (self->document));
-  gtk_widget_set_tooltip_text (button, "Change the plan by hand");
-  gtk_widget_set_name (button, "edit-button");
-  return button;
-}
-
-static GtkWidget *
-button_new (const char *label, const char *action, const char *name)
-{
-  GtkWidget *button = gtk_button_new_with_label (label);
-
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
-  gtk_widget_set_name (button, name);
-  return button;
+  return g_object_new (GTK_TYPE_MENU_BUTTON, "name", "edit-button", "label", "Edit",
+                       "popover", tessera_edit_menu_new (self->document), "tooltip-text",
+                       "Change the plan by hand", NULL);
 }
 
 static void
@@ -152,22 +137,18 @@ build (TesseraWindow *self)
 static GtkWidget *
 said_new (TesseraWindow *self, const char *sentence)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
   const TesseraEditConflict *conflict = &self->document->conflict;
+  GtkWidget *undo = NULL, *show = NULL;
 
-  self->said = tessera_sentence_new (sentence, NULL);
-  gtk_label_set_max_width_chars (GTK_LABEL (self->said), SAID_CHARS);
-  gtk_label_set_natural_wrap_mode (GTK_LABEL (self->said), GTK_NATURAL_WRAP_NONE);
-  gtk_label_set_selectable (GTK_LABEL (self->said), TRUE);
-  gtk_widget_set_name (self->said, "message");
-  gtk_box_append (GTK_BOX (box), self->said);
+  self->said = tessera_named (tessera_sentence_new (sentence, NULL), "message");
+  g_object_set (self->said, "max-width-chars", SAID_CHARS, "natural-wrap-mode",
+                GTK_NATURAL_WRAP_NONE, "selectable", TRUE, NULL);
   if (self->is_of_conflict)
-    gtk_box_append (GTK_BOX (box),
-                    button_new ("Undo the last", "win.undo", "conflict-undo"));
+    undo = tessera_button_new ("Undo the last", "win.undo", "conflict-undo", NULL, NULL);
   if (self->is_of_conflict && conflict->first != conflict->second)
-    gtk_box_append (GTK_BOX (box),
-                    button_new ("Show the other", "win.show-conflict", "conflict-show"));
-  return box;
+    show = tessera_button_new ("Show the other", "win.show-conflict", "conflict-show",
+                               NULL, NULL);
+  return tessera_row_new (8, self->said, undo, show, NULL);
 }
 
 static void
