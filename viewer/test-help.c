@@ -114,6 +114,16 @@ test_devices_path (void)
 }
 
 void
+test_copy_file (const char *from, const char *to)
+{
+  g_autoptr (GFile) source = g_file_new_for_path (from);
+  g_autoptr (GFile) target = g_file_new_for_path (to);
+
+  g_assert_true (g_file_copy (source, target, G_FILE_COPY_TARGET_DEFAULT_PERMS, NULL,
+                              NULL, NULL, NULL));
+}
+
+void
 test_open (TesseraDocument *document, const char *path)
 {
   tessera_document_open (document, path);

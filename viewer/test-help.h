@@ -57,6 +57,8 @@ char *test_followed_path (void);
 /* Two streams take turns with 40 MiB, given back in between: the run reserves as much, a
  * plan that keeps them apart twice of it. In a new file. The caller unlinks it. */
 char *test_turns_path (void);
+/* Edits are kept beside a file: a copy in a folder of its own is opened. */
+void test_copy_file (const char *from, const char *to);
 /* All of the run is shown. */
 gboolean test_is_fit (const TesseraDocument *document);
 /* Opens and waits until nothing is at work any more. */

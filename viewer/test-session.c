@@ -7,12 +7,25 @@
 
 #include <glib/gstdio.h>
 
+static void
+on_changed (TesseraDocument *document, guint what, TestSession *session)
+{
+  session->changed |= what;
+}
+
 void
-test_session_set_up (TestSession *session, gconstpointer unused)
+test_session_set_up_empty (TestSession *session, gconstpointer unused)
 {
   session->document = tessera_document_new ();
   session->path = test_three_blocks_path ();
   session->kept = g_strconcat (session->path, ".edits.json", NULL);
+  g_signal_connect (session->document, "changed", G_CALLBACK (on_changed), session);
+}
+
+void
+test_session_set_up (TestSession *session, gconstpointer unused)
+{
+  test_session_set_up_empty (session, NULL);
   test_open (session->document, session->path);
 }
 

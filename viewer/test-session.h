@@ -10,11 +10,13 @@
 typedef struct
 {
   TesseraDocument *document;
-  char *path; /* of test_three_blocks_path() */
-  char *kept; /* beside it: where edits are kept */
+  char *path;    /* of test_three_blocks_path() */
+  char *kept;    /* beside it: where edits are kept */
+  guint changed; /* what was heard since it was last cleared */
 } TestSession;
 
-/* For g_test_add(). */
+/* For g_test_add(); the first of them opens nothing. */
+void test_session_set_up_empty (TestSession *session, gconstpointer unused);
 void test_session_set_up (TestSession *session, gconstpointer unused);
 void test_session_tear_down (TestSession *session, gconstpointer unused);
 /* Until nothing is at work. */

@@ -398,9 +398,6 @@ typedef struct
   TesseraPanel panel;
   GskRenderNode *node; /* the curves; NULL: to be made */
   int node_width, node_height, node_scale;
-  TesseraSheet *node_sheet; /* whose they are; NULL: nobody's */
-  gboolean node_is_dark;
-  uint64_t node_bound;
   TesseraView drag_view;
   double drag_t; /* where the drag began */
   gboolean dragging_window;
@@ -434,10 +431,9 @@ top_bytes (Curves *self)
 }
 
 static void
-forget_node (Curves *self)
+forget_node (gpointer curves)
 {
-  g_clear_pointer (&self->node, gsk_render_node_unref);
-  g_clear_pointer (&self->node_sheet, tessera_sheet_unref);
+  g_clear_pointer (&((Curves *) curves)->node, gsk_render_node_unref);
 }
 
 /* Folded to low and high per device pixel column, so that no peak can vanish, and kept as
@@ -471,7 +467,6 @@ draw_image (Curves *self, int width, int height)
 static void
 make_node (Curves *self, int width, int height, int scale)
 {
-  const TesseraDocument *document = self->panel.document;
   cairo_surface_t *image = draw_image (self, width * scale, height * scale);
   cairo_t *cr;
 
@@ -488,9 +483,6 @@ make_node (Curves *self, int width, int height, int scale)
   self->node_width = width;
   self->node_height = height;
   self->node_scale = scale;
-  self->node_is_dark = document->dark;
-  self->node_bound = tessera_document_bound (self->panel.document);
-  self->node_sheet = tessera_sheet_ref (document->sheets[TESSERA_SIDE_LEFT]);
 }
 
 static void
@@ -594,19 +586,11 @@ curves_changed (TesseraDocument *document, guint what, gpointer user)
 {
   Curves *self = user;
 
-  if (self->node_sheet != document->sheets[TESSERA_SIDE_LEFT] ||
-      self->node_is_dark != document->dark ||
-      (document->data != NULL && self->node_bound != tessera_document_bound (document)))
+  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_COLOUR |
+              TESSERA_CHANGED_VERDICT))
     forget_node (self);
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS | TESSERA_CHANGED_VIEW |
-              TESSERA_CHANGED_MOMENT | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_VERDICT))
+  if (self->node == NULL || what & (TESSERA_CHANGED_VIEW | TESSERA_CHANGED_MOMENT))
     gtk_widget_queue_draw (self->panel.box);
-}
-
-static void
-curves_clear (gpointer curves)
-{
-  forget_node (curves);
 }
 
 GtkWidget *
@@ -614,7 +598,7 @@ tessera_curves_view_new (TesseraDocument *document)
 {
   static const TesseraDrawingKind kind = { draw_curves, 160, 56, 480, 84 };
   Curves *self =
-      tessera_drawing_new (sizeof *self, document, "curves", &kind, curves_clear);
+      tessera_drawing_new (sizeof *self, document, "curves", &kind, forget_node);
   GtkGesture *drag = gtk_gesture_drag_new ();
   GtkEventController *scroll =
       gtk_event_controller_scroll_new (GTK_EVENT_CONTROLLER_SCROLL_VERTICAL);

@@ -6,7 +6,7 @@
  */
 #include "picture/made-layout.h"
 #include "viewer/test-help.h"
-#include "viewer/canvas/tiles.h"
+#include "viewer/canvas/private.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/canvas/tiles.h"
+#include "viewer/canvas/private.h"
 
 #include <math.h>
 #include <sys/resource.h>

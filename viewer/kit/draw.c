@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/kit/draw.h"
+#include "viewer/kit/kit.h"
 
 #include <math.h>
 

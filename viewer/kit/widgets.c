@@ -6,7 +6,6 @@
 #include "viewer/kit/kit.h"
 
 #include "db/size-text.h"
-#include "viewer/kit/draw.h"
 
 #include <string.h>
 

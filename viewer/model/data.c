@@ -150,26 +150,6 @@ derive (TesseraData *origin)
   return data;
 }
 
-/* Of one origin: every block is in the same group and class as in the other, and groups
- * are named and told of alike. */
-static gboolean
-are_alike (const TesseraData *a, const TesseraData *b)
-{
-  if (a->n_groups != b->n_groups)
-    return FALSE;
-  for (size_t i = 0; i < a->n_groups; i++)
-    if (!g_str_equal (a->groups[i].name, b->groups[i].name) ||
-        a->groups[i].kind != b->groups[i].kind ||
-        a->groups[i].lifetime_class != b->groups[i].lifetime_class ||
-        a->groups[i].height_bytes != b->groups[i].height_bytes)
-      return FALSE;
-  for (size_t i = 0; i < a->blocks->n_blocks; i++)
-    if (a->blocks->blocks[i].group != b->blocks->blocks[i].group ||
-        a->blocks->blocks[i].lifetime_class != b->blocks->blocks[i].lifetime_class)
-      return FALSE;
-  return TRUE;
-}
-
 TesseraStatus
 tessera_data_regroup (TesseraData *data,
                       const TesseraEdit *edits,
@@ -191,8 +171,7 @@ tessera_data_regroup (TesseraData *data,
                                   n_edits, error, NULL, &edited->blocks->blocks,
                                   &edited->groups, &edited->n_groups);
   if (status == TESSERA_OK)
-    *out_data =
-        are_alike (edited, data) ? tessera_data_ref (data) : g_steal_pointer (&edited);
+    *out_data = g_steal_pointer (&edited);
   tessera_data_unref (edited);
   return status == TESSERA_REFUSED
              ? status
@@ -202,25 +181,11 @@ tessera_data_regroup (TesseraData *data,
 const TesseraAxis *
 tessera_data_get_axis (TesseraData *data, TesseraAxisKind kind)
 {
-  TesseraAxis *axis;
-
   data = tessera_data_origin (data);
-  g_mutex_lock (&data->lock);
-  axis = data->axes[kind];
-  g_mutex_unlock (&data->lock);
-  if (axis != NULL)
-    return axis;
-  axis = tessera_axis_new (data->trace, data->blocks, kind);
-  g_mutex_lock (&data->lock);
-  if (data->axes[kind] == NULL)
-    data->axes[kind] = axis;
-  else
-    {
-      tessera_axis_free (axis);
-      axis = data->axes[kind];
-    }
-  g_mutex_unlock (&data->lock);
-  return axis;
+  if (g_once_init_enter (&data->axes[kind]))
+    g_once_init_leave (&data->axes[kind],
+                       tessera_axis_new (data->trace, data->blocks, kind));
+  return data->axes[kind];
 }
 
 /* Not kept: the caller frees it. */

@@ -82,8 +82,7 @@ TesseraStatus tessera_data_read (const char *path,
 void tessera_data_analyse (TesseraData *data);
 /* The same with the groups and classes that blocks have under edits. @data may have been
  * made so itself: edits are applied to what it comes from. The very data, as analysed,
- * where none of the edits is about groups; @data itself where they make it so: views have
- * nothing to show anew then. TESSERA_REFUSED: an edit can't be applied.
+ * where none of the edits is about groups. TESSERA_REFUSED: an edit can't be applied.
  * @edits: (array length=n_edits): those that stand
  * @out_data: (transfer full) */
 TesseraStatus tessera_data_regroup (TesseraData *data,

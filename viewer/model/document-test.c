@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "viewer/model/document.h"
-#include "viewer/test-help.h"
+#include "viewer/test-session.h"
 
 #include "db/store.h"
 #include "planner/check.h"
@@ -13,38 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct
-{
-  TesseraDocument *document;
-  char *path;
-  guint changed; /* what was heard since it was last cleared */
-} Fixture;
-
 static void
-on_changed (TesseraDocument *document, guint what, gpointer user)
-{
-  ((Fixture *) user)->changed |= what;
-}
-
-static void
-set_up (Fixture *f, gconstpointer unused)
-{
-  f->document = tessera_document_new ();
-  f->path = test_three_blocks_path ();
-  g_signal_connect (f->document, "changed", G_CALLBACK (on_changed), f);
-}
-
-static void
-tear_down (Fixture *f, gconstpointer unused)
-{
-  tessera_document_close (f->document);
-  g_assert_finalize_object (f->document);
-  g_unlink (f->path);
-  g_free (f->path);
-}
-
-static void
-test_opens (Fixture *f, gconstpointer unused)
+test_opens (TestSession *f, gconstpointer unused)
 {
   test_open (f->document, f->path);
   g_assert_cmpuint (f->changed & TESSERA_CHANGED_TRACE, !=, 0);
@@ -61,45 +31,22 @@ test_opens (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_says_what_is_wrong (Fixture *f, gconstpointer unused)
-{
-  tessera_document_open (f->document, "/nowhere/at-all.pickle");
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-  g_assert_null (f->document->data);
-  g_assert_nonnull (f->document->error);
-  g_assert_nonnull (strstr (f->document->error, "at-all.pickle"));
-}
-
-static void
-test_says_that_there_is_nothing (Fixture *f, gconstpointer unused)
-{
-  g_autofree char *path = g_strconcat (f->path, ".csv", NULL);
-
-  g_assert_true (g_file_set_contents (path, "action,id,size_bytes\n", -1, NULL));
-  tessera_document_open (f->document, path);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-  g_unlink (path);
-  g_assert_null (f->document->data);
-  g_assert_nonnull (strstr (f->document->error, ".csv: the trace holds no events"));
-}
-
-static void
-test_keeps_what_is_open (Fixture *f, gconstpointer unused)
+test_keeps_what_is_open (TestSession *f, gconstpointer unused)
 {
   test_open (f->document, f->path);
   tessera_document_open (f->document, "/nowhere/at-all.pickle");
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-  g_assert_nonnull (f->document->error);
+  test_session_settle (f);
+  g_assert_nonnull (strstr (f->document->error, "at-all.pickle"));
   g_assert_nonnull (f->document->data);
   g_assert_cmpstr (f->document->path, ==, f->path);
 }
 
 static void
-test_can_be_stopped (Fixture *f, gconstpointer unused)
+test_can_be_stopped (TestSession *f, gconstpointer unused)
 {
   tessera_document_open (f->document, f->path);
   tessera_document_cancel (f->document);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   /* Stopped in time or not: never half open, never an error. */
   g_assert_cmpstr (f->document->error, ==, NULL);
   if (f->document->data != NULL)
@@ -107,7 +54,7 @@ test_can_be_stopped (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_close_drops_work (Fixture *f, gconstpointer unused)
+test_close_drops_work (TestSession *f, gconstpointer unused)
 {
   tessera_document_open (f->document, f->path);
   tessera_document_close (f->document);
@@ -118,7 +65,7 @@ test_close_drops_work (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_view_stays_inside (Fixture *f, gconstpointer unused)
+test_view_stays_inside (TestSession *f, gconstpointer unused)
 {
   const TesseraView *v = &f->document->view;
   double world;
@@ -146,7 +93,7 @@ test_view_stays_inside (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_reveals_blocks (Fixture *f, gconstpointer unused)
+test_reveals_blocks (TestSession *f, gconstpointer unused)
 {
   const TesseraView *v = &f->document->view;
 
@@ -166,7 +113,7 @@ test_reveals_blocks (Fixture *f, gconstpointer unused)
 
 /* From nothing to what is looked at. */
 static void
-test_selection_begins_in_view (Fixture *f, gconstpointer unused)
+test_selection_begins_in_view (TestSession *f, gconstpointer unused)
 {
   TesseraView last, all;
 
@@ -174,8 +121,10 @@ test_selection_begins_in_view (Fixture *f, gconstpointer unused)
   all = f->document->view;
   g_assert_true (
       tessera_scene_block_rect (f->document->sheets[TESSERA_SIDE_LEFT]->scene, 2, &last));
-  /* All of it, at the height of a block that was born before. */
+  /* All of it, at the height of a block that was born before; none comes after it. */
   tessera_document_select_next (f->document, -1);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  tessera_document_select_next (f->document, 1);
   g_assert_cmpuint (f->document->selected, ==, 2);
   tessera_document_select (f->document, TESSERA_NONE);
   tessera_document_set_view (f->document, &last);
@@ -198,32 +147,16 @@ test_selection_begins_in_view (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (f->document->selected, ==, 1);
 }
 
-static void
-test_selection_steps (Fixture *f, gconstpointer unused)
-{
-  test_open (f->document, f->path);
-  tessera_document_select_next (f->document, 1);
-  g_assert_cmpuint (f->document->selected, ==, 0);
-  tessera_document_select_next (f->document, 1);
-  tessera_document_select_next (f->document, 1);
-  tessera_document_select_next (f->document, 1);
-  g_assert_cmpuint (f->document->selected, ==, 2);
-  tessera_document_select_next (f->document, -1);
-  g_assert_cmpuint (f->document->selected, ==, 1);
-  f->changed = 0;
-  tessera_document_select (f->document, 1);
-  g_assert_cmpuint (f->changed, ==, 0);
-}
-
 /* What is opened shows the step that failed, at its full height, and shows it again whatever was
  * looked at; the plan that comes later changes neither. */
 static void
-test_opens_on_the_failure (Fixture *f, gconstpointer unused)
+test_opens_on_the_failure (TestSession *f, gconstpointer unused)
 {
   g_autofree char *sample = test_sample_path ();
   const TesseraView *v = &f->document->view;
   const TesseraSheet *sheet;
   const TesseraStep *step;
+  g_autofree char *failed = NULL;
   TesseraView first;
 
   if (sample == NULL)
@@ -235,8 +168,11 @@ test_opens_on_the_failure (Fixture *f, gconstpointer unused)
   sheet = f->document->sheets[TESSERA_SIDE_LEFT];
   step = &f->document->data->structure->steps[3];
   first = *v;
+  failed = tessera_describe_address (
+      f->document->data, f->document->data->blocks->block_of_event[f->document->moment]);
   g_assert_cmpuint (f->document->moment, ==, sheet->layout->ooms[0].event_index);
   g_assert_cmpuint (f->document->moment, >=, step->begin_index);
+  g_assert_cmpstr (failed, ==, "failed");
   g_assert_cmpfloat (v->t0, <=, tessera_sheet_t_of (sheet, step->begin_index));
   g_assert_cmpfloat (v->t1, >=, tessera_sheet_t_of (sheet, step->end_index));
   g_assert_cmpfloat (v->t1 - v->t0, <, 0.2);
@@ -248,7 +184,7 @@ test_opens_on_the_failure (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_axis_keeps_events (Fixture *f, gconstpointer unused)
+test_axis_keeps_events (TestSession *f, gconstpointer unused)
 {
   const TesseraSheet *sheet;
 
@@ -257,7 +193,7 @@ test_axis_keeps_events (Fixture *f, gconstpointer unused)
   tessera_document_show_time (f->document, tessera_sheet_t_of (sheet, 3),
                               tessera_sheet_t_of (sheet, 5));
   tessera_document_set_axis_kind (f->document, TESSERA_AXIS_EVENTS);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   sheet = f->document->sheets[TESSERA_SIDE_LEFT];
   g_assert_cmpint (sheet->axis->kind, ==, TESSERA_AXIS_EVENTS);
   g_assert_cmpint (f->document->sheets[TESSERA_SIDE_RIGHT]->axis->kind, ==,
@@ -267,19 +203,7 @@ test_axis_keeps_events (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_layouts_switch (Fixture *f, gconstpointer unused)
-{
-  test_open (f->document, f->path);
-  for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_EXPANDABLE; kind++)
-    {
-      tessera_document_set_left_kind (f->document, (TesseraLayoutKind) kind);
-      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-      g_assert_cmpint (f->document->sheets[TESSERA_SIDE_LEFT]->layout->kind, ==, kind);
-    }
-}
-
-static void
-test_filter (Fixture *f, gconstpointer unused)
+test_filter (TestSession *f, gconstpointer unused)
 {
   const TesseraColouring *colouring;
   size_t entry;
@@ -287,7 +211,7 @@ test_filter (Fixture *f, gconstpointer unused)
   test_open (f->document, f->path);
   tessera_document_set_colour_key (f->document, TESSERA_COLOUR_SIZE);
   g_assert_cmpint (f->document->paint->colouring->key, !=, TESSERA_COLOUR_SIZE);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_SIZE);
   colouring = f->document->paint->colouring;
   entry = colouring->block_entry[0];
@@ -306,9 +230,9 @@ test_filter (Fixture *f, gconstpointer unused)
 
   /* One after the other: a worker whose work was dropped still holds the document. */
   tessera_document_set_dark (f->document, TRUE);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   tessera_document_set_colour_key (f->document, TESSERA_COLOUR_STREAM);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_STREAM);
   g_assert_true (f->document->paint->dark);
   g_assert_null (f->document->paint->shown);
@@ -328,7 +252,7 @@ check_legend (TesseraDocument *document)
 }
 
 static void
-test_parts_sum (Fixture *f, gconstpointer unused)
+test_parts_sum (TestSession *f, gconstpointer unused)
 {
   test_open (f->document, f->path);
   for (uint32_t event = 0; event < f->document->data->blocks->n_events; event++)
@@ -336,7 +260,7 @@ test_parts_sum (Fixture *f, gconstpointer unused)
       const TesseraParts *p = &f->document->described.parts;
 
       tessera_document_set_moment (f->document, event);
-      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      test_session_settle (f);
       g_assert_cmpuint (p->event_index, ==, event);
       g_assert_cmpuint (p->live_bytes + p->rounding_bytes + p->pending_bytes +
                             p->new_segment_bytes + p->other_stream_bytes +
@@ -347,14 +271,14 @@ test_parts_sum (Fixture *f, gconstpointer unused)
     }
   /* Colours by another key are counted anew. */
   tessera_document_set_colour_key (f->document, TESSERA_COLOUR_STREAM);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   check_legend (f->document);
 }
 
 /* However many were asked for: what is told in the end is of the last, and of the layout
  * that is shown. */
 static void
-test_latest_moment_wins (Fixture *f, gconstpointer unused)
+test_latest_moment_wins (TestSession *f, gconstpointer unused)
 {
   TesseraMoment described;
 
@@ -363,7 +287,7 @@ test_latest_moment_wins (Fixture *f, gconstpointer unused)
     tessera_document_set_moment (f->document, (uint32_t) pass % 5);
   tessera_document_set_moment (f->document, 3);
   tessera_document_set_left_kind (f->document, TESSERA_LAYOUT_EXPANDABLE);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   g_assert_cmpuint (f->document->described.parts.event_index, ==, 3);
   tessera_moment_at (f->document->data, f->document->sheets[TESSERA_SIDE_LEFT]->layout,
                      f->document->paint, 3, &described);
@@ -380,42 +304,16 @@ test_latest_moment_wins (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_devices (Fixture *f, gconstpointer unused)
-{
-  g_autofree char *path = test_devices_path ();
-
-  test_open (f->document, path);
-  g_assert_cmpuint (f->document->data->trace->n_devices, ==, 3);
-  g_assert_cmpuint (f->document->data->trace->device, ==, 1);
-  g_assert_cmpuint (f->document->data->trace->n_events, ==, 2);
-  tessera_document_set_device (f->document, 3);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-  g_assert_cmpstr (f->document->path, ==, path);
-  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
-  g_assert_cmpuint (f->document->data->trace->n_events, ==, 1);
-  /* What is not there is said, and what is open stays. */
-  tessera_document_set_device (f->document, 2);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-  g_assert_nonnull (f->document->error);
-  g_assert_cmpuint (f->document->data->trace->device, ==, 3);
-  /* The device is that file's: another file begins anew. */
-  test_open (f->document, f->path);
-  test_open (f->document, path);
-  g_assert_cmpuint (f->document->data->trace->device, ==, 1);
-  g_unlink (path);
-}
-
-static void
-save (Fixture *f, TesseraSave what, const char *path)
+save (TestSession *f, TesseraSave what, const char *path)
 {
   g_clear_pointer (&f->document->notice, g_free);
   g_clear_pointer (&f->document->error, g_free);
   tessera_document_save (f->document, what, FALSE, path);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
 }
 
 static void
-test_exports (Fixture *f, gconstpointer unused)
+test_exports (TestSession *f, gconstpointer unused)
 {
   g_autofree char *path = g_strconcat (f->path, ".tsp", NULL);
   TesseraError error = { 0 };
@@ -478,7 +376,7 @@ target_free (char *path)
 /* The work is a worker's: the call comes back with nothing written yet said, and what it
  * reads stays alive though all is closed meanwhile. */
 static void
-test_saves_in_background (Fixture *f, gconstpointer unused)
+test_saves_in_background (TestSession *f, gconstpointer unused)
 {
   for (size_t i = 0; i < G_N_ELEMENTS (targets); i++)
     {
@@ -495,7 +393,7 @@ test_saves_in_background (Fixture *f, gconstpointer unused)
       tessera_document_save (f->document, targets[i].what, TRUE, "/nowhere/second");
       g_assert_nonnull (strstr (f->document->error, "/nowhere/second"));
       tessera_document_close (f->document);
-      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      test_session_settle (f);
       g_assert_cmpstr (f->document->error, ==, NULL);
       g_assert_nonnull (strstr (f->document->notice, path));
       g_assert_true (g_file_get_contents (path, &bytes, &n_bytes, NULL));
@@ -506,7 +404,7 @@ test_saves_in_background (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_failed_save_leaves_nothing (Fixture *f, gconstpointer unused)
+test_failed_save_leaves_nothing (TestSession *f, gconstpointer unused)
 {
   test_open (f->document, f->path);
   for (size_t i = 0; i < G_N_ELEMENTS (targets); i++)
@@ -531,7 +429,7 @@ test_failed_save_leaves_nothing (Fixture *f, gconstpointer unused)
 
 /* Stopped, in time or not: what was there, or all of the new one. */
 static void
-test_stopped_save_is_whole (Fixture *f, gconstpointer unused)
+test_stopped_save_is_whole (TestSession *f, gconstpointer unused)
 {
   test_open (f->document, f->path);
   for (size_t i = 0; i < G_N_ELEMENTS (targets); i++)
@@ -543,7 +441,7 @@ test_stopped_save_is_whole (Fixture *f, gconstpointer unused)
       g_clear_pointer (&f->document->notice, g_free);
       tessera_document_save (f->document, targets[i].what, FALSE, path);
       tessera_document_cancel (f->document);
-      WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+      test_session_settle (f);
       g_assert_cmpstr (f->document->error, ==, NULL);
       g_assert_true (g_file_get_contents (path, &bytes, NULL, NULL));
       g_assert_cmpint (g_str_equal (bytes, "old"), ==, f->document->notice == NULL);
@@ -553,7 +451,7 @@ test_stopped_save_is_whole (Fixture *f, gconstpointer unused)
 
 /* What a block is, where the file tells it; a key that a person chose stays. */
 static void
-test_usual_colours (Fixture *f, gconstpointer unused)
+test_usual_colours (TestSession *f, gconstpointer unused)
 {
   g_autofree char *sample = test_sample_path ();
 
@@ -579,25 +477,21 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, function)                                                              \
-  g_test_add ("/document/" name, Fixture, NULL, set_up, function, tear_down)
+  g_test_add ("/document/" name, TestSession, NULL, test_session_set_up_empty, function, \
+              test_session_tear_down)
   ADD ("opens", test_opens);
   ADD ("usual colours", test_usual_colours);
-  ADD ("says what is wrong", test_says_what_is_wrong);
-  ADD ("says that there is nothing", test_says_that_there_is_nothing);
   ADD ("keeps what is open", test_keeps_what_is_open);
   ADD ("can be stopped", test_can_be_stopped);
   ADD ("close drops work", test_close_drops_work);
   ADD ("view stays inside", test_view_stays_inside);
   ADD ("reveals blocks", test_reveals_blocks);
   ADD ("selection begins in view", test_selection_begins_in_view);
-  ADD ("selection steps", test_selection_steps);
   ADD ("opens on the failure", test_opens_on_the_failure);
   ADD ("axis keeps events", test_axis_keeps_events);
-  ADD ("layouts switch", test_layouts_switch);
   ADD ("filter", test_filter);
   ADD ("parts sum", test_parts_sum);
   ADD ("latest moment wins", test_latest_moment_wins);
-  ADD ("devices", test_devices);
   ADD ("exports", test_exports);
   ADD ("saves in the background", test_saves_in_background);
   ADD ("a failed save leaves nothing", test_failed_save_leaves_nothing);

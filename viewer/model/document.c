@@ -281,13 +281,6 @@ include (double *low, double *high, double begin, double end)
     span = (end - begin) * 1.2;
   else if (begin >= *low && end <= *high)
     return;
-  if (begin >= *low && end <= *high && span < *high - *low)
-    {
-      /* Already in sight, only too small: stay around its middle. */
-      *low = (begin + end) / 2 - span / 2;
-      *high = *low + span;
-      return;
-    }
   *low = (begin + end) / 2 - span / 2;
   *high = *low + span;
 }

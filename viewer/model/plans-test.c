@@ -7,15 +7,16 @@
 
 #include "db/plan.h"
 #include "db/store.h"
-#include "viewer/test-help.h"
+#include "viewer/test-session.h"
 
 #include <glib/gstdio.h>
 
+/* With a plan of it at @other: what does not lie at 0 lies 1 MiB higher. */
 typedef struct
 {
-  TesseraDocument *document;
-  char *path;
-  char *other; /* a plan of it: what does not lie at 0 lies 1 MiB higher */
+  TestSession session;
+  TesseraDocument *document; /* the session's */
+  char *other;
 } Fixture;
 
 static void
@@ -46,22 +47,17 @@ write_other (Fixture *f)
 static void
 set_up (Fixture *f, gconstpointer unused)
 {
-  f->document = tessera_document_new ();
-  f->path = test_three_blocks_path ();
-  f->other = g_strconcat (f->path, ".night.tsp", NULL);
-  test_open (f->document, f->path);
+  test_session_set_up (&f->session, NULL);
+  f->document = f->session.document;
+  f->other = g_strconcat (f->session.path, ".night.tsp", NULL);
   write_other (f);
 }
 
 static void
 tear_down (Fixture *f, gconstpointer unused)
 {
-  tessera_document_close (f->document);
-  WAIT (G_OBJECT (f->document)->ref_count == 1, SLOW_MS);
-  g_assert_finalize_object (f->document);
-  g_unlink (f->path);
+  test_session_tear_down (&f->session, NULL);
   g_unlink (f->other);
-  g_free (f->path);
   g_free (f->other);
 }
 

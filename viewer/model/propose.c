@@ -310,45 +310,29 @@ tessera_landings_new (TesseraFollowed *planned,
   return status;
 }
 
-/* The first stop that is not below. */
-static size_t
-first_stop (const TesseraLandings *landings, int64_t offset_bytes)
+/* The stop that is nearest to @offset_bytes, above it alone (@direction > 0) or below it
+ * (< 0), or any (0); TESSERA_NOWHERE: there is none. */
+static uint64_t
+find_stop (const TesseraLandings *landings,
+           int64_t offset_bytes,
+           int direction,
+           gboolean only_free)
 {
-  size_t low = 0, high = landings->n_stops;
+  uint64_t nearest = TESSERA_NOWHERE;
 
-  while (low < high)
+  for (size_t i = 0; i < landings->n_stops; i++)
     {
-      size_t middle = low + (high - low) / 2;
+      const TesseraStop *stop = &landings->stops[i];
+      int64_t above = (int64_t) stop->offset_bytes - offset_bytes;
 
-      if ((int64_t) landings->stops[middle].offset_bytes >= offset_bytes)
-        high = middle;
-      else
-        low = middle + 1;
+      if ((only_free && !stop->is_free) || (direction > 0 && above <= 0) ||
+          (direction < 0 && above >= 0))
+        continue;
+      if (nearest == TESSERA_NOWHERE ||
+          ABS (above) <= ABS ((int64_t) nearest - offset_bytes))
+        nearest = stop->offset_bytes;
     }
-  return low;
-}
-
-/* The nearest stop to one side that will do, or TESSERA_NOWHERE. */
-static uint64_t
-walk (const TesseraLandings *landings, size_t from, int direction, gboolean only_free)
-{
-  /* Below the first the index wraps and is beyond the last. */
-  for (size_t i = from; i < landings->n_stops; i += (size_t) (ptrdiff_t) direction)
-    if (landings->stops[i].is_free || !only_free)
-      return landings->stops[i].offset_bytes;
-  return TESSERA_NOWHERE;
-}
-
-static uint64_t
-nearest (const TesseraLandings *landings, int64_t offset_bytes, gboolean only_free)
-{
-  size_t from = first_stop (landings, offset_bytes);
-  uint64_t above = walk (landings, from, 1, only_free);
-  uint64_t below = walk (landings, from - 1, -1, only_free);
-
-  if (above == TESSERA_NOWHERE || below == TESSERA_NOWHERE)
-    return MIN (above, below);
-  return (int64_t) above - offset_bytes < offset_bytes - (int64_t) below ? above : below;
+  return nearest;
 }
 
 /* The stop that is nearest to @offset_bytes, a free one where one is within
@@ -356,12 +340,12 @@ nearest (const TesseraLandings *landings, int64_t offset_bytes, gboolean only_fr
 static uint64_t
 snap (const TesseraLandings *landings, int64_t offset_bytes, uint64_t reach_bytes)
 {
-  uint64_t free_one = nearest (landings, offset_bytes, TRUE);
+  uint64_t free_one = find_stop (landings, offset_bytes, 0, TRUE);
 
-  if (free_one != TESSERA_NOWHERE &&
-      (uint64_t) ABS ((int64_t) free_one - offset_bytes) <= reach_bytes)
-    return free_one;
-  return nearest (landings, offset_bytes, FALSE);
+  return free_one != TESSERA_NOWHERE &&
+                 (uint64_t) ABS ((int64_t) free_one - offset_bytes) <= reach_bytes
+             ? free_one
+             : find_stop (landings, offset_bytes, 0, FALSE);
 }
 
 /* The next stop above (@direction > 0) or below, a free one unless @pushing or unless
@@ -372,12 +356,10 @@ next_stop (const TesseraLandings *landings,
            int direction,
            gboolean pushing)
 {
-  size_t from = direction > 0 ? first_stop (landings, (int64_t) offset_bytes + 1)
-                              : first_stop (landings, (int64_t) offset_bytes) - 1;
-  uint64_t next = walk (landings, from, direction, !pushing);
+  uint64_t next = find_stop (landings, (int64_t) offset_bytes, direction, !pushing);
 
   if (next == TESSERA_NOWHERE)
-    next = walk (landings, from, direction, FALSE);
+    next = find_stop (landings, (int64_t) offset_bytes, direction, FALSE);
   return next != TESSERA_NOWHERE ? next : offset_bytes;
 }
 

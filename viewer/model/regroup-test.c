@@ -277,29 +277,6 @@ test_groups_in_haste (TestSession *f, gconstpointer unused)
   g_assert_true (f->document->facts.selection == f->document->selection);
 }
 
-/* An edit that is not about groups leaves what edits of groups made as it is: nothing is
- * counted, coloured or shown anew. */
-static void
-test_groups_stand (TestSession *f, gconstpointer unused)
-{
-  static const uint32_t a[] = { 0 }, a_b[] = { 0, 1 };
-  const TesseraData *data;
-  const TesseraGrouping *grouping;
-
-  ask_for_groups (f);
-  regroup (f, TESSERA_EDIT_GROUP, "mine", a_b, 2);
-  data = f->document->data;
-  grouping = f->document->grouping;
-  regroup (f, TESSERA_EDIT_DYNAMIC, NULL, a, 1);
-  g_assert_true (f->document->data == data);
-  g_assert_true (f->document->grouping == grouping);
-  regroup (f, TESSERA_EDIT_GROUP, "mine", a_b, 2);
-  g_assert_true (f->document->data == data);
-  regroup (f, TESSERA_EDIT_CLASS, NULL, a, 1);
-  g_assert_true (f->document->data != data);
-  g_assert_true (f->document->grouping != grouping);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -311,7 +288,6 @@ main (int argc, char **argv)
   ADD ("groups are asked for", test_groups_are_asked_for);
   ADD ("groups stay", test_groups_stay);
   ADD ("colours follow groups", test_colours_follow_groups);
-  ADD ("groups stand", test_groups_stand);
   ADD ("groups in haste", test_groups_in_haste);
   return g_test_run ();
 }

@@ -7,54 +7,14 @@
  */
 #include "viewer/model/document.h"
 #include "edits/edits.h"
-#include "viewer/test-help.h"
+#include "viewer/test-session.h"
 
 #include <glib/gstdio.h>
 #include <unistd.h>
 
-typedef struct
-{
-  TesseraDocument *document;
-  char *path;
-  guint changed;
-} Fixture;
-
-static void
-on_changed (TesseraDocument *document, guint what, gpointer user)
-{
-  ((Fixture *) user)->changed |= what;
-}
-
-static void
-set_up (Fixture *f, gconstpointer unused)
-{
-  f->document = tessera_document_new ();
-  f->path = test_three_blocks_path ();
-  g_signal_connect (f->document, "changed", G_CALLBACK (on_changed), f);
-  test_open (f->document, f->path);
-}
-
-static void
-tear_down (Fixture *f, gconstpointer unused)
-{
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-  tessera_document_close (f->document);
-  /* Searches that were given up still hold it until they end. */
-  WAIT (G_OBJECT (f->document)->ref_count == 1, SLOW_MS);
-  g_assert_finalize_object (f->document);
-  g_unlink (f->path);
-  g_free (f->path);
-}
-
-static void
-settle (Fixture *f)
-{
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
-}
-
 /* Exactly those whose bit is set. */
 static void
-assert_selected (Fixture *f, guint bits)
+assert_selected (TestSession *f, guint bits)
 {
   size_t n = 0;
 
@@ -73,7 +33,7 @@ assert_selected (Fixture *f, guint bits)
 }
 
 static void
-test_one (Fixture *f, gconstpointer unused)
+test_one (TestSession *f, gconstpointer unused)
 {
   assert_selected (f, 0);
   tessera_document_select (f->document, 1);
@@ -87,7 +47,7 @@ test_one (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_toggle (Fixture *f, gconstpointer unused)
+test_toggle (TestSession *f, gconstpointer unused)
 {
   tessera_document_select_toggle (f->document, 2);
   tessera_document_select_toggle (f->document, 0);
@@ -102,14 +62,14 @@ test_toggle (Fixture *f, gconstpointer unused)
 
 /* Nothing is told where nothing changed. */
 static void
-test_same_is_silent (Fixture *f, gconstpointer unused)
+test_same_is_silent (TestSession *f, gconstpointer unused)
 {
   const uint32_t blocks[] = { 2, 0, 2 };
 
   tessera_document_select_blocks (f->document, blocks, 3, TESSERA_SELECT_ONLY, 2);
   assert_selected (f, 5);
   g_assert_cmpuint (f->document->selected, ==, 2);
-  settle (f);
+  test_session_settle (f);
   f->changed = 0;
   tessera_document_select_blocks (f->document, blocks, 2, TESSERA_SELECT_ONLY, 2);
   tessera_document_select_blocks (f->document, blocks, 1, TESSERA_SELECT_MORE, 2);
@@ -121,7 +81,7 @@ test_same_is_silent (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_next_too (Fixture *f, gconstpointer unused)
+test_next_too (TestSession *f, gconstpointer unused)
 {
   tessera_document_select_next_too (f->document, 1);
   tessera_document_select_next_too (f->document, 1);
@@ -132,27 +92,27 @@ test_next_too (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_alive (Fixture *f, gconstpointer unused)
+test_alive (TestSession *f, gconstpointer unused)
 {
   static const guint at[] = { 1, 3, 3, 3, 1, 5, 5, 4, 4 };
 
   for (uint32_t event = 0; event < G_N_ELEMENTS (at); event++)
     {
       tessera_document_select_alive (f->document, event, TESSERA_SELECT_ONLY);
-      settle (f);
+      test_session_settle (f);
       assert_selected (f, at[event]);
     }
   tessera_document_select_alive (f->document, 0, TESSERA_SELECT_MORE);
-  settle (f);
+  test_session_settle (f);
   assert_selected (f, 5);
   tessera_document_select_alive (f->document, 8, TESSERA_SELECT_LESS);
-  settle (f);
+  test_session_settle (f);
   assert_selected (f, 1);
 }
 
 /* What a rectangle meets is what lies there: asked of each block in turn. */
 static void
-test_rectangle (Fixture *f, gconstpointer unused)
+test_rectangle (TestSession *f, gconstpointer unused)
 {
   const TesseraScene *scene = f->document->sheets[TESSERA_SIDE_RIGHT]->scene;
 
@@ -165,17 +125,17 @@ test_rectangle (Fixture *f, gconstpointer unused)
       rect.y0 = rect.y1 = (rect.y0 + rect.y1) / 2;
       tessera_document_select_in (f->document, TESSERA_SIDE_RIGHT, &rect,
                                   TESSERA_SELECT_ONLY);
-      settle (f);
+      test_session_settle (f);
       assert_selected (f, 1u << block);
     }
   tessera_document_select_in (f->document, TESSERA_SIDE_LEFT, &f->document->view,
                               TESSERA_SELECT_ONLY);
-  settle (f);
+  test_session_settle (f);
   assert_selected (f, 7);
 }
 
 static void
-test_group (Fixture *f, gconstpointer unused)
+test_group (TestSession *f, gconstpointer unused)
 {
   const TesseraBlock *blocks = f->document->data->blocks->blocks;
 
@@ -189,32 +149,32 @@ test_group (Fixture *f, gconstpointer unused)
              blocks[i].lifetime_class == blocks[block].lifetime_class))
           bits |= 1u << i;
       tessera_document_select_group_of (f->document, block);
-      settle (f);
+      test_session_settle (f);
       assert_selected (f, bits);
     }
 }
 
 /* A choice made meanwhile is not overrun by a search that was still running. */
 static void
-test_latest_wins (Fixture *f, gconstpointer unused)
+test_latest_wins (TestSession *f, gconstpointer unused)
 {
   for (int pass = 0; pass < 100; pass++)
     {
       tessera_document_select_query (f->document, "size<64MiB", TESSERA_SELECT_ONLY,
                                      NULL);
       tessera_document_select (f->document, (uint32_t) pass % 3);
-      settle (f);
+      test_session_settle (f);
       assert_selected (f, 1u << pass % 3);
     }
 }
 
 static void
-test_facts (Fixture *f, gconstpointer unused)
+test_facts (TestSession *f, gconstpointer unused)
 {
   const TesseraSelectionFacts *facts = &f->document->facts;
 
   tessera_document_select_all (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_true (facts->selection == f->document->selection);
   g_assert_cmpuint (facts->size_bytes, ==, 5 << 20);
   g_assert_cmpuint (facts->most_bytes, ==, 3 << 20);
@@ -230,7 +190,7 @@ test_facts (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (facts->n_streams, ==, 1);
   /* B and C are never alive together. */
   tessera_document_select_toggle (f->document, 0);
-  settle (f);
+  test_session_settle (f);
   g_assert_true (facts->selection == f->document->selection);
   g_assert_cmpuint (facts->size_bytes, ==, 4 << 20);
   g_assert_cmpuint (facts->most_bytes, ==, 2 << 20);
@@ -268,7 +228,7 @@ phases_path (void)
 /* No two that are told apart read alike: one that lives on is none that ends where it
  * began. */
 static void
-test_phases (Fixture *f, gconstpointer unused)
+test_phases (TestSession *f, gconstpointer unused)
 {
   static const char *const expected[] = { "no phase, lives on",  "no phase",
                                           "no phase → backward", "forward",
@@ -279,7 +239,7 @@ test_phases (Fixture *f, gconstpointer unused)
 
   test_open (f->document, path);
   tessera_document_select_all (f->document);
-  settle (f);
+  test_session_settle (f);
   g_assert_cmpuint (f->document->data->blocks->n_blocks, ==, G_N_ELEMENTS (expected));
   g_assert_cmpuint (facts->n_phases, ==, G_N_ELEMENTS (expected));
   for (uint32_t block = 0; block < G_N_ELEMENTS (expected); block++)
@@ -294,7 +254,7 @@ test_phases (Fixture *f, gconstpointer unused)
 
 /* Several are lit, one is not; colours and filters leave that alone. */
 static void
-test_lit (Fixture *f, gconstpointer unused)
+test_lit (TestSession *f, gconstpointer unused)
 {
   tessera_document_select (f->document, 0);
   g_assert_null (f->document->paint->ink.block_lit);
@@ -305,7 +265,7 @@ test_lit (Fixture *f, gconstpointer unused)
   tessera_document_filter (f->document, 0, TRUE);
   g_assert_nonnull (f->document->paint->shown);
   tessera_document_set_dark (f->document, TRUE);
-  settle (f);
+  test_session_settle (f);
   g_assert_true (f->document->paint->dark);
   g_assert_cmpuint (f->document->paint->ink.block_lit[2], ==, 1);
   tessera_document_filter (f->document, 0, TRUE);
@@ -318,7 +278,7 @@ test_lit (Fixture *f, gconstpointer unused)
 
 /* What an edit is about, of blocks kept apart both sides; a cap is about none. */
 static void
-test_edit (Fixture *f, gconstpointer unused)
+test_edit (TestSession *f, gconstpointer unused)
 {
   TesseraEdit apart = tessera_edit_of (TESSERA_EDIT_APART);
   TesseraEdit cap = tessera_edit_of (TESSERA_EDIT_CAP);
@@ -330,23 +290,23 @@ test_edit (Fixture *f, gconstpointer unused)
   cap.at = 64 << 20;
   tessera_document_add_edit (f->document, &apart);
   tessera_document_add_edit (f->document, &cap);
-  settle (f);
+  test_session_settle (f);
   tessera_document_select_edit (f->document, 0);
-  settle (f);
+  test_session_settle (f);
   assert_selected (f, 5);
   tessera_document_select (f->document, 1);
   tessera_document_select_edit (f->document, 1);
   tessera_document_select_edit (f->document, 2);
-  settle (f);
+  test_session_settle (f);
   assert_selected (f, 2);
   g_unlink (kept);
 }
 
 static void
-test_close_forgets (Fixture *f, gconstpointer unused)
+test_close_forgets (TestSession *f, gconstpointer unused)
 {
   tessera_document_select_all (f->document);
-  settle (f);
+  test_session_settle (f);
   test_open (f->document, f->path);
   assert_selected (f, 0);
   tessera_document_select_query (f->document, "size<64MiB", TESSERA_SELECT_ONLY, NULL);
@@ -361,7 +321,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, function)                                                              \
-  g_test_add ("/select/" name, Fixture, NULL, set_up, function, tear_down)
+  g_test_add ("/select/" name, TestSession, NULL, test_session_set_up, function,         \
+              test_session_tear_down)
   ADD ("one", test_one);
   ADD ("toggle", test_toggle);
   ADD ("same is silent", test_same_is_silent);

@@ -105,20 +105,13 @@ is_in_sight (const TesseraDocument *self, uint32_t block)
 static uint32_t
 n_born_before (const TesseraDocument *self, double t)
 {
-  const TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
   const TesseraBlocks *blocks = self->data->blocks;
-  uint32_t low = 0, high = (uint32_t) blocks->n_blocks;
+  uint32_t n = 0;
 
-  while (low < high)
-    {
-      uint32_t middle = low + (high - low) / 2;
-
-      if (tessera_sheet_t_of (sheet, blocks->blocks[middle].born_index) < t)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
+  while (n < blocks->n_blocks && tessera_sheet_t_of (self->sheets[TESSERA_SIDE_LEFT],
+                                                     blocks->blocks[n].born_index) < t)
+    n++;
+  return n;
 }
 
 /* Where nothing leads: the block under the pointer, else the first or the last one born

@@ -30,17 +30,6 @@ typedef struct
 /* Fills the edit from the text. Returns: what is wrong with it (g_free()), or NULL. */
 typedef char *(*Fill) (Bar *self, const char *text, TesseraEdit *edit);
 
-/* libc's: an edit is freed by the planner's side. */
-static char *
-text_copy (const char *text)
-{
-  char *copy = strdup (text);
-
-  if (copy == NULL)
-    g_error ("out of memory");
-  return copy;
-}
-
 static gboolean
 has_group (TesseraDocument *document, const char *name)
 {
@@ -59,7 +48,7 @@ fill_name (Bar *self, const char *text, TesseraEdit *edit)
     return g_strdup ("A group has a name");
   if (edit->kind == TESSERA_EDIT_GROUP && has_group (self->panel.document, text))
     return g_strdup ("There is a group of this name: move to it, or choose another name");
-  edit->group = text_copy (text);
+  edit->group = g_strdup (text);
   return NULL;
 }
 
@@ -112,7 +101,7 @@ fill_group (Bar *self, const char *text, TesseraEdit *edit)
 
   if (chosen == NULL)
     return g_strdup ("There is no group to move to");
-  edit->group = text_copy (gtk_string_object_get_string (chosen));
+  edit->group = g_strdup (gtk_string_object_get_string (chosen));
   return NULL;
 }
 

@@ -7,28 +7,20 @@
 #include "viewer/panels/private.h"
 
 #include "viewer/model/document.h"
-#include "viewer/test-help.h"
+#include "viewer/test-session.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
 
 #define N_MANY 30000
 
-typedef struct
-{
-  TesseraDocument *document;
-  char *path;
-} Fixture;
-
 /* Blocks of one phase and size after each other, and a large one of another phase. */
-static char *
-many_blocks_path (void)
+static void
+write_many_blocks (const char *path)
 {
   g_autoptr (GString) text =
       g_string_new ("seq,time_us,action,id,size_bytes,stream,iteration,phase,module\n"
                     "0,0,alloc,1,8388608,0,0,forward,a\n");
-  char *path = NULL;
-  int fd = g_file_open_tmp ("many-blocks-XXXXXX.csv", &path, NULL);
   int seq = 1;
 
   for (int i = 0; i < N_MANY; i++, seq += 2)
@@ -38,59 +30,37 @@ many_blocks_path (void)
                             seq, seq, i + 2, 4096, seq + 1, seq + 1, i + 2, 4096);
   /* A second step, or the small ones would be taken for steps. */
   g_string_append_printf (text, "%d,%d,free,1,8388608,0,1,backward,a\n", seq, seq);
-  g_assert_cmpint (fd, >=, 0);
-  g_close (fd, NULL);
   g_assert_true (g_file_set_contents (path, text->str, (gssize) text->len, NULL));
-  return path;
 }
 
 static void
-set_up (Fixture *f, gconstpointer user)
+set_up (TestSession *f, gconstpointer which)
 {
-  const char *which = user;
+  g_autofree char *sample = g_str_equal (which, "sample") ? test_sample_path () : NULL;
 
-  f->document = tessera_document_new ();
+  test_session_set_up_empty (f, NULL);
   f->document->plan_automatically = FALSE;
-  f->path = g_str_equal (which, "many")     ? many_blocks_path ()
-            : g_str_equal (which, "sample") ? test_sample_path ()
-                                            : test_three_blocks_path ();
-  if (f->path == NULL)
-    return;
+  if (sample != NULL)
+    {
+      g_unlink (f->path);
+      test_copy_file (sample, f->path);
+    }
+  else if (g_str_equal (which, "many"))
+    write_many_blocks (f->path);
   test_open (f->document, f->path);
   tessera_document_set_query (f->document, "");
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   g_assert_nonnull (f->document->grouping);
-}
-
-static void
-tear_down (Fixture *f, gconstpointer user)
-{
-  tessera_document_close (f->document);
-  WAIT (G_OBJECT (f->document)->ref_count == 1, SLOW_MS);
-  g_assert_finalize_object (f->document);
-  if (f->path != NULL && !g_str_equal (user, "sample"))
-    g_unlink (f->path);
-  g_free (f->path);
-}
-
-static gboolean
-is_missing (Fixture *f)
-{
-  if (f->path == NULL)
-    g_test_skip ("the sample is not there");
-  return f->path == NULL;
 }
 
 /* The slow way: every block against every place. */
 static void
-test_sums (Fixture *f, gconstpointer unused)
+test_sums (TestSession *f, gconstpointer unused)
 {
   const TesseraGrouping *grouping = f->document->grouping;
   const TesseraData *data = f->document->data;
   uint64_t n_blocks = 0, peak_bytes = 0;
 
-  if (is_missing (f))
-    return;
   for (uint32_t place = 0; place < grouping->n_places; place++)
     {
       const TesseraGroupRow *row = &grouping->rows[place];
@@ -140,12 +110,10 @@ value_of (const TesseraGroupRow *row, TesseraTreeColumn column)
 
 /* All groups of a class come in order, each once. */
 static void
-test_order (Fixture *f, gconstpointer unused)
+test_order (TestSession *f, gconstpointer unused)
 {
   const TesseraGrouping *grouping = f->document->grouping;
 
-  if (is_missing (f))
-    return;
   for (int column = TESSERA_TREE_HEIGHT; column <= TESSERA_TREE_FILLED; column++)
     for (int down = 0; down < 2; down++)
       {
@@ -194,12 +162,10 @@ value_of_block (const TesseraData *data, uint32_t block, TesseraTreeColumn colum
 
 /* The blocks of a group come in order, equals by birth. */
 static void
-test_order_of_blocks (Fixture *f, gconstpointer unused)
+test_order_of_blocks (TestSession *f, gconstpointer unused)
 {
   const TesseraData *data = f->document->data;
 
-  if (is_missing (f))
-    return;
   for (int column = 0; column < TESSERA_N_TREE_COLUMNS; column++)
     for (int down = 0; down < 2; down++)
       {
@@ -232,7 +198,7 @@ test_order_of_blocks (Fixture *f, gconstpointer unused)
 
 /* A block is found however large its group is, and another order opens the same. */
 static void
-test_many (Fixture *f, gconstpointer unused)
+test_many (TestSession *f, gconstpointer unused)
 {
   TesseraGroupTree *tree =
       tessera_group_tree_new (f->document->grouping, NULL, TESSERA_TREE_NAME, FALSE);
@@ -260,21 +226,21 @@ test_many (Fixture *f, gconstpointer unused)
 }
 
 static void
-ask (Fixture *f, const char *query)
+ask (TestSession *f, const char *query)
 {
   tessera_document_set_query (f->document, query);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
 }
 
 static uint32_t
-n_matches (Fixture *f)
+n_matches (TestSession *f)
 {
   return f->document->grouping->begin[f->document->grouping->n_places];
 }
 
 /* The groups keep only what matches; what is not understood changes nothing. */
 static void
-test_query (Fixture *f, gconstpointer unused)
+test_query (TestSession *f, gconstpointer unused)
 {
   g_autofree char *error = NULL;
 
@@ -292,7 +258,7 @@ test_query (Fixture *f, gconstpointer unused)
   g_assert_cmpuint (n_matches (f), ==, 3);
   g_assert_true (
       tessera_document_select_query (f->document, "module=c", TESSERA_SELECT_ONLY, NULL));
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   g_assert_cmpuint (f->document->selected, ==, 2);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 1);
   g_assert_false (
@@ -302,12 +268,12 @@ test_query (Fixture *f, gconstpointer unused)
 }
 
 static void
-test_similar (Fixture *f, gconstpointer unused)
+test_similar (TestSession *f, gconstpointer unused)
 {
   const TesseraBlock *blocks = f->document->data->blocks->blocks;
 
   tessera_document_select_similar (f->document, 7);
-  WAIT (!tessera_document_is_busy (f->document), SLOW_MS);
+  test_session_settle (f);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, N_MANY);
   for (uint32_t i = 0; i < N_MANY; i++)
     g_assert_cmpuint (blocks[f->document->selection->blocks[i]].size_bytes, ==, 4096);
@@ -318,7 +284,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, which, function)                                                       \
-  g_test_add ("/group-tree/" name, Fixture, which, set_up, function, tear_down)
+  g_test_add ("/group-tree/" name, TestSession, which, set_up, function,                 \
+              test_session_tear_down)
   ADD ("sums", "sample", test_sums);
   ADD ("sums of few", "three", test_sums);
   ADD ("order", "sample", test_order);

@@ -26,7 +26,6 @@ typedef struct
   TesseraTreeColumn column;
   gboolean down;
   gboolean is_followed; /* what is selected was chosen here */
-  uint8_t *wholes; /* WHOLE_* of each place, then of each class; NULL: not asked yet */
 } Groups;
 
 /* --- cells ------------------------------------------------------------------------ */
@@ -325,22 +324,7 @@ choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
 
 /* --- blocks to rows --------------------------------------------------------------- */
 
-/* Whether all blocks of a place or class are selected. */
-enum
-{
-  WHOLE_UNKNOWN,
-  WHOLE_YES,
-  WHOLE_NO
-};
-
-static void
-forget_wholes (Groups *self)
-{
-  g_clear_pointer (&self->wholes, g_free);
-}
-
-/* The first block that is not ends it: of a million only those few are looked at whose
- * group is wholly selected. */
+/* Whether all blocks of a place are selected: the first that is not ends it. */
 static gboolean
 is_place_whole (Groups *self, uint32_t place)
 {
@@ -348,32 +332,21 @@ is_place_whole (Groups *self, uint32_t place)
   const TesseraSelection *selection = self->panel.document->selection;
   uint32_t i = grouping->begin[place], end = grouping->begin[place + 1];
 
-  if (self->wholes[place] == WHOLE_UNKNOWN)
-    {
-      while (i < end && selection->is_in[grouping->blocks[i]])
-        i++;
-      self->wholes[place] = i == end ? WHOLE_YES : WHOLE_NO;
-    }
-  return self->wholes[place] == WHOLE_YES;
+  while (i < end && selection->is_in[grouping->blocks[i]])
+    i++;
+  return i == end;
 }
 
 static gboolean
 is_class_whole (Groups *self, uint32_t class)
 {
   const TesseraGrouping *grouping = self->tree->grouping;
-  uint8_t *whole = &self->wholes[grouping->n_places + class];
+  uint32_t place = 0;
 
-  if (*whole == WHOLE_UNKNOWN)
-    {
-      uint32_t place = 0;
-
-      while (
-          place < grouping->n_places &&
-          (grouping->rows[place].lifetime_class != class || is_place_whole (self, place)))
-        place++;
-      *whole = place == grouping->n_places ? WHOLE_YES : WHOLE_NO;
-    }
-  return *whole == WHOLE_YES;
+  while (place < grouping->n_places &&
+         (grouping->rows[place].lifetime_class != class || is_place_whole (self, place)))
+    place++;
+  return place == grouping->n_places;
 }
 
 /* A class, a group where all of it is. */
@@ -385,8 +358,6 @@ is_selected (gpointer user, guint position)
 
   if (self->panel.document->selection == NULL)
     return FALSE;
-  if (self->wholes == NULL)
-    self->wholes = g_new0 (uint8_t, self->tree->grouping->n_places + TESSERA_N_CLASSES);
   return node.kind == TESSERA_NODE_BLOCK
              ? tessera_document_is_selected (self->panel.document, node.index)
          : node.kind == TESSERA_NODE_GROUP ? is_place_whole (self, node.index)
@@ -432,7 +403,6 @@ follow_selection (Groups *self)
 {
   guint row = G_MAXUINT;
 
-  forget_wholes (self);
   if (self->tree == NULL)
     return;
   if (!self->is_followed && gtk_widget_get_mapped (self->panel.box))
@@ -459,7 +429,6 @@ rebuild (Groups *self)
                                              self->column, self->down)
                    : NULL;
   tessera_group_tree_free (before);
-  forget_wholes (self);
   show_tree (self);
   tessera_note_show (self->note, self->tree != NULL && self->tree->rows->len == 0);
   follow_selection (self);
@@ -570,7 +539,6 @@ groups_clear (gpointer groups)
 
   g_clear_object (&self->rows);
   tessera_group_tree_free (self->tree);
-  forget_wholes (self);
 }
 
 static GtkWidget *

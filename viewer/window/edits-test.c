@@ -175,6 +175,7 @@ test_history (TestView *f, gconstpointer unused)
   test_window_settle (f->window);
   g_assert_nonnull (row (f, 2));
   g_assert_null (row (f, 3));
+  g_assert_nonnull (strstr (test_view_text (f, "title-right"), "2 edits"));
   g_assert_false (gtk_widget_get_visible (test_view_find (f, "edits-empty")));
   /* A click goes there, back and forth. */
   g_signal_emit_by_name (test_view_find (f, "edits"), "row-activated", row (f, 0));
@@ -229,21 +230,6 @@ test_many (TestView *f, gconstpointer unused)
   test_view_act (f, "undo");
   test_window_settle (f->window);
   g_assert_true (gtk_list_box_row_is_selected (row (f, 40)));
-}
-
-static void
-test_reopen (TestView *f, gconstpointer unused)
-{
-  tessera_document_select (f->document, 1);
-  test_view_act (f, "edit-dynamic");
-  test_window_settle (f->window);
-  test_view_act (f, "close-file");
-  test_window_settle (f->window);
-  g_assert_false (test_view_is_enabled (f, "undo"));
-  test_window_open (f->window, f->path);
-  g_assert_true (test_view_is_enabled (f, "undo"));
-  g_assert_nonnull (row (f, 1));
-  g_assert_nonnull (strstr (test_view_text (f, "title-right"), "1 edit"));
 }
 
 static void
@@ -481,7 +467,6 @@ main (int argc, char **argv)
   ADD ("bar is left", test_bar_is_left);
   ADD ("history", test_history);
   ADD ("many", test_many);
-  ADD ("reopen", test_reopen);
   ADD ("conflict", test_conflict);
   ADD ("groups are seen", test_groups_are_seen);
   ADD ("strategy", test_strategy);

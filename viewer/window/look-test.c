@@ -5,7 +5,7 @@
  */
 #include "db/size-text.h"
 #include "viewer/canvas/private.h"
-#include "viewer/kit/draw.h"
+#include "viewer/kit/kit.h"
 #include "picture/palette.h"
 #include "viewer/model/document.h"
 #include "viewer/panels/private.h"
@@ -175,27 +175,6 @@ test_no_stack_no_choice (TestView *f, gconstpointer unused)
   g_assert_true (gtk_widget_get_visible (test_view_find (f, "stack-all")));
 }
 
-static void
-test_a_failure_has_no_address (TestView *f, gconstpointer unused)
-{
-  g_autofree char *sample = test_sample_path ();
-  g_autofree char *failed = NULL, *other = NULL;
-  uint32_t block = 0;
-
-  if (sample == NULL)
-    {
-      g_test_skip ("the sample is not there");
-      return;
-    }
-  test_window_open (f->window, sample);
-  while (!(f->document->data->blocks->blocks[block].flags & TESSERA_FAILED))
-    block++;
-  failed = tessera_describe_address (f->document->data, block);
-  other = tessera_describe_address (f->document->data, block - 1);
-  g_assert_cmpstr (failed, ==, "failed");
-  g_assert_true (g_str_has_prefix (other, "0x7f"));
-}
-
 /* However often the key is pressed: what is selected does not go out of sight. */
 static void
 test_zoom_keeps_the_selected (TestView *f, gconstpointer unused)
@@ -347,7 +326,6 @@ main (int argc, char **argv)
   ADD ("reads English", test_reads_english);
   ADD ("nothing found is said", test_nothing_found_is_said);
   ADD ("no stack, no choice", test_no_stack_no_choice);
-  ADD ("a failure has no address", test_a_failure_has_no_address);
   ADD ("zoom keeps the selected", test_zoom_keeps_the_selected);
   ADD ("heights can be read off", test_heights_can_be_read_off);
   ADD ("heights are round", test_heights_are_round);

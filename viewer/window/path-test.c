@@ -130,6 +130,8 @@ numbers_are_infos (Path *p)
                    json_object_get_string_member (info, "headline"));
   g_assert_cmpstr (text_of (p, "verdict-sentence"), ==,
                    json_object_get_string_member (info, "sentence"));
+  g_assert_cmpstr (text_of (p, "verdict-filling"), ==,
+                   json_object_get_string_member (info, "filling"));
   assert_shows_bytes (p, "subtitle-left", info, "peak_reserved_bytes");
 }
 
@@ -163,15 +165,12 @@ numbers_are_plans (Path *p)
 static void
 begin (Path *p, const char *source)
 {
-  g_autoptr (GFile) from = g_file_new_for_path (source);
   g_autofree char *base = g_path_get_basename (source);
-  g_autoptr (GFile) to = NULL;
 
   *p = (Path){ 0 };
   p->folder = g_dir_make_tmp ("path-XXXXXX", NULL);
   p->trace = g_build_filename (p->folder, base, NULL);
-  to = g_file_new_for_path (p->trace);
-  g_assert_true (g_file_copy (from, to, G_FILE_COPY_NONE, NULL, NULL, NULL, NULL));
+  test_copy_file (source, p->trace);
   p->window = test_window_new ();
   p->document = tessera_window_get_document (p->window);
   gtk_window_set_default_size (GTK_WINDOW (p->window), WIDTH, HEIGHT);
