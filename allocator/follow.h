@@ -3,8 +3,8 @@
  *
  * A request is matched by signature (stream, rounded size, phase, order among its equals)
  * within a bounded look-ahead and re-synchronised at every phase mark and step; never by
- * position alone. An address is handed out only if its range is free at that moment, and
- * the caller's own hook takes it. A request whose slot is taken gets another place that
+ * position alone. An address is handed out only if the caller's hook, which knows what is
+ * free at that moment, takes it. A request whose slot is taken gets another place that
  * no slot needs meanwhile, or swaps with a later one of its size. What does not match is
  * a miss, and the caller serves it by expandable rules; so is an unplanned request
  * (db/plan.h), which nothing is handed out for.
@@ -33,7 +33,7 @@ typedef struct
   bool (*take) (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes);
   void *user;
 } TesseraFollowerHook;
-/* Copied; none at first. */
+/* Copied; before the first request. */
 void tessera_follower_set_hook (TesseraFollower *follower,
                                 const TesseraFollowerHook *hook);
 
@@ -51,9 +51,8 @@ bool tessera_follower_malloc (TesseraFollower *follower,
                               uint32_t *out_slot);
 /* Whether the last request was an unplanned one: a miss that was planned. */
 bool tessera_follower_was_unplanned (const TesseraFollower *follower);
-/* The block at this offset is done (after its side streams). False: nothing lies there.
- */
-bool tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes);
+/* The block at this offset is done (after its side streams). */
+void tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes);
 
 /* When each page of the pool is needed next, as far as the plan tells from where the run
  * is: sets @needs (array length=n_pages) to the number of its requests up to then, to the

@@ -5,7 +5,7 @@
  */
 #include "edits/test-scene.h"
 
-#include "allocator/follow.h"
+#include "tests/allocator/followed.h"
 #include "edits/edits.h"
 #include "planner/test-traces.h"
 
@@ -137,28 +137,28 @@ static TesseraFollowerStats
 follow (const TestScene *scene, const TesseraPlan *made, guint8 *missed)
 {
   g_autofree guint64 *offsets = g_new0 (guint64, scene->blocks->n_blocks + 1);
-  TesseraFollower *follower;
+  Followed *follower;
   TesseraFollowerStats stats;
 
-  g_assert_cmpint (tessera_follower_new (made, &follower), ==, TESSERA_OK);
+  follower = followed_new (made);
   for (guint32 i = 0; i < scene->trace->n_events; i++)
     {
       const TesseraEvent *event = &scene->trace->events[i];
       guint32 block = scene->blocks->block_of_event[i];
 
       if (event->action == TESSERA_ALLOC &&
-          !tessera_follower_malloc (follower, event->size_bytes, event->stream,
-                                    event->pool, &offsets[block], NULL))
+          !followed_malloc (follower, event->size_bytes, event->stream, event->pool,
+                            &offsets[block], NULL))
         {
           offsets[block] = G_MAXUINT64;
           if (missed != NULL)
             missed[block] = 1;
         }
       if (event->action == TESSERA_FREE_COMPLETED && offsets[block] != G_MAXUINT64)
-        g_assert_true (tessera_follower_free_at (follower, offsets[block]));
+        g_assert_true (followed_free_at (follower, offsets[block]));
     }
-  tessera_follower_get_stats (follower, &stats);
-  tessera_follower_free (follower);
+  tessera_follower_get_stats (follower->follower, &stats);
+  followed_free (follower);
   return stats;
 }
 

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow.h"
+#include "tests/allocator/followed.h"
 #include "allocator/follow/slots.h"
 
 #include <glib.h>
@@ -130,24 +130,23 @@ test_end (void)
 static guint
 count_lost (const TesseraPlan *plan, guint jump)
 {
-  TesseraFollower *follower;
+  Followed *follower;
   guint n_lost = 0;
 
-  g_assert_cmpint (tessera_follower_new (plan, &follower), ==, TESSERA_OK);
+  follower = followed_new (plan);
   for (guint k = 0; k < jump + 300; k++)
     {
       guint i = k < jump ? k : k < jump + 200 ? k - jump + 500 : k - jump - 200;
       uint64_t offset;
       uint32_t slot = TESSERA_NONE;
 
-      if (tessera_follower_malloc (follower, plan->slots[i].size_bytes, 0, 0, &offset,
-                                   &slot))
-        g_assert_true (tessera_follower_free_at (follower, offset));
+      if (followed_malloc (follower, plan->slots[i].size_bytes, 0, 0, &offset, &slot))
+        g_assert_true (followed_free_at (follower, offset));
       n_lost += slot != i;
       if (k == jump - 1 || k == jump + 199 || k == jump + 299)
         g_assert_cmpuint (slot, ==, i);
     }
-  tessera_follower_free (follower);
+  followed_free (follower);
   return n_lost;
 }
 
@@ -195,7 +194,7 @@ test_phase (void)
 }
 
 static guint
-count_in_place (TesseraFollower *follower, const TesseraPlan *plan, guint first, guint n)
+count_in_place (Followed *follower, const TesseraPlan *plan, guint first, guint n)
 {
   guint n_in_place = 0;
 
@@ -204,11 +203,10 @@ count_in_place (TesseraFollower *follower, const TesseraPlan *plan, guint first,
       uint64_t offset;
       uint32_t slot;
 
-      if (!tessera_follower_malloc (follower, plan->slots[i].size_bytes, 0, 0, &offset,
-                                    &slot))
+      if (!followed_malloc (follower, plan->slots[i].size_bytes, 0, 0, &offset, &slot))
         continue;
       n_in_place += slot == i;
-      g_assert_true (tessera_follower_free_at (follower, offset));
+      g_assert_true (followed_free_at (follower, offset));
     }
   return n_in_place;
 }
@@ -225,7 +223,7 @@ test_far_phase (void)
   g_autoptr (GString) sizes = g_string_new (NULL);
   g_autofree char *phases = g_strnfill (ends[1], ' ');
   TesseraPlan plan;
-  TesseraFollower *follower;
+  Followed *follower;
 
   for (guint i = 0; i < ends[1]; i++)
     {
@@ -234,25 +232,25 @@ test_far_phase (void)
         phases[i] = 'f';
     }
   plan = small_plan_make (sizes->str, phases, ends, 2);
-  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  follower = followed_new (&plan);
   count_in_place (follower, &plan, 0, n_start);
   for (guint step = 0; step < 5; step++)
     {
       guint forward = n_start + MIN (step, 2) * n_step, tail = forward + n_forward;
 
-      tessera_follower_step (follower);
+      tessera_follower_step (follower->follower);
       if (step > 0)
         count_in_place (follower, &plan, tail, n_tail / 2);
-      tessera_follower_phase (follower, "forward");
+      tessera_follower_phase (follower->follower, "forward");
       g_assert_cmpuint (count_in_place (follower, &plan, forward, n_forward), ==,
                         n_forward);
-      tessera_follower_phase (follower, NULL);
+      tessera_follower_phase (follower->follower, NULL);
       /* entered again without requests: that moves nothing */
-      tessera_follower_phase (follower, "forward");
-      tessera_follower_phase (follower, NULL);
+      tessera_follower_phase (follower->follower, "forward");
+      tessera_follower_phase (follower->follower, NULL);
       g_assert_cmpuint (count_in_place (follower, &plan, tail, n_tail), ==, n_tail);
     }
-  tessera_follower_free (follower);
+  followed_free (follower);
   small_plan_clear (&plan);
 }
 
@@ -266,35 +264,34 @@ test_start_is_past (void)
   g_autoptr (GString) sizes = g_string_new (NULL);
   g_autofree char *phases = g_strnfill (n_start + n_step, ' ');
   TesseraPlan plan;
-  TesseraFollower *follower;
+  Followed *follower;
 
   for (guint i = 0; i < n_start + n_step; i++)
     g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'Z'));
   plan = small_plan_make (sizes->str, phases, ends, 2);
-  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  follower = followed_new (&plan);
   g_assert_cmpuint (count_in_place (follower, &plan, 0, n_start), ==, n_start);
-  tessera_follower_step (follower);
+  tessera_follower_step (follower->follower);
   g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_step), ==, n_step);
-  tessera_follower_step (follower);
+  tessera_follower_step (follower->follower);
   count_in_place (follower, &plan, 0, n_start / 2);
-  tessera_follower_step (follower);
+  tessera_follower_step (follower->follower);
   g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_step), ==, n_step);
-  tessera_follower_free (follower);
+  followed_free (follower);
   small_plan_clear (&plan);
 }
 
 /* One request of the run, like a slot of the plan: what is kept has to get its place. */
 static void
-ask_like (TesseraFollower *follower, const TesseraSlot *slot)
+ask_like (Followed *follower, const TesseraSlot *slot)
 {
   uint64_t offset_bytes;
-  bool is_hit =
-      tessera_follower_malloc (follower, slot->size_bytes, 0, 0, &offset_bytes, NULL);
+  bool is_hit = followed_malloc (follower, slot->size_bytes, 0, 0, &offset_bytes, NULL);
 
   if (slot->lifetime_class == TESSERA_CLASS_PERSISTENT)
     g_assert_true (is_hit && offset_bytes == slot->offset_bytes);
   else if (is_hit)
-    g_assert_true (tessera_follower_free_at (follower, offset_bytes));
+    g_assert_true (followed_free_at (follower, offset_bytes));
 }
 
 /* The first step is skipped before its "backward" part, that makes forty things to keep:
@@ -314,7 +311,7 @@ test_owed (void)
   g_autoptr (GString) sizes = g_string_new ("Z");
   g_autoptr (GString) phases = g_string_new (" ");
   TesseraFollowerStats stats;
-  TesseraFollower *follower;
+  Followed *follower;
   TesseraPlan plan;
 
   for (guint section = 0; section < 2; section++)
@@ -332,29 +329,29 @@ test_owed (void)
   plan = small_plan_make (sizes->str, phases->str, ends, 2);
   for (guint i = FIRST_KEPT; i < FIRST_KEPT + 2 * N_SIZES; i++)
     plan.slots[i].lifetime_class = TESSERA_CLASS_PERSISTENT;
-  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  follower = followed_new (&plan);
   ask_like (follower, &plan.slots[0]);
   for (guint step = 0; step < 6; step++)
     {
       guint forward = step == 0 ? 1 : N_START;
       guint backward = step == 1 ? FIRST_KEPT : N_START + N_FORWARD;
 
-      tessera_follower_step (follower);
+      tessera_follower_step (follower->follower);
       if (step == 1) /* that of the step before, in which nothing was asked for */
-        tessera_follower_phase (follower, "backward");
-      tessera_follower_phase (follower, "forward");
+        tessera_follower_phase (follower->follower, "backward");
+      tessera_follower_phase (follower->follower, "forward");
       for (guint i = forward; i < forward + N_FORWARD; i++)
         ask_like (follower, &plan.slots[i]);
       if (step == 0)
         continue;
-      tessera_follower_phase (follower, "backward");
+      tessera_follower_phase (follower->follower, "backward");
       for (guint i = backward; i < (step == 1 ? N_START : N_ALL); i++)
         ask_like (follower, &plan.slots[i]);
     }
-  tessera_follower_get_stats (follower, &stats);
+  tessera_follower_get_stats (follower->follower, &stats);
   /* Of the second step's forward part, until its place is found. */
   g_assert_cmpuint (stats.misses, <=, N_FORWARD);
-  tessera_follower_free (follower);
+  followed_free (follower);
   small_plan_clear (&plan);
 }
 

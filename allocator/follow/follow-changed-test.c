@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow.h"
+#include "tests/allocator/followed.h"
 
 #include <glib.h>
 
@@ -172,7 +172,7 @@ clear_plan (TesseraPlan *plan)
 /* A run of a plan, with a list of all that it was given as the honest witness. */
 typedef struct
 {
-  TesseraFollower *follower;
+  Followed *follower;
   GArray *live; /* pairs of uint64_t: begin, end */
 } Run;
 
@@ -182,7 +182,7 @@ run_malloc (Run *run, uint64_t size_bytes, uint32_t stream, uint64_t *out_offset
   uint64_t range[2];
   uint32_t slot;
 
-  if (!tessera_follower_malloc (run->follower, size_bytes, stream, 0, &range[0], &slot))
+  if (!followed_malloc (run->follower, size_bytes, stream, 0, &range[0], &slot))
     return false;
   range[1] = range[0] + size_bytes;
   for (guint i = 0; i < run->live->len; i++)
@@ -199,7 +199,7 @@ run_malloc (Run *run, uint64_t size_bytes, uint32_t stream, uint64_t *out_offset
 static void
 run_free (Run *run, uint64_t offset)
 {
-  g_assert_true (tessera_follower_free_at (run->follower, offset));
+  g_assert_true (followed_free_at (run->follower, offset));
   for (guint i = 0; i < run->live->len; i++)
     if (g_array_index (run->live, uint64_t, 2 * i) == offset)
       {
@@ -214,14 +214,14 @@ run_begin (const TesseraPlan *plan)
 {
   Run run = { .live = g_array_new (FALSE, FALSE, 2 * sizeof (uint64_t)) };
 
-  g_assert_cmpint (tessera_follower_new (plan, &run.follower), ==, TESSERA_OK);
+  run.follower = followed_new (plan);
   return run;
 }
 
 static void
 run_end (Run *run)
 {
-  tessera_follower_free (run->follower);
+  followed_free (run->follower);
   g_array_unref (run->live);
 }
 
@@ -255,7 +255,7 @@ run_changed (
   for (guint s = 0; s < n_steps; s++)
     {
       if (change.marks)
-        tessera_follower_step (run.follower);
+        tessera_follower_step (run.follower->follower);
       for (guint i = 0; i < step->ops->len; i++)
         {
           const Op *op = &g_array_index (step->ops, Op, i);

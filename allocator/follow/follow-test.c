@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow.h"
+#include "tests/allocator/followed.h"
 
 #include <glib.h>
 
@@ -14,28 +14,28 @@ test_streams_and_pools (void)
 {
   static const guint ends[] = { 0, 3 };
   TesseraPlan plan = small_plan_make ("AAA", "   ", ends, 2);
-  TesseraFollower *follower;
+  Followed *follower;
   TesseraFollowerStats stats;
   uint64_t offset;
   uint32_t slot;
 
   plan.slots[1].stream = 1;
   plan.slots[2].pool = 1;
-  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
-  g_assert_false (tessera_follower_malloc (follower, 512, 2, 0, &offset, &slot));
-  g_assert_false (tessera_follower_malloc (follower, 513, 0, 0, &offset, &slot));
-  g_assert_true (tessera_follower_malloc (follower, 1, 0, 0, &offset, &slot));
+  follower = followed_new (&plan);
+  g_assert_false (followed_malloc (follower, 512, 2, 0, &offset, &slot));
+  g_assert_false (followed_malloc (follower, 513, 0, 0, &offset, &slot));
+  g_assert_true (followed_malloc (follower, 1, 0, 0, &offset, &slot));
   g_assert_cmpuint (slot, ==, 0);
-  g_assert_true (tessera_follower_malloc (follower, 512, 1, 0, &offset, &slot));
+  g_assert_true (followed_malloc (follower, 512, 1, 0, &offset, &slot));
   g_assert_cmpuint (slot, ==, 1);
-  g_assert_true (tessera_follower_malloc (follower, 512, 0, 1, &offset, &slot));
+  g_assert_true (followed_malloc (follower, 512, 0, 1, &offset, &slot));
   g_assert_cmpuint (slot, ==, 2);
-  g_assert_false (tessera_follower_free_at (follower, 7));
-  tessera_follower_get_stats (follower, &stats);
+  g_assert_false (followed_free_at (follower, 7));
+  tessera_follower_get_stats (follower->follower, &stats);
   g_assert_cmpuint (stats.hits, ==, 3);
   g_assert_cmpuint (stats.hit_bytes, ==, 1025);
   g_assert_cmpuint (stats.misses_unknown, ==, 2);
-  tessera_follower_free (follower);
+  followed_free (follower);
   small_plan_clear (&plan);
 }
 
@@ -44,21 +44,21 @@ test_still_taken (void)
 {
   static const guint ends[] = { 0, 1 };
   TesseraPlan plan = small_plan_make ("A", " ", ends, 2);
-  TesseraFollower *follower;
+  Followed *follower;
   TesseraFollowerStats stats;
   uint64_t offset;
 
-  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
-  g_assert_true (tessera_follower_malloc (follower, 512, 0, 0, &offset, NULL));
-  tessera_follower_step (follower);
-  g_assert_false (tessera_follower_malloc (follower, 512, 0, 0, &offset, NULL));
-  g_assert_true (tessera_follower_free_at (follower, 0));
-  g_assert_false (tessera_follower_free_at (follower, 0));
-  tessera_follower_step (follower);
-  g_assert_true (tessera_follower_malloc (follower, 512, 0, 0, &offset, NULL));
-  tessera_follower_get_stats (follower, &stats);
+  follower = followed_new (&plan);
+  g_assert_true (followed_malloc (follower, 512, 0, 0, &offset, NULL));
+  tessera_follower_step (follower->follower);
+  g_assert_false (followed_malloc (follower, 512, 0, 0, &offset, NULL));
+  g_assert_true (followed_free_at (follower, 0));
+  g_assert_false (followed_free_at (follower, 0));
+  tessera_follower_step (follower->follower);
+  g_assert_true (followed_malloc (follower, 512, 0, 0, &offset, NULL));
+  tessera_follower_get_stats (follower->follower, &stats);
   g_assert_cmpuint (stats.misses_occupied, ==, 1);
-  tessera_follower_free (follower);
+  followed_free (follower);
   small_plan_clear (&plan);
 }
 
@@ -68,30 +68,30 @@ test_spare (void)
 {
   static const guint ends[] = { 0, 3 };
   TesseraPlan plan = small_plan_make ("ABA", "   ", ends, 2);
-  TesseraFollower *follower;
+  Followed *follower;
   uint64_t old = 0;
   uint32_t slots[4];
 
   plan.slots[2].ordinal = TESSERA_NONE;
-  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  follower = followed_new (&plan);
   for (int step = 0; step < 4; step++)
     {
       uint64_t fresh;
       uint64_t other;
 
-      tessera_follower_step (follower);
-      g_assert_true (tessera_follower_malloc (follower, 512, 0, 0, &fresh, &slots[step]));
+      tessera_follower_step (follower->follower);
+      g_assert_true (followed_malloc (follower, 512, 0, 0, &fresh, &slots[step]));
       if (step > 0)
-        g_assert_true (tessera_follower_free_at (follower, old));
-      g_assert_true (tessera_follower_malloc (follower, 1024, 0, 0, &other, NULL));
-      g_assert_true (tessera_follower_free_at (follower, other));
+        g_assert_true (followed_free_at (follower, old));
+      g_assert_true (followed_malloc (follower, 1024, 0, 0, &other, NULL));
+      g_assert_true (followed_free_at (follower, other));
       old = fresh;
     }
   g_assert_cmpuint (slots[0], ==, 0);
   g_assert_cmpuint (slots[1], ==, 2);
   g_assert_cmpuint (slots[2], ==, 0);
   g_assert_cmpuint (slots[3], ==, 2);
-  tessera_follower_free (follower);
+  followed_free (follower);
   small_plan_clear (&plan);
 }
 
@@ -102,7 +102,7 @@ test_rotation (void)
 {
   static const guint ends[] = { 0, 5 };
   TesseraPlan plan = small_plan_make ("CCCBC", "     ", ends, 2);
-  TesseraFollower *follower;
+  Followed *follower;
   TesseraFollowerStats stats;
   uint64_t held[3];
   uint64_t other;
@@ -116,27 +116,27 @@ test_rotation (void)
       }
   plan.slots[4].ordinal = TESSERA_NONE;
   plan.sections[1].end = plan.n_positions = 5;
-  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
+  follower = followed_new (&plan);
   for (int step = 0; step < 10; step++)
     {
-      tessera_follower_step (follower);
+      tessera_follower_step (follower->follower);
       for (uint32_t i = 0; i < 3; i++)
         {
           uint64_t fresh;
 
-          g_assert_true (tessera_follower_malloc (follower, 1536, 0, 0, &fresh, NULL));
+          g_assert_true (followed_malloc (follower, 1536, 0, 0, &fresh, NULL));
           if (step > 0)
-            g_assert_true (tessera_follower_free_at (follower, held[i]));
+            g_assert_true (followed_free_at (follower, held[i]));
           held[i] = fresh;
         }
       /* Not given back: from the second time on its place is taken. */
-      g_assert_cmpint (tessera_follower_malloc (follower, 1024, 0, 0, &other, NULL), ==,
+      g_assert_cmpint (followed_malloc (follower, 1024, 0, 0, &other, NULL), ==,
                        step == 0);
     }
-  tessera_follower_get_stats (follower, &stats);
+  tessera_follower_get_stats (follower->follower, &stats);
   g_assert_cmpuint (stats.misses_occupied, ==, 9);
   g_assert_cmpuint (stats.misses, ==, 9);
-  tessera_follower_free (follower);
+  followed_free (follower);
   small_plan_clear (&plan);
 }
 
@@ -147,7 +147,7 @@ check_elsewhere (uint16_t stream_of_b, uint32_t a_died, bool expected)
 {
   static const guint ends[] = { 0, 2 };
   TesseraPlan plan = small_plan_make ("AB", "  ", ends, 2);
-  TesseraFollower *follower;
+  Followed *follower;
   TesseraFollowerStats stats;
   uint64_t offset = 0;
 
@@ -155,20 +155,19 @@ check_elsewhere (uint16_t stream_of_b, uint32_t a_died, bool expected)
   plan.sections[1].end = plan.n_positions = 2;
   plan.slots[0].died = a_died;
   plan.slots[1].stream = stream_of_b;
-  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
-  g_assert_true (tessera_follower_malloc (follower, 512, 0, 0, &offset, NULL));
-  tessera_follower_step (follower);
-  g_assert_cmpint (tessera_follower_malloc (follower, 512, 0, 0, &offset, NULL), ==,
-                   expected);
-  tessera_follower_get_stats (follower, &stats);
+  follower = followed_new (&plan);
+  g_assert_true (followed_malloc (follower, 512, 0, 0, &offset, NULL));
+  tessera_follower_step (follower->follower);
+  g_assert_cmpint (followed_malloc (follower, 512, 0, 0, &offset, NULL), ==, expected);
+  tessera_follower_get_stats (follower->follower, &stats);
   g_assert_cmpuint (stats.hits_elsewhere, ==, expected);
   g_assert_cmpuint (stats.misses_occupied, ==, !expected);
   if (expected)
     {
       g_assert_cmpuint (offset, ==, plan.slots[1].offset_bytes);
-      g_assert_true (tessera_follower_free_at (follower, offset));
+      g_assert_true (followed_free_at (follower, offset));
     }
-  tessera_follower_free (follower);
+  followed_free (follower);
   small_plan_clear (&plan);
 }
 
@@ -194,7 +193,7 @@ test_hostile_plans (void)
 {
   static const guint ends[] = { 1, 3 };
   TesseraPlan plan = small_plan_make ("ABC", "   ", ends, 2);
-  TesseraFollower *follower;
+  Followed *follower;
 
   plan.slots[1].offset_bytes = UINT64_MAX - 100;
   check_refused (&plan);
@@ -210,8 +209,8 @@ test_hostile_plans (void)
   check_refused (&plan);
   plan.sections[1].n_slots = 2;
   plan.alignment_bytes = 0;
-  g_assert_cmpint (tessera_follower_new (&plan, &follower), ==, TESSERA_OK);
-  tessera_follower_free (follower);
+  follower = followed_new (&plan);
+  followed_free (follower);
   plan.n_slots = plan.n_sections = 0;
   small_plan_check_follow (&plan, "|fAB|", "--");
   small_plan_clear (&plan);

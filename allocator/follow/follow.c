@@ -3,10 +3,9 @@
  *
  * Which slot a request is, the course of the run tells
  * (allocator/follow/course.h), or that it is one which the plan leaves to others.
- * The slot is only a proposal: a range is handed out when it is free
- * (allocator/follow/taken.h), else another that is not needed meanwhile
- * (allocator/follow/reuse.h). Cost: a look-up in a hash table, a comparison and
- * two words of a bitmap where the run does what was planned.
+ * The slot is only a proposal: whether its range is free the hook alone knows. Where it
+ * is not, another serves that is not needed meanwhile (allocator/follow/reuse.h).
+ * Cost: a comparison and a place in a hash table where the run does what was planned.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,17 +17,16 @@
 #include "allocator/follow/steps.h"
 #include "allocator/follow/reuse.h"
 #include "allocator/follow/rooms.h"
-#include "allocator/follow/taken.h"
 #include "allocator/follow/slots.h"
+#include "allocator/table.h"
 
 struct TesseraFollower
 {
   const TesseraPlan *plan;
   TesseraSlots slots;
   TesseraCourse course;
-  TesseraTaken *taken;
-  TesseraFollowerHook hook;  /* the caller's */
-  TesseraFollowerHook inner; /* ... after the dynamic blocks, where there may be any */
+  TesseraTable held; /* slots whose blocks lie in the pool, by where they do */
+  TesseraFollowerHook hook;
   TesseraReuse reuse;
   TesseraRooms rooms;
   uint64_t asked_bytes; /* rounded, of the request that is being served */
@@ -51,10 +49,6 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
   status = tessera_slots_init (&follower->slots, plan);
   if (status != TESSERA_OK)
     goto fail;
-  status = tessera_taken_new (follower->slots.offsets, follower->slots.n_offsets,
-                              &follower->taken);
-  if (status != TESSERA_OK)
-    goto fail;
   status = tessera_reuse_init (&follower->reuse, &follower->slots);
   if (status != TESSERA_OK)
     goto fail;
@@ -64,11 +58,11 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
   status = tessera_course_init (&follower->course, &follower->slots);
   if (status != TESSERA_OK)
     goto fail;
-  tessera_follower_set_hook (follower, &(TesseraFollowerHook){ 0 });
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
   follower->freed = malloc ((follower->slots.n_rotations + 1) * sizeof *follower->freed);
-  if (follower->used_in == NULL || follower->freed == NULL)
+  if (follower->used_in == NULL || follower->freed == NULL ||
+      tessera_table_reserve (&follower->held) != TESSERA_OK)
     goto fail;
   for (uint32_t i = 0; i < follower->slots.n_rotations; i++)
     follower->freed[i] = TESSERA_NONE;
@@ -86,7 +80,7 @@ tessera_follower_free (TesseraFollower *follower)
   if (follower == NULL)
     return;
   tessera_slots_clear (&follower->slots);
-  tessera_taken_free (follower->taken);
+  tessera_table_clear (&follower->held);
   tessera_reuse_clear (&follower->reuse);
   tessera_course_clear (&follower->course);
   tessera_rooms_clear (&follower->rooms);
@@ -95,25 +89,10 @@ tessera_follower_free (TesseraFollower *follower)
   free (follower);
 }
 
-/* The hook for slots: dynamic blocks are in their way as well. */
-static bool
-take_of_slots (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
-{
-  const TesseraFollower *follower = user;
-
-  if (tessera_rooms_are_in_way (&follower->rooms, offset_bytes,
-                                offset_bytes + follower->asked_bytes, out_end_bytes))
-    return false;
-  return follower->hook.take == NULL ||
-         follower->hook.take (follower->hook.user, offset_bytes, out_end_bytes);
-}
-
 void
 tessera_follower_set_hook (TesseraFollower *follower, const TesseraFollowerHook *hook)
 {
-  follower->hook = follower->inner = *hook;
-  if (follower->plan->n_rooms > 0 || follower->plan->n_regions > 0)
-    follower->inner = (TesseraFollowerHook){ take_of_slots, follower };
+  follower->hook = *hook;
 }
 
 void
@@ -128,15 +107,29 @@ tessera_follower_phase (TesseraFollower *follower, const char *name)
   tessera_course_phase (&follower->course, name);
 }
 
+/* The table knows no 0. */
+static uint64_t
+key_of (uint64_t offset_bytes)
+{
+  return offset_bytes + 1;
+}
+
+/* The slot's block lies there; there is room for one more. */
+static void
+hold (TesseraFollower *follower, uint32_t slot, uint64_t offset_bytes)
+{
+  tessera_table_add (&follower->held, key_of (offset_bytes),
+                     (void *) &follower->plan->slots[slot]);
+}
+
 static bool
 take (TesseraFollower *follower, uint32_t slot)
 {
-  uint64_t end_bytes;
+  uint64_t offset_bytes = follower->plan->slots[slot].offset_bytes, end_bytes;
 
-  if (!tessera_taken_take (follower->taken, &follower->inner, follower->slots.ranks[slot],
-                           follower->slots.end_ranks[slot],
-                           follower->plan->slots[slot].block_bytes, slot, &end_bytes))
+  if (!follower->hook.take (follower->hook.user, offset_bytes, &end_bytes))
     return false;
+  hold (follower, slot, offset_bytes);
   follower->used_in[slot] = follower->course.visit;
   return true;
 }
@@ -204,8 +197,11 @@ take_instead (TesseraFollower *follower,
       if (place == TESSERA_NONE || !take (follower, place))
         {
           *out_slot = wanted;
-          return tessera_reuse_take (&follower->reuse, follower->taken, &follower->inner,
-                                     wanted, out_offset_bytes);
+          if (!tessera_reuse_take (&follower->reuse, &follower->hook, wanted,
+                                   out_offset_bytes))
+            return false;
+          hold (follower, wanted, *out_offset_bytes);
+          return true;
         }
     }
   *out_slot = place;
@@ -252,7 +248,7 @@ take_room (TesseraFollower *follower,
   if (!has_rooms (follower))
     return false;
   request = as_dynamic (follower, stream, pool);
-  return tessera_rooms_take (&follower->rooms, follower->taken, &follower->hook, &request,
+  return tessera_rooms_take (&follower->rooms, &follower->hook, &request,
                              out_offset_bytes);
 }
 
@@ -342,13 +338,14 @@ tessera_follower_malloc (TesseraFollower *follower,
     request = find_request (follower, size_bytes, stream, pool);
   slot = request != TESSERA_NONE ? tessera_slots_of_request (&follower->slots, request)
                                  : TESSERA_NONE;
-  is_known = slot != TESSERA_NONE;
-  follower->was_unplanned = request != TESSERA_NONE && !is_known;
+  follower->was_unplanned = request != TESSERA_NONE && slot == TESSERA_NONE;
   if (follower->was_unplanned)
     {
       count_miss (stats, size_bytes, MISS_PLANNED);
       return false;
     }
+  is_known =
+      slot != TESSERA_NONE && tessera_table_reserve (&follower->held) == TESSERA_OK;
   if (is_known && take (follower, slot))
     *out_offset_bytes = follower->plan->slots[slot].offset_bytes;
   else if (is_known && take_instead (follower, slot, out_offset_bytes, &slot))
@@ -378,17 +375,18 @@ tessera_follower_was_unplanned (const TesseraFollower *follower)
   return follower->was_unplanned;
 }
 
-bool
+void
 tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
 {
+  const TesseraSlot *of = tessera_table_remove (&follower->held, key_of (offset_bytes));
   uint32_t slot;
 
-  if (!tessera_taken_give_back (follower->taken, offset_bytes, &slot))
-    return tessera_rooms_give_back (&follower->rooms, offset_bytes);
+  if (of == NULL)
+    return;
+  slot = (uint32_t) (of - follower->plan->slots);
   tessera_follow_kinds_give_back (&follower->course.kinds, slot);
   if (follower->slots.rotations[slot] != TESSERA_NONE)
     follower->freed[follower->slots.rotations[slot]] = slot;
-  return true;
 }
 
 static void

@@ -259,7 +259,8 @@ is_granted (const TesseraOccupancy *map,
   return false;
 }
 
-/* Granted: the pieces that the range begins and ends in. */
+/* Granted: the pieces that the range begins and ends in. What has no memory is only in the
+ * way where nothing else is: that can come. */
 static TesseraOccupancyVerdict
 ask (const TesseraOccupancy *map,
      uint64_t offset_bytes,
@@ -269,6 +270,7 @@ ask (const TesseraOccupancy *map,
      TesseraPiece **out_last)
 {
   TesseraPiece *piece;
+  bool is_closed = false;
 
   *out_end_bytes = map->pieces.height_bytes;
   if (request->block_bytes == 0 || offset_bytes >= map->pieces.height_bytes ||
@@ -285,11 +287,14 @@ ask (const TesseraOccupancy *map,
     {
       TesseraOccupancyVerdict verdict = ask_piece (map, piece, request);
 
-      *out_end_bytes = piece->end_bytes;
       *out_first = piece;
-      if (verdict != TESSERA_OCCUPANCY_GRANTED ||
-          tessera_piece_begin (piece) <= offset_bytes)
+      if (verdict != TESSERA_OCCUPANCY_GRANTED && (!is_closed || !piece->is_closed))
+        *out_end_bytes = piece->end_bytes;
+      if (verdict != TESSERA_OCCUPANCY_GRANTED && !piece->is_closed)
         return verdict;
+      is_closed = is_closed || piece->is_closed;
+      if (tessera_piece_begin (piece) <= offset_bytes)
+        return is_closed ? TESSERA_OCCUPANCY_TAKEN : TESSERA_OCCUPANCY_GRANTED;
     }
   return TESSERA_OCCUPANCY_TAKEN; /* no piece reaches down to it: outside */
 }

@@ -85,7 +85,8 @@ typedef enum
 } TesseraOccupancyVerdict;
 
 /* May the request have the range at @offset_bytes? If not, *out_end_bytes is the end of
- * the last piece in the way; the end of the pool where no other place would do either.
+ * the last piece in the way, closed ones apart where there are others; the end of the pool
+ * where no other place would do either.
  * Changes nothing. */
 TesseraOccupancyVerdict tessera_occupancy_ask (const TesseraOccupancy *map,
                                                uint64_t offset_bytes,

@@ -26,10 +26,16 @@ typedef struct
 
 typedef struct
 {
+  uint64_t begin, end; /* bytes */
+} Range;
+
+typedef struct
+{
   TesseraPlan plan;
   TesseraSection section;
   TesseraSlots slots;
-  TesseraTaken *taken;
+  GArray *taken;        /* Range: where something lies */
+  uint64_t asked_bytes; /* by the request that is being served */
   TesseraReuse reuse;
 } Pool;
 
@@ -37,7 +43,7 @@ static void
 clear_pool (Pool *pool)
 {
   tessera_reuse_clear (&pool->reuse);
-  tessera_taken_free (pool->taken);
+  g_array_unref (pool->taken);
   tessera_slots_clear (&pool->slots);
   g_free (pool->plan.slots);
 }
@@ -87,32 +93,57 @@ make_pool (Pool *pool, const Made *made, size_t n_made, uint32_t height)
     }
   g_assert_cmpuint (k, ==, n_made);
   g_assert_cmpint (tessera_slots_init (&pool->slots, &pool->plan), ==, TESSERA_OK);
-  g_assert_cmpint (
-      tessera_taken_new (pool->slots.offsets, pool->slots.n_offsets, &pool->taken), ==,
-      TESSERA_OK);
+  pool->taken = g_array_new (false, false, sizeof (Range));
   g_assert_cmpint (tessera_reuse_init (&pool->reuse, &pool->slots), ==, TESSERA_OK);
+}
+
+/* Something lies there. */
+static void
+add_taken (Pool *pool, uint64_t offset_bytes, uint64_t size_bytes)
+{
+  const Range range = { offset_bytes, offset_bytes + size_bytes };
+
+  g_array_append_val (pool->taken, range);
 }
 
 /* Something lies at the place of @slot. */
 static void
 block (Pool *pool, uint32_t slot)
 {
-  const TesseraFollowerHook hook = { 0 };
-  uint64_t end_bytes;
+  add_taken (pool, pool->plan.slots[slot].offset_bytes,
+             pool->plan.slots[slot].block_bytes);
+}
 
-  g_assert_true (tessera_taken_take (
-      pool->taken, &hook, pool->slots.ranks[slot], pool->slots.end_ranks[slot],
-      pool->plan.slots[slot].block_bytes, slot, &end_bytes));
+static bool
+take (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
+{
+  Pool *pool = user;
+  bool is_free = true;
+
+  for (guint i = 0; i < pool->taken->len; i++)
+    {
+      const Range *range = &g_array_index (pool->taken, Range, i);
+
+      if (range->begin < offset_bytes + pool->asked_bytes && offset_bytes < range->end)
+        {
+          *out_end_bytes = is_free ? range->end : MAX (*out_end_bytes, range->end);
+          is_free = false;
+        }
+    }
+  if (is_free)
+    add_taken (pool, offset_bytes, pool->asked_bytes);
+  return is_free;
 }
 
 /* Returns: the place that @slot gets instead of its own, in MiB; -1: none. */
 static int
 take_instead (Pool *pool, uint32_t slot)
 {
-  const TesseraFollowerHook hook = { 0 };
+  const TesseraFollowerHook hook = { take, pool };
   uint64_t offset_bytes;
 
-  if (!tessera_reuse_take (&pool->reuse, pool->taken, &hook, slot, &offset_bytes))
+  pool->asked_bytes = pool->plan.slots[slot].block_bytes;
+  if (!tessera_reuse_take (&pool->reuse, &hook, slot, &offset_bytes))
     return -1;
   g_assert_cmpuint (offset_bytes % MIB, ==, 0);
   return (int) (offset_bytes / MIB);
@@ -178,11 +209,10 @@ test_hook (void)
   MAKE_POOL (&pool, 8, { 2, 6, 10, 20, false }, { 2, 2, 400, 410, false },
              { 2, 4, 500, 510, false }, { 2, 0, 900, 905, false });
   block (&pool, 900);
-  g_assert_true (tessera_reuse_take (&pool.reuse, pool.taken, &hook, 900, &offset_bytes));
+  g_assert_true (tessera_reuse_take (&pool.reuse, &hook, 900, &offset_bytes));
   g_assert_cmpuint (offset_bytes, ==, 6 * MIB);
   limit_bytes = 100 * MIB;
-  g_assert_false (
-      tessera_reuse_take (&pool.reuse, pool.taken, &hook, 900, &offset_bytes));
+  g_assert_false (tessera_reuse_take (&pool.reuse, &hook, 900, &offset_bytes));
   clear_pool (&pool);
 }
 
@@ -283,12 +313,10 @@ test_random (void)
       for (int i = 1; i < N_MADE; i++)
         {
           int expected = find_lowest (&pool, made[i].born, blocked);
-          uint32_t holder;
 
           g_assert_cmpint (take_instead (&pool, made[i].born), ==, expected);
-          if (expected >= 0)
-            g_assert_true (
-                tessera_taken_give_back (pool.taken, (uint64_t) expected * MIB, &holder));
+          if (expected >= 0) /* given back */
+            g_array_set_size (pool.taken, pool.taken->len - 1);
           n_found += expected >= 0;
           n_none += expected < 0;
         }

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "db/sort.h"
+
 #define SMALL_BYTES ((uint64_t) 1 << 20) /* PyTorch's small pool serves up to this */
 
 enum
@@ -16,7 +18,7 @@ enum
   SEVERAL = UINT32_MAX - 1,
   /* What lives longer than so many requests has no other place. */
   MAX_NEEDED = 256,
-  MAX_TRIES = 512
+  MAX_TRIES = 2048
 };
 
 /* ---- Zones ---- */
@@ -67,6 +69,13 @@ number_zones (TesseraZones *zones)
   return n_zones;
 }
 
+/* Of the first offset that is not below this one. */
+static uint32_t
+rank_of (const TesseraSlots *slots, uint64_t offset_bytes)
+{
+  return tessera_count_below (slots->offsets, slots->n_offsets, offset_bytes);
+}
+
 /* Marks between which offsets slots of one zone lie: counts of begins less ends. */
 static void
 mark_zone (TesseraZones *zones, uint32_t zone, int32_t *depths)
@@ -79,8 +88,10 @@ mark_zone (TesseraZones *zones, uint32_t zone, int32_t *depths)
   for (uint32_t i = 0; i < slots->plan->n_slots; i++)
     if (zones->of_slot[i] == zone)
       {
-        depths[slots->ranks[i]]++;
-        depths[slots->end_ranks[i]]--;
+        const TesseraSlot *slot = &slots->plan->slots[i];
+
+        depths[rank_of (slots, slot->offset_bytes)]++;
+        depths[rank_of (slots, slot->offset_bytes + slot->block_bytes)]--;
       }
   for (uint32_t r = 0; r < slots->n_offsets; r++)
     {
@@ -206,7 +217,6 @@ is_needed (const TesseraSlots *slots,
 /* The lowest place that no slot needs meanwhile; looks at not too many. */
 static bool
 take_lowest (const TesseraReuse *reuse,
-             TesseraTaken *taken,
              const TesseraFollowerHook *hook,
              uint32_t slot,
              uint64_t *out_offset_bytes)
@@ -224,34 +234,27 @@ take_lowest (const TesseraReuse *reuse,
       uint64_t begin = slots->offsets[r];
       uint64_t end = begin + wanted->block_bytes;
       uint64_t next = reuse->zones.ends[r];
-      uint32_t end_rank;
 
       if (end > slots->plan->height_bytes)
         return false;
-      if (reuse->zones.at[r] == reuse->zones.of_slot[slot] && end <= next)
+      if (reuse->zones.at[r] == reuse->zones.of_slot[slot] && end <= next &&
+          !is_needed (slots, slot, n_needed, begin, end, &next) &&
+          hook->take (hook->user, begin, &next))
         {
-          end_rank = tessera_taken_rank (taken, end);
-          if (!tessera_taken_is_blocked (taken, begin, end_rank, &next) &&
-              !is_needed (slots, slot, n_needed, begin, end, &next) &&
-              tessera_taken_take (taken, hook, r, end_rank, wanted->block_bytes, slot,
-                                  &next))
-            {
-              *out_offset_bytes = begin;
-              return true;
-            }
+          *out_offset_bytes = begin;
+          return true;
         }
-      r = tessera_taken_rank (taken, next);
+      r = rank_of (slots, next);
     }
   return false;
 }
 
 bool
-tessera_reuse_take (TesseraReuse *reuse,
-                    TesseraTaken *taken,
+tessera_reuse_take (const TesseraReuse *reuse,
                     const TesseraFollowerHook *hook,
                     uint32_t slot,
                     uint64_t *out_offset_bytes)
 {
   return !reuse->zones.is_off && reuse->zones.of_slot[slot] != TESSERA_ZONE_TURNS &&
-         take_lowest (reuse, taken, hook, slot, out_offset_bytes);
+         take_lowest (reuse, hook, slot, out_offset_bytes);
 }

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "allocator/follow/taken.h"
+#include "allocator/follow.h"
 #include "allocator/follow/slots.h"
 
 /* A zone is what PyTorch would serve from the same memory: the same stream, pool, and
@@ -54,8 +54,7 @@ void tessera_reuse_clear (TesseraReuse *reuse);
  * Takes such a place, if @hook takes it too. Returns: whether there is one; where in
  * *out_offset_bytes.
  */
-bool tessera_reuse_take (TesseraReuse *reuse,
-                         TesseraTaken *taken,
+bool tessera_reuse_take (const TesseraReuse *reuse,
                          const TesseraFollowerHook *hook,
                          uint32_t slot,
                          uint64_t *out_offset_bytes);

@@ -6,16 +6,12 @@
 #include "allocator/follow/rooms.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "db/array.h"
 
 #define SMALL_BYTES ((uint64_t) 1 << 20) /* PyTorch's small pool serves up to this */
 
 enum
 {
-  MAX_LOOKS = 4096, /* at blocks, in one range */
-  MAX_TRIES = 64,   /* gaps that are large enough, and taken or refused all the same */
+  MAX_TRIES = 4096, /* places in one range */
   NEAR = 64         /* slots ahead: whose room a request gets without one of its own */
 };
 
@@ -79,128 +75,31 @@ void
 tessera_rooms_clear (TesseraRooms *rooms)
 {
   free (rooms->first_room);
-  free (rooms->blocks);
   *rooms = (TesseraRooms){ 0 };
 }
 
-/* The first block that ends behind @offset_bytes. */
-static size_t
-first_behind (const TesseraRooms *rooms, uint64_t offset_bytes)
-{
-  size_t low = 0;
-  size_t high = rooms->n_blocks;
-
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-
-      if (rooms->blocks[middle].end_bytes <= offset_bytes)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
-}
-
-bool
-tessera_rooms_are_in_way (const TesseraRooms *rooms,
-                          uint64_t begin_bytes,
-                          uint64_t end_bytes,
-                          uint64_t *out_end_bytes)
-{
-  bool is_in_way = false;
-
-  for (size_t i = first_behind (rooms, begin_bytes);
-       i < rooms->n_blocks && rooms->blocks[i].begin_bytes < end_bytes; i++)
-    {
-      *out_end_bytes = rooms->blocks[i].end_bytes;
-      is_in_way = true;
-    }
-  return is_in_way;
-}
-
-bool
-tessera_rooms_give_back (TesseraRooms *rooms, uint64_t offset_bytes)
-{
-  size_t i = first_behind (rooms, offset_bytes);
-
-  if (i == rooms->n_blocks || rooms->blocks[i].begin_bytes != offset_bytes)
-    return false;
-  rooms->n_blocks--;
-  memmove (&rooms->blocks[i], &rooms->blocks[i + 1],
-           (rooms->n_blocks - i) * sizeof rooms->blocks[0]);
-  return true;
-}
-
-/* Is the place to be had? If not, *out_next is where to look again, or 0: nowhere. */
+/* The lowest place in [@begin_bytes, @end_bytes) that the hook takes. */
 static bool
-take_at (const TesseraTaken *taken,
-         const TesseraFollowerHook *hook,
-         uint64_t at,
-         uint64_t end_bytes,
-         uint64_t *out_next)
-{
-  *out_next = end_bytes;
-  if (!tessera_taken_is_blocked (taken, at, tessera_taken_rank (taken, end_bytes),
-                                 out_next) &&
-      (hook->take == NULL || hook->take (hook->user, at, out_next)))
-    return true;
-  if (*out_next <= at)
-    *out_next = 0;
-  return false;
-}
-
-/* There is room for one more. */
-static void
-add_block (TesseraRooms *rooms, uint64_t begin_bytes, uint64_t end_bytes)
-{
-  size_t i = first_behind (rooms, begin_bytes);
-
-  memmove (&rooms->blocks[i + 1], &rooms->blocks[i],
-           (rooms->n_blocks - i) * sizeof rooms->blocks[0]);
-  rooms->blocks[i] = (TesseraDynamicBlock){ begin_bytes, end_bytes };
-  rooms->n_blocks++;
-}
-
-/* The lowest place in [@begin_bytes, @end_bytes) that all agree upon. While the hook is
- * asked, blocks may end: the device may have to wait for memory. */
-static bool
-take_lowest (TesseraRooms *rooms,
-             const TesseraTaken *taken,
-             const TesseraFollowerHook *hook,
+take_lowest (const TesseraFollowerHook *hook,
              uint64_t begin_bytes,
              uint64_t end_bytes,
              uint64_t block_bytes,
              uint64_t *out_offset_bytes)
 {
-  size_t i = first_behind (rooms, begin_bytes);
   uint64_t at = begin_bytes;
-  int n_tries = 0;
 
-  for (int n = 0; n < MAX_LOOKS && n_tries < MAX_TRIES; n++)
+  for (int n = 0; n < MAX_TRIES && at <= end_bytes && block_bytes <= end_bytes - at; n++)
     {
-      uint64_t next;
+      uint64_t next = at;
 
-      if (at > end_bytes || block_bytes > end_bytes - at)
-        return false;
-      if (i < rooms->n_blocks && rooms->blocks[i].begin_bytes < at + block_bytes)
+      if (hook->take (hook->user, at, &next))
         {
-          if (rooms->blocks[i].end_bytes > at)
-            at = rooms->blocks[i].end_bytes;
-          i++;
-          continue;
-        }
-      if (take_at (taken, hook, at, at + block_bytes, &next))
-        {
-          add_block (rooms, at, at + block_bytes);
           *out_offset_bytes = at;
           return true;
         }
-      if (next == 0)
+      if (next <= at)
         return false;
       at = next;
-      i = first_behind (rooms, at);
-      n_tries++;
     }
   return false;
 }
@@ -259,8 +158,7 @@ find_region (const TesseraPlan *plan, uint32_t stream, bool is_small)
 }
 
 bool
-tessera_rooms_take (TesseraRooms *rooms,
-                    const TesseraTaken *taken,
+tessera_rooms_take (const TesseraRooms *rooms,
                     const TesseraFollowerHook *hook,
                     const TesseraDynamicRequest *request,
                     uint64_t *out_offset_bytes)
@@ -270,15 +168,13 @@ tessera_rooms_take (TesseraRooms *rooms,
   const TesseraRegion *region;
 
   if (request->pool != 0 || request->block_bytes == 0 ||
-      request->section >= rooms->plan->n_sections ||
-      !TESSERA_RESERVE (rooms->blocks, rooms->cap_blocks, rooms->n_blocks + 1))
+      request->section >= rooms->plan->n_sections)
     return false;
   room = find_room (rooms, request, is_small);
-  if (room != NULL && take_lowest (rooms, taken, hook, room->begin_bytes, room->end_bytes,
+  if (room != NULL && take_lowest (hook, room->begin_bytes, room->end_bytes,
                                    request->block_bytes, out_offset_bytes))
     return true;
   region = find_region (rooms->plan, request->stream, is_small);
-  return region != NULL &&
-         take_lowest (rooms, taken, hook, region->begin_bytes, region->end_bytes,
-                      request->block_bytes, out_offset_bytes);
+  return region != NULL && take_lowest (hook, region->begin_bytes, region->end_bytes,
+                                        request->block_bytes, out_offset_bytes);
 }

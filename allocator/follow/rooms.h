@@ -4,9 +4,8 @@
  * The plan has rooms (db/plan.h): after the request of one slot and before the next
  * one's, a range of the pool that no slot needs until the blocks asked for there are
  * gone. A request goes to the lowest free place of its room, else of its stream's region
- * above all slots. A room is about slots only; which dynamic blocks lie where is kept
- * here. All is what the plan expects: whether a place is free, the caller's record and
- * its hook say.
+ * above all slots. A room is what the plan expects: whether a place is free the caller's
+ * hook knows.
  *
  * Not thread-safe.
  *
@@ -14,23 +13,15 @@
  */
 #pragma once
 
-#include "allocator/follow/taken.h"
+#include "allocator/follow.h"
 #include "allocator/follow/slots.h"
-
-/* A dynamic block. */
-typedef struct
-{
-  uint64_t begin_bytes, end_bytes;
-} TesseraDynamicBlock;
 
 typedef struct
 {
   const TesseraPlan *plan;
-  size_t *first_room;          /* [n_sections + 1] */
-  TesseraDynamicBlock *blocks; /* that live, in order of address */
-  size_t n_blocks, cap_blocks;
-  size_t room;     /* where the last request was, or n_rooms */
-  uint32_t n_seen; /* requests there in a row */
+  size_t *first_room; /* [n_sections + 1] */
+  size_t room;        /* where the last request was, or n_rooms */
+  uint32_t n_seen;    /* requests there in a row */
 } TesseraRooms;
 
 /* @plan must outlive @rooms. TESSERA_INVALID: its rooms are out of order or of the pool.
@@ -50,21 +41,10 @@ typedef struct
 
 /* Takes a place for the request, if @hook takes it too. Returns: whether there is one.
  */
-bool tessera_rooms_take (TesseraRooms *rooms,
-                         const TesseraTaken *taken,
+bool tessera_rooms_take (const TesseraRooms *rooms,
                          const TesseraFollowerHook *hook,
                          const TesseraDynamicRequest *request,
                          uint64_t *out_offset_bytes);
 
 /* Are dynamic requests like this one planned for right here, and not all of them seen? */
 bool tessera_rooms_expect (TesseraRooms *rooms, const TesseraDynamicRequest *request);
-
-/* Gives back what begins there. Returns: whether a dynamic block does. */
-bool tessera_rooms_give_back (TesseraRooms *rooms, uint64_t offset_bytes);
-
-/* Does a dynamic block lie in the range? Then *out_end_bytes is where the last one ends.
- */
-bool tessera_rooms_are_in_way (const TesseraRooms *rooms,
-                               uint64_t begin_bytes,
-                               uint64_t end_bytes,
-                               uint64_t *out_end_bytes);

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/sort.h"
-
 /* ---- Signatures: a hash table by stream, pool and rounded size ---- */
 
 uint64_t
@@ -454,7 +452,7 @@ compare_u64 (const void *a, const void *b)
 }
 
 static void
-fill_ranks (TesseraSlots *slots)
+fill_offsets (TesseraSlots *slots)
 {
   const TesseraPlan *plan = slots->plan;
 
@@ -465,15 +463,6 @@ fill_ranks (TesseraSlots *slots)
   for (uint32_t i = 0; i < plan->n_slots; i++)
     if (i == 0 || slots->offsets[i] != slots->offsets[slots->n_offsets - 1])
       slots->offsets[slots->n_offsets++] = slots->offsets[i];
-  for (uint32_t i = 0; i < plan->n_slots; i++)
-    {
-      const TesseraSlot *slot = &plan->slots[i];
-
-      slots->ranks[i] =
-          tessera_count_below (slots->offsets, slots->n_offsets, slot->offset_bytes);
-      slots->end_ranks[i] = tessera_count_below (slots->offsets, slots->n_offsets,
-                                                 slot->offset_bytes + slot->block_bytes);
-    }
 }
 
 TesseraStatus
@@ -497,16 +486,13 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
   slots->rotations = malloc (n_slots * sizeof *slots->rotations);
   slots->next_places = malloc (n_slots * sizeof *slots->next_places);
   slots->n_asked = calloc (plan->n_sections + 1, sizeof *slots->n_asked);
-  slots->ranks = malloc (n_slots * sizeof *slots->ranks);
-  slots->end_ranks = malloc (n_slots * sizeof *slots->end_ranks);
   slots->offsets = malloc (n_slots * sizeof *slots->offsets);
   slots->table = malloc (n_table * sizeof *slots->table);
   slots->grams = malloc (n_requests * sizeof *slots->grams);
   if (slots->first_requests == NULL || slots->signatures == NULL ||
       slots->phases == NULL || slots->next_slots == NULL || slots->rotations == NULL ||
-      slots->next_places == NULL || slots->n_asked == NULL || slots->ranks == NULL ||
-      slots->end_ranks == NULL || slots->offsets == NULL || slots->table == NULL ||
-      slots->grams == NULL || slots->have_slots == NULL)
+      slots->next_places == NULL || slots->n_asked == NULL || slots->offsets == NULL ||
+      slots->table == NULL || slots->grams == NULL || slots->have_slots == NULL)
     {
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
@@ -519,7 +505,7 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
     }
-  fill_ranks (slots);
+  fill_offsets (slots);
   fill_grams (slots);
   return TESSERA_OK;
 }
@@ -535,8 +521,6 @@ tessera_slots_clear (TesseraSlots *slots)
   free (slots->rotations);
   free (slots->next_places);
   free (slots->n_asked);
-  free (slots->ranks);
-  free (slots->end_ranks);
   free (slots->offsets);
   free (slots->table);
   free (slots->grams);

@@ -1,7 +1,7 @@
 /*
  * What a follower looks up in a plan: the requests that it expects, in order, with the
  * signature of each; the requests after which a run may be when it lost its way; the
- * rotations of slots and the ranks of their ranges.
+ * rotations of slots and the offsets of all.
  *
  * Requests are those of slots and the unplanned ones, merged; spares are no request's.
  * Only a slot has a place: of an unplanned request nothing but its signature and phase is
@@ -52,11 +52,9 @@ typedef struct
   uint32_t *next_places; /* [n_slots] the slot to take when this one is taken, and so on
                             until all of them were tried and this one comes again */
   uint32_t n_rotations;
-  uint32_t *n_asked;   /* [n_sections] slots that are requested: all but the spares, which
+  uint32_t *n_asked; /* [n_sections] slots that are requested: all but the spares, which
                           stand behind them */
-  uint32_t *ranks;     /* [n_slots] of the offset among all offsets */
-  uint32_t *end_ranks; /* [n_slots] of the end */
-  uint64_t *offsets;   /* ascending, each once */
+  uint64_t *offsets; /* ascending, each once */
   uint32_t n_offsets;
   TesseraSignature *table; /* open addressing, a power of two */
   uint32_t table_mask;

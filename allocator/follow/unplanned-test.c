@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow.h"
+#include "tests/allocator/followed.h"
 #include "allocator/follow/course.h"
 
 #include <glib.h>
@@ -118,41 +118,42 @@ make (const char *text)
 static char *
 follow_text (const TesseraPlan *plan, const char *letters)
 {
-  TesseraFollower *follower;
+  Followed *follower;
   TesseraFollowerStats stats;
   GString *out = g_string_new (NULL);
   guint n_planned = 0, n_misses = 0;
 
-  g_assert_cmpint (tessera_follower_new (plan, &follower), ==, TESSERA_OK);
+  follower = followed_new (plan);
   for (const char *p = letters; *p != '\0'; p++)
     {
       uint64_t offset;
       uint32_t slot;
 
       if (*p == '|')
-        tessera_follower_step (follower);
+        tessera_follower_step (follower->follower);
       else if (*p == '(' || *p == ')')
-        tessera_follower_phase (follower, names[*p == ')']);
-      else if (tessera_follower_malloc (follower, bytes_of (*p), 0, 0, &offset, &slot))
+        tessera_follower_phase (follower->follower, names[*p == ')']);
+      else if (followed_malloc (follower, bytes_of (*p), 0, 0, &offset, &slot))
         {
           g_string_append_c (out, (char) ('a' + slot % 26));
           g_assert_cmpuint (offset, ==, plan->slots[slot].offset_bytes);
-          g_assert_false (tessera_follower_was_unplanned (follower));
-          g_assert_true (tessera_follower_free_at (follower, offset));
+          g_assert_false (tessera_follower_was_unplanned (follower->follower));
+          g_assert_true (followed_free_at (follower, offset));
         }
       else
         {
           n_misses++;
-          n_planned += tessera_follower_was_unplanned (follower);
-          g_string_append_c (out, tessera_follower_was_unplanned (follower) ? '.' : '-');
+          n_planned += tessera_follower_was_unplanned (follower->follower);
+          g_string_append_c (
+              out, tessera_follower_was_unplanned (follower->follower) ? '.' : '-');
         }
     }
-  tessera_follower_get_stats (follower, &stats);
+  tessera_follower_get_stats (follower->follower, &stats);
   g_assert_cmpuint (stats.misses, ==, n_misses);
   g_assert_cmpuint (stats.misses_planned, ==, n_planned);
   g_assert_cmpuint (stats.misses, ==,
                     stats.misses_planned + stats.misses_unknown + stats.misses_occupied);
-  tessera_follower_free (follower);
+  followed_free (follower);
   return g_string_free (out, FALSE);
 }
 

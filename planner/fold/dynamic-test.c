@@ -113,8 +113,24 @@ typedef struct
 {
   GHashTable *offsets; /* of blocks by index of the trace */
   GByteArray *taken;
+  uint64_t asked_bytes; /* by the request that is being served */
   size_t n_static_misses;
 } Pool;
+
+static bool
+take (void *user, uint64_t offset, uint64_t *out_end)
+{
+  const Pool *pool = user;
+  bool is_free = true;
+
+  for (uint64_t i = offset / 512; i < (offset + pool->asked_bytes + 511) / 512; i++)
+    if (i >= pool->taken->len || pool->taken->data[i])
+      {
+        *out_end = (i + 1) * 512;
+        is_free = false;
+      }
+  return is_free;
+}
 
 static void
 set_taken (Pool *pool, uint64_t offset, uint64_t size_bytes, guint8 value)
@@ -137,6 +153,7 @@ serve (Pool *pool, TesseraFollower *follower, const TesseraEvent *event, gsize b
   uint32_t slot;
   gboolean is_static = event->size_bytes % 2048 == 0;
 
+  pool->asked_bytes = event->size_bytes;
   if (!tessera_follower_malloc (follower, event->size_bytes, 0, 0, &offset, &slot))
     {
       pool->n_static_misses += is_static;
@@ -156,14 +173,14 @@ take_back (Pool *pool, TesseraFollower *follower, const TesseraEvent *event, gsi
   if (offset == 0)
     return;
   set_taken (pool, offset - 1, event->size_bytes, 0);
-  g_assert_true (tessera_follower_free_at (follower, offset - 1));
+  tessera_follower_free_at (follower, offset - 1);
 }
 
-/* Follows @plan with the requests of @c's trace, without any hook. */
+/* Follows @plan with the requests of @c's trace. */
 static TesseraFollowerStats
 follow (const TesseraPlan *plan, const PlanCase *c, size_t *out_static_misses)
 {
-  Pool pool = { g_hash_table_new (NULL, NULL), g_byte_array_new (), 0 };
+  Pool pool = { g_hash_table_new (NULL, NULL), g_byte_array_new (), 0, 0 };
   TesseraFollower *follower;
   TesseraFollowerStats stats;
   size_t step = 0;
@@ -171,6 +188,7 @@ follow (const TesseraPlan *plan, const PlanCase *c, size_t *out_static_misses)
   g_byte_array_set_size (pool.taken, (guint) (tessera_plan_pool_bytes (plan) / 512));
   memset (pool.taken->data, 0, pool.taken->len);
   g_assert_cmpint (tessera_follower_new (plan, &follower), ==, TESSERA_OK);
+  tessera_follower_set_hook (follower, &(TesseraFollowerHook){ take, &pool });
   for (uint32_t i = 0; i < c->trace->n_events; i++)
     {
       const TesseraEvent *event = &c->trace->events[i];

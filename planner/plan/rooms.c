@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/follow/occupancy.h"
 #include "allocator/follow/rooms.h"
 
 /* A dynamic block with the place at which it is asked for. */
@@ -422,7 +423,9 @@ typedef struct
   const TesseraBlocks *blocks;
   Guests *guests;
   Move *moves;
-  uint64_t *offsets; /* of guests; UINT64_MAX: it lies nowhere */
+  uint64_t *offsets;               /* of guests; UINT64_MAX: it lies nowhere */
+  TesseraOccupancy *map;           /* of the guests that are there, and nothing else */
+  TesseraOccupancyRequest request; /* of the one that comes */
   uint64_t tops[MOST_REGIONS];
 } Rehearsal;
 
@@ -467,10 +470,26 @@ note_top (Rehearsal *rehearsal, uint64_t end_bytes)
     }
 }
 
-static void
-play (Rehearsal *rehearsal, TesseraRooms *rooms, const TesseraTaken *nothing)
+static bool
+take_place (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
 {
-  const TesseraFollowerHook hook = { 0 };
+  const Rehearsal *rehearsal = user;
+
+  return tessera_occupancy_take (rehearsal->map, offset_bytes, &rehearsal->request,
+                                 out_end_bytes) == TESSERA_OCCUPANCY_GRANTED;
+}
+
+static void
+give_place_back (TesseraOccupancy *map, uint64_t offset_bytes)
+{
+  (void) tessera_occupancy_free_requested (map, offset_bytes);
+  (void) tessera_occupancy_free_completed (map, offset_bytes);
+}
+
+static void
+play (Rehearsal *rehearsal, const TesseraRooms *rooms)
+{
+  const TesseraFollowerHook hook = { take_place, rehearsal };
 
   for (size_t i = 0; i < 2 * rehearsal->guests->n_guests; i++)
     {
@@ -485,9 +504,14 @@ play (Rehearsal *rehearsal, TesseraRooms *rooms, const TesseraTaken *nothing)
       if (!move->comes)
         {
           if (*offset != UINT64_MAX)
-            tessera_rooms_give_back (rooms, *offset);
+            give_place_back (rehearsal->map, *offset);
+          continue;
         }
-      else if (tessera_rooms_take (rooms, nothing, &hook, &request, offset))
+      rehearsal->request = (TesseraOccupancyRequest){
+        .size_bytes = request.block_bytes,
+        .block_bytes = request.block_bytes,
+      };
+      if (tessera_rooms_take (rooms, &hook, &request, offset))
         note_top (rehearsal, *offset + guest->like.most_bytes);
     }
 }
@@ -541,20 +565,21 @@ find_regions (TesseraPlan *plan, const TesseraBlocks *blocks, Guests *guests)
 {
   g_autofree Move *moves = g_new (Move, 2 * guests->n_guests + 1);
   g_autofree uint64_t *offsets = g_new (uint64_t, guests->n_guests + 1);
-  Rehearsal rehearsal = { plan, blocks, guests, moves, offsets, { 0 } };
+  Rehearsal rehearsal = { plan, blocks, guests, moves, offsets, NULL, { 0 }, { 0 } };
+  static const TesseraOccupancyLaws apart = { .live = true };
   TesseraRooms rooms = { 0 };
-  TesseraTaken *nothing = NULL;
 
   plan->regions = g_new0 (TesseraRegion, MOST_REGIONS);
   add_regions (plan);
   list_moves (&rehearsal);
-  if (tessera_taken_new (NULL, 0, &nothing) != TESSERA_OK ||
+  if (tessera_occupancy_new (tessera_plan_pool_bytes (plan), &apart, &rehearsal.map) !=
+          TESSERA_OK ||
       tessera_rooms_init (&rooms, plan) != TESSERA_OK)
     g_error ("not enough memory to plan");
-  play (&rehearsal, &rooms, nothing);
+  play (&rehearsal, &rooms);
   set_regions (&rehearsal);
   tessera_rooms_clear (&rooms);
-  tessera_taken_free (nothing);
+  tessera_occupancy_free (rehearsal.map);
 }
 
 /* The rooms themselves. */

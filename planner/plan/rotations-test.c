@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow.h"
+#include "tests/allocator/followed.h"
 #include "planner/plan/build.h"
 #include "planner/plan/case.h"
 
@@ -83,23 +83,23 @@ count_misses (const TesseraPlan *p,
               const TesseraBlocks *blocks)
 {
   g_autofree uint64_t *offsets = g_new (uint64_t, blocks->n_blocks);
-  TesseraFollower *follower;
+  Followed *follower;
   TesseraFollowerStats stats;
 
-  g_assert_cmpint (tessera_follower_new (p, &follower), ==, TESSERA_OK);
+  follower = followed_new (p);
   for (uint32_t i = 0; i < trace->n_events; i++)
     {
       const TesseraEvent *event = &trace->events[i];
       uint64_t *offset = &offsets[blocks->block_of_event[i]];
 
       if (event->action == TESSERA_ALLOC)
-        tessera_follower_malloc (follower, event->size_bytes, event->stream, event->pool,
-                                 offset, NULL);
+        followed_malloc (follower, event->size_bytes, event->stream, event->pool, offset,
+                         NULL);
       else if (event->action == TESSERA_FREE_COMPLETED)
-        tessera_follower_free_at (follower, *offset);
+        followed_free_at (follower, *offset);
     }
-  tessera_follower_get_stats (follower, &stats);
-  tessera_follower_free (follower);
+  tessera_follower_get_stats (follower->follower, &stats);
+  followed_free (follower);
   return stats.misses;
 }
 

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow.h"
+#include "tests/allocator/followed.h"
 #include "planner/check.h"
 #include "planner/plan/case.h"
 
@@ -84,7 +84,7 @@ test_height (void)
 
 typedef struct
 {
-  TesseraFollower *follower;
+  Followed *follower;
   uint64_t offsets[N_REQUESTS];
   bool is_held[N_REQUESTS];
   uint64_t n_missed;
@@ -94,8 +94,7 @@ static void
 drop (Program *program, uint32_t request)
 {
   if (program->is_held[request])
-    g_assert_true (
-        tessera_follower_free_at (program->follower, program->offsets[request]));
+    g_assert_true (followed_free_at (program->follower, program->offsets[request]));
   program->is_held[request] = false;
 }
 
@@ -103,12 +102,11 @@ drop (Program *program, uint32_t request)
 static void
 do_step (Program *program, uint32_t n_left_out)
 {
-  tessera_follower_step (program->follower);
+  tessera_follower_step (program->follower->follower);
   for (uint32_t i = n_left_out; i < N_REQUESTS; i++)
     {
       uint64_t offset;
-      bool hits =
-          tessera_follower_malloc (program->follower, sizes[i], 0, 0, &offset, NULL);
+      bool hits = followed_malloc (program->follower, sizes[i], 0, 0, &offset, NULL);
 
       drop (program, i);
       program->n_missed += !hits;
@@ -125,7 +123,7 @@ stats_of (const Program *program)
 {
   TesseraFollowerStats stats;
 
-  tessera_follower_get_stats (program->follower, &stats);
+  tessera_follower_get_stats (program->follower->follower, &stats);
   return stats;
 }
 
@@ -135,9 +133,8 @@ start (const PlanCase *c)
   Program program = { 0 };
   uint64_t offset;
 
-  g_assert_cmpint (tessera_follower_new (c->plan, &program.follower), ==, TESSERA_OK);
-  g_assert_true (
-      tessera_follower_malloc (program.follower, WEIGHT_BYTES, 0, 0, &offset, NULL));
+  program.follower = followed_new (c->plan);
+  g_assert_true (followed_malloc (program.follower, WEIGHT_BYTES, 0, 0, &offset, NULL));
   return program;
 }
 
@@ -152,7 +149,7 @@ test_follow (void)
   for (uint32_t s = 0; s < 40; s++)
     {
       if (s % 5 == 3)
-        tessera_follower_step (program.follower);
+        tessera_follower_step (program.follower->follower);
       if (s % 7 == 6)
         for (uint32_t i = 0; i < N_REQUESTS; i++)
           drop (&program, i);
@@ -160,7 +157,7 @@ test_follow (void)
     }
   g_assert_cmpuint (program.n_missed, ==, 0);
   g_assert_cmpuint (stats_of (&program).hits_elsewhere, ==, 0);
-  tessera_follower_free (program.follower);
+  followed_free (program.follower);
   plan_case_clear (&c);
 }
 
@@ -180,7 +177,7 @@ test_lost_step (void)
     do_step (&program, 0);
   g_assert_cmpuint (program.n_missed, ==, 0);
   g_assert_cmpuint (stats_of (&program).hits_elsewhere, ==, elsewhere);
-  tessera_follower_free (program.follower);
+  followed_free (program.follower);
   plan_case_clear (&c);
 }
 

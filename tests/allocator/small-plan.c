@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "allocator/follow.h"
+#include "tests/allocator/followed.h"
 
 void
 small_plan_clear (TesseraPlan *plan)
@@ -54,30 +54,30 @@ small_plan_make (const char *sizes,
 static char *
 follow_text (const TesseraPlan *plan, const char *letters)
 {
-  TesseraFollower *follower;
+  Followed *follower;
   GString *out = g_string_new (NULL);
 
-  g_assert_cmpint (tessera_follower_new (plan, &follower), ==, TESSERA_OK);
+  follower = followed_new (plan);
   for (const char *p = letters; *p != '\0'; p++)
     {
       uint64_t offset;
       uint32_t slot;
 
       if (*p == '|')
-        tessera_follower_step (follower);
+        tessera_follower_step (follower->follower);
       else if (*p == 'f' || *p == 'b')
-        tessera_follower_phase (follower, *p == 'f' ? "forward" : "backward");
-      else if (tessera_follower_malloc (follower, (uint64_t) (*p - 'A' + 1) * 512 - 7, 0,
-                                        0, &offset, &slot))
+        tessera_follower_phase (follower->follower, *p == 'f' ? "forward" : "backward");
+      else if (followed_malloc (follower, (uint64_t) (*p - 'A' + 1) * 512 - 7, 0, 0,
+                                &offset, &slot))
         {
           g_string_append_c (out, (char) ('a' + slot));
           g_assert_cmpuint (offset, ==, plan->slots[slot].offset_bytes);
-          g_assert_true (tessera_follower_free_at (follower, offset));
+          g_assert_true (followed_free_at (follower, offset));
         }
       else
         g_string_append_c (out, '-');
     }
-  tessera_follower_free (follower);
+  followed_free (follower);
   return g_string_free (out, FALSE);
 }
 
