@@ -9,7 +9,7 @@
 #include "allocator/caching.h"
 #include "allocator/rules.h"
 
-/* Wrong rules on purpose, before anything else is called. */
+/* Other rules, before anything else is called. */
 void tessera_caching_set_rules (TesseraCaching *caching, const TesseraRules *rules);
 
 /* A malloc whose search is known to have missed, because a flush follows in the

@@ -3,9 +3,11 @@
  *
  * The same object serves a simulated run over the virtual device and a training process
  * over a real one. Native and expandable are TesseraCaching. Direct asks the device for
- * every request of 1 MiB and more, shares slabs among smaller ones, and gives back what
- * is free at once: only what lives must fit. Plan is one pool of the plan's height,
- * followed by matching; what does not match is served by expandable rules.
+ * every request of 1 MiB and more, shares slabs of 2 MiB among smaller ones, and gives back
+ * what is free at once, private pools apart, which keep it for their graphs: only what lives
+ * must fit, so that a run which dies under a caching policy can be recorded. Slow: the
+ * driver waits for the whole device whenever memory goes back. Plan is one pool of the
+ * plan's height, followed by matching; what does not match is served by expandable rules.
  *
  * What plan hands out is free at that moment, by a record that shares nothing with the
  * matching, and ordered for its stream: the last users of every byte of the range were

@@ -1,10 +1,10 @@
 /*
  * The constants of PyTorch's allocator, each named once.
  *
- * They are a struct and not macros for one reason: a replay that agrees with a recording
- * proves little unless it disagrees when a rule is wrong. Tests alter one rule at a time
- * and look for the disagreement; nothing else ever passes anything but
- * tessera_rules_pytorch.
+ * They are a struct and not macros, since a replay that agrees with a recording proves
+ * little unless it disagrees when a rule is wrong: tests alter one rule at a time and look
+ * for the disagreement. The policy direct has other sizes of segments; nothing else ever
+ * passes anything but tessera_rules_pytorch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

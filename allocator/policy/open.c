@@ -199,7 +199,7 @@ tessera_planned_new (const TesseraPolicyOptions *options,
   planned = calloc (1, sizeof *planned);
   if (planned == NULL)
     return say (error, TESSERA_NO_MEMORY);
-  planned->policy.functions = &tessera_planned_functions;
+  planned->policy.kind = TESSERA_POLICY_PLAN;
   planned->plan = options->plan;
   planned->never_declines = options->never_declines;
   planned->limit_bytes = options->caching.limit_bytes;

@@ -479,14 +479,13 @@ serve_miss (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
   return serve_short (planned, out_grant);
 }
 
-static TesseraStatus
-planned_malloc (TesseraPolicy *policy,
-                uint64_t size_bytes,
-                uint32_t stream,
-                uint32_t pool,
-                TesseraPolicyGrant *out_grant)
+TesseraStatus
+tessera_planned_malloc (TesseraPlanned *planned,
+                        uint64_t size_bytes,
+                        uint32_t stream,
+                        uint32_t pool,
+                        TesseraPolicyGrant *out_grant)
 {
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
   TesseraStatus status = TESSERA_OK;
   bool is_served = false;
 
@@ -523,40 +522,25 @@ planned_malloc (TesseraPolicy *policy,
   return status;
 }
 
-static bool
-is_in_pool (const TesseraPolicy *policy, uint64_t addr)
+TesseraStatus
+tessera_planned_free_requested (TesseraPlanned *planned, uint64_t addr)
 {
-  const TesseraPool *pool = &((const TesseraPlanned *) policy)->pool;
-
-  return addr >= pool->addr && addr - pool->addr < pool->n_bytes;
-}
-
-static TesseraStatus
-planned_free_requested (TesseraPolicy *policy, uint64_t addr)
-{
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
-
   uint64_t offset_bytes = addr - planned->pool.addr;
-  TesseraStatus status;
+  TesseraStatus status =
+      tessera_occupancy_free_requested (planned->pool.map, offset_bytes);
 
-  if (!is_in_pool (policy, addr))
-    return tessera_caching_free_requested (policy->caching, addr);
-  status = tessera_occupancy_free_requested (planned->pool.map, offset_bytes);
   if (status == TESSERA_OK && planned->handover != NULL)
     tessera_follower_free_at (planned->follower, offset_bytes);
   return status;
 }
 
-static TesseraStatus
-planned_free_completed (TesseraPolicy *policy, uint64_t addr)
+TesseraStatus
+tessera_planned_free_completed (TesseraPlanned *planned, uint64_t addr)
 {
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
   uint64_t offset_bytes = addr - planned->pool.addr;
-  TesseraStatus status;
+  TesseraStatus status =
+      tessera_occupancy_free_completed (planned->pool.map, offset_bytes);
 
-  if (!is_in_pool (policy, addr))
-    return tessera_caching_free_completed (policy->caching, addr);
-  status = tessera_occupancy_free_completed (planned->pool.map, offset_bytes);
   if (status != TESSERA_OK)
     return status;
   if (planned->by_length != NULL)
@@ -570,28 +554,24 @@ planned_free_completed (TesseraPolicy *policy, uint64_t addr)
 
 /* ---- What the program tells, and is told ---- */
 
-static void
-planned_empty_cache (TesseraPolicy *policy)
+void
+tessera_planned_empty_cache (TesseraPlanned *planned)
 {
-  if (!is_followed ((TesseraPlanned *) policy))
-    trim ((TesseraPlanned *) policy);
+  if (!is_followed (planned))
+    trim (planned);
 }
 
-static void
-planned_release_pool (TesseraPolicy *policy, uint32_t pool)
+void
+tessera_planned_release_pool (TesseraPlanned *planned, uint32_t pool)
 {
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
-
   tessera_occupancy_release_pool (planned->pool.map, pool);
   planned->has_freed = true;
 }
 
 /* A graph is about to be captured, perhaps: nothing is mapped for the plan meanwhile. */
-static void
-planned_set_routed (TesseraPolicy *policy, bool is_routed)
+void
+tessera_planned_set_routed (TesseraPlanned *planned, bool is_routed)
 {
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
-
   planned->is_routed = planned->pool.is_off = is_routed;
   tessera_pool_forget_refusal (&planned->pool);
   if (is_routed)
@@ -600,33 +580,17 @@ planned_set_routed (TesseraPolicy *policy, bool is_routed)
   raise_peaks (planned);
 }
 
-static void
-planned_set_limit (TesseraPolicy *policy, uint64_t limit_bytes)
+void
+tessera_planned_set_limit (TesseraPlanned *planned, uint64_t limit_bytes)
 {
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
-
   planned->limit_bytes = planned->pool.users.limit_bytes = limit_bytes;
   tessera_pool_forget_refusal (&planned->pool);
   tessera_planned_limit_beside (planned);
 }
 
-static void
-planned_see_streams (TesseraPolicy *policy)
+void
+tessera_planned_step (TesseraPlanned *planned)
 {
-  tessera_occupancy_see_streams (((TesseraPlanned *) policy)->pool.map);
-}
-
-static void
-planned_forget_stream (TesseraPolicy *policy, uint32_t stream)
-{
-  tessera_occupancy_set_ordered (((TesseraPlanned *) policy)->pool.map, stream, 0);
-}
-
-static void
-planned_step (TesseraPolicy *policy)
-{
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
-
   planned->step_bytes = 0;
   planned->n_sought = 0;
   if (planned->handover != NULL)
@@ -647,11 +611,9 @@ planned_step (TesseraPolicy *policy)
   see_pool (planned);
 }
 
-static void
-planned_phase (TesseraPolicy *policy, const char *name)
+void
+tessera_planned_phase (TesseraPlanned *planned, const char *name)
 {
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
-
   if (planned->handover != NULL)
     tessera_occupancy_see_mark (planned->pool.map);
   if (planned->by_length != NULL)
@@ -660,10 +622,9 @@ planned_phase (TesseraPolicy *policy, const char *name)
     tessera_follower_phase (planned->follower, name);
 }
 
-static void
-planned_add_stats (const TesseraPolicy *policy, TesseraPolicyStats *stats)
+void
+tessera_planned_add_stats (const TesseraPlanned *planned, TesseraPolicyStats *stats)
 {
-  const TesseraPlanned *planned = (const TesseraPlanned *) policy;
   const TesseraOccupancyStats *inside = tessera_occupancy_stats (planned->pool.map);
   const TesseraCachingStats *peaks = &planned->peaks.caching;
   TesseraCachingStats *sum = &stats->caching;
@@ -692,58 +653,18 @@ planned_add_stats (const TesseraPolicy *policy, TesseraPolicyStats *stats)
       (planned->handover != NULL ? tessera_handover_count (planned->handover) : 0);
 }
 
-static void
-planned_reset_peaks (TesseraPolicy *policy)
+void
+tessera_planned_reset_peaks (TesseraPlanned *planned)
 {
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
-
   planned->peaks = (TesseraPolicyStats){ 0 };
   raise_peaks (planned);
 }
 
-static void
-planned_each (const TesseraPolicy *policy,
-              void (*visit) (void *user, const TesseraBlockInfo *info),
-              void *user)
+void
+tessera_planned_clear (TesseraPlanned *planned)
 {
-  const TesseraPool *pool = &((const TesseraPlanned *) policy)->pool;
-
-  tessera_occupancy_each (pool->map, pool->addr, visit, user);
-}
-
-static TesseraStatus
-planned_check (const TesseraPolicy *policy, TesseraError *error)
-{
-  return tessera_occupancy_check (((const TesseraPlanned *) policy)->pool.map, error);
-}
-
-static void
-planned_free (TesseraPolicy *policy)
-{
-  TesseraPlanned *planned = (TesseraPlanned *) policy;
-
   tessera_follower_free (planned->follower);
   tessera_lengths_follower_free (planned->by_length);
   tessera_handover_free (planned->handover);
   tessera_pool_clear (&planned->pool);
 }
-
-const TesseraPolicyFunctions tessera_planned_functions = {
-  .malloc = planned_malloc,
-  .free_requested = planned_free_requested,
-  .free_completed = planned_free_completed,
-  .set_limit = planned_set_limit,
-  .empty_cache = planned_empty_cache,
-  .see_streams = planned_see_streams,
-  .forget_stream = planned_forget_stream,
-  .release_pool = planned_release_pool,
-  .set_routed = planned_set_routed,
-  .step = planned_step,
-  .phase = planned_phase,
-  .is_in_pool = is_in_pool,
-  .add_stats = planned_add_stats,
-  .reset_peaks = planned_reset_peaks,
-  .each = planned_each,
-  .check = planned_check,
-  .free = planned_free,
-};

@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "allocator/policy/functions.h"
-
 #define GRAIN_BYTES ((uint64_t) 2 << 20) /* what drivers have */
 /* May be spent at once beside the share; so much that was not used is kept. */
 #define START_NS ((uint64_t) 50000000)

@@ -99,6 +99,13 @@ typedef struct
   uint32_t n_refused;            /* in a row */
 } TesseraPool;
 
+static inline void
+tessera_raise_to (uint64_t *peak_bytes, uint64_t bytes)
+{
+  if (bytes > *peak_bytes)
+    *peak_bytes = bytes;
+}
+
 /* Of a pool of so many bytes. */
 uint64_t tessera_pool_page_bytes (uint64_t n_bytes, bool is_promised);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "allocator/caching/internal.h"
-#include "allocator/policy/functions.h"
+#include "allocator/policy/planned.h"
 
 typedef struct
 {
@@ -166,7 +166,7 @@ tessera_policy_check (const TesseraPolicy *policy, TesseraError *error)
 {
   TesseraStatus status = TESSERA_OK;
 
-  if (policy->functions->check != NULL)
-    status = policy->functions->check (policy, error);
+  if (policy->kind == TESSERA_POLICY_PLAN)
+    status = tessera_occupancy_check (((const TesseraPlanned *) policy)->pool.map, error);
   return status == TESSERA_OK ? tessera_caching_check (policy->caching, error) : status;
 }
