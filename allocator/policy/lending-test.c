@@ -133,50 +133,6 @@ test_full (void)
   close_case (&c);
 }
 
-/* Once, a step asks for more than its plan. What that took beside the pool goes back at
- * the end of the next step, which does not. */
-static void
-test_once (void)
-{
-  Case c;
-
-  open_pages (&c, 0, true);
-  for (guint step = 0; step < 6; step++)
-    {
-      tessera_policy_step (c.policy);
-      g_assert_cmpuint (c.device.used_bytes, ==,
-                        (step == 0   ? 0
-                         : step == 3 ? 2 * N_SLOTS + 34
-                                     : 2 * N_SLOTS) *
-                            MIB);
-      place (&c, 0, N_SLOTS);
-      if (step == 2)
-        program_give_back (c.policy, program_take (c.policy, 33 * MIB, 0));
-      give_back (&c, 0, N_SLOTS);
-    }
-  g_assert_cmpuint (c.device.peak_used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
-  close_case (&c);
-}
-
-/* What each step takes beside the pool stays there. */
-static void
-test_each (void)
-{
-  Case c;
-
-  open_pages (&c, 0, true);
-  for (guint step = 0; step < 10; step++)
-    {
-      tessera_policy_step (c.policy);
-      if (step > 0)
-        g_assert_cmpuint (c.device.used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
-      place (&c, 0, N_SLOTS);
-      program_give_back (c.policy, program_take (c.policy, 33 * MIB, 0));
-      give_back (&c, 0, N_SLOTS);
-    }
-  close_case (&c);
-}
-
 /* ... and not much more than that where pages beside the pool are as fine as its own. */
 static void
 test_fine (void)
@@ -210,9 +166,9 @@ test_refused (void)
   close_case (&c);
 }
 
-/* Of ten idle pages the one goes that the plan needs last; a page in use never. */
+/* Of ten idle pages the highest goes; a page in use never. */
 static void
-test_latest (void)
+test_highest (void)
 {
   Case c;
 
@@ -310,10 +266,8 @@ main (int argc, char **argv)
   g_test_add_func ("/lending/idle", test_idle);
   g_test_add_func ("/lending/full", test_full);
   g_test_add_func ("/lending/fine", test_fine);
-  g_test_add_func ("/lending/once", test_once);
-  g_test_add_func ("/lending/each", test_each);
   g_test_add_func ("/lending/refused", test_refused);
-  g_test_add_func ("/lending/latest", test_latest);
+  g_test_add_func ("/lending/highest", test_highest);
   g_test_add_func ("/lending/rescue", test_rescue);
   g_test_add_func ("/lending/time", test_time);
   g_test_add_func ("/lending/by-turns", test_by_turns);

@@ -82,13 +82,6 @@ is_free (void *user, uint64_t begin_bytes, uint64_t end_bytes)
          tessera_occupancy_is_free (planned->pool.map, begin_bytes, end_bytes);
 }
 
-static void
-forecast_by_length (void *user, uint64_t page_bytes, uint32_t n_pages, uint32_t *needs)
-{
-  tessera_lengths_follower_forecast (((TesseraPlanned *) user)->by_length, page_bytes,
-                                     n_pages, needs);
-}
-
 static TesseraStatus
 open_by_length (TesseraPlanned *planned, uint64_t height_bytes, TesseraError *error)
 {
@@ -98,7 +91,6 @@ open_by_length (TesseraPlanned *planned, uint64_t height_bytes, TesseraError *er
                                       is_free };
   TesseraStatus status;
 
-  planned->pool.users.forecast = (TesseraForecast){ forecast_by_length, planned };
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     if (lengths->slots[i].place != TESSERA_PLACE_NONE)
       planned->main_stream = lengths->slots[i].stream;
@@ -115,13 +107,6 @@ open_by_length (TesseraPlanned *planned, uint64_t height_bytes, TesseraError *er
 
 /* ---- For one run ---- */
 
-static void
-forecast (void *user, uint64_t page_bytes, uint32_t n_pages, uint32_t *needs)
-{
-  tessera_follower_forecast (((TesseraPlanned *) user)->follower, page_bytes, n_pages,
-                             needs);
-}
-
 static TesseraStatus
 open_for_run (TesseraPlanned *planned, uint64_t height_bytes, TesseraError *error)
 {
@@ -131,7 +116,6 @@ open_for_run (TesseraPlanned *planned, uint64_t height_bytes, TesseraError *erro
     return say (error, status);
   tessera_follower_set_hook (planned->follower,
                              &(TesseraFollowerHook){ tessera_planned_take, planned });
-  planned->pool.users.forecast = (TesseraForecast){ forecast, planned };
   return tessera_pool_open (&planned->pool, height_bytes, true, error);
 }
 

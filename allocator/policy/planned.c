@@ -557,6 +557,7 @@ tessera_planned_free_completed (TesseraPlanned *planned, uint64_t addr)
 void
 tessera_planned_empty_cache (TesseraPlanned *planned)
 {
+  tessera_pool_forget_refusal (&planned->pool);
   if (!is_followed (planned))
     trim (planned);
 }

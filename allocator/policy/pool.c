@@ -19,7 +19,6 @@ enum
       4096, /* of a pool that lends none but on shortage, and holds what it uses */
   FLUSHED_SHARE = 64, /* of what is held is worth a flush of the cache beside the pool */
   TIME_SHARE = 64,    /* of the run's time may be spent on all that */
-  REFUSALS_IN_A_ROW = 2,
   PATIENT_REQUESTS = 64 /* for which a refusal stands */
 };
 
@@ -177,6 +176,7 @@ unmap (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
   uint64_t addr = pool->addr + begin_bytes;
 
   pool->held_bytes -= end_bytes - begin_bytes;
+  tessera_pool_forget_refusal (pool);
   if (observer->segment_unmap != NULL)
     observer->segment_unmap (observer->user, addr, end_bytes - begin_bytes);
   pool->users.device->unmap (pool->users.device, addr, end_bytes - begin_bytes);
@@ -215,136 +215,77 @@ tessera_pool_count_idle (const TesseraPool *pool)
   return idle_bytes;
 }
 
-/* In order of need, of equals the lower page first. */
-static uint64_t
-key_of (uint32_t need, uint32_t page)
-{
-  return (uint64_t) need << 32 | (UINT32_MAX - page);
-}
-
-static uint32_t
-page_of (uint64_t key)
-{
-  return UINT32_MAX - (uint32_t) key;
-}
-
-static int
-latest_first (const void *a, const void *b)
-{
-  const uint64_t *x = a;
-  const uint64_t *y = b;
-
-  return (*x < *y) - (*x > *y);
-}
-
-static int
-lowest_first (const void *a, const void *b)
-{
-  uint32_t x = page_of (*(const uint64_t *) a);
-  uint32_t y = page_of (*(const uint64_t *) b);
-
-  return (x > y) - (x < y);
-}
-
-/* Idle pages, but for those that reach into the range: the one needed latest first.
- * @needs: (array length=n_pages). Returns: how many; their keys in @idle. */
-static uint32_t
-list_idle (const TesseraPool *pool,
+/* Idle pages at or behind *from_bytes, but for those that reach into the range. Returns:
+ * whether there are any; *from_bytes is their end then. */
+static bool
+next_idle (const TesseraPool *pool,
            uint64_t begin_bytes,
            uint64_t end_bytes,
-           bool with_promised,
-           const uint32_t *needs,
-           uint64_t *idle)
+           uint64_t *from_bytes,
+           uint64_t *out_begin_bytes)
 {
-  uint64_t page_bytes = pool->page_bytes;
-  uint64_t first_bytes, last_bytes = 0;
-  uint32_t n_idle = 0;
+  uint64_t first_bytes = begin_bytes - begin_bytes % pool->page_bytes;
+  uint64_t last_bytes = round_up (end_bytes, pool->page_bytes);
+  uint64_t at_bytes = *from_bytes;
 
-  while (tessera_occupancy_next_unneeded (pool->map, last_bytes, page_bytes, &first_bytes,
-                                          &last_bytes))
-    for (uint64_t at = first_bytes; at < last_bytes; at += page_bytes)
+  while (tessera_occupancy_next_unneeded (pool->map, at_bytes, pool->page_bytes,
+                                          out_begin_bytes, from_bytes))
+    {
+      if (*from_bytes <= first_bytes || *out_begin_bytes >= last_bytes)
+        return true;
+      if (*out_begin_bytes < first_bytes)
+        {
+          *from_bytes = first_bytes;
+          return true;
+        }
+      at_bytes = last_bytes;
+    }
+  return false;
+}
+
+/* As many bytes of idle pages, if there are: the highest, which plans need least often.
+ * Returns: bytes given back. */
+static uint64_t
+give_back (TesseraPool *pool, uint64_t n_bytes, uint64_t begin_bytes, uint64_t end_bytes)
+{
+  uint64_t held_bytes = pool->held_bytes;
+  uint64_t idle_bytes = 0, kept_bytes, at_bytes = 0, first_bytes;
+
+  while (next_idle (pool, begin_bytes, end_bytes, &at_bytes, &first_bytes))
+    idle_bytes += at_bytes - first_bytes;
+  kept_bytes = idle_bytes > n_bytes ? idle_bytes - n_bytes : 0;
+  kept_bytes -= kept_bytes % pool->page_bytes;
+  at_bytes = 0;
+  while (next_idle (pool, begin_bytes, end_bytes, &at_bytes, &first_bytes))
+    if (at_bytes - first_bytes <= kept_bytes)
+      kept_bytes -= at_bytes - first_bytes;
+    else
       {
-        uint32_t page = (uint32_t) (at / page_bytes);
-
-        if (at + page_bytes <= begin_bytes || at >= end_bytes)
-          idle[n_idle++] = key_of (needs[page], page);
+        first_bytes += kept_bytes;
+        kept_bytes = 0;
+        if (tessera_occupancy_set_closed (pool->map, first_bytes, at_bytes, true) !=
+            TESSERA_OK)
+          break;
+        unmap (pool, first_bytes, at_bytes);
       }
-  if (with_promised && pool->promised_bytes > 0)
-    for (uint32_t page = 0; page < TESSERA_MOST_PAGES; page++)
-      if (is_promised (pool, page))
-        idle[n_idle++] = key_of (needs[page], page);
-  if (n_idle > 0)
-    qsort (idle, n_idle, sizeof *idle, latest_first);
-  return n_idle;
-}
-
-/* Pages in ascending order. A promise costs nothing to break. */
-static void
-give_back_pages (TesseraPool *pool, const uint64_t *keys, uint32_t n)
-{
-  for (uint32_t i = 0, end; i < n; i = end)
-    {
-      uint32_t page = page_of (keys[i]);
-      bool was_promised = is_promised (pool, page);
-      uint64_t begin_bytes = page * pool->page_bytes, end_bytes;
-
-      for (end = i + 1; end < n && page_of (keys[end]) == page + (end - i) &&
-                        is_promised (pool, page_of (keys[end])) == was_promised;)
-        end++;
-      end_bytes = begin_bytes + (end - i) * pool->page_bytes;
-      if (end_bytes > pool->n_bytes)
-        end_bytes = pool->n_bytes;
-      if (was_promised)
-        break_promise (pool, page, page + (uint64_t) (end - i));
-      else if (tessera_occupancy_set_closed (pool->map, begin_bytes, end_bytes, true) ==
-               TESSERA_OK)
-        unmap (pool, begin_bytes, end_bytes);
-      else
-        return;
-    }
-}
-
-static uint64_t
-claimed (const TesseraPool *pool)
-{
-  return pool->held_bytes + pool->promised_bytes;
-}
-
-/* As many bytes, if there are. Returns: bytes given back, or that are promised no more. */
-static uint64_t
-give_back (TesseraPool *pool,
-           uint64_t n_bytes,
-           uint64_t begin_bytes,
-           uint64_t end_bytes,
-           bool with_promised)
-{
-  uint64_t claimed_bytes = claimed (pool);
-  uint64_t page_bytes = pool->page_bytes;
-  uint32_t n_pages = (uint32_t) (round_up (pool->height_bytes, page_bytes) / page_bytes);
-  uint64_t least = n_bytes / page_bytes + (n_bytes % page_bytes != 0);
-  uint64_t *idle = malloc (((size_t) n_pages + 1) * sizeof *idle);
-  uint32_t *needs = malloc (((size_t) n_pages + 1) * sizeof *needs);
-  uint32_t n_idle = 0, n;
-
-  if (idle != NULL && needs != NULL)
-    {
-      pool->users.forecast.forecast (pool->users.forecast.user, page_bytes, n_pages,
-                                     needs);
-      n_idle = list_idle (pool, begin_bytes, end_bytes, with_promised, needs, idle);
-    }
-  n = n_idle < least ? n_idle : (uint32_t) least;
-  if (n > 0)
-    qsort (idle, n, sizeof *idle, lowest_first);
-  give_back_pages (pool, idle, n);
-  free (idle);
-  free (needs);
-  return claimed_bytes - claimed (pool);
+  return held_bytes - pool->held_bytes;
 }
 
 uint64_t
 tessera_pool_give_back (TesseraPool *pool, uint64_t n_bytes)
 {
-  return pool->is_off ? 0 : give_back (pool, n_bytes, 0, 0, true);
+  uint64_t promised_bytes = pool->promised_bytes, broken_bytes;
+
+  if (pool->is_off)
+    return 0;
+  /* A promise costs nothing to break. */
+  for (uint64_t page = TESSERA_MOST_PAGES;
+       page > 0 && promised_bytes - pool->promised_bytes < n_bytes; page--)
+    break_promise (pool, page - 1, page);
+  broken_bytes = promised_bytes - pool->promised_bytes;
+  return broken_bytes < n_bytes
+             ? broken_bytes + give_back (pool, n_bytes - broken_bytes, 0, 0)
+             : broken_bytes;
 }
 
 /* ---- When they go ---- */
@@ -430,8 +371,7 @@ rise (TesseraPool *pool, uint64_t n_bytes, uint64_t begin_bytes, uint64_t end_by
     tessera_pool_trim (pool);
   else if (wanted_bytes > most_bytes && can_spend (pool))
     {
-      wanted_bytes -=
-          give_back (pool, wanted_bytes - most_bytes, begin_bytes, end_bytes, false);
+      wanted_bytes -= give_back (pool, wanted_bytes - most_bytes, begin_bytes, end_bytes);
       spend (pool, began_ns);
     }
   if (wanted_bytes > most_bytes && !pool->is_over)
@@ -461,33 +401,16 @@ tessera_pool_see_refused (TesseraPool *pool, uint64_t n_bytes)
 }
 
 void
-tessera_pool_see_held (TesseraPool *pool)
+tessera_pool_step (TesseraPool *pool)
 {
-  uint64_t active_bytes = tessera_caching_stats (pool->users.beside)->active_bytes;
-  uint64_t held_bytes = held (pool);
-
-  if (active_bytes > pool->used_bytes)
-    pool->used_bytes = active_bytes;
-  if (held_bytes <= pool->most_bytes)
-    return;
-  pool->most_bytes = held_bytes;
-  pool->has_risen = true;
+  pool->beside_refused_bytes = 0;
+  tessera_pool_forget_refusal (pool);
 }
 
 void
-tessera_pool_step (TesseraPool *pool)
+tessera_pool_see_held (TesseraPool *pool)
 {
-  uint64_t reserved_bytes = tessera_caching_stats (pool->users.beside)->reserved_bytes;
-
-  pool->beside_refused_bytes = 0;
-  tessera_pool_forget_refusal (pool);
-  if (pool->was_promised && !pool->is_over && pool->has_risen &&
-      pool->used_bytes + much_of (pool) <= reserved_bytes && can_spend (pool))
-    {
-      flush_worth (pool);
-      pool->has_risen = false;
-    }
-  pool->used_bytes = 0;
+  tessera_raise_to (&pool->most_bytes, held (pool));
 }
 
 void
@@ -588,27 +511,6 @@ tessera_pool_fulfil (TesseraPool *pool)
   tessera_pool_see_held (pool);
 }
 
-static void
-note_refusal (TesseraPool *pool, uint64_t bytes)
-{
-  pool->n_since = 0;
-  pool->held_since_bytes = held (pool);
-  if (pool->n_refused < REFUSALS_IN_A_ROW)
-    pool->n_refused++;
-  pool->refused_bytes = pool->n_refused == REFUSALS_IN_A_ROW ? bytes : 0;
-}
-
-/* Whether the device would refuse so much, as far as is known. */
-static bool
-would_refuse (TesseraPool *pool, uint64_t bytes)
-{
-  if (held (pool) < pool->held_since_bytes)
-    pool->refused_bytes = 0;
-  else
-    pool->held_since_bytes = held (pool);
-  return pool->refused_bytes != 0 && bytes >= pool->refused_bytes;
-}
-
 void
 tessera_pool_forget_refusal (TesseraPool *pool)
 {
@@ -635,16 +537,18 @@ tessera_pool_bring_back (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_b
     return false;
   if (has_measure (pool))
     rise (pool, missing_bytes, begin_bytes, end_bytes);
-  if (would_refuse (pool, missing_bytes))
+  if (pool->refused_bytes != 0 && missing_bytes >= pool->refused_bytes)
     return false;
   if (fetch (pool, begin_bytes, end_bytes) ||
       (flush (pool, 1) > 0 && fetch (pool, begin_bytes, end_bytes)))
     {
       tessera_pool_see_held (pool);
-      pool->refused_bytes = pool->held_since_bytes = 0;
-      pool->n_refused = 0;
+      pool->was_refused = false;
       return true;
     }
-  note_refusal (pool, count_missing (pool, begin_bytes, end_bytes));
+  if (pool->was_refused)
+    pool->refused_bytes = count_missing (pool, begin_bytes, end_bytes);
+  pool->was_refused = true;
+  pool->n_since = 0;
   return false;
 }

@@ -19,9 +19,9 @@
  * run that suits never waits for what it would fill in the same step.
  *
  * Giving back waits for the device, so it happens where the most that was ever held would
- * rise, and nowhere else. Pages go that the plan needs latest (Belady's rule, "A study of
- * replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966).
- * What comes back nobody used yet.
+ * rise, and nowhere else. The highest pages go, which hold what lives for a moment at the
+ * peak: that takes no more calls of the driver than to look which ones the plan needs
+ * latest. What comes back nobody used yet.
  *
  * The driver may take one part in 64 of a run's time for all this, waits apart, since a
  * page of up to 20 MiB takes 30 us to give back and 40 to bring, one of 200 twice as long
@@ -30,11 +30,10 @@
  *
  * Where others fill the device, each request for a page without memory would ask the
  * driver in vain, and flush the cache beside the pool, which waits for the device. So the
- * second refusal in a row stands: as much or more is not asked for again before this
- * process gave something back, made some requests, or begins a step. Meanwhile such
- * requests miss; one that would fail asks, whatever was refused. Nor do pages go for as
- * much as the device refused beside the pool, in that step: others have what was given
- * back for it.
+ * second refusal in a row stands: as much or more is not asked for again before pages of the pool went,
+ * some requests were made, or a step begins. Meanwhile such requests miss; one that would
+ * fail asks, whatever was refused. Nor do pages go for as much as the device refused beside
+ * the pool, in that step: others have what was given back for it.
  *
  * A plan that is declined leaves weights in the pool: other pages go back one by one.
  *
@@ -50,14 +49,6 @@
 /* Of a pool that is promised: as many as are mapped in a moment, 20 ms. */
 #define TESSERA_MOST_PAGES ((uint64_t) 256)
 
-/* Who knows when pages of the pool are needed next: @forecast sets @needs (array
- * length=n_pages) to the number of requests up to then, UINT32_MAX: not in sight. */
-typedef struct
-{
-  void (*forecast) (void *user, uint64_t page_bytes, uint32_t n_pages, uint32_t *needs);
-  void *user;
-} TesseraForecast;
-
 /* All but the bytes borrowed; to be set before tessera_pool_open(). */
 typedef struct
 {
@@ -65,7 +56,6 @@ typedef struct
   TesseraObserver observer;
   TesseraCaching *beside; /* serves what the plan does not */
   const TesseraMonitor *monitor;
-  TesseraForecast forecast;
   uint64_t limit_bytes;      /* for the pool and what lies beside it; 0: none */
   uint64_t large_page_bytes; /* of what lies beside the pool */
 } TesseraPoolUsers;
@@ -84,19 +74,16 @@ typedef struct
   uint64_t promised[TESSERA_MOST_PAGES / 64]; /* these pages, one bit each */
 
   uint64_t most_bytes; /* that the pool and what lies beside it held together so far */
-  uint64_t used_bytes; /* beside the pool, at most, in this step */
   uint64_t opened_ns;  /* by the device's clock */
   uint64_t spent_ns;   /* since then, by pages that went and come again; or forfeited */
   bool was_promised;   /* the pool of a plan for one run */
-  bool has_risen;      /* most_bytes, since a step gave something back */
   bool is_off;         /* nothing may be given back now */
   bool is_over;        /* the plan is not followed any more */
 
   uint64_t beside_refused_bytes; /* at least, in this step; 0: none */
   uint64_t refused_bytes;        /* to the pool, and not worth asking for; 0: none */
-  uint64_t held_since_bytes;     /* by this process, at most, since then */
   uint32_t n_since;              /* requests of the run */
-  uint32_t n_refused;            /* in a row */
+  bool was_refused;              /* the last page that was asked for */
 } TesseraPool;
 
 static inline void
@@ -127,9 +114,7 @@ void tessera_pool_count_request (TesseraPool *pool);
 /* After each request: what is held now may be held again. What was only asked for may
  * not. */
 void tessera_pool_see_held (TesseraPool *pool);
-/* A step begins. What was cached beside the pool and not used through the whole of the
- * last one goes back, if it is worth the time, once for each time that the most rose: an
- * evaluation that comes once leaves nothing there. */
+/* A step begins: what was refused may be there again. */
 void tessera_pool_step (TesseraPool *pool);
 
 /* Sees to it that the range has memory, unless somebody uses a part of it. Returns:

@@ -30,14 +30,6 @@ typedef struct
   TesseraPool pool;
 } Case;
 
-/* Nothing is needed. */
-static void
-forecast (void *user, uint64_t page_bytes, uint32_t n_pages, uint32_t *needs)
-{
-  for (uint32_t i = 0; i < n_pages; i++)
-    needs[i] = UINT32_MAX;
-}
-
 /* A request that needs the pool to have so much. */
 static bool
 reach (Case *c, uint64_t height_mib)
@@ -62,8 +54,7 @@ open_case (Case *c)
                    ==, TESSERA_OK);
   c->pool.users = (TesseraPoolUsers){ .device = &c->device.device,
                                       .beside = c->beside,
-                                      .monitor = &c->monitor,
-                                      .forecast = { forecast, NULL } };
+                                      .monitor = &c->monitor };
   g_assert_cmpint (tessera_pool_open (&c->pool, HEIGHT_MIB * MIB, false, NULL), ==,
                    TESSERA_OK);
   g_assert_true (reach (c, HELD_MIB));
