@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "edits/edits.h"
-#include "planner/edits/block-names.h"
 #include "planner/test-traces.h"
 
 static TesseraStatus

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "edits/private.h"
-#include "planner/edits/block-names.h"
 
 /* An array of objects of objects of arrays, and some. */
 #define MOST_LEVELS 8
@@ -176,10 +175,7 @@ take_number (const char **text, const char *before, guint64 most, guint64 *out_n
 
 /* "1048576 #3 step 0 phase forward" */
 static gboolean
-read_block_name (const Place *place,
-                 JsonNode *node,
-                 guint index,
-                 TesseraBlockNames *names)
+read_block_name (const Place *place, JsonNode *node, TesseraBlockName *out_name)
 {
   guint64 size_bytes, ordinal, step = TESSERA_NONE;
   g_autofree char *text = NULL;
@@ -198,9 +194,9 @@ read_block_name (const Place *place,
     phase = at + strlen (" phase ");
   else if (*at != '\0')
     return complain (place, "\"names\" has \"%s\": at its end is no phase", text);
-  return tessera_block_names_set (names, index, size_bytes, phase, (uint32_t) step,
-                                  (uint32_t) ordinal) ||
-         complain (place, "\"names\" name more than %d phases", TESSERA_MOST_NAME_PHASES);
+  *out_name = (TesseraBlockName){ size_bytes, g_intern_string (phase), (uint32_t) step,
+                                  (uint32_t) ordinal };
+  return TRUE;
 }
 
 static gboolean
@@ -213,7 +209,8 @@ read_block_names (const Place *place, JsonNode *node, TesseraSelector *selector)
     return FALSE;
   selector->names = tessera_block_names_new (n);
   for (guint i = 0; i < n; i++)
-    if (!read_block_name (place, json_array_get_element (array, i), i, selector->names))
+    if (!read_block_name (place, json_array_get_element (array, i),
+                          &selector->names->names[i]))
       return FALSE;
   return TRUE;
 }
@@ -555,26 +552,14 @@ add_blocks (JsonObject *object, const TesseraSelector *selector)
   json_object_set_array_member (object, "blocks", array);
 }
 
-/* Phases of a hostile trace may be called what nobody could read back. */
-static gboolean
-can_be_kept (const TesseraBlockNames *names)
-{
-  for (gsize i = 0; i < names->n_phases; i++)
-    if (edits_find_fault_of_text (names->phases[i]) != NULL)
-      return FALSE;
-  return TRUE;
-}
-
-/* "1048576 #3 step 0 phase forward" of each of the blocks. */
+/* "1048576 #3 step 0 phase forward" of each of the blocks. Phases of a hostile trace may
+ * be called what nobody could read back: then there are no names. */
 static void
 add_block_names (JsonObject *object, const TesseraBlockNames *names)
 {
   g_autoptr (GString) text = g_string_new (NULL);
-  JsonArray *array;
+  g_autoptr (JsonArray) array = json_array_sized_new ((guint) names->n_names);
 
-  if (!can_be_kept (names))
-    return;
-  array = json_array_sized_new ((guint) names->n_names);
   for (gsize i = 0; i < names->n_names; i++)
     {
       const TesseraBlockName *name = &names->names[i];
@@ -583,11 +568,13 @@ add_block_names (JsonObject *object, const TesseraBlockNames *names)
                        name->ordinal);
       if (name->step != TESSERA_NONE)
         g_string_append_printf (text, " step %u", name->step);
-      if (name->phase != TESSERA_NONE)
-        g_string_append_printf (text, " phase %s", names->phases[name->phase]);
+      if (name->phase != NULL)
+        g_string_append_printf (text, " phase %s", name->phase);
+      if (edits_find_fault_of_text (text->str) != NULL)
+        return;
       json_array_add_string_element (array, text->str);
     }
-  json_object_set_array_member (object, "names", array);
+  json_object_set_array_member (object, "names", g_steal_pointer (&array));
 }
 
 static void

@@ -56,8 +56,26 @@ typedef enum
   TESSERA_SPLIT_AT /* born before the event @at, or not */
 } TesseraSplitBy;
 
-/* What listed blocks are called in every trace of the program: planner/edits/. */
-typedef struct TesseraBlockNames TesseraBlockNames;
+/*
+ * What a block that was listed by hand is called in every trace of one program: an index
+ * means a block of one trace. Its size, the phase and the step that it was born in and its
+ * ordinal among its like mean it in tomorrow's trace, too, where another index may lie
+ * before it.
+ */
+typedef struct
+{
+  uint64_t size_bytes; /* asked for */
+  const char *phase;   /* interned: equal names are one pointer; NULL: born in none */
+  uint32_t step;       /* of the trace, from 0; TESSERA_NONE: born in none */
+  uint32_t ordinal;    /* see tessera_block_ordinals */
+} TesseraBlockName;
+
+/* Made once and never changed: copies of a selector share them (g_atomic_rc_box). */
+typedef struct
+{
+  size_t n_names;
+  TesseraBlockName names[];
+} TesseraBlockNames;
 
 /* All conditions that are set have to hold. All zero (see tessera_selector_init): every
  * block. Texts are compared whole, "*" stands for any run of characters. Strings and
@@ -100,6 +118,8 @@ typedef struct
   bool is_undone;
 } TesseraEdit;
 
+/* Owned once, all zero; for g_atomic_rc_box_release(). */
+TesseraBlockNames *tessera_block_names_new (size_t n_names);
 void tessera_selector_init (TesseraSelector *selector);
 void tessera_selector_clear (TesseraSelector *selector); /* leaves it as after init */
 void tessera_edit_clear (TesseraEdit *edit);

@@ -3,24 +3,39 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/edits/block-names.h"
+#include "planner/edit.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "db/hash.h"
 #include "planner/memory.h"
 
-/* Labels that inferred phases can have are fewer. */
-#define N_LABELS 16
+/* But for the ordinal. */
+static guint
+hash_like (gconstpointer key)
+{
+  const TesseraBlockName *name = key;
+  uint64_t hash = tessera_hash_number (TESSERA_HASH_START, name->size_bytes);
+
+  hash = tessera_hash_number (hash, (uintptr_t) name->phase);
+  return (guint) (tessera_hash_number (hash, name->step) >> 16);
+}
+
+static gboolean
+is_like (gconstpointer a, gconstpointer b)
+{
+  const TesseraBlockName *x = a, *y = b;
+
+  return x->size_bytes == y->size_bytes && x->step == y->step && x->phase == y->phase;
+}
 
 static guint
 hash_name (gconstpointer key)
 {
   const TesseraBlockName *name = key;
-  uint64_t hash = tessera_hash_number (TESSERA_HASH_START, name->size_bytes);
 
-  hash = tessera_hash_number (hash, (uint64_t) name->step << 32 | name->phase);
-  return (guint) (tessera_hash_number (hash, name->ordinal) >> 16);
+  return (guint) (tessera_hash_number (hash_like (key), name->ordinal) >> 16);
 }
 
 static gboolean
@@ -28,47 +43,35 @@ is_same (gconstpointer a, gconstpointer b)
 {
   const TesseraBlockName *x = a, *y = b;
 
-  return x->size_bytes == y->size_bytes && x->step == y->step && x->phase == y->phase &&
-         x->ordinal == y->ordinal;
+  return is_like (a, b) && x->ordinal == y->ordinal;
 }
 
-/* The string that says what the label says, else a number beyond all strings. */
-static uint32_t
-name_of_label (const TesseraTrace *trace, const char *label, uint32_t number)
+/* Of each block. */
+static TesseraBlockName *
+name_all (const TesseraTrace *trace,
+          const TesseraBlocks *blocks,
+          const TesseraStructure *structure)
 {
-  uint32_t n_strings = (uint32_t) tessera_trace_n_strings (trace);
+  g_autofree const char **phases = g_new (const char *, structure->n_phases + 1);
+  TesseraBlockName *names = g_new (TesseraBlockName, blocks->n_blocks + 1);
+  g_autoptr (GHashTable) counts = g_hash_table_new (hash_like, is_like);
 
-  for (uint32_t i = 0; i < n_strings; i++)
-    if (strcmp (tessera_trace_string (trace, i), label) == 0)
-      return i;
-  return n_strings + number;
-}
-
-/* One number for each phase: equal names, equal numbers. Names are interned, labels a
- * handful of static texts. */
-static void
-number_phases (const TesseraTrace *trace,
-               const TesseraStructure *structure,
-               uint32_t *names)
-{
-  const TesseraPhase *phases = structure->phases;
-  const char *labels[N_LABELS] = { NULL };
-  uint32_t of_label[N_LABELS], n_labels = 0, k;
-
-  for (uint32_t i = 0; i < structure->n_phases; i++)
+  for (size_t i = 0; i < structure->n_phases; i++)
+    phases[i] = g_intern_string (tessera_phase_name (trace, &structure->phases[i]));
+  for (size_t i = 0; i < blocks->n_blocks; i++)
     {
-      names[i] = phases[i].name;
-      if (!phases[i].label)
-        continue;
-      for (k = 0; k < n_labels && labels[k] != phases[i].label;)
-        k++;
-      if (k == n_labels && n_labels < N_LABELS)
-        {
-          labels[k] = phases[i].label;
-          of_label[n_labels++] = name_of_label (trace, labels[k], k);
-        }
-      names[i] = k < N_LABELS ? of_label[k] : name_of_label (trace, phases[i].label, k);
+      const TesseraBlock *block = &blocks->blocks[i];
+
+      names[i] = (TesseraBlockName){
+        block->size_bytes,
+        block->born_phase == TESSERA_NONE ? NULL : phases[block->born_phase],
+        block->step,
+        0,
+      };
+      names[i].ordinal = GPOINTER_TO_UINT (g_hash_table_lookup (counts, &names[i]));
+      g_hash_table_insert (counts, &names[i], GUINT_TO_POINTER (names[i].ordinal + 1));
     }
+  return names;
 }
 
 void
@@ -77,109 +80,25 @@ tessera_block_ordinals (const TesseraTrace *trace,
                         const TesseraStructure *structure,
                         uint32_t *ordinals)
 {
-  g_autofree uint32_t *numbers = g_new (uint32_t, structure->n_phases + 1);
-  g_autofree TesseraBlockName *likes = g_new (TesseraBlockName, blocks->n_blocks + 1);
-  g_autoptr (GHashTable) counts = g_hash_table_new (hash_name, is_same);
+  g_autofree TesseraBlockName *names = name_all (trace, blocks, structure);
 
-  number_phases (trace, structure, numbers);
   for (size_t i = 0; i < blocks->n_blocks; i++)
-    {
-      const TesseraBlock *block = &blocks->blocks[i];
-
-      likes[i] = (TesseraBlockName){ block->size_bytes, block->step, TESSERA_NONE, 0 };
-      if (block->born_phase != TESSERA_NONE)
-        likes[i].phase = numbers[block->born_phase];
-      ordinals[i] = GPOINTER_TO_UINT (g_hash_table_lookup (counts, &likes[i]));
-      g_hash_table_insert (counts, &likes[i], GUINT_TO_POINTER (ordinals[i] + 1));
-    }
-}
-
-/* A phase that the trace does not have. */
-#define NO_PHASE (TESSERA_NONE - 1)
-
-typedef struct
-{
-  const TesseraTrace *trace;
-  const TesseraBlocks *blocks;
-  const TesseraStructure *structure;
-  uint32_t *numbers;       /* of phases */
-  TesseraBlockName *names; /* of blocks; their phases are the trace's numbers of them */
-  GHashTable *by_name;     /* 1 + the block */
-} View;
-
-/* A block that a list means here, and its distance where the list has a shape. */
-typedef struct
-{
-  uint32_t block;
-  uint64_t distance;
-} Found;
-
-static void
-view_clear (View *view)
-{
-  free (view->numbers);
-  free (view->names);
-  g_hash_table_unref (view->by_name);
-}
-
-static void
-view_open (View *view,
-           const TesseraTrace *trace,
-           const TesseraBlocks *blocks,
-           const TesseraStructure *structure)
-{
-  g_autofree uint32_t *ordinals = g_new (uint32_t, blocks->n_blocks + 1);
-
-  *view = (View){ trace,
-                  blocks,
-                  structure,
-                  g_new (uint32_t, structure->n_phases + 1),
-                  g_new (TesseraBlockName, blocks->n_blocks + 1),
-                  g_hash_table_new (hash_name, is_same) };
-  number_phases (trace, structure, view->numbers);
-  tessera_block_ordinals (trace, blocks, structure, ordinals);
-  for (uint32_t i = 0; i < blocks->n_blocks; i++)
-    {
-      const TesseraBlock *block = &blocks->blocks[i];
-      uint32_t phase = block->born_phase == TESSERA_NONE
-                           ? TESSERA_NONE
-                           : view->numbers[block->born_phase];
-
-      view->names[i] =
-          (TesseraBlockName){ block->size_bytes, block->step, phase, ordinals[i] };
-      g_hash_table_insert (view->by_name, &view->names[i], GUINT_TO_POINTER (i + 1));
-    }
+    ordinals[i] = names[i].ordinal;
 }
 
 /* --- naming ----------------------------------------------------------------------- */
 
-/* What can have no names is of this trace only. */
+/* What can have no names is of this trace only. @all: of the trace's blocks. */
 static void
-name_list (const View *view, TesseraSelector *selector)
+name_list (const TesseraBlockName *all, size_t n_all, TesseraSelector *selector)
 {
-  TesseraBlockNames *names = tessera_block_names_new (selector->n_blocks);
-  bool have_all = true;
-
-  for (size_t i = 0; i < selector->n_blocks && have_all; i++)
-    {
-      uint32_t index = selector->blocks[i];
-      const TesseraBlock *block;
-      const char *phase = NULL;
-
-      have_all = index < view->blocks->n_blocks;
-      if (!have_all)
-        break;
-      block = &view->blocks->blocks[index];
-      if (block->born_phase != TESSERA_NONE)
-        phase =
-            tessera_phase_name (view->trace, &view->structure->phases[block->born_phase]);
-      have_all = tessera_block_names_set (names, i, block->size_bytes, phase, block->step,
-                                          view->names[index].ordinal);
-    }
-  if (have_all)
-    selector->names = names;
-  else
-    tessera_block_names_unref (names);
+  g_clear_pointer (&selector->names, g_atomic_rc_box_release);
+  selector->names = tessera_block_names_new (selector->n_blocks);
+  for (size_t i = 0; i < selector->n_blocks && selector->names; i++)
+    if (selector->blocks[i] < n_all)
+      selector->names->names[i] = all[selector->blocks[i]];
+    else
+      g_clear_pointer (&selector->names, g_atomic_rc_box_release);
 }
 
 static bool
@@ -195,65 +114,46 @@ tessera_edits_name_blocks (const TesseraTrace *trace,
                            TesseraEdit *edits,
                            size_t n_edits)
 {
-  bool is_any = false;
-  View view;
+  g_autofree TesseraBlockName *all = NULL;
 
   for (size_t i = 0; i < n_edits; i++)
-    is_any |= lacks_names (&edits[i].what) || lacks_names (&edits[i].with);
-  if (!is_any)
-    return;
-  view_open (&view, trace, blocks, structure);
-  for (size_t i = 0; i < n_edits; i++)
     {
-      if (lacks_names (&edits[i].what))
-        name_list (&view, &edits[i].what);
-      if (lacks_names (&edits[i].with))
-        name_list (&view, &edits[i].with);
+      TesseraSelector *sides[] = { &edits[i].what, &edits[i].with };
+
+      for (size_t k = 0; k < G_N_ELEMENTS (sides); k++)
+        if (lacks_names (sides[k]))
+          {
+            if (!all)
+              all = name_all (trace, blocks, structure);
+            name_list (all, blocks->n_blocks, sides[k]);
+          }
     }
-  view_clear (&view);
 }
 
 /* --- finding ---------------------------------------------------------------------- */
 
-/* By phase of @names: what the trace numbers it. */
-static uint32_t *
-translate_phases (const View *view, const TesseraBlockNames *names)
+typedef struct
 {
-  uint32_t *numbers = g_new (uint32_t, names->n_phases + 1);
+  TesseraBlockName *names; /* [n_blocks] */
+  size_t n_blocks, n_steps;
+  GHashTable *by_name; /* 1 + the block */
+} View;
 
-  for (size_t k = 0; k < names->n_phases; k++)
-    {
-      numbers[k] = NO_PHASE;
-      for (size_t i = 0; i < view->structure->n_phases && numbers[k] == NO_PHASE; i++)
-        if (strcmp (names->phases[k],
-                    tessera_phase_name (view->trace, &view->structure->phases[i])) == 0)
-          numbers[k] = view->numbers[i];
-    }
-  return numbers;
-}
-
-static TesseraBlockName
-translate (const TesseraBlockName *name, const uint32_t *numbers)
+/* A block that a list means here, and its distance where the list has a shape. */
+typedef struct
 {
-  TesseraBlockName here = *name;
-
-  if (here.phase != TESSERA_NONE)
-    here.phase = numbers[here.phase];
-  return here;
-}
+  uint32_t block;
+  uint64_t distance;
+} Found;
 
 /* Whether each index means here what it meant where the list was made. */
 static bool
-is_at_home (const View *view, const TesseraSelector *selector, const uint32_t *numbers)
+is_at_home (const View *view, const TesseraSelector *selector)
 {
   for (size_t i = 0; i < selector->n_blocks; i++)
-    {
-      TesseraBlockName name = translate (&selector->names->names[i], numbers);
-
-      if (selector->blocks[i] >= view->blocks->n_blocks ||
-          !is_same (&view->names[selector->blocks[i]], &name))
-        return false;
-    }
+    if (selector->blocks[i] >= view->n_blocks ||
+        !is_same (&view->names[selector->blocks[i]], &selector->names->names[i]))
+      return false;
   return true;
 }
 
@@ -265,7 +165,7 @@ find_block (const View *view, TesseraBlockName name)
   guint found = GPOINTER_TO_UINT (g_hash_table_lookup (view->by_name, &name));
 
   if (name.step != TESSERA_NONE && !found)
-    name.step = MIN (name.step, (uint32_t) view->structure->n_steps);
+    name.step = MIN (name.step, (uint32_t) view->n_steps);
   while (!found && name.step != TESSERA_NONE && name.step > 0)
     {
       name.step--;
@@ -297,18 +197,11 @@ take_found (TesseraSelector *selector, Found *found, size_t n, uint64_t *shape)
         selector->blocks[n_blocks++] = found[i].block;
       }
   selector->n_blocks = n_blocks;
-  tessera_block_names_unref (selector->names);
-  selector->names = NULL;
 }
 
 static TesseraStatus
-complain (const TesseraEdit *edit,
-          const TesseraBlockNames *names,
-          size_t index,
-          TesseraError *error)
+complain (const TesseraEdit *edit, const TesseraBlockName *name, TesseraError *error)
 {
-  const TesseraBlockName *name = &names->names[index];
-
   return tessera_fail (
       error, TESSERA_REFUSED,
       "the edit \"%s\" lists blocks that this trace does not have, such as the one of "
@@ -316,36 +209,31 @@ complain (const TesseraEdit *edit,
       " of its size %s%s: leave the edit out, "
       "or say by a rule what it is about",
       edit->name ? edit->name : "", name->size_bytes, (uint64_t) name->ordinal + 1,
-      name->phase == TESSERA_NONE ? "outside of phases" : "in phase ",
-      name->phase == TESSERA_NONE ? "" : names->phases[name->phase]);
+      name->phase ? "in phase " : "outside of phases", name->phase ? name->phase : "");
 }
 
 static TesseraStatus
-find_list (View *view,
+find_list (const View *view,
            TesseraEdit *edit,
            TesseraSelector *selector,
            uint64_t *shape,
            TesseraError *error)
 {
   const TesseraBlockNames *names = selector->names;
-  g_autofree uint32_t *numbers = NULL;
   g_autofree Found *found = NULL;
 
-  if (!names || selector->n_blocks != names->n_names)
-    return TESSERA_OK;
-  numbers = translate_phases (view, names);
-  if (is_at_home (view, selector, numbers))
+  if (!names || selector->n_blocks != names->n_names || is_at_home (view, selector))
     return TESSERA_OK;
   found = g_new (Found, names->n_names + 1);
   for (size_t i = 0; i < names->n_names; i++)
     {
-      found[i].block = find_block (view, translate (&names->names[i], numbers));
+      found[i].block = find_block (view, names->names[i]);
       found[i].distance = shape ? shape[i] : 0;
       if (found[i].block == TESSERA_NONE)
-        return complain (edit, names, i, error);
+        return complain (edit, &names->names[i], error);
     }
   take_found (selector, found, names->n_names, shape);
-  name_list (view, selector);
+  name_list (view->names, view->n_blocks, selector);
   return TESSERA_OK;
 }
 
@@ -357,21 +245,25 @@ tessera_edits_find_blocks (const TesseraTrace *trace,
                            size_t n_edits,
                            TesseraError *error)
 {
+  View view = { .n_blocks = blocks->n_blocks, .n_steps = structure->n_steps };
   bool is_any = false;
-  View view;
   TesseraStatus status = TESSERA_OK;
 
   for (size_t i = 0; i < n_edits; i++)
     is_any |= edits[i].what.names || edits[i].with.names;
   if (!is_any)
     return TESSERA_OK;
-  view_open (&view, trace, blocks, structure);
+  view.names = name_all (trace, blocks, structure);
+  view.by_name = g_hash_table_new (hash_name, is_same);
+  for (uint32_t i = 0; i < blocks->n_blocks; i++)
+    g_hash_table_insert (view.by_name, &view.names[i], GUINT_TO_POINTER (i + 1));
   for (size_t i = 0; i < n_edits && status == TESSERA_OK; i++)
     {
       status = find_list (&view, &edits[i], &edits[i].what, edits[i].shape, error);
       if (status == TESSERA_OK)
         status = find_list (&view, &edits[i], &edits[i].with, NULL, error);
     }
-  view_clear (&view);
+  g_hash_table_unref (view.by_name);
+  g_free (view.names);
   return status;
 }

@@ -1,13 +1,63 @@
 /*
- * What edits want of the places of slots, and of the items that are packed.
+ * What edits want of the places of blocks, of slots, and of the items that are packed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include "db/plan.h"
-#include "planner/edits/constraints.h"
+#include "planner/edit.h"
 #include "planner/pack.h"
+
+/* A pin, together or apart. */
+typedef struct
+{
+  uint32_t edit; /* index */
+  TesseraEditKind kind;
+  uint32_t *blocks; /* ascending */
+  size_t n_blocks;
+  uint64_t *offsets; /* pin: of each block */
+  uint32_t *with;    /* apart, where has_with: the other side */
+  size_t n_with;
+  bool has_with;
+} TesseraConstraint;
+
+typedef struct
+{
+  TesseraConstraint *constraints;
+  size_t n_constraints, cap_constraints;
+  uint32_t *left_out; /* [n_blocks] 1 + the edit (dynamic); 0: none; NULL: nobody is */
+  uint64_t cap_bytes; /* the smallest; UINT64_MAX: none */
+  uint32_t cap_edit;
+} TesseraConstraints;
+
+/*
+ * tessera_constraints_of_trace:
+ * @edited: to be all zero; becomes @blocks with an array of blocks of its own, grouped
+ * and edited
+ * @groups: to be NULL; the groups of that
+ *
+ * @error: a sentence that names the edit
+ *
+ * Groups the blocks anew, and applies the edits. What was made is the caller's to free
+ * (edited->blocks, groups) and to clear (@out_constraints) in any case.
+ *
+ * Returns: TESSERA_OK, or TESSERA_REFUSED where an edit can't be applied at all:
+ * *out_conflict says which
+ */
+TESSERA_MUST_USE TesseraStatus
+tessera_constraints_of_trace (const TesseraTrace *trace,
+                              const TesseraBlocks *blocks,
+                              const TesseraStructure *structure,
+                              const TesseraEdit *edits,
+                              size_t n_edits,
+                              TesseraError *error,
+                              TesseraEditConflict *out_conflict,
+                              TesseraBlocks *edited,
+                              TesseraGroup **groups,
+                              size_t *n_groups,
+                              TesseraConstraints *out_constraints);
+void tessera_constraints_clear (TesseraConstraints *constraints);
 
 /* A constraint of slots: each stands for the blocks of all steps. */
 typedef struct

@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-#include "planner/edits/constraints.h"
+#include "planner/edits/holds.h"
 #include "planner/lengths.h"
 #include "planner/memory.h"
 
