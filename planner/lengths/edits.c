@@ -11,6 +11,7 @@
 
 #include "allocator/follow/lengths/lengths.h"
 #include "planner/groups.h"
+#include "planner/memory.h"
 #include "planner/plan/cap.h"
 
 /* "the edit "here" @reason: no plan for every length is made with it". Returns:
@@ -44,132 +45,74 @@ are_any_of_places (const TesseraLengthsOptions *options)
   return false;
 }
 
-static void
-places_init (TesseraEditedPlaces *places, uint32_t n)
-{
-  size_t room = (size_t) n + 1;
-
-  *places = (TesseraEditedPlaces){ .pins = g_new (uint64_t, room),
-                                   .edits = g_new0 (uint32_t, room),
-                                   .leaves = g_new0 (bool, room),
-                                   .fixes = g_new0 (bool, room),
-                                   .sides = g_new0 (uint64_t, room),
-                                   .n = n };
-  memset (places->pins, 0xff, room * sizeof *places->pins);
-}
-
-static void
-places_clear (TesseraEditedPlaces *places)
-{
-  g_free (places->pins);
-  g_free (places->edits);
-  g_free (places->leaves);
-  g_free (places->fixes);
-  g_free (places->sides);
-}
-
-/* Block by block the slot of the kind, or TESSERA_NONE. */
-static uint32_t *
-find_slots (const TesseraLengthsBuild *build)
-{
-  const TesseraKind *kind = build->kind;
-  size_t n_bytes = (build->blocks->n_blocks + 1) * sizeof (uint32_t);
-  uint32_t *slots = memset (g_malloc (n_bytes), 0xff, n_bytes);
-
-  for (uint32_t i = 0; i < kind->n_slots; i++)
-    for (uint32_t k = 0; k < kind->n_steps; k++)
-      {
-        uint32_t block = tessera_kind_block (kind, i, k);
-
-        if (block != TESSERA_NONE)
-          slots[block] = i;
-      }
-  return slots;
-}
-
 typedef struct
 {
   TesseraLengthsEdits *edits;
   const TesseraLengthsBuild *build;
-  const uint32_t *slots; /* [n_blocks] */
-  uint64_t top_bytes;    /* what stays together begins above */
+  const uint32_t *places; /* [n_blocks] or TESSERA_NONE */
+  uint64_t top_bytes;     /* what stays together begins above */
   TesseraError *error;
 } Reading;
 
-/* Where the block is told of, its index there in *@out_index; NULL: it has no slot. */
-static TesseraEditedPlaces *
-find_place (const Reading *reading, uint32_t block, uint32_t *out_index)
+/* Block by block the place that edits tell of, or TESSERA_NONE. */
+static uint32_t *
+find_places (const TesseraLengthsBuild *build, uint32_t n_start)
 {
-  if (block < reading->edits->start.n)
-    {
-      *out_index = block;
-      return &reading->edits->start;
-    }
-  *out_index = reading->slots[block];
-  return *out_index == TESSERA_NONE ? NULL : &reading->edits->slots;
+  const TesseraKind *kind = build->kind;
+  uint32_t *places = tessera_new_nones (build->blocks->n_blocks);
+
+  for (uint32_t i = 0; i < n_start; i++)
+    places[i] = i;
+  for (uint32_t i = 0; i < kind->n_slots; i++)
+    for (uint32_t k = 0; k < kind->n_steps; k++)
+      if (tessera_kind_block (kind, i, k) != TESSERA_NONE)
+        places[tessera_kind_block (kind, i, k)] = n_start + i;
+  return places;
 }
 
-static TesseraStatus
-pin_block (const Reading *reading, uint32_t edit, uint32_t block, uint64_t offset_bytes)
+/* In whole blocks, of a slot at the most that the plan is for. */
+static uint64_t
+most_bytes_of (const Reading *reading, uint32_t place)
 {
-  uint32_t at;
-  TesseraEditedPlaces *places = find_place (reading, block, &at);
+  const TesseraLengthsBuild *build = reading->build;
+  const uint32_t n_start = reading->edits->n_start;
+  uint64_t bytes = 0, unit_bytes = build->out->alignment_bytes;
 
-  if (!places)
-    return TESSERA_OK;
-  if (places->pins[at] != TESSERA_NOT_PINNED && places->pins[at] != offset_bytes)
-    return refuse (
-        reading->edits, edit, reading->error,
-        "pins blocks that have one place to another offset than it, or another "
-        "edit, did before");
-  places->pins[at] = offset_bytes;
-  places->edits[at] = edit;
-  return TESSERA_OK;
+  if (place < n_start)
+    bytes = build->blocks->blocks[place].block_bytes;
+  else if (!tessera_size_law_evaluate (
+               &build->laws->laws[build->laws->law_of_slot[place - n_start]],
+               &build->out->most, &bytes))
+    bytes = 0;
+  return (MAX (bytes, 1) + unit_bytes - 1) / unit_bytes * unit_bytes;
 }
 
 static TesseraStatus
 read_pin (const Reading *reading, const TesseraConstraint *constraint)
 {
-  TesseraStatus status = TESSERA_OK;
+  TesseraLengthsEdits *edits = reading->edits;
 
-  for (size_t i = 0; i < constraint->n_blocks && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < constraint->n_blocks; i++)
     {
       uint64_t offset_bytes = constraint->offsets[i];
+      uint32_t place = reading->places[constraint->blocks[i]];
 
       if (offset_bytes % reading->build->out->alignment_bytes != 0 ||
           offset_bytes > INT64_MAX / 4)
-        status = refuse (reading->edits, constraint->edit, reading->error,
-                         "pins to an offset that is none: no multiple of the alignment, "
-                         "or beyond all pools");
-      else
-        status =
-            pin_block (reading, constraint->edit, constraint->blocks[i], offset_bytes);
+        return refuse (edits, constraint->edit, reading->error,
+                       "pins to an offset that is none: no multiple of the alignment, "
+                       "or beyond all pools");
+      if (place == TESSERA_NONE)
+        continue;
+      if (edits->pins[place] != TESSERA_NOT_PINNED && edits->pins[place] != offset_bytes)
+        return refuse (
+            edits, constraint->edit, reading->error,
+            "pins blocks that have one place to another offset than it, or another "
+            "edit, did before");
+      edits->pins[place] = offset_bytes;
+      edits->by[place] = constraint->edit;
     }
-  return status;
-}
-
-/* At the most that the plan is for, in whole blocks. */
-static uint64_t
-most_bytes_of (const TesseraLengthsBuild *build, uint32_t slot)
-{
-  const TesseraSizeLaw *law = &build->laws->laws[build->laws->law_of_slot[slot]];
-  uint64_t bytes, step = build->out->alignment_bytes;
-
-  if (!tessera_size_law_evaluate (law, &build->out->most, &bytes) || bytes == 0)
-    return step;
-  return (bytes + step - 1) / step * step;
-}
-
-static uint64_t
-bytes_at (const Reading *reading, const TesseraEditedPlaces *places, uint32_t at)
-{
-  const TesseraLengthsBuild *build = reading->build;
-  uint64_t bytes;
-
-  if (places == &reading->edits->slots)
-    return most_bytes_of (build, at);
-  bytes = build->blocks->blocks[at].block_bytes;
-  return bytes ? bytes : build->out->alignment_bytes;
+  return TESSERA_OK;
 }
 
 /* One above the other. Who is pinned already stays there: the others are as far from it
@@ -177,22 +120,23 @@ bytes_at (const Reading *reading, const TesseraEditedPlaces *places, uint32_t at
 static TesseraStatus
 read_together (Reading *reading, const TesseraConstraint *constraint)
 {
+  TesseraLengthsEdits *edits = reading->edits;
+
   for (size_t i = 0; i < constraint->n_blocks; i++)
     {
-      uint32_t at;
-      TesseraEditedPlaces *places = find_place (reading, constraint->blocks[i], &at);
+      uint32_t place = reading->places[constraint->blocks[i]];
 
-      if (!places || places->leaves[at])
+      if (place == TESSERA_NONE || edits->leaves[place])
         continue;
-      if (places->pins[at] == TESSERA_NOT_PINNED)
+      if (edits->pins[place] == TESSERA_NOT_PINNED)
         {
-          places->pins[at] = reading->top_bytes;
-          places->edits[at] = constraint->edit;
-          reading->top_bytes += bytes_at (reading, places, at);
+          edits->pins[place] = reading->top_bytes;
+          edits->by[place] = constraint->edit;
+          reading->top_bytes += most_bytes_of (reading, place);
         }
-      else if (places->edits[at] != constraint->edit)
+      else if (edits->by[place] != constraint->edit)
         return refuse (
-            reading->edits, constraint->edit, reading->error,
+            edits, constraint->edit, reading->error,
             "keeps blocks together of which some are pinned or kept with others");
     }
   return TESSERA_OK;
@@ -202,116 +146,66 @@ read_together (Reading *reading, const TesseraConstraint *constraint)
 static uint64_t
 end_of_pins (const Reading *reading)
 {
-  const TesseraEditedPlaces *all[] = { &reading->edits->slots, &reading->edits->start };
+  const TesseraLengthsEdits *edits = reading->edits;
   uint64_t end = 0;
 
-  for (size_t k = 0; k < 2; k++)
-    for (uint32_t i = 0; i < all[k]->n; i++)
-      if (all[k]->pins[i] != TESSERA_NOT_PINNED &&
-          all[k]->pins[i] + bytes_at (reading, all[k], i) > end)
-        end = all[k]->pins[i] + bytes_at (reading, all[k], i);
+  for (uint32_t i = 0; i < edits->n; i++)
+    if (edits->pins[i] != TESSERA_NOT_PINNED)
+      end = MAX (end, edits->pins[i] + most_bytes_of (reading, i));
   return end;
 }
 
 static void
-mark_side (const Reading *reading, const uint32_t *blocks, size_t n, uint64_t side)
+mark_side (const Reading *reading,
+           const uint32_t *blocks,
+           size_t n_blocks,
+           uint64_t side,
+           uint32_t edit)
 {
-  for (size_t i = 0; i < n; i++)
-    {
-      uint32_t at;
-      TesseraEditedPlaces *places = find_place (reading, blocks[i], &at);
+  TesseraLengthsEdits *edits = reading->edits;
 
-      if (places && !places->leaves[at])
-        places->sides[at] |= side;
+  for (size_t i = 0; i < n_blocks; i++)
+    {
+      uint32_t place = reading->places[blocks[i]];
+
+      if (place == TESSERA_NONE || edits->leaves[place])
+        continue;
+      edits->sides[place] |= side;
+      if (edits->pins[place] == TESSERA_NOT_PINNED)
+        edits->by[place] = edit;
     }
 }
 
-/* How much would be fixed of a side. *@out_largest: of that the largest slot's. */
-static uint64_t
-weigh_side (const Reading *reading, uint64_t side, uint32_t *out_largest)
-{
-  const TesseraEditedPlaces *slots = &reading->edits->slots;
-  uint64_t sum = 0, most = 0;
-
-  *out_largest = TESSERA_NONE;
-  for (uint32_t i = 0; i < slots->n; i++)
-    if (slots->sides[i] & side)
-      {
-        uint64_t bytes = most_bytes_of (reading->build, i);
-
-        sum += bytes;
-        if (bytes > most)
-          {
-            most = bytes;
-            *out_largest = i;
-          }
-      }
-  return sum;
-}
-
-/* All of these sides but @except. */
-static void
-fix_sides (TesseraEditedPlaces *places, uint64_t sides, uint32_t edit, uint32_t except)
-{
-  for (uint32_t i = 0; i < places->n; i++)
-    if ((places->sides[i] & sides) && i != except)
-      {
-        places->fixes[i] = true;
-        if (places->pins[i] == TESSERA_NOT_PINNED)
-          places->edits[i] = edit;
-      }
-}
-
-/* Of two sides the one that takes less is fixed. Before the first step others lie where
- * slots have fixed places, so of the start both are. */
 static TesseraStatus
 read_apart (const Reading *reading, const TesseraConstraint *constraint)
 {
   TesseraLengthsEdits *edits = reading->edits;
-  uint64_t one = (uint64_t) 1 << 2 * edits->n_aparts, other = one << 1, least;
-  uint32_t largest, unused;
-  bool is_other_less;
+  uint64_t one = (uint64_t) 1 << 2 * edits->n_aparts;
 
   if (edits->n_aparts == TESSERA_MOST_APARTS)
     return refuse (edits, constraint->edit, reading->error,
                    "is one too many of those that keep apart");
-  mark_side (reading, constraint->blocks, constraint->n_blocks, one);
-  mark_side (reading, constraint->with, constraint->n_with, other);
-  least = weigh_side (reading, one, &largest);
-  is_other_less = constraint->has_with && weigh_side (reading, other, &unused) < least;
+  mark_side (reading, constraint->blocks, constraint->n_blocks, one, constraint->edit);
+  mark_side (reading, constraint->with, constraint->n_with, one << 1, constraint->edit);
   if (!constraint->has_with)
     edits->are_mutual |= (uint64_t) 1 << edits->n_aparts;
-  fix_sides (&edits->slots, is_other_less ? other : one, constraint->edit,
-             constraint->has_with ? TESSERA_NONE : largest);
-  fix_sides (&edits->start, one | other, constraint->edit, TESSERA_NONE);
   edits->fixing = constraint->edit;
   edits->n_aparts++;
   return TESSERA_OK;
 }
 
-static void
-read_left (const Reading *reading, const uint32_t *left_out)
-{
-  for (uint32_t block = 0; block < reading->build->blocks->n_blocks; block++)
-    {
-      uint32_t at;
-      TesseraEditedPlaces *places =
-          left_out[block] ? find_place (reading, block, &at) : NULL;
-
-      if (places)
-        places->leaves[at] = true;
-    }
-}
-
 static TesseraStatus
 read_constraints (Reading *reading, const TesseraConstraints *constraints)
 {
+  TesseraLengthsEdits *edits = reading->edits;
   TesseraStatus status = TESSERA_OK;
 
-  if (constraints->left_out)
-    read_left (reading, constraints->left_out);
-  reading->edits->cap_bytes = constraints->cap_bytes;
-  reading->edits->cap_edit = constraints->cap_edit;
+  edits->cap_bytes = constraints->cap_bytes;
+  edits->cap_edit = constraints->cap_edit;
+  for (uint32_t block = 0; block < reading->build->blocks->n_blocks; block++)
+    if (constraints->left_out && constraints->left_out[block] &&
+        reading->places[block] != TESSERA_NONE)
+      edits->leaves[reading->places[block]] = true;
   for (size_t w = 0; w < constraints->n_constraints && status == TESSERA_OK; w++)
     if (constraints->constraints[w].kind == TESSERA_EDIT_PIN)
       status = read_pin (reading, &constraints->constraints[w]);
@@ -332,7 +226,8 @@ tessera_lengths_edits_init (TesseraLengthsEdits *edits,
                             TesseraError *error)
 {
   const TesseraLengthsOptions *options = build->options;
-  g_autofree uint32_t *slots = NULL;
+  const uint32_t n = n_start + build->kind->n_slots;
+  g_autofree uint32_t *places = NULL;
   TesseraBlocks edited = { 0 };
   TesseraGroup *groups = NULL;
   TesseraConstraints constraints;
@@ -340,19 +235,24 @@ tessera_lengths_edits_init (TesseraLengthsEdits *edits,
   TesseraStatus status;
 
   *edits = (TesseraLengthsEdits){ .edits = options->edits,
+                                  .n_start = n_start,
+                                  .n = n,
+                                  .pins = g_new (uint64_t, n + 1),
+                                  .by = g_new0 (uint32_t, n + 1),
+                                  .leaves = g_new0 (bool, n + 1),
+                                  .sides = g_new0 (uint64_t, n + 1),
                                   .fixing = TESSERA_NONE,
                                   .cap_bytes = UINT64_MAX };
-  places_init (&edits->slots, build->kind->n_slots);
-  places_init (&edits->start, n_start);
+  memset (edits->pins, 0xff, (n + 1) * sizeof *edits->pins);
   if (!are_any_of_places (options))
     return TESSERA_OK;
-  slots = find_slots (build);
+  places = find_places (build, n_start);
   status = tessera_constraints_of_trace (build->trace, build->blocks, structure,
                                          options->edits, options->n_edits, error, NULL,
                                          &edited, &groups, &n_groups, &constraints);
   if (status == TESSERA_OK)
     status = read_constraints (
-        &(Reading){ .edits = edits, .build = build, .slots = slots, .error = error },
+        &(Reading){ .edits = edits, .build = build, .places = places, .error = error },
         &constraints);
   tessera_constraints_clear (&constraints);
   tessera_groups_free (groups, n_groups);
@@ -363,8 +263,10 @@ tessera_lengths_edits_init (TesseraLengthsEdits *edits,
 void
 tessera_lengths_edits_clear (TesseraLengthsEdits *edits)
 {
-  places_clear (&edits->slots);
-  places_clear (&edits->start);
+  g_free (edits->pins);
+  g_free (edits->by);
+  g_free (edits->leaves);
+  g_free (edits->sides);
   *edits = (TesseraLengthsEdits){ 0 };
 }
 
@@ -372,10 +274,10 @@ tessera_lengths_edits_clear (TesseraLengthsEdits *edits)
 void
 tessera_lengths_leave_slots (TesseraLengthsBuild *build)
 {
-  const bool *leaves = build->edits->slots.leaves;
+  const bool *leaves = build->edits->leaves + build->edits->n_start;
   bool has_parts = build->parts->phase != NULL;
 
-  for (uint32_t i = 0; i < build->edits->slots.n; i++)
+  for (uint32_t i = 0; i < build->out->n_slots; i++)
     {
       TesseraLengthsSlot *slot = &build->out->slots[i];
 
@@ -389,50 +291,58 @@ tessera_lengths_leave_slots (TesseraLengthsBuild *build)
     }
 }
 
-/* Others lie where one step makes something, until it comes: who is apart from that is
- * fixed as well. Returns: the sides of whom that is true. */
+/* The sides that are fixed, so that they are nobody else's: of what is kept apart the one
+ * that takes less. Others lie where one step makes something, until it comes: who is apart
+ * from that is fixed as well. */
 static uint64_t
-find_apart_from_staying (const TesseraLengthsBuild *build)
+find_fixed_sides (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
 {
   const TesseraLengthsEdits *edits = build->edits;
-  uint64_t staying = 0, apart = 0;
+  const uint64_t *sides = edits->sides + edits->n_start;
+  uint64_t fixed = 0;
 
-  for (uint32_t i = 0; i < edits->slots.n; i++)
-    if (tessera_lengths_slot_stays (&build->out->slots[i]))
-      staying |= edits->slots.sides[i];
   for (uint32_t i = 0; i < edits->n_aparts; i++)
     {
-      uint64_t one = (uint64_t) 1 << 2 * i, other = one << 1;
-      bool is_mutual = edits->are_mutual >> i & 1;
+      bool is_mutual = edits->are_mutual >> i & 1, stays[2] = { false, false };
+      uint64_t one = (uint64_t) 1 << 2 * i, bytes[2] = { 0, 0 };
 
-      if (staying & one)
-        apart |= is_mutual ? one : other;
-      if (staying & other)
-        apart |= one;
+      for (uint32_t s = 0; s < build->out->n_slots; s++)
+        for (int k = 0; k < 2; k++)
+          if (sides[s] & one << k)
+            {
+              bytes[k] += block_bytes[build->out->slots[s].law];
+              stays[k] |= tessera_lengths_slot_stays (&build->out->slots[s]);
+            }
+      if (is_mutual || stays[1] || bytes[0] <= bytes[1])
+        fixed |= one;
+      if (!is_mutual && (stays[0] || bytes[0] > bytes[1]))
+        fixed |= one << 1;
     }
-  return apart;
+  return fixed;
 }
 
 TesseraStatus
 tessera_lengths_fix_slots (TesseraLengthsBuild *build, TesseraError *error)
 {
   const TesseraLengthsEdits *edits = build->edits;
-  const TesseraEditedPlaces *slots = &edits->slots;
-  uint64_t apart = find_apart_from_staying (build);
+  g_autofree uint64_t *block_bytes =
+      tessera_lengths_sizes (build->out, &build->out->most);
+  uint64_t fixed = find_fixed_sides (build, block_bytes);
 
-  for (uint32_t i = 0; i < slots->n; i++)
+  for (uint32_t i = 0; i < build->out->n_slots; i++)
     {
       TesseraLengthsSlot *slot = &build->out->slots[i];
-      bool is_pinned = slots->pins[i] != TESSERA_NOT_PINNED;
+      uint32_t place = edits->n_start + i;
+      bool is_pinned = edits->pins[place] != TESSERA_NOT_PINNED;
 
       if (slot->place == TESSERA_PLACE_NONE)
         continue;
       if (is_pinned && tessera_lengths_slot_stays (slot))
         return refuse (
-            edits, slots->edits[i], error,
+            edits, edits->by[place], error,
             "holds what one step makes for others, which lies where others are until it "
             "comes");
-      if (is_pinned || slots->fixes[i] || (slots->sides[i] & apart))
+      if (is_pinned || edits->sides[place] & fixed)
         slot->place = TESSERA_PLACE_FIXED;
     }
   return TESSERA_OK;
@@ -446,33 +356,25 @@ tessera_lengths_pins_refuse_start (const TesseraLengthsBuild *build,
                                    uint32_t other,
                                    TesseraError *error)
 {
-  const TesseraEditedPlaces *start = &build->edits->start;
-  uint32_t at = start->pins[one] != TESSERA_NOT_PINNED ? one : other;
+  const TesseraLengthsEdits *edits = build->edits;
 
-  return refuse (build->edits, start->edits[at], error,
-                 "pins to addresses where others lie before the first step");
-}
-
-/* The pin that lies highest, in @at_bytes, where it is higher than that. */
-static void
-look_higher (const TesseraEditedPlaces *places, uint64_t *at_bytes, uint32_t *edit)
-{
-  for (uint32_t i = 0; i < places->n; i++)
-    if (places->pins[i] != TESSERA_NOT_PINNED && places->pins[i] >= *at_bytes)
-      {
-        *at_bytes = places->pins[i];
-        *edit = places->edits[i];
-      }
+  return refuse (edits, edits->by[edits->pins[one] != TESSERA_NOT_PINNED ? one : other],
+                 error, "pins to addresses where others lie before the first step");
 }
 
 uint32_t
 tessera_lengths_pins_highest (const TesseraLengthsBuild *build)
 {
+  const TesseraLengthsEdits *edits = build->edits;
   uint32_t edit = TESSERA_NONE;
   uint64_t most_bytes = 0;
 
-  look_higher (&build->edits->slots, &most_bytes, &edit);
-  look_higher (&build->edits->start, &most_bytes, &edit);
+  for (uint32_t i = 0; i < edits->n; i++)
+    if (edits->pins[i] != TESSERA_NOT_PINNED && edits->pins[i] >= most_bytes)
+      {
+        most_bytes = edits->pins[i];
+        edit = edits->by[i];
+      }
   return edit;
 }
 
@@ -491,31 +393,34 @@ by_begin (const void *a, const void *b)
   return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
 }
 
+static void
+add_pinned (const TesseraLengthsEdits *edits,
+            uint32_t place,
+            uint64_t bytes,
+            bool stays,
+            GArray *all)
+{
+  const Pinned pinned = { edits->pins[place], edits->pins[place] + bytes,
+                          edits->by[place], stays };
+
+  if (edits->pins[place] != TESSERA_NOT_PINNED)
+    g_array_append_val (all, pinned);
+}
+
 /* Where pins lie, the lowest first. */
 static GArray *
 list_pinned (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
 {
-  const TesseraEditedPlaces *start = &build->edits->start, *slots = &build->edits->slots;
   const TesseraLengths *of = build->out;
   GArray *all = g_array_new (FALSE, FALSE, sizeof (Pinned));
 
   for (uint32_t i = 0; i < of->n_start; i++)
-    if (start->pins[i] != TESSERA_NOT_PINNED && !of->start[i].is_left)
-      {
-        const Pinned pinned = { start->pins[i], start->pins[i] + of->start[i].block_bytes,
-                                start->edits[i], of->start[i].is_held };
-
-        g_array_append_val (all, pinned);
-      }
+    if (!of->start[i].is_left)
+      add_pinned (build->edits, i, of->start[i].block_bytes, of->start[i].is_held, all);
   for (uint32_t i = 0; i < of->n_slots; i++)
-    if (of->slots[i].place == TESSERA_PLACE_FIXED && slots->pins[i] != TESSERA_NOT_PINNED)
-      {
-        const Pinned pinned = { slots->pins[i],
-                                slots->pins[i] + block_bytes[of->slots[i].law],
-                                slots->edits[i], true };
-
-        g_array_append_val (all, pinned);
-      }
+    if (of->slots[i].place == TESSERA_PLACE_FIXED)
+      add_pinned (build->edits, of->n_start + i, block_bytes[of->slots[i].law], true,
+                  all);
   g_array_sort (all, by_begin);
   return all;
 }
@@ -578,12 +483,6 @@ typedef struct
   size_t n_lives;
 } Capped;
 
-static bool
-is_held_by_edit (const TesseraEditedPlaces *places, uint32_t i)
-{
-  return places->pins[i] != TESSERA_NOT_PINNED || places->sides[i] != 0;
-}
-
 static void
 add_life (Capped *capped, uint32_t item, uint32_t begin, uint32_t end)
 {
@@ -601,7 +500,7 @@ list_start (Capped *capped)
       {
         capped->items[i] =
             (TesseraCapItem){ .size_bytes = of->start[i].block_bytes,
-                              .stays = is_held_by_edit (&capped->edits->start, i) };
+                              .stays = tessera_lengths_is_held (capped->edits, i) };
         add_life (capped, i, i,
                   of->start[i].is_held ? of->n_start + of->n_slots : of->start[i].died);
       }
@@ -624,26 +523,12 @@ list_step (Capped *capped)
         continue;
       capped->items[of->n_start + i] = (TesseraCapItem){
         .size_bytes = capped->block_bytes[slot->law] * (has_two ? 2 : 1),
-        .stays = i < of->n_early || is_held_by_edit (&capped->edits->slots, i),
+        .stays =
+            i < of->n_early || tessera_lengths_is_held (capped->edits, of->n_start + i),
       };
       add_life (capped, of->n_start + i, of->n_start + (is_fixed ? 0 : i),
                 of->n_start + (is_fixed ? of->n_slots : slot->died));
     }
-}
-
-/* Returns: how many are left to others now. */
-static size_t
-take_gone (const Capped *capped, TesseraLengthsEdits *edits)
-{
-  size_t n = 0;
-
-  for (uint32_t i = 0; i < edits->start.n; i++)
-    if (capped->items[i].is_gone)
-      n += edits->start.leaves[i] = true;
-  for (uint32_t i = 0; i < edits->slots.n; i++)
-    if (capped->items[edits->start.n + i].is_gone)
-      n += edits->slots.leaves[i] = true;
-  return n;
 }
 
 /* Returns: how many are left to others now. */
@@ -653,7 +538,7 @@ leave_more (TesseraLengthsEdits *edits,
             uint64_t most_bytes)
 {
   const TesseraLengths *of = build->out;
-  size_t n = (size_t) of->n_start + of->n_slots;
+  size_t n = (size_t) of->n_start + of->n_slots, n_gone = 0;
   g_autofree uint64_t *block_bytes = tessera_lengths_sizes (of, &of->most);
   g_autofree TesseraCapItem *items = g_new0 (TesseraCapItem, n + 1);
   g_autofree TesseraCapLife *lives = g_new (TesseraCapLife, n + 1);
@@ -662,7 +547,10 @@ leave_more (TesseraLengthsEdits *edits,
   list_start (&capped);
   list_step (&capped);
   tessera_cap_choose (items, lives, capped.n_lives, most_bytes);
-  return take_gone (&capped, edits);
+  for (size_t i = 0; i < n; i++)
+    if (items[i].is_gone)
+      n_gone += edits->leaves[i] = true;
+  return n_gone;
 }
 
 TesseraStatus

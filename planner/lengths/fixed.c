@@ -188,15 +188,6 @@ look_at_slots (Crossing *crossing)
     }
 }
 
-/* Whether an edit says where it lies. */
-static bool
-is_held (const TesseraLengthsBuild *build, uint32_t slot)
-{
-  const TesseraLengthsEdits *edits = build->edits;
-
-  return edits->slots.pins[slot] != TESSERA_NOT_PINNED || edits->slots.fixes[slot];
-}
-
 /* Those that would take two large places. */
 static void
 leave_out (Crossing *crossing)
@@ -209,7 +200,8 @@ leave_out (Crossing *crossing)
     {
       TesseraLengthsSlot *slot = &out->slots[i];
 
-      if (slot->place == TESSERA_PLACE_FIXED && slot->crosses && !is_held (build, i) &&
+      if (slot->place == TESSERA_PLACE_FIXED && slot->crosses &&
+          !tessera_lengths_is_held (build->edits, build->edits->n_start + i) &&
           out->laws[slot->law].kind != TESSERA_SIZE_CONSTANT &&
           crossing->most_bytes[slot->law] > load / LARGE_SHARE &&
           crossing->n_places[i] > 1)
@@ -418,7 +410,7 @@ static void
 read_start (TesseraLengthsBuild *build)
 {
   const TesseraBlocks *blocks = build->blocks;
-  const TesseraEditedPlaces *edited = &build->edits->start;
+  const TesseraLengthsEdits *edits = build->edits;
   TesseraLengths *out = build->out;
   uint32_t begin = build->structure->steps[0].begin_index;
 
@@ -436,8 +428,8 @@ read_start (TesseraLengthsBuild *build)
         .phase = tessera_lengths_phase (build, block->born_phase),
         .stream = block->stream,
         .pool = block->pool,
-        .is_held = block->died_index > begin || edited->fixes[i],
-        .is_left = edited->leaves[i],
+        .is_held = block->died_index > begin || edits->sides[i] != 0,
+        .is_left = edits->leaves[i],
       };
     }
 }
@@ -462,10 +454,10 @@ place_staying (TesseraLengths *out,
 
 /* Where it is pinned, else the lowest free place. */
 static uint64_t
-take (TesseraPinGaps *gaps, const uint64_t *pins, uint32_t index, uint64_t block_bytes)
+take (TesseraPinGaps *gaps, uint64_t pinned_bytes, uint64_t block_bytes)
 {
-  return pins[index] != TESSERA_NOT_PINNED ? pins[index]
-                                           : tessera_pin_gaps_take (gaps, block_bytes);
+  return pinned_bytes != TESSERA_NOT_PINNED ? pinned_bytes
+                                            : tessera_pin_gaps_take (gaps, block_bytes);
 }
 
 static TesseraStatus
@@ -481,14 +473,15 @@ place_fixed (const TesseraLengthsBuild *build,
   for (uint32_t i = 0; i < out->n_start; i++)
     if (out->start[i].is_held && !out->start[i].is_left)
       out->start[i].offset_bytes =
-          take (&gaps, edits->start.pins, i, out->start[i].block_bytes);
+          take (&gaps, edits->pins[i], out->start[i].block_bytes);
   for (uint32_t i = 0; i < out->n_slots; i++)
     {
       TesseraLengthsSlot *slot = &out->slots[i];
 
       if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_stays (slot))
         continue;
-      slot->offset_bytes = take (&gaps, edits->slots.pins, i, block_bytes[slot->law]);
+      slot->offset_bytes =
+          take (&gaps, edits->pins[out->n_start + i], block_bytes[slot->law]);
       slot->spare_bytes = slot->offset_bytes;
       if (slot->crosses && tessera_lengths_outlives (build, i))
         slot->spare_bytes = tessera_pin_gaps_take (&gaps, block_bytes[slot->law]);
@@ -516,7 +509,7 @@ static TesseraItem
 item_of_start (const TesseraLengthsBuild *build, uint32_t index)
 {
   const TesseraStartSlot *slot = &build->out->start[index];
-  const uint64_t *pins = build->edits->start.pins;
+  const uint64_t *pins = build->edits->pins;
   TesseraItem item = { .size_bytes = slot->block_bytes,
                        .begin = index,
                        .end = slot->is_held ? build->out->n_start + 1 : slot->died,

@@ -339,20 +339,21 @@ lay_out_under_cap (TesseraLengthsBuild *build,
 static TesseraStatus
 check (const TesseraLengthsBuild *build, TesseraError *error)
 {
-  const TesseraEditedPlaces *slots = &build->edits->slots, *start = &build->edits->start;
+  const TesseraLengthsEdits *edits = build->edits;
+  const uint32_t n_start = edits->n_start;
   TesseraLaw law;
   TesseraStatus status = tessera_check_lengths (build->out, &law, error);
 
   if (status == TESSERA_OK && build->options->n_edits > 0)
-    status =
-        tessera_check_lengths_pins (build->out, slots->pins, start->pins, &law, error);
-  for (uint32_t i = 0; i < build->edits->n_aparts && status == TESSERA_OK; i++)
+    status = tessera_check_lengths_pins (build->out, edits->pins + n_start, edits->pins,
+                                         &law, error);
+  for (uint32_t i = 0; i < edits->n_aparts && status == TESSERA_OK; i++)
     {
       const TesseraLengthsApart apart = {
-        .slots = slots->sides,
-        .start = start->sides,
+        .slots = edits->sides + n_start,
+        .start = edits->sides,
         .one = (uint64_t) 1 << 2 * i,
-        .other = (uint64_t) (build->edits->are_mutual >> i & 1 ? 1 : 2) << 2 * i,
+        .other = (uint64_t) (edits->are_mutual >> i & 1 ? 1 : 2) << 2 * i,
       };
 
       status = tessera_check_lengths_apart (build->out, &apart, &law, error);

@@ -38,8 +38,7 @@ typedef struct
   size_t n_points;
   TesseraOrder orders[PACKED];
   size_t n_orders;
-  bool splits;                /* small and large blocks have zones of their own */
-  size_t chosen_from[POINTS]; /* which of them those of the plan are */
+  bool splits; /* small and large blocks have zones of their own */
 } Orders;
 
 /* ---- The parameters that orders are measured at ---- */
@@ -109,45 +108,31 @@ choose_points (Orders *orders)
 
 /* ---- Which orders the plan holds, and for which range ---- */
 
-/* An order that is there already is worth a second place where it is better by this. */
-#define WORTH_A_COPY 0.01
-
 static uint64_t
 least_height (const Orders *orders, const Point *point)
 {
   uint64_t least = UINT64_MAX;
 
   for (size_t k = 0; k < orders->n_orders; k++)
-    least = point->heights[k] < least ? point->heights[k] : least;
+    least = MIN (least, point->heights[k]);
   return least;
 }
 
-/* How much worse than the best the order is, where it is most: 1 is no worse. */
-static double
-worst_of (const Orders *orders, size_t order, size_t from, size_t to)
-{
-  double worst = 1;
-
-  for (size_t i = from; i < to; i++)
-    {
-      const Point *point = &orders->points[i];
-      double cost =
-          (double) point->heights[order] / (double) least_height (orders, point);
-
-      worst = MAX (worst, cost);
-    }
-  return worst;
-}
-
+/* The end of the points from @from on for which the order is good enough. */
 static size_t
-best_order (const Orders *orders, size_t from, size_t to)
+end_of_range (const Orders *orders, size_t order, size_t from)
 {
-  size_t best = 0;
+  size_t to = from;
 
-  for (size_t k = 1; k < orders->n_orders; k++)
-    if (worst_of (orders, k, from, to) < worst_of (orders, best, from, to))
-      best = k;
-  return best;
+  for (; to < orders->n_points; to++)
+    {
+      const Point *point = &orders->points[to];
+      double least = (double) least_height (orders, point);
+
+      if ((double) point->heights[order] > least * (1 + WORTH))
+        break;
+    }
+  return to;
 }
 
 /* Adds a copy of what was tried to the orders of the plan. */
@@ -155,7 +140,7 @@ static void
 add_chosen (Orders *orders, size_t tried, uint64_t from_tokens)
 {
   TesseraLengths *out = orders->build->out;
-  TesseraOrder *order = &out->orders[out->n_orders];
+  TesseraOrder *order = &out->orders[out->n_orders++];
   size_t n_bytes = ((size_t) out->n_swept + 1) * sizeof *order->slots;
 
   *order = orders->orders[tried];
@@ -165,7 +150,6 @@ add_chosen (Orders *orders, size_t tried, uint64_t from_tokens)
   order->below =
       g_memdup2 (order->below, ((size_t) order->n_edges + 1) * sizeof *order->below);
   order->from_tokens = from_tokens;
-  orders->chosen_from[out->n_orders++] = tried;
 }
 
 static uint64_t
@@ -174,56 +158,31 @@ tokens_of (const Orders *orders, size_t point)
   return tessera_parameters_tokens (&orders->points[point].parameters);
 }
 
-/* The first point behind those with as many tokens as the one before @to: no range ends
- * between these. */
-static size_t
-end_of_equal (const Orders *orders, size_t to)
-{
-  while (to < orders->n_points && tokens_of (orders, to) == tokens_of (orders, to - 1))
-    to++;
-  return to;
-}
-
-/* As far as one order is good enough from the point on; *@out_best is that order. */
-static size_t
-end_of_range (const Orders *orders, size_t from, size_t *out_best)
-{
-  size_t to = end_of_equal (orders, from + 1);
-
-  *out_best = best_order (orders, from, to);
-  while (to < orders->n_points)
-    {
-      size_t further = end_of_equal (orders, to + 1);
-      size_t next = best_order (orders, from, further);
-
-      if (worst_of (orders, next, from, further) > 1 + WORTH)
-        break;
-      *out_best = next;
-      to = further;
-    }
-  return to;
-}
-
-/* Ranges of points, as long as one order is good enough for all of each. A range begins
- * beyond the last point of the one before. */
+/* From the shortest on the order that serves furthest. A range begins beyond the last point
+ * of the one before, and none ends between points of as many tokens. */
 static void
 choose_ranges (Orders *orders)
 {
-  TesseraLengths *out = orders->build->out;
-  bool is_used[PACKED] = { false };
-  size_t all = best_order (orders, 0, orders->n_points), from = 0;
+  size_t from = 0;
 
   while (from < orders->n_points)
     {
-      size_t to = orders->n_points, best = all, last;
+      size_t best = 0, to = from;
 
-      if (worst_of (orders, all, from, to) > 1 + WORTH)
-        to = end_of_range (orders, from, &best);
-      last = from > 0 ? orders->chosen_from[out->n_orders - 1] : best;
-      if (from == 0 || (best != last && !is_used[best]) ||
-          worst_of (orders, last, from, to) > 1 + WORTH_A_COPY)
-        add_chosen (orders, best, from == 0 ? 0 : tokens_of (orders, from - 1) + 1);
-      is_used[best] = true;
+      for (size_t k = 0; k < orders->n_orders; k++)
+        {
+          size_t end = end_of_range (orders, k, from);
+
+          if (end > to)
+            {
+              best = k;
+              to = end;
+            }
+        }
+      add_chosen (orders, best, from == 0 ? 0 : tokens_of (orders, from - 1) + 1);
+      while (to < orders->n_points &&
+             tokens_of (orders, to) == tokens_of (orders, to - 1))
+        to++;
       from = to;
     }
 }
@@ -347,28 +306,6 @@ forget_orders (Orders *orders)
   orders->n_orders = 0;
 }
 
-/* Whether orders of its own make the first step lower anywhere than the ones chosen. */
-static bool
-is_worth_first (const Orders *orders)
-{
-  const TesseraLengths *out = orders->build->out;
-
-  for (size_t i = 0; i < orders->n_points; i++)
-    {
-      const Point *point = &orders->points[i];
-      const TesseraOrder *order;
-      uint64_t height = UINT64_MAX;
-
-      if (tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
-        height = tessera_sweep_by (out, &point->parameters, false, orders->block_bytes,
-                                   orders->floors, orders->tops, &order);
-      if (height != UINT64_MAX &&
-          (double) height > (double) least_height (orders, point) * (1 + WORTH))
-        return true;
-    }
-  return false;
-}
-
 /* The same for the step that makes what one step makes, where there is such. */
 static TesseraStatus
 try_first (Orders *orders)
@@ -388,7 +325,7 @@ try_first (Orders *orders)
   forget_orders (orders);
   orders->is_first = true;
   status = try_packings (orders);
-  if (status == TESSERA_OK && is_worth_first (orders))
+  if (status == TESSERA_OK)
     choose_ranges (orders);
   return status;
 }

@@ -203,43 +203,16 @@ differ_in_bytes (const TesseraKind *kind,
   return different_bytes > all_bytes / DIFFERENT_SHARE;
 }
 
-/* The kind's parts @a and @b are of one step and have other parameters. */
-static bool
-differ (const TesseraLaws *laws,
-        const TesseraKind *kind,
-        const TesseraFitSteps *of,
-        uint32_t a,
-        uint32_t b)
-{
-  const uint32_t *step_of = laws->parts.step_of;
-
-  return step_of[kind->steps[a]] == step_of[kind->steps[b]] &&
-         (of->parameters[a].length != of->parameters[b].length ||
-          of->parameters[a].batch != of->parameters[b].batch);
-}
-
-/* Of those that were looked at; what lies between steps is none. */
-static bool
-holds_most (const TesseraLaws *laws, const TesseraKind *kind)
-{
-  size_t n_all = laws->parts.structure.n_steps, n = 0;
-
-  for (size_t i = n_all > TESSERA_FIT_STEPS ? n_all - TESSERA_FIT_STEPS : 0; i < n_all;
-       i++)
-    n += laws->parts.step_of[i] < laws->parts.whole->n_steps;
-  return 4 * (size_t) kind->n_steps >= 3 * n;
-}
-
 /* Else laws of whole steps say as much. */
 static bool
 do_parts_differ (const TesseraLaws *laws,
                  const TesseraKind *kind,
-                 const TesseraFitSteps *of,
                  const TesseraBlocks *blocks)
 {
   for (uint32_t a = 0; a < kind->n_steps; a++)
     for (uint32_t b = 0; b < a; b++)
-      if (differ (laws, kind, of, a, b) && differ_in_bytes (kind, blocks, a, b))
+      if (laws->parts.step_of[kind->steps[a]] == laws->parts.step_of[kind->steps[b]] &&
+          differ_in_bytes (kind, blocks, a, b))
         return true;
   return false;
 }
@@ -282,8 +255,7 @@ tessera_cuts_are_clean (const TesseraLaws *laws, const TesseraBlocks *blocks)
   const TesseraKind *kind = tessera_laws_main (laws, &of);
   g_autofree bool *varies = g_new0 (bool, blocks->n_blocks + 1);
 
-  if (!kind || !holds_most (laws, kind) ||
-      !do_parts_differ (laws, kind, &of->steps, blocks))
+  if (!kind || !do_parts_differ (laws, kind, blocks))
     return false;
   mark_varying (kind, of, varies);
   for (size_t i = 1; i < parts->n_steps; i++)

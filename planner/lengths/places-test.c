@@ -29,19 +29,17 @@ count_losses (const TesseraLengths *lengths, uint32_t *out_n_placed, uint32_t *o
     }
 }
 
-/* A request whose block some steps keep, for good or into the next step, and others drop
- * is one, without a place, however many steps do which: another run's will be others. One
- * step's is no habit: as the optimizer's state it has a place. */
+/* A request whose block some steps keep and others drop has no place, however many steps do
+ * which: another run's will be others. One step's is no habit: as the optimizer's state it
+ * has a place. */
 static void
 test_habits (void)
 {
-  static const uint32_t keepers[] = {
-    0x01, 0xff, 0x2d, 0x5f, 0x06, 0x41, 0xd2, 0x2d, 0x16
-  };
+  static const uint32_t keepers[] = { 0x01, 0xff, 0x2d, 0x5f, 0x06, 0x41, 0xd2 };
 
   for (size_t i = 0; i < G_N_ELEMENTS (keepers); i++)
     {
-      const TestSteps made = { 8, 12, .keepers = keepers[i], .keeps_to_next = i > 6 };
+      const TestSteps made = { 8, 12, .keepers = keepers[i] };
       TesseraLengths *lengths;
       TestStudied of;
       uint32_t n_placed, n_kept;
@@ -51,7 +49,7 @@ test_habits (void)
       count_losses (lengths, &n_placed, &n_kept);
       g_test_message ("%x: %u with a place, %u kept", keepers[i], n_placed, n_kept);
       g_assert_true ((n_placed > 0) == (i == 0));
-      g_assert_cmpuint (n_kept, ==, i > 0);
+      g_assert_true ((n_kept > 0) == (i > 0));
       tessera_lengths_free (lengths);
       test_study_clear (&of);
     }

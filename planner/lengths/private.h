@@ -173,10 +173,9 @@ void tessera_step_parts_init (TesseraStepParts *parts,
                               const TesseraStructure *structure);
 void tessera_step_parts_clear (TesseraStepParts *parts);
 
-/* Of models of parts: whether three parts in four are of one kind, parts of one step have
- * parameters of their own, and at each cut inside a step at most a hundredth of the live
- * bytes is of blocks whose size varies: what is alive over a cut has a place that does not
- * move. */
+/* Of models of parts: whether parts of one step have sizes of their own, and at each cut
+ * inside a step at most a hundredth of the live bytes is of blocks whose size varies: what
+ * is alive over a cut has a place that does not move. */
 bool tessera_cuts_are_clean (const TesseraLaws *laws, const TesseraBlocks *blocks);
 
 /* ---- A plan while it is being made ---- */
@@ -223,23 +222,12 @@ uint32_t tessera_lengths_phase (TesseraLengthsBuild *build, uint32_t phase);
  *
  * What is pinned has a fixed place there, whatever the length, as large as it is at the
  * most that the plan is for. What stays together is pinned one above the other, from the
- * lowest addresses that no pin takes. Of what is apart one side is fixed, since fixed
- * places are nobody else's. What is left to the dynamic allocator has no place, and those
- * who follow know that it comes; under a cap more of it.
+ * lowest addresses that no pin takes. What is apart is fixed, since fixed places are
+ * nobody else's. What is left to the dynamic allocator has no place, and those who follow
+ * know that it comes; under a cap more of it.
  */
 
 #define TESSERA_NOT_PINNED UINT64_MAX
-
-/* By slot, or by block of the start: index. */
-typedef struct
-{
-  uint64_t *pins;  /* [n] offset, or TESSERA_NOT_PINNED */
-  uint32_t *edits; /* [n] which pins or fixes it */
-  bool *leaves;    /* [n] no place */
-  bool *fixes;     /* [n] a place that is nobody else's */
-  uint64_t *sides; /* [n] two bits for each of what is kept apart, see n_aparts */
-  uint32_t n;
-} TesseraEditedPlaces;
 
 enum
 {
@@ -249,13 +237,25 @@ enum
 typedef struct TesseraLengthsEdits
 {
   const TesseraEdit *edits;
-  TesseraEditedPlaces slots, start;
-  uint32_t n_aparts; /* bit 2 i of sides: one side of the i-th, bit 2 i + 1: the other */
+  uint32_t n_start, n; /* places: the blocks of the start, then the slots */
+  uint64_t *pins;      /* [n] offset, or TESSERA_NOT_PINNED */
+  uint32_t *by;        /* [n] the edit that pins or fixes it */
+  bool *leaves;        /* [n] no place */
+  uint64_t *sides; /* [n] of what is kept apart two bits each: bit 2 i of the i-th edit
+                          is one side, bit 2 i + 1 the other. Not 0: fixed */
+  uint32_t n_aparts;
   uint64_t are_mutual; /* bit i: there is one side, and each of it is apart from all */
-  uint32_t fixing;     /* the last edit by which something is fixed; TESSERA_NONE */
+  uint32_t fixing;     /* the last edit that keeps apart; TESSERA_NONE */
   uint64_t cap_bytes;  /* UINT64_MAX: none */
   uint32_t cap_edit;
 } TesseraLengthsEdits;
+
+/* Whether an edit says where it lies, or that it lies where nobody else does. */
+static inline bool
+tessera_lengths_is_held (const TesseraLengthsEdits *edits, uint32_t place)
+{
+  return edits->pins[place] != TESSERA_NOT_PINNED || edits->sides[place] != 0;
+}
 
 /*
  * tessera_lengths_edits_init:
@@ -367,8 +367,8 @@ bool tessera_lengths_splits_sizes (const TesseraLengthsBuild *build);
 typedef struct
 {
   bool is_first;  /* of the step that makes what one step makes: others may lie in its
-                     place  until it comes. Around what is pinned zones would cost more
-                     than  they  are worth, but in steps of parts */
+                     place until it comes. Around what is pinned zones would cost more
+                     than they are worth */
   bool has_zones; /* small ones (at the most) lie below all others */
 } TesseraLayOutWay;
 
@@ -377,8 +377,7 @@ typedef struct
  * @swept: [n_swept] slots
  * @block_bytes: [n_laws] at the parameters
  * @out_laid_out: [n_swept]; offsets count from where the first of them may lie
- * @out_n_low: so many lie below all others and are kept apart from them: the small ones;
- * of parts that make what is there over cuts the large ones
+ * @out_n_low: so many lie below all others and are kept apart from them: the small ones
  *
  * Returns: TESSERA_OK, TESSERA_INVALID or TESSERA_CANCELLED
  */

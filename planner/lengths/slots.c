@@ -89,42 +89,12 @@ looks_like (const TesseraLengthsBuild *build, uint32_t a, uint32_t b)
   return true;
 }
 
-/* Whether no step makes both. */
-static bool
-are_apart (const TesseraLengthsBuild *build, uint32_t a, uint32_t b)
-{
-  for (uint32_t k = 0; k < build->kind->n_steps; k++)
-    if (tessera_kind_block (build->kind, a, k) != TESSERA_NONE &&
-        tessera_kind_block (build->kind, b, k) != TESSERA_NONE)
-      return false;
-  return true;
-}
-
-/* Whether some steps carry it into the next and others, which ask for it as another slot,
- * are done with it: nobody knows for how long the next run's do. What a part of a step
- * makes for others is no such thing. */
-static bool
-is_dropped_by_some (const TesseraLengthsBuild *build, uint32_t slot)
-{
-  const TesseraKindSlot *slots = build->kind->slots;
-
-  if (build->parts->phase || slots[slot].n_cross < 2)
-    return false;
-  for (uint32_t i = slot > NEARBY ? slot - NEARBY : 0;
-       i < build->kind->n_slots && i <= slot + NEARBY; i++)
-    if (slots[i].n_cross == 0 && slots[i].n_seen > 1 && looks_like (build, i, slot) &&
-        are_apart (build, i, slot))
-      return true;
-  return false;
-}
-
 static bool
 is_habit (const TesseraLengthsBuild *build, uint32_t slot)
 {
   bool is_several;
 
-  return (count_kept (build, slot, &is_several) > 0 && is_several) ||
-         is_dropped_by_some (build, slot);
+  return count_kept (build, slot, &is_several) > 0 && is_several;
 }
 
 /* The slot, and those near it that might be taken for it. */
@@ -181,46 +151,16 @@ is_left (const TesseraLengthsBuild *build, uint32_t slot)
   return false;
 }
 
-/* The first of those near before it that are one request with it, in one step this way,
- * in another that; itself: there is none. */
-static uint32_t
-find_first_way (const TesseraLengthsBuild *build, const uint32_t *firsts, uint32_t slot)
-{
-  uint32_t begin = slot > NEARBY ? slot - NEARBY : 0;
-
-  for (uint32_t i = begin; i < slot; i++)
-    {
-      bool is_one = firsts[i] == i && looks_like (build, i, slot);
-
-      for (uint32_t k = i; k < slot && is_one; k++)
-        is_one = firsts[k] != i || are_apart (build, k, slot);
-      if (is_one)
-        return i;
-    }
-  return slot;
-}
-
 /* What steps keep, of the stream and pool that are planned: who follows knows that it
  * comes, or would take it for one of its equals, which has a place. */
 static void
 annotate_kept (TesseraLengthsBuild *build, uint32_t stream, uint32_t pool)
 {
   TesseraLengthsSlot *slots = build->out->slots;
-  g_autofree uint32_t *firsts = g_new (uint32_t, (size_t) build->out->n_slots + 1);
 
   for (uint32_t i = 0; i < build->out->n_slots; i++)
-    {
-      TesseraLengthsSlot *first;
-
-      firsts[i] = TESSERA_NONE;
-      if (slots[i].stream != stream || slots[i].pool != pool || !is_left (build, i))
-        continue;
-      firsts[i] = find_first_way (build, firsts, i);
-      first = &slots[firsts[i]];
-      first->crosses = true;
-      if (slots[i].seen != first->seen)
-        first->seen = TESSERA_SEEN_ANYWHERE;
-    }
+    if (slots[i].stream == stream && slots[i].pool == pool && is_left (build, i))
+      slots[i].crosses = true;
 }
 
 /* ---- Slots ---- */

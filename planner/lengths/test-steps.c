@@ -15,7 +15,6 @@ typedef struct
   TesseraTrace *trace;
   GArray *held; /* address and size of each, in turn */
   GArray *gradients;
-  uint64_t carried; /* address; 0: nothing */
   uint64_t next;
 } Maker;
 
@@ -70,23 +69,6 @@ make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
   if (made->masks_pad && layer % 4 == 0 && l % 8 != 0)
     hold (maker, 2 * b * l * ((l + 7) / 8 * 8));
   test_free (maker->trace, put (maker, noise), noise);
-}
-
-/* A loss that a step appends to a list, or drops; or that it leaves to the next. */
-static void
-make_loss (Maker *maker, const TestSteps *made, bool is_kept)
-{
-  uint64_t last = maker->carried;
-
-  maker->carried = 0;
-  if (!is_kept)
-    hold (maker, 1536);
-  else if (made->keeps_to_next)
-    maker->carried = put (maker, 1536);
-  else
-    put (maker, 1536);
-  if (last != 0)
-    test_free (maker->trace, last, 1536);
 }
 
 /* `outputs = model(...)`: the last lets go when the next is there. *@last: 0 where none
@@ -149,8 +131,11 @@ test_steps_trace (const TestSteps *made)
           make_layer (&maker, made, s, k);
           if (k == 0 && s > 0)
             test_free (maker.trace, loss, 4);
-          if (k == 0 && made->keepers > 0)
-            make_loss (&maker, made, made->keepers >> s & 1);
+          /* A loss that the step appends to a list, or drops. */
+          if (k == 0 && made->keepers > 0 && made->keepers >> s & 1)
+            put (&maker, 1536);
+          else if (k == 0 && made->keepers > 0)
+            hold (&maker, 1536);
         }
       if (made->kept_bytes > 0)
         make_kept (&maker, made->kept_bytes * b * l, &kept, &last_bytes);

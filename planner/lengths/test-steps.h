@@ -26,7 +26,6 @@ typedef struct
   uint32_t kept_bytes; /* of each token; there until the next step has its own */
   uint32_t keepers;    /* a bit for each step: it keeps a small block for good that others
                           drop; 0: nobody asks for it */
-  bool keeps_to_next;  /* not for good: to the middle of the next step */
   bool copies_first;   /* before the first step another stream uses a block as well */
 } TestSteps;
 
