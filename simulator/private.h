@@ -1,6 +1,5 @@
 /*
- * What the files of simulator/ share: building a layout event by event, and the replay of a
- * recording.
+ * What the files of simulator/ share: building a layout event by event.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,10 +7,8 @@
 
 #include <glib.h>
 
-#include "allocator/caching-replay.h"
 #include "allocator/device.h"
 #include "simulator/layout.h"
-#include "simulator/verify/verify.h"
 
 /* Entries of what the driver gave, and got back. */
 static inline bool
@@ -116,61 +113,3 @@ TESSERA_MUST_USE TesseraStatus tessera_lay_recorded (const TesseraTrace *trace,
  * have. The policy that keeps nothing gives back at each free: its recordings show none.
  */
 GArray *tessera_find_flushes (const TesseraTrace *trace);
-
-/*
- * replay.c: a device that answers from a recording.
- *
- * The entries that one call of the program produced are its window. What the policy asks
- * of the device is held against the next entry of the window: the driver's own choices
- * (base addresses, refusals) are answered, the policy's are compared. The first thing
- * that does not agree is kept; from then on the answers mean nothing.
- */
-#define TESSERA_DIFFERENCE_BYTES 256
-
-typedef struct
-{
-  TesseraDevice device; /* must be first */
-  const TesseraTrace *trace;
-  TesseraCaching *caching;
-  uint32_t next, end;  /* what is left of the window */
-  uint32_t call_index; /* the program's call that the window leads to */
-  bool is_oom;         /* ... which failed */
-  uint64_t made_up_addr;
-  uint64_t n_segments_right;
-
-  uint32_t difference_index; /* TESSERA_NONE: none so far */
-  char difference[TESSERA_DIFFERENCE_BYTES];
-} TesseraReplay;
-
-void tessera_replay_init (TesseraReplay *replay, const TesseraTrace *trace);
-void
-tessera_replay_differs (TesseraReplay *replay, uint32_t index, const char *format, ...)
-    TESSERA_PRINTF (3, 4);
-/* Applies the frees that complete next in the window. */
-void tessera_replay_complete (TesseraReplay *replay);
-
-typedef struct
-{
-  TesseraReplay replay;
-  const TesseraTrace *trace;
-  TesseraCaching *caching;
-  TesseraVerification *verification;
-  bool gives_back_early;    /* requests may give memory back without a flush */
-  uint64_t *start_bytes;    /* [start.n_blocks] as tried this time */
-  size_t hint_block;        /* start block that must have been larger, or n_blocks */
-  uint64_t hint_tail_bytes; /* ... by this */
-} TesseraVerifier;
-
-/* verify-call.c: whether it is an entry that comes before the entry of the call that caused
- * it */
-bool tessera_is_of_device (uint8_t action);
-/* Replays all events, up to the first difference. */
-TESSERA_MUST_USE TesseraStatus tessera_verify_events (TesseraVerifier *verifier,
-                                                      const TesseraProgress *progress);
-
-/* With rules altered on purpose: must disagree somewhere. */
-TESSERA_MUST_USE TesseraStatus
-tessera_verify_with_rules (const TesseraTrace *trace,
-                           const TesseraRules *rules,
-                           const TesseraProgress *progress,
-                           TesseraVerification *out_verification);

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "simulator/private.h"
+#include "simulator/verify/verify.h"
 
 #include "allocator/caching.h"
 

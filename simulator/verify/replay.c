@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "simulator/private.h"
+#include "simulator/verify/private.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

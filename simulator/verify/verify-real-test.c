@@ -7,6 +7,7 @@
 #include "recorder/import/import.h"
 #include "recorder/import/private.h"
 #include "simulator/private.h"
+#include "simulator/verify/private.h"
 #include "tests/ok.h"
 
 #include <glib.h>

@@ -7,6 +7,7 @@
 #include "tests/ok.h"
 #include "tests/simulator/made-trace.h"
 #include "simulator/private.h"
+#include "simulator/verify/private.h"
 
 #define MIB ((uint64_t) 1 << 20)
 
