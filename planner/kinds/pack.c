@@ -40,7 +40,8 @@ list_zones (TesseraKindsPacking *packing)
   packing->n_zones = n;
 }
 
-/* Of the first kind: its items, and what no layout of them is below. */
+/* Of the first kind: its items, and what no layout of them is below; UINT64_MAX where
+ * edits are in each other's way, of which packing tells. */
 static TesseraStatus
 list_items (TesseraKindsPacking *packing, bool splits_sizes, uint64_t *out_bound)
 {
@@ -49,9 +50,13 @@ list_items (TesseraKindsPacking *packing, bool splits_sizes, uint64_t *out_bound
   packing->splits_sizes = splits_sizes;
   list_zones (packing);
   status = tessera_kinds_items (packing);
-  return status == TESSERA_OK
-             ? tessera_pack_bound (packing->items, packing->n_items, out_bound)
-             : status;
+  if (status != TESSERA_OK)
+    return status;
+  status = tessera_pack_bound (packing->items, packing->n_items, out_bound);
+  if (status != TESSERA_REFUSED)
+    return status;
+  *out_bound = UINT64_MAX;
+  return TESSERA_OK;
 }
 
 /* The same, with zones as a plan of one kind has them (planner/plan/places.c). */
