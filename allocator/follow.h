@@ -54,13 +54,12 @@ bool tessera_follower_was_unplanned (const TesseraFollower *follower);
 /* The block at this offset is done (after its side streams). */
 void tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes);
 
-/* When each page of the pool is needed next, as far as the plan tells from where the run
- * is: sets @needs (array length=n_pages) to the number of its requests up to then, to the
- * end of what is expected next; UINT32_MAX: it is not. */
+/* Which pages of the pool (array length=n_pages) the section at hand still needs, as far as
+ * the plan tells from where the run is. */
 void tessera_follower_forecast (const TesseraFollower *follower,
                                 uint64_t page_bytes,
                                 uint32_t n_pages,
-                                uint32_t *needs);
+                                bool *out_is_needed);
 
 typedef struct
 {

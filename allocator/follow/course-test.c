@@ -45,10 +45,9 @@ test_first_step (void)
   small_plan_clear (&plan);
 }
 
-/* Of rows that are alike the nearest, whichever way; in the phase and section it is to be
- * of. */
+/* Of rows that are alike the first one ahead, else the first that may still come. */
 static void
-test_nearest (void)
+test_alike (void)
 {
   static const guint ends[] = { 27, 36 };
   /* rows of the start end at 7, 16 and 25, that of the step at 34 */
@@ -56,32 +55,17 @@ test_nearest (void)
                                       "fffffffffbbbbbbbbbfffffffffbbbbbbbbb", ends, 2);
   static const struct
   {
-    uint32_t cursor;
-    TesseraGramRange range;
-    uint32_t expected;
-  } cases[] = {
-    { 0, { 0, 36, TESSERA_NONE }, 7 },
-    { 11, { 0, 36, TESSERA_NONE }, 7 },
-    { 12, { 0, 36, TESSERA_NONE }, 16 },
-    { 20, { 0, 36, TESSERA_NONE }, 16 },
-    { 36, { 0, 36, TESSERA_NONE }, 34 },
-    { 36, { 0, 27, TESSERA_NONE }, 25 },
-    { 0, { 27, 36, TESSERA_NONE }, 34 },
-    { 0, { 0, 27, 1 }, 16 },
-    { 36, { 0, 27, 1 }, 16 },
-    { 16, { 0, 27, 0 }, 7 }, /* as far as 25, and before it */
-    { 0, { 26, 34, TESSERA_NONE }, TESSERA_NONE },
-  };
+    uint32_t cursor, first, expected;
+  } cases[] = { { 0, 0, 7 },  { 7, 0, 7 },    { 8, 0, 16 },  { 26, 0, 34 },
+                { 35, 0, 7 }, { 35, 27, 34 }, { 35, 8, 16 }, { 35, 35, TESSERA_NONE } };
   TesseraSlots slots;
 
   g_assert_cmpint (tessera_slots_init (&slots, &plan), ==, TESSERA_OK);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    g_assert_cmpuint (tessera_slots_find_gram_near (&slots, slots.signatures,
-                                                    cases[i].cursor, &cases[i].range),
+    g_assert_cmpuint (tessera_slots_find_gram (&slots, slots.signatures, cases[i].cursor,
+                                               cases[i].first),
                       ==, cases[i].expected);
-  g_assert_cmpuint (
-      tessera_slots_find_gram_near (&slots, slots.signatures + 4, 0, &cases[0].range), ==,
-      11);
+  g_assert_cmpuint (tessera_slots_find_gram (&slots, slots.signatures + 4, 0, 0), ==, 11);
   tessera_slots_clear (&slots);
   small_plan_clear (&plan);
 }
@@ -359,7 +343,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/allocator/follow/course/nearest", test_nearest);
+  g_test_add_func ("/allocator/follow/course/alike", test_alike);
   g_test_add_func ("/allocator/follow/course/sections", test_sections);
   g_test_add_func ("/follow-course/first-step", test_first_step);
   g_test_add_func ("/allocator/follow/course/kinds", test_kinds);

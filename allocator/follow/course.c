@@ -103,26 +103,6 @@ first_ahead (const TesseraCourse *course)
              : 0;
 }
 
-/* Requests of one layer are like those of every other where some are of no size that is
- * known: the nearest of such rows it is, in the phase and step that the run tells. */
-static uint32_t
-look_for (const TesseraCourse *course, const uint32_t *recent, uint32_t cursor)
-{
-  const TesseraSlots *slots = course->slots;
-  TesseraGramRange range = { .first = first_ahead (course),
-                             .end = slots->n_requests,
-                             .phase = course->phase };
-
-  if (course->extras == NULL)
-    return tessera_slots_find_gram (slots, recent, cursor, range.first);
-  if (course->has_marks && course->kinds.n_kinds <= 1)
-    {
-      range.first = first_request_now (course);
-      range.end = range.first + n_requests_now (course);
-    }
-  return tessera_slots_find_gram_near (slots, recent, cursor, &range);
-}
-
 /* Looks for the last requests in the whole plan, and enters there. Returns: the last
  * one's request of the plan, or TESSERA_NONE: nothing is like them. */
 static uint32_t
@@ -138,7 +118,8 @@ find_again (TesseraCourse *course)
     return TESSERA_NONE;
   for (uint32_t i = 0; i < TESSERA_GRAM_REQUESTS; i++)
     recent[i] = course->recent[(course->n_recent + i) % TESSERA_GRAM_REQUESTS];
-  last = look_for (course, recent, cursor > 0 ? (uint32_t) cursor : 0);
+  last = tessera_slots_find_gram (slots, recent, cursor > 0 ? (uint32_t) cursor : 0,
+                                  first_ahead (course));
   if (last == TESSERA_NONE)
     return TESSERA_NONE;
   while (last >= slots->first_requests[s + 1])
@@ -201,20 +182,15 @@ note_owed (TesseraCourse *course, uint32_t from)
 }
 
 /* The start may hold steps of its own, since the first ones often differ, so a mark in it
- * need not be that of the steps which repeat. Near its end it may be: the last requests
- * may be left out. Then the next ones tell. */
+ * need not be that of the steps which repeat: the next requests tell. */
 static void
 stay_in_start (TesseraCourse *course)
 {
-  uint32_t n_now = n_requests_now (course);
-
   if (!course->is_at_mark)
     course->mark = cursor_now (course);
   course->is_at_mark = true;
   if (course->section == 0)
     note_owed (course, course->mark);
-  if (course->next_section != TESSERA_NONE)
-    tessera_align_hint (&course->align, n_now);
 }
 
 void

@@ -12,6 +12,7 @@
 #include "allocator/follow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "allocator/follow/course.h"
 #include "allocator/follow/steps.h"
@@ -32,7 +33,6 @@ struct TesseraFollower
   uint64_t asked_bytes; /* rounded, of the request that is being served */
   bool was_unplanned;   /* it is an unplanned one */
   uint32_t *used_in; /* [n_slots] visit of its section in which it was last handed out */
-  uint32_t *freed;   /* [n_rotations] slot given back last, or TESSERA_NONE */
   TesseraFollowerStats stats;
 };
 
@@ -60,12 +60,8 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
     goto fail;
   status = TESSERA_NO_MEMORY;
   follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
-  follower->freed = malloc ((follower->slots.n_rotations + 1) * sizeof *follower->freed);
-  if (follower->used_in == NULL || follower->freed == NULL ||
-      tessera_table_reserve (&follower->held) != TESSERA_OK)
+  if (follower->used_in == NULL || tessera_table_reserve (&follower->held) != TESSERA_OK)
     goto fail;
-  for (uint32_t i = 0; i < follower->slots.n_rotations; i++)
-    follower->freed[i] = TESSERA_NONE;
   *out_follower = follower;
   return TESSERA_OK;
 
@@ -85,7 +81,6 @@ tessera_follower_free (TesseraFollower *follower)
   tessera_course_clear (&follower->course);
   tessera_rooms_clear (&follower->rooms);
   free (follower->used_in);
-  free (follower->freed);
   free (follower);
 }
 
@@ -160,21 +155,13 @@ find_left_out (const TesseraFollower *follower, const TesseraSlot *like)
   return best;
 }
 
-/* A free place of the slot's rotation: its spare, the one given back last, any. */
+/* A free place of the slot's rotation: its spare, or any. */
 static uint32_t
 take_turn (TesseraFollower *follower, uint32_t wanted)
 {
   const TesseraSlots *slots = &follower->slots;
   uint32_t place = slots->next_places[wanted];
-  uint32_t freed;
 
-  if (place == wanted)
-    return TESSERA_NONE;
-  if (take (follower, place))
-    return place;
-  freed = follower->freed[slots->rotations[wanted]];
-  if (freed != TESSERA_NONE && take (follower, freed))
-    return freed;
   while (place != wanted && !take (follower, place))
     place = slots->next_places[place];
   return place != wanted ? place : TESSERA_NONE;
@@ -385,51 +372,41 @@ tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
     return;
   slot = (uint32_t) (of - follower->plan->slots);
   tessera_follow_kinds_give_back (&follower->course.kinds, slot);
-  if (follower->slots.rotations[slot] != TESSERA_NONE)
-    follower->freed[follower->slots.rotations[slot]] = slot;
 }
 
 static void
 need_pages (const TesseraSlot *slot,
             uint64_t page_bytes,
             uint32_t n_pages,
-            uint32_t when,
-            uint32_t *needs)
+            bool *out_is_needed)
 {
   uint64_t end = (slot->offset_bytes + slot->block_bytes - 1) / page_bytes;
 
   for (uint64_t page = slot->offset_bytes / page_bytes; page <= end && page < n_pages;
        page++)
-    if (when < needs[page])
-      needs[page] = when;
+    out_is_needed[page] = true;
 }
 
 void
 tessera_follower_forecast (const TesseraFollower *follower,
                            uint64_t page_bytes,
                            uint32_t n_pages,
-                           uint32_t *needs)
+                           bool *out_is_needed)
 {
   const TesseraSlots *slots = &follower->slots;
   const TesseraCourse *course = &follower->course;
-  const uint32_t sections[] = { course->section, course->next_section };
-  uint32_t place = course->align.cursor > 0 ? (uint32_t) course->align.cursor : 0;
-  uint32_t when = 0;
 
-  for (uint32_t i = 0; i < n_pages; i++)
-    needs[i] = UINT32_MAX;
-  for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++, place = 0)
+  memset (out_is_needed, 0, n_pages * sizeof *out_is_needed);
+  for (uint32_t place = course->align.cursor > 0 ? (uint32_t) course->align.cursor : 0;
+       course->section != TESSERA_NONE &&
+       place < tessera_slots_n_requests (slots, course->section);
+       place++)
     {
-      if (sections[k] == TESSERA_NONE)
-        return;
-      for (; place < tessera_slots_n_requests (slots, sections[k]); place++, when++)
-        {
-          uint32_t slot = tessera_slots_of_request (
-              slots, slots->first_requests[sections[k]] + place);
+      uint32_t slot = tessera_slots_of_request (
+          slots, slots->first_requests[course->section] + place);
 
-          if (slot != TESSERA_NONE)
-            need_pages (&follower->plan->slots[slot], page_bytes, n_pages, when, needs);
-        }
+      if (slot != TESSERA_NONE)
+        need_pages (&follower->plan->slots[slot], page_bytes, n_pages, out_is_needed);
     }
 }
 

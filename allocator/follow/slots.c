@@ -162,16 +162,14 @@ link_rotations (TesseraSlots *slots, const Member *members, size_t n_members)
       for (end = i;
            end < n_members && compare_rotations (&members[i], &members[end]) == 0; end++)
         {
-          slots->rotations[members[end].slot] = slots->n_rotations;
           slots->next_places[members[end].slot] =
               end + 1 < n_members ? members[end + 1].slot : TESSERA_NONE;
         }
       slots->next_places[members[end - 1].slot] = members[i].slot;
-      slots->n_rotations++;
     }
 }
 
-/* slots->rotations, next_places and n_rotations. */
+/* slots->next_places. */
 static TesseraStatus
 fill_rotations (TesseraSlots *slots)
 {
@@ -183,7 +181,6 @@ fill_rotations (TesseraSlots *slots)
     return TESSERA_NO_MEMORY;
   for (uint32_t i = 0; i < plan->n_slots; i++)
     {
-      slots->rotations[i] = TESSERA_NONE;
       slots->next_places[i] = i;
       if (is_of_rotation (slots, i))
         members[n_members++] = (Member){ .section = plan->slots[i].section,
@@ -289,35 +286,6 @@ tessera_slots_find_gram (const TesseraSlots *slots,
         return slots->grams[gram].last;
     }
   return TESSERA_NONE;
-}
-
-uint32_t
-tessera_slots_find_gram_near (const TesseraSlots *slots,
-                              const uint32_t *signatures,
-                              uint32_t cursor,
-                              const TesseraGramRange *range)
-{
-  uint64_t hash = hash_gram (signatures);
-  uint32_t nearest = TESSERA_NONE;
-  uint32_t least = UINT32_MAX;
-
-  for (uint32_t gram = first_gram (slots, hash, range->first);
-       gram < slots->n_grams && slots->grams[gram].hash == hash &&
-       slots->grams[gram].last < range->end;
-       gram++)
-    {
-      uint32_t last = slots->grams[gram].last;
-      uint32_t away = last > cursor ? last - cursor : cursor - last;
-
-      if (away < least &&
-          (range->phase == TESSERA_NONE || slots->phases[last] == range->phase) &&
-          is_gram (slots, gram, signatures))
-        {
-          nearest = last;
-          least = away;
-        }
-    }
-  return nearest;
 }
 
 /* ---- The whole ---- */
@@ -483,16 +451,15 @@ tessera_slots_init (TesseraSlots *slots, const TesseraPlan *plan)
   slots->phases = malloc (n_requests * sizeof *slots->phases);
   slots->next_slots = malloc (n_requests * sizeof *slots->next_slots);
   slots->have_slots = malloc (n_requests * sizeof *slots->have_slots);
-  slots->rotations = malloc (n_slots * sizeof *slots->rotations);
   slots->next_places = malloc (n_slots * sizeof *slots->next_places);
   slots->n_asked = calloc (plan->n_sections + 1, sizeof *slots->n_asked);
   slots->offsets = malloc (n_slots * sizeof *slots->offsets);
   slots->table = malloc (n_table * sizeof *slots->table);
   slots->grams = malloc (n_requests * sizeof *slots->grams);
   if (slots->first_requests == NULL || slots->signatures == NULL ||
-      slots->phases == NULL || slots->next_slots == NULL || slots->rotations == NULL ||
-      slots->next_places == NULL || slots->n_asked == NULL || slots->offsets == NULL ||
-      slots->table == NULL || slots->grams == NULL || slots->have_slots == NULL)
+      slots->phases == NULL || slots->next_slots == NULL || slots->next_places == NULL ||
+      slots->n_asked == NULL || slots->offsets == NULL || slots->table == NULL ||
+      slots->grams == NULL || slots->have_slots == NULL)
     {
       tessera_slots_clear (slots);
       return TESSERA_NO_MEMORY;
@@ -518,7 +485,6 @@ tessera_slots_clear (TesseraSlots *slots)
   free (slots->phases);
   free (slots->next_slots);
   free (slots->have_slots);
-  free (slots->rotations);
   free (slots->next_places);
   free (slots->n_asked);
   free (slots->offsets);

@@ -48,10 +48,8 @@ typedef struct
   bool *have_slots;      /* [n_requests] all but the unplanned ones */
   uint64_t most_bytes;   /* of the largest request, rounded */
   uint64_t step_bytes;   /* that all sizes are multiples of; 0: not all are */
-  uint32_t *rotations;   /* [n_slots] 0, 1, 2 ..., or TESSERA_NONE: takes no turns */
   uint32_t *next_places; /* [n_slots] the slot to take when this one is taken, and so on
                             until all of them were tried and this one comes again */
-  uint32_t n_rotations;
   uint32_t *n_asked; /* [n_sections] slots that are requested: all but the spares, which
                           stand behind them */
   uint64_t *offsets; /* ascending, each once */
@@ -106,16 +104,3 @@ uint32_t tessera_slots_find_gram (const TesseraSlots *slots,
                                   const uint32_t *signatures,
                                   uint32_t cursor,
                                   uint32_t first);
-
-/* Requests of a section, or of all: where to look for the last ones. */
-typedef struct
-{
-  uint32_t first, end;
-  uint32_t phase; /* only of this one; TESSERA_NONE: of any */
-} TesseraGramRange;
-
-/* The same, but of all in @range that one which is nearest to @cursor. */
-uint32_t tessera_slots_find_gram_near (const TesseraSlots *slots,
-                                       const uint32_t *signatures,
-                                       uint32_t cursor,
-                                       const TesseraGramRange *range);

@@ -280,17 +280,17 @@ place_behind_step (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
       planned->step_bytes < pool->height_bytes ? planned->step_bytes : pool->height_bytes;
   uint32_t first = (uint32_t) ((fixed_bytes + page_bytes - 1) / page_bytes);
   uint32_t end = (uint32_t) (end_bytes / page_bytes);
-  uint32_t *needs = malloc (((size_t) end + 1) * sizeof *needs);
+  bool *is_needed = malloc (((size_t) end + 1) * sizeof *is_needed);
   bool is_found = false;
 
-  if (needs == NULL)
+  if (is_needed == NULL)
     return false;
-  tessera_lengths_follower_forecast (planned->by_length, page_bytes, end, needs);
+  tessera_lengths_follower_forecast (planned->by_length, page_bytes, end, is_needed);
   while (end > first && !is_found)
     {
       uint32_t begin = end;
 
-      while (begin > first && needs[begin - 1] == UINT32_MAX)
+      while (begin > first && !is_needed[begin - 1])
         begin--;
       is_found = place_in (planned,
                            &(TesseraOccupancySearch){
@@ -298,7 +298,7 @@ place_behind_step (TesseraPlanned *planned, TesseraPolicyGrant *out_grant)
                            out_grant);
       end = begin < end ? begin : end - 1;
     }
-  free (needs);
+  free (is_needed);
   return is_found;
 }
 

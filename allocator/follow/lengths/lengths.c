@@ -576,12 +576,12 @@ void
 tessera_lengths_follower_forecast (const TesseraLengthsFollower *follower,
                                    uint64_t page_bytes,
                                    uint32_t n_pages,
-                                   uint32_t *needs)
+                                   bool *out_is_needed)
 {
   if (follower->follower != NULL)
-    tessera_follower_forecast (follower->follower, page_bytes, n_pages, needs);
+    tessera_follower_forecast (follower->follower, page_bytes, n_pages, out_is_needed);
   else
-    memset (needs, 0xff, n_pages * sizeof *needs);
+    memset (out_is_needed, 0, n_pages * sizeof *out_is_needed);
 }
 
 void

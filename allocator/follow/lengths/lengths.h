@@ -56,6 +56,6 @@ bool tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower);
 void tessera_lengths_follower_forecast (const TesseraLengthsFollower *follower,
                                         uint64_t page_bytes,
                                         uint32_t n_pages,
-                                        uint32_t *needs);
+                                        bool *out_is_needed);
 void tessera_lengths_follower_get_stats (const TesseraLengthsFollower *follower,
                                          TesseraFollowerStats *out_stats);
