@@ -35,7 +35,7 @@ WATCHERS = {
          "edits-cap", "by-length", "kinds", "unplanned", "plan", "golden", "fuzz-corpus-follow"]),
     "allocator/caching": (
         ["caching", "caching-random", "reuse", "tree", "simulate", "verify", "peak"],
-        ["verify-real", "real", "policy", "policy-lending", "policy-refusal", "policy-faults", "policy-plan", "leak", "small-programs",
+        ["verify-real", "real", "policy", "policy-pool", "policy-faults", "policy-plan", "leak", "small-programs",
          "runtime-runtime", "runtime-pools", "runtime-streams", "runtime-refused", "verdict", "figures", "golden", "hostile", "books"]),
     "recorder/import": (
         ["snapshot", "start", "open", "csv", "pickle", "fuzz-corpus-import", "fuzz-corpus-csv", "fuzz-corpus-pickle"],

@@ -1,6 +1,8 @@
 /*
- * Tests of a pool whose pages get their memory when they are used first: what a run
- * holds, what is kept for the plan, and what becomes of it when the device refuses.
+ * Tests of a plan's pool, whose pages get their memory when they are used first: what a
+ * run holds, what is kept for the plan, what becomes of it when the device refuses; what a
+ * run holds beside a plan that does not suit it, what time it spends on that, and which
+ * pages go.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,7 +48,16 @@ typedef struct
   TesseraPolicy *policy;
   uint64_t pool_addr;
   TesseraPolicyGrant placed[N_SLOTS];
+  uint64_t unmapped; /* the last page that went: its offset in the pool */
 } Case;
+
+static void
+on_unmap (void *user, uint64_t addr, uint64_t size_bytes)
+{
+  Case *c = user;
+
+  c->unmapped = addr - c->pool_addr;
+}
 
 /* From the middle of the pool on, and then from its beginning. */
 static uint64_t
@@ -57,8 +68,9 @@ offset_of (guint slot)
 
 /* Slots of a page each, side by side. */
 static void
-open_case (Case *c, uint64_t device_bytes)
+open_pages (Case *c, uint64_t device_bytes, bool has_fine_pages)
 {
+  const TesseraObserver observer = { .segment_unmap = on_unmap, .user = c };
   TesseraPolicyOptions options;
   TesseraPolicyStats stats;
 
@@ -68,14 +80,21 @@ open_case (Case *c, uint64_t device_bytes)
   made_plan_finish (c->made, POOL_MIB * MIB);
   options = made_plan_options (c->made);
   options.never_declines = true;
+  options.has_fine_pages = has_fine_pages;
   tessera_virtual_init (&c->device.virtual, device_bytes);
   c->device.map = c->device.virtual.device.map;
   c->device.virtual.device.map = map_or_fail;
-  c->policy = program_open (&options, &c->device.virtual.device);
+  c->policy =
+      program_open_plan (&options, &c->device.virtual.device, &observer, &c->pool_addr);
   tessera_policy_get_stats (c->policy, &stats);
-  c->pool_addr = stats.pool_addr;
   g_assert_cmpuint (stats.caching.reserved_bytes, ==, 0);
   g_assert_cmpuint (stats.promised_bytes, ==, POOL_MIB * MIB);
+}
+
+static void
+open_case (Case *c, uint64_t device_bytes)
+{
+  open_pages (c, device_bytes, false);
 }
 
 /* What the policy says it holds is what the device gave; what it promised is there. */
@@ -493,6 +512,171 @@ test_broken_in_part (void)
   close_case (&c);
 }
 
+/* What misses while half of the pool lies idle costs nothing, and no slot its place. */
+static void
+test_lends (void)
+{
+  TesseraPolicyGrant miss;
+  Case c;
+
+  open_case (&c, 0);
+  for (guint step = 0; step < 5; step++)
+    {
+      tessera_policy_step (c.policy);
+      place (&c, 0, N_SLOTS / 2);
+      miss = program_take (c.policy, 33 * MIB, 0);
+      g_assert_false (miss.is_hit);
+      program_give_back (c.policy, miss);
+      place (&c, N_SLOTS / 2, N_SLOTS);
+      give_back (&c, 0, N_SLOTS);
+      g_assert_cmpuint (c.device.virtual.peak_used_bytes, ==, N_SLOTS * 2 * MIB);
+    }
+  g_assert_cmpuint (c.device.virtual.n_unmapped, >, 0);
+  close_case (&c);
+}
+
+/* Where nothing is idle more is held, as much as is asked for. */
+static void
+test_full (void)
+{
+  Case c;
+
+  open_case (&c, 0);
+  place (&c, 0, N_SLOTS);
+  program_take (c.policy, 33 * MIB, 0);
+  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
+  g_assert_cmpuint (c.device.virtual.used_bytes, ==, (2 * N_SLOTS + 40) * MIB);
+  /* Now that it was, it may be again. */
+  give_back (&c, 0, N_SLOTS);
+  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
+  close_case (&c);
+}
+
+/* ... and not much more than that where pages beside the pool are as fine as its own. */
+static void
+test_fine (void)
+{
+  Case c;
+
+  open_pages (&c, 0, true);
+  place (&c, 0, N_SLOTS);
+  program_take (c.policy, 33 * MIB, 0);
+  g_assert_cmpuint (c.device.virtual.used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
+  give_back (&c, 0, N_SLOTS);
+  close_case (&c);
+}
+
+/* ... but not what was only asked for: the device did not have it. */
+static void
+test_only_asked (void)
+{
+  TesseraPolicyGrant miss;
+  Case c;
+
+  open_case (&c, 1024 * MIB);
+  place (&c, 0, N_SLOTS);
+  g_assert_cmpint (tessera_policy_malloc (c.policy, 2048 * MIB, 0, 0, &miss), ==,
+                   TESSERA_OUT_OF_DEVICE);
+  give_back (&c, 0, N_SLOTS);
+  miss = program_take (c.policy, 33 * MIB, 0);
+  g_assert_false (miss.is_hit);
+  g_assert_cmpuint (c.device.virtual.n_unmapped, >, 0);
+  g_assert_cmpuint (c.device.virtual.peak_used_bytes, ==, N_SLOTS * 2 * MIB);
+  close_case (&c);
+}
+
+/* Of ten idle pages the highest goes; a page in use never. */
+static void
+test_highest (void)
+{
+  Case c;
+
+  open_case (&c, 0);
+  place (&c, 0, N_SLOTS);
+  give_back (&c, 10, 20);
+  g_assert_false (program_take (c.policy, MIB, 0).is_hit); /* a page of 2 MiB */
+  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 1);
+  g_assert_cmpuint (c.unmapped, ==, offset_of (19));
+  g_assert_cmpuint (check (&c).pool_bytes, ==, (N_SLOTS - 1) * 2 * MIB);
+  close_case (&c);
+}
+
+/* Pages that are lent come back for a request that finds no memory anywhere else. */
+static void
+test_lent_comes_back (void)
+{
+  TesseraPolicyGrant grant;
+  Case c;
+
+  open_case (&c, N_SLOTS * 2 * MIB);
+  place (&c, 0, N_SLOTS / 2);
+  grant = program_take (c.policy, 39 * MIB, 0); /* 40 as pages; 40 are idle */
+  g_assert_false (grant.is_hit);
+  g_assert_true (is_in_pool (&c, grant));
+  close_case (&c);
+}
+
+/* A run that asks by turns for what the plan serves and for what it does not spends one
+ * part in 64 of its time on pages that go and come, but for 50 ms, and for 500 that were saved. */
+static void
+test_time (void)
+{
+  const uint64_t step_ns = 10000000;
+  uint64_t began_ns;
+  Case c;
+
+  open_case (&c, 0);
+  c.device.virtual.unmap_ns = 1000000;
+  c.device.virtual.now_ns = (uint64_t) 36000 *
+                            1000000000; /* ten hours in which nothing missed */
+  began_ns = c.device.virtual.now_ns;
+  for (guint step = 0; step < 400; step++)
+    {
+      TesseraPolicyGrant miss;
+
+      tessera_policy_step (c.policy);
+      c.device.virtual.now_ns += step_ns;
+      place (&c, 0, N_SLOTS);
+      give_back (&c, 0, N_SLOTS);
+      miss = program_take (c.policy, (20 + 20 * (step % 4)) * MIB + 512, 0);
+      program_give_back (c.policy, miss);
+    }
+  g_test_message ("%" G_GUINT64_FORMAT " times pages went", c.device.virtual.n_unmapped);
+  g_assert_cmpuint (c.device.virtual.n_unmapped, >=, 10);
+  g_assert_cmpuint (2 * c.device.virtual.n_unmapped * c.device.virtual.unmap_ns, <=,
+                    (c.device.virtual.now_ns - began_ns) / 64 + 550000000 +
+                        8 * c.device.virtual.unmap_ns);
+  close_case (&c);
+}
+
+/* Page after page is needed while half of the pool is lent for long: no more is held. */
+static void
+test_by_turns (void)
+{
+  Case c;
+
+  open_case (&c, 0);
+  place (&c, 0, N_SLOTS);
+  give_back (&c, 0, N_SLOTS);
+  for (guint step = 0; step < 40; step++)
+    {
+      TesseraPolicyGrant miss;
+
+      tessera_policy_step (c.policy);
+      miss = program_take (c.policy, 39 * MIB, 0);
+      g_assert_false (miss.is_hit);
+      for (guint i = 0; i < N_SLOTS; i++)
+        {
+          place (&c, i, i + 1);
+          give_back (&c, i, i + 1);
+        }
+      program_give_back (c.policy, miss);
+    }
+  g_test_message ("%" G_GUINT64_FORMAT " times pages went", c.device.virtual.n_unmapped);
+  g_assert_cmpuint (c.device.virtual.peak_used_bytes, ==, N_SLOTS * 2 * MIB);
+  close_case (&c);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -511,5 +695,13 @@ main (int argc, char **argv)
   g_test_add_func ("/promise/refused-but-needed", test_refused_but_needed);
   g_test_add_func ("/promise/routed", test_routed);
   g_test_add_func ("/promise/faults", test_faults);
+  g_test_add_func ("/lending/lends", test_lends);
+  g_test_add_func ("/lending/full", test_full);
+  g_test_add_func ("/lending/fine", test_fine);
+  g_test_add_func ("/lending/only-asked", test_only_asked);
+  g_test_add_func ("/lending/highest", test_highest);
+  g_test_add_func ("/lending/comes-back", test_lent_comes_back);
+  g_test_add_func ("/lending/time", test_time);
+  g_test_add_func ("/lending/by-turns", test_by_turns);
   return g_test_run ();
 }
