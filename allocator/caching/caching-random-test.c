@@ -147,6 +147,23 @@ compare_figures (Pair *pair)
   g_assert_cmpstr (error.text, ==, "");
 }
 
+/* What was mapped for a request, where nothing had to go for it, is what was told before. */
+static void
+check_growth (const Pair *pair, uint64_t growth)
+{
+  uint64_t mapped = 0;
+
+  for (guint i = 0; i < pair->calls->len; i++)
+    {
+      const NaiveCall *call = &g_array_index (pair->calls, NaiveCall, i);
+
+      if (call->what != 'm')
+        return;
+      mapped += call->size;
+    }
+  g_assert_cmpuint (growth, ==, mapped);
+}
+
 static void
 do_malloc (Pair *pair)
 {
@@ -154,9 +171,14 @@ do_malloc (Pair *pair)
   uint32_t stream = made_stream (pair->rand);
   uint32_t pool = made_pool (pair->rand);
   TesseraGrant ours, theirs;
+  uint64_t growth = tessera_caching_growth (pair->caching, size, stream, pool);
+  uint64_t n_retries = tessera_caching_stats (pair->caching)->n_retries;
   TesseraStatus status =
       tessera_caching_malloc (pair->caching, size, stream, pool, &ours);
 
+  if (pair->naive.options.settings.is_expandable && status == TESSERA_OK &&
+      n_retries == tessera_caching_stats (pair->caching)->n_retries)
+    check_growth (pair, growth);
   g_assert_cmpint (status, ==, naive_malloc (&pair->naive, size, stream, pool, &theirs));
   g_assert_cmphex (ours.addr, ==, theirs.addr);
   g_assert_cmpuint (ours.block_bytes, ==, theirs.block_bytes);

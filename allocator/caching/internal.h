@@ -18,7 +18,7 @@
 #pragma once
 
 #include "allocator/caching.h"
-#include "allocator/rules.h"
+#include "allocator/caching-replay.h"
 #include "allocator/table.h"
 #include "allocator/tree.h"
 

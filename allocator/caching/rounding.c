@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "allocator/caching.h"
-#include "allocator/rules.h"
+#include "allocator/caching-replay.h"
 
 const TesseraRules tessera_rules_pytorch = {
   .small_bytes = TESSERA_SMALL_BYTES,

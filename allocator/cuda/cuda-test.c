@@ -11,7 +11,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "allocator/cuda/driver.h"
+#include "allocator/cuda/internal.h"
 #include "allocator/cuda/fake/fake-cuda.h"
 #include "allocator/policy.h"
 #include "tests/fail_alloc.h"

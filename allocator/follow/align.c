@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow/align.h"
+#include "allocator/follow/matching.h"
 
 #include "db/trace.h"
 

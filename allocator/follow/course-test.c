@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/allocator/followed.h"
-#include "allocator/follow/slots.h"
+#include "allocator/follow/matching.h"
 
 #include <glib.h>
 

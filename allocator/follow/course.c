@@ -1,12 +1,12 @@
 /*
- * Where a run is in its plan: see course.h.
+ * Where a run is in its plan: see matching.h.
  *
  * What asks about the section at hand must only be called where the plan has one
  * (course->section is not TESSERA_NONE).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow/course.h"
+#include "allocator/follow/matching.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * Following a plan: which slot, if any, serves this request now.
  *
  * Which slot a request is, the course of the run tells
- * (allocator/follow/course.h), or that it is one which the plan leaves to others.
+ * (allocator/follow/matching.h), or that it is one which the plan leaves to others.
  * The slot is only a proposal: whether its range is free the hook alone knows. Where it
- * is not, another serves that is not needed meanwhile (allocator/follow/reuse.h).
+ * is not, another serves that is not needed meanwhile (allocator/follow/matching.h).
  * Cost: a comparison and a place in a hash table where the run does what was planned.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,11 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/follow/course.h"
-#include "allocator/follow/steps.h"
-#include "allocator/follow/reuse.h"
+#include "allocator/follow/matching.h"
 #include "allocator/follow/rooms.h"
-#include "allocator/follow/slots.h"
 #include "allocator/table.h"
 
 struct TesseraFollower

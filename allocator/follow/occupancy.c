@@ -9,9 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "allocator/follow/barriers.h"
-#include "allocator/follow/evidence.h"
-#include "allocator/follow/pieces.h"
+#include "allocator/follow/history.h"
 
 enum
 {

@@ -14,7 +14,7 @@
  * Bytes never pass between private pools: graphs use theirs without asking.
  *
  * Where a plan crosses streams, a byte of the default pool goes to any stream that is
- * behind a barrier which covers its last uses (allocator/follow/barriers.h), and does so from
+ * behind a barrier which covers its last uses (allocator/follow/history.h), and does so from
  * the free on, whatever side streams the block had.
  *
  * Ranges are pieces, which begin and end where some block did, in order and in a search

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow/reuse.h"
+#include "allocator/follow/matching.h"
 
 #include <glib.h>
 

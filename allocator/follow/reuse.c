@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow/reuse.h"
+#include "allocator/follow/matching.h"
 
 #include <stdlib.h>
 

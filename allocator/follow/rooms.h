@@ -14,7 +14,7 @@
 #pragma once
 
 #include "allocator/follow.h"
-#include "allocator/follow/slots.h"
+#include "allocator/follow/matching.h"
 
 typedef struct
 {

@@ -1,9 +1,9 @@
 /*
- * What a follower looks up in a plan: see slots.h.
+ * What a follower looks up in a plan: see matching.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow/slots.h"
+#include "allocator/follow/matching.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
- * Which step a run is doing: see steps.h.
+ * Which step a run is doing: see matching.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/follow/steps.h"
+#include "allocator/follow/matching.h"
 
 #include <stdlib.h>
 

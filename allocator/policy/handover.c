@@ -1,9 +1,9 @@
 /*
- * Memory that passes between streams: see handover.h.
+ * Memory that passes between streams: see planned.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/policy/handover.h"
+#include "allocator/policy/planned.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/policy/monitor.h"
+#include "allocator/policy/planned.h"
 
 enum
 {

@@ -1,9 +1,9 @@
 /*
- * The memory of a plan's pool: see pool.h.
+ * The memory of a plan's pool: see planned.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/policy/pool.h"
+#include "allocator/policy/planned.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

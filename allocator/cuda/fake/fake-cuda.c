@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocator/cuda/driver.h"
+#include "allocator/cuda/internal.h"
 
 #define VISIBLE __attribute__ ((visibility ("default")))
 #define PROTOTYPE(name, symbol, ...) VISIBLE int symbol (__VA_ARGS__);
