@@ -9,24 +9,20 @@
 
 #include <glib.h>
 
-#include "tests/allocator/small-plan.h"
-
 #define SEED 20260611
 
 static void
 test_sections (void)
 {
-  static const guint ends[] = { 2, 6, 8 };
   /* slots: start ab, step cdef, end gh */
-  TesseraPlan plan = small_plan_make ("ABCDEFGH", "        ", ends, 3);
+  static const char plan[] = "AB|CDEF!GH";
 
-  small_plan_check_follow (&plan, "ABCDEFGH", "abcdefgh");
-  small_plan_check_follow (&plan, "ABCDEFCDEFCDEFGH", "abcdefcdefcdefgh");
-  small_plan_check_follow (&plan, "AB|CDEF|CDEFGH", "abcdefcdefgh");
-  small_plan_check_follow (&plan, "AB|CDE|CDEF|CDEF", "abcdecdefcdef");
+  small_plan_check (plan, "ABCDEFGH", "abcdefgh");
+  small_plan_check (plan, "ABCDEFCDEFCDEFGH", "abcdefcdefcdefgh");
+  small_plan_check (plan, "AB|CDEF|CDEFGH", "abcdefcdefgh");
+  small_plan_check (plan, "AB|CDE|CDEF|CDEF", "abcdecdefcdef");
   /* a request nobody planned, and one of another size, change nothing */
-  small_plan_check_follow (&plan, "ABCZDEFCDEF", "abc-defcdef");
-  small_plan_clear (&plan);
+  small_plan_check (plan, "ABCZDEFCDEF", "abc-defcdef");
 }
 
 /* The first step of a small program is the start's: it begins like the others, with a mark
@@ -34,25 +30,21 @@ test_sections (void)
 static void
 test_first_step (void)
 {
-  static const guint ends[] = { 5, 8 };
   /* slots: start abcde, of which the first step makes cde; step fgh */
-  TesseraPlan plan = small_plan_make ("ABCDECDF", "        ", ends, 2);
+  static const char plan[] = "ABCDE|CDF";
 
-  small_plan_check_follow (&plan, "AB|CDE|CDF|CDF", "abcdefghfgh");
+  small_plan_check (plan, "AB|CDE|CDF|CDF", "abcdefghfgh");
   /* Its last request is left out, or the first of the next step. */
-  small_plan_check_follow (&plan, "AB|CD|CDF|CDF", "abcdfghfgh");
-  small_plan_check_follow (&plan, "AB|CDE|DF|CDF", "abcdeghfgh");
-  small_plan_clear (&plan);
+  small_plan_check (plan, "AB|CD|CDF|CDF", "abcdfghfgh");
+  small_plan_check (plan, "AB|CDE|DF|CDF", "abcdeghfgh");
 }
 
 /* Of rows that are alike the first one ahead, else the first that may still come. */
 static void
 test_alike (void)
 {
-  static const guint ends[] = { 27, 36 };
   /* rows of the start end at 7, 16 and 25, that of the step at 34 */
-  TesseraPlan plan = small_plan_make ("ABCDEFGHZABCDEFGHZABCDEFGHZABCDEFGHZ",
-                                      "fffffffffbbbbbbbbbfffffffffbbbbbbbbb", ends, 2);
+  g_autofree SmallPlan *made = small_plan_make ("ABCDEFGHZABCDEFGHZABCDEFGHZ|ABCDEFGHZ");
   static const struct
   {
     uint32_t cursor, first, expected;
@@ -60,14 +52,13 @@ test_alike (void)
                 { 35, 0, 7 }, { 35, 27, 34 }, { 35, 8, 16 }, { 35, 35, TESSERA_NONE } };
   TesseraSlots slots;
 
-  g_assert_cmpint (tessera_slots_init (&slots, &plan), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_slots_init (&slots, &made->plan), ==, TESSERA_OK);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     g_assert_cmpuint (tessera_slots_find_gram (&slots, slots.signatures, cases[i].cursor,
                                                cases[i].first),
                       ==, cases[i].expected);
   g_assert_cmpuint (tessera_slots_find_gram (&slots, slots.signatures + 4, 0, 0), ==, 11);
   tessera_slots_clear (&slots);
-  small_plan_clear (&plan);
 }
 
 /* Two kinds of step that begin alike, and one that does not: the first request that only
@@ -75,38 +66,32 @@ test_alike (void)
 static void
 test_kinds (void)
 {
-  static const guint ends[] = { 2, 6, 10, 13, 14 };
   /* slots: start ab, kinds cdef, ghij and klm, end n */
-  TesseraPlan plan = small_plan_make ("ABCDEFCDGHXYCZ", "              ", ends, 5);
+  static const char plan[] = "AB|CDEF|CDGH|XYC!Z";
 
-  plan.sections[2].kind = plan.sections[3].kind = TESSERA_SECTION_REPEATS;
-  small_plan_check_follow (&plan, "AB|CDEF|CDEF", "abcdefcdef");
-  small_plan_check_follow (&plan, "AB|CDEF|CDGH|CDEF|CDEF", "abcdefcdijcdefcdef");
+  small_plan_check (plan, "AB|CDEF|CDEF", "abcdefcdef");
+  small_plan_check (plan, "AB|CDEF|CDGH|CDEF|CDEF", "abcdefcdijcdefcdef");
   /* What comes most often is thought of first. */
-  small_plan_check_follow (&plan, "AB|CDGH|CDGH|CDGH|CDEF", "abcdijghijghijghef");
+  small_plan_check (plan, "AB|CDGH|CDGH|CDGH|CDEF", "abcdijghijghijghef");
   /* No mark where the evaluation begins. */
-  small_plan_check_follow (&plan, "AB|CDEFXYC|CDGH|CDEFXYC|CDEF",
-                           "abcdefklmcdijcdefklmcdef");
+  small_plan_check (plan, "AB|CDEFXYC|CDGH|CDEFXYC|CDEF", "abcdefklmcdijcdefklmcdef");
   /* No marks at all. */
-  small_plan_check_follow (&plan, "ABCDEFCDGHXYCCDEFCDEF", "abcdefcdijklmcdefcdef");
+  small_plan_check (plan, "ABCDEFCDGHXYCCDEFCDEF", "abcdefcdijklmcdefcdef");
   /* A request that nobody planned tells nothing. */
-  small_plan_check_follow (&plan, "AB|CDEF|CWDGH|XYC", "abcdefc-dijklm");
+  small_plan_check (plan, "AB|CDEF|CWDGH|XYC", "abcdefc-dijklm");
   /* One that is left out: the step is none of them, and goes on as the likely one. */
-  small_plan_check_follow (&plan, "AB|CDEF|CDEF|CEF|CDGH", "abcdefcdefcefcdij");
-  small_plan_clear (&plan);
+  small_plan_check (plan, "AB|CDEF|CDEF|CEF|CDGH", "abcdefcdefcefcdij");
 }
 
 /* The evaluation behind the last step, where the next one seemed to begin. */
 static void
 test_end (void)
 {
-  static const guint ends[] = { 2, 6, 8 };
-  TesseraPlan plan = small_plan_make ("ABCDEFGH", "  ffffbb", ends, 3);
+  static const char plan[] = "AB|(CDEF!)GH";
 
-  small_plan_check_follow (&plan, "AB|fCDEF|fCDEF|bGH", "abcdefcdefgh");
+  small_plan_check (plan, "AB|(CDEF|(CDEF|)GH", "abcdefcdefgh");
   /* It came more often. */
-  small_plan_check_follow (&plan, "AB|fCDEF|bGH|fCDEF|bGH", "abcdefghcdefgh");
-  small_plan_clear (&plan);
+  small_plan_check (plan, "AB|(CDEF|)GH|(CDEF|)GH", "abcdefghcdefgh");
 }
 
 /* Follows @plan up to slot @jump, then from 500 on, then from 0: far more than is looked
@@ -138,22 +123,17 @@ static void
 test_lost (void)
 {
   const guint n = 1000;
-  const guint ends[] = { 0, n };
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
-  g_autoptr (GString) sizes = g_string_new (NULL);
-  g_autoptr (GString) phases = g_string_new (NULL);
+  g_autoptr (GString) text = g_string_new ("|");
+  g_autofree SmallPlan *made = NULL;
   guint n_soon = 0;
-  TesseraPlan plan;
 
   for (guint i = 0; i < n; i++)
-    {
-      g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'G'));
-      g_string_append_c (phases, ' ');
-    }
-  plan = small_plan_make (sizes->str, phases->str, ends, 2);
+    g_string_append_c (text, (char) g_rand_int_range (rand, 'A', 'G'));
+  made = small_plan_make (text->str);
   for (guint jump = 100; jump < 116; jump++)
     {
-      guint n_lost = count_lost (&plan, jump);
+      guint n_lost = count_lost (&made->plan, jump);
 
       g_test_message ("requests until found again, twice: %u", n_lost);
       g_assert_cmpuint (n_lost, <, 80);
@@ -161,20 +141,17 @@ test_lost (void)
     }
   /* Where nothing else looks like it: with the first that tell one place from others. */
   g_assert_cmpuint (n_soon, >=, 6);
-  small_plan_clear (&plan);
 }
 
 static void
 test_phase (void)
 {
-  static const guint ends[] = { 0, 12 };
-  TesseraPlan plan = small_plan_make ("ABABABABCCCC", "ffffbbbbbbbb", ends, 2);
+  static const char plan[] = "|(ABAB)ABABCCCC";
 
   /* Three requests of the first phase are missing. By themselves A and B are ambiguous.
    */
-  small_plan_check_follow (&plan, "|fABABbABABCCCC", "abcdefghijkl");
-  small_plan_check_follow (&plan, "|fAbABABCCCC", "aefghijkl");
-  small_plan_clear (&plan);
+  small_plan_check (plan, "|(ABAB)ABABCCCC", "abcdefghijkl");
+  small_plan_check (plan, "|(A)ABABCCCC", "aefghijkl");
 }
 
 static guint
@@ -202,40 +179,43 @@ test_far_phase (void)
 {
   const guint n_start = 2, n_forward = 100, n_tail = 60, n_step = n_forward + n_tail;
   /* the start holds the first two steps */
-  const guint ends[] = { n_start + 2 * n_step, n_start + 3 * n_step };
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
-  g_autoptr (GString) sizes = g_string_new (NULL);
-  g_autofree char *phases = g_strnfill (ends[1], ' ');
-  TesseraPlan plan;
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree SmallPlan *made = NULL;
+  const TesseraPlan *plan;
   Followed *follower;
 
-  for (guint i = 0; i < ends[1]; i++)
+  for (guint i = 0; i < n_start + 3 * n_step; i++)
     {
-      g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'Z'));
-      if (i >= n_start && (i - n_start) % n_step < n_forward)
-        phases[i] = 'f';
+      if (i == n_start + 2 * n_step)
+        g_string_append_c (text, '|');
+      if (i >= n_start && (i - n_start) % n_step == 0)
+        g_string_append_c (text, '(');
+      if (i >= n_start && (i - n_start) % n_step == n_forward)
+        g_string_append_c (text, '.');
+      g_string_append_c (text, (char) g_rand_int_range (rand, 'A', 'Z'));
     }
-  plan = small_plan_make (sizes->str, phases, ends, 2);
-  follower = followed_new (&plan);
-  count_in_place (follower, &plan, 0, n_start);
+  made = small_plan_make (text->str);
+  plan = &made->plan;
+  follower = followed_new (plan);
+  count_in_place (follower, plan, 0, n_start);
   for (guint step = 0; step < 5; step++)
     {
       guint forward = n_start + MIN (step, 2) * n_step, tail = forward + n_forward;
 
       tessera_follower_step (follower->follower);
       if (step > 0)
-        count_in_place (follower, &plan, tail, n_tail / 2);
+        count_in_place (follower, plan, tail, n_tail / 2);
       tessera_follower_phase (follower->follower, "forward");
-      g_assert_cmpuint (count_in_place (follower, &plan, forward, n_forward), ==,
+      g_assert_cmpuint (count_in_place (follower, plan, forward, n_forward), ==,
                         n_forward);
       tessera_follower_phase (follower->follower, NULL);
       /* entered again without requests: that moves nothing */
       tessera_follower_phase (follower->follower, "forward");
       tessera_follower_phase (follower->follower, NULL);
-      g_assert_cmpuint (count_in_place (follower, &plan, tail, n_tail), ==, n_tail);
+      g_assert_cmpuint (count_in_place (follower, plan, tail, n_tail), ==, n_tail);
     }
   followed_free (follower);
-  small_plan_clear (&plan);
 }
 
 /* An evaluation that asks for what the start asked for does not bring the start back. */
@@ -243,26 +223,26 @@ static void
 test_start_is_past (void)
 {
   const guint n_start = 150, n_step = 60;
-  const guint ends[] = { n_start, n_start + n_step };
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
-  g_autoptr (GString) sizes = g_string_new (NULL);
-  g_autofree char *phases = g_strnfill (n_start + n_step, ' ');
-  TesseraPlan plan;
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree SmallPlan *made = NULL;
+  const TesseraPlan *plan;
   Followed *follower;
 
   for (guint i = 0; i < n_start + n_step; i++)
-    g_string_append_c (sizes, (char) g_rand_int_range (rand, 'A', 'Z'));
-  plan = small_plan_make (sizes->str, phases, ends, 2);
-  follower = followed_new (&plan);
-  g_assert_cmpuint (count_in_place (follower, &plan, 0, n_start), ==, n_start);
+    g_string_append_c (text, (char) g_rand_int_range (rand, 'A', 'Z'));
+  g_string_insert_c (text, n_start, '|');
+  made = small_plan_make (text->str);
+  plan = &made->plan;
+  follower = followed_new (plan);
+  g_assert_cmpuint (count_in_place (follower, plan, 0, n_start), ==, n_start);
   tessera_follower_step (follower->follower);
-  g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_step), ==, n_step);
+  g_assert_cmpuint (count_in_place (follower, plan, n_start, n_step), ==, n_step);
   tessera_follower_step (follower->follower);
-  count_in_place (follower, &plan, 0, n_start / 2);
+  count_in_place (follower, plan, 0, n_start / 2);
   tessera_follower_step (follower->follower);
-  g_assert_cmpuint (count_in_place (follower, &plan, n_start, n_step), ==, n_step);
+  g_assert_cmpuint (count_in_place (follower, plan, n_start, n_step), ==, n_step);
   followed_free (follower);
-  small_plan_clear (&plan);
 }
 
 /* One request of the run, like a slot of the plan: what is kept has to get its place. */
@@ -291,30 +271,27 @@ test_owed (void)
     N_START = FIRST_KEPT + 3 * N_SIZES,
     N_ALL = N_START + N_FORWARD + N_SIZES
   };
-  const guint ends[] = { N_START, N_ALL };
-  g_autoptr (GString) sizes = g_string_new ("Z");
-  g_autoptr (GString) phases = g_string_new (" ");
+  g_autoptr (GString) text = g_string_new ("Z");
+  g_autofree SmallPlan *made = NULL;
   TesseraFollowerStats stats;
   Followed *follower;
-  TesseraPlan plan;
 
   for (guint section = 0; section < 2; section++)
     {
+      g_string_append (text, section == 0 ? "(" : "|(");
       for (guint i = 0; i < N_FORWARD; i++)
-        g_string_append_c (sizes, (char) ('U' + section + i % 4));
+        g_string_append_c (text, (char) ('U' + section + i % 4));
+      g_string_append_c (text, ')');
       for (guint i = 0; section == 0 && i < 2 * N_SIZES; i++)
-        g_string_append_c (sizes, (char) ('A' + i / 2));
+        g_string_append_c (text, (char) ('A' + i / 2));
       for (guint i = 0; i < N_SIZES; i++)
-        g_string_append_c (sizes, (char) ('A' + i));
-      while (phases->len < sizes->len)
-        g_string_append_c (phases, sizes->str[phases->len] >= 'U' ? 'f' : 'b');
+        g_string_append_c (text, (char) ('A' + i));
     }
-  phases->str[0] = ' ';
-  plan = small_plan_make (sizes->str, phases->str, ends, 2);
+  made = small_plan_make (text->str);
   for (guint i = FIRST_KEPT; i < FIRST_KEPT + 2 * N_SIZES; i++)
-    plan.slots[i].lifetime_class = TESSERA_CLASS_PERSISTENT;
-  follower = followed_new (&plan);
-  ask_like (follower, &plan.slots[0]);
+    made->slots[i].lifetime_class = TESSERA_CLASS_PERSISTENT;
+  follower = followed_new (&made->plan);
+  ask_like (follower, &made->slots[0]);
   for (guint step = 0; step < 6; step++)
     {
       guint forward = step == 0 ? 1 : N_START;
@@ -325,18 +302,17 @@ test_owed (void)
         tessera_follower_phase (follower->follower, "backward");
       tessera_follower_phase (follower->follower, "forward");
       for (guint i = forward; i < forward + N_FORWARD; i++)
-        ask_like (follower, &plan.slots[i]);
+        ask_like (follower, &made->slots[i]);
       if (step == 0)
         continue;
       tessera_follower_phase (follower->follower, "backward");
       for (guint i = backward; i < (step == 1 ? N_START : N_ALL); i++)
-        ask_like (follower, &plan.slots[i]);
+        ask_like (follower, &made->slots[i]);
     }
   tessera_follower_get_stats (follower->follower, &stats);
   /* Of the second step's forward part, until its place is found. */
   g_assert_cmpuint (stats.misses, <=, N_FORWARD);
   followed_free (follower);
-  small_plan_clear (&plan);
 }
 
 int

@@ -7,21 +7,19 @@
 
 #include <glib.h>
 
-#include "tests/allocator/small-plan.h"
-
 static void
 test_streams_and_pools (void)
 {
-  static const guint ends[] = { 0, 3 };
-  TesseraPlan plan = small_plan_make ("AAA", "   ", ends, 2);
+  g_autofree SmallPlan *made = small_plan_make ("|AAA");
+  TesseraPlan *plan = &made->plan;
   Followed *follower;
   TesseraFollowerStats stats;
   uint64_t offset;
   uint32_t slot;
 
-  plan.slots[1].stream = 1;
-  plan.slots[2].pool = 1;
-  follower = followed_new (&plan);
+  plan->slots[1].stream = 1;
+  plan->slots[2].pool = 1;
+  follower = followed_new (plan);
   g_assert_false (followed_malloc (follower, 512, 2, 0, &offset, &slot));
   g_assert_false (followed_malloc (follower, 513, 0, 0, &offset, &slot));
   g_assert_true (followed_malloc (follower, 1, 0, 0, &offset, &slot));
@@ -36,19 +34,18 @@ test_streams_and_pools (void)
   g_assert_cmpuint (stats.hit_bytes, ==, 1025);
   g_assert_cmpuint (stats.misses_unknown, ==, 2);
   followed_free (follower);
-  small_plan_clear (&plan);
 }
 
 static void
 test_still_taken (void)
 {
-  static const guint ends[] = { 0, 1 };
-  TesseraPlan plan = small_plan_make ("A", " ", ends, 2);
+  g_autofree SmallPlan *made = small_plan_make ("|A");
+  TesseraPlan *plan = &made->plan;
   Followed *follower;
   TesseraFollowerStats stats;
   uint64_t offset;
 
-  follower = followed_new (&plan);
+  follower = followed_new (plan);
   g_assert_true (followed_malloc (follower, 512, 0, 0, &offset, NULL));
   tessera_follower_step (follower->follower);
   g_assert_false (followed_malloc (follower, 512, 0, 0, &offset, NULL));
@@ -59,21 +56,20 @@ test_still_taken (void)
   tessera_follower_get_stats (follower->follower, &stats);
   g_assert_cmpuint (stats.misses_occupied, ==, 1);
   followed_free (follower);
-  small_plan_clear (&plan);
 }
 
 /* Where a block outlives the birth of its successor the slot and its spare take turns. */
 static void
 test_spare (void)
 {
-  static const guint ends[] = { 0, 3 };
-  TesseraPlan plan = small_plan_make ("ABA", "   ", ends, 2);
+  g_autofree SmallPlan *made = small_plan_make ("|AB*");
+  TesseraPlan *plan = &made->plan;
   Followed *follower;
   uint64_t old = 0;
   uint32_t slots[4];
 
-  plan.slots[2].ordinal = TESSERA_NONE;
-  follower = followed_new (&plan);
+  plan->slots[0].died = plan->n_positions;
+  follower = followed_new (plan);
   for (int step = 0; step < 4; step++)
     {
       uint64_t fresh;
@@ -92,7 +88,6 @@ test_spare (void)
   g_assert_cmpuint (slots[2], ==, 0);
   g_assert_cmpuint (slots[3], ==, 2);
   followed_free (follower);
-  small_plan_clear (&plan);
 }
 
 /* Three slots and a spare take turns: new blocks come before the old ones go, step after
@@ -100,8 +95,8 @@ test_spare (void)
 static void
 test_rotation (void)
 {
-  static const guint ends[] = { 0, 5 };
-  TesseraPlan plan = small_plan_make ("CCCBC", "     ", ends, 2);
+  g_autofree SmallPlan *made = small_plan_make ("|CCCBC");
+  TesseraPlan *plan = &made->plan;
   Followed *follower;
   TesseraFollowerStats stats;
   uint64_t held[3];
@@ -110,13 +105,12 @@ test_rotation (void)
   for (uint32_t i = 0; i < 5; i++)
     if (i != 3)
       {
-        plan.slots[i].wraps = 1;
-        plan.slots[i].died = 5;
-        plan.slots[i].died_next = MIN (i + 1, 4);
+        plan->slots[i].wraps = 1;
+        plan->slots[i].died = 5;
+        plan->slots[i].died_next = MIN (i + 1, 4);
       }
-  plan.slots[4].ordinal = TESSERA_NONE;
-  plan.sections[1].end = plan.n_positions = 5;
-  follower = followed_new (&plan);
+  plan->slots[4].ordinal = TESSERA_NONE;
+  follower = followed_new (plan);
   for (int step = 0; step < 10; step++)
     {
       tessera_follower_step (follower->follower);
@@ -137,7 +131,6 @@ test_rotation (void)
   g_assert_cmpuint (stats.misses_occupied, ==, 9);
   g_assert_cmpuint (stats.misses, ==, 9);
   followed_free (follower);
-  small_plan_clear (&plan);
 }
 
 /* The block of the step before is still in A's place. Whether B's place, free for this
@@ -145,17 +138,16 @@ test_rotation (void)
 static void
 check_elsewhere (uint16_t stream_of_b, uint32_t a_died, bool expected)
 {
-  static const guint ends[] = { 0, 2 };
-  TesseraPlan plan = small_plan_make ("AB", "  ", ends, 2);
+  g_autofree SmallPlan *made = small_plan_make ("|AB");
+  TesseraPlan *plan = &made->plan;
   Followed *follower;
   TesseraFollowerStats stats;
   uint64_t offset = 0;
 
-  plan.n_streams = 2;
-  plan.sections[1].end = plan.n_positions = 2;
-  plan.slots[0].died = a_died;
-  plan.slots[1].stream = stream_of_b;
-  follower = followed_new (&plan);
+  plan->n_streams = 2;
+  plan->slots[0].died = a_died;
+  plan->slots[1].stream = stream_of_b;
+  follower = followed_new (plan);
   g_assert_true (followed_malloc (follower, 512, 0, 0, &offset, NULL));
   tessera_follower_step (follower->follower);
   g_assert_cmpint (followed_malloc (follower, 512, 0, 0, &offset, NULL), ==, expected);
@@ -164,11 +156,10 @@ check_elsewhere (uint16_t stream_of_b, uint32_t a_died, bool expected)
   g_assert_cmpuint (stats.misses_occupied, ==, !expected);
   if (expected)
     {
-      g_assert_cmpuint (offset, ==, plan.slots[1].offset_bytes);
+      g_assert_cmpuint (offset, ==, plan->slots[1].offset_bytes);
       g_assert_true (followed_free_at (follower, offset));
     }
   followed_free (follower);
-  small_plan_clear (&plan);
 }
 
 static void
@@ -191,29 +182,30 @@ check_refused (TesseraPlan *plan)
 static void
 test_hostile_plans (void)
 {
-  static const guint ends[] = { 1, 3 };
-  TesseraPlan plan = small_plan_make ("ABC", "   ", ends, 2);
+  g_autofree SmallPlan *made = small_plan_make ("A|BC");
+  TesseraPlan *plan = &made->plan;
   Followed *follower;
+  g_autofree char *found = NULL;
 
-  plan.slots[1].offset_bytes = UINT64_MAX - 100;
-  check_refused (&plan);
-  plan.slots[1].offset_bytes = 512;
-  plan.slots[1].block_bytes = UINT64_MAX;
-  check_refused (&plan);
-  plan.slots[1].block_bytes = 0;
-  check_refused (&plan);
-  plan.slots[1].block_bytes = 512;
-  plan.sections[1].n_slots = UINT32_MAX;
-  check_refused (&plan);
-  plan.sections[1].n_slots = 1;
-  check_refused (&plan);
-  plan.sections[1].n_slots = 2;
-  plan.alignment_bytes = 0;
-  follower = followed_new (&plan);
+  plan->slots[1].offset_bytes = UINT64_MAX - 100;
+  check_refused (plan);
+  plan->slots[1].offset_bytes = 512;
+  plan->slots[1].block_bytes = UINT64_MAX;
+  check_refused (plan);
+  plan->slots[1].block_bytes = 0;
+  check_refused (plan);
+  plan->slots[1].block_bytes = 512;
+  plan->sections[1].n_slots = UINT32_MAX;
+  check_refused (plan);
+  plan->sections[1].n_slots = 1;
+  check_refused (plan);
+  plan->sections[1].n_slots = 2;
+  plan->alignment_bytes = 0;
+  follower = followed_new (plan);
   followed_free (follower);
-  plan.n_slots = plan.n_sections = 0;
-  small_plan_check_follow (&plan, "|fAB|", "--");
-  small_plan_clear (&plan);
+  plan->n_slots = plan->n_sections = 0;
+  found = small_plan_follow (plan, "|(AB|");
+  g_assert_cmpstr (found, ==, "--");
 }
 
 int

@@ -12,207 +12,54 @@
 
 #define SEED 20260611
 
-enum
-{
-  MAX_REQUESTS = 1024
-};
-
-/* A plan by hand: a letter is a request, its size the letter's number; a small one is
- * unplanned, a capital has a slot of its own range. '*' behind them is a spare like 'A'.
- */
-typedef struct
-{
-  TesseraPlan plan;
-  TesseraSection sections[8];
-  TesseraSlot slots[MAX_REQUESTS];
-  TesseraUnplanned unplanned[MAX_REQUESTS];
-} Made;
-
-static char *const names[] = { "forward", "backward" };
-
-static uint64_t
-bytes_of (char letter)
-{
-  return (uint64_t) (g_ascii_toupper (letter) - 'A' + 1) * 512;
-}
-
-static void
-add_slot (Made *made, uint32_t section, char letter, uint32_t phase)
-{
-  TesseraPlan *plan = &made->plan;
-  uint64_t block_bytes = letter == '*' ? 512 : bytes_of (letter);
-
-  made->slots[plan->n_slots++] =
-      (TesseraSlot){ .size_bytes = block_bytes,
-                     .block_bytes = block_bytes,
-                     .offset_bytes = plan->height_bytes,
-                     .born = plan->n_positions,
-                     .died = plan->n_positions + 1,
-                     .section = section,
-                     .phase = phase,
-                     .ordinal = letter == '*' ? TESSERA_NONE : 0 };
-  plan->height_bytes += block_bytes;
-}
-
-static void
-add_unplanned (Made *made, uint32_t section, char letter, uint32_t phase)
-{
-  TesseraPlan *plan = &made->plan;
-
-  made->unplanned[plan->n_unplanned++] =
-      (TesseraUnplanned){ .size_bytes = bytes_of (letter),
-                          .block_bytes = bytes_of (letter),
-                          .before = (uint32_t) plan->n_slots,
-                          .born = plan->n_positions,
-                          .section = section,
-                          .phase = phase };
-}
-
-/* @text: '|' ends a section, '(' and ')' begin phases; only the second section and those
- * behind it repeat. */
-static Made *
-make (const char *text)
-{
-  Made *made = g_new0 (Made, 1);
-  TesseraPlan *plan = &made->plan;
-  uint32_t phase = TESSERA_NONE;
-
-  *plan = (TesseraPlan){ .alignment_bytes = 512,
-                         .strings = (char **) names,
-                         .n_strings = 2,
-                         .n_streams = 1,
-                         .slots = made->slots,
-                         .unplanned = made->unplanned,
-                         .sections = made->sections,
-                         .n_sections = 1 };
-  for (const char *p = text; *p != '\0'; p++)
-    {
-      TesseraSection *section = &made->sections[plan->n_sections - 1];
-
-      if (*p == '|')
-        {
-          section[1] = (TesseraSection){ .begin = plan->n_positions,
-                                         .end = plan->n_positions,
-                                         .first_slot = (uint32_t) plan->n_slots,
-                                         .kind = TESSERA_SECTION_REPEATS };
-          plan->n_sections++;
-          continue;
-        }
-      if (*p == '(' || *p == ')')
-        {
-          phase = *p == ')';
-          continue;
-        }
-      if (g_ascii_islower (*p))
-        add_unplanned (made, (uint32_t) plan->n_sections - 1, *p, phase);
-      else
-        add_slot (made, (uint32_t) plan->n_sections - 1, *p, phase);
-      section->end = ++plan->n_positions;
-      section->n_slots = (uint32_t) plan->n_slots - section->first_slot;
-    }
-  return made;
-}
-
-/* Makes the requests of @letters, freed at once. Returns: which slots served them, '.'
- * for a miss that was planned, '-' for another. */
-static char *
-follow_text (const TesseraPlan *plan, const char *letters)
-{
-  Followed *follower;
-  TesseraFollowerStats stats;
-  GString *out = g_string_new (NULL);
-  guint n_planned = 0, n_misses = 0;
-
-  follower = followed_new (plan);
-  for (const char *p = letters; *p != '\0'; p++)
-    {
-      uint64_t offset;
-      uint32_t slot;
-
-      if (*p == '|')
-        tessera_follower_step (follower->follower);
-      else if (*p == '(' || *p == ')')
-        tessera_follower_phase (follower->follower, names[*p == ')']);
-      else if (followed_malloc (follower, bytes_of (*p), 0, 0, &offset, &slot))
-        {
-          g_string_append_c (out, (char) ('a' + slot % 26));
-          g_assert_cmpuint (offset, ==, plan->slots[slot].offset_bytes);
-          g_assert_false (tessera_follower_was_unplanned (follower->follower));
-          g_assert_true (followed_free_at (follower, offset));
-        }
-      else
-        {
-          n_misses++;
-          n_planned += tessera_follower_was_unplanned (follower->follower);
-          g_string_append_c (
-              out, tessera_follower_was_unplanned (follower->follower) ? '.' : '-');
-        }
-    }
-  tessera_follower_get_stats (follower->follower, &stats);
-  g_assert_cmpuint (stats.misses, ==, n_misses);
-  g_assert_cmpuint (stats.misses_planned, ==, n_planned);
-  g_assert_cmpuint (stats.misses, ==,
-                    stats.misses_planned + stats.misses_unknown + stats.misses_occupied);
-  followed_free (follower);
-  return g_string_free (out, FALSE);
-}
-
-static void
-check (const char *made_of, const char *letters, const char *expected)
-{
-  g_autofree Made *made = make (made_of);
-  g_autofree char *found = follow_text (&made->plan, letters);
-
-  g_assert_cmpstr (found, ==, expected);
-}
-
 /* Whichever of several equals it is. */
 static void
 test_among_equals (void)
 {
-  check ("|AAAA", "|AAAA|AAAA", "abcdabcd");
-  check ("|aAAA", "|AAAA|AAAA", ".abc.abc");
-  check ("|AaAA", "|AAAA|AAAA", "a.bca.bc");
-  check ("|AAAa", "|AAAA|AAAA", "abc.abc.");
-  check ("|aaAa", "|AAAA|AAAA|AAAA", "..a...a...a.");
+  small_plan_check ("|AAAA", "|AAAA|AAAA", "abcdabcd");
+  small_plan_check ("|aAAA", "|AAAA|AAAA", ".abc.abc");
+  small_plan_check ("|AaAA", "|AAAA|AAAA", "a.bca.bc");
+  small_plan_check ("|AAAa", "|AAAA|AAAA", "abc.abc.");
+  small_plan_check ("|aaAa", "|AAAA|AAAA|AAAA", "..a...a...a.");
   /* without marks, too */
-  check ("|AaAA", "AAAAAAAAAAAA", "a.bca.bca.bc");
+  small_plan_check ("|AaAA", "AAAAAAAAAAAA", "a.bca.bca.bc");
   /* before the steps, and where nothing has a slot */
-  check ("aA|A", "AA|A|A", ".abb");
-  check ("|aaa", "|AAA|AAA", "......");
-  check ("aa|A", "AA|A|A", "..aa");
+  small_plan_check ("aA|A", "AA|A|A", ".abb");
+  small_plan_check ("|aaa", "|AAA|AAA", "......");
+  small_plan_check ("aa|A", "AA|A|A", "..aa");
   /* larger than the whole pool */
-  check ("|Az", "|AZ|AZ", "a.a.");
+  small_plan_check ("|Az", "|AZ|AZ", "a.a.");
   /* the last request of a step, with a spare behind it */
-  check ("|ABa*", "|ABA|ABA", "ab.ab.");
-  check ("|Ba*|C", "|BA|BA", "a.a.");
+  small_plan_check ("|ABa*", "|ABA|ABA", "ab.ab.");
+  small_plan_check ("|Ba*|C", "|BA|BA", "a.a.");
   /* and before a kind of step that has spares alone */
-  check ("|Ba|*|C", "|BA|BA", "a.a.");
-  check ("|Ba|*b|C", "|BA|BA", "a.a.");
+  small_plan_check ("|Ba|*|C", "|BA|BA", "a.a.");
+  small_plan_check ("|Ba|*b|C", "|BA|BA", "a.a.");
 }
 
 /* What the run leaves out or adds costs itself, and moves nothing. */
 static void
 test_changed_a_little (void)
 {
-  check ("|AaABCD", "|AAABCD|AABCD|AAABCD", "a.bcdea.cdea.bcde");
-  check ("|BaAaC", "|BAAAC|BAZAAC|BAAAC", "a.b.ca.-b.ca.b.c");
-  check ("|AbCbDbE", "|ABCBDBE|ABZCBDBE|ACBDBE", "a.b.c.da.-b.c.dab.c.d");
+  small_plan_check ("|AaABCD", "|AAABCD|AABCD|AAABCD", "a.bcdea.cdea.bcde");
+  small_plan_check ("|BaAaC", "|BAAAC|BAZAAC|BAAAC", "a.b.ca.-b.ca.b.c");
+  small_plan_check ("|AbCbDbE", "|ABCBDBE|ABZCBDBE|ACBDBE", "a.b.c.da.-b.c.dab.c.d");
 }
 
 /* The phase says where the run is also where it begins with an unplanned request. */
 static void
 test_phases (void)
 {
-  check ("|(ABABABA)aBCCCC", "|(ABABABA)ABCCCC|(A)ABCCCC", "abcdefg.hijkla.hijkl");
+  small_plan_check ("|(ABABABA)aBCCCC", "|(ABABABA)ABCCCC|(A)ABCCCC",
+                    "abcdefg.hijkla.hijkl");
 }
 
 /* Two kinds of step: which it is an unplanned request tells. */
 static void
 test_kinds (void)
 {
-  check ("|ABCD|ABeD", "|ABCD|ABED|ABCD|ABED", "abcdab.gabcdab.g");
-  check ("|aBCD|aBED", "|ABCD|ABED|ABED", ".abc.aef.aef");
+  small_plan_check ("|ABCD|ABeD", "|ABCD|ABED|ABCD|ABED", "abcdab.gabcdab.g");
+  small_plan_check ("|aBCD|aBED", "|ABCD|ABED|ABED", ".abc.aef.aef");
 }
 
 static void
@@ -227,13 +74,13 @@ check_refused (const TesseraPlan *plan)
 static void
 test_hostile (void)
 {
-  g_autofree Made *made = make ("A|AaBa|C");
+  g_autofree SmallPlan *made = small_plan_make ("A|AaBa|C");
   TesseraUnplanned *unplanned = made->unplanned;
 
   unplanned[1].before = unplanned[0].before - 1;
   check_refused (&made->plan);
   unplanned[1].before = UINT32_MAX;
-  g_free (follow_text (&made->plan, "A|AAB|AABA|Z"));
+  g_free (small_plan_follow (&made->plan, "A|AAB|AABA|Z"));
   unplanned[1].section = 3;
   check_refused (&made->plan);
   unplanned[1].section = 0;
@@ -242,7 +89,7 @@ test_hostile (void)
   unplanned[0].block_bytes = 0;
   check_refused (&made->plan);
   unplanned[0].block_bytes = UINT64_MAX;
-  g_free (follow_text (&made->plan, "A|AAB|AABA|Z"));
+  g_free (small_plan_follow (&made->plan, "A|AAB|AABA|Z"));
   made->plan.n_unplanned = TESSERA_NONE;
   check_refused (&made->plan);
 }
@@ -294,7 +141,7 @@ static uint32_t
 find (TesseraCourse *course, const TesseraSlots *slots, char letter)
 {
   const TesseraAlignRequest request = {
-    tessera_slots_find_signature (slots, bytes_of (letter), 0, 0), UINT64_MAX
+    tessera_slots_find_signature (slots, small_plan_bytes (letter), 0, 0), UINT64_MAX
   };
 
   if (letter == '|')
@@ -308,7 +155,7 @@ static guint
 compare_courses (const char *made_of, const char *run)
 {
   g_autofree char *all_of = g_ascii_strup (made_of, -1);
-  g_autofree Made *some = make (made_of), *all = make (all_of);
+  g_autofree SmallPlan *some = small_plan_make (made_of), *all = small_plan_make (all_of);
   TesseraSlots slots[2];
   TesseraCourse courses[2];
   guint n_unplanned = 0;
@@ -370,8 +217,8 @@ test_as_planned (void)
           draw_text (rand, 8 + (guint) g_rand_int_range (rand, 0, 300),
                      1 + (guint) g_rand_int_range (rand, 0, 12), g_rand_double (rand));
       g_autofree char *run = draw_run (rand, made_of, 0);
-      g_autofree Made *made = make (made_of);
-      g_autofree char *found = follow_text (&made->plan, run);
+      g_autofree SmallPlan *made = small_plan_make (made_of);
+      g_autofree char *found = small_plan_follow (&made->plan, run);
       g_autoptr (GString) expected = g_string_new (NULL);
 
       for (guint i = 0, slot = 0; made_of[i] != '\0'; i++)

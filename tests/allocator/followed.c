@@ -1,11 +1,11 @@
 /*
- * A plan that is followed in a pool of its own: see followed.h.
+ * A plan that is followed in a pool of its own, and plans by hand: see followed.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/allocator/followed.h"
 
-#include <glib.h>
+#include <string.h>
 
 static bool
 take (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
@@ -71,4 +71,142 @@ followed_free_at (Followed *followed, uint64_t offset_bytes)
                    TESSERA_OK);
   tessera_follower_free_at (followed->follower, offset_bytes);
   return true;
+}
+
+/* ---- Plans by hand ---- */
+
+static char *const names[] = { "forward", "backward" };
+
+uint64_t
+small_plan_bytes (char letter)
+{
+  return (uint64_t) (g_ascii_toupper (letter) - 'A' + 1) * 512;
+}
+
+static void
+add_slot (SmallPlan *made, uint32_t section, char letter, uint32_t phase)
+{
+  TesseraPlan *plan = &made->plan;
+  uint64_t block_bytes = letter == '*' ? 512 : small_plan_bytes (letter);
+
+  made->slots[plan->n_slots++] =
+      (TesseraSlot){ .size_bytes = block_bytes,
+                     .block_bytes = block_bytes,
+                     .offset_bytes = plan->height_bytes,
+                     .born = plan->n_positions,
+                     .died = plan->n_positions + 1,
+                     .section = section,
+                     .phase = phase,
+                     .ordinal = letter == '*' ? TESSERA_NONE : 0 };
+  plan->height_bytes += block_bytes;
+}
+
+static void
+add_unplanned (SmallPlan *made, uint32_t section, char letter, uint32_t phase)
+{
+  TesseraPlan *plan = &made->plan;
+
+  made->unplanned[plan->n_unplanned++] =
+      (TesseraUnplanned){ .size_bytes = small_plan_bytes (letter),
+                          .block_bytes = small_plan_bytes (letter),
+                          .before = (uint32_t) plan->n_slots,
+                          .born = plan->n_positions,
+                          .section = section,
+                          .phase = phase };
+}
+
+SmallPlan *
+small_plan_make (const char *text)
+{
+  SmallPlan *made = g_new0 (SmallPlan, 1);
+  TesseraPlan *plan = &made->plan;
+  uint32_t phase = TESSERA_NONE;
+
+  *plan = (TesseraPlan){ .alignment_bytes = 512,
+                         .strings = (char **) names,
+                         .n_strings = 2,
+                         .n_streams = 1,
+                         .slots = made->slots,
+                         .unplanned = made->unplanned,
+                         .sections = made->sections,
+                         .n_sections = 1 };
+  for (const char *p = text; *p != '\0'; p++)
+    {
+      TesseraSection *section = &made->sections[plan->n_sections - 1];
+
+      if (*p == '|' || *p == '!')
+        {
+          section[1] = (TesseraSection){ .begin = plan->n_positions,
+                                         .end = plan->n_positions,
+                                         .first_slot = (uint32_t) plan->n_slots,
+                                         .kind = *p == '|' ? TESSERA_SECTION_REPEATS
+                                                           : TESSERA_SECTION_ONCE };
+          plan->n_sections++;
+          continue;
+        }
+      if (strchr ("().", *p) != NULL)
+        {
+          phase = *p == '.' ? TESSERA_NONE : *p == ')';
+          continue;
+        }
+      if (g_ascii_islower (*p))
+        add_unplanned (made, (uint32_t) plan->n_sections - 1, *p, phase);
+      else
+        add_slot (made, (uint32_t) plan->n_sections - 1, *p, phase);
+      section->end = ++plan->n_positions;
+      section->n_slots = (uint32_t) plan->n_slots - section->first_slot;
+    }
+  return made;
+}
+
+char *
+small_plan_follow (const TesseraPlan *plan, const char *letters)
+{
+  Followed *follower;
+  TesseraFollowerStats stats;
+  GString *out = g_string_new (NULL);
+  guint n_planned = 0, n_misses = 0;
+
+  follower = followed_new (plan);
+  for (const char *p = letters; *p != '\0'; p++)
+    {
+      uint64_t offset;
+      uint32_t slot;
+
+      if (*p == '|')
+        tessera_follower_step (follower->follower);
+      else if (*p == '(' || *p == ')')
+        tessera_follower_phase (follower->follower, names[*p == ')']);
+      else if (followed_malloc (follower, small_plan_bytes (*p) - 7, 0, 0, &offset,
+                                &slot))
+        {
+          g_string_append_c (out, (char) ('a' + slot % 26));
+          g_assert_cmpuint (offset, ==, plan->slots[slot].offset_bytes);
+          g_assert_false (tessera_follower_was_unplanned (follower->follower));
+          g_assert_true (followed_free_at (follower, offset));
+        }
+      else
+        {
+          n_misses++;
+          n_planned += tessera_follower_was_unplanned (follower->follower);
+          g_string_append_c (
+              out, tessera_follower_was_unplanned (follower->follower) ? '.' : '-');
+        }
+    }
+  tessera_follower_get_stats (follower->follower, &stats);
+  g_assert_cmpuint (stats.misses, ==, n_misses);
+  g_assert_cmpuint (stats.misses_planned, ==, n_planned);
+  g_assert_cmpuint (stats.misses, ==,
+                    stats.misses_planned + stats.misses_unknown + stats.misses_occupied);
+  followed_free (follower);
+  return g_string_free (out, FALSE);
+}
+
+void
+small_plan_check (const char *text, const char *letters, const char *expected)
+{
+  g_autofree SmallPlan *made = small_plan_make (text);
+  g_autofree char *found = small_plan_follow (&made->plan, letters);
+
+  g_assert_cmpstr (found, ==, expected);
 }

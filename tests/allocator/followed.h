@@ -1,9 +1,12 @@
 /*
- * A plan that is followed in a pool of its own; for tests.
+ * A plan that is followed in a pool of its own, and plans small enough to say which slot
+ * serves what; for tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
+
+#include <glib.h>
 
 #include "allocator/follow.h"
 #include "allocator/follow/occupancy.h"
@@ -30,3 +33,29 @@ bool followed_malloc (Followed *followed,
                       uint64_t *out_offset_bytes,
                       uint32_t *out_slot);
 bool followed_free_at (Followed *followed, uint64_t offset_bytes);
+
+enum
+{
+  SMALL_PLAN_REQUESTS = 1024 /* at most */
+};
+
+typedef struct
+{
+  TesseraPlan plan;
+  TesseraSection sections[8];
+  TesseraSlot slots[SMALL_PLAN_REQUESTS];
+  TesseraUnplanned unplanned[SMALL_PLAN_REQUESTS];
+} SmallPlan;
+
+/* A plan by hand: a letter is a request, its size the letter's number times 512; a small
+ * one is unplanned, a capital has a slot of its own range; '*' behind them is a spare like
+ * 'A'. '|' begins a section that repeats, '!' one that does not; '(' and ')' begin the phases
+ * "forward" and "backward", '.' none. To be freed. */
+SmallPlan *small_plan_make (const char *text);
+/* What a letter asks for. */
+uint64_t small_plan_bytes (char letter);
+/* Makes the requests of @letters, freed at once; '|' is a step, '(' and ')' as above.
+ * Returns: which slots served them, '.' for a miss that was planned, '-' for another. */
+char *small_plan_follow (const TesseraPlan *plan, const char *letters);
+/* Asserts that, of a plan by hand. */
+void small_plan_check (const char *text, const char *letters, const char *expected);
