@@ -19,18 +19,18 @@
 #include <string.h>
 
 #include "runtime/device/device.h"
-#include "runtime/process/files.h"
 #include "runtime/tessera.h"
 
 /* Modules that Python names. */
 
-/* How many modules of its own the calling thread is in. */
-static unsigned module_depth (void);
-
 enum
 {
-  NAME_BYTES = 256
+  NAME_BYTES = 256,
+  MAX_DEPTH = 64 /* what is nested deeper is counted, not told */
 };
+
+static __thread uint32_t modules[MAX_DEPTH]; /* ranges of this thread */
+static __thread unsigned n_modules;
 
 typedef struct Inferred Inferred;
 
@@ -165,7 +165,7 @@ tessera_finder_ask (TesseraRecorder *recorder)
   Inferred *mine;
   bool has_name;
 
-  if (find == NULL || is_asking || module_depth () != 0 || (mine = get_mine ()) == NULL)
+  if (find == NULL || is_asking || n_modules != 0 || (mine = get_mine ()) == NULL)
     return;
   is_asking = true;
   has_name = ask (find, name);
@@ -182,28 +182,14 @@ tessera_finder_ask (TesseraRecorder *recorder)
 }
 
 static void
-finder_close_mine (TesseraRecorder *recorder)
+close_inferred (TesseraRecorder *recorder)
 {
-  Inferred *mine = mine_or_null ();
-
-  if (mine != NULL)
-    close_range (recorder, mine);
-}
-
-static void
-finder_close_all (TesseraRecorder *recorder)
-{
+  if (recorder == NULL)
+    return;
   pthread_mutex_lock (&finder_lock);
   for (Inferred *inferred = all; inferred != NULL; inferred = inferred->next)
     close_range (recorder, inferred);
   pthread_mutex_unlock (&finder_lock);
-}
-
-static void
-finder_after_fork (void)
-{
-  pthread_mutex_init (&finder_lock, NULL);
-  atomic_store (&finder, NULL);
 }
 
 void
@@ -213,11 +199,6 @@ tessera_set_module_finder (const char *(*find) (void) )
 }
 
 /* Marks of the program. */
-
-enum
-{
-  MAX_DEPTH = 64 /* what is nested deeper is counted, not told */
-};
 
 typedef struct
 {
@@ -229,9 +210,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Mark phases[MAX_DEPTH]; /* the process's */
 static unsigned n_phases;
 static uint32_t step_range = TESSERA_NONE;
-
-static __thread uint32_t modules[MAX_DEPTH]; /* ranges of this thread */
-static __thread unsigned n_modules;
 
 void
 tessera_marks_lock (void)
@@ -249,7 +227,8 @@ void
 tessera_marks_after_fork (void)
 {
   pthread_mutex_init (&lock, NULL);
-  finder_after_fork ();
+  pthread_mutex_init (&finder_lock, NULL);
+  atomic_store (&finder, NULL);
 }
 
 static const char *
@@ -278,13 +257,6 @@ end_range (TesseraRecorder *recorder, uint32_t range)
 {
   if (recorder != NULL && range != TESSERA_NONE)
     tessera_recorder_range_end (recorder, range);
-}
-
-static void
-close_inferred (TesseraRecorder *recorder)
-{
-  if (recorder != NULL)
-    finder_close_all (recorder);
 }
 
 void
@@ -372,19 +344,14 @@ tessera_phase_end (void)
   tessera_marks_unlock ();
 }
 
-static unsigned
-module_depth (void)
-{
-  return n_modules;
-}
-
 void
 tessera_module_begin (const char *name)
 {
   TesseraRecorder *recorder = tessera_recorder_enter ();
+  Inferred *mine = recorder != NULL ? mine_or_null () : NULL;
 
-  if (recorder != NULL)
-    finder_close_mine (recorder);
+  if (mine != NULL)
+    close_range (recorder, mine);
   if (n_modules++ < MAX_DEPTH)
     modules[n_modules - 1] = begin_range (recorder, TESSERA_RANGE_MODULE, name);
   tessera_recorder_leave (recorder);

@@ -9,8 +9,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/process/files.h"
-#include "runtime/process/report.h"
 #include "runtime/tessera.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* opening devices, stopping */

@@ -11,8 +11,6 @@
 #include <string.h>
 
 #include "runtime/process.h"
-#include "runtime/process/report.h"
-#include "runtime/process/files.h"
 
 enum
 {

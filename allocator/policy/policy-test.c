@@ -36,72 +36,6 @@ new_policy (const TesseraPolicyOptions *options, TesseraVirtual *device)
   return policy;
 }
 
-/* Whatever way a request goes, it ends where the caching allocator alone would put it. */
-static void
-test_is_caching (gconstpointer user)
-{
-  TesseraPolicyKind kind = (TesseraPolicyKind) GPOINTER_TO_INT (user);
-  TesseraPolicyOptions options = make_options (kind);
-  TesseraCachingOptions plain = options.caching;
-  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
-  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (uint64_t));
-  TesseraVirtual devices[2];
-  TesseraPolicy *policy;
-  TesseraCaching *caching;
-  TesseraPolicyStats stats;
-  TesseraCachingStats expected;
-  TesseraError error = { 0 };
-
-  g_test_message ("seed %d", SEED);
-  plain.settings.is_expandable = kind == TESSERA_POLICY_EXPANDABLE;
-  for (int i = 0; i < 2; i++)
-    tessera_virtual_init (&devices[i], 256 * MIB);
-  policy = new_policy (&options, &devices[0]);
-  g_assert_cmpint (tessera_caching_new (&plain, &devices[1].device, NULL, &caching), ==,
-                   TESSERA_OK);
-  g_assert_nonnull (tessera_policy_caching (policy));
-  for (int n = 0; n < 4000; n++)
-    if (live->len == 0 || g_rand_int_range (rand, 0, 100) < 52)
-      {
-        uint64_t size =
-            (uint64_t) g_rand_int_range (rand, 1, n % 3 == 0 ? 9000000 : 9000);
-        uint32_t stream = (uint32_t) g_rand_int_range (rand, 0, 3);
-        TesseraPolicyGrant grant;
-        TesseraGrant other;
-        TesseraStatus status = tessera_policy_malloc (policy, size, stream, 0, &grant);
-
-        g_assert_cmpint (status, ==,
-                         tessera_caching_malloc (caching, size, stream, 0, &other));
-        g_assert_cmpuint (grant.grant.addr, ==, other.addr);
-        g_assert_cmpuint (grant.grant.block_bytes, ==, other.block_bytes);
-        g_assert_false (grant.is_hit);
-        g_assert_cmpuint (grant.slot, ==, TESSERA_NONE);
-        if (status == TESSERA_OK)
-          g_array_append_val (live, other.addr);
-      }
-    else
-      {
-        guint i = (guint) g_rand_int_range (rand, 0, (gint32) live->len);
-        uint64_t addr = g_array_index (live, uint64_t, i);
-
-        g_assert_cmpint (tessera_policy_free_requested (policy, addr), ==, TESSERA_OK);
-        g_assert_cmpint (tessera_policy_free_completed (policy, addr), ==, TESSERA_OK);
-        g_assert_cmpint (tessera_policy_free_completed (policy, addr), ==,
-                         TESSERA_INVALID);
-        g_assert_cmpint (tessera_caching_free_requested (caching, addr), ==, TESSERA_OK);
-        g_assert_cmpint (tessera_caching_free_completed (caching, addr), ==, TESSERA_OK);
-        g_array_remove_index_fast (live, i);
-      }
-  tessera_policy_get_stats (policy, &stats);
-  expected = *tessera_caching_stats (caching);
-  g_assert_cmpmem (&stats.caching, sizeof stats.caching, &expected, sizeof expected);
-  g_assert_cmpuint (stats.extra_bytes, ==, expected.reserved_bytes);
-  g_assert_cmpuint (stats.pool_bytes, ==, 0);
-  g_assert_cmpint (tessera_policy_check (policy, &error), ==, TESSERA_OK);
-  tessera_caching_free (caching);
-  tessera_policy_free (policy);
-}
-
 static void
 test_peaks_and_limit (void)
 {
@@ -390,11 +324,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
-      g_autofree char *same = g_strdup_printf ("/policy/%s/is-caching", kinds[i].name);
       g_autofree char *faults = g_strdup_printf ("/policy/%s/refusals", kinds[i].name);
 
-      if (kinds[i].kind != TESSERA_POLICY_DIRECT)
-        g_test_add_data_func (same, GINT_TO_POINTER (kinds[i].kind), test_is_caching);
       g_test_add_data_func (faults, GINT_TO_POINTER (kinds[i].kind), test_refusals);
     }
   g_test_add_func ("/policy/peaks-and-limit", test_peaks_and_limit);

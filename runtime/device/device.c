@@ -13,9 +13,7 @@
 #include <string.h>
 
 #include "db/array.h"
-#include "runtime/process/files.h"
-#include "runtime/process/options.h"
-#include "runtime/process/report.h"
+#include "runtime/process.h"
 
 void
 tessera_device_lock (RuntimeDevice *device)

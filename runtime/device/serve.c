@@ -16,7 +16,7 @@
 #include "db/array.h"
 #include "db/hash.h"
 #include "db/size-text.h"
-#include "runtime/process/files.h"
+#include "runtime/process.h"
 
 /* Freed blocks that other streams still use. */
 

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/process/files.h"
+#include "runtime/process.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -15,8 +15,6 @@
 #include "db/size-text.h"
 #include "db/store.h"
 #include "planner/check.h"
-#include "runtime/process/options.h"
-#include "runtime/process/report.h"
 #include "runtime/tessera.h"
 
 /* A thread that was stopped inside of us (an interpreter that ends does that) is not

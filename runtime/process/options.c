@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/process/options.h"
+#include "runtime/process.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/process/report.h"
 #include "runtime/tessera.h"
 
 /* PYTORCH_CUDA_ALLOC_CONF. */
@@ -56,29 +55,29 @@ is_power_of_two (uint64_t number)
   return number != 0 && (number & (number - 1)) == 0;
 }
 
+/* PyTorch wants it above the size of a large segment. */
 static bool
-set_max_split (Target *target, const char *value)
+parse_split (const Target *target, const char *value, uint64_t *out_bytes)
 {
   uint64_t mib;
 
-  /* PyTorch wants it above the size of a large segment. */
   if (!parse_number (value, target->settings->large_segment_bytes / MIB + 1,
                      UINT64_MAX / MIB, &mib))
     return false;
-  target->settings->max_split_bytes = mib * MIB;
+  *out_bytes = mib * MIB;
   return true;
+}
+
+static bool
+set_max_split (Target *target, const char *value)
+{
+  return parse_split (target, value, &target->settings->max_split_bytes);
 }
 
 static bool
 set_non_split_rounding (Target *target, const char *value)
 {
-  uint64_t mib;
-
-  if (!parse_number (value, target->settings->large_segment_bytes / MIB + 1,
-                     UINT64_MAX / MIB, &mib))
-    return false;
-  target->settings->max_non_split_rounding_bytes = mib * MIB;
-  return true;
+  return parse_split (target, value, &target->settings->max_non_split_rounding_bytes);
 }
 
 static bool
@@ -233,24 +232,21 @@ apply (Target *target,
        void (*complain) (const char *sentence))
 {
   char sentence[TESSERA_ERROR_TEXT_BYTES];
+  size_t i = 0, n = sizeof conf_keys / sizeof *conf_keys;
 
-  for (size_t i = 0; i < sizeof conf_keys / sizeof *conf_keys; i++)
-    if (strcmp (conf_keys[i].key, key) == 0)
-      {
-        if (conf_keys[i].set (target, value))
-          return;
-        snprintf (sentence, sizeof sentence,
-                  "The allocator setting %.100s:%.200s makes no sense and was left out.",
-                  key, value);
-        if (complain != NULL)
-          complain (sentence);
-        return;
-      }
-  snprintf (sentence, sizeof sentence,
-            "The allocator setting %.100s is not known to Tessera and was left out.",
-            key);
-  if (complain != NULL)
-    complain (sentence);
+  while (i < n && strcmp (conf_keys[i].key, key) != 0)
+    i++;
+  if (i < n && conf_keys[i].set (target, value))
+    return;
+  if (i < n)
+    snprintf (sentence, sizeof sentence,
+              "The allocator setting %.100s:%.200s makes no sense and was left out.", key,
+              value);
+  else
+    snprintf (sentence, sizeof sentence,
+              "The allocator setting %.100s is not known to Tessera and was left out.",
+              key);
+  complain (sentence);
 }
 
 void
@@ -328,10 +324,9 @@ parse_option_number (const char *text,
                      uint32_t most,
                      uint32_t *out_number)
 {
-  char *end;
-  unsigned long number = strtoul (text, &end, 10);
+  uint64_t number;
 
-  if (end == text || *end != '\0' || *text == '-' || number < least || number > most)
+  if (!parse_number (text, least, most, &number))
     return false;
   *out_number = (uint32_t) number;
   return true;

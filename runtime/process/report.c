@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/process/report.h"
+#include "runtime/process.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

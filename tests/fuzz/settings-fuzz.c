@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/process/options.h"
+#include "runtime/process.h"
 #include "tests/fuzz/fuzz.h"
 
 enum
