@@ -193,9 +193,11 @@ typedef struct
   uint64_t promised[TESSERA_MOST_PAGES / 64]; /* these pages, one bit each */
 
   uint64_t most_bytes; /* that the pool and what lies beside it held together so far */
+  uint64_t used_bytes; /* beside the pool, at most, in this step */
   uint64_t opened_ns;  /* by the device's clock */
   uint64_t spent_ns;   /* since then, by pages that went and come again; or forfeited */
   bool was_promised;   /* the pool of a plan for one run */
+  bool has_risen;      /* most_bytes, since a step gave something back */
   bool is_off;         /* nothing may be given back now */
   bool is_over;        /* the plan is not followed any more */
 
@@ -233,7 +235,9 @@ void tessera_pool_count_request (TesseraPool *pool);
 /* After each request: what is held now may be held again. What was only asked for may
  * not. */
 void tessera_pool_see_held (TesseraPool *pool);
-/* A step begins: what was refused may be there again. */
+/* A step begins: what was refused may be there again. What was cached beside the pool and
+ * not used through the whole of the last step goes back, if it is worth the time, once for
+ * each time that the most rose: an evaluation that comes once leaves nothing there. */
 void tessera_pool_step (TesseraPool *pool);
 
 /* Sees to it that the range has memory, unless somebody uses a part of it. Returns:

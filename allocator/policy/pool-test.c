@@ -552,6 +552,50 @@ test_full (void)
   close_case (&c);
 }
 
+/* Once, a step asks for more than its plan. What that took beside the pool goes back at
+ * the end of the next step, which does not. */
+static void
+test_once (void)
+{
+  Case c;
+
+  open_pages (&c, 0, true);
+  for (guint step = 0; step < 6; step++)
+    {
+      tessera_policy_step (c.policy);
+      g_assert_cmpuint (c.device.virtual.used_bytes, ==,
+                        (step == 0   ? 0
+                         : step == 3 ? 2 * N_SLOTS + 34
+                                     : 2 * N_SLOTS) *
+                            MIB);
+      place (&c, 0, N_SLOTS);
+      if (step == 2)
+        program_give_back (c.policy, program_take (c.policy, 33 * MIB, 0));
+      give_back (&c, 0, N_SLOTS);
+    }
+  g_assert_cmpuint (c.device.virtual.peak_used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
+  close_case (&c);
+}
+
+/* What each step takes beside the pool stays there. */
+static void
+test_each (void)
+{
+  Case c;
+
+  open_pages (&c, 0, true);
+  for (guint step = 0; step < 10; step++)
+    {
+      tessera_policy_step (c.policy);
+      if (step > 0)
+        g_assert_cmpuint (c.device.virtual.used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
+      place (&c, 0, N_SLOTS);
+      program_give_back (c.policy, program_take (c.policy, 33 * MIB, 0));
+      give_back (&c, 0, N_SLOTS);
+    }
+  close_case (&c);
+}
+
 /* ... and not much more than that where pages beside the pool are as fine as its own. */
 static void
 test_fine (void)
@@ -697,6 +741,8 @@ main (int argc, char **argv)
   g_test_add_func ("/promise/faults", test_faults);
   g_test_add_func ("/lending/lends", test_lends);
   g_test_add_func ("/lending/full", test_full);
+  g_test_add_func ("/lending/once", test_once);
+  g_test_add_func ("/lending/each", test_each);
   g_test_add_func ("/lending/fine", test_fine);
   g_test_add_func ("/lending/only-asked", test_only_asked);
   g_test_add_func ("/lending/highest", test_highest);

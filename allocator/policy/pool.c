@@ -403,13 +403,25 @@ tessera_pool_see_refused (TesseraPool *pool, uint64_t n_bytes)
 void
 tessera_pool_step (TesseraPool *pool)
 {
+  uint64_t reserved_bytes = tessera_caching_stats (pool->users.beside)->reserved_bytes;
+
   pool->beside_refused_bytes = 0;
   tessera_pool_forget_refusal (pool);
+  if (pool->was_promised && !pool->is_over && pool->has_risen &&
+      pool->used_bytes + much_of (pool) <= reserved_bytes && can_spend (pool))
+    {
+      flush_worth (pool);
+      pool->has_risen = false;
+    }
+  pool->used_bytes = 0;
 }
 
 void
 tessera_pool_see_held (TesseraPool *pool)
 {
+  tessera_raise_to (&pool->used_bytes,
+                    tessera_caching_stats (pool->users.beside)->active_bytes);
+  pool->has_risen = pool->has_risen || held (pool) > pool->most_bytes;
   tessera_raise_to (&pool->most_bytes, held (pool));
 }
 
