@@ -385,11 +385,10 @@ say_lines (Picture *p)
 {
   TesseraDocument *document = p->document;
   uint64_t device = document->ceiling_bytes, bound = tessera_document_bound (document);
-  g_autofree char *device_size = tessera_describe_bytes (device);
-  g_autofree char *device_text = g_strdup_printf (
-      "%s %s", document->ceiling_is_device ? "device" : "obtainable", device_size);
-  g_autofree char *bound_size = tessera_describe_bytes (bound);
-  g_autofree char *bound_text = g_strdup_printf ("bound %s", bound_size);
+  g_autofree char *device_text =
+      g_strdup_printf ("%s %s", document->ceiling_is_device ? "device" : "obtainable",
+                       TESSERA_SIZE (device));
+  g_autofree char *bound_text = g_strdup_printf ("bound %s", TESSERA_SIZE (bound));
   g_autoptr (PangoLayout) text = NULL;
   double device_y, bound_y;
   gboolean has_device = avoid_line (p, device, &device_y);
@@ -494,8 +493,8 @@ static void
 say_hole (Picture *p)
 {
   const TesseraParts *parts = &p->document->described.parts;
-  g_autofree char *size = tessera_describe_bytes (parts->largest_hole_bytes);
-  g_autofree char *words_of = g_strdup_printf ("largest hole %s", size);
+  g_autofree char *words_of =
+      g_strdup_printf ("largest hole %s", TESSERA_SIZE (parts->largest_hole_bytes));
   g_autoptr (PangoLayout) text = NULL;
   graphene_rect_t box;
   double x, top, end;
@@ -518,8 +517,8 @@ static void
 say_pool (Picture *p)
 {
   const TesseraLayout *layout = p->sheet->layout;
-  g_autofree char *size = tessera_describe_bytes (layout->pool_bytes);
-  g_autofree char *words_of = g_strdup_printf ("the plan's pool %s", size);
+  g_autofree char *words_of =
+      g_strdup_printf ("the plan's pool %s", TESSERA_SIZE (layout->pool_bytes));
   int w, h;
   g_autoptr (PangoLayout) text = text_new (p, words_of, &w, &h);
   graphene_rect_t box;
@@ -572,7 +571,6 @@ draw_band_words (Picture *p, uint32_t rgb)
 {
   const TesseraAxis *axis = p->sheet->axis;
   TesseraView view = tessera_canvas_band_view (p->canvas);
-  g_autofree char *bytes = tessera_describe_bytes ((uint64_t) MAX (view.y1 - view.y0, 0));
   g_autofree char *events = tessera_describe_counted (
       tessera_axis_event_at (axis, view.t1) - tessera_axis_event_at (axis, view.t0) + 1,
       "event");
@@ -581,7 +579,7 @@ draw_band_words (Picture *p, uint32_t rgb)
                        p->canvas->band == TESSERA_BAND_ZOOM          ? "zoom into"
                        : p->canvas->band == TESSERA_BAND_SELECT_MORE ? "select also"
                                                                      : "select",
-                       bytes, events);
+                       TESSERA_SIZE ((uint64_t) MAX (view.y1 - view.y0, 0)), events);
   g_autoptr (PangoLayout) layout =
       tessera_text_new (p->canvas->panel.box, text, 0.85, FALSE);
   int w, h;

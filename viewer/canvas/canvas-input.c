@@ -19,23 +19,15 @@
 static void
 hover_at (TesseraCanvas *self, double x, double y)
 {
-  const TesseraSheet *sheet = tessera_canvas_sheet (self);
   uint32_t block = TESSERA_NONE;
 
   self->pointer_x = x;
   self->pointer_y = y;
-  if (sheet != NULL && x >= 0)
-    block = tessera_scene_block_at (sheet->scene, tessera_canvas_t_at (self, x),
-                                    tessera_canvas_bytes_at (self, y));
+  if (tessera_canvas_sheet (self) != NULL && x >= 0)
+    block = tessera_canvas_block_at (self, x, y);
   tessera_document_hover (self->panel.document, self->side, block);
   if (block != TESSERA_NONE)
     gtk_widget_queue_draw (self->panel.box); /* the card follows the pointer */
-}
-
-static void
-on_motion (GtkEventControllerMotion *controller, double x, double y, TesseraCanvas *self)
-{
-  hover_at (self, x, y);
 }
 
 static void
@@ -153,14 +145,6 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *se
   tessera_document_set_view (self->panel.document, &next);
 }
 
-static uint32_t
-block_at (TesseraCanvas *self, double x, double y)
-{
-  return tessera_scene_block_at (tessera_canvas_sheet (self)->scene,
-                                 tessera_canvas_t_at (self, x),
-                                 tessera_canvas_bytes_at (self, y));
-}
-
 static void
 click (TesseraCanvas *self, double x, double y, GdkModifierType state)
 {
@@ -169,7 +153,7 @@ click (TesseraCanvas *self, double x, double y, GdkModifierType state)
 
   if (sheet == NULL)
     return;
-  block = block_at (self, x, y);
+  block = tessera_canvas_block_at (self, x, y);
   if (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK))
     {
       if (block != TESSERA_NONE && (state & GDK_SHIFT_MASK))
@@ -193,7 +177,7 @@ ask (TesseraCanvas *self, double x, double y)
 
   if (tessera_canvas_sheet (self) == NULL)
     return;
-  block = block_at (self, x, y);
+  block = tessera_canvas_block_at (self, x, y);
   if (block != TESSERA_NONE &&
       !tessera_document_is_selected (self->panel.document, block))
     tessera_document_select (self->panel.document, block);
@@ -288,8 +272,8 @@ tessera_canvas_add_controllers (TesseraCanvas *self)
       gtk_event_controller_scroll_new (GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES);
   GtkGesture *pinch = gtk_gesture_zoom_new ();
 
-  g_signal_connect (motion, "motion", G_CALLBACK (on_motion), self);
-  g_signal_connect (motion, "enter", G_CALLBACK (on_motion), self);
+  g_signal_connect_swapped (motion, "motion", G_CALLBACK (hover_at), self);
+  g_signal_connect_swapped (motion, "enter", G_CALLBACK (hover_at), self);
   g_signal_connect (motion, "leave", G_CALLBACK (on_leave), self);
   gtk_widget_add_controller (self->panel.box, motion);
   g_signal_connect (scroll, "scroll", G_CALLBACK (on_scroll), self);

@@ -140,10 +140,8 @@ tessera_canvas_begin_pin (TesseraCanvas *self, double x, double y)
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
 
   if (self->side != TESSERA_SIDE_RIGHT || sheet == NULL ||
-      !tessera_document_is_selected (
-          self->panel.document,
-          tessera_scene_block_at (sheet->scene, tessera_canvas_t_at (self, x),
-                                  tessera_canvas_bytes_at (self, y))))
+      !tessera_document_is_selected (self->panel.document,
+                                     tessera_canvas_block_at (self, x, y)))
     return FALSE;
   self->pinning = TRUE;
   self->pin_dy = 0;

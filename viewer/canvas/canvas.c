@@ -35,6 +35,14 @@ tessera_canvas_bytes_at (const TesseraCanvas *self, double y)
   return v->y1 - y / MAX (gtk_widget_get_height (self->panel.box), 1) * (v->y1 - v->y0);
 }
 
+uint32_t
+tessera_canvas_block_at (const TesseraCanvas *self, double x, double y)
+{
+  return tessera_scene_block_at (tessera_canvas_sheet (self)->scene,
+                                 tessera_canvas_t_at (self, x),
+                                 tessera_canvas_bytes_at (self, y));
+}
+
 const TesseraSheet *
 tessera_canvas_sheet (const TesseraCanvas *self)
 {
@@ -60,7 +68,6 @@ say_value (TesseraCanvas *self)
   else
     {
       const TesseraBlock *block = &document->data->blocks->blocks[document->selected];
-      g_autofree char *size = tessera_describe_bytes (block->size_bytes);
       g_autofree char *life = tessera_describe_life (document->data, document->selected);
       g_autofree char *place = tessera_describe_place (sheet, document->selected);
 
@@ -69,7 +76,7 @@ say_value (TesseraCanvas *self)
           n > 1 ? g_strdup_printf ("%zu blocks selected, the outlined one: ", n) : NULL;
 
       text = g_strdup_printf ("%sblock of %s, %s, %s", several != NULL ? several : "",
-                              size, life, place);
+                              TESSERA_SIZE (block->size_bytes), life, place);
     }
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->panel.box),
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text, -1);

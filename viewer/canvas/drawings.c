@@ -39,36 +39,31 @@ tessera_view_t_at (const TesseraPanel *drawing, double x)
  * canvas. */
 #define MOST_DEPTH 2
 
-typedef struct
-{
-  TesseraPanel panel;
-} Lanes;
-
 static const TesseraAxis *
-axis_of (Lanes *self)
+axis_of (TesseraPanel *self)
 {
-  const TesseraSheet *sheet = self->panel.document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *sheet = self->document->sheets[TESSERA_SIDE_LEFT];
 
   return sheet != NULL ? sheet->axis : NULL;
 }
 
 static double
-x_of (Lanes *self, uint32_t event_index)
+x_of (TesseraPanel *self, uint32_t event_index)
 {
   const TesseraAxis *axis = axis_of (self);
 
-  return tessera_view_x_of (&self->panel, axis->at[MIN (event_index, axis->n_events)]);
+  return tessera_view_x_of (self, axis->at[MIN (event_index, axis->n_events)]);
 }
 
 /* In the middle of a box, or as much of it as there is room for, but not of a number. */
 static void
-draw_name (Lanes *self,
+draw_name (TesseraPanel *self,
            GtkSnapshot *snapshot,
            const graphene_rect_t *box,
            uint32_t ground_rgb,
            const char *name)
 {
-  g_autoptr (PangoLayout) layout = tessera_text_new (self->panel.box, name, 0.82, FALSE);
+  g_autoptr (PangoLayout) layout = tessera_text_new (self->box, name, 0.82, FALSE);
   int w, h, room = (int) box->size.width - 6;
 
   pango_layout_get_pixel_size (layout, &w, &h);
@@ -90,7 +85,7 @@ draw_name (Lanes *self,
  * pixel that is drawn already, which *@last is the end of, it adds nothing. Returns:
  * FALSE: past the right edge. */
 static gboolean
-draw_stretch (Lanes *self,
+draw_stretch (TesseraPanel *self,
               GtkSnapshot *snapshot,
               double x0,
               double x1,
@@ -100,7 +95,7 @@ draw_stretch (Lanes *self,
               const char *name,
               double *last)
 {
-  int width = gtk_widget_get_width (self->panel.box);
+  int width = gtk_widget_get_width (self->box);
 
   if (x1 < 0 || x1 < *last + 0.5)
     return TRUE;
@@ -124,8 +119,8 @@ draw_stretch (Lanes *self,
 static void
 draw_lanes (gpointer user, GtkSnapshot *snapshot, int width, int height)
 {
-  Lanes *self = user;
-  const TesseraDocument *document = self->panel.document;
+  TesseraPanel *self = user;
+  const TesseraDocument *document = self->document;
   const TesseraStructure *structure;
   double last = -1e9, last_of_depth[MOST_DEPTH] = { -1e9, -1e9 };
   gboolean more = TRUE;
@@ -166,16 +161,16 @@ typedef struct
 
 /* The innermost step or phase at a point, with its name (g_free()); FALSE: none. */
 static gboolean
-find_stretch (Lanes *self, double x, double y, Stretch *out)
+find_stretch (TesseraPanel *self, double x, double y, Stretch *out)
 {
   const TesseraAxis *axis = axis_of (self);
-  const TesseraData *data = self->panel.document->data;
+  const TesseraData *data = self->document->data;
   guint depth = (guint) MAX ((y - STEP_HEIGHT - GAP) / (PHASE_HEIGHT + GAP), 0);
   uint32_t event;
 
   if (axis == NULL)
     return FALSE;
-  event = tessera_axis_event_at (axis, tessera_view_t_at (&self->panel, x));
+  event = tessera_axis_event_at (axis, tessera_view_t_at (self, x));
   for (size_t i = 0; y < STEP_HEIGHT && i < data->structure->n_steps; i++)
     {
       const TesseraStep *step = &data->structure->steps[i];
@@ -203,22 +198,26 @@ find_stretch (Lanes *self, double x, double y, Stretch *out)
 }
 
 static void
-on_lane_pressed (GtkGestureClick *gesture, int n, double x, double y, Lanes *self)
+on_lane_pressed (GtkGestureClick *gesture, int n, double x, double y, TesseraPanel *self)
 {
   const TesseraAxis *axis = axis_of (self);
   Stretch found;
 
-  gtk_widget_grab_focus (self->panel.box);
+  gtk_widget_grab_focus (self->box);
   if (!find_stretch (self, x, y, &found))
     return;
-  tessera_document_show_time (self->panel.document, axis->at[found.begin],
+  tessera_document_show_time (self->document, axis->at[found.begin],
                               axis->at[MIN (found.end, axis->n_events)]);
   g_free (found.name);
 }
 
 static gboolean
-on_lane_tooltip (
-    GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip, Lanes *self)
+on_lane_tooltip (GtkWidget *widget,
+                 int x,
+                 int y,
+                 gboolean keyboard,
+                 GtkTooltip *tooltip,
+                 TesseraPanel *self)
 {
   g_autofree char *first = NULL, *last = NULL, *text = NULL;
   Stretch found;
@@ -235,16 +234,16 @@ on_lane_tooltip (
 
 /* A trace without steps and phases leaves its room to the canvas. */
 static void
-make_room (Lanes *self)
+make_room (TesseraPanel *self)
 {
-  const TesseraData *data = self->panel.document->data;
+  const TesseraData *data = self->document->data;
   guint n_depths = 0;
 
   for (size_t i = 0; data != NULL && i < data->structure->n_phases; i++)
     n_depths = MAX (n_depths, data->structure->phases[i].depth + 1);
-  gtk_widget_set_visible (self->panel.box,
+  gtk_widget_set_visible (self->box,
                           data != NULL && (data->structure->n_steps > 0 || n_depths > 0));
-  gtk_widget_set_size_request (self->panel.box, 80,
+  gtk_widget_set_size_request (self->box, 80,
                                STEP_HEIGHT + (int) MIN (n_depths, MOST_DEPTH) *
                                                  (PHASE_HEIGHT + GAP));
 }
@@ -252,27 +251,27 @@ make_room (Lanes *self)
 static void
 lanes_changed (TesseraDocument *document, guint what, gpointer user)
 {
-  Lanes *self = user;
+  TesseraPanel *self = user;
 
   if (what & TESSERA_CHANGED_TRACE)
     make_room (self);
   if (what & (TESSERA_CHANGED_VIEW | TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS |
               TESSERA_CHANGED_COLOUR))
-    gtk_widget_queue_draw (self->panel.box);
+    gtk_widget_queue_draw (self->box);
 }
 
 GtkWidget *
 tessera_lanes_new (TesseraDocument *document)
 {
   static const TesseraDrawingKind kind = { .draw = draw_lanes };
-  Lanes *self = tessera_drawing_new (sizeof *self, document, "lanes", &kind, NULL);
+  TesseraPanel *self = tessera_drawing_new (sizeof *self, document, "lanes", &kind, NULL);
   GtkGesture *click = gtk_gesture_click_new ();
 
   g_signal_connect (click, "pressed", G_CALLBACK (on_lane_pressed), self);
-  gtk_widget_add_controller (self->panel.box, GTK_EVENT_CONTROLLER (click));
-  gtk_widget_set_has_tooltip (self->panel.box, TRUE);
-  g_signal_connect (self->panel.box, "query-tooltip", G_CALLBACK (on_lane_tooltip), self);
-  tessera_set_accessible_label (self->panel.box, "Steps and phases over time");
+  gtk_widget_add_controller (self->box, GTK_EVENT_CONTROLLER (click));
+  gtk_widget_set_has_tooltip (self->box, TRUE);
+  g_signal_connect (self->box, "query-tooltip", G_CALLBACK (on_lane_tooltip), self);
+  tessera_set_accessible_label (self->box, "Steps and phases over time");
   return tessera_panel_watch (self, lanes_changed);
 }
 

@@ -29,15 +29,12 @@ tessera_pane_get_canvas (GtkWidget *pane)
 static char *
 left_subtitle (const TesseraLayout *layout)
 {
-  g_autofree char *reserved = tessera_describe_bytes (layout->peak_reserved_bytes);
-  GString *text = g_string_new (NULL);
+  const char *reserved = TESSERA_SIZE (layout->peak_reserved_bytes);
 
-  g_string_append_printf (text, "%s reserved", reserved);
-  if (layout->n_ooms == 1)
-    g_string_append (text, ", died");
-  else if (layout->n_ooms > 1)
-    g_string_append_printf (text, ", %zu requests failed", layout->n_ooms);
-  return g_string_free (text, FALSE);
+  return layout->n_ooms == 0   ? g_strdup_printf ("%s reserved", reserved)
+         : layout->n_ooms == 1 ? g_strdup_printf ("%s reserved, died", reserved)
+                               : g_strdup_printf ("%s reserved, %zu requests failed",
+                                                  reserved, layout->n_ooms);
 }
 
 /* Two panes beside panels have no width for more. */
@@ -45,12 +42,11 @@ static char *
 right_subtitle (const TesseraFollowed *planned, uint64_t bound_bytes)
 {
   const TesseraPlan *plan = planned->plan;
-  g_autofree char *height = tessera_describe_bytes (plan->height_bytes);
   g_autofree char *gap = tessera_describe_gap (plan, bound_bytes);
   GString *text = g_string_new (NULL);
 
-  g_string_append_printf (text, "%s%s%s", height, g_ascii_isdigit (*gap) ? ", " : " ",
-                          gap);
+  g_string_append_printf (text, "%s%s%s", TESSERA_SIZE (plan->height_bytes),
+                          g_ascii_isdigit (*gap) ? ", " : " ", gap);
   if (planned->request.is_preview)
     g_string_append (text, ", preview");
   else if (plan->cut_short != TESSERA_CUT_NOT)

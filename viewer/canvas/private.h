@@ -113,6 +113,8 @@ double tessera_canvas_x_of (const TesseraCanvas *self, double t);
 double tessera_canvas_y_of (const TesseraCanvas *self, double bytes);
 double tessera_canvas_t_at (const TesseraCanvas *self, double x);
 double tessera_canvas_bytes_at (const TesseraCanvas *self, double y);
+/* TESSERA_NONE: none. There is a sheet. */
+uint32_t tessera_canvas_block_at (const TesseraCanvas *self, double x, double y);
 /* What the band covers. */
 TesseraView tessera_canvas_band_view (const TesseraCanvas *self);
 const TesseraSheet *tessera_canvas_sheet (const TesseraCanvas *self); /* or NULL */

@@ -202,13 +202,12 @@ tessera_links_add (GtkWidget *blocks, uint32_t block, uint64_t bytes, const char
 {
   GtkWidget *head = gtk_widget_get_first_child (blocks);
   GtkWidget *row = gtk_widget_get_next_sibling (head), *size;
-  g_autofree char *text = tessera_describe_bytes (bytes);
 
   while (gtk_widget_get_visible (row))
     row = gtk_widget_get_next_sibling (row);
   size = gtk_widget_get_first_child (gtk_button_get_child (GTK_BUTTON (row)));
   g_object_set_data (G_OBJECT (row), block_key, GUINT_TO_POINTER (block));
-  gtk_label_set_text (GTK_LABEL (size), text);
+  gtk_label_set_text (GTK_LABEL (size), TESSERA_SIZE (bytes));
   tessera_name_set (gtk_widget_get_next_sibling (size), words);
   tessera_set_tip (row, words);
   gtk_widget_set_visible (head, TRUE);

@@ -263,20 +263,6 @@ make_whole (TesseraError *error)
     g_strlcat (error->text, ".", sizeof error->text);
 }
 
-/* Plans made here hold nothing for other lengths, so nothing is dropped. */
-static TesseraStatus
-advise (TesseraFollowed *planned, const TesseraPlanWatch *watch, TesseraError *error)
-{
-  const TesseraData *data = planned->data;
-  char *no_lengths = NULL;
-  TesseraStatus status =
-      tessera_advise_plan (data->trace, data->blocks, data->structure, planned->plan,
-                           planned->layout, watch->following, error, &no_lengths);
-
-  free (no_lengths);
-  return tessera_explain (status, error, "following the plan");
-}
-
 TesseraStatus
 tessera_followed_new (TesseraData *data,
                       const TesseraPlanRequest *request,
@@ -299,6 +285,7 @@ tessera_followed_new (TesseraData *data,
                                  .keeps_best = !request->is_preview,
                                  .listener = watch->listener };
   gint64 begin_us = g_get_monotonic_time ();
+  g_autofree char *no_lengths = NULL;
   TesseraStatus status;
 
   *out_planned = NULL;
@@ -320,8 +307,12 @@ tessera_followed_new (TesseraData *data,
   if (status == TESSERA_OK)
     status = simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, watch->following, error,
                        &planned->layout);
+  /* Plans made here hold nothing for other lengths, so nothing is dropped. */
   if (status == TESSERA_OK && !request->is_preview)
-    status = advise (planned, watch, error);
+    status = tessera_explain (
+        tessera_advise_plan (data->trace, data->blocks, data->structure, planned->plan,
+                             planned->layout, watch->following, error, &no_lengths),
+        error, "following the plan");
   planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
   if (status == TESSERA_OK)
     *out_planned = g_steal_pointer (&planned);

@@ -65,9 +65,7 @@ tessera_describe_count (uint64_t count)
 char *
 tessera_describe_counted (uint64_t count, const char *noun)
 {
-  g_autofree char *text = tessera_describe_count (count);
-
-  return g_strdup_printf ("%s %s%s", text, noun, count == 1 ? "" : "s");
+  return g_strdup_printf ("%s %s%s", TESSERA_COUNT (count), noun, count == 1 ? "" : "s");
 }
 
 char *
@@ -163,34 +161,37 @@ tessera_describe_moment (TesseraData *data, uint32_t event_index)
   return g_strdup (cli_shown (name));
 }
 
+/* Where no step or phase is known, its number. */
+static char *
+describe_event (TesseraData *data, uint32_t event_index)
+{
+  char *moment = tessera_describe_moment (data, event_index);
+
+  if (*moment != '\0')
+    return moment;
+  g_free (moment);
+  return g_strdup_printf ("event %u", event_index);
+}
+
 char *
 tessera_describe_birth (TesseraData *data, uint32_t block)
 {
   const TesseraBlock *b = &data->blocks->blocks[block];
-  g_autofree char *moment = NULL;
 
-  if (b->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START))
-    return g_strdup ("before the trace began");
-  moment = tessera_describe_moment (data, b->born_index);
-  if (*moment == '\0')
-    return g_strdup_printf ("event %u", b->born_index);
-  return g_steal_pointer (&moment);
+  return b->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START)
+             ? g_strdup ("before the trace began")
+             : describe_event (data, b->born_index);
 }
 
 char *
 tessera_describe_death (TesseraData *data, uint32_t block)
 {
   const TesseraBlock *b = &data->blocks->blocks[block];
-  g_autofree char *moment = NULL;
 
   if (b->flags & TESSERA_FAILED)
     return g_strdup ("never born: the request failed");
-  if (b->died_index >= data->blocks->n_events)
-    return g_strdup ("alive at the end");
-  moment = tessera_describe_moment (data, b->died_index);
-  if (*moment == '\0')
-    return g_strdup_printf ("event %u", b->died_index);
-  return g_steal_pointer (&moment);
+  return b->died_index >= data->blocks->n_events ? g_strdup ("alive at the end")
+                                                 : describe_event (data, b->died_index);
 }
 
 char *
@@ -338,19 +339,81 @@ tessera_document_describe_moment (TesseraDocument *document)
   return g_strdup ("the peak of reserved");
 }
 
+/* --- what is told of a block ---------------------------------------------------------- */
+
+/* As the driver numbers it, with the pool that the block is of. */
+static char *
+describe_stream (const TesseraTrace *trace, const TesseraBlock *block)
+{
+  uint64_t handle = block->stream < trace->n_streams ? trace->streams[block->stream] : 0;
+  GString *text = g_string_new (NULL);
+
+  if (handle == 0)
+    g_string_append (text, "default");
+  else
+    g_string_append_printf (text, "%u (0x%" G_GINT64_MODIFIER "x)", block->stream,
+                            handle);
+  if (block->pool != 0)
+    g_string_append_printf (text, ", private pool %u", block->pool);
+  return g_string_free (text, FALSE);
+}
+
+static char *
+describe_side (const TesseraSheet *sheet, uint32_t block)
+{
+  return sheet != NULL ? tessera_describe_place (sheet, block) : NULL;
+}
+
+char *
+tessera_describe_fact (TesseraDocument *document,
+                       uint32_t block,
+                       TesseraFactKind kind,
+                       const char **out_name)
+{
+  static const char *const names[TESSERA_N_FACTS] = { "category", "module",     "line",
+                                                      "class",    "lives",      "born",
+                                                      "dies",     "phases",     "stream",
+                                                      "lies at",  "planned at", "group" };
+  TesseraData *data = document->data;
+  const TesseraBlock *b = &data->blocks->blocks[block];
+
+  *out_name = names[kind];
+  switch (kind)
+    {
+    case TESSERA_FACT_CATEGORY:
+      return tessera_describe_owner (data, TESSERA_BY_CATEGORY, block);
+    case TESSERA_FACT_MODULE:
+      return tessera_describe_owner (data, TESSERA_BY_MODULE, block);
+    case TESSERA_FACT_LINE:
+      return tessera_describe_owner (data, TESSERA_BY_LINE, block);
+    case TESSERA_FACT_CLASS:
+      return g_strdup (tessera_class_name (b->lifetime_class));
+    case TESSERA_FACT_LIVES:
+      return tessera_describe_life (data, block);
+    case TESSERA_FACT_BORN:
+      return tessera_describe_birth (data, block);
+    case TESSERA_FACT_DIES:
+      return tessera_describe_death (data, block);
+    case TESSERA_FACT_PHASES:
+      return tessera_describe_phases (data, block);
+    case TESSERA_FACT_STREAM:
+      return describe_stream (data->trace, b);
+    case TESSERA_FACT_LEFT:
+      *out_name = document->left_planned != NULL                   ? "left at"
+                  : document->left_kind == TESSERA_LAYOUT_RECORDED ? "recorded at"
+                                                                   : "simulated at";
+      return describe_side (document->sheets[TESSERA_SIDE_LEFT], block);
+    case TESSERA_FACT_RIGHT:
+      return describe_side (document->sheets[TESSERA_SIDE_RIGHT], block);
+    default:
+      return tessera_describe_group (data, block);
+    }
+}
+
 /* --- what is selected, as text ------------------------------------------------------- */
 
 /* A table of these is made in a frame's time. */
 #define MOST_ROWS 1000
-
-/* Takes @text over; nothing where it is not known. */
-static void
-add_line (GString *lines, const char *name, char *text)
-{
-  if (text != NULL && *text != '\0')
-    g_string_append_printf (lines, "%s: %s\n", name, text);
-  g_free (text);
-}
 
 static void
 add_stack (GString *lines, const TesseraTrace *trace, uint32_t stack)
@@ -372,29 +435,21 @@ add_stack (GString *lines, const TesseraTrace *trace, uint32_t stack)
 static char *
 text_of_block (TesseraDocument *document, uint32_t index)
 {
-  TesseraData *data = document->data;
+  const TesseraData *data = document->data;
   const TesseraBlock *block = &data->blocks->blocks[index];
-  const TesseraBy bys[] = { TESSERA_BY_CATEGORY, TESSERA_BY_MODULE, TESSERA_BY_LINE };
   GString *lines = g_string_new (NULL);
-  g_autofree char *number = tessera_describe_count (index);
-  g_autofree char *size = tessera_describe_bytes (block->size_bytes);
   g_autofree char *exact = tessera_describe_bytes_exact (block->size_bytes);
 
-  g_string_append_printf (lines, "block %s: %s (%s)\n", number, size, exact);
-  add_line (lines, "class", g_strdup (tessera_class_name (block->lifetime_class)));
-  for (size_t i = 0; i < G_N_ELEMENTS (bys); i++)
-    add_line (lines, tessera_by_name (bys[i]),
-              tessera_describe_owner (data, bys[i], index));
-  add_line (lines, "lives", tessera_describe_life (data, index));
-  add_line (lines, "born", tessera_describe_birth (data, index));
-  add_line (lines, "dies", tessera_describe_death (data, index));
-  add_line (lines, "phases", tessera_describe_phases (data, index));
-  add_line (lines, "stream", g_strdup_printf ("%u", block->stream));
-  for (int side = 0; side < TESSERA_N_SIDES; side++)
-    if (document->sheets[side] != NULL)
-      add_line (lines, side == TESSERA_SIDE_LEFT ? "left" : "right",
-                tessera_describe_place (document->sheets[side], index));
-  add_line (lines, "group", tessera_describe_group (data, index));
+  g_string_append_printf (lines, "block %s: %s (%s)\n", TESSERA_COUNT (index),
+                          TESSERA_SIZE (block->size_bytes), exact);
+  for (TesseraFactKind fact = 0; fact < TESSERA_N_FACTS; fact++)
+    {
+      const char *name;
+      g_autofree char *text = tessera_describe_fact (document, index, fact, &name);
+
+      if (text != NULL && *text != '\0')
+        g_string_append_printf (lines, "%s: %s\n", name, text);
+    }
   add_stack (lines, data->trace, block->stack);
   return g_string_free (lines, FALSE);
 }

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "db/size-text.h"
+#include "picture/figure.h"
 #include "planner/compare.h"
 #include "viewer/model/data.h"
 
@@ -410,6 +412,8 @@ char *tessera_describe_bytes_exact (uint64_t bytes); /* "8,407,552,000 bytes" */
 /* "33.172 GiB": with as many decimals as tell it from one @step_bytes away. */
 char *tessera_describe_height (uint64_t bytes, double step_bytes);
 char *tessera_describe_count (uint64_t count); /* "33,457" */
+/* The same in place, as TESSERA_SIZE() is of bytes. */
+#define TESSERA_COUNT(count) tessera_format_count ((count), (char[32]){ 0 }, 32)
 /* "1 block", "11,411 blocks". */
 char *tessera_describe_counted (uint64_t count, const char *noun);
 /* The bound that is shown: proven for the full plan on the right, else of the trace. */
@@ -448,6 +452,30 @@ char *tessera_describe_owner (TesseraData *data, TesseraBy by, uint32_t block);
 char *tessera_describe_group (TesseraData *data, uint32_t block);
 /* "finetune.py:33", "" when unknown. */
 char *tessera_describe_frame_place (const TesseraTrace *trace, uint32_t frame);
+
+typedef enum
+{
+  TESSERA_FACT_CATEGORY,
+  TESSERA_FACT_MODULE,
+  TESSERA_FACT_LINE,
+  TESSERA_FACT_CLASS,
+  TESSERA_FACT_LIVES,
+  TESSERA_FACT_BORN,
+  TESSERA_FACT_DIES,
+  TESSERA_FACT_PHASES,
+  TESSERA_FACT_STREAM,
+  TESSERA_FACT_LEFT, /* where it lies, as is the next */
+  TESSERA_FACT_RIGHT,
+  TESSERA_FACT_GROUP,
+  TESSERA_N_FACTS
+} TesseraFactKind;
+
+/* What is told of a block: its name, static, and the fact; NULL or "": it is not known.
+ * (transfer full) */
+char *tessera_describe_fact (TesseraDocument *document,
+                             uint32_t block,
+                             TesseraFactKind kind,
+                             const char **out_name);
 
 /* --- what is selected, as text to take along --------------------------------------- */
 

@@ -431,15 +431,6 @@ finish_row (const Sum *sum)
   sum->row->filled = area > 0 ? (double) sum->used / area : 0;
 }
 
-/* The class that a place stands under in the tree. */
-static uint8_t
-class_over (const TesseraGrouping *grouping, uint32_t place)
-{
-  uint8_t class = grouping->rows[place].lifetime_class;
-
-  return class < TESSERA_N_CLASSES ? class : 0;
-}
-
 static void
 sum_deaths (const TesseraGrouping *grouping,
             const uint8_t *is_in,
@@ -462,7 +453,7 @@ sum_deaths (const TesseraGrouping *grouping,
         continue;
       place = tessera_place_of (grouping->data, d);
       places[place].alive_bytes -= dead->block_bytes;
-      classes[class_over (grouping, place)].alive_bytes -= dead->block_bytes;
+      classes[grouping->rows[place].lifetime_class].alive_bytes -= dead->block_bytes;
     }
 }
 
@@ -476,7 +467,7 @@ sweep (TesseraGrouping *grouping, const uint8_t *is_in, Sum *places, Sum *classe
     {
       const TesseraBlock *b = &blocks->blocks[i];
       uint32_t place = tessera_place_of (grouping->data, i);
-      uint8_t class = class_over (grouping, place);
+      uint8_t class = grouping->rows[place].lifetime_class;
 
       if (is_in != NULL && !is_in[i])
         {

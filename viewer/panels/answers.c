@@ -76,8 +76,8 @@ copy_button_new (const char *text)
 static void
 add_suggestion (Answers *self, const TesseraSuggestion *suggestion)
 {
-  g_autofree char *bytes = tessera_describe_bytes (suggestion->wins_bytes);
-  g_autofree char *wins = g_strdup_printf ("%s less %s", bytes, suggestion->of);
+  g_autofree char *wins = g_strdup_printf (
+      "%s less %s", TESSERA_SIZE (suggestion->wins_bytes), suggestion->of);
   g_autofree char *sentence = g_strdup (cli_shown (suggestion->sentence));
   g_autofree char *text = g_strdup (cli_shown (suggestion->type));
   GtkWidget *title = tessera_named (tessera_sentence_new (wins, "strong"), "to-do-wins");
@@ -143,7 +143,6 @@ static void
 write_row (Row *row, const char *name, uint32_t rgb, uint64_t bytes, uint64_t all_bytes)
 {
   GtkWidget *cells[] = { row->swatch, row->name, row->bytes, row->share };
-  g_autofree char *amount = tessera_describe_bytes (bytes);
   g_autofree char *share =
       g_strdup_printf ("%.1f %%", 100.0 * (double) bytes / (double) MAX (all_bytes, 1));
   g_autofree char *exact = tessera_describe_bytes_exact (bytes);
@@ -155,7 +154,7 @@ write_row (Row *row, const char *name, uint32_t rgb, uint64_t bytes, uint64_t al
   tessera_swatch_set (row->swatch, rgb, TESSERA_NONE);
   tessera_name_set (row->name, name);
   tessera_set_tip (row->name, name);
-  gtk_label_set_text (GTK_LABEL (row->bytes), amount);
+  gtk_label_set_text (GTK_LABEL (row->bytes), TESSERA_SIZE (bytes));
   tessera_set_tip (row->bytes, exact);
   gtk_label_set_text (GTK_LABEL (row->share), share);
 }

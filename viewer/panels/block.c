@@ -50,9 +50,7 @@ typedef struct
 static char *
 describe_peak (const TesseraSelectionFacts *facts, uint64_t bound_bytes)
 {
-  g_autofree char *bytes = tessera_describe_bytes (facts->peak_bytes);
-
-  return g_strdup_printf ("%s, %.1f %% of it", bytes,
+  return g_strdup_printf ("%s, %.1f %% of it", TESSERA_SIZE (facts->peak_bytes),
                           100.0 * (double) facts->peak_bytes /
                               (double) MAX (bound_bytes, 1));
 }
@@ -60,10 +58,10 @@ describe_peak (const TesseraSelectionFacts *facts, uint64_t bound_bytes)
 static char *
 describe_at_once (const TesseraSelectionFacts *facts)
 {
-  g_autofree char *bytes = tessera_describe_bytes (facts->most_bytes);
   g_autofree char *event = tessera_describe_count (facts->most_index);
 
-  return g_strdup_printf ("%s at most, from event %s", bytes, event);
+  return g_strdup_printf ("%s at most, from event %s", TESSERA_SIZE (facts->most_bytes),
+                          event);
 }
 
 static char *
@@ -74,9 +72,8 @@ describe_classes (const TesseraSelectionFacts *facts)
   for (uint8_t class = 0; class < TESSERA_N_CLASSES; class ++)
     if (facts->n_of_class[class] > 0)
       {
-        g_autofree char *n = tessera_describe_count (facts->n_of_class[class]);
-
-        g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "", n,
+        g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "",
+                                TESSERA_COUNT (facts->n_of_class[class]),
                                 tessera_class_name (class));
       }
   return g_string_free (text, FALSE);
@@ -144,12 +141,11 @@ describe_steps (TesseraData *data, const TesseraSelectionFacts *facts)
 static char *
 describe_lifetimes (const TesseraSelectionFacts *facts)
 {
-  g_autofree char *least = tessera_describe_count (facts->least_life);
   g_autofree char *most = tessera_describe_counted (facts->most_life, "event");
 
   return facts->least_life == facts->most_life
              ? g_strdup (most)
-             : g_strdup_printf ("%s to %s", least, most);
+             : g_strdup_printf ("%s to %s", TESSERA_COUNT (facts->least_life), most);
 }
 
 static void
@@ -158,9 +154,8 @@ show_common (Several *self)
   TesseraData *data = self->panel.document->data;
   const TesseraSelectionFacts *facts = &self->panel.document->facts;
   TesseraFact *all = self->facts;
-  g_autofree char *bytes = tessera_describe_bytes (facts->size_bytes);
   g_autofree char *exact = tessera_describe_bytes_exact (facts->size_bytes);
-  g_autofree char *asked = g_strdup_printf ("%s asked", bytes);
+  g_autofree char *asked = g_strdup_printf ("%s asked", TESSERA_SIZE (facts->size_bytes));
 
   gtk_label_set_text (GTK_LABEL (self->bytes), asked);
   tessera_set_tip (self->bytes, exact);
@@ -325,28 +320,6 @@ make_stack (Stack *self)
 
 /* --- the one that leads ----------------------------------------------------------- */
 
-enum
-{
-  CATEGORY,
-  MODULE,
-  LINE,
-  CLASS,
-  LIVES,
-  BORN,
-  DIES,
-  PHASES,
-  STREAM,
-  LEFT_AT,
-  RIGHT_AT,
-  GROUP,
-  N_FACTS
-};
-
-static const char *const fact_names[N_FACTS] = { "category", "module",     "line",
-                                                 "class",    "lives",      "born",
-                                                 "dies",     "phases",     "stream",
-                                                 "lies at",  "planned at", "group" };
-
 #define N_NEIGHBOURS 6
 
 typedef struct
@@ -356,39 +329,13 @@ typedef struct
   GtkWidget *filled;
   GtkWidget *size;
   GtkWidget *exact;
-  TesseraFact facts[N_FACTS];
+  TesseraFact facts[TESSERA_N_FACTS];
   Stack stack;
   GtkWidget *neighbours;
   GtkWidget *line;
   GtkWidget *answers; /* first, until a block is selected */
   GtkWidget *largest;
 } Inspector;
-
-/* As the driver numbers it, with the pool that the block is of. */
-static char *
-describe_stream (TesseraData *data, const TesseraBlock *block)
-{
-  uint64_t handle =
-      block->stream < data->trace->n_streams ? data->trace->streams[block->stream] : 0;
-  GString *text = g_string_new (NULL);
-
-  if (handle == 0)
-    g_string_append (text, "default");
-  else
-    g_string_append_printf (text, "%u (0x%" G_GINT64_MODIFIER "x)", block->stream,
-                            handle);
-  if (block->pool != 0)
-    g_string_append_printf (text, ", private pool %u", block->pool);
-  return g_string_free (text, FALSE);
-}
-
-static char *
-describe_place (TesseraDocument *document, TesseraSide side)
-{
-  const TesseraSheet *sheet = document->sheets[side];
-
-  return sheet != NULL ? tessera_describe_place (sheet, document->selected) : NULL;
-}
 
 static void
 show_sizes (Inspector *self, const TesseraBlock *block)
@@ -400,14 +347,13 @@ show_sizes (Inspector *self, const TesseraBlock *block)
           ? sheet->layout->block_bytes[document->selected]
           : block->block_bytes;
   uint64_t lost = taken > block->size_bytes ? taken - block->size_bytes : 0;
-  g_autofree char *size = tessera_describe_bytes (block->size_bytes);
   g_autofree char *asked = tessera_describe_bytes_exact (block->size_bytes);
   g_autofree char *rounding = tessera_describe_bytes_exact (lost);
   g_autofree char *exact =
       lost > 0 ? g_strdup_printf ("%s asked, %s rounding", asked, rounding)
                : g_strdup_printf ("%s asked", asked);
 
-  gtk_label_set_text (GTK_LABEL (self->size), size);
+  gtk_label_set_text (GTK_LABEL (self->size), TESSERA_SIZE (block->size_bytes));
   gtk_label_set_text (GTK_LABEL (self->exact), exact);
   tessera_set_tip (self->exact, exact);
 }
@@ -416,29 +362,19 @@ static void
 show_block (Inspector *self)
 {
   TesseraDocument *document = self->panel.document;
-  TesseraData *data = document->data;
-  uint32_t selected = document->selected;
-  const TesseraBlock *block = &data->blocks->blocks[selected];
-  TesseraFact *facts = self->facts;
-  const TesseraBy bys[] = { TESSERA_BY_CATEGORY, TESSERA_BY_MODULE, TESSERA_BY_LINE };
+  const TesseraData *data = document->data;
+  const TesseraBlock *block = &data->blocks->blocks[document->selected];
 
   show_sizes (self, block);
-  for (size_t i = 0; i < G_N_ELEMENTS (bys); i++)
-    tessera_fact_set (&facts[CATEGORY + i],
-                      tessera_describe_owner (data, bys[i], selected));
-  tessera_fact_set (&facts[CLASS], g_strdup (tessera_class_name (block->lifetime_class)));
-  tessera_fact_set (&facts[LIVES], tessera_describe_life (data, selected));
-  tessera_fact_set (&facts[BORN], tessera_describe_birth (data, selected));
-  tessera_fact_set (&facts[DIES], tessera_describe_death (data, selected));
-  tessera_fact_set (&facts[PHASES], tessera_describe_phases (data, selected));
-  tessera_fact_set (&facts[STREAM], describe_stream (data, block));
-  tessera_fact_set (&facts[LEFT_AT], describe_place (document, TESSERA_SIDE_LEFT));
-  tessera_fact_set (&facts[RIGHT_AT], describe_place (document, TESSERA_SIDE_RIGHT));
-  tessera_fact_set (&facts[GROUP], tessera_describe_group (data, selected));
-  gtk_label_set_text (GTK_LABEL (facts[LEFT_AT].name),
-                      document->left_planned != NULL                   ? "left at"
-                      : document->left_kind == TESSERA_LAYOUT_RECORDED ? "recorded at"
-                                                                       : "simulated at");
+  for (TesseraFactKind fact = 0; fact < TESSERA_N_FACTS; fact++)
+    {
+      const char *name;
+
+      tessera_fact_set (
+          &self->facts[fact],
+          tessera_describe_fact (document, document->selected, fact, &name));
+      gtk_label_set_text (GTK_LABEL (self->facts[fact].name), name);
+    }
   set_stack (&self->stack, data->trace, block->stack);
 }
 
@@ -499,10 +435,10 @@ add_alike (GtkWidget *largest, TesseraData *data, const TesseraAlike *alike)
 {
   const TesseraBlock *block = &data->blocks->blocks[alike->block];
   g_autofree char *name = tessera_name_block (&data->whose, alike->block);
-  g_autofree char *number = tessera_describe_count (alike->n_blocks);
   const char *words =
       *name != '\0' ? cli_shown (name) : tessera_class_name (block->lifetime_class);
-  g_autofree char *several = g_strdup_printf ("%s × %s", number, words);
+  g_autofree char *several =
+      g_strdup_printf ("%s × %s", TESSERA_COUNT (alike->n_blocks), words);
 
   tessera_links_add (largest, alike->block, block->size_bytes,
                      alike->n_blocks > 1 ? several : words);
@@ -554,13 +490,14 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 static GtkWidget *
 filled_new (Inspector *self)
 {
-  GtkWidget *facts = tessera_facts_new (self->facts, fact_names, N_FACTS, 4);
+  static const char *const no_names[TESSERA_N_FACTS];
+  GtkWidget *facts = tessera_facts_new (self->facts, no_names, TESSERA_N_FACTS, 4);
 
   self->size = tessera_named (tessera_label_new ("", "block-size"), "block-size");
   self->exact = tessera_named (tessera_sentence_new ("", "quiet"), "block-exact");
   make_stack (&self->stack);
   self->neighbours = tessera_links_new (self->panel.document, "Neighbours", N_NEIGHBOURS);
-  gtk_widget_set_name (self->facts[LEFT_AT].value, "block-left");
+  gtk_widget_set_name (self->facts[TESSERA_FACT_LEFT].value, "block-left");
   return tessera_column_new (8, self->size, self->exact, facts, tessera_line_new (),
                              self->stack.box, tessera_line_new (), self->neighbours,
                              NULL);

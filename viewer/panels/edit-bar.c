@@ -235,7 +235,7 @@ close_bar (Bar *self)
 }
 
 static void
-on_apply (GtkWidget *unused, Bar *self)
+on_apply (Bar *self)
 {
   g_autofree char *problem = NULL;
   gboolean by_rule;
@@ -262,23 +262,11 @@ on_apply (GtkWidget *unused, Bar *self)
   close_bar (self);
 }
 
-static void
-on_cancel (GtkWidget *unused, Bar *self)
-{
-  close_bar (self);
-}
-
 static gboolean
 on_escape (GtkWidget *widget, GVariant *arguments, gpointer unused)
 {
   close_bar (tessera_panel_of (widget));
   return TRUE;
-}
-
-static void
-on_edited (GObject *unused, GParamSpec *property, Bar *self)
-{
-  check (self);
 }
 
 /* --- open and closed -------------------------------------------------------------- */
@@ -393,11 +381,11 @@ values_new (Bar *self)
   self->choice = choice_new ();
   self->apply =
       tessera_button_new ("Apply", NULL, "edit-apply", "suggested-action", NULL);
-  g_signal_connect (self->entry, "activate", G_CALLBACK (on_apply), self);
-  g_signal_connect (self->entry, "notify::text", G_CALLBACK (on_edited), self);
-  g_signal_connect (self->choice, "notify::selected", G_CALLBACK (on_edited), self);
-  g_signal_connect (self->apply, "clicked", G_CALLBACK (on_apply), self);
-  g_signal_connect (cancel, "clicked", G_CALLBACK (on_cancel), self);
+  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (on_apply), self);
+  g_signal_connect_swapped (self->entry, "notify::text", G_CALLBACK (check), self);
+  g_signal_connect_swapped (self->choice, "notify::selected", G_CALLBACK (check), self);
+  g_signal_connect_swapped (self->apply, "clicked", G_CALLBACK (on_apply), self);
+  g_signal_connect_swapped (cancel, "clicked", G_CALLBACK (close_bar), self);
   return tessera_row_new (8, self->caption, self->entry, self->choice, cancel,
                           self->apply, NULL);
 }

@@ -64,9 +64,7 @@ tessera_describe_change (TesseraDocument *document)
     }
   if (beside != 0)
     {
-      g_autofree char *bytes = tessera_describe_bytes (beside);
-
-      g_string_append_printf (text, "; %s of it outside the pool", bytes);
+      g_string_append_printf (text, "; %s of it outside the pool", TESSERA_SIZE (beside));
     }
   g_string_append_printf (text, "; bound %s", bound);
   return g_string_free (text, FALSE);
@@ -389,12 +387,6 @@ show_reasons (Menu *menu)
         tessera_document_why_no_edit (menu->document, commands[i].kind, commands[i].by));
 }
 
-static void
-on_clicked (GtkButton *button, GtkPopover *popover)
-{
-  gtk_popover_popdown (popover);
-}
-
 static GtkWidget *
 item_new (GtkWidget *popover, const char *title, const char *action, const char *key)
 {
@@ -422,14 +414,8 @@ item_new (GtkWidget *popover, const char *title, const char *action, const char 
   gtk_actionable_set_action_name (GTK_ACTIONABLE (button), detailed);
   gtk_widget_set_name (button, action);
   tessera_set_accessible_label (button, title);
-  g_signal_connect (button, "clicked", G_CALLBACK (on_clicked), popover);
+  g_signal_connect_swapped (button, "clicked", G_CALLBACK (gtk_popover_popdown), popover);
   return button;
-}
-
-static void
-on_show (GtkWidget *popover, Menu *menu)
-{
-  show_reasons (menu);
 }
 
 GtkWidget *
@@ -458,7 +444,7 @@ tessera_edit_menu_new (TesseraDocument *document)
   gtk_popover_set_has_arrow (GTK_POPOVER (popover), FALSE);
   gtk_widget_add_css_class (popover, "edit-menu");
   g_object_set_data_full (G_OBJECT (popover), "menu", menu, menu_free);
-  g_signal_connect (popover, "show", G_CALLBACK (on_show), menu);
+  g_signal_connect_swapped (popover, "show", G_CALLBACK (show_reasons), menu);
   show_reasons (menu);
   return popover;
 }

@@ -84,7 +84,6 @@ show_number (Headline *self, int which, uint64_t bytes)
   TesseraDocument *document = self->panel.document;
   g_autofree char *text = NULL;
   g_autofree char *exact = tessera_describe_bytes_exact (bytes);
-  g_autofree char *size = tessera_describe_bytes (bytes);
   const char *verdict = verdict_class (document, which, bytes);
   /* Red and green are not all that tells them apart. */
   const char *sign = g_str_equal (verdict, "bad")    ? "✗ "
@@ -93,7 +92,8 @@ show_number (Headline *self, int which, uint64_t bytes)
   gboolean coming = document->jobs[TESSERA_WORK_NEEDS] != NULL ||
                     document->jobs[TESSERA_WORK_PLAN] != NULL;
 
-  text = bytes != 0 ? g_strconcat (sign, size, NULL) : g_strdup (coming ? "…" : "–");
+  text = bytes != 0 ? g_strconcat (sign, TESSERA_SIZE (bytes), NULL)
+                    : g_strdup (coming ? "…" : "–");
   gtk_label_set_text (GTK_LABEL (self->numbers[which]), text);
   tessera_set_classes (self->numbers[which], (const char *[]){ "number", verdict, NULL });
   if (bytes != 0)
@@ -377,7 +377,6 @@ show_moment (StatusBar *self)
 {
   TesseraDocument *document = self->panel.document;
   const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
-  g_autofree char *event = tessera_describe_count (document->moment);
   g_autofree char *moment = NULL, *live = NULL, *reserved = NULL;
   g_autofree char *text = NULL;
 
@@ -390,8 +389,9 @@ show_moment (StatusBar *self)
   live = tessera_describe_bytes (sheet->layout->curves.live_bytes[document->moment]);
   reserved =
       tessera_describe_bytes (sheet->layout->curves.reserved_bytes[document->moment]);
-  text = g_strdup_printf ("Event %s%s%s · live %s, reserved %s", event,
-                          *moment != '\0' ? " · " : "", moment, live, reserved);
+  text = g_strdup_printf ("Event %s%s%s · live %s, reserved %s",
+                          TESSERA_COUNT (document->moment), *moment != '\0' ? " · " : "",
+                          moment, live, reserved);
   tessera_name_set (self->moment, text);
   tessera_set_tip (self->moment, text);
 }

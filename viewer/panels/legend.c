@@ -174,10 +174,10 @@ write_failed (Legend *self, const TesseraLayout *layout, uint32_t rgb)
   else
     {
       g_autofree char *count = tessera_describe_counted (n, "request");
-      g_autofree char *size = tessera_describe_bytes (layout->ooms[n - 1].size_bytes);
 
       write_fixed (&self->fixed[FAILED], rgb, TESSERA_NONE, g_strdup (""),
-                   g_strdup_printf ("%s failed, the last of %s", count, size));
+                   g_strdup_printf ("%s failed, the last of %s", count,
+                                    TESSERA_SIZE (layout->ooms[n - 1].size_bytes)));
     }
 }
 
@@ -369,12 +369,11 @@ show_part (Parts *self, int row, const TesseraPart *part)
 {
   const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
   double whole = (double) MAX (self->panel.document->described.parts.reserved_bytes, 1);
-  g_autofree char *amount = tessera_describe_bytes (part->bytes);
   g_autofree char *exact = tessera_describe_bytes_exact (part->bytes);
   g_autofree char *tip = g_strdup_printf ("%s: %s", part->meaning, exact);
 
   gtk_label_set_text (GTK_LABEL (self->names[row]), part->name);
-  gtk_label_set_text (GTK_LABEL (self->amounts[row]), amount);
+  gtk_label_set_text (GTK_LABEL (self->amounts[row]), TESSERA_SIZE (part->bytes));
   tessera_set_tip (self->names[row], tip);
   tessera_set_tip (self->amounts[row], tip);
   if (self->bars[row] == NULL)

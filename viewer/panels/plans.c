@@ -102,12 +102,12 @@ add_moved (GtkWidget *moved, const TesseraMovedBlock *move)
   uint64_t before = move->offset_bytes[0], after = move->offset_bytes[1];
   g_autofree char *from = tessera_describe_bytes (before);
   g_autofree char *to = tessera_describe_bytes (after);
-  g_autofree char *by =
-      tessera_describe_bytes (after > before ? after - before : before - after);
   /* By less than what both are written with. */
   g_autofree char *place =
       g_str_equal (from, to)
-          ? g_strdup_printf ("%s, %s %s", from, after > before ? "up" : "down", by)
+          ? g_strdup_printf (
+                "%s, %s %s", from, after > before ? "up" : "down",
+                TESSERA_SIZE (after > before ? after - before : before - after))
           : g_strdup_printf ("%s → %s", from, to);
 
   tessera_links_add (moved, move->block, move->block_bytes, place);

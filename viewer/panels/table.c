@@ -118,10 +118,9 @@ show_count (Table *self)
   size_t n_all = self->panel.document->data != NULL
                      ? self->panel.document->data->blocks->n_blocks
                      : 0;
-  g_autofree char *shown = tessera_describe_count (n);
   g_autofree char *all = tessera_describe_counted (n_all, "block");
   g_autofree char *text =
-      n == n_all ? g_strdup (all) : g_strdup_printf ("%s of %s", shown, all);
+      n == n_all ? g_strdup (all) : g_strdup_printf ("%s of %s", TESSERA_COUNT (n), all);
 
   gtk_label_set_text (GTK_LABEL (self->count), text);
 }

@@ -38,10 +38,11 @@ test_copy (TestView *f, gconstpointer unused)
   tessera_document_select (f->document, 1);
   test_view_act (f, "copy");
   one = clipboard_text (f);
-  g_assert_true (g_str_has_prefix (one, "block 1: 2.00 MiB (2,097,152 bytes)\nclass: "));
-  g_assert_nonnull (strstr (one, "\ncategory: "));
+  g_assert_true (
+      g_str_has_prefix (one, "block 1: 2.00 MiB (2,097,152 bytes)\ncategory: "));
+  g_assert_nonnull (strstr (one, "\nclass: "));
   g_assert_nonnull (strstr (one, "\nlives: 3 events, 20 µs\n"));
-  g_assert_nonnull (strstr (one, "\nright: "));
+  g_assert_nonnull (strstr (one, "\nplanned at: "));
   test_view_act (f, "select-all");
   test_window_settle (f->window);
   test_view_act (f, "copy");

@@ -257,27 +257,20 @@ show_state (TesseraWindow *self)
   adw_status_page_set_title (self->loading, text);
 }
 
-/* An error is taken from the document as soon as the window has said it. */
+/* What went wrong or was done is taken from the document as soon as the window has said
+ * it. */
 static void
-show_error (TesseraWindow *self)
+show_sentences (TesseraWindow *self)
 {
-  g_autofree char *sentence = g_steal_pointer (&self->document->error);
+  g_autofree char *error = g_steal_pointer (&self->document->error);
+  g_autofree char *notice = g_steal_pointer (&self->document->notice);
 
-  if (sentence == NULL)
-    return;
-  tessera_window_say (self, sentence, TRUE);
-  if (self->document->data == NULL)
+  if (error != NULL)
+    tessera_window_say (self, error, TRUE);
+  if (error != NULL && self->document->data == NULL)
     g_clear_pointer (&self->document->path, g_free);
-}
-
-/* So is what was done. */
-static void
-show_notice (TesseraWindow *self)
-{
-  g_autofree char *sentence = g_steal_pointer (&self->document->notice);
-
-  if (sentence != NULL)
-    tessera_window_say (self, sentence, FALSE);
+  if (notice != NULL)
+    tessera_window_say (self, notice, FALSE);
 }
 
 static void
@@ -304,10 +297,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
        self->is_of_conflict))
     tessera_window_say (self, "", FALSE);
   if (what & TESSERA_CHANGED_WORK)
-    {
-      show_error (self);
-      show_notice (self);
-    }
+    show_sentences (self);
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_WORK))
     {
       show_state (self);
