@@ -15,37 +15,18 @@
 
 /* From level to level, in pixels: an arrow. */
 #define INDENT 16
+#define NAME_CHARS 12
 
 typedef struct
 {
-  TesseraPanel panel;
+  TesseraListPanel base;
   TesseraGroupTree *tree; /* NULL: nothing to show */
-  TesseraRowModel *rows;
-  GtkWidget *view;
-  GtkWidget *note; /* that no block matches */
   TesseraTreeColumn column;
   gboolean down;
   gboolean is_followed; /* what is selected was chosen here */
 } Groups;
 
 /* --- cells ------------------------------------------------------------------------ */
-
-static const struct
-{
-  const char *title;
-  int n_chars; /* that it has room for at least */
-} columns[TESSERA_N_TREE_COLUMNS] = {
-  [TESSERA_TREE_NAME] = { "Group", 12 },
-  /* Of a group laid out by itself; of a class, and of part of a group, the most bytes
-   * alive at once. */
-  [TESSERA_TREE_HEIGHT] = { "Height", 11 },
-  /* Share of the bytes alive where most is alive in the trace. */
-  [TESSERA_TREE_PEAK] = { "Peak", 7 },
-  /* Asked for, of all its blocks. */
-  [TESSERA_TREE_BYTES] = { "Bytes", 11 },
-  /* Time-memory product: share of height x time in use. */
-  [TESSERA_TREE_FILLED] = { "Filled", 6 },
-};
 
 static const TesseraGroupRow *
 row_of (const TesseraGrouping *grouping, TesseraNode node)
@@ -157,14 +138,6 @@ reason_of (const TesseraGrouping *grouping, TesseraNode node)
   return g_strdup ("");
 }
 
-static char *
-cell_of (const TesseraGrouping *grouping, TesseraNode node, TesseraTreeColumn column)
-{
-  if (node.kind == TESSERA_NODE_BLOCK)
-    return cell_of_block (grouping->data, node.index, column);
-  return cell_of_row (grouping, node, column);
-}
-
 /* --- widgets ---------------------------------------------------------------------- */
 
 static void toggle (Groups *self, TesseraNode node);
@@ -186,30 +159,23 @@ on_arrow (GtkGestureClick *click, int n, double x, double y, Groups *self)
 
 /* An arrow and, beside it, the name and its reason below each other. */
 static GtkWidget *
-names_new (Groups *self)
+make_name (gpointer user)
 {
   GtkWidget *arrow = tessera_named (gtk_image_new (), "group-arrow"), *names;
   GtkWidget *name = tessera_name_new ("cell", NULL, 4);
   GtkWidget *reason = tessera_named (tessera_sentence_new ("", "reason"), "line");
   GtkGesture *click = gtk_gesture_click_new ();
 
-  g_signal_connect (click, "released", G_CALLBACK (on_arrow), self);
+  g_signal_connect (click, "released", G_CALLBACK (on_arrow), user);
   gtk_widget_add_controller (arrow, GTK_EVENT_CONTROLLER (click));
   gtk_widget_set_valign (arrow, GTK_ALIGN_START);
-  gtk_label_set_width_chars (GTK_LABEL (name), columns[TESSERA_TREE_NAME].n_chars);
+  gtk_label_set_width_chars (GTK_LABEL (name), NAME_CHARS);
   gtk_label_set_lines (GTK_LABEL (reason), 2);
   gtk_label_set_ellipsize (GTK_LABEL (reason), PANGO_ELLIPSIZE_END);
   names = tessera_column_new (0, name, reason, NULL);
   /* All of its column, which is all that expands. */
   gtk_widget_set_hexpand (names, TRUE);
   return tessera_row_new (0, arrow, names, NULL);
-}
-
-static GtkWidget *
-make_cell (gpointer user, int column)
-{
-  return column == TESSERA_TREE_NAME ? names_new (user)
-                                     : tessera_cell_new (columns[column].n_chars, TRUE);
 }
 
 /* Of a block it takes its room. */
@@ -229,25 +195,16 @@ show_arrow (Groups *self, GtkWidget *arrow, guint position)
 }
 
 static void
-show_cell (gpointer user, GtkWidget *cell, guint position, int column)
+show_name (gpointer user, GtkWidget *cell, guint position)
 {
   Groups *self = user;
-  const TesseraGrouping *grouping = self->tree->grouping;
   TesseraNode node = node_at (self, position);
-  g_autofree char *text = NULL, *reason_text = NULL;
-  GtkWidget *name, *reason;
+  g_autofree char *text = name_of (self->tree->grouping, node);
+  g_autofree char *reason_text = reason_of (self->tree->grouping, node);
+  GtkWidget *name = gtk_widget_get_first_child (gtk_widget_get_last_child (cell));
+  GtkWidget *reason = gtk_widget_get_next_sibling (name);
 
-  if (column != TESSERA_TREE_NAME)
-    {
-      text = cell_of (grouping, node, (TesseraTreeColumn) column);
-      gtk_inscription_set_text (GTK_INSCRIPTION (cell), text);
-      return;
-    }
-  text = name_of (grouping, node);
-  reason_text = reason_of (grouping, node);
   show_arrow (self, gtk_widget_get_first_child (cell), position);
-  name = gtk_widget_get_first_child (gtk_widget_get_last_child (cell));
-  reason = gtk_widget_get_next_sibling (name);
   tessera_name_set (name, text);
   gtk_label_set_text (GTK_LABEL (reason), reason_text);
   tessera_set_tip (name, text);
@@ -255,19 +212,16 @@ show_cell (gpointer user, GtkWidget *cell, guint position, int column)
   gtk_widget_set_visible (reason, *reason_text != '\0');
 }
 
-static void
-add_columns (Groups *self)
+static char *
+cell_text (gpointer user, guint position, int column)
 {
-  for (int i = 0; i < TESSERA_N_TREE_COLUMNS; i++)
-    {
-      GtkColumnViewColumn *column =
-          tessera_row_model_add_column (self->rows, columns[i].title, i);
+  Groups *self = user;
+  const TesseraGrouping *grouping = self->tree->grouping;
+  TesseraNode node = node_at (self, position);
 
-      gtk_column_view_column_set_expand (column, i == TESSERA_TREE_NAME);
-      if (i == TESSERA_TREE_HEIGHT)
-        gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (self->view), column,
-                                        GTK_SORT_DESCENDING);
-    }
+  if (node.kind == TESSERA_NODE_BLOCK)
+    return cell_of_block (grouping->data, node.index, (TesseraTreeColumn) column);
+  return cell_of_row (grouping, node, (TesseraTreeColumn) column);
 }
 
 /* --- rows to blocks --------------------------------------------------------------- */
@@ -316,8 +270,8 @@ choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
   found = tessera_selection_new (n_all, is_in);
   self->is_followed = TRUE;
   tessera_document_set_selection (
-      self->panel.document,
-      tessera_selection_join (self->panel.document->selection, found, how), lead);
+      self->base.panel.document,
+      tessera_selection_join (self->base.panel.document->selection, found, how), lead);
   self->is_followed = FALSE;
   tessera_selection_unref (found);
 }
@@ -329,7 +283,7 @@ static gboolean
 is_place_whole (Groups *self, uint32_t place)
 {
   const TesseraGrouping *grouping = self->tree->grouping;
-  const TesseraSelection *selection = self->panel.document->selection;
+  const TesseraSelection *selection = self->base.panel.document->selection;
   uint32_t i = grouping->begin[place], end = grouping->begin[place + 1];
 
   while (i < end && selection->is_in[grouping->blocks[i]])
@@ -356,10 +310,10 @@ is_selected (gpointer user, guint position)
   Groups *self = user;
   TesseraNode node = node_at (self, position);
 
-  if (self->panel.document->selection == NULL)
+  if (self->base.panel.document->selection == NULL)
     return FALSE;
   return node.kind == TESSERA_NODE_BLOCK
-             ? tessera_document_is_selected (self->panel.document, node.index)
+             ? tessera_document_is_selected (self->base.panel.document, node.index)
          : node.kind == TESSERA_NODE_GROUP ? is_place_whole (self, node.index)
                                            : is_class_whole (self, node.index);
 }
@@ -368,8 +322,9 @@ is_selected (gpointer user, guint position)
 static void
 show_tree (Groups *self)
 {
-  tessera_row_model_set_length (self->rows,
-                                self->tree != NULL ? self->tree->rows->len : 0);
+  tessera_row_model_set_length (self->base.rows,
+                                self->tree != NULL ? self->tree->rows->len : 0,
+                                self->tree != NULL);
 }
 
 static void
@@ -385,12 +340,12 @@ toggle (Groups *self, TesseraNode node)
 static guint
 open_to_lead (Groups *self)
 {
-  uint32_t lead = self->panel.document->selected;
+  uint32_t lead = self->base.panel.document->selected;
   guint row = G_MAXUINT;
 
   if (lead == TESSERA_NONE)
     return row;
-  if (tessera_document_n_selected (self->panel.document) == 1)
+  if (tessera_document_n_selected (self->base.panel.document) == 1)
     row = tessera_group_tree_open_to (self->tree, TESSERA_NODE_BLOCK, lead);
   return row != G_MAXUINT ? row
                           : tessera_group_tree_open_to (
@@ -405,11 +360,11 @@ follow_selection (Groups *self)
 
   if (self->tree == NULL)
     return;
-  if (!self->is_followed && gtk_widget_get_mapped (self->panel.box))
+  if (!self->is_followed && gtk_widget_get_mapped (self->base.panel.box))
     row = open_to_lead (self);
   show_tree (self);
   if (row != G_MAXUINT)
-    tessera_row_model_scroll_to (self->rows, row);
+    tessera_row_model_scroll_to (self->base.rows, row);
 }
 
 /* --- the tree --------------------------------------------------------------------- */
@@ -418,7 +373,7 @@ follow_selection (Groups *self)
 static void
 rebuild (Groups *self)
 {
-  TesseraGrouping *grouping = self->panel.document->grouping;
+  TesseraGrouping *grouping = self->base.panel.document->grouping;
   TesseraGroupTree *before = self->tree;
   gboolean is_like = grouping != NULL && before != NULL &&
                      tessera_data_origin (grouping->data) ==
@@ -430,7 +385,6 @@ rebuild (Groups *self)
                    : NULL;
   tessera_group_tree_free (before);
   show_tree (self);
-  tessera_note_show (self->note, self->tree != NULL && self->tree->rows->len == 0);
   follow_selection (self);
 }
 
@@ -438,12 +392,6 @@ TesseraGroupTree *
 tessera_groups_view_get_tree (GtkWidget *view)
 {
   return ((Groups *) tessera_panel_of (view))->tree;
-}
-
-gboolean
-tessera_groups_view_is_settled (GtkWidget *view)
-{
-  return tessera_row_model_is_settled (((Groups *) tessera_panel_of (view))->rows);
 }
 
 static void
@@ -456,16 +404,14 @@ sort (gpointer user, int column, gboolean down)
   rebuild (self);
 }
 
-static const TesseraRowModelKind row_kind = { make_cell, show_cell, is_selected, choose,
-                                              sort };
-
 static void
 ask (Groups *self)
 {
-  if (self->panel.document->data != NULL && self->panel.document->grouping == NULL &&
-      self->panel.document->jobs[TESSERA_WORK_GROUPS] == NULL &&
-      gtk_widget_get_mapped (self->panel.box))
-    tessera_document_set_query (self->panel.document, "");
+  if (self->base.panel.document->data != NULL &&
+      self->base.panel.document->grouping == NULL &&
+      self->base.panel.document->jobs[TESSERA_WORK_GROUPS] == NULL &&
+      gtk_widget_get_mapped (self->base.panel.box))
+    tessera_document_set_query (self->base.panel.document, "");
 }
 
 static void
@@ -491,12 +437,13 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 
 /* Enter or a double click: opens or closes, shows a block. */
 static void
-on_activate (GtkColumnView *view, guint position, Groups *self)
+activate (gpointer user, guint position)
 {
+  Groups *self = user;
   TesseraNode node = node_at (self, position);
 
   if (node.kind == TESSERA_NODE_BLOCK)
-    tessera_document_reveal (self->panel.document, node.index);
+    tessera_document_reveal (self->base.panel.document, node.index);
   else
     toggle (self, node);
 }
@@ -526,38 +473,39 @@ on_key (GtkEventControllerKey *controller,
 
 /* --- all of it -------------------------------------------------------------------- */
 
-static void
-on_destroy (GtkWidget *box, Groups *self)
-{
-  tessera_row_model_close (self->rows);
-}
+static const TesseraRowModelKind row_kind = {
+  .name = "groups",
+  .title = "Classes, groups and blocks",
+  .empty = "No block matches: Escape in the field shows all",
+  .columns = {
+      [TESSERA_TREE_NAME] = { "Group", NAME_CHARS, .is_wide = TRUE },
+      /* Of a group laid out by itself; of a class, and of part of a group, the most bytes
+       * alive at once. */
+      [TESSERA_TREE_HEIGHT] = { "Height", 11, TRUE },
+      /* Share of the bytes alive where most is alive in the trace. */
+      [TESSERA_TREE_PEAK] = { "Peak", 7, TRUE },
+      /* Asked for, of all its blocks. */
+      [TESSERA_TREE_BYTES] = { "Bytes", 11, TRUE },
+      /* Time-memory product: share of height x time in use. */
+      [TESSERA_TREE_FILLED] = { "Filled", 6, TRUE },
+  },
+  .first = TESSERA_TREE_HEIGHT,
+  .text = cell_text,
+  .make = make_name,
+  .show = show_name,
+  .activate = activate,
+  .is_selected = is_selected,
+  .choose = choose,
+  .sort = sort,
+};
 
 static void
 groups_clear (gpointer groups)
 {
   Groups *self = groups;
 
-  g_clear_object (&self->rows);
+  g_clear_object (&self->base.rows);
   tessera_group_tree_free (self->tree);
-}
-
-static GtkWidget *
-view_new (Groups *self)
-{
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
-  GtkEventController *keys = gtk_event_controller_key_new ();
-
-  self->view = gtk_column_view_new (NULL);
-  self->rows = tessera_row_model_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
-  gtk_widget_set_name (self->view, "groups");
-  gtk_widget_add_css_class (self->view, "data-table");
-  tessera_set_accessible_label (self->view, "Classes, groups and blocks");
-  g_signal_connect (self->view, "activate", G_CALLBACK (on_activate), self);
-  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
-  gtk_widget_add_controller (self->view, keys);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
-  return scrolled;
 }
 
 GtkWidget *
@@ -565,15 +513,13 @@ tessera_groups_view_new (TesseraDocument *document)
 {
   Groups *self =
       tessera_panel_new (sizeof *self, document, "groups-panel", 6, groups_clear);
+  GtkEventController *keys = gtk_event_controller_key_new ();
 
-  self->column = TESSERA_TREE_HEIGHT;
-  self->down = TRUE;
-  self->note = tessera_note_new (view_new (self),
-                                 "No block matches: Escape in the field shows all");
-  gtk_widget_set_vexpand (self->note, TRUE);
-  add_columns (self);
-  g_signal_connect (self->panel.box, "map", G_CALLBACK (on_map), self);
-  g_signal_connect (self->panel.box, "destroy", G_CALLBACK (on_destroy), self);
-  tessera_panel_add (self, tessera_query_entry_new (document), self->note, NULL);
+  tessera_list_panel_make (&self->base, &row_kind);
+  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
+  gtk_widget_add_controller (self->base.note, keys);
+  g_signal_connect (self->base.panel.box, "map", G_CALLBACK (on_map), self);
+  tessera_panel_add (self, tessera_query_entry_new (document), self->base.note, NULL);
   return tessera_panel_watch (self, on_changed);
 }

@@ -27,7 +27,6 @@ GtkWidget *tessera_status_bar_new (TesseraDocument *document);
  * ways. */
 GtkWidget *tessera_table_new (TesseraDocument *document);
 /* Whether all rows are there that are to be seen. */
-gboolean tessera_table_is_settled (GtkWidget *table);
 
 /* Which device of the file: a list in the header, named "devices", there only where the
  * file has several. Choosing opens the file again. */
@@ -51,8 +50,8 @@ GtkWidget *tessera_plans_view_new (TesseraDocument *document);
 /* Lifetime classes, the groups that the planner keeps together, and their blocks, as a
  * tree: sort by any column, filter by a query, select both ways. */
 GtkWidget *tessera_groups_view_new (TesseraDocument *document);
-/* Whether all rows are there that are to be seen. */
-gboolean tessera_groups_view_is_settled (GtkWidget *view);
+/* Of the groups, of the table: whether the rows that are to be seen are. */
+gboolean tessera_list_is_settled (GtkWidget *list);
 
 /* The history: what was edited, in words; how far it is undone. */
 GtkWidget *tessera_edits_view_new (TesseraDocument *document);

@@ -6,11 +6,14 @@
  */
 #pragma once
 
+#include "viewer/kit/kit.h"
 #include "viewer/model/document.h"
 
 #include <gtk/gtk.h>
 
 /* --- what a column view shows, row by row ----------------------------------------- */
+
+#define TESSERA_MOST_COLUMNS 8
 
 /* How many rows there are, what their cells say, which are selected, and by which column
  * they are sorted. Nothing is kept of them: a row's item is made when the view wants one,
@@ -19,10 +22,20 @@
  * longer than many frames. */
 typedef struct
 {
-  /* A cell's widget. */
-  GtkWidget *(*make) (gpointer user, int column);
-  /* Writes a row into it. */
-  void (*show) (gpointer user, GtkWidget *cell, guint position, int column);
+  const char *name, *title; /* of the view */
+  const char *empty;        /* said where there are no rows */
+  struct
+  {
+    const char *title;
+    int n_chars; /* that it has room for at least */
+    gboolean is_number, is_wide;
+  } columns[TESSERA_MOST_COLUMNS]; /* all that have a title */
+  int first; /* sorted by it, the most on top, until one is chosen */
+  char *(*text) (gpointer user, guint position, int column);
+  /* Of the first column, where its cells are more than a text; else NULL. */
+  GtkWidget *(*make) (gpointer user);
+  void (*show) (gpointer user, GtkWidget *cell, guint position);
+  void (*activate) (gpointer user, guint position); /* or NULL */
   gboolean (*is_selected) (gpointer user, guint position);
   /* A person did so. */
   void (*choose) (gpointer user, const GtkBitset *rows, TesseraSelectHow how);
@@ -32,25 +45,25 @@ typedef struct
 #define TESSERA_TYPE_ROW_MODEL (tessera_row_model_get_type ())
 G_DECLARE_FINAL_TYPE (TesseraRowModel, tessera_row_model, TESSERA, ROW_MODEL, GObject)
 
-/* Becomes the model of @view. @user: until it is closed. */
-TesseraRowModel *tessera_row_model_new (const TesseraRowModelKind *kind,
-                                        gpointer user,
-                                        GtkColumnView *view);
-/* Another column of the view, called @column from now on, that can be sorted by. (transfer
- * none) */
-GtkColumnViewColumn *
-tessera_row_model_add_column (TesseraRowModel *self, const char *title, int column);
-/* So many rows from now on, and all may say something else than before. */
-void tessera_row_model_set_length (TesseraRowModel *self, guint n_rows);
+/* A panel that is such a list has this first. */
+typedef struct
+{
+  TesseraPanel panel;
+  TesseraRowModel *rows;
+  GtkWidget *note; /* the view, and what is said where it is empty */
+} TesseraListPanel;
+
+/* Makes the view and its rows, for as long as the panel's box is there. */
+void tessera_list_panel_make (TesseraListPanel *panel, const TesseraRowModelKind *kind);
+/* So many rows from now on, and all may say something else than before. @is_known: else
+ * there are none yet. */
+void
+tessera_row_model_set_length (TesseraRowModel *self, guint n_rows, gboolean is_known);
 /* What is selected became other, or what the rows say: all that are there are written
  * anew. */
 void tessera_row_model_refresh (TesseraRowModel *self);
 /* Scrolls there, as soon as the view has its size; GTK_INVALID_LIST_POSITION: stays. */
 void tessera_row_model_scroll_to (TesseraRowModel *self, guint position);
-/* Whether the view is where it is to be. */
-gboolean tessera_row_model_is_settled (TesseraRowModel *self);
-/* Asks nobody any more: whoever made it goes. */
-void tessera_row_model_close (TesseraRowModel *self);
 
 /* --- lifetime classes, their groups, their blocks --------------------------------- */
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/panels/panels.h"
 #include "viewer/panels/private.h"
 
 /* A view that is lower, in pixels, has not got its size yet. */
@@ -15,7 +16,7 @@ struct _TesseraRowModel
   GObject parent_instance;
 
   const TesseraRowModelKind *kind; /* NULL: it is closed */
-  gpointer user;
+  TesseraListPanel *user;
   GtkColumnView *view; /* NULL: it has gone */
   guint n_rows;
   guint scroll_tick; /* 0: the view is where it should be */
@@ -111,10 +112,11 @@ tessera_row_model_refresh (TesseraRowModel *self)
 /* Rows that were there and are stay, with their widgets: they are written anew, which
  * takes a tenth of making them. */
 void
-tessera_row_model_set_length (TesseraRowModel *self, guint n_rows)
+tessera_row_model_set_length (TesseraRowModel *self, guint n_rows, gboolean is_known)
 {
   guint n_before = self->n_rows, n_same = MIN (n_before, n_rows);
 
+  tessera_note_show (self->user->note, is_known && n_rows == 0);
   self->n_rows = n_rows;
   if (n_before != n_rows)
     g_list_model_items_changed (G_LIST_MODEL (self), n_same, n_before - n_same,
@@ -135,12 +137,17 @@ static void
 on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowModel *self)
 {
   guint n_columns = g_list_model_get_n_items (gtk_column_view_get_columns (self->view));
+  const TesseraRowModelKind *kind = self->kind;
+  int column = column_of (factory);
   GtkWidget *cell;
 
-  if (self->kind == NULL)
+  if (kind == NULL)
     return;
-  cell = self->kind->make (self->user, column_of (factory));
-  if (column_of (factory) + 1 == (int) n_columns)
+  cell = column == 0 && kind->make != NULL
+             ? kind->make (self->user)
+             : tessera_cell_new (kind->columns[column].n_chars,
+                                 kind->columns[column].is_number);
+  if (column + 1 == (int) n_columns)
     gtk_widget_set_margin_end (cell, EDGE);
   gtk_list_item_set_child (item, cell);
 }
@@ -148,9 +155,19 @@ on_setup (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowModel 
 static void
 on_bind (GtkSignalListItemFactory *factory, GtkListItem *item, TesseraRowModel *self)
 {
-  if (self->kind != NULL)
-    self->kind->show (self->user, gtk_list_item_get_child (item),
-                      gtk_list_item_get_position (item), column_of (factory));
+  guint position = gtk_list_item_get_position (item);
+  GtkWidget *cell = gtk_list_item_get_child (item);
+  g_autofree char *text = NULL;
+
+  if (self->kind == NULL)
+    return;
+  if (column_of (factory) == 0 && self->kind->show != NULL)
+    {
+      self->kind->show (self->user, cell, position);
+      return;
+    }
+  text = self->kind->text (self->user, position, column_of (factory));
+  gtk_inscription_set_text (GTK_INSCRIPTION (cell), text);
 }
 
 /* GTK's own sorting would make an object of every row. So each column has a sorter that
@@ -178,11 +195,19 @@ on_sort (TesseraRowModel *self, GtkSorterChange change, GtkSorter *sorter)
     self->kind->sort (self->user, probed_column, ordering == GTK_ORDERING_LARGER);
 }
 
-GtkColumnViewColumn *
-tessera_row_model_add_column (TesseraRowModel *self, const char *title, int column)
+static void
+on_activate (GtkColumnView *view, guint position, TesseraRowModel *self)
+{
+  if (self->kind != NULL && self->kind->activate != NULL)
+    self->kind->activate (self->user, position);
+}
+
+static void
+add_column (TesseraRowModel *self, int column)
 {
   GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
-  GtkColumnViewColumn *added = gtk_column_view_column_new (title, factory);
+  g_autoptr (GtkColumnViewColumn) added =
+      gtk_column_view_column_new (self->kind->columns[column].title, factory);
   g_autoptr (GtkCustomSorter) sorter =
       gtk_custom_sorter_new (probe, GINT_TO_POINTER (column), NULL);
 
@@ -191,9 +216,10 @@ tessera_row_model_add_column (TesseraRowModel *self, const char *title, int colu
   g_signal_connect_object (factory, "bind", G_CALLBACK (on_bind), self, 0);
   gtk_column_view_column_set_sorter (added, GTK_SORTER (sorter));
   gtk_column_view_column_set_resizable (added, TRUE);
+  gtk_column_view_column_set_expand (added, self->kind->columns[column].is_wide);
   gtk_column_view_append_column (self->view, added);
-  g_object_unref (added); /* the view's */
-  return added;
+  if (column == self->kind->first)
+    gtk_column_view_sort_by_column (self->view, added, GTK_SORT_DESCENDING);
 }
 
 /* --- scrolling -------------------------------------------------------------------- */
@@ -234,15 +260,17 @@ tessera_row_model_scroll_to (TesseraRowModel *self, guint position)
 }
 
 gboolean
-tessera_row_model_is_settled (TesseraRowModel *self)
+tessera_list_is_settled (GtkWidget *box)
 {
-  return self->scroll_tick == 0;
+  return !gtk_widget_get_mapped (box) ||
+         ((TesseraListPanel *) tessera_panel_of (box))->rows->scroll_tick == 0;
 }
 
 /* --- life ------------------------------------------------------------------------- */
 
-void
-tessera_row_model_close (TesseraRowModel *self)
+/* Asks nobody any more: whoever made it goes. */
+static void
+close_rows (TesseraRowModel *self)
 {
   if (self->scroll_tick != 0 && self->view != NULL)
     gtk_widget_remove_tick_callback (GTK_WIDGET (self->view), self->scroll_tick);
@@ -270,18 +298,27 @@ tessera_row_model_init (TesseraRowModel *self)
 {
 }
 
-TesseraRowModel *
-tessera_row_model_new (const TesseraRowModelKind *kind,
-                       gpointer user,
-                       GtkColumnView *view)
+void
+tessera_list_panel_make (TesseraListPanel *panel, const TesseraRowModelKind *kind)
 {
-  TesseraRowModel *self = g_object_new (TESSERA_TYPE_ROW_MODEL, NULL);
+  TesseraRowModel *self = panel->rows = g_object_new (TESSERA_TYPE_ROW_MODEL, NULL);
+  GtkWidget *view = gtk_column_view_new (NULL), *scrolled = gtk_scrolled_window_new ();
 
   self->kind = kind;
-  self->user = user;
-  g_set_weak_pointer (&self->view, view);
-  gtk_column_view_set_model (view, GTK_SELECTION_MODEL (self));
-  g_signal_connect_object (gtk_column_view_get_sorter (view), "changed",
+  self->user = panel;
+  g_set_weak_pointer (&self->view, GTK_COLUMN_VIEW (view));
+  gtk_widget_set_name (view, kind->name);
+  gtk_widget_add_css_class (view, "data-table");
+  tessera_set_accessible_label (view, kind->title);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), view);
+  panel->note = tessera_note_new (scrolled, kind->empty);
+  gtk_widget_set_vexpand (panel->note, TRUE);
+  gtk_column_view_set_model (self->view, GTK_SELECTION_MODEL (self));
+  g_signal_connect_object (view, "activate", G_CALLBACK (on_activate), self, 0);
+  g_signal_connect_object (gtk_column_view_get_sorter (self->view), "changed",
                            G_CALLBACK (on_sort), self, G_CONNECT_SWAPPED);
-  return self;
+  g_signal_connect_object (panel->panel.box, "destroy", G_CALLBACK (close_rows), self,
+                           G_CONNECT_SWAPPED);
+  for (int i = 0; i < TESSERA_MOST_COLUMNS && kind->columns[i].title != NULL; i++)
+    add_column (self, i);
 }

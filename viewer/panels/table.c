@@ -11,40 +11,23 @@
 
 typedef struct
 {
-  TesseraPanel panel;
+  TesseraListPanel base;
   TesseraBlockFilter filter; /* its text is ours */
   TesseraBlockList *list;    /* that is shown; NULL: none yet */
-  TesseraRowModel *rows;
-  GtkWidget *view;
-  GtkWidget *note; /* that no block matches */
   GtkWidget *text;
   GtkWidget *least;
   GtkWidget *most;
   GtkWidget *count;
 } Table;
 
-static const struct
-{
-  const char *title;
-  int n_chars; /* that it has room for at least */
-  gboolean is_number;
-} columns[TESSERA_N_COLUMNS] = {
-  [TESSERA_COLUMN_BLOCK] = { "Block", 9, TRUE },
-  [TESSERA_COLUMN_SIZE] = { "Size", 11, TRUE },
-  [TESSERA_COLUMN_LIFE] = { "Life", 22, TRUE },
-  [TESSERA_COLUMN_CLASS] = { "Class", 10, FALSE },
-  [TESSERA_COLUMN_PHASES] = { "Phases", 14, FALSE },
-  [TESSERA_COLUMN_SOURCE] = { "Source", 20, FALSE },
-  [TESSERA_COLUMN_GROUP] = { "Group", 20, FALSE },
-  [TESSERA_COLUMN_ADDRESS] = { "Address", 15, TRUE },
-};
-
 static char *
-cell_text (Table *self, TesseraColumn column, uint32_t block)
+cell_text (gpointer user, guint position, int column)
 {
-  TesseraData *data = self->list->data;
+  const TesseraBlockList *list = ((Table *) user)->list;
+  TesseraData *data = list->data;
+  uint32_t block = list->blocks[position];
 
-  switch (column)
+  switch ((TesseraColumn) column)
     {
     case TESSERA_COLUMN_SIZE:
       return tessera_describe_bytes (data->blocks->blocks[block].size_bytes);
@@ -67,28 +50,12 @@ cell_text (Table *self, TesseraColumn column, uint32_t block)
 
 /* --- rows ------------------------------------------------------------------------- */
 
-static GtkWidget *
-make_cell (gpointer user, int column)
-{
-  return tessera_cell_new (columns[column].n_chars, columns[column].is_number);
-}
-
-static void
-show_cell (gpointer user, GtkWidget *cell, guint position, int column)
-{
-  Table *self = user;
-  g_autofree char *text =
-      cell_text (self, (TesseraColumn) column, self->list->blocks[position]);
-
-  gtk_inscription_set_text (GTK_INSCRIPTION (cell), text);
-}
-
 static gboolean
 is_selected (gpointer user, guint position)
 {
   Table *self = user;
 
-  return tessera_document_is_selected (self->panel.document,
+  return tessera_document_is_selected (self->base.panel.document,
                                        self->list->blocks[position]);
 }
 
@@ -105,18 +72,19 @@ choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
   for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
        more = gtk_bitset_iter_next (&iter, &position))
     blocks[n++] = self->list->blocks[position];
-  tessera_document_select_blocks (self->panel.document, blocks, n, how,
+  tessera_document_select_blocks (self->base.panel.document, blocks, n, how,
                                   n > 0 ? blocks[n - 1] : TESSERA_NONE);
-  if (self->panel.document->selected != TESSERA_NONE)
-    tessera_document_reveal (self->panel.document, self->panel.document->selected);
+  if (self->base.panel.document->selected != TESSERA_NONE)
+    tessera_document_reveal (self->base.panel.document,
+                             self->base.panel.document->selected);
 }
 
 static void
 show_count (Table *self)
 {
   guint n = self->list != NULL ? self->list->n_blocks : 0;
-  size_t n_all = self->panel.document->data != NULL
-                     ? self->panel.document->data->blocks->n_blocks
+  size_t n_all = self->base.panel.document->data != NULL
+                     ? self->base.panel.document->data->blocks->n_blocks
                      : 0;
   g_autofree char *all = tessera_describe_counted (n_all, "block");
   g_autofree char *text =
@@ -129,9 +97,9 @@ show_count (Table *self)
 static void
 scroll_to_lead (Table *self)
 {
-  uint32_t lead = self->panel.document->selected;
+  uint32_t lead = self->base.panel.document->selected;
 
-  tessera_row_model_scroll_to (self->rows,
+  tessera_row_model_scroll_to (self->base.rows,
                                self->list != NULL && lead != TESSERA_NONE
                                    ? tessera_block_list_find (self->list, lead)
                                    : GTK_INVALID_LIST_POSITION);
@@ -140,14 +108,14 @@ scroll_to_lead (Table *self)
 static void
 take_list (Table *self)
 {
-  TesseraBlockList *list = self->panel.document->list, *before = self->list;
+  TesseraBlockList *list = self->base.panel.document->list, *before = self->list;
 
   if (list == before)
     return;
   self->list = tessera_block_list_ref (list);
-  tessera_row_model_set_length (self->rows, list != NULL ? list->n_blocks : 0);
+  tessera_row_model_set_length (self->base.rows, list != NULL ? list->n_blocks : 0,
+                                list != NULL);
   tessera_block_list_unref (before);
-  tessera_note_show (self->note, list != NULL && list->n_blocks == 0);
   show_count (self);
   scroll_to_lead (self);
 }
@@ -155,14 +123,8 @@ take_list (Table *self)
 static void
 ask (Table *self)
 {
-  if (gtk_widget_get_mapped (self->panel.box))
-    tessera_document_list_blocks (self->panel.document, &self->filter);
-}
-
-gboolean
-tessera_table_is_settled (GtkWidget *table)
-{
-  return tessera_row_model_is_settled (((Table *) tessera_panel_of (table))->rows);
+  if (gtk_widget_get_mapped (self->base.panel.box))
+    tessera_document_list_blocks (self->base.panel.document, &self->filter);
 }
 
 static void
@@ -175,8 +137,26 @@ sort (gpointer user, int column, gboolean down)
   ask (self);
 }
 
-static const TesseraRowModelKind row_kind = { make_cell, show_cell, is_selected, choose,
-                                              sort };
+static const TesseraRowModelKind row_kind = {
+  .name = "block-table",
+  .title = "Blocks",
+  .empty = "No block matches what the fields above say",
+  .columns = {
+      [TESSERA_COLUMN_BLOCK] = { "Block", 9, TRUE },
+      [TESSERA_COLUMN_SIZE] = { "Size", 11, TRUE },
+      [TESSERA_COLUMN_LIFE] = { "Life", 22, TRUE },
+      [TESSERA_COLUMN_CLASS] = { "Class", 10 },
+      [TESSERA_COLUMN_PHASES] = { "Phases", 14, .is_wide = TRUE },
+      [TESSERA_COLUMN_SOURCE] = { "Source", 20, .is_wide = TRUE },
+      [TESSERA_COLUMN_GROUP] = { "Group", 20, .is_wide = TRUE },
+      [TESSERA_COLUMN_ADDRESS] = { "Address", 15, TRUE },
+  },
+  .first = TESSERA_COLUMN_SIZE,
+  .text = cell_text,
+  .is_selected = is_selected,
+  .choose = choose,
+  .sort = sort,
+};
 
 /* --- filter ----------------------------------------------------------------------- */
 
@@ -206,7 +186,7 @@ on_filter (Table *self)
 static void
 on_map (GtkWidget *box, Table *self)
 {
-  if (self->list == NULL || self->list->data != self->panel.document->data)
+  if (self->list == NULL || self->list->data != self->base.panel.document->data)
     ask (self);
   scroll_to_lead (self);
 }
@@ -223,7 +203,7 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
     ask (self);
   if (what & TESSERA_CHANGED_SELECTION)
     {
-      tessera_row_model_refresh (self->rows);
+      tessera_row_model_refresh (self->base.rows);
       scroll_to_lead (self);
     }
 }
@@ -254,35 +234,12 @@ filter_bar_new (Table *self)
   return tessera_row_new (6, self->text, self->least, self->most, self->count, NULL);
 }
 
-/* The largest on top first. */
-static void
-add_columns (Table *self)
-{
-  for (int i = 0; i < TESSERA_N_COLUMNS; i++)
-    {
-      GtkColumnViewColumn *column =
-          tessera_row_model_add_column (self->rows, columns[i].title, i);
-
-      gtk_column_view_column_set_expand (column, columns[i].n_chars > 13 &&
-                                                     !columns[i].is_number);
-      if (i == TESSERA_COLUMN_SIZE)
-        gtk_column_view_sort_by_column (GTK_COLUMN_VIEW (self->view), column,
-                                        GTK_SORT_DESCENDING);
-    }
-}
-
-static void
-on_destroy (GtkWidget *box, Table *self)
-{
-  tessera_row_model_close (self->rows);
-}
-
 static void
 table_clear (gpointer table)
 {
   Table *self = table;
 
-  g_clear_object (&self->rows);
+  g_clear_object (&self->base.rows);
   tessera_block_list_unref (self->list);
   g_free ((char *) self->filter.text);
 }
@@ -291,21 +248,11 @@ GtkWidget *
 tessera_table_new (TesseraDocument *document)
 {
   Table *self = tessera_panel_new (sizeof *self, document, "table-panel", 6, table_clear);
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
 
-  g_signal_connect (self->panel.box, "map", G_CALLBACK (on_map), self);
-  g_signal_connect (self->panel.box, "destroy", G_CALLBACK (on_destroy), self);
+  g_signal_connect (self->base.panel.box, "map", G_CALLBACK (on_map), self);
   self->filter.most_bytes = UINT64_MAX;
-  self->view = gtk_column_view_new (NULL);
-  self->rows = tessera_row_model_new (&row_kind, self, GTK_COLUMN_VIEW (self->view));
-  gtk_widget_set_name (self->view, "block-table");
-  gtk_widget_add_css_class (self->view, "data-table");
-  tessera_set_accessible_label (self->view, "Blocks");
-  add_columns (self);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
-  self->note = tessera_note_new (scrolled, "No block matches what the fields above say");
-  gtk_widget_set_vexpand (self->note, TRUE);
-  tessera_panel_add (self, filter_bar_new (self), self->note, NULL);
-  gtk_widget_add_css_class (self->panel.box, "table-panel");
+  tessera_list_panel_make (&self->base, &row_kind);
+  tessera_panel_add (self, filter_bar_new (self), self->base.note, NULL);
+  gtk_widget_add_css_class (self->base.panel.box, "table-panel");
   return tessera_panel_watch (self, on_changed);
 }

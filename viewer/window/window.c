@@ -350,10 +350,8 @@ tessera_window_is_settled (TesseraWindow *self)
   for (int i = 0; i < TESSERA_N_SIDES; i++)
     if (!tessera_canvas_is_complete (self->canvases[i]))
       return FALSE;
-  return (!gtk_widget_get_mapped (self->groups) ||
-          tessera_groups_view_is_settled (self->groups)) &&
-         (!gtk_widget_get_mapped (self->table_panel) ||
-          tessera_table_is_settled (self->table_panel));
+  return tessera_list_is_settled (self->groups) &&
+         tessera_list_is_settled (self->table_panel);
 }
 
 static void
