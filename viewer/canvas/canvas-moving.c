@@ -189,14 +189,14 @@ static void
 draw_pushed (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
 {
   const TesseraScene *scene = tessera_canvas_sheet (self)->scene;
-  const GArray *pushed = self->panel.document->proposal.pushed;
+  const TesseraSelection *pushed = self->panel.document->proposal.pushed;
 
-  for (guint i = 0; i < MIN (pushed->len, MOST_OUTLINES); i++)
+  for (size_t i = 0; pushed != NULL && i < MIN (pushed->n_blocks, MOST_OUTLINES); i++)
     {
       TesseraView rect;
       graphene_rect_t box;
 
-      if (tessera_scene_block_rect (scene, g_array_index (pushed, uint32_t, i), &rect) &&
+      if (tessera_scene_block_rect (scene, pushed->blocks[i], &rect) &&
           tessera_canvas_box_of (self, &rect, &box))
         {
           tessera_draw_box (snapshot, &box, palette->bad, 0.18);

@@ -490,7 +490,7 @@ typedef struct
 {
   uint32_t *blocks;         /* that were chosen and lie in the pool, ascending */
   uint64_t *distance_bytes; /* of each from the lowest */
-  size_t n_blocks;
+  size_t n_blocks, n_all;   /* n_all: of the trace */
   uint64_t pool_addr;
   uint64_t base_bytes;        /* offset of the lowest now */
   uint64_t height_bytes;      /* from the lowest's bottom to the highest's top */
@@ -510,5 +510,6 @@ TesseraStatus tessera_landings_new (TesseraFollowed *planned,
                                     TesseraError *error,
                                     TesseraLandings **out_landings);
 void tessera_landings_free (TesseraLandings *landings); /* NULL is fine */
-/* The blocks that are in the way: (transfer full) (array), each once, ascending. */
-GArray *tessera_landings_pushed (const TesseraLandings *landings, uint64_t offset_bytes);
+/* The blocks that are in the way: (transfer full); NULL: none. */
+TesseraSelection *tessera_landings_pushed (const TesseraLandings *landings,
+                                           uint64_t offset_bytes);

@@ -37,7 +37,7 @@ clear_contents (TesseraDocument *self)
   g_clear_pointer (&self->rule, tessera_rule_free);
   g_clear_pointer (&self->moves, tessera_moves_unref);
   g_clear_pointer (&self->proposal.landings, tessera_landings_free);
-  g_clear_pointer (&self->proposal.pushed, g_array_unref);
+  g_clear_pointer (&self->proposal.pushed, tessera_selection_unref);
   self->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
   self->former_bytes = 0;
   self->needs = (TesseraNeeds){ 0 };

@@ -82,7 +82,7 @@ typedef struct
 {
   TesseraLandings *landings; /* NULL: nothing is */
   uint64_t offset_bytes;     /* of the lowest */
-  GArray *pushed;            /* uint32_t: blocks that are in the way there */
+  TesseraSelection *pushed;  /* blocks that are in the way there; NULL: it is free */
 } TesseraProposal;
 
 #define TESSERA_TYPE_DOCUMENT (tessera_document_get_type ())

@@ -285,6 +285,7 @@ tessera_landings_new (TesseraFollowed *planned,
 
   *out_landings = NULL;
   landings->pool_addr = planned->layout->pool_addr;
+  landings->n_all = n_blocks;
   take_chosen (&search, landings, chosen, n_chosen);
   if (landings->n_blocks == 0)
     status = tessera_fail (error, TESSERA_REFUSED,
@@ -363,32 +364,17 @@ next_stop (const TesseraLandings *landings,
   return next != TESSERA_NOWHERE ? next : offset_bytes;
 }
 
-static int
-compare_indices (gconstpointer x, gconstpointer y)
-{
-  const uint32_t *a = x, *b = y;
-
-  return (*a > *b) - (*a < *b);
-}
-
-GArray *
+TesseraSelection *
 tessera_landings_pushed (const TesseraLandings *landings, uint64_t offset_bytes)
 {
-  GArray *pushed = g_array_new (FALSE, FALSE, sizeof (uint32_t));
-  guint n = 0;
+  uint8_t *is_pushed = g_new0 (uint8_t, landings->n_all);
 
   for (size_t i = 0;
        i < landings->n_obstacles && landings->obstacles[i].low < (int64_t) offset_bytes;
        i++)
     if (landings->obstacles[i].high > (int64_t) offset_bytes)
-      g_array_append_val (pushed, landings->obstacles[i].block);
-  g_array_sort (pushed, compare_indices);
-  for (guint i = 0; i < pushed->len; i++)
-    if (n == 0 ||
-        g_array_index (pushed, uint32_t, n - 1) != g_array_index (pushed, uint32_t, i))
-      g_array_index (pushed, uint32_t, n++) = g_array_index (pushed, uint32_t, i);
-  g_array_set_size (pushed, n);
-  return pushed;
+      is_pushed[landings->obstacles[i].block] = 1;
+  return tessera_selection_new (landings->n_all, is_pushed);
 }
 
 /* --- what lies elsewhere in the next picture ----------------------------------------- */
@@ -458,11 +444,10 @@ move_to (TesseraDocument *self, uint64_t offset_bytes)
 {
   TesseraProposal *proposal = &self->proposal;
 
-  if (proposal->pushed != NULL && proposal->offset_bytes == offset_bytes)
+  if (proposal->offset_bytes == offset_bytes)
     return;
   proposal->offset_bytes = offset_bytes;
-  if (proposal->pushed != NULL)
-    g_array_unref (proposal->pushed);
+  tessera_selection_unref (proposal->pushed);
   proposal->pushed = tessera_landings_pushed (proposal->landings, offset_bytes);
   tessera_document_changed (self, TESSERA_CHANGED_PROPOSAL);
 }
@@ -512,6 +497,7 @@ take_places (TesseraDocument *self, TesseraJob *job)
   if (job->planned != self->planned)
     return;
   self->proposal.landings = g_steal_pointer (&job->landings);
+  self->proposal.offset_bytes = TESSERA_NOWHERE;
   move_to (self, job->is_pin ? job->bytes : self->proposal.landings->base_bytes);
   if (job->is_pin)
     accept (self, job->by_rule);
@@ -595,7 +581,7 @@ tessera_document_drop_proposal (TesseraDocument *self)
   if (self->proposal.landings == NULL)
     return;
   g_clear_pointer (&self->proposal.landings, tessera_landings_free);
-  g_clear_pointer (&self->proposal.pushed, g_array_unref);
+  g_clear_pointer (&self->proposal.pushed, tessera_selection_unref);
   tessera_document_changed (self, TESSERA_CHANGED_PROPOSAL);
 }
 
@@ -616,8 +602,8 @@ tessera_document_describe_proposal (TesseraDocument *self)
   place = tessera_describe_bytes (proposal->offset_bytes);
   if (proposal->offset_bytes == proposal->landings->base_bytes)
     return g_strdup_printf ("%s, as it lies", place);
-  if (proposal->pushed->len == 0)
+  if (proposal->pushed == NULL)
     return g_strdup_printf ("%s, free", place);
-  blocks = tessera_describe_counted (proposal->pushed->len, "block");
+  blocks = tessera_describe_counted (proposal->pushed->n_blocks, "block");
   return g_strdup_printf ("%s, pushes %s", place, blocks);
 }

@@ -240,37 +240,21 @@ count_common (const TesseraData *data, TesseraSelectionFacts *facts)
     }
 }
 
-static int
-compare_indices (const void *a, const void *b)
-{
-  const Valued *x = a, *y = b;
-
-  return (x->block > y->block) - (x->block < y->block);
-}
-
 /* Sweep over births, which the list has in order, and deaths. */
 static void
 find_most (const TesseraData *data, TesseraSelectionFacts *facts)
 {
   const TesseraBlock *blocks = data->blocks->blocks;
   const TesseraSelection *selection = facts->selection;
-  size_t n = selection->n_blocks, gone = 0;
-  g_autofree Valued *deaths = g_new (Valued, n); /* bytes, and the event */
+  const uint32_t *dead = data->blocks->by_death;
   uint64_t alive = 0;
 
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < selection->n_blocks; i++)
     {
       const TesseraBlock *b = &blocks[selection->blocks[i]];
 
-      deaths[i] = (Valued){ b->block_bytes, b->died_index };
-    }
-  qsort (deaths, n, sizeof *deaths, compare_indices);
-  for (size_t i = 0; i < n; i++)
-    {
-      const TesseraBlock *b = &blocks[selection->blocks[i]];
-
-      while (deaths[gone].block <= b->born_index)
-        alive -= deaths[gone++].value;
+      for (; blocks[*dead].died_index <= b->born_index; dead++)
+        alive -= selection->is_in[*dead] ? blocks[*dead].block_bytes : 0;
       alive += b->block_bytes;
       if (alive > facts->most_bytes)
         {
