@@ -288,25 +288,6 @@ print_seen (const TesseraLengths *lengths, const TesseraParameters *of)
           (double) need.height_bytes / (double) MAX (need.bound_bytes, 1));
 }
 
-static void
-print_fits (const CliStudy *study)
-{
-  const TesseraLengths *lengths = study->lengths;
-  guint64 device_bytes = study->trace->device_bytes;
-
-  if (device_bytes == 0)
-    return;
-  printf ("on a device of %s, as far as laws go:", TESSERA_SIZE (device_bytes));
-  for (uint64_t batch = 1; batch <= lengths->most.batch; batch *= 2)
-    {
-      if (lengths->has_batch)
-        printf (" batch %" G_GUINT64_FORMAT, batch);
-      printf (" length up to %" G_GUINT64_FORMAT "%s",
-              tessera_lengths_longest (lengths, batch, device_bytes),
-              2 * batch <= lengths->most.batch ? "," : "\n");
-    }
-}
-
 static guint
 count_placed (const TesseraLengths *lengths, TesseraPlaceKind place)
 {
@@ -348,7 +329,6 @@ cli_print_laws (const CliStudy *study)
   puts ("; checked");
   for (uint32_t i = 0; i < lengths->n_observed; i++)
     print_seen (lengths, &lengths->observed[i]);
-  print_fits (study);
 }
 
 static void

@@ -158,8 +158,3 @@ typedef struct
 bool tessera_lengths_measure (const TesseraLengths *lengths,
                               const TesseraParameters *parameters,
                               TesseraLengthsNeed *out_need);
-
-/* The longest step of the batch that takes at most @device_bytes; 0: none does. */
-uint64_t tessera_lengths_longest (const TesseraLengths *lengths,
-                                  uint64_t batch,
-                                  uint64_t device_bytes);

@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/lengths/test-parts.h"
+#include "planner/lengths/test-steps.h"
 #include "planner/lengths.h"
 #include "planner/planner.h"
 #include "tests/ok.h"

@@ -119,46 +119,64 @@ step_at (const TesseraLengths *lengths, guint64 length)
   return step;
 }
 
-/* Where the slot lies in it; UINT64_MAX: nowhere. */
-static guint64
-offset_in (const TesseraPlan *step, guint32 slot)
+/* Where a slot lies at some lengths. */
+typedef struct
 {
-  for (size_t i = 0; i < step->n_slots; i++)
-    if (step->slots[i].block == slot)
-      return step->slots[i].offset_bytes;
-  return UINT64_MAX;
+  guint64 low, high; /* the lowest and the highest offset; UINT64_MAX, 0: nowhere */
+  guint64 end;       /* of all its blocks, the highest */
+} Reach;
+
+/* By slot. */
+static Reach *
+find_reaches (const TesseraLengths *lengths)
+{
+  Reach *reaches = g_new0 (Reach, lengths->n_slots + 1);
+
+  for (guint32 i = 0; i < lengths->n_slots; i++)
+    reaches[i].low = UINT64_MAX;
+  for (guint64 length = 8; length < lengths->most.length; length += 97)
+    {
+      TesseraPlan *step = step_at (lengths, length);
+
+      for (size_t i = 0; i < step->n_slots; i++)
+        {
+          const TesseraSlot *slot = &step->slots[i];
+          Reach *reach = &reaches[slot->block];
+
+          reach->low = MIN (reach->low, slot->offset_bytes);
+          reach->high = MAX (reach->high, slot->offset_bytes);
+          reach->end = MAX (reach->end, slot->offset_bytes + slot->block_bytes);
+        }
+      tessera_plan_free (step);
+    }
+  return reaches;
 }
 
-static guint
-count_at (const TesseraPlan *step, guint64 offset_bytes)
+static gboolean
+are_apart (const Reach *a, const Reach *b)
 {
-  guint n = 0;
-
-  for (size_t i = 0; i < step->n_slots; i++)
-    n += step->slots[i].offset_bytes == offset_bytes;
-  return n;
+  return a->end <= b->low || b->end <= a->low;
 }
 
-/* What is pinned lies there at every length, and nothing else does. */
+/* What is pinned lies there at every length, and nothing else ever does. */
 static void
 test_pin (void)
 {
   Edited edited;
   TesseraLengths *lengths;
+  g_autofree Reach *reaches = NULL;
+  guint32 pinned;
 
   edited_init (&edited, TESSERA_EDIT_PIN);
   edited.edit.at = 512;
   add_block (&edited.edit.what, block_of_step (&edited, 14));
+  pinned = slot_of (&edited, edited.edit.what.blocks[0]);
   lengths = plan (&edited);
-  for (guint64 length = 1; length < 2000; length += 97)
-    {
-      TesseraPlan *step = step_at (lengths, length);
-
-      g_assert_cmpuint (count_at (step, 512), ==, 1);
-      g_assert_cmpuint (offset_in (step, slot_of (&edited, edited.edit.what.blocks[0])),
-                        ==, 512);
-      tessera_plan_free (step);
-    }
+  reaches = find_reaches (lengths);
+  g_assert_cmpuint (reaches[pinned].low, ==, 512);
+  g_assert_cmpuint (reaches[pinned].high, ==, 512);
+  for (guint32 i = 0; i < lengths->n_slots; i++)
+    g_assert_true (i == pinned || are_apart (&reaches[i], &reaches[pinned]));
   tessera_lengths_free (lengths);
   /* Above all that moves, no step would be as low as what is alive. */
   edited.edit.at =
@@ -174,8 +192,12 @@ test_pin (void)
 static void
 test_dynamic (void)
 {
+  const TesseraParameters at = { 1, 1000 };
   Edited edited;
   TesseraLengths *lengths, *whole;
+  TesseraLengthsNeed need, need_of_whole;
+  TesseraPlan *step;
+  g_autofree Reach *reaches = NULL;
   guint32 slot;
 
   edited_init (&edited, TESSERA_EDIT_DYNAMIC);
@@ -185,132 +207,65 @@ test_dynamic (void)
   lengths = plan (&edited);
   edited.edit.is_undone = true;
   whole = plan (&edited);
-  for (guint64 length = 8; length < 2000; length += 97)
-    {
-      const TesseraParameters at = { 1, length };
-      TesseraPlan *step = step_at (lengths, length);
-      TesseraLengthsNeed need, need_of_whole;
-
-      g_assert_cmpuint (offset_in (step, slot), ==, UINT64_MAX);
-      g_assert_cmpuint (step->n_unplanned, ==, 1);
-      g_assert_cmpuint (step->unplanned[0].block, ==, slot);
-      g_assert_true (tessera_lengths_measure (lengths, &at, &need));
-      g_assert_true (tessera_lengths_measure (whole, &at, &need_of_whole));
-      g_assert_cmpuint (need.height_bytes + lengths->start[2].block_bytes, <=,
-                        need_of_whole.height_bytes);
-      tessera_plan_free (step);
-    }
+  reaches = find_reaches (lengths);
+  g_assert_cmpuint (reaches[slot].low, ==, UINT64_MAX);
+  step = step_at (lengths, 1000);
+  g_assert_cmpuint (step->n_unplanned, ==, 1);
+  g_assert_cmpuint (step->unplanned[0].block, ==, slot);
+  g_assert_true (tessera_lengths_measure (lengths, &at, &need));
+  g_assert_true (tessera_lengths_measure (whole, &at, &need_of_whole));
+  g_assert_cmpuint (need.height_bytes + lengths->start[2].block_bytes, <=,
+                    need_of_whole.height_bytes);
   for (guint32 i = 0; i < lengths->n_start; i++)
     g_assert_cmpint (lengths->start[i].is_left, ==, i == 2);
+  tessera_plan_free (step);
   tessera_lengths_free (lengths);
   tessera_lengths_free (whole);
   edited_clear (&edited);
 }
 
-/* What stays together keeps its distances, whatever lies between. */
+/* Where one lies at one length the other lies at none; without the edit some do. What
+ * stays together moves at no length. */
 static void
-test_together (void)
+test_apart_and_together (void)
 {
-  Edited edited;
-  TesseraLengths *lengths;
-  guint64 distances[3] = { 0 };
-
-  edited_init (&edited, TESSERA_EDIT_TOGETHER);
-  for (guint nth = 5; nth < 14; nth += 3)
-    add_block (&edited.edit.what, block_of_step (&edited, nth));
-  lengths = plan (&edited);
-  for (guint64 length = 8; length < 2000; length += 97)
+  for (int way = 0; way < 3; way++)
     {
-      TesseraPlan *step = step_at (lengths, length);
-      guint64 first = offset_in (step, slot_of (&edited, edited.edit.what.blocks[0]));
-
-      for (guint i = 1; i < 3; i++)
-        {
-          guint64 at = offset_in (step, slot_of (&edited, edited.edit.what.blocks[i]));
-
-          g_assert_cmpuint (at, >, first);
-          g_assert_cmpuint (at, !=, UINT64_MAX);
-          if (length == 8)
-            distances[i] = at - first;
-          g_assert_cmpuint (at - first, ==, distances[i]);
-        }
-      tessera_plan_free (step);
-    }
-  tessera_lengths_free (lengths);
-  edited_clear (&edited);
-}
-
-/* The lowest and the highest address of the slots at any of some lengths. */
-static void
-reach (const Edited *edited,
-       const TesseraLengths *lengths,
-       guint32 block,
-       guint64 *out_low,
-       guint64 *out_high)
-{
-  guint32 slot = slot_of (edited, block);
-
-  *out_low = UINT64_MAX;
-  *out_high = 0;
-  for (guint64 length = 8; length < lengths->most.length; length += 97)
-    {
-      TesseraPlan *step = step_at (lengths, length);
-
-      for (size_t i = 0; i < step->n_slots; i++)
-        if (step->slots[i].block == slot)
-          {
-            *out_low = MIN (*out_low, step->slots[i].offset_bytes);
-            *out_high =
-                MAX (*out_high, step->slots[i].offset_bytes + step->slots[i].block_bytes);
-          }
-      tessera_plan_free (step);
-    }
-}
-
-static gboolean
-are_apart (const Edited *edited, const TesseraLengths *lengths, guint32 a, guint32 b)
-{
-  guint64 low_a, high_a, low_b, high_b;
-
-  reach (edited, lengths, a, &low_a, &high_a);
-  reach (edited, lengths, b, &low_b, &high_b);
-  return high_a <= low_b || high_b <= low_a;
-}
-
-/* Where one lies at one length the other lies at none; without the edit some do. */
-static void
-test_apart (void)
-{
-  for (int has_with = 0; has_with < 2; has_with++)
-    {
+      const bool is_together = way == 2, has_with = way == 1;
       Edited edited;
-      TesseraLengths *lengths;
-      guint n_together = 0;
+      TesseraSelector *what = &edited.edit.what, *with;
+      guint n_meet[2] = { 0 }, n_moving[2] = { 0 };
 
-      edited_init (&edited, TESSERA_EDIT_APART);
-      for (guint nth = 5; nth < 11; nth++)
-        add_block (&edited.edit.what, block_of_step (&edited, nth));
-      for (guint nth = 11; has_with && nth < 16; nth++)
-        add_block (&edited.edit.with, block_of_step (&edited, nth));
+      edited_init (&edited, is_together ? TESSERA_EDIT_TOGETHER : TESSERA_EDIT_APART);
+      with = has_with ? &edited.edit.with : what;
       edited.edit.has_with = has_with;
+      for (guint nth = 5; nth < 11; nth++)
+        add_block (what, block_of_step (&edited, nth));
+      for (guint nth = 11; has_with && nth < 16; nth++)
+        add_block (with, block_of_step (&edited, nth));
       for (int is_undone = 0; is_undone < 2; is_undone++)
         {
-          const TesseraSelector *what = &edited.edit.what;
-          const TesseraSelector *with = has_with ? &edited.edit.with : what;
+          TesseraLengths *lengths;
+          g_autofree Reach *reaches = NULL;
 
           edited.edit.is_undone = is_undone;
           lengths = plan (&edited);
+          reaches = find_reaches (lengths);
           for (size_t i = 0; i < what->n_blocks; i++)
-            for (size_t k = has_with ? 0 : i + 1; k < with->n_blocks; k++)
-              if (is_undone)
-                n_together +=
-                    !are_apart (&edited, lengths, what->blocks[i], with->blocks[k]);
-              else
-                g_assert_true (
-                    are_apart (&edited, lengths, what->blocks[i], with->blocks[k]));
+            {
+              const Reach *of = &reaches[slot_of (&edited, what->blocks[i])];
+
+              n_moving[is_undone] += of->low != of->high;
+              for (size_t k = has_with ? 0 : i + 1; k < with->n_blocks; k++)
+                n_meet[is_undone] +=
+                    !are_apart (of, &reaches[slot_of (&edited, with->blocks[k])]);
+            }
           tessera_lengths_free (lengths);
         }
-      g_assert_cmpuint (n_together, >, 0);
+      g_assert_cmpuint (n_meet[0], ==, 0);
+      g_assert_cmpuint (n_meet[1], >, 0);
+      g_assert_true (!is_together || n_moving[0] == 0);
+      g_assert_cmpuint (n_moving[1], >, 0);
       edited_clear (&edited);
     }
 }
@@ -399,8 +354,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/lengths/edits/pin", test_pin);
   g_test_add_func ("/planner/lengths/edits/dynamic", test_dynamic);
-  g_test_add_func ("/planner/lengths/edits/together", test_together);
-  g_test_add_func ("/planner/lengths/edits/apart", test_apart);
+  g_test_add_func ("/planner/lengths/edits/apart-and-together", test_apart_and_together);
   g_test_add_func ("/planner/lengths/edits/checker-of-apart", test_checker_of_apart);
   g_test_add_func ("/planner/lengths/edits/cap", test_cap);
   return g_test_run ();

@@ -11,8 +11,6 @@
 
 /* ---- What a step of a given length takes ---- */
 
-#define LONGEST (UINT64_C (1) << 21)
-
 /* Whether the block of the step before is there still when the slot's own comes: of a
  * size that is always the same. */
 static bool
@@ -123,41 +121,6 @@ tessera_lengths_measure (const TesseraLengths *lengths,
   out_need->beside_bytes = beside (lengths, sizes);
   out_need->bound_bytes = there_for_good (lengths, sizes) + largest_load (lengths, sizes);
   return true;
-}
-
-/* Shorter than any step with these laws: one gives less than nothing. */
-static bool
-is_too_short (const TesseraLengths *lengths, const TesseraParameters *parameters)
-{
-  for (uint32_t i = 0; i < lengths->n_laws; i++)
-    if (tessera_size_law_is_below (&lengths->laws[i], parameters, 0))
-      return true;
-  return false;
-}
-
-uint64_t
-tessera_lengths_longest (const TesseraLengths *lengths,
-                         uint64_t batch,
-                         uint64_t device_bytes)
-{
-  uint64_t low = 1, high = LONGEST, longest = 0;
-
-  while (low < high)
-    {
-      const TesseraParameters middle = { batch, low + (high - low) / 2 };
-      TesseraLengthsNeed need;
-      /* Where a law gives no size, of a step that would be too long, it does not. */
-      bool does_fit = tessera_lengths_measure (lengths, &middle, &need) &&
-                      need.height_bytes + need.beside_bytes <= device_bytes;
-
-      if (does_fit)
-        longest = middle.length;
-      if (does_fit || is_too_short (lengths, &middle))
-        low = middle.length + 1;
-      else
-        high = middle.length;
-    }
-  return longest;
 }
 
 /* ---- Plans that take more than there ever is are not made ---- */

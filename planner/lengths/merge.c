@@ -28,18 +28,6 @@ enum
   MIN_DIFFERENT = 16
 };
 
-/* @tokens: of one sequence, then of the other. Returns: how many are common; 0 also where
- * they differ in more than @max_different. */
-static uint32_t
-compare_tokens (const uint64_t *tokens,
-                uint32_t n_a,
-                uint32_t n_b,
-                uint32_t max_different,
-                uint32_t *out_b_of_a)
-{
-  return tessera_diff (tokens, n_a, tokens + n_a, n_b, max_different, out_b_of_a);
-}
-
 /* They are in order of birth, after those of the start. */
 uint32_t
 tessera_first_born (const TesseraBlocks *blocks, uint32_t index)
@@ -165,7 +153,7 @@ correct_open_ends (TesseraSkeleton *last,
     tokens[i] = before->requests[i].token;
   for (uint32_t i = 0; i < n_b; i++)
     tokens[n_a + i] = last->requests[i].token;
-  n_common = compare_tokens (tokens, n_a, n_b, MOST_OPEN_DIFFERENT, b_of_a);
+  n_common = tessera_diff (tokens, n_a, tokens + n_a, n_b, MOST_OPEN_DIFFERENT, b_of_a);
   for (uint32_t i = 0; i < n_a && n_common > 0; i++)
     if (b_of_a[i] != TESSERA_NONE)
       has_like[b_of_a[i]] = true;
@@ -205,15 +193,17 @@ tessera_skeleton_clear (TesseraSkeleton *skeleton)
 void
 tessera_merge_init (TesseraMerge *merge, uint32_t max_steps)
 {
-  *merge = (TesseraMerge){ .max_steps = max_steps,
-                           .steps = g_new0 (const TesseraSkeleton *, max_steps + 1) };
+  *merge = (TesseraMerge){ .steps = g_new0 (const TesseraSkeleton *, max_steps + 1),
+                           .slots_of = g_new0 (uint32_t *, max_steps + 1) };
 }
 
 void
 tessera_merge_clear (TesseraMerge *merge)
 {
   g_free (merge->slots);
-  g_free (merge->requests);
+  for (uint32_t k = 0; k < merge->n_steps; k++)
+    g_free (merge->slots_of[k]);
+  g_free (merge->slots_of);
   g_free (merge->steps);
   *merge = (TesseraMerge){ 0 };
 }
@@ -314,32 +304,20 @@ pair_rest (const TesseraMerge *merge,
   return n_paired;
 }
 
-static void
-set_row (TesseraMerge *merge, uint32_t row, uint32_t request)
-{
-  merge->requests[(size_t) row * merge->max_steps + merge->n_steps] = request;
-}
-
 /* A slot that only the new step has. */
 static TesseraMergedSlot
-new_slot (TesseraMerge *merge,
-          const TesseraSkeleton *skeleton,
-          const TesseraBlocks *blocks,
-          uint32_t request,
-          uint32_t row)
+new_slot (const TesseraMerge *merge,
+          const TesseraSkeletonRequest *request,
+          const TesseraBlocks *blocks)
 {
-  const TesseraSkeletonRequest *of = &skeleton->requests[request];
-
-  for (uint32_t k = 0; k < merge->max_steps; k++)
-    merge->requests[(size_t) row * merge->max_steps + k] = TESSERA_NONE;
-  set_row (merge, row, request);
-  return (TesseraMergedSlot){ .token = of->token,
-                              .place = of->place,
-                              .size_bytes = blocks->blocks[of->block].size_bytes,
-                              .crosses = of->crosses,
-                              .law = merge->sizes ? merge->sizes->law_of_block[of->block]
-                                                  : TESSERA_NONE,
-                              .row = row };
+  return (TesseraMergedSlot){
+    .token = request->token,
+    .place = request->place,
+    .size_bytes = blocks->blocks[request->block].size_bytes,
+    .crosses = request->crosses,
+    .law = merge->sizes ? merge->sizes->law_of_block[request->block] : TESSERA_NONE,
+    .is_first = merge->n_steps == 0,
+  };
 }
 
 /* The new sequence: all of the old one, and what only the step has before the common
@@ -351,25 +329,33 @@ join (TesseraMerge *merge,
       const uint32_t *b_of_a,
       uint32_t n_new)
 {
-  size_t n_all = merge->n_slots + n_new, n = 0;
-  TesseraMergedSlot *all = g_new (TesseraMergedSlot, n_all + 1);
-  uint32_t row = (uint32_t) merge->n_slots, b = 0;
+  TesseraMergedSlot *all = g_new (TesseraMergedSlot, merge->n_slots + n_new + 1);
+  g_autofree uint32_t *moved = g_new (uint32_t, merge->n_slots + 1);
+  uint32_t *slots = g_new (uint32_t, skeleton->n_requests + 1), n = 0, b = 0;
 
-  merge->requests =
-      g_realloc (merge->requests, n_all * merge->max_steps * sizeof *merge->requests);
-  for (size_t a = 0; a < merge->n_slots; a++)
+  for (size_t a = 0; a <= merge->n_slots; a++)
     {
-      for (; b_of_a[a] != TESSERA_NONE && b < b_of_a[a]; b++, row++)
-        all[n++] = new_slot (merge, skeleton, blocks, b, row);
-      b += b_of_a[a] != TESSERA_NONE;
+      uint32_t end = a == merge->n_slots ? skeleton->n_requests : b_of_a[a];
+
+      for (; end != TESSERA_NONE && b < end; b++)
+        {
+          slots[b] = n;
+          all[n++] = new_slot (merge, &skeleton->requests[b], blocks);
+        }
+      if (a == merge->n_slots)
+        break;
+      if (end != TESSERA_NONE)
+        slots[b++] = n;
+      moved[a] = n;
       all[n++] = merge->slots[a];
-      set_row (merge, merge->slots[a].row, b_of_a[a]);
     }
-  for (; b < skeleton->n_requests; b++, row++)
-    all[n++] = new_slot (merge, skeleton, blocks, b, row);
+  for (uint32_t k = 0; k < merge->n_steps; k++)
+    for (uint32_t r = 0; r < merge->steps[k]->n_requests; r++)
+      merge->slots_of[k][r] = moved[merge->slots_of[k][r]];
   g_free (merge->slots);
   merge->slots = all;
   merge->n_slots = n;
+  merge->slots_of[merge->n_steps] = slots;
   merge->steps[merge->n_steps++] = skeleton;
 }
 
@@ -426,9 +412,9 @@ compare (const TesseraMerge *merge,
     tokens[i] = slot_token (merge, i, step);
   for (uint32_t i = 0; i < n_b; i++)
     tokens[n_a + i] = request_token (merge, &skeleton->requests[i], blocks);
-  n_common = compare_tokens (tokens, n_a, n_b,
-                             MIN (MIN (most + MIN_DIFFERENT, MAX_DIFFERENT), affordable),
-                             b_of_a);
+  n_common =
+      tessera_diff (tokens, n_a, tokens + n_a, n_b,
+                    MIN (MIN (most + MIN_DIFFERENT, MAX_DIFFERENT), affordable), b_of_a);
   return n_common > 0 ? n_common + pair_rest (merge, skeleton, blocks, b_of_a) : 0;
 }
 
@@ -464,8 +450,7 @@ is_part_like (const TesseraMerge *merge,
 
   for (size_t a = 0; a < merge->n_slots; a++)
     {
-      n_seen += merge->requests[(size_t) merge->slots[a].row * merge->max_steps] !=
-                TESSERA_NONE;
+      n_seen += merge->slots[a].is_first;
       if (b_of_a[a] == TESSERA_NONE)
         continue;
       n_step = b_of_a[a] + 1;
@@ -502,7 +487,7 @@ tessera_merge_step (TesseraMerge *merge,
   g_autofree uint32_t *b_of_a = g_new (uint32_t, merge->n_slots + 1);
   uint32_t n_common = 0;
 
-  if (merge->n_steps == merge->max_steps || skeleton->n_requests == 0)
+  if (skeleton->n_requests == 0)
     return false;
   if (merge->n_steps == 0)
     merge->n_first = skeleton->n_requests;
@@ -520,9 +505,9 @@ static void
 see_step (const TesseraMerge *merge,
           const TesseraBlocks *blocks,
           uint32_t step,
-          const uint32_t *slot_of_request,
           TesseraKind *kind)
 {
+  const uint32_t *slot_of_request = merge->slots_of[step];
   const TesseraSkeleton *skeleton = merge->steps[step];
   bool is_cut_off = skeleton->end_index == blocks->n_events;
 
@@ -553,28 +538,12 @@ tessera_merge_finish (const TesseraMerge *merge,
                       const TesseraBlocks *blocks,
                       TesseraKind *kind)
 {
-  uint32_t n = (uint32_t) merge->n_slots, most = 0;
-  size_t n_cells = (size_t) n * merge->n_steps;
-  g_autofree uint32_t *slot_of_request = NULL;
+  uint32_t n = (uint32_t) merge->n_slots;
 
   kind->n_slots = n;
   kind->n_steps = merge->n_steps;
   kind->slots = g_new0 (TesseraKindSlot, n + 1);
-  kind->blocks = g_new (uint32_t, n_cells + 1);
-  memset (kind->blocks, 0xff, n_cells * sizeof *kind->blocks);
+  kind->blocks = tessera_new_nones ((size_t) n * merge->n_steps);
   for (uint32_t k = 0; k < merge->n_steps; k++)
-    most = MAX (most, merge->steps[k]->n_requests);
-  slot_of_request = g_new (uint32_t, most + 1);
-  for (uint32_t k = 0; k < merge->n_steps; k++)
-    {
-      for (uint32_t i = 0; i < n; i++)
-        {
-          uint32_t r =
-              merge->requests[(size_t) merge->slots[i].row * merge->max_steps + k];
-
-          if (r != TESSERA_NONE)
-            slot_of_request[r] = i;
-        }
-      see_step (merge, blocks, k, slot_of_request, kind);
-    }
+    see_step (merge, blocks, k, kind);
 }

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/lengths/private.h"
-#include "planner/lengths/test-parts.h"
+#include "planner/lengths/test-steps.h"
 
 /* ---- What steps keep now and then ---- */
 

@@ -122,8 +122,8 @@ typedef struct
   uint64_t token, place;
   uint64_t size_bytes;
   bool crosses;
-  uint32_t law; /* of the first step's block, or TESSERA_NONE */
-  uint32_t row; /* of @requests */
+  uint32_t law;  /* of the first step's block, or TESSERA_NONE */
+  bool is_first; /* the first step of all has it */
 } TesseraMergedSlot;
 
 /* What is known of sizes once steps were compared without: see tessera_merge_step(). */
@@ -140,10 +140,9 @@ typedef struct
   const TesseraMergeSizes *sizes; /* NULL: by their skeletons alone */
   TesseraMergedSlot *slots;       /* in order */
   size_t n_slots;
-  uint32_t n_first;   /* requests of the first step */
-  uint32_t *requests; /* [n_slots x max_steps] the step's request at the slot, or NONE */
-  uint32_t max_steps;
+  uint32_t n_first;              /* requests of the first step */
   const TesseraSkeleton **steps; /* [n_steps] borrowed */
+  uint32_t **slots_of;           /* [n_steps] of each request the slot */
   uint32_t n_steps;
   bool are_parts; /* of steps: what comes behind all that is common, the optimizer, is
                      that of the last part */

@@ -18,7 +18,7 @@
 #include "db/store.h"
 #include "planner/check.h"
 #include "planner/fold/test-experts.h"
-#include "planner/lengths/test-parts.h"
+#include "planner/lengths/test-steps.h"
 #include "tests/simulator/made-case.h"
 #include "tests/simulator/made-program.h"
 #include "tests/simulator/made-trace.h"
