@@ -75,7 +75,7 @@ static void
 test_conflict_of_pins_kept_apart (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  TestScene scene;
+  g_auto (TestScene) scene = { 0 };
 
   test_alloc (trace, 1 << 20, 1024);
   test_free (trace, 1 << 20, 1024);
@@ -87,15 +87,14 @@ test_conflict_of_pins_kept_apart (void)
   tessera_plan_free (test_plan (&scene));
   test_add_apart (&scene, "size=1024", "size=2048");
   assert_conflict (&scene, 0, 2, "*to be kept apart*");
-  test_scene_end (&scene, NULL);
 }
 
 /* Edits made for one trace, applied to a longer one of the same program. */
 static void
 test_other_trace (TestScene *scene, gconstpointer data)
 {
-  TestScene other;
-  TesseraPlan *made;
+  g_auto (TestScene) other = { 0 };
+  g_autoptr (TesseraPlan) made = NULL;
   g_autofree char *text = NULL;
   gsize n = 0;
 
@@ -116,8 +115,6 @@ test_other_trace (TestScene *scene, gconstpointer data)
   g_assert_cmpuint (n, ==, 1);
   g_assert_cmpuint (test_count_slots (&other, made, "size=10240"), ==, 0);
   g_assert_cmpuint (test_follow (&other, made), ==, 7);
-  tessera_plan_free (made);
-  test_scene_end (&other, NULL);
 }
 
 /* Random edits until one is refused, which is dropped; undone and redone in part as they
@@ -133,7 +130,7 @@ play_history (TestScene *scene, guint32 seed)
   for (guint i = 0; i < n_edits; i++)
     {
       TesseraEdit edit = test_edit_random (random, scene->blocks);
-      TesseraPlan *made;
+      g_autoptr (TesseraPlan) made = NULL;
       TesseraStatus status;
 
       tessera_history_add (scene->history, &edit);
@@ -150,7 +147,6 @@ play_history (TestScene *scene, guint32 seed)
         {
           g_assert_cmpint (status, ==, TESSERA_OK);
           last = made->slot_digest;
-          tessera_plan_free (made);
         }
     }
   n_standing = tessera_history_get_n_standing (scene->history);
@@ -168,7 +164,7 @@ test_random_histories (void)
 
   for (guint32 seed = 0; seed < n; seed++)
     {
-      TestScene scene;
+      g_auto (TestScene) scene = { 0 };
 
       test_scene_open (&scene,
                        seed % 2 ? test_trace_loop (3, 4, true)
@@ -176,7 +172,6 @@ test_random_histories (void)
       scene.options.n_threads = 1;
       scene.options.strategy = (TesseraStrategy) (seed % 2);
       play_history (&scene, seed);
-      test_scene_end (&scene, NULL);
     }
 }
 
@@ -184,8 +179,8 @@ test_random_histories (void)
 static void
 test_strategies (void)
 {
-  TestScene scene;
-  TesseraPlan *bare, *grouped, *merged;
+  g_auto (TestScene) scene = { 0 };
+  g_autoptr (TesseraPlan) bare = NULL, grouped = NULL, merged = NULL;
 
   test_scene_open (&scene, test_trace_random (20, 400, 1));
   bare = test_plan (&scene);
@@ -197,39 +192,6 @@ test_strategies (void)
   g_assert_true (g_str_has_prefix (grouped->strategy, "stalloc: "));
   g_assert_cmpuint (grouped->height_bytes, >, bare->height_bytes);
   g_assert_cmpuint (merged->height_bytes, !=, grouped->height_bytes);
-  tessera_plan_free (bare);
-  tessera_plan_free (grouped);
-  tessera_plan_free (merged);
-  test_scene_end (&scene, NULL);
-}
-
-/* Edits hold under any strategy. */
-static void
-test_stalloc_with_edits (TestScene *scene, gconstpointer data)
-{
-  scene->options.strategy = TESSERA_STRATEGY_STALLOC;
-  test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
-  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
-  test_add_apart (scene, PARAMETERS, "size=9216");
-  tessera_plan_free (test_plan (scene)); /* the checker looks at pins and sets */
-}
-
-static void
-test_preview (void)
-{
-  TestScene scene;
-  TesseraPlan *full, *preview;
-
-  test_scene_open (&scene, test_trace_random (3, 2000, 1));
-  full = test_plan (&scene);
-  scene.options.is_preview = true;
-  preview = test_plan (&scene);
-  g_assert_cmpuint (preview->n_slots, ==, full->n_slots);
-  g_assert_cmpuint (preview->height_bytes, <=,
-                    full->height_bytes + full->height_bytes / 1000);
-  tessera_plan_free (full);
-  tessera_plan_free (preview);
-  test_scene_end (&scene, NULL);
 }
 
 /* Of traces that no rule brings to the bound at once: with the full plan as a hint a
@@ -241,8 +203,8 @@ test_preview_of_former (void)
 
   for (guint32 seed = 20; seed < 60; seed++)
     {
-      TestScene scene;
-      TesseraPlan *full, *preview, *hinted;
+      g_auto (TestScene) scene = { 0 };
+      g_autoptr (TesseraPlan) full = NULL, preview = NULL, hinted = NULL;
 
       test_scene_open (&scene, test_trace_random (seed, 800, 1));
       scene.options.work_budget = 0;
@@ -254,10 +216,6 @@ test_preview_of_former (void)
       n_higher += preview->height_bytes > full->height_bytes;
       g_assert_cmpuint (hinted->height_bytes, <=, full->height_bytes);
       g_assert_cmpuint (hinted->height_bytes, <=, preview->height_bytes);
-      tessera_plan_free (full);
-      tessera_plan_free (preview);
-      tessera_plan_free (hinted);
-      test_scene_end (&scene, NULL);
     }
   g_test_message ("%u of 40 are higher without", n_higher);
   g_assert_cmpuint (n_higher, >, 0);
@@ -295,8 +253,8 @@ test_preview_left_out (void)
 
   for (guint32 seed = 20; seed < 28; seed++)
     {
-      TestScene scene;
-      TesseraPlan *full, *preview;
+      g_auto (TestScene) scene = { 0 };
+      g_autoptr (TesseraPlan) full = NULL, preview = NULL;
 
       test_scene_open (&scene, test_trace_random (seed, 400, 1));
       full = test_plan (&scene);
@@ -312,9 +270,6 @@ test_preview_left_out (void)
             g_assert_cmpuint (preview->slots[i].offset_bytes, ==,
                               offset_in (full, preview->slots[i].block));
         }
-      tessera_plan_free (full);
-      tessera_plan_free (preview);
-      test_scene_end (&scene, NULL);
     }
   g_assert_cmpuint (n_looked_at, >, 4);
 }
@@ -328,7 +283,7 @@ test_preview_of_pins (void)
   for (guint32 seed = 1; seed <= 8; seed++)
     {
       g_autoptr (GRand) random = g_rand_new_with_seed (seed);
-      TestScene scene;
+      g_auto (TestScene) scene = { 0 };
       TesseraPlan *full, *preview;
       uint64_t digest;
 
@@ -358,7 +313,6 @@ test_preview_of_pins (void)
       g_assert_cmpuint (test_digest (&scene), ==, digest);
       tessera_plan_free (full);
       tessera_plan_free (preview);
-      test_scene_end (&scene, NULL);
     }
 }
 
@@ -431,8 +385,6 @@ main (int argc, char **argv)
   ADD ("other-trace", test_other_trace);
   g_test_add_func ("/edits/conflicts/random-histories", test_random_histories);
   g_test_add_func ("/edits/conflicts/strategies", test_strategies);
-  ADD ("stalloc-with-edits", test_stalloc_with_edits);
-  g_test_add_func ("/edits/conflicts/preview", test_preview);
   g_test_add_func ("/edits/conflicts/preview-of-former", test_preview_of_former);
   g_test_add_func ("/edits/conflicts/preview-left-out", test_preview_left_out);
   g_test_add_func ("/edits/conflicts/preview-of-pins", test_preview_of_pins);

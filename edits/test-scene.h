@@ -33,6 +33,15 @@ void test_scene_open (TestScene *scene, TesseraTrace *trace);
 void test_scene_begin (TestScene *scene, gconstpointer data);
 void test_scene_end (TestScene *scene, gconstpointer data);
 
+static inline void
+test_scene_clear (TestScene *scene)
+{
+  test_scene_end (scene, NULL);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TestScene, test_scene_clear)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraPlan, tessera_plan_free)
+
 /* The edit that was added, for the caller to finish; until the next one is. */
 TesseraEdit *
 test_add (TestScene *scene, TesseraEditKind kind, const char *what, uint64_t at);

@@ -32,7 +32,7 @@ WATCHERS = {
          "planner-check-unplanned", "fuzz-corpus-check", "planner-plan-rotations",
          "planner-compare", "planner-lengths-places", "planner-kept", "planner-dynamic", "edits-conflicts"],
         ["planner-lengths", "planner-lengths-edits", "planner-lengths-random", "edits-plan",
-         "edits-cap", "by-length", "kinds", "unplanned", "plan", "golden", "fuzz-corpus-follow"]),
+         "by-length", "kinds", "unplanned", "plan", "golden", "fuzz-corpus-follow"]),
     "allocator/caching": (
         ["caching", "caching-random", "reuse", "tree", "simulate", "verify", "peak"],
         ["verify-real", "real", "policy", "policy-pool", "policy-faults", "policy-plan", "leak", "small-programs",
