@@ -14,13 +14,11 @@
 #include "planner/memory.h"
 #include "planner/plan/cap.h"
 
-/* "the edit "here" @reason: no plan for every length is made with it". Returns:
- * TESSERA_REFUSED */
-static TesseraStatus
-refuse (const TesseraLengthsEdits *edits,
-        uint32_t edit,
-        TesseraError *error,
-        const char *reason)
+TesseraStatus
+tessera_lengths_edits_refuse (const TesseraLengthsEdits *edits,
+                              uint32_t edit,
+                              TesseraError *error,
+                              const char *reason)
 {
   return tessera_fail (error, TESSERA_REFUSED,
                        "the edit \"%s\" %s: no plan for every length is made with it",
@@ -99,13 +97,14 @@ read_pin (const Reading *reading, const TesseraConstraint *constraint)
 
       if (offset_bytes % reading->build->out->alignment_bytes != 0 ||
           offset_bytes > INT64_MAX / 4)
-        return refuse (edits, constraint->edit, reading->error,
-                       "pins to an offset that is none: no multiple of the alignment, "
-                       "or beyond all pools");
+        return tessera_lengths_edits_refuse (
+            edits, constraint->edit, reading->error,
+            "pins to an offset that is none: no multiple of the alignment, "
+            "or beyond all pools");
       if (place == TESSERA_NONE)
         continue;
       if (edits->pins[place] != TESSERA_NOT_PINNED && edits->pins[place] != offset_bytes)
-        return refuse (
+        return tessera_lengths_edits_refuse (
             edits, constraint->edit, reading->error,
             "pins blocks that have one place to another offset than it, or another "
             "edit, did before");
@@ -135,7 +134,7 @@ read_together (Reading *reading, const TesseraConstraint *constraint)
           reading->top_bytes += most_bytes_of (reading, place);
         }
       else if (edits->by[place] != constraint->edit)
-        return refuse (
+        return tessera_lengths_edits_refuse (
             edits, constraint->edit, reading->error,
             "keeps blocks together of which some are pinned or kept with others");
     }
@@ -183,8 +182,8 @@ read_apart (const Reading *reading, const TesseraConstraint *constraint)
   uint64_t one = (uint64_t) 1 << 2 * edits->n_aparts;
 
   if (edits->n_aparts == TESSERA_MOST_APARTS)
-    return refuse (edits, constraint->edit, reading->error,
-                   "is one too many of those that keep apart");
+    return tessera_lengths_edits_refuse (edits, constraint->edit, reading->error,
+                                         "is one too many of those that keep apart");
   mark_side (reading, constraint->blocks, constraint->n_blocks, one, constraint->edit);
   mark_side (reading, constraint->with, constraint->n_with, one << 1, constraint->edit);
   if (!constraint->has_with)
@@ -338,7 +337,7 @@ tessera_lengths_fix_slots (TesseraLengthsBuild *build, TesseraError *error)
       if (slot->place == TESSERA_PLACE_NONE)
         continue;
       if (is_pinned && tessera_lengths_slot_stays (slot))
-        return refuse (
+        return tessera_lengths_edits_refuse (
             edits, edits->by[place], error,
             "holds what one step makes for others, which lies where others are until it "
             "comes");
@@ -349,18 +348,6 @@ tessera_lengths_fix_slots (TesseraLengthsBuild *build, TesseraError *error)
 }
 
 /* ---- Pins ---- */
-
-TesseraStatus
-tessera_lengths_pins_refuse_start (const TesseraLengthsBuild *build,
-                                   uint32_t one,
-                                   uint32_t other,
-                                   TesseraError *error)
-{
-  const TesseraLengthsEdits *edits = build->edits;
-
-  return refuse (edits, edits->by[edits->pins[one] != TESSERA_NOT_PINNED ? one : other],
-                 error, "pins to addresses where others lie before the first step");
-}
 
 uint32_t
 tessera_lengths_pins_highest (const TesseraLengthsBuild *build)
@@ -376,99 +363,6 @@ tessera_lengths_pins_highest (const TesseraLengthsBuild *build)
         edit = edits->by[i];
       }
   return edit;
-}
-
-typedef struct
-{
-  uint64_t begin_bytes, end_bytes;
-  uint32_t edit;
-  bool stays; /* else it is gone when the first step begins */
-} Pinned;
-
-static int
-by_begin (const void *a, const void *b)
-{
-  const Pinned *x = a, *y = b;
-
-  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
-}
-
-static void
-add_pinned (const TesseraLengthsEdits *edits,
-            uint32_t place,
-            uint64_t bytes,
-            bool stays,
-            GArray *all)
-{
-  const Pinned pinned = { edits->pins[place], edits->pins[place] + bytes,
-                          edits->by[place], stays };
-
-  if (edits->pins[place] != TESSERA_NOT_PINNED)
-    g_array_append_val (all, pinned);
-}
-
-/* Where pins lie, the lowest first. */
-static GArray *
-list_pinned (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
-{
-  const TesseraLengths *of = build->out;
-  GArray *all = g_array_new (FALSE, FALSE, sizeof (Pinned));
-
-  for (uint32_t i = 0; i < of->n_start; i++)
-    if (!of->start[i].is_left)
-      add_pinned (build->edits, i, of->start[i].block_bytes, of->start[i].is_held, all);
-  for (uint32_t i = 0; i < of->n_slots; i++)
-    if (of->slots[i].place == TESSERA_PLACE_FIXED)
-      add_pinned (build->edits, of->n_start + i, block_bytes[of->slots[i].law], true,
-                  all);
-  g_array_sort (all, by_begin);
-  return all;
-}
-
-TesseraStatus
-tessera_pin_gaps_init (TesseraPinGaps *gaps,
-                       const TesseraLengthsBuild *build,
-                       const uint64_t *block_bytes,
-                       TesseraError *error)
-{
-  g_autoptr (GArray) all = list_pinned (build, block_bytes);
-  uint64_t staying_bytes = 0;
-  TesseraStatus status = TESSERA_OK;
-
-  *gaps = (TesseraPinGaps){ g_array_new (FALSE, FALSE, sizeof (TesseraPinGap)), 0 };
-  for (uint32_t i = 0; i < all->len && status == TESSERA_OK; i++)
-    {
-      const Pinned *pinned = &g_array_index (all, Pinned, i);
-      const TesseraPinGap gap = { gaps->top_bytes, pinned->begin_bytes };
-
-      if (pinned->stays && pinned->begin_bytes < staying_bytes)
-        status =
-            refuse (build->edits, pinned->edit, error,
-                    "pins to addresses where other pins need the largest size of theirs");
-      if (gap.end_bytes > gap.begin_bytes)
-        g_array_append_val (gaps->gaps, gap);
-      gaps->top_bytes = MAX (gaps->top_bytes, pinned->end_bytes);
-      if (pinned->stays)
-        staying_bytes = MAX (staying_bytes, pinned->end_bytes);
-    }
-  return status;
-}
-
-uint64_t
-tessera_pin_gaps_take (TesseraPinGaps *gaps, uint64_t bytes)
-{
-  for (uint32_t i = 0; i < gaps->gaps->len; i++)
-    {
-      TesseraPinGap *gap = &g_array_index (gaps->gaps, TesseraPinGap, i);
-
-      if (gap->end_bytes - gap->begin_bytes >= bytes)
-        {
-          gap->begin_bytes += bytes;
-          return gap->begin_bytes - bytes;
-        }
-    }
-  gaps->top_bytes += bytes;
-  return gaps->top_bytes - bytes;
 }
 
 /* ---- A cap on the pool ---- */
@@ -556,7 +450,7 @@ leave_more (TesseraLengthsEdits *edits,
 TesseraStatus
 tessera_lengths_edits_refuse_cap (const TesseraLengthsEdits *edits, TesseraError *error)
 {
-  return refuse (
+  return tessera_lengths_edits_refuse (
       edits, edits->cap_edit, error,
       "caps the pool below what other edits hold, or what tells the length takes");
 }

@@ -406,6 +406,114 @@ tessera_lengths_over_cuts (TesseraLengthsBuild *build)
 
 /* ---- Offsets ---- */
 
+typedef struct
+{
+  uint64_t begin_bytes, end_bytes;
+} PinGap;
+
+/* What is free below the highest pin. */
+typedef struct
+{
+  GArray *gaps;       /* PinGap, ascending */
+  uint64_t top_bytes; /* all above is free */
+} PinGaps;
+
+typedef struct
+{
+  uint64_t begin_bytes, end_bytes;
+  uint32_t edit;
+  bool stays; /* else it is gone when the first step begins */
+} Pinned;
+
+static int
+by_begin (const void *a, const void *b)
+{
+  const Pinned *x = a, *y = b;
+
+  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
+}
+
+static void
+add_pinned (const TesseraLengthsEdits *edits,
+            uint32_t place,
+            uint64_t bytes,
+            bool stays,
+            GArray *all)
+{
+  const Pinned pinned = { edits->pins[place], edits->pins[place] + bytes,
+                          edits->by[place], stays };
+
+  if (edits->pins[place] != TESSERA_NOT_PINNED)
+    g_array_append_val (all, pinned);
+}
+
+/* Where pins lie, the lowest first. */
+static GArray *
+list_pinned (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
+{
+  const TesseraLengths *of = build->out;
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (Pinned));
+
+  for (uint32_t i = 0; i < of->n_start; i++)
+    if (!of->start[i].is_left)
+      add_pinned (build->edits, i, of->start[i].block_bytes, of->start[i].is_held, all);
+  for (uint32_t i = 0; i < of->n_slots; i++)
+    if (of->slots[i].place == TESSERA_PLACE_FIXED)
+      add_pinned (build->edits, of->n_start + i, block_bytes[of->slots[i].law], true,
+                  all);
+  g_array_sort (all, by_begin);
+  return all;
+}
+
+/* @block_bytes: [n_laws] at the most. TESSERA_REFUSED: two pins share an address. Free
+ * @gaps in any case. */
+static TesseraStatus
+find_gaps (PinGaps *gaps,
+           const TesseraLengthsBuild *build,
+           const uint64_t *block_bytes,
+           TesseraError *error)
+{
+  g_autoptr (GArray) all = list_pinned (build, block_bytes);
+  uint64_t staying_bytes = 0;
+  TesseraStatus status = TESSERA_OK;
+
+  *gaps = (PinGaps){ g_array_new (FALSE, FALSE, sizeof (PinGap)), 0 };
+  for (uint32_t i = 0; i < all->len && status == TESSERA_OK; i++)
+    {
+      const Pinned *pinned = &g_array_index (all, Pinned, i);
+      const PinGap gap = { gaps->top_bytes, pinned->begin_bytes };
+
+      if (pinned->stays && pinned->begin_bytes < staying_bytes)
+        status = tessera_lengths_edits_refuse (
+            build->edits, pinned->edit, error,
+            "pins to addresses where other pins need the largest size of theirs");
+      if (gap.end_bytes > gap.begin_bytes)
+        g_array_append_val (gaps->gaps, gap);
+      gaps->top_bytes = MAX (gaps->top_bytes, pinned->end_bytes);
+      if (pinned->stays)
+        staying_bytes = MAX (staying_bytes, pinned->end_bytes);
+    }
+  return status;
+}
+
+/* The lowest free place of so many bytes, which is free no more. */
+static uint64_t
+take_gap (PinGaps *gaps, uint64_t bytes)
+{
+  for (uint32_t i = 0; i < gaps->gaps->len; i++)
+    {
+      PinGap *gap = &g_array_index (gaps->gaps, PinGap, i);
+
+      if (gap->end_bytes - gap->begin_bytes >= bytes)
+        {
+          gap->begin_bytes += bytes;
+          return gap->begin_bytes - bytes;
+        }
+    }
+  gaps->top_bytes += bytes;
+  return gaps->top_bytes - bytes;
+}
+
 static void
 read_start (TesseraLengthsBuild *build)
 {
@@ -439,7 +547,7 @@ static void
 place_staying (TesseraLengths *out,
                bool is_over_cuts,
                const uint64_t *block_bytes,
-               TesseraPinGaps *gaps)
+               PinGaps *gaps)
 {
   for (uint32_t i = 0; i < out->n_slots; i++)
     {
@@ -447,17 +555,15 @@ place_staying (TesseraLengths *out,
 
       if (slot->place == TESSERA_PLACE_FIXED && tessera_lengths_slot_stays (slot) &&
           slot->is_over_cuts == is_over_cuts)
-        slot->offset_bytes = slot->spare_bytes =
-            tessera_pin_gaps_take (gaps, block_bytes[slot->law]);
+        slot->offset_bytes = slot->spare_bytes = take_gap (gaps, block_bytes[slot->law]);
     }
 }
 
 /* Where it is pinned, else the lowest free place. */
 static uint64_t
-take (TesseraPinGaps *gaps, uint64_t pinned_bytes, uint64_t block_bytes)
+take (PinGaps *gaps, uint64_t pinned_bytes, uint64_t block_bytes)
 {
-  return pinned_bytes != TESSERA_NOT_PINNED ? pinned_bytes
-                                            : tessera_pin_gaps_take (gaps, block_bytes);
+  return pinned_bytes != TESSERA_NOT_PINNED ? pinned_bytes : take_gap (gaps, block_bytes);
 }
 
 static TesseraStatus
@@ -467,8 +573,8 @@ place_fixed (const TesseraLengthsBuild *build,
 {
   TesseraLengths *out = build->out;
   const TesseraLengthsEdits *edits = build->edits;
-  TesseraPinGaps gaps;
-  TesseraStatus status = tessera_pin_gaps_init (&gaps, build, block_bytes, error);
+  PinGaps gaps;
+  TesseraStatus status = find_gaps (&gaps, build, block_bytes, error);
 
   for (uint32_t i = 0; i < out->n_start; i++)
     if (out->start[i].is_held && !out->start[i].is_left)
@@ -484,7 +590,7 @@ place_fixed (const TesseraLengthsBuild *build,
           take (&gaps, edits->pins[out->n_start + i], block_bytes[slot->law]);
       slot->spare_bytes = slot->offset_bytes;
       if (slot->crosses && tessera_lengths_outlives (build, i))
-        slot->spare_bytes = tessera_pin_gaps_take (&gaps, block_bytes[slot->law]);
+        slot->spare_bytes = take_gap (&gaps, block_bytes[slot->law]);
     }
   /* Highest what is others' meanwhile. */
   g_array_set_size (gaps.gaps, 0);
@@ -546,8 +652,14 @@ place_start (TesseraLengthsBuild *build, TesseraError *error)
   if (n > 0)
     status = tessera_pack (items, n, options ? options : &defaults, offsets, &packing);
   if (status == TESSERA_REFUSED)
-    return tessera_lengths_pins_refuse_start (build, slots[packing.conflict[0]],
-                                              slots[packing.conflict[1]], error);
+    {
+      const TesseraLengthsEdits *edits = build->edits;
+      uint32_t one = slots[packing.conflict[0]], other = slots[packing.conflict[1]];
+
+      return tessera_lengths_edits_refuse (
+          edits, edits->by[edits->pins[one] != TESSERA_NOT_PINNED ? one : other], error,
+          "pins to addresses where others lie before the first step");
+    }
   for (uint32_t i = 0; i < n && status == TESSERA_OK; i++)
     out->start[slots[i]].offset_bytes = offsets[i];
   out->start_bytes = packing.height_bytes;

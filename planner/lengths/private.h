@@ -301,35 +301,14 @@ tessera_lengths_edits_cap (TesseraLengthsEdits *edits,
 TesseraStatus tessera_lengths_edits_refuse_cap (const TesseraLengthsEdits *edits,
                                                 TesseraError *error);
 
-/* Says which edit is behind one of two blocks of the start that can't both lie where they
- * are to. Returns: TESSERA_REFUSED */
-TesseraStatus tessera_lengths_pins_refuse_start (const TesseraLengthsBuild *build,
-                                                 uint32_t one,
-                                                 uint32_t other,
-                                                 TesseraError *error);
+/* "the edit "here" @reason: no plan for every length is made with it". Returns:
+ * TESSERA_REFUSED */
+TesseraStatus tessera_lengths_edits_refuse (const TesseraLengthsEdits *edits,
+                                            uint32_t edit,
+                                            TesseraError *error,
+                                            const char *reason);
 /* The edit whose pin ends highest; TESSERA_NONE: nothing is pinned. */
 uint32_t tessera_lengths_pins_highest (const TesseraLengthsBuild *build);
-
-typedef struct
-{
-  uint64_t begin_bytes, end_bytes;
-} TesseraPinGap;
-
-/* What is free below the highest pin. */
-typedef struct
-{
-  GArray *gaps;       /* TesseraPinGap, ascending */
-  uint64_t top_bytes; /* all above is free */
-} TesseraPinGaps;
-
-/* @block_bytes: [n_laws] at the most. TESSERA_REFUSED: two pins share an address. @gaps
- * are the caller's to free in any case. */
-TESSERA_MUST_USE TesseraStatus tessera_pin_gaps_init (TesseraPinGaps *gaps,
-                                                      const TesseraLengthsBuild *build,
-                                                      const uint64_t *block_bytes,
-                                                      TesseraError *error);
-/* The lowest free place of so many bytes, which is free no more. */
-uint64_t tessera_pin_gaps_take (TesseraPinGaps *gaps, uint64_t bytes);
 
 /*
  * From a layout to the order in which slots lie, which holds for any sizes.

@@ -99,7 +99,7 @@ is_habit (const TesseraLengthsBuild *build, uint32_t slot)
 
 /* The slot, and those near it that might be taken for it. */
 static void
-leave_habit (TesseraLengthsBuild *build, uint32_t slot, uint64_t *left)
+leave_habit (TesseraLengthsBuild *build, uint32_t slot, uint64_t *rest, bool *is_left)
 {
   TesseraLengths *out = build->out;
 
@@ -111,9 +111,10 @@ leave_habit (TesseraLengthsBuild *build, uint32_t slot, uint64_t *left)
 
       if (of->place == TESSERA_PLACE_NONE || !looks_like (build, i, slot) ||
           !tessera_size_law_evaluate (&out->laws[of->law], &out->most, &bytes) ||
-          bytes > *left)
+          bytes > *rest)
         continue;
-      *left -= bytes;
+      *rest -= bytes;
+      is_left[i] = true;
       of->place = TESSERA_PLACE_NONE;
       of->is_once = of->crosses = false;
     }
@@ -122,44 +123,33 @@ leave_habit (TesseraLengthsBuild *build, uint32_t slot, uint64_t *left)
 /* What several steps keep, with what looks like it, has no place where that is little.
  * Needs places. */
 static void
-leave_habits (TesseraLengthsBuild *build)
+leave_habits (TesseraLengthsBuild *build, bool *is_left)
 {
-  uint64_t left = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL) /
+  uint64_t rest = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL) /
                   LITTLE_SHARE;
 
   for (uint32_t i = 0; i < build->out->n_slots; i++)
     if (is_habit (build, i))
-      leave_habit (build, i, &left);
+      leave_habit (build, i, &rest, is_left);
 }
 
-/* Without a place for what steps keep, be it by this slot or one that looks like it. */
-static bool
-is_left (const TesseraLengthsBuild *build, uint32_t slot)
+/* Stream and pool. */
+static uint32_t
+owner_of (const TesseraKindSlot *slot)
 {
-  const TesseraLengthsSlot *slots = build->out->slots;
-  bool is_several;
-
-  if (slots[slot].place != TESSERA_PLACE_NONE)
-    return false;
-  if (count_kept (build, slot, &is_several) > 0)
-    return true;
-  for (uint32_t i = slot > NEARBY ? slot - NEARBY : 0;
-       i < build->out->n_slots && i <= slot + NEARBY; i++)
-    if (slots[i].place == TESSERA_PLACE_NONE && looks_like (build, i, slot) &&
-        is_habit (build, i))
-      return true;
-  return false;
+  return (uint32_t) slot->stream << 16 | slot->pool;
 }
 
 /* What steps keep, of the stream and pool that are planned: who follows knows that it
  * comes, or would take it for one of its equals, which has a place. */
 static void
-annotate_kept (TesseraLengthsBuild *build, uint32_t stream, uint32_t pool)
+annotate_kept (TesseraLengthsBuild *build, const bool *is_left, uint32_t owner)
 {
   TesseraLengthsSlot *slots = build->out->slots;
 
   for (uint32_t i = 0; i < build->out->n_slots; i++)
-    if (slots[i].stream == stream && slots[i].pool == pool && is_left (build, i))
+    if (is_left[i] && slots[i].place == TESSERA_PLACE_NONE &&
+        owner_of (&build->kind->slots[i]) == owner)
       slots[i].crosses = true;
 }
 
@@ -217,7 +207,7 @@ main_owner (const TesseraKind *kind)
   /* Boyer and Moore's majority vote; without a majority any will do. */
   for (uint32_t i = 0; i < kind->n_slots; i++)
     {
-      uint32_t owner = (uint32_t) kind->slots[i].stream << 16 | kind->slots[i].pool;
+      uint32_t owner = owner_of (&kind->slots[i]);
 
       if (balance == 0)
         best = owner;
@@ -227,7 +217,10 @@ main_owner (const TesseraKind *kind)
 }
 
 static void
-place_slot (const TesseraLengthsBuild *build, uint32_t index, uint32_t owner)
+place_slot (const TesseraLengthsBuild *build,
+            uint32_t index,
+            uint32_t owner,
+            bool *out_is_left)
 {
   const TesseraKindSlot *of = &build->kind->slots[index];
   TesseraLengthsSlot *slot = &build->out->slots[index];
@@ -235,7 +228,8 @@ place_slot (const TesseraLengthsBuild *build, uint32_t index, uint32_t owner)
   uint32_t n_persisting = count_kept (build, index, &is_habit);
 
   slot->place = TESSERA_PLACE_SWEPT;
-  if (((uint32_t) of->stream << 16 | of->pool) != owner)
+  *out_is_left = false;
+  if (owner_of (of) != owner)
     slot->place = TESSERA_PLACE_NONE;
   else if (n_persisting > 0 && !(build->parts->phase && is_habit) &&
            2 * of->n_seen < build->kind->n_steps)
@@ -243,8 +237,11 @@ place_slot (const TesseraLengthsBuild *build, uint32_t index, uint32_t owner)
       slot->place = TESSERA_PLACE_FIXED;
       slot->is_once = true;
     }
-  else if (n_persisting > 0)
-    slot->place = TESSERA_PLACE_NONE; /* steps keep it: there is no end to that */
+  else if (n_persisting > 0) /* steps keep it: there is no end to that */
+    {
+      slot->place = TESSERA_PLACE_NONE;
+      *out_is_left = true;
+    }
   else if (of->n_cross > 0)
     {
       slot->place = TESSERA_PLACE_FIXED;
@@ -376,6 +373,7 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
   const TesseraKind *kind = build->kind;
   TesseraLengths *out = build->out;
   uint32_t owner = main_owner (kind);
+  g_autofree bool *is_left = g_new0 (bool, kind->n_slots + 1); /* since steps keep it */
   TesseraStatus status;
 
   out->n_laws = build->laws->n_laws;
@@ -391,9 +389,9 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
         .stream = kind->slots[i].stream,
         .pool = kind->slots[i].pool,
       };
-      place_slot (build, i, owner);
+      place_slot (build, i, owner, &is_left[i]);
     }
-  leave_habits (build);
+  leave_habits (build, is_left);
   set_seen (build);
   tessera_lengths_leave_slots (build);
   status = find_early (build, error);
@@ -405,7 +403,7 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
     status = tessera_lengths_fix_slots (build, error);
   if (status != TESSERA_OK)
     return status;
-  annotate_kept (build, owner >> 16, owner & 0xffff);
+  annotate_kept (build, is_left, owner);
   for (uint32_t i = 0; i < out->n_slots; i++)
     out->n_swept += out->slots[i].place == TESSERA_PLACE_SWEPT;
   return TESSERA_OK;
