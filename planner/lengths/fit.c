@@ -87,12 +87,14 @@ typedef struct
   size_t n;
 } Observations;
 
+/* Independent equations of a law's coefficients. */
 typedef struct
 {
-  int64_t rows[TESSERA_FIT_STEPS][MAX_COEFFICIENTS];
-  size_t n_rows;
-  size_t n_columns;
-} Design;
+  Wide rows[MAX_COEFFICIENTS][MAX_COEFFICIENTS + 1]; /* terms, then the size */
+  size_t columns[MAX_COEFFICIENTS]; /* a term of each that is in no later one */
+  size_t sources[MAX_COEFFICIENTS]; /* the observation that it is from */
+  size_t n;
+} Equations;
 
 /* Each combination of parameters once. Returns: false: two steps with equal parameters
  * have unequal sizes. */
@@ -123,145 +125,6 @@ observe (const TesseraFitTerms *terms, const uint64_t *sizes, Observations *out)
   return true;
 }
 
-static bool
-design (const Observations *of, const Shape *shape, size_t way, Design *out)
-{
-  out->n_rows = of->n;
-  out->n_columns = shape->n;
-  for (size_t i = 0; i < of->n; i++)
-    {
-      const int64_t *terms = terms_at (of->terms, way, of->steps[i]);
-
-      if (!terms)
-        return false;
-      for (size_t k = 0; k < shape->n; k++)
-        out->rows[i][k] = terms[shape->terms[k]];
-    }
-  return true;
-}
-
-/* a * b - c * d. Returns: false: more than 128 bits. */
-static bool
-cross (Wide a, Wide b, Wide c, Wide d, Wide *out)
-{
-  Wide x, y;
-
-  return !__builtin_mul_overflow (a, b, &x) && !__builtin_mul_overflow (c, d, &y) &&
-         !__builtin_sub_overflow (x, y, out);
-}
-
-static bool
-determinant (Wide m[MAX_COEFFICIENTS][MAX_COEFFICIENTS], size_t n, Wide *out)
-{
-  Wide sum = 0;
-
-  if (n == 1)
-    {
-      *out = m[0][0];
-      return true;
-    }
-  if (n == 2)
-    return cross (m[0][0], m[1][1], m[0][1], m[1][0], out);
-  for (size_t k = 0; k < 3; k++)
-    {
-      Wide minor, product;
-
-      if (!cross (m[1][(k + 1) % 3], m[2][(k + 2) % 3], m[1][(k + 2) % 3],
-                  m[2][(k + 1) % 3], &minor) ||
-          __builtin_mul_overflow (m[0][k], minor, &product) ||
-          __builtin_add_overflow (sum, product, &sum))
-        return false;
-    }
-  *out = sum;
-  return true;
-}
-
-/* The determinant of some rows, with column @column (n_columns: none) replaced by sizes.
- */
-static bool
-determinant_of (const Design *of,
-                const Observations *seen,
-                const size_t *rows,
-                size_t column,
-                Wide *out)
-{
-  Wide m[MAX_COEFFICIENTS][MAX_COEFFICIENTS] = { { 0 } };
-
-  for (size_t i = 0; i < of->n_columns; i++)
-    for (size_t k = 0; k < of->n_columns; k++)
-      m[i][k] = k == column ? (Wide) seen->bytes[rows[i]] : of->rows[rows[i]][k];
-  return determinant (m, of->n_columns, out);
-}
-
-/* Whether rows, taken as vectors, are independent. */
-static bool
-are_independent (const Design *of, const size_t *rows, size_t n)
-{
-  size_t n_columns = of->n_columns;
-  Wide m[MAX_COEFFICIENTS][MAX_COEFFICIENTS] = { { 0 } };
-  Wide value;
-
-  for (size_t i = 0; i < n; i++)
-    for (size_t k = 0; k < n_columns; k++)
-      m[i][k] = of->rows[rows[i]][k];
-  if (n == n_columns)
-    return determinant (m, n, &value) && value != 0;
-  for (size_t k = 0; k < n_columns; k++)
-    for (size_t l = 0; l < k || (n == 1 && l == k); l++)
-      if (n == 1 ? m[0][k] != 0
-                 : cross (m[0][k], m[1][l], m[0][l], m[1][k], &value) && value != 0)
-        return true;
-  return false;
-}
-
-/* Independent rows, without row @except (n_rows: all may be used). Independent rows can
- * always be added to until there are enough, so the first ones will do. Returns: false:
- * there are not enough. */
-static bool
-find_basis (const Design *of, size_t except, size_t *out_rows)
-{
-  size_t n = 0;
-
-  for (size_t i = 0; i < of->n_rows && n < of->n_columns; i++)
-    {
-      out_rows[n] = i;
-      if (i != except && are_independent (of, out_rows, n + 1))
-        n++;
-    }
-  return n == of->n_columns;
-}
-
-/* Whether the same model would come out without any one of the observations. */
-static bool
-is_confirmed (const Design *of)
-{
-  size_t rows[MAX_COEFFICIENTS];
-
-  if (of->n_rows < of->n_columns + 1)
-    return false;
-  for (size_t i = 0; i < of->n_rows; i++)
-    if (!find_basis (of, i, rows))
-      return false;
-  return true;
-}
-
-static bool
-gives_all (const Design *of, const Observations *seen, const Wide *numerators, Wide below)
-{
-  for (size_t i = 0; i < of->n_rows; i++)
-    {
-      Wide sum = 0, product, wanted;
-
-      for (size_t k = 0; k < of->n_columns; k++)
-        if (__builtin_mul_overflow (numerators[k], (Wide) of->rows[i][k], &product) ||
-            __builtin_add_overflow (sum, product, &sum))
-          return false;
-      if (__builtin_mul_overflow (below, (Wide) seen->bytes[i], &wanted) || wanted != sum)
-        return false;
-    }
-  return true;
-}
-
 static Wide
 common_divisor (Wide a, Wide b)
 {
@@ -277,28 +140,111 @@ common_divisor (Wide a, Wide b)
   return a;
 }
 
-/* Into lowest terms and the law's ranges. */
+/* @row without the term @column, which @by has. Returns: false: more than 128 bits. */
 static bool
-store (const Shape *shape, Wide *numerators, Wide below, TesseraSizeLaw *law)
+eliminate (Wide *row, const Wide *by, size_t column, size_t n)
 {
-  Wide divisor = below;
+  const Wide factor = row[column], pivot = by[column];
+  Wide divisor = 0;
+  bool is_large = false;
 
-  for (size_t k = 0; k < shape->n; k++)
-    divisor = common_divisor (divisor, numerators[k]);
-  if (below < 0)
-    divisor = -divisor;
-  memset (law->numerators, 0, sizeof law->numerators);
-  for (size_t k = 0; k < shape->n; k++)
+  for (size_t i = 0; i < n; i++)
     {
-      Wide value = numerators[k] / divisor;
+      Wide x, y;
 
-      if (value < -TESSERA_MAX_TERM || value > TESSERA_MAX_TERM)
+      if (__builtin_mul_overflow (row[i], pivot, &x) ||
+          __builtin_mul_overflow (by[i], factor, &y) ||
+          __builtin_sub_overflow (x, y, &row[i]))
         return false;
-      law->numerators[shape->terms[k]] = (int64_t) value;
+      is_large = is_large || row[i] > INT64_MAX || row[i] < -INT64_MAX;
     }
-  if (below / divisor > TESSERA_MAX_TERM)
-    return false;
-  law->denominator = (int64_t) (below / divisor);
+  for (size_t i = 0; i < n && is_large; i++)
+    divisor = common_divisor (divisor, row[i]);
+  for (size_t i = 0; i < n && divisor > 1; i++)
+    row[i] /= divisor;
+  return true;
+}
+
+/* The equations of the observations but @except (all of them: its number). Returns: false:
+ * some contradict each other, or they do not tell each coefficient. */
+static bool
+solve (const Observations *seen,
+       const Shape *shape,
+       size_t way,
+       size_t except,
+       Equations *out)
+{
+  const size_t n = shape->n;
+
+  out->n = 0;
+  for (size_t i = 0; i < seen->n; i++)
+    {
+      const int64_t *terms = terms_at (seen->terms, way, seen->steps[i]);
+      Wide row[MAX_COEFFICIENTS + 1];
+      size_t column = 0;
+
+      if (i == except)
+        continue;
+      if (!terms)
+        return false;
+      for (size_t k = 0; k < n; k++)
+        row[k] = terms[shape->terms[k]];
+      row[n] = (Wide) seen->bytes[i];
+      for (size_t k = 0; k < out->n; k++)
+        if (!eliminate (row, out->rows[k], out->columns[k], n + 1))
+          return false;
+      while (column < n && row[column] == 0)
+        column++;
+      if (column == n && row[n] != 0)
+        return false;
+      if (column == n)
+        continue;
+      memcpy (out->rows[out->n], row, sizeof row);
+      out->columns[out->n] = column;
+      out->sources[out->n++] = i;
+    }
+  return out->n == n;
+}
+
+/* The coefficients, in lowest terms and the law's ranges. */
+static bool
+store (const Shape *shape, Equations *of, TesseraSizeLaw *law)
+{
+  const size_t n = shape->n;
+  Wide below = 1;
+
+  memset (law->numerators, 0, sizeof law->numerators);
+  for (size_t i = n; i-- > 1;)
+    for (size_t k = 0; k < i; k++)
+      if (!eliminate (of->rows[k], of->rows[i], of->columns[i], n + 1))
+        return false;
+  for (size_t i = 0; i < n; i++)
+    {
+      Wide *pivot = &of->rows[i][of->columns[i]], *size = &of->rows[i][n];
+      Wide divisor = common_divisor (*pivot, *size);
+
+      if (*size == 0)
+        return false; /* a simpler shape's */
+      divisor = *pivot < 0 ? -divisor : divisor;
+      *pivot /= divisor;
+      *size /= divisor;
+      if (*pivot > TESSERA_MAX_TERM)
+        return false;
+      below = below / common_divisor (below, *pivot) * *pivot;
+      if (below > TESSERA_MAX_TERM)
+        return false;
+    }
+  for (size_t i = 0; i < n; i++)
+    {
+      Wide value;
+
+      if (__builtin_mul_overflow (of->rows[i][n], below / of->rows[i][of->columns[i]],
+                                  &value) ||
+          value < -TESSERA_MAX_TERM || value > TESSERA_MAX_TERM)
+        return false;
+      law->numerators[shape->terms[of->columns[i]]] = (int64_t) value;
+    }
+  law->denominator = (int64_t) below;
   return true;
 }
 
@@ -310,24 +256,19 @@ kind_of (const TesseraSizeLaw *law)
   return law->numerators[SQUARE] != 0 ? TESSERA_SIZE_QUADRATIC : TESSERA_SIZE_AFFINE;
 }
 
+/* A law counts where the same one would come out without any one of the observations. */
 static bool
 fit_shape (const Observations *seen, const Shape *shape, size_t way, TesseraSizeLaw *law)
 {
-  Design of;
-  size_t rows[MAX_COEFFICIENTS];
-  Wide below, numerators[MAX_COEFFICIENTS];
+  Equations of, others;
 
-  if (seen->n < shape->n + 1u || !design (seen, shape, way, &of) ||
-      !find_basis (&of, of.n_rows, rows) ||
-      !determinant_of (&of, seen, rows, shape->n, &below))
+  if (seen->n < shape->n + 1u || !solve (seen, shape, way, seen->n, &of))
     return false;
-  for (size_t k = 0; k < shape->n; k++)
-    if (!determinant_of (&of, seen, rows, k, &numerators[k]) || numerators[k] == 0)
-      return false; /* a simpler shape's */
-  if (!gives_all (&of, seen, numerators, below) || !is_confirmed (&of))
-    return false;
+  for (size_t i = 0; i < shape->n; i++)
+    if (!solve (seen, shape, way, of.sources[i], &others))
+      return false;
   law->rounding = roundings[way];
-  return store (shape, numerators, below, law);
+  return store (shape, &of, law);
 }
 
 static bool

@@ -21,7 +21,7 @@
  * ones at least, with k independent ones among them whichever is left out. A slot without a
  * model is bounded by the largest size that was seen.
  *
- * Exact throughout: coefficients are fractions (Cramer's rule in 128 bits, refused where
+ * Exact throughout: coefficients are fractions (elimination in 128 bits, refused where
  * that is not enough).
  */
 
