@@ -367,62 +367,41 @@ tessera_lengths_pins_highest (const TesseraLengthsBuild *build)
 
 /* ---- A cap on the pool ---- */
 
-typedef struct
+/* What could be left to others, by place, and when it takes what it takes: the blocks of
+ * the start, then those of a step. What has a fixed place takes it over the whole step. The
+ * first requests tell the length: these stay. Returns: how many lives. */
+static size_t
+list_lives (const TesseraLengthsEdits *edits,
+            const TesseraLengths *of,
+            const uint64_t *block_bytes,
+            TesseraCapItem *items,
+            TesseraCapLife *lives)
 {
-  const TesseraLengthsEdits *edits;
-  const TesseraLengths *of;
-  const uint64_t *block_bytes; /* [n_laws] at the most */
-  TesseraCapItem *items;       /* of the start, then of the step */
-  TesseraCapLife *lives;
-  size_t n_lives;
-} Capped;
+  const uint32_t n = of->n_start + of->n_slots;
+  size_t n_lives = 0;
 
-static void
-add_life (Capped *capped, uint32_t item, uint32_t begin, uint32_t end)
-{
-  capped->lives[capped->n_lives++] =
-      (TesseraCapLife){ .begin = begin, .end = end, .item = item };
-}
-
-static void
-list_start (Capped *capped)
-{
-  const TesseraLengths *of = capped->of;
-
-  for (uint32_t i = 0; i < of->n_start; i++)
-    if (!of->start[i].is_left)
-      {
-        capped->items[i] =
-            (TesseraCapItem){ .size_bytes = of->start[i].block_bytes,
-                              .stays = tessera_lengths_is_held (capped->edits, i) };
-        add_life (capped, i, i,
-                  of->start[i].is_held ? of->n_start + of->n_slots : of->start[i].died);
-      }
-}
-
-/* What has a fixed place takes it over the whole step. The first requests tell the
- * length: these stay. */
-static void
-list_step (Capped *capped)
-{
-  const TesseraLengths *of = capped->of;
-
-  for (uint32_t i = 0; i < of->n_slots; i++)
+  for (uint32_t i = 0; i < n; i++)
     {
-      const TesseraLengthsSlot *slot = &of->slots[i];
-      bool is_fixed = slot->place == TESSERA_PLACE_FIXED;
+      bool is_start = i < of->n_start;
+      const TesseraStartSlot *start = is_start ? &of->start[i] : NULL;
+      const TesseraLengthsSlot *slot = is_start ? NULL : &of->slots[i - of->n_start];
+      bool is_fixed = slot && slot->place == TESSERA_PLACE_FIXED;
       bool has_two = is_fixed && slot->spare_bytes != slot->offset_bytes;
+      TesseraCapLife life = { .begin = is_fixed ? of->n_start : i, .end = n, .item = i };
 
-      if (slot->place == TESSERA_PLACE_NONE)
+      if (start ? start->is_left : slot->place == TESSERA_PLACE_NONE)
         continue;
-      capped->items[of->n_start + i] = (TesseraCapItem){
-        .size_bytes = capped->block_bytes[slot->law] * (has_two ? 2 : 1),
-        .stays =
-            i < of->n_early || tessera_lengths_is_held (capped->edits, of->n_start + i),
-      };
-      add_life (capped, of->n_start + i, of->n_start + (is_fixed ? 0 : i),
-                of->n_start + (is_fixed ? of->n_slots : slot->died));
+      items[i].size_bytes =
+          start ? start->block_bytes : block_bytes[slot->law] * (has_two ? 2 : 1);
+      items[i].stays =
+          tessera_lengths_is_held (edits, i) || (slot && i < of->n_start + of->n_early);
+      if (start && !start->is_held)
+        life.end = start->died;
+      else if (slot && !is_fixed)
+        life.end = of->n_start + slot->died;
+      lives[n_lives++] = life;
     }
+  return n_lives;
 }
 
 /* Returns: how many are left to others now. */
@@ -436,11 +415,9 @@ leave_more (TesseraLengthsEdits *edits,
   g_autofree uint64_t *block_bytes = tessera_lengths_sizes (of, &of->most);
   g_autofree TesseraCapItem *items = g_new0 (TesseraCapItem, n + 1);
   g_autofree TesseraCapLife *lives = g_new (TesseraCapLife, n + 1);
-  Capped capped = { edits, of, block_bytes, items, lives, 0 };
+  size_t n_lives = list_lives (edits, of, block_bytes, items, lives);
 
-  list_start (&capped);
-  list_step (&capped);
-  tessera_cap_choose (items, lives, capped.n_lives, most_bytes);
+  tessera_cap_choose (items, lives, n_lives, most_bytes);
   for (size_t i = 0; i < n; i++)
     if (items[i].is_gone)
       n_gone += edits->leaves[i] = true;

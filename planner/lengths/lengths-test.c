@@ -460,37 +460,6 @@ test_prefix (void)
     }
 }
 
-/* The real ones: at every observed and at ten unseen lengths within 2 % of the bound. */
-static void
-test_real (void)
-{
-  static const char *const paths[] = {
-    "snapshots/jobs/llama1b_var_length.pickle.gz",
-    "snapshots/jobs/llama1b_var_length_batch.pickle.gz",
-  };
-
-  for (size_t f = 0; f < G_N_ELEMENTS (paths); f++)
-    {
-      TesseraTrace *trace = test_trace_shared (paths[f]);
-      Planned planned;
-
-      if (trace == NULL)
-        return;
-      plan (trace, &planned);
-      for (uint32_t i = 0; i < planned.lengths->n_observed + 10; i++)
-        {
-          TesseraParameters at = { 1 + i % planned.lengths->most.batch, 1017 + i * 131 };
-          TesseraLengthsNeed need;
-
-          if (i < planned.lengths->n_observed)
-            at = planned.lengths->observed[i];
-          g_assert_true (tessera_lengths_measure (planned.lengths, &at, &need));
-          g_assert_cmpuint (need.height_bytes, <=, need.bound_bytes / 100 * 102);
-        }
-      clear (&planned);
-    }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -504,6 +473,5 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/lengths/stated-most", test_stated_most);
   g_test_add_func ("/planner/lengths/guess", test_guess);
   g_test_add_func ("/planner/lengths/prefix", test_prefix);
-  g_test_add_func ("/planner/lengths/real", test_real);
   return g_test_run ();
 }

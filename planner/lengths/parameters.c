@@ -381,44 +381,41 @@ is_plainer (const TesseraFitSteps *steps, const TesseraFitSteps *than)
          (a->length > b->length || (a->length == b->length && a->batch < b->batch));
 }
 
+/* Takes these (nullable) for the steps' parameters where at least @least slots have a law by
+ * them, and more than *@best, or as many and they are plainer. */
+static void
+try_parameters (const Search *search,
+                const Direction *batch,
+                const Direction *length,
+                uint64_t least,
+                uint64_t *best,
+                TesseraFitSteps *out_steps)
+{
+  TesseraFitSteps steps;
+  uint64_t n_exact;
+
+  set_steps (search, batch, length, &steps);
+  n_exact = score (search, &steps, least);
+  if (n_exact < least || (n_exact == *best && !is_plainer (&steps, out_steps)))
+    return;
+  *best = n_exact;
+  *out_steps = steps;
+}
+
 static void
 choose (const Search *search, bool only_length, TesseraFitSteps *out_steps)
 {
-  TesseraFitSteps steps;
-  uint64_t best = 0, single;
+  const Direction *all = search->candidates;
+  uint64_t best = 0, least;
 
   set_steps (search, NULL, NULL, out_steps);
   for (size_t i = 0; i < search->n_candidates; i++)
-    {
-      uint64_t n_exact;
-
-      set_steps (search, NULL, &search->candidates[i], &steps);
-      n_exact = score (search, &steps, best + 1);
-      if (n_exact > best)
-        {
-          best = n_exact;
-          *out_steps = steps;
-        }
-    }
-  single = best;
+    try_parameters (search, NULL, &all[i], best + 1, &best, out_steps);
+  least = best + WORTH_A_PARAMETER;
   for (size_t i = 0; i < search->n_candidates && !only_length; i++)
     for (size_t k = 0; k < search->n_candidates; k++)
-      {
-        uint64_t n_exact, wanted = single + WORTH_A_PARAMETER;
-
-        if (k == i || !is_product (search, i, k))
-          continue;
-        set_steps (search, &search->candidates[i], &search->candidates[k], &steps);
-        if (wanted < best)
-          wanted = best;
-        n_exact = score (search, &steps, wanted);
-        if (n_exact >= wanted &&
-            (n_exact > best || (n_exact == best && is_plainer (&steps, out_steps))))
-          {
-            best = n_exact;
-            *out_steps = steps;
-          }
-      }
+      if (k != i && is_product (search, i, k))
+        try_parameters (search, &all[i], &all[k], MAX (least, best), &best, out_steps);
 }
 
 static void

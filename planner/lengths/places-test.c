@@ -92,14 +92,14 @@ law_of (int64_t constant, int64_t per_token)
   return law;
 }
 
-/* A step of a large block of 4 KiB a token, gone before @n_small ones of 512 KiB come. */
+/* A step of a large block of 4 KiB a token, gone before @n_small ones come. */
 static TesseraLengths *
-step_of (uint32_t n_small)
+step_of (uint32_t n_small, uint64_t small_bytes)
 {
   TesseraLengths *of = lengths_new (1 + n_small, 2);
 
   of->laws[0] = law_of (0, 4 * KIB);
-  of->laws[1] = law_of (512 * KIB, 0);
+  of->laws[1] = law_of ((int64_t) small_bytes, 0);
   for (uint32_t i = 0; i < of->n_slots; i++)
     {
       of->slots[i].law = i > 0;
@@ -133,46 +133,33 @@ plan_height (TesseraLengths *of, uint16_t n_streams, bool is_recorded)
   return need.height_bytes;
 }
 
-/* Several streams keep them apart; a recording of one stream does where that is little. */
+/* Several streams keep them apart; a recording of one stream does where that is little, as
+ * a 300th of the step. */
 static void
 test_zones (void)
 {
-  const uint64_t large_bytes = MOST * 4 * KIB, small_bytes = 512 * KIB;
-  static const struct
+  const uint64_t large_bytes = MOST * 4 * KIB,
+                 little_bytes = large_bytes / 300 / 512 * 512;
+  const struct
   {
     uint32_t n_small;
+    uint64_t small_bytes;
     uint16_t n_streams;
     bool is_recorded, are_apart;
   } cases[] = {
-    { 8, 1, false, false }, { 8, 1, true, false }, { 8, 2, true, true },
-    { 8, 2, false, true },  { 0, 1, true, false },
+    { 8, 512 * KIB, 1, false, false },  { 8, 512 * KIB, 1, true, false },
+    { 8, 512 * KIB, 2, true, true },    { 8, 512 * KIB, 2, false, true },
+    { 0, 512 * KIB, 1, true, false },   { 1, little_bytes, 1, false, false },
+    { 1, little_bytes, 1, true, true },
   };
 
   for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      TesseraLengths *of = step_of (cases[i].n_small);
-      uint64_t all_bytes = large_bytes + cases[i].n_small * small_bytes;
+      TesseraLengths *of = step_of (cases[i].n_small, cases[i].small_bytes);
+      uint64_t all_bytes = large_bytes + cases[i].n_small * cases[i].small_bytes;
 
       g_assert_cmpuint (plan_height (of, cases[i].n_streams, cases[i].is_recorded), ==,
                         cases[i].are_apart ? all_bytes : large_bytes);
-      tessera_lengths_free (of);
-    }
-}
-
-/* Small ones of a 300th of the step have their zone. */
-static void
-test_little (void)
-{
-  const uint64_t large_bytes = MOST * 4 * KIB,
-                 small_bytes = large_bytes / 300 / 512 * 512;
-
-  for (int is_recorded = 0; is_recorded < 2; is_recorded++)
-    {
-      TesseraLengths *of = step_of (1);
-
-      of->laws[1] = law_of ((int64_t) small_bytes, 0);
-      g_assert_cmpuint (plan_height (of, 1, is_recorded), ==,
-                        large_bytes + (is_recorded ? small_bytes : 0));
       tessera_lengths_free (of);
     }
 }
@@ -319,8 +306,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/lengths/habits", test_habits);
-  g_test_add_func ("/planner/lengths/zones/dear", test_zones);
-  g_test_add_func ("/planner/lengths/zones/little", test_little);
+  g_test_add_func ("/planner/lengths/zones", test_zones);
   g_test_add_func ("/planner/lengths/parts/cuts", test_cuts);
   g_test_add_func ("/planner/lengths/parts/between", test_between);
   g_test_add_func ("/planner/lengths/parts/not-cut", test_not_cut);
