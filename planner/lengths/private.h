@@ -221,9 +221,9 @@ uint32_t tessera_lengths_phase (TesseraLengthsBuild *build, uint32_t phase);
  *
  * What is pinned has a fixed place there, whatever the length, as large as it is at the
  * most that the plan is for. What stays together is pinned one above the other, from the
- * lowest addresses that no pin takes. What is apart is fixed, since fixed places are
- * nobody else's. What is left to the dynamic allocator has no place, and those who follow
- * know that it comes; under a cap more of it.
+ * lowest addresses that no pin takes. Of what is apart the side that takes less is fixed,
+ * since fixed places are nobody else's. What is left to the dynamic allocator has no place,
+ * and those who follow know that it comes; under a cap more of it.
  */
 
 #define TESSERA_NOT_PINNED UINT64_MAX
@@ -241,7 +241,7 @@ typedef struct TesseraLengthsEdits
   uint32_t *by;        /* [n] the edit that pins or fixes it */
   bool *leaves;        /* [n] no place */
   uint64_t *sides; /* [n] of what is kept apart two bits each: bit 2 i of the i-th edit
-                          is one side, bit 2 i + 1 the other. Not 0: fixed */
+                          is one side, bit 2 i + 1 the other; 0: apart from nothing */
   uint32_t n_aparts;
   uint64_t are_mutual; /* bit i: there is one side, and each of it is apart from all */
   uint32_t fixing;     /* the last edit that keeps apart; TESSERA_NONE */
@@ -249,7 +249,7 @@ typedef struct TesseraLengthsEdits
   uint32_t cap_edit;
 } TesseraLengthsEdits;
 
-/* Whether an edit says where it lies, or that it lies where nobody else does. */
+/* Whether an edit says where it lies, or what it lies apart from. */
 static inline bool
 tessera_lengths_is_held (const TesseraLengthsEdits *edits, uint32_t place)
 {
