@@ -168,31 +168,15 @@ generalise (const View *view, TesseraSelector *selector)
     }
 }
 
-static void
-list_blocks (const View *view, TesseraSelector *selector)
-{
-  gsize n = 0;
-
-  tessera_selector_init (selector);
-  selector->blocks = g_new (guint32, view->blocks->n_blocks + 1);
-  for (guint32 i = 0; i < view->blocks->n_blocks; i++)
-    if (view->chosen[i])
-      selector->blocks[n++] = i;
-  selector->n_blocks = n;
-}
-
 static gboolean
 find_rule (const View *view,
            const guint32 *chosen,
            gsize n_chosen,
            TesseraSelector *selector)
 {
-  if (n_chosen == 0)
-    {
-      list_blocks (view, selector);
-      return FALSE;
-    }
-  describe_block (view, chosen[0], selector);
+  tessera_selector_init (selector);
+  if (n_chosen > 0)
+    describe_block (view, chosen[0], selector);
   for (gsize i = 1; i < n_chosen; i++)
     {
       TesseraSelector other;
@@ -201,13 +185,14 @@ find_rule (const View *view,
       intersect (selector, &other);
       tessera_selector_clear (&other);
     }
-  if (is_exact (view, selector))
+  if (n_chosen > 0 && is_exact (view, selector))
     {
       generalise (view, selector);
       return TRUE;
     }
   tessera_selector_clear (selector);
-  list_blocks (view, selector);
+  tessera_selected_list (view->chosen, view->blocks->n_blocks, &selector->blocks,
+                         &selector->n_blocks);
   return FALSE;
 }
 
