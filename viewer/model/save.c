@@ -5,7 +5,7 @@
  */
 #include "viewer/model/document-private.h"
 
-#include "cli/picture.h"
+#include "cli/out/picture.h"
 #include "db/output.h"
 #include "db/store.h"
 #include "picture/figure.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "cli/tell.h"
-#include "cli/job.h"
-#include "cli/ranks.h"
+#include "cli/run/job.h"
+#include "cli/run/ranks.h"
 
 #define MOST_NOTED 4 /* files of a note */
 #define RECORDING "^[^.].*\\.(tsr|(pickle|pkl|csv)(\\.gz)?)$"

@@ -1,5 +1,5 @@
 /* tessera report: the page, section by section. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/picture.h"
+#include "cli/out/picture.h"
 
 #include "cli/report-css.h"
 #include "cli/tell.h"

@@ -1,5 +1,5 @@
 /* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/rehearsal.h"
+#include "cli/run/rehearsal.h"
 
 #include <glib/gstdio.h>
 #include <signal.h>

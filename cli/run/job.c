@@ -1,5 +1,5 @@
 /* See job.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/job.h"
+#include "cli/run/job.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/oom.h"
+#include "cli/answers/oom.h"
 
 #include <errno.h>
 #include <fcntl.h>

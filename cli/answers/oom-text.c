@@ -1,5 +1,5 @@
 /* See oom.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/oom.h"
+#include "cli/answers/oom.h"
 
 #include <errno.h>
 #include <string.h>

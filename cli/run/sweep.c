@@ -6,12 +6,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/rehearsal.h"
+#include "cli/run/rehearsal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/picture.h"
+#include "cli/out/picture.h"
 #include "db/output.h"
 
 #define MOST_VALUE G_MAXINT64

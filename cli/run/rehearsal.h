@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "cli/job.h"
+#include "cli/run/job.h"
 #include "cli/tell.h"
 
 /* ---- answer.c: does a recorded run fit a GPU, and under which policy? ---- */

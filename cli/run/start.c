@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/job.h"
+#include "cli/run/job.h"
 #include "cli/process.h"
 
 static char *policy, *plan, *follow;

@@ -1,5 +1,5 @@
 /* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/rehearsal.h"
+#include "cli/run/rehearsal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/ranks.h"
+#include "cli/run/ranks.h"
 
 /* In a process of its own, which then looks at the trace: the dry run. */
 static void

@@ -1,5 +1,5 @@
 /* tessera render, and the figure of picture.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/picture.h"
+#include "cli/out/picture.h"
 
 #include <cairo-svg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* See ranks.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ranks.h"
+#include "cli/run/ranks.h"
 
 #include <errno.h>
 #include <stdio.h>
