@@ -11,29 +11,12 @@
 #include "picture/scene/private.h"
 
 #include <glib.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define HUGE_PAGE_BYTES ((size_t) 2 << 20)
 #define SMALL_TIME_BITS 12 /* 1 / 4096 of the axis */
 #define SMALL_Y_BITS 11    /* 1 / 2048 of the height */
 #define MORTON_BITS 13     /* of each direction; 2 * 13 + 6 bits of class = 32 */
 #define RADIX_BITS 11
-#define GATHER_AHEAD 24 /* records between asking for one and copying it */
-
-void *
-tessera_big_alloc (size_t n_bytes)
-{
-  size_t rounded = (n_bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
-  if (n_bytes < 2 * HUGE_PAGE_BYTES)
-    return g_malloc (n_bytes > 0 ? n_bytes : 1);
-  void *array = aligned_alloc (HUGE_PAGE_BYTES, rounded);
-  if (array == NULL)
-    g_error ("failed to allocate %zu bytes", rounded);
-  madvise (array, rounded, MADV_HUGEPAGE); /* where it is refused nothing changes */
-  return array;
-}
 
 typedef struct
 {
@@ -140,12 +123,12 @@ build_levels (TesseraBoxIndex *index)
 static Sorted *
 sort_records (const TesseraRecord *records, size_t n, uint32_t height_units)
 {
-  Sorted *from = tessera_big_alloc (n * sizeof *from);
-  Sorted *to = tessera_big_alloc (n * sizeof *to);
+  Sorted *from = g_new (Sorted, n);
+  Sorted *to = g_new (Sorted, n);
   for (size_t i = 0; i < n; i++)
     from[i] = (Sorted){ key_of (&records[i].box, height_units), (uint32_t) i };
   Sorted *sorted = radix_sort (from, to, n);
-  free (sorted == from ? to : from);
+  g_free (sorted == from ? to : from);
   return sorted;
 }
 
@@ -157,23 +140,19 @@ tessera_box_index_init (TesseraBoxIndex *index,
 {
   Sorted *sorted = sort_records (records, n_records, height_units);
   memset (index, 0, sizeof *index);
-  index->records = tessera_big_alloc (n_records * sizeof *index->records);
+  index->records = g_new (TesseraRecord, n_records);
   index->n_records = n_records;
   for (size_t i = 0; i < n_records; i++)
-    {
-      size_t ahead = i + GATHER_AHEAD < n_records ? i + GATHER_AHEAD : i;
-      __builtin_prefetch (&records[sorted[ahead].at]);
-      index->records[i] = records[sorted[i].at];
-    }
+    index->records[i] = records[sorted[i].at];
   build_levels (index);
-  free (sorted);
-  free (records);
+  g_free (sorted);
+  g_free (records);
 }
 
 void
 tessera_box_index_clear (TesseraBoxIndex *index)
 {
-  free (index->records);
+  g_free (index->records);
   for (int i = 0; i < index->n_levels; i++)
     g_free (index->levels[i]);
   memset (index, 0, sizeof *index);

@@ -42,7 +42,7 @@ typedef struct
 
 /*
  * tessera_box_index_init:
- * @records: from tessera_big_alloc(), in any order; taken
+ * @records: in any order; taken, g_free()
  * @height_units: the largest y1
  *
  * Peak memory, records included: 48 bytes a record; 21 stay.
@@ -134,9 +134,5 @@ struct TesseraScene
   TesseraBoxIndex pending_index; /* the last part of blocks: freed, not free yet */
 };
 
-/* Like g_malloc(); big arrays, which are written once from end to end, get huge pages
- * where the system has them to give: else most of the time would go into being given each
- * page of 4 KiB. free() takes it back. */
-void *tessera_big_alloc (size_t n_bytes);
 /* All units that a view touches; an edge that lies between units takes both in. */
 TesseraBox tessera_scene_box_of_view (const TesseraScene *scene, const TesseraView *view);

@@ -9,7 +9,6 @@
 #include "picture/scene/private.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- one tile: rectangles by exact coverage --------------------------------------- */
@@ -115,23 +114,6 @@ tile_fill (const Tile *tile, Four *plane, const Bounds *bounds, Four ink)
           line[right + 1] -= last * height;
         }
     }
-}
-
-/* Adds a rectangle that lies within one pixel of the tile; false: it does not. Most
- * blocks of a big trace do. */
-static inline bool
-tile_fill_pixel (const Tile *tile, Four *plane, const Bounds *b, uint32_t rgb)
-{
-  if (!(b->x0 >= 0.0 && b->y0 >= 0.0 && b->x0 < tile->width && b->y0 < tile->height))
-    return false;
-  int x = (int) b->x0, y = (int) b->y0;
-  if (b->x1 > x + 1 || b->y1 > y + 1)
-    return false;
-  Four ink = four_of_rgb (rgb) * (float) ((b->x1 - b->x0) * (b->y1 - b->y0));
-  plane += y * STRIDE (tile->width) + x;
-  plane[0] += ink;
-  plane[1] -= ink;
-  return true;
 }
 
 /* 0 where the shorter side is below RIM_FROM, 1 from RIM_FULL on. */
@@ -426,8 +408,7 @@ draw_blocks (const Drawing *d, const Tile *tile, TesseraBox box, int x, int y)
           uint32_t block = records[i].id;
           uint32_t rgb = rgb_of_block (d, block);
           Bounds bounds = bounds_of (d, &records[i].box, x, y);
-          if (!tile_fill_pixel (tile, tile->blocks, &bounds, rgb))
-            tile_fill_block (tile, &bounds, rgb);
+          tile_fill_block (tile, &bounds, rgb);
           if (d->scene->layout->n_misses > 0 && is_shown (ink, block) &&
               has_missed (d->scene, block))
             tile_stripe (tile, &bounds);
@@ -483,7 +464,7 @@ tessera_scene_render (const TesseraScene *scene,
   d.y_at_0 = view->y1 / y_span * height;
   size_t n_planes = ink->block_lit != NULL ? 3 : 2;
   size_t n_pixels = (size_t) STRIDE (TILE_WIDTH) * TILE_HEIGHT;
-  Tile tile = { tessera_big_alloc (n_planes * n_pixels * sizeof *tile.blocks) };
+  Tile tile = { g_new (Four, n_planes * n_pixels) };
   tile.ground = tile.blocks + n_pixels;
   tile.lit = n_planes > 2 ? tile.ground + n_pixels : NULL;
   for (int y = 0; y < height; y += TILE_HEIGHT)
@@ -502,5 +483,5 @@ tessera_scene_render (const TesseraScene *scene,
         tile_resolve (&tile, ink, origin_x + x + origin_y + y,
                       pixels + (size_t) y * stride_pixels + x, stride_pixels);
       }
-  free (tile.blocks);
+  g_free (tile.blocks);
 }

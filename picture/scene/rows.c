@@ -8,7 +8,6 @@
 #include "planner/pack.h"
 
 #include <glib.h>
-#include <stdlib.h>
 
 /* Placements: real traces need a few hundred, and the worst that were made take half a second. */
 #define PACK_WORK 100000
@@ -318,7 +317,7 @@ tessera_rows_new (const TesseraBlocks *blocks, const TesseraLayout *layout)
                       g_array_new (FALSE, FALSE, sizeof (TesseraRow)) };
   rows->layout = layout;
   rows->row_of_span = g_new (uint32_t, layout->n_spans + 1);
-  rows->block_y = tessera_big_alloc (layout->n_blocks * sizeof *rows->block_y);
+  rows->block_y = g_new (uint64_t, layout->n_blocks);
   rows_of_spans (&builder);
   if (!find_rows_of_blocks (&builder))
     rows_of_lone_blocks (&builder);
@@ -348,7 +347,7 @@ tessera_rows_free (TesseraRows *rows)
 void
 tessera_rows_drop_blocks (TesseraRows *rows)
 {
-  free (rows->block_y);
+  g_free (rows->block_y);
   rows->block_y = NULL;
 }
 

@@ -45,7 +45,7 @@ index_blocks (TesseraScene *scene, uint32_t height_units)
 {
   const TesseraLayout *layout = scene->layout;
   const uint64_t *block_y = scene->rows->block_y;
-  TesseraRecord *records = tessera_big_alloc (layout->n_blocks * sizeof *records);
+  TesseraRecord *records = g_new (TesseraRecord, layout->n_blocks);
   size_t n = 0;
   for (size_t i = 0; i < layout->n_blocks; i++)
     {
@@ -61,7 +61,7 @@ static void
 index_spans (TesseraScene *scene, uint32_t height_units)
 {
   const TesseraLayout *layout = scene->layout;
-  TesseraRecord *records = tessera_big_alloc (layout->n_spans * sizeof *records);
+  TesseraRecord *records = g_new (TesseraRecord, layout->n_spans);
   size_t n = 0;
   for (size_t i = 0; i < layout->n_spans; i++)
     {
@@ -93,7 +93,7 @@ index_pending (TesseraScene *scene, uint32_t height_units)
   size_t n = 0, n_pending = 0;
   for (size_t i = 0; i < layout->n_blocks; i++)
     n_pending += is_pending (scene, i);
-  TesseraRecord *records = tessera_big_alloc (n_pending * sizeof *records);
+  TesseraRecord *records = g_new (TesseraRecord, n_pending);
   for (size_t i = 0; n_pending > 0 && i < layout->n_blocks; i++)
     if (is_pending (scene, i))
       {
