@@ -6,7 +6,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "answers/changes.h"
 #include "answers/suggestions.h"
 #include "answers/whose.h"
 #include "simulator/simulate.h"

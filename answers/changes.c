@@ -1,5 +1,5 @@
-/* See changes.h. SPDX-License-Identifier: Apache-2.0 */
-#include "answers/changes.h"
+/* See whose.h. SPDX-License-Identifier: Apache-2.0 */
+#include "answers/whose.h"
 
 #include <string.h>
 

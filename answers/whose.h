@@ -130,3 +130,22 @@ char *tessera_list_numbers (const GArray *numbers, const char *separator);
 /* Folded stacks, as flame graphs are drawn from: "outer;inner;innermost BYTES", a line a
  * stack, of what is live at @event_index. g_free(). */
 char *tessera_folded_stacks (const TesseraWhose *whose, uint32_t event_index);
+
+/* ---- changes.c: what is live at a moment of one run, beside a moment of another ---- */
+
+typedef struct
+{
+  char *
+      name; /* owned; of a module with "*" for the numbers in its path: layers change alike */
+  uint64_t before_bytes, after_bytes;
+  uint64_t before_blocks, after_blocks;
+} TesseraChange;
+
+/* Rows of both, largest change first: TesseraChange, g_array_unref(). What did not change has
+ * its row as well. A line that moved inside its function, because the source was changed
+ * elsewhere, is the same line. */
+GArray *tessera_changes (const TesseraWhose *before,
+                         uint32_t before_index,
+                         const TesseraWhose *after,
+                         uint32_t after_index,
+                         TesseraBy by);

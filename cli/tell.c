@@ -204,15 +204,9 @@ cli_json_parts (JsonBuilder *json, const CliStudy *study, const TesseraParts *pa
   cli_json_integer (json, "outside_bytes", parts->outside_bytes);
 }
 
-static const struct
-{
-  const char *key;
-  TesseraLayoutKind kind;
-} policies[] = {
-  { "native", TESSERA_LAYOUT_NATIVE },
-  { "expandable", TESSERA_LAYOUT_EXPANDABLE },
-  { "plan", TESSERA_LAYOUT_PLAN },
-};
+const TesseraLayoutKind cli_policies[CLI_N_POLICIES] = { TESSERA_LAYOUT_NATIVE,
+                                                         TESSERA_LAYOUT_EXPANDABLE,
+                                                         TESSERA_LAYOUT_PLAN };
 
 /* Nothing where it is not known. */
 static void
@@ -235,9 +229,9 @@ cli_print_needs (const CliStudy *study)
     return;
   puts ("");
   CliTable *table = cli_table_new (CLI_TABLE_TEXT, columns);
-  for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
-    add_need (table, cli_study_policy_name (study, policies[i].kind),
-              &study->need[policies[i].kind]);
+  for (size_t i = 0; i < CLI_N_POLICIES; i++)
+    add_need (table, cli_study_policy_name (study, cli_policies[i]),
+              &study->need[cli_policies[i]]);
   add_need (table, "plan --across-streams", &study->across);
   add_need (table, "least of any layout",
             &(CliNeed){ study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64 });
@@ -267,12 +261,14 @@ cli_print_needs (const CliStudy *study)
 void
 cli_json_needs (JsonBuilder *json, const CliStudy *study)
 {
-  for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
+  static const char *const keys[CLI_N_POLICIES] = { "native", "expandable", "plan" };
+
+  for (size_t i = 0; i < CLI_N_POLICIES; i++)
     {
-      const CliNeed *need = &study->need[policies[i].kind];
-      g_autofree char *bytes = g_strdup_printf ("%s_bytes", policies[i].key);
-      g_autofree char *retries = g_strdup_printf ("%s_retries", policies[i].key);
-      g_autofree char *endless = g_strdup_printf ("%s_endless_bytes", policies[i].key);
+      const CliNeed *need = &study->need[cli_policies[i]];
+      g_autofree char *bytes = g_strdup_printf ("%s_bytes", keys[i]);
+      g_autofree char *retries = g_strdup_printf ("%s_retries", keys[i]);
+      g_autofree char *endless = g_strdup_printf ("%s_endless_bytes", keys[i]);
 
       cli_json_integer (json, bytes, need->smallest_bytes);
       cli_json_integer (json, retries, need->retries);

@@ -13,6 +13,9 @@
 
 /* tell.c: the trace and its verdict */
 
+/* What needs are told for, in this order. */
+#define CLI_N_POLICIES 3
+extern const TesseraLayoutKind cli_policies[CLI_N_POLICIES];
 /* "as recorded", "native", "expandable segments", "plan". */
 const char *cli_layout_name (TesseraLayoutKind kind);
 /* The same, and for a plan that was followed its file's name. */

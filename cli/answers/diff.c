@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answers/changes.h"
-
 /* Of what a person reads, by each heading; --json has all that changed. */
 #define MOST_ROWS 10
 /* A change below one so many-th of what is live is not told to a person. */

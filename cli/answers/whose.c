@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answers/changes.h"
 #include "planner/modules.h"
 
 /* Kinds of phases that info itself tells of; of more --by phase does. */

@@ -305,16 +305,13 @@ append_plan (GString *html, const CliStudy *study)
 static void
 append_needs (GString *html, const CliStudy *study)
 {
-  static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_NATIVE,
-                                             TESSERA_LAYOUT_EXPANDABLE,
-                                             TESSERA_LAYOUT_PLAN };
   append (html,
           "<h2>What would fit</h2>\n<table><tr><th>policy<th class=n>smallest device<th "
           "class=n>cache flushes on it<th class=n>reserved with memory to spare</tr>\n");
-  for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
+  for (size_t i = 0; i < CLI_N_POLICIES; i++)
     {
-      const CliNeed *need = &study->need[kinds[i]];
-      append (html, "<tr><td>%s</td>", cli_layout_name (kinds[i]));
+      const CliNeed *need = &study->need[cli_policies[i]];
+      append (html, "<tr><td>%s</td>", cli_layout_name (cli_policies[i]));
       append_bytes (html, need->smallest_bytes);
       append (html, "<td class=n>%" G_GUINT64_FORMAT "</td>", need->retries);
       append_bytes (html, need->endless_bytes);

@@ -232,10 +232,6 @@ static const char *const not_seen[] = {
   "when side streams finish: a modelled clock says",
 };
 
-static const TesseraLayoutKind policies[] = { TESSERA_LAYOUT_NATIVE,
-                                              TESSERA_LAYOUT_EXPANDABLE,
-                                              TESSERA_LAYOUT_PLAN };
-
 /* NULL: none that is known, or a plan that is not to be followed. */
 static const char *
 smallest_gpu (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question)
@@ -253,12 +249,12 @@ void
 cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question)
 {
   printf ("Smallest known GPU%s:", question->is_complete ? "" : " for what was seen");
-  for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
+  for (size_t i = 0; i < CLI_N_POLICIES; i++)
     {
-      const char *gpu = smallest_gpu (study, policies[i], question);
+      const char *gpu = smallest_gpu (study, cli_policies[i], question);
 
-      printf ("%s %s %s", i > 0 ? "," : "", cli_study_policy_name (study, policies[i]),
-              gpu != NULL ? gpu : "none");
+      printf ("%s %s %s", i > 0 ? "," : "",
+              cli_study_policy_name (study, cli_policies[i]), gpu != NULL ? gpu : "none");
     }
   puts ("");
 }
@@ -286,8 +282,8 @@ cli_answer_json (JsonBuilder *json, const CliStudy *study, const CliQuestion *qu
   g_autofree char *text = sentence (study, question);
 
   cli_json_object (json, "smallest_gpus");
-  for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
-    cli_json_text (json, fits_names[i], smallest_gpu (study, policies[i], question));
+  for (size_t i = 0; i < CLI_N_POLICIES; i++)
+    cli_json_text (json, fits_names[i], smallest_gpu (study, cli_policies[i], question));
   json_builder_end_object (json);
   cli_json_text (json, "gpu", question->gpu);
   cli_json_integer (json, "gpu_bytes", question->gpu_bytes);
