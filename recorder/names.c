@@ -97,11 +97,13 @@ tessera_recorder_device (TesseraRecorder *recorder, const TesseraRecordedDevice 
   pthread_mutex_unlock (&names->lock);
 }
 
-void
-tessera_recorder_stream (TesseraRecorder *recorder,
-                         uint32_t device,
-                         uint16_t stream,
-                         uint64_t handle)
+/* Adds a stream, or a pool where @pool is one; they are numbered in the order they come. */
+static void
+add_to_device (TesseraRecorder *recorder,
+               uint32_t device,
+               uint16_t index,
+               uint64_t stream,
+               const TesseraPoolId *pool)
 {
   TesseraNames *names = &recorder->names;
   TesseraTrace *head;
@@ -111,10 +113,20 @@ tessera_recorder_stream (TesseraRecorder *recorder,
     return;
   pthread_mutex_lock (&names->lock);
   head = find_device (names, device);
-  if (head && stream == head->n_streams &&
-      tessera_trace_add_stream (head, handle, &added) == TESSERA_OK)
+  if (head && index == (pool ? head->n_pools : head->n_streams) &&
+      (pool ? tessera_trace_add_pool (head, *pool, &added)
+            : tessera_trace_add_stream (head, stream, &added)) == TESSERA_OK)
     names->has_news = true;
   pthread_mutex_unlock (&names->lock);
+}
+
+void
+tessera_recorder_stream (TesseraRecorder *recorder,
+                         uint32_t device,
+                         uint16_t stream,
+                         uint64_t handle)
+{
+  add_to_device (recorder, device, stream, handle, NULL);
 }
 
 void
@@ -123,18 +135,7 @@ tessera_recorder_pool (TesseraRecorder *recorder,
                        uint16_t pool,
                        TesseraPoolId id)
 {
-  TesseraNames *names = &recorder->names;
-  TesseraTrace *head;
-  uint16_t added;
-
-  if (!tessera_recorder_is_recording (recorder))
-    return;
-  pthread_mutex_lock (&names->lock);
-  head = find_device (names, device);
-  if (head && pool == head->n_pools &&
-      tessera_trace_add_pool (head, id, &added) == TESSERA_OK)
-    names->has_news = true;
-  pthread_mutex_unlock (&names->lock);
+  add_to_device (recorder, device, pool, 0, &id);
 }
 
 void

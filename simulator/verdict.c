@@ -19,6 +19,9 @@
 /* Below this share of reserved there is nothing worth winning: the tails of blocks and
  * the last segment of each pool are always there. */
 #define LITTLE_SHARE 0.03
+#define WHERE_PENDING " freed but waiting for other streams"
+#define WHERE_CACHE " in whole free segments"
+#define WHERE_EDGES " at the edges of segments in use"
 
 typedef struct
 {
@@ -248,8 +251,8 @@ judge_failure (const Case *this,
     { parts->hard_bytes + parts->soft_bytes, " in pieces inside PyTorch's segments" },
     { parts->other_stream_bytes, where_of_streams (this) },
     place_of_other_size (parts),
-    { parts->pending_bytes, " freed but waiting for other streams" },
-    { parts->cache_bytes, " in whole free segments" },
+    { parts->pending_bytes, WHERE_PENDING },
+    { parts->cache_bytes, WHERE_CACHE },
   };
 
   verdict->cause =
@@ -307,12 +310,9 @@ judge_peak (const Case *this, TesseraVerdict *verdict, GString *sentence)
   uint64_t cache_bytes = parts->cache_bytes + parts->other_size_cache_bytes;
   uint64_t streams_bytes = parts->other_stream_bytes;
   const Place places[] = {
-    { parts->hard_bytes, " between live blocks" },
-    { parts->soft_bytes, " at the edges of segments in use" },
-    { streams_bytes, where_of_streams (this) },
-    place_of_other_size (parts),
-    { parts->pending_bytes, " freed but waiting for other streams" },
-    { parts->cache_bytes, " in whole free segments" },
+    { parts->hard_bytes, " between live blocks" }, { parts->soft_bytes, WHERE_EDGES },
+    { streams_bytes, where_of_streams (this) },    place_of_other_size (parts),
+    { parts->pending_bytes, WHERE_PENDING },       { parts->cache_bytes, WHERE_CACHE },
   };
 
   verdict->cause = largest_cause (hard_bytes + soft_bytes, streams_bytes, 0,
@@ -327,13 +327,20 @@ judge_peak (const Case *this, TesseraVerdict *verdict, GString *sentence)
   say_places (sentence, places, G_N_ELEMENTS (places));
 }
 
-/* Of what lies between live blocks and at the edges of segments: is there more of the
- * latter? */
-static bool
-are_holes_at_edges (const TesseraParts *parts)
+/* Where most of what was never in use lay. */
+static const char *
+where_of (const Case *this, TesseraCause cause)
 {
+  const TesseraParts *parts = this->parts;
+
+  if (cause == TESSERA_CAUSE_STREAMS)
+    return where_of_streams (this);
+  if (cause != TESSERA_CAUSE_FRAGMENTATION)
+    return cause == TESSERA_CAUSE_PENDING ? WHERE_PENDING : WHERE_CACHE;
   return parts->soft_bytes + parts->other_size_soft_bytes >
-         parts->hard_bytes + parts->other_size_hard_bytes;
+                 parts->hard_bytes + parts->other_size_hard_bytes
+             ? WHERE_EDGES
+             : " in holes between blocks";
 }
 
 static void
@@ -342,15 +349,6 @@ judge_success (const Case *this,
                GString *headline,
                GString *sentence)
 {
-  const char *const endings[] = {
-    [TESSERA_CAUSE_NONE] = "",
-    [TESSERA_CAUSE_FRAGMENTATION] = ", most of it in holes between blocks",
-    [TESSERA_CAUSE_STREAMS] = has_streams (this)
-                                  ? ", most of it held by other streams or pools"
-                                  : ", most of it held by other pools",
-    [TESSERA_CAUSE_PENDING] = ", most of it freed but waiting for other streams",
-    [TESSERA_CAUSE_CACHE] = ", most of it in whole free segments",
-  };
   const TesseraLayout *layout = this->layout;
   uint64_t wasted_bytes = layout->peak_reserved_bytes > layout->peak_allocated_bytes
                               ? layout->peak_reserved_bytes - layout->peak_allocated_bytes
@@ -379,11 +377,9 @@ judge_success (const Case *this,
         headline, "%.1f %% of reserved is lost to fragmentation: nothing to win here.",
         100 * fragmentation);
   else
-    g_string_append_printf (
-        headline, "%.1f %% of reserved is never in use%s.", 100 * fragmentation,
-        verdict->cause == TESSERA_CAUSE_FRAGMENTATION && are_holes_at_edges (this->parts)
-            ? ", most of it at the edges of segments in use"
-            : endings[verdict->cause]);
+    g_string_append_printf (headline,
+                            "%.1f %% of reserved is never in use, most of it%s.",
+                            100 * fragmentation, where_of (this, verdict->cause));
   if (verdict->cause == TESSERA_CAUSE_CACHE)
     g_string_append (sentence, " Whole segments are given back before anything fails.");
   say_needs (this, sentence);

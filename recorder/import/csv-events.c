@@ -116,12 +116,6 @@ follow_ranges (Ranges *ranges, int64_t at_ns)
   return TESSERA_OK;
 }
 
-static TesseraStatus
-end_ranges (Ranges *ranges, int64_t at_ns)
-{
-  return close_from (ranges, 0, at_ns);
-}
-
 #define FIRST_ADDR ((uint64_t) 1 << 32)
 #define ADDR_STEP ((uint64_t) 512)
 #define MAX_SIZE_BYTES ((uint64_t) 1 << 60)
@@ -415,7 +409,7 @@ read_rows (Reader *reader)
         return status;
       reader->has_row = true;
     }
-  return status == TESSERA_OK ? end_ranges (&reader->ranges, now_ns (reader)) : status;
+  return status == TESSERA_OK ? close_from (&reader->ranges, 0, now_ns (reader)) : status;
 }
 
 /* Without a time in every row there is none. */

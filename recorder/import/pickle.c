@@ -11,8 +11,6 @@
 /* A writer numbers its memo entries one after the other; optimisers leave some out. */
 #define MEMO_SLACK 4096
 #define WEIGH_EACH_BYTES 65536
-/* Of a long number that are looked at: 64 bits and a sign. */
-#define LONG_BYTES 9
 #define FRAME 0x95
 #define MAKES true
 
@@ -366,43 +364,30 @@ push_const (TesseraPickle *pickle, uint64_t constant)
   return push (pickle, tessera_value_make (TESSERA_VALUE_CONST, constant));
 }
 
-/* The first @n_bytes (at most LONG_BYTES) of a number, @is_huge: more follow that matter.
- */
-static TesseraStatus
-push_long (TesseraPickle *pickle, const uint8_t *bytes, size_t n_bytes, bool is_huge)
-{
-  TesseraBig big = { .is_negative = n_bytes > 0 && bytes[n_bytes - 1] >= 0x80,
-                     .is_huge = is_huge };
-
-  big.bits = little_endian (bytes, n_bytes < 8 ? n_bytes : 8);
-  if (big.is_negative && n_bytes < 8)
-    big.bits |= UINT64_MAX << (8 * n_bytes);
-  if (n_bytes == LONG_BYTES && bytes[8] != (big.is_negative ? 0xff : 0))
-    big.is_huge = true;
-  return push (pickle, tessera_heap_new_big (&pickle->heap, big));
-}
-
-/* A number of any length, taken from the stream; bytes past LONG_BYTES only say whether
- * it fits. */
+/* Two's complement of any length; what lies beyond 64 bits and a sign may only repeat that. */
 static TesseraStatus
 take_long (TesseraPickle *pickle, uint64_t n_bytes)
 {
   TesseraStream *stream = pickle->stream;
-  size_t n = n_bytes < LONG_BYTES ? (size_t) n_bytes : LONG_BYTES;
-  uint8_t head[LONG_BYTES];
-  bool is_huge = false;
+  TesseraBig big = { 0 };
+  uint8_t byte = 0;
 
-  if (!tessera_stream_has (stream, n))
-    return tessera_stream_cut (stream, pickle->error);
-  memcpy (head, stream->at, n);
-  stream->at += n;
-  for (uint64_t i = n; i < n_bytes; i++)
+  for (uint64_t i = 0; i < n_bytes; i++)
     {
       if (!tessera_stream_has (stream, 1))
         return tessera_stream_cut (stream, pickle->error);
-      is_huge |= *stream->at++ != (head[LONG_BYTES - 1] >= 0x80 ? 0xff : 0);
+      if (i > 8 && byte != *stream->at)
+        return refuse (pickle, "a number beyond 64 bits; no memory snapshot holds one");
+      byte = *stream->at++;
+      if (i < 8)
+        big.bits |= (uint64_t) byte << (8 * i);
+      else if (byte != 0 && byte != 0xff)
+        return refuse (pickle, "a number beyond 64 bits; no memory snapshot holds one");
     }
-  return push_long (pickle, head, n, is_huge);
+  big.is_negative = byte >= 0x80;
+  if (big.is_negative && n_bytes < 8)
+    big.bits |= UINT64_MAX << (8 * n_bytes);
+  return push (pickle, tessera_heap_new_big (&pickle->heap, big));
 }
 
 static TesseraStatus
@@ -605,35 +590,6 @@ tessera_pickle_refuse_top (TesseraPickle *pickle, const char *what)
                        pickle->stream->name, what);
 }
 
-/* What it is a pickle of, where the first thing in it can't be a snapshot's; NULL: it can,
- * or is not there yet. A snapshot is a dict with texts as keys, or a list of dicts. */
-static const char *
-find_first_wrong (TesseraPickle *pickle)
-{
-  const TesseraHeap *heap = &pickle->heap;
-  bool is_open = pickle->n_marks > 0 && pickle->marks[0] == 0; /* MARK ... DICT or LIST */
-  TesseraValue top, first;
-  bool is_text;
-
-  if (pickle->n_stack == 0)
-    return NULL;
-  top = tessera_heap_resolve (heap, pickle->stack[0]);
-  is_text = tessera_value_kind (top) == TESSERA_VALUE_TEXT;
-  if (!is_open && tessera_value_kind (top) != TESSERA_VALUE_OBJECT)
-    /* Two texts may name what the next opcode wants to build. */
-    return is_text && pickle->n_stack < 3 ? NULL : tessera_heap_describe (heap, top);
-  if (!is_open && pickle->n_stack < 2)
-    return NULL;
-  pickle->is_judged = true;
-  first = is_open ? top : tessera_heap_resolve (heap, pickle->stack[1]);
-  if (!is_open && tessera_heap_object (&pickle->heap, top, TESSERA_OBJECT_DICT) != NULL)
-    return tessera_value_kind (first) == TESSERA_VALUE_TEXT ? NULL : "another dict";
-  return (is_open && is_text) || tessera_value_kind (first) == TESSERA_VALUE_RECORD ||
-                 tessera_heap_object (&pickle->heap, first, TESSERA_OBJECT_DICT) != NULL
-             ? NULL
-             : "a list of other things";
-}
-
 /* Whether the file may go on: it is a snapshot as far as one can see, and no more is held
  * than its bytes can stand for. */
 static TesseraStatus
@@ -642,12 +598,6 @@ weigh (TesseraPickle *pickle)
   uint64_t held = tessera_heap_held (&pickle->heap) +
                   (pickle->n_stack + pickle->n_memo) * sizeof (TesseraValue);
 
-  if (pickle->dict_done != NULL && !pickle->is_judged)
-    {
-      const char *wrong = find_first_wrong (pickle);
-
-      return wrong == NULL ? TESSERA_OK : tessera_pickle_refuse_top (pickle, wrong);
-    }
   pickle->weigh_at = pickle->op_at + WEIGH_EACH_BYTES;
   if (pickle->dict_done != NULL && !pickle->has_records &&
       pickle->op_at >= TESSERA_PICKLE_FIRST_RECORD_BYTES)

@@ -197,7 +197,6 @@ typedef struct
 {
   uint64_t bits; /* two's complement of the low 64 */
   bool is_negative;
-  bool is_huge; /* beyond 64 bits: @bits means nothing */
 } TesseraBig;
 
 typedef struct
@@ -317,7 +316,6 @@ struct TesseraPickle
   size_t cap_text;
   uint8_t protocol;
   uint8_t op_before; /* FRAME left out */
-  bool is_judged;    /* its first object may be a snapshot's */
   bool has_records;
   bool is_done;
 };
@@ -591,12 +589,6 @@ void tessera_rewind (TesseraTrace *trace);
 
 /* What an importer found odd: "note.KEY" of the trace's meta, where @n is not 0:
  * "@n @text". */
-typedef struct
-{
-  const char *key;
-  uint64_t n;
-  const char *text;
-} TesseraNote;
 void tessera_note (TesseraTrace *trace, const char *key, uint64_t n, const char *text);
 
 /* annotations.c: STEP for "step 7", "ProfilerStep#7" and the like, else PHASE. */

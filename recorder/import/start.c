@@ -579,7 +579,12 @@ settle_blocks (Rewind *rewind)
 static void
 note_oddities (const Rewind *rewind)
 {
-  const TesseraNote notes[] = {
+  const struct
+  {
+    const char *key;
+    uint64_t n;
+    const char *text;
+  } notes[] = {
     { "alloc_not_live", rewind->n_unknown_allocs, "allocations are not live afterwards" },
     { "free_still_live", rewind->n_double_frees, "freed blocks are live afterwards" },
     { "outside_segments", rewind->n_outside, "frees or blocks lie in no segment" },

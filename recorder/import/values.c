@@ -66,7 +66,7 @@ tessera_heap_new_big (TesseraHeap *heap, TesseraBig big)
 {
   int64_t as_signed = (int64_t) big.bits;
 
-  if (!big.is_huge && (as_signed < 0) == big.is_negative && as_signed <= INT_MAX_60 &&
+  if ((as_signed < 0) == big.is_negative && as_signed <= INT_MAX_60 &&
       as_signed >= INT_MIN_60)
     return tessera_value_make (TESSERA_VALUE_INT, big.bits);
   IMPORT_RESERVE (heap->bigs, heap->cap_bigs, heap->n_bigs + 1);
@@ -200,7 +200,7 @@ tessera_heap_u64 (const TesseraHeap *heap, TesseraValue value, uint64_t *out_num
     return false;
   big = &heap->bigs[value >> TESSERA_VALUE_TAG_BITS];
   *out_number = big->bits;
-  return !big->is_negative && !big->is_huge;
+  return !big->is_negative;
 }
 
 bool
@@ -218,7 +218,7 @@ tessera_heap_i64 (const TesseraHeap *heap, TesseraValue value, int64_t *out_numb
     return false;
   big = &heap->bigs[value >> TESSERA_VALUE_TAG_BITS];
   *out_number = (int64_t) big->bits;
-  return !big->is_huge && ((int64_t) big->bits < 0) == big->is_negative;
+  return ((int64_t) big->bits < 0) == big->is_negative;
 }
 
 bool
