@@ -3,33 +3,22 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/ok.h"
+#include "tests/db/trace-text.h"
 #include "tests/simulator/made-case.h"
 #include "simulator/verdict.h"
-
-#define MIB ((uint64_t) 1 << 20)
 
 /* A warm-up's caches of @warm_bytes are there, and go; then two segments of 40 MiB come,
  * the second while the first has only holes of 10 MiB. */
 static Case
 warm_case (uint64_t warm_bytes)
 {
-  const TesseraSegment warm = { .addr = 1000 * MIB, .size_bytes = warm_bytes };
-  TesseraTrace *trace;
+  g_autofree char *warm = g_strdup_printf ("start segment 1000M %" G_GUINT64_FORMAT
+                                           "; segment_free 1000M %" G_GUINT64_FORMAT,
+                                           warm_bytes, warm_bytes);
+  TesseraTrace *trace = test_trace_of (warm_bytes > 0 ? warm : "");
 
-  OK (tessera_trace_new (&trace));
-  trace->has_addresses = trace->has_segments = true;
-  trace->alignment_bytes = 512;
-  if (warm_bytes > 0)
-    {
-      OK (tessera_trace_add_segment (&trace->start, &warm));
-      case_add_event (trace, TESSERA_SEGMENT_FREE, warm.addr, warm_bytes, 0);
-    }
-  case_add_event (trace, TESSERA_SEGMENT_ALLOC, 100 * MIB, 40 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 100 * MIB, 10 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 120 * MIB, 10 * MIB, 0);
-  case_add_event (trace, TESSERA_SEGMENT_ALLOC, 200 * MIB, 40 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 200 * MIB, 30 * MIB, 0);
+  test_tell (trace, "segment_alloc 100M 40M; alloc 100M 10M; alloc 120M 10M;"
+                    "segment_alloc 200M 40M; alloc 200M 30M");
   return case_new (trace);
 }
 

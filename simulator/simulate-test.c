@@ -10,12 +10,11 @@
 
 #include <glib.h>
 
-#include "tests/ok.h"
+#include "tests/db/trace-text.h"
 #include "tests/simulator/made-case.h"
 #include "tests/simulator/made-trace.h"
 #include "simulator/verdict.h"
 
-#define MIB ((uint64_t) 1 << 20)
 #define SEED 20260613
 
 /* Every slot on top of the one before: wasteful, and never wrong. */
@@ -129,16 +128,14 @@ test_small_device (void)
 static void
 test_fits_nowhere (void)
 {
-  TesseraTrace *trace;
+  TesseraTrace *trace =
+      test_trace_of ("alloc 512 9223372036854775807; alloc 1024 9223372036854775807");
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
   TesseraError error = { 0 };
   uint64_t device_bytes;
   Case c;
 
-  OK (tessera_trace_new (&trace));
   OK (tessera_trace_set_source (trace, "odd.csv"));
-  case_add_event (trace, TESSERA_ALLOC, 512, INT64_MAX, 0);
-  case_add_event (trace, TESSERA_ALLOC, 1024, INT64_MAX, 0);
   c = case_new (trace);
   g_assert_cmpint (
       tessera_fit (c.trace, c.blocks, c.structure, &options, &error, &device_bytes), ==,
@@ -184,23 +181,16 @@ test_fit (void)
 static void
 test_three_blocks (void)
 {
-  TesseraTrace *trace;
+  /* A 20 MiB segment with three blocks; the middle one is freed, then 5 MiB are asked
+     for, which fit at its end only. */
+  TesseraTrace *trace = test_trace_of (
+      "alloc 1 6M-100; alloc 2 4M; alloc 3 4M; free 2 4M; alloc 4 5M; alloc 5 100");
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
   TesseraLayout *layout;
   TesseraParts parts;
   Case c;
 
-  /* A 20 MiB segment with three blocks; the middle one is freed, then 5 MiB are asked
-     for, which fit at its end only. */
-  OK (tessera_trace_new (&trace));
-  trace->alignment_bytes = 512;
-  case_add_event (trace, TESSERA_ALLOC, 1, 6 * MIB - 100, 0);
-  case_add_event (trace, TESSERA_ALLOC, 2, 4 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 3, 4 * MIB, 0);
-  case_add_event (trace, TESSERA_FREE_REQUESTED, 2, 4 * MIB, 0);
-  case_add_event (trace, TESSERA_FREE_COMPLETED, 2, 4 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 4, 5 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 5, 100, 0);
+  trace->has_addresses = trace->has_segments = false;
   c = case_new (trace);
   layout = case_simulate (&c, &options);
   g_assert_cmpuint (layout->n_spans, ==, 2);
@@ -282,20 +272,15 @@ test_recorded (void)
 static TesseraTrace *
 followed_trace (const char *policy, const char *pool_bytes)
 {
-  TesseraTrace *trace;
+  /* The last is of unknown origin. */
+  TesseraTrace *trace = test_trace_of (
+      "segment_alloc 1M 4M; alloc 1M 700; alloc 5M-512 512;"
+      "segment_alloc 5M 2M; alloc 5M 1000; oom 0 8M; free_completed 9M 512");
 
-  OK (tessera_trace_new (&trace));
-  trace->has_addresses = trace->has_segments = trace->starts_empty = true;
+  trace->starts_empty = true;
   OK (tessera_trace_set_meta (trace, "policy", policy));
   OK (tessera_trace_set_meta (trace, "plan_pool_addr", "1048576"));
   OK (tessera_trace_set_meta (trace, "plan_pool_bytes", pool_bytes));
-  case_add_event (trace, TESSERA_SEGMENT_ALLOC, MIB, 4 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, MIB, 700, 0);
-  case_add_event (trace, TESSERA_ALLOC, 5 * MIB - 512, 512, 0);
-  case_add_event (trace, TESSERA_SEGMENT_ALLOC, 5 * MIB, 2 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 5 * MIB, 1000, 0);
-  case_add_event (trace, TESSERA_OOM, 0, 8 * MIB, 0);
-  case_add_event (trace, TESSERA_FREE_COMPLETED, 9 * MIB, 512, 0); /* of unknown origin */
   return trace;
 }
 
@@ -375,21 +360,15 @@ test_direct (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (ways); i++)
     {
-      TesseraTrace *trace;
+      TesseraTrace *trace =
+          test_trace_of ("segment_alloc 100M 10M; alloc 100M 10M; free 100M 10M;"
+                         "segment_free 100M 10M; segment_alloc 200M 30M; alloc 200M 30M");
       TesseraLayout *layout;
       Case c;
 
-      OK (tessera_trace_new (&trace));
-      trace->has_addresses = trace->has_segments = trace->starts_empty = true;
+      trace->starts_empty = true;
       trace->device_bytes = 1000 * MIB;
       OK (tessera_trace_set_meta (trace, "policy", ways[i].policy));
-      case_add_event (trace, TESSERA_SEGMENT_ALLOC, 100 * MIB, 10 * MIB, 0);
-      case_add_event (trace, TESSERA_ALLOC, 100 * MIB, 10 * MIB, 0);
-      case_add_event (trace, TESSERA_FREE_REQUESTED, 100 * MIB, 10 * MIB, 0);
-      case_add_event (trace, TESSERA_FREE_COMPLETED, 100 * MIB, 10 * MIB, 0);
-      case_add_event (trace, TESSERA_SEGMENT_FREE, 100 * MIB, 10 * MIB, 0);
-      case_add_event (trace, TESSERA_SEGMENT_ALLOC, 200 * MIB, 30 * MIB, 0);
-      case_add_event (trace, TESSERA_ALLOC, 200 * MIB, 30 * MIB, 0);
       c = case_new (trace);
       layout = case_simulate (&c, &options);
       g_assert_cmpuint (layout->peak_reserved_bytes, ==, ways[i].reserved_bytes);
@@ -411,25 +390,16 @@ test_declined (void)
                { "plan_pool_bytes", "7340032" },
                { "plan_declined", "8" } };
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
-  TesseraTrace *trace;
+  TesseraTrace *trace = test_trace_of (
+      "segment_map 1M 7M; alloc 1M 700; segment_map 100M 20M;"
+      "alloc 100M 2M; free 100M 2M; segment_unmap 3M 2M; segment_unmap 5M 3M;"
+      "alloc 100M 2M; alloc 102M 2M");
   TesseraLayout *layout;
   Case c;
 
-  OK (tessera_trace_new (&trace));
-  trace->has_addresses = trace->has_segments = trace->starts_empty = true;
-  trace->settings.is_expandable = true;
+  trace->starts_empty = trace->settings.is_expandable = true;
   for (size_t i = 0; i < G_N_ELEMENTS (meta); i++)
     OK (tessera_trace_set_meta (trace, meta[i].key, meta[i].value));
-  case_add_event (trace, TESSERA_SEGMENT_MAP, MIB, 7 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, MIB, 700, 0);
-  case_add_event (trace, TESSERA_SEGMENT_MAP, 100 * MIB, 20 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 100 * MIB, 2 * MIB, 0);
-  case_add_event (trace, TESSERA_FREE_REQUESTED, 100 * MIB, 2 * MIB, 0);
-  case_add_event (trace, TESSERA_FREE_COMPLETED, 100 * MIB, 2 * MIB, 0);
-  case_add_event (trace, TESSERA_SEGMENT_UNMAP, 3 * MIB, 2 * MIB, 0);
-  case_add_event (trace, TESSERA_SEGMENT_UNMAP, 5 * MIB, 3 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 100 * MIB, 2 * MIB, 0);
-  case_add_event (trace, TESSERA_ALLOC, 102 * MIB, 2 * MIB, 0);
   c = case_new (trace);
   layout = case_simulate (&c, &options);
   g_assert_cmpuint (layout->declined_index, ==, 8);

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "allocator/caching.h"
-#include "tests/ok.h"
+#include "tests/db/test-random.h"
+#include "tests/db/trace-text.h"
 
-#define MIB ((uint64_t) 1 << 20)
 #define N_SEGMENTS 24
 #define N_PAGES 12
 #define MAX_BLOCKS 4000
@@ -217,20 +217,15 @@ check_equal (const TesseraHeld *found, const TesseraHeld *truth, uint64_t *n_ope
     {
       const TesseraSegment *a = &found->segments[i], *b = &truth->segments[i];
 
-      g_assert_cmpuint (a->addr, ==, b->addr);
-      g_assert_cmpuint (a->size_bytes, ==, b->size_bytes);
-      g_assert_cmpuint (a->stream, ==, b->stream);
-      g_assert_cmpuint (a->pool, ==, b->pool);
-      g_assert_true (a->is_small == b->is_small && a->is_expandable == b->is_expandable);
+      SAME (addr), SAME (size_bytes), SAME (stream), SAME (pool), SAME (is_small),
+          SAME (is_expandable);
     }
   g_assert_cmpuint (found->n_blocks, ==, truth->n_blocks);
   for (size_t i = 0; i < truth->n_blocks; i++)
     {
       const TesseraHeldBlock *a = &found->blocks[i], *b = &truth->blocks[i];
 
-      g_assert_cmpuint (a->addr, ==, b->addr);
-      g_assert_cmpuint (a->size_bytes, ==, b->size_bytes);
-      g_assert_cmpuint (a->state, ==, b->state);
+      SAME (addr), SAME (size_bytes), SAME (state);
       *n_open += a->tail_open;
       /* A neighbour is either right behind a block or more than 1 MiB away: what is not
        * left open is exact. */
@@ -300,49 +295,16 @@ test_against_model (void)
   g_assert_cmpuint (n_open, >, 10);
 }
 
-/* A trace of @events whose end has @segment and @blocks, walked back. */
-static TesseraTrace *
-rewind_trace (const TesseraSegment *segment,
-              const TesseraHeldBlock *blocks,
-              size_t n_blocks,
-              const TesseraEvent *events,
-              size_t n_events)
-{
-  TesseraTrace *trace;
-
-  import_must (tessera_trace_new (&trace));
-  trace->has_segments = segment != NULL;
-  if (segment != NULL)
-    import_must (tessera_trace_add_segment (&trace->end, segment));
-  for (size_t i = 0; i < n_blocks; i++)
-    import_must (tessera_trace_add_block (&trace->end, &blocks[i]));
-  for (size_t i = 0; i < n_events; i++)
-    import_must (tessera_trace_add_event (trace, &events[i]));
-  tessera_rewind (trace);
-  return trace;
-}
-
 /* The example at the head of start.c. */
 static void
 test_tail (void)
 {
-  const uint64_t base = (uint64_t) 1 << 40, rounded = 5 * MIB + 512;
-  const TesseraSegment segment = { .addr = base,
-                                   .size_bytes = 20 * MIB,
-                                   .stack = TESSERA_NONE };
-  const TesseraHeldBlock blocks[] = {
-    { .addr = base + rounded + 300 * 1024,
-      .size_bytes = 2 * MIB,
-      .block_bytes = 2 * MIB,
-      .state = TESSERA_BLOCK_LIVE },
-  };
-  const TesseraEvent events[] = {
-    { .addr = base, .size_bytes = 5 * MIB + 100, .action = TESSERA_FREE_REQUESTED },
-    { .addr = base, .size_bytes = 5 * MIB + 100, .action = TESSERA_FREE_COMPLETED },
-    { .addr = base + 12 * MIB, .size_bytes = 2 * MIB, .action = TESSERA_FREE_COMPLETED },
-  };
-  TesseraTrace *trace = rewind_trace (&segment, blocks, 1, events, G_N_ELEMENTS (events));
+  const uint64_t rounded = 5 * MIB + 512;
+  TesseraTrace *trace =
+      test_trace_of ("free B 5M+100; free_completed B+12M 2M; end segment B 20M;"
+                     "end block B+5M+307712 2M 2M");
 
+  tessera_rewind (trace);
   g_assert_cmpuint (trace->start.n_blocks, ==, 3);
   g_assert_cmpuint (trace->start.blocks[0].block_bytes, ==, rounded + 300 * 1024);
   g_assert_false (trace->start.blocks[0].tail_open);
@@ -357,21 +319,10 @@ test_tail (void)
 static void
 test_rounding (void)
 {
-  const uint64_t base = (uint64_t) 1 << 40;
-  const TesseraSegment segment = {
-    .addr = base, .size_bytes = 2 * MIB, .stack = TESSERA_NONE, .is_small = true
-  };
-  const TesseraEvent event = { .addr = base,
-                               .size_bytes = 300 * 1024,
-                               .action = TESSERA_FREE_COMPLETED };
-  TesseraTrace *trace;
+  TesseraTrace *trace = test_trace_of ("free_completed B 307200; end segment B 2M small");
 
-  import_must (tessera_trace_new (&trace));
-  trace->has_segments = true;
   for (size_t i = 0; i < G_N_ELEMENTS (trace->settings.roundup_divisions); i++)
     trace->settings.roundup_divisions[i] = 2;
-  import_must (tessera_trace_add_segment (&trace->end, &segment));
-  import_must (tessera_trace_add_event (trace, &event));
   tessera_rewind (trace);
   g_assert_cmpuint (trace->start.n_blocks, ==, 1);
   g_assert_cmpuint (trace->start.blocks[0].block_bytes, ==, 384 * 1024);
@@ -383,44 +334,20 @@ test_rounding (void)
 static void
 test_pool_of_class (void)
 {
-  const uint64_t base = (uint64_t) 1 << 40;
-  const struct
-  {
-    uint64_t size_bytes; /* of the range that nobody told the pool of */
-    uint16_t pool;
-  } cases[] = { { 2 * MIB, 1 }, { 20 * MIB, 0 } };
+  /* events of a range that nobody told the pool of */
+  static const char *const events[] = { "segment_map B+40M 20M; segment_unmap B+40M 20M",
+                                        "segment_map B+40M 2M; segment_unmap B+40M 2M" };
 
-  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+  for (uint16_t pool = 0; pool < 2; pool++)
     {
-      const TesseraSegment segment = { .addr = base,
-                                       .size_bytes = 2 * MIB,
-                                       .stack = TESSERA_NONE,
-                                       .pool = 1,
-                                       .is_small = true,
-                                       .is_expandable = true };
-      const TesseraEvent events[] = {
-        { .action = TESSERA_SEGMENT_MAP },
-        { .action = TESSERA_SEGMENT_UNMAP },
-      };
-      TesseraTrace *trace;
+      TesseraTrace *trace = test_trace_of (events[pool]);
       uint16_t id;
 
-      import_must (tessera_trace_new (&trace));
       OK (tessera_trace_add_pool (trace, (TesseraPoolId){ .user_id = 3 }, &id));
-      trace->has_segments = true;
-      import_must (tessera_trace_add_segment (&trace->end, &segment));
-      for (size_t k = 0; k < G_N_ELEMENTS (events); k++)
-        {
-          TesseraEvent event = events[k];
-
-          event.addr = base + 40 * MIB;
-          event.size_bytes = cases[i].size_bytes;
-          event.stack = TESSERA_NONE;
-          import_must (tessera_trace_add_event (trace, &event));
-        }
+      test_tell (trace, "end segment B 2M small expandable pool");
       tessera_rewind (trace);
       for (size_t k = 0; k < trace->n_events; k++)
-        g_assert_cmpuint (trace->events[k].pool, ==, cases[i].pool);
+        g_assert_cmpuint (trace->events[k].pool, ==, pool);
       tessera_trace_free (trace);
     }
 }
@@ -429,27 +356,11 @@ test_pool_of_class (void)
 static void
 test_sizes_that_differ (void)
 {
-  const uint64_t base = (uint64_t) 1 << 40;
-  const TesseraSegment segment = { .addr = base,
-                                   .size_bytes = 20 * MIB,
-                                   .stack = TESSERA_NONE };
-  const TesseraEvent events[] = {
-    { .addr = base, .size_bytes = 20 * MIB, .action = TESSERA_SEGMENT_ALLOC },
-    { .addr = base, .size_bytes = 3 * MIB, .action = TESSERA_ALLOC },
-    { .addr = base + 4 * MIB, .size_bytes = 3 * MIB, .action = TESSERA_ALLOC },
-  };
-  const TesseraHeldBlock blocks[] = {
-    { .addr = base,
-      .size_bytes = 2 * MIB,
-      .block_bytes = 2 * MIB,
-      .state = TESSERA_BLOCK_LIVE },
-    { .addr = base + 4 * MIB,
-      .size_bytes = 3 * MIB,
-      .block_bytes = 3 * MIB,
-      .state = TESSERA_BLOCK_LIVE },
-  };
-  TesseraTrace *trace = rewind_trace (&segment, blocks, 2, events, G_N_ELEMENTS (events));
+  TesseraTrace *trace =
+      test_trace_of ("segment_alloc B 20M; alloc B 3M; alloc B+4M 3M; end segment B 20M;"
+                     "end block B 2M 2M; end block B+4M 3M 3M");
 
+  tessera_rewind (trace);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "note.size_differs"), ==,
                    "1 sizes differ between entries and the end");
   tessera_trace_free (trace);
@@ -462,31 +373,21 @@ test_sizes_of_frees (void)
 {
   static const struct
   {
-    uint64_t requested_bytes, completed_bytes;
-    const char *says;
-  } cases[] = { { 512, 512, NULL },
-                { 1024, 1024, "1 sizes differ between entries and the end" },
-                { 1024, 512, "1 sizes differ between entries and the end" },
-                { 512, 1024, "2 sizes differ between entries and the end" } };
+    const char *frees, *says;
+  } cases[] = { { "free_requested B 512; free_completed B 512", NULL },
+                { "free_requested B 1024; free_completed B 1024",
+                  "1 sizes differ between entries and the end" },
+                { "free_requested B 1024; free_completed B 512",
+                  "1 sizes differ between entries and the end" },
+                { "free_requested B 512; free_completed B 1024",
+                  "2 sizes differ between entries and the end" } };
 
   for (size_t i = 0; i < 2 * G_N_ELEMENTS (cases); i++)
     {
-      const uint64_t addr = (uint64_t) 1 << 40;
-      const TesseraEvent events[] = {
-        { .addr = addr, .size_bytes = 512, .action = TESSERA_ALLOC },
-        { .addr = addr,
-          .size_bytes = cases[i / 2].requested_bytes,
-          .action = TESSERA_FREE_REQUESTED },
-        { .addr = addr,
-          .size_bytes = cases[i / 2].completed_bytes,
-          .action = TESSERA_FREE_COMPLETED },
-      };
-      TesseraTrace *trace;
+      TesseraTrace *trace = test_trace_of ("alloc B 512");
 
-      import_must (tessera_trace_new (&trace));
+      test_tell (trace, cases[i / 2].frees);
       trace->has_segments = i % 2;
-      for (size_t k = 0; k < G_N_ELEMENTS (events); k++)
-        import_must (tessera_trace_add_event (trace, &events[k]));
       tessera_rewind (trace);
       g_assert_cmpstr (tessera_trace_get_meta (trace, "note.size_differs"), ==,
                        cases[i / 2].says);
@@ -502,21 +403,11 @@ test_sizes_of_frees (void)
 static void
 test_wrong_address (void)
 {
-  const uint64_t base = (uint64_t) 1 << 40;
-  const TesseraSegment segment = {
-    .addr = base, .size_bytes = 2 * MIB, .stack = TESSERA_NONE, .is_small = true
-  };
-  const TesseraHeldBlock block = {
-    .addr = base, .size_bytes = 2048, .block_bytes = 2048, .state = TESSERA_BLOCK_LIVE
-  };
-  const TesseraEvent events[] = {
-    { .addr = base + 1024, .size_bytes = 512, .action = TESSERA_ALLOC },
-    { .addr = base + 1024, .size_bytes = 512, .action = TESSERA_FREE_REQUESTED },
-    { .addr = base + 1024, .size_bytes = 512, .action = TESSERA_FREE_COMPLETED },
-    { .addr = base + 512 * 1024, .size_bytes = 2048, .action = TESSERA_ALLOC },
-  };
-  TesseraTrace *trace = rewind_trace (&segment, &block, 1, events, G_N_ELEMENTS (events));
+  TesseraTrace *trace = test_trace_of (
+      "alloc B+1024 512; free B+1024 512; alloc B+524288 2048; end segment B 2M small;"
+      "end block B 2048 2048");
 
+  tessera_rewind (trace);
   g_assert_cmpuint (trace->start.n_blocks, ==, 0);
   g_assert_nonnull (tessera_trace_get_meta (trace, "note.alloc_not_live"));
   tessera_trace_free (trace);

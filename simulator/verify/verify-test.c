@@ -4,12 +4,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/ok.h"
+#include "tests/db/trace-text.h"
 #include "tests/simulator/made-trace.h"
 #include "simulator/private.h"
 #include "simulator/verify/private.h"
-
-#define MIB ((uint64_t) 1 << 20)
 
 enum
 {
@@ -83,72 +81,18 @@ test_from_the_middle (void)
     }
 }
 
-static void
-add (TesseraTrace *trace, TesseraAction action, uint64_t addr, uint64_t size_bytes)
-{
-  const TesseraEvent event = { .action = (uint8_t) action,
-                               .addr = addr,
-                               .size_bytes = size_bytes,
-                               .stack = TESSERA_NONE };
-
-  OK (tessera_trace_add_event (trace, &event));
-}
-
-static void
-add_segment (TesseraHeld *held, uint64_t addr, uint64_t size_bytes)
-{
-  const TesseraSegment segment = { .addr = addr,
-                                   .size_bytes = size_bytes,
-                                   .stack = TESSERA_NONE };
-
-  OK (tessera_trace_add_segment (held, &segment));
-}
-
-static void
-add_block (TesseraHeld *held,
-           uint64_t addr,
-           uint64_t size_bytes,
-           uint64_t block_bytes,
-           TesseraBlockState state)
-{
-  const TesseraHeldBlock block = { .addr = addr,
-                                   .size_bytes = size_bytes,
-                                   .block_bytes = block_bytes,
-                                   .state = (uint8_t) state,
-                                   .stack = TESSERA_NONE };
-
-  OK (tessera_trace_add_block (held, &block));
-}
-
-static TesseraTrace *
-new_trace (void)
-{
-  TesseraTrace *trace;
-
-  OK (tessera_trace_new (&trace));
-  trace->has_addresses = trace->has_segments = true;
-  return trace;
-}
-
-#define BASE ((uint64_t) 1 << 40)
-
 /* A remainder of exactly 1 MiB stays with its block. */
 static void
 test_threshold_of_split (void)
 {
   TesseraRules altered = tessera_rules_pytorch;
-  TesseraTrace *trace = new_trace ();
+  /* 11 MiB - 512 are left of the first */
+  TesseraTrace *trace = test_trace_of (
+      "segment_alloc B 20M; alloc B 9M+512; segment_alloc B+32M 12M; alloc B+32M 11M;"
+      "end segment B 20M; end segment B+32M 12M; end block B 9M+512 9M+512;"
+      "end block B+9M+512 0 11M-512 free; end block B+32M 11M 12M");
   TesseraVerification verification;
 
-  add (trace, TESSERA_SEGMENT_ALLOC, BASE, 20 * MIB);
-  add (trace, TESSERA_ALLOC, BASE, 9 * MIB + 512); /* 11 MiB - 512 are left */
-  add (trace, TESSERA_SEGMENT_ALLOC, BASE + 32 * MIB, 12 * MIB);
-  add (trace, TESSERA_ALLOC, BASE + 32 * MIB, 11 * MIB);
-  add_segment (&trace->end, BASE, 20 * MIB);
-  add_segment (&trace->end, BASE + 32 * MIB, 12 * MIB);
-  add_block (&trace->end, BASE, 9 * MIB + 512, 9 * MIB + 512, TESSERA_BLOCK_LIVE);
-  add_block (&trace->end, BASE + 9 * MIB + 512, 0, 11 * MIB - 512, TESSERA_BLOCK_FREE);
-  add_block (&trace->end, BASE + 32 * MIB, 11 * MIB, 12 * MIB, TESSERA_BLOCK_LIVE);
   assert_exact (trace);
 
   altered.large_remainder_bytes--;
@@ -164,20 +108,13 @@ test_threshold_of_split (void)
 static void
 test_open_tail (void)
 {
-  TesseraTrace *trace = new_trace ();
+  TesseraTrace *trace =
+      test_trace_of ("start segment B 20M; start block B 5M 5M open;"
+                     "segment_alloc B+32M 16M; alloc B+32M 15M; free B 5M;"
+                     "end segment B 20M; end segment B+32M 16M; end block B 0 20M free;"
+                     "end block B+32M 15M 16M");
   TesseraVerification verification;
 
-  add_segment (&trace->start, BASE, 20 * MIB);
-  add_block (&trace->start, BASE, 5 * MIB, 5 * MIB, TESSERA_BLOCK_LIVE);
-  trace->start.blocks[0].tail_open = true;
-  add (trace, TESSERA_SEGMENT_ALLOC, BASE + 32 * MIB, 16 * MIB);
-  add (trace, TESSERA_ALLOC, BASE + 32 * MIB, 15 * MIB);
-  add (trace, TESSERA_FREE_REQUESTED, BASE, 5 * MIB);
-  add (trace, TESSERA_FREE_COMPLETED, BASE, 5 * MIB);
-  add_segment (&trace->end, BASE, 20 * MIB);
-  add_segment (&trace->end, BASE + 32 * MIB, 16 * MIB);
-  add_block (&trace->end, BASE, 0, 20 * MIB, TESSERA_BLOCK_FREE);
-  add_block (&trace->end, BASE + 32 * MIB, 15 * MIB, 16 * MIB, TESSERA_BLOCK_LIVE);
   assert_exact (trace);
   verification = verify (trace);
   g_assert_cmpuint (verification.start_block_bytes[0], ==, 5 * MIB + 512);
@@ -196,15 +133,14 @@ test_open_tail (void)
 static void
 test_nothing_to_verify (void)
 {
-  TesseraTrace *trace = new_trace ();
+  TesseraTrace *trace = test_trace_of ("snapshot 0 0");
   TesseraVerification verification;
 
-  add (trace, TESSERA_SNAPSHOT, 0, 0);
   verification = verify (trace);
   g_assert_false (verification.has_history);
   g_assert_true (tessera_verification_is_exact (&verification));
   tessera_verification_clear (&verification);
-  add (trace, TESSERA_ALLOC, BASE, 512);
+  test_tell (trace, "alloc B 512");
   trace->has_segments = false;
   verification = verify (trace);
   g_assert_false (verification.has_history);
@@ -216,12 +152,10 @@ test_nothing_to_verify (void)
 static void
 test_impossible_start (void)
 {
-  TesseraTrace *trace = new_trace ();
+  TesseraTrace *trace =
+      test_trace_of ("start segment B 2M; start block B+4M 512 512; alloc B 512");
   TesseraVerification verification;
 
-  add_segment (&trace->start, BASE, 2 * MIB);
-  add_block (&trace->start, BASE + 4 * MIB, 512, 512, TESSERA_BLOCK_LIVE);
-  add (trace, TESSERA_ALLOC, BASE, 512);
   verification = verify (trace);
   g_assert_false (tessera_verification_is_exact (&verification));
   g_assert_cmpuint (verification.addresses_right, ==, 0);

@@ -10,10 +10,6 @@ was handed out was free and aligned, and the driver gave less than expandable se
 
 SPDX-License-Identifier: Apache-2.0
 """
-import json
-import sys
-from pathlib import Path
-
 import dry
 
 STEPS = 6
@@ -36,18 +32,6 @@ WAYS = {
 }
 
 
-def follow(folder, shim, program, seed, more, options):
-    """What the shim saw, and what the program's user read."""
-    report_path = Path(folder) / "shim.json"
-    done = dry.run(dry.TESSERA, "dry-run", "--json", "--no-stacks", "--steps", STEPS, *options, "-o",
-                   Path(folder) / "other.tsr", "--", sys.executable,
-                   dry.EXAMPLES / f"{program}.py", *ARGUMENTS[program], "--seed", seed, *more, cwd=folder,
-                   env={"TESSERA_LIBRARY": str(shim), "TESSERA_SHIM_REPORT": str(report_path)})
-    seen = json.loads(report_path.read_text(encoding="utf-8"))
-    report_path.unlink()
-    return seen, [line for line in done.stderr.splitlines() if line.startswith("tessera: ")]
-
-
 def peak_allocated(seen_trace):
     """Bytes of blocks alive together at most, from the trace."""
     held = most = 0
@@ -68,8 +52,7 @@ def judge(report, folder, name, steps, seen, said, alone, least_hit, most_reserv
     print(name)
     for line in said:
         print("   ", line)
-    for what in dry.FAULTS:
-        report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
+    report.expect_safe(seen)
     report.expect(seen["plan_is_declined"] == 0, "the plan is followed to the end")
     for step in range(steps):
         made = [request for request in seen["requests"] if request[0] == step]
@@ -77,7 +60,7 @@ def judge(report, folder, name, steps, seen, said, alone, least_hit, most_reserv
         hit = sum(size for _, size, is_hit, *_ in made if is_hit)
         report.expect(hit >= least_hit * asked, f"step {step}: {len(made)} requests, {sum(r[2] for r in made)} hit, "
                       f"{hit / asked:.4f} of the bytes")
-    allocated = peak_allocated(Path(folder) / "other.tsr")
+    allocated = peak_allocated(folder / "other.tsr")
     reserved, expandable = seen["peak_reserved_bytes"], alone["peak_reserved_bytes"]
     report.expect(reserved <= most_reserved * allocated,
                   f"{reserved / dry.MIB:.0f} MiB reserved, {reserved / allocated:.4f} of what is allocated")
@@ -85,20 +68,16 @@ def judge(report, folder, name, steps, seen, said, alone, least_hit, most_reserv
                   f"expandable segments: {expandable / dry.MIB:.0f} MiB, {expandable / allocated:.4f}")
 
 
-def main(shim, program="llama", *always):
-    report = dry.Report()
-    with dry.scratch() as folder:
-        plan = Path(folder) / "a.tsp"
-        dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / f"{program}.py", *ARGUMENTS[program], "--seed", "1", *always,
-                    options=["--no-stacks", "--steps", STEPS])
-        for seed in SEEDS:
-            for more, *limits in WAYS[program][:1] if always else WAYS[program]:
-                more = [*always, *more]
-                alone, _ = follow(folder, shim, program, seed, more, ["--policy", "expandable"])
-                seen, said = follow(folder, shim, program, seed, more, ["--plan", plan])
-                judge(report, folder, " ".join(["seed", str(seed), *more]), STEPS, seen, said,
-                      alone, *limits)
-    report.done()
-
-
-main(Path(sys.argv[1]).resolve(), *sys.argv[2:])
+@dry.judge
+def main(report, folder, shim, program="llama", *always):
+    plan = folder / "a.tsp"
+    dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / f"{program}.py", *ARGUMENTS[program], "--seed", "1", *always,
+                options=["--no-stacks", "--steps", STEPS])
+    for seed in SEEDS:
+        for more, *limits in WAYS[program][:1] if always else WAYS[program]:
+            more = [*always, *more]
+            command = [folder / "other.tsr", shim, dry.EXAMPLES / f"{program}.py", *ARGUMENTS[program], "--seed", seed, *more]
+            alone, _ = dry.under_shim(*command, options=["--steps", STEPS, "--policy", "expandable"])
+            seen, said = dry.under_shim(*command, options=["--steps", STEPS, "--plan", plan])
+            judge(report, folder, " ".join(["seed", str(seed), *more]), STEPS, seen, said,
+                  alone, *limits)

@@ -11,10 +11,6 @@ plan, and the steps take as long, by a clock that knows what the driver's calls 
 
 SPDX-License-Identifier: Apache-2.0
 """
-import json
-import sys
-from pathlib import Path
-
 import dry
 
 PLANNED_STEPS, STEPS = 4, 6
@@ -32,18 +28,6 @@ SETTLED_STEP, MOST_TIME = 3, 1.05
 SENTENCE = "The plan is declined, it looks made for another model or other batches"
 
 
-def follow(folder, shim, script, arguments, options):
-    """What the shim saw, and what the program's user read."""
-    report_path = Path(folder) / "shim.json"
-    done = dry.run(dry.TESSERA, "dry-run", "--json", "--no-stacks", "--steps", STEPS, *options, "-o",
-                   Path(folder) / "other.tsr", "--", sys.executable, dry.EXAMPLES / f"{script}.py",
-                   "--steps", STEPS + 1, *arguments, cwd=folder,
-                   env={"TESSERA_LIBRARY": str(shim), "TESSERA_SHIM_REPORT": str(report_path)})
-    seen = json.loads(report_path.read_text(encoding="utf-8"))
-    report_path.unlink()
-    return seen, [line for line in done.stderr.splitlines() if line.startswith("tessera: ")]
-
-
 def reserved_in(seen, step):
     """Bytes at the driver, at most, while the step ran."""
     return max(reserved for number, *_, reserved in seen["requests"] if number == step)
@@ -55,8 +39,7 @@ def judge(report, program, seen, said, alone):
         print("   ", line)
     told = [line for line in said if SENTENCE in line]
     report.expect(len(told) == 1 and seen["plan_is_declined"] == 1, "one sentence says so")
-    for what in dry.FAULTS:
-        report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
+    report.expect_safe(seen)
     at_most = max(reserved_in(alone, step) for step in range(STEPS))
     for step in range(STEPS):
         with_plan = reserved_in(seen, step)
@@ -71,18 +54,14 @@ def judge(report, program, seen, said, alone):
                       f"step {step}: {took / 1e6:.1f} ms with the plan, {alone_took / 1e6:.1f} without")
 
 
-def main(shim):
-    report = dry.Report()
-    with dry.scratch() as folder:
-        for planned, others in PLANNED.items():
-            plan = Path(folder) / f"{planned}.tsp"
-            dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / f"{planned}.py",
-                        "--steps", PLANNED_STEPS + 1, options=["--no-stacks", "--steps", PLANNED_STEPS])
-            for script, *arguments in others:
-                seen, said = follow(folder, shim, script, arguments, ["--plan", plan, "--follow", "trace"])
-                alone, _ = follow(folder, shim, script, arguments, ["--policy", "expandable"])
-                judge(report, (script, *arguments), seen, said, alone)
-    report.done()
-
-
-main(Path(sys.argv[1]).resolve())
+@dry.judge
+def main(report, folder, shim):
+    for planned, others in PLANNED.items():
+        plan = folder / f"{planned}.tsp"
+        dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / f"{planned}.py",
+                    "--steps", PLANNED_STEPS + 1, options=["--no-stacks", "--steps", PLANNED_STEPS])
+        for script, *arguments in others:
+            command = [folder / "other.tsr", shim, dry.EXAMPLES / f"{script}.py", "--steps", STEPS + 1, *arguments]
+            seen, said = dry.under_shim(*command, options=["--steps", STEPS, "--plan", plan, "--follow", "trace"])
+            alone, _ = dry.under_shim(*command, options=["--steps", STEPS, "--policy", "expandable"])
+            judge(report, (script, *arguments), seen, said, alone)

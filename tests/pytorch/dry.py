@@ -85,6 +85,21 @@ def dry_run(trace, script, *arguments, options=(), env=()):
     return json.loads(done.stdout)
 
 
+def shim_env(shim, seen):
+    """Of a process that the shim serves; it writes to @seen what it saw."""
+    return {"TESSERA_LIBRARY": str(Path(shim).resolve()), "TESSERA_SHIM_REPORT": str(seen)}
+
+
+def under_shim(trace, shim, script, *arguments, options=()):
+    """Runs a script of ours, served by the shim. Returns: what it saw, and what the program's user read."""
+    seen = Path(trace).with_name("shim.json")
+    done = run(TESSERA, "dry-run", "--json", "--no-stacks", *options, "-o", trace, "--", sys.executable, script, *arguments,
+               cwd=Path(trace).parent, env=shim_env(shim, seen))
+    answer = json.loads(seen.read_text(encoding="utf-8"))
+    seen.unlink()
+    return answer, [line for line in done.stderr.splitlines() if line.startswith("tessera: ")]
+
+
 def rank_options(world, rank):
     """Of `tessera dry-run`, for one rank of so many; 0: a job of one process."""
     return ["--world", world, "--rank", rank] if world else []
@@ -127,5 +142,18 @@ class Report:
         print(f"{'ok' if holds else 'NOT OK'}: {sentence}", flush=True)
         self.failed += not holds
 
+    def expect_safe(self, seen):
+        """By what the shim counted."""
+        for what in FAULTS:
+            self.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
+
     def done(self):
         sys.exit(1 if self.failed else 0)
+
+
+def judge(test):
+    """Decorates a test, which it runs: test(report, folder, *arguments of the script)."""
+    report = Report()
+    with scratch() as folder:
+        test(report, Path(folder), *sys.argv[1:])
+    report.done()

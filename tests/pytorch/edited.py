@@ -11,7 +11,6 @@ SPDX-License-Identifier: Apache-2.0
 import json
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import dry
 
@@ -121,55 +120,48 @@ def two_kinds(report, folder):
                   f"{n_left} misses, all of them planned: {recording}")
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as scratch:
-        two_kinds(report, Path(scratch))
-    with dry.scratch() as scratch:
-        folder = Path(scratch)
-        trace, plain, edited = folder / "run.tsr", folder / "plain.tsp", folder / "edited.tsp"
-        dry.dry_run(trace, SCRIPT, "--seed", 7, options=["--steps", STEPS])
-        dry.tessera("plan", trace, "--no-edits", "-o", plain)
-        chosen = slots(plain, "NOT slot.wraps AND slot.size_bytes >= 1048576")[:N_PINNED]
-        floor, = [top for top, in dry.query(plain, "SELECT height_bytes FROM plan")]
-        floor = (floor // dry.MIB + 1) * dry.MIB
-        lowest = min(offset for _, _, offset in chosen)
-        wanted = {block: floor + offset - lowest for block, _, offset in chosen}
-        blocks = ",".join(str(block) for block in wanted)
-        dry.tessera("edits", "add", trace, "--kind", "pin", "--what", f"blocks={blocks}", "--at", floor,
-                    "--shape", plain)
-        left, n_equals = choose_left(plain, wanted)
-        dry.tessera("edits", "add", trace, "--kind", "dynamic", "--what", f"blocks={','.join(map(str, left))}")
-        dry.tessera("plan", trace, "-o", edited)
-        dry.tessera("check", edited, "--trace", trace)
-        planned = {block: offset for block, _, offset in slots(edited, "1")}
-        report.expect(all(planned[block] == offset for block, offset in wanted.items()),
-                      f"{len(wanted)} blocks are planned at {floor} and above")
-        report.expect(n_equals > 2 * N_LEFT and len(set(left)) == N_LEFT and planned.keys().isdisjoint(left),
-                      f"{N_LEFT} of {n_equals} equals have no slot")
+@dry.judge
+def main(report, folder):
+    two_kinds(report, folder)
+    trace, plain, edited = folder / "run.tsr", folder / "plain.tsp", folder / "edited.tsp"
+    dry.dry_run(trace, SCRIPT, "--seed", 7, options=["--steps", STEPS])
+    dry.tessera("plan", trace, "--no-edits", "-o", plain)
+    chosen = slots(plain, "NOT slot.wraps AND slot.size_bytes >= 1048576")[:N_PINNED]
+    floor, = [top for top, in dry.query(plain, "SELECT height_bytes FROM plan")]
+    floor = (floor // dry.MIB + 1) * dry.MIB
+    lowest = min(offset for _, _, offset in chosen)
+    wanted = {block: floor + offset - lowest for block, _, offset in chosen}
+    blocks = ",".join(str(block) for block in wanted)
+    dry.tessera("edits", "add", trace, "--kind", "pin", "--what", f"blocks={blocks}", "--at", floor,
+                "--shape", plain)
+    left, n_equals = choose_left(plain, wanted)
+    dry.tessera("edits", "add", trace, "--kind", "dynamic", "--what", f"blocks={','.join(map(str, left))}")
+    dry.tessera("plan", trace, "-o", edited)
+    dry.tessera("check", edited, "--trace", trace)
+    planned = {block: offset for block, _, offset in slots(edited, "1")}
+    report.expect(all(planned[block] == offset for block, offset in wanted.items()),
+                  f"{len(wanted)} blocks are planned at {floor} and above")
+    report.expect(n_equals > 2 * N_LEFT and len(set(left)) == N_LEFT and planned.keys().isdisjoint(left),
+                  f"{N_LEFT} of {n_equals} equals have no slot")
 
-        steps, pool_bytes, recording = followed(folder, edited, "followed")
-        step = planned_step(edited)
-        places = {(size, wanted[block]) for block, size, _ in chosen}
-        report.expect(len(steps) >= STEPS, f"{len(steps)} steps follow the plan, a pool of {pool_bytes} bytes")
-        # The first step makes the optimizer's state and is the plan's start: what was chosen is of those
-        # that repeat.
-        for number, requests in list(enumerate(steps))[1:]:
-            above = [(size, offset) for size, offset in requests if offset is not None and offset >= floor]
-            report.expect(set(above) == places and len(above) == len(chosen),
-                          f"step {number}: the pinned blocks, and these only, lie where they were pinned")
-            missed = [place for place, (_, offset) in enumerate(requests) if offset is None]
-            report.expect(as_planned(requests, step),
-                          f"step {number}: just those without a slot lie outside of the pool, requests {missed}, "
-                          "and all others in their slots")
-        n_left = N_LEFT * (len(steps) - 1)
-        report.expect((recording["misses"], recording["planned_misses"]) == (n_left, n_left),
-                      f"{n_left} misses, all of them planned: {recording}")
+    steps, pool_bytes, recording = followed(folder, edited, "followed")
+    step = planned_step(edited)
+    places = {(size, wanted[block]) for block, size, _ in chosen}
+    report.expect(len(steps) >= STEPS, f"{len(steps)} steps follow the plan, a pool of {pool_bytes} bytes")
+    # The first step makes the optimizer's state and is the plan's start: what was chosen is of those
+    # that repeat.
+    for number, requests in list(enumerate(steps))[1:]:
+        above = [(size, offset) for size, offset in requests if offset is not None and offset >= floor]
+        report.expect(set(above) == places and len(above) == len(chosen),
+                      f"step {number}: the pinned blocks, and these only, lie where they were pinned")
+        missed = [place for place, (_, offset) in enumerate(requests) if offset is None]
+        report.expect(as_planned(requests, step),
+                      f"step {number}: just those without a slot lie outside of the pool, requests {missed}, "
+                      "and all others in their slots")
+    n_left = N_LEFT * (len(steps) - 1)
+    report.expect((recording["misses"], recording["planned_misses"]) == (n_left, n_left),
+                  f"{n_left} misses, all of them planned: {recording}")
 
-        steps, _, _ = followed(folder, plain, "plain-followed")
-        report.expect(all(offset is not None and offset < floor for requests in steps for _, offset in requests),
-                      "without the edits all is served below")
-    report.done()
-
-
-main()
+    steps, _, _ = followed(folder, plain, "plain-followed")
+    report.expect(all(offset is not None and offset < floor for requests in steps for _, offset in requests),
+                  "without the edits all is served below")

@@ -5,8 +5,6 @@
 
 SPDX-License-Identifier: Apache-2.0
 """
-import sys
-from pathlib import Path
 
 import dry
 
@@ -15,26 +13,21 @@ STEPS = 3
 LEAST_REQUESTS_A_STEP = 500
 
 
-def main(name):
+@dry.judge
+def main(report, folder, name):
     script, arguments, world, rank = dry.JOBS[name]
-    report = dry.Report()
-    with dry.scratch() as folder:
-        trace = Path(folder) / f"{name}.tsr"
-        answer = dry.dry_run(trace, dry.EXAMPLES / f"{script}.py", *arguments,
-                             options=["--steps", STEPS, *dry.rank_options(world, rank)])
-        steps = dry.steps_of(trace)
-        counts = [len(dry.requests_of(trace, begin, end)) for begin, end in steps]
-        print(answer["sentence"])
-        report.expect(len(steps) == STEPS, f"{len(steps)} steps: {counts} requests")
-        report.expect(min(counts, default=0) >= LEAST_REQUESTS_A_STEP,
-                      f"each step makes {LEAST_REQUESTS_A_STEP} requests or more")
-        phases = {phase for phase, in dry.query(trace, "SELECT DISTINCT name FROM phase")}
-        report.expect({"forward", "backward", "optimizer"} <= phases,
-                      f"phases: {', '.join(sorted(phases))}")
-        report.expect(answer["live_bytes"] > 0, f"{answer['live_bytes']} bytes were live at once")
-        dry.tessera("check", trace.with_suffix(".tsp"), "--trace", trace)
-        report.expect(True, "the checker accepts the plan")
-    report.done()
-
-
-main(sys.argv[1])
+    trace = folder / f"{name}.tsr"
+    answer = dry.dry_run(trace, dry.EXAMPLES / f"{script}.py", *arguments,
+                         options=["--steps", STEPS, *dry.rank_options(world, rank)])
+    steps = dry.steps_of(trace)
+    counts = [len(dry.requests_of(trace, begin, end)) for begin, end in steps]
+    print(answer["sentence"])
+    report.expect(len(steps) == STEPS, f"{len(steps)} steps: {counts} requests")
+    report.expect(min(counts, default=0) >= LEAST_REQUESTS_A_STEP,
+                  f"each step makes {LEAST_REQUESTS_A_STEP} requests or more")
+    phases = {phase for phase, in dry.query(trace, "SELECT DISTINCT name FROM phase")}
+    report.expect({"forward", "backward", "optimizer"} <= phases,
+                  f"phases: {', '.join(sorted(phases))}")
+    report.expect(answer["live_bytes"] > 0, f"{answer['live_bytes']} bytes were live at once")
+    dry.tessera("check", trace.with_suffix(".tsp"), "--trace", trace)
+    report.expect(True, "the checker accepts the plan")

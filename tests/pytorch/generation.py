@@ -44,20 +44,17 @@ def inside():
         print([name, list(tokens.shape), len(n_calls)], flush=True)
 
 
-def main():
-    if "TESSERA_DRY_RUN" in os.environ:
-        return inside()
-    report = dry.Report()
-    with dry.scratch() as folder:
-        printed = dry.run(dry.TESSERA, "dry-run", "--world", 2, "-o", f"{folder}/generation.tsr", "--",
-                          sys.executable, __file__).stdout
+if "TESSERA_DRY_RUN" in os.environ:
+    inside()
+    sys.exit()
+
+
+@dry.judge
+def main(report, folder):
+    printed = dry.run(dry.TESSERA, "dry-run", "--world", 2, "-o", f"{folder}/generation.tsr", "--",
+                      sys.executable, __file__).stdout
     lines = [ast.literal_eval(line) for line in printed.splitlines() if line.startswith("[")]
     report.expect([name for name, *_ in lines] == list(WAYS), f"all ways come to their end: {lines}")
     for name, shape, n_calls in lines:
         expected = [4 if name == "sampled" else 2, 8 + N_NEW]
         report.expect(shape == expected and n_calls == N_NEW, f"{name}: {shape} after {n_calls} calls")
-    report.done()
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,6 @@ SPDX-License-Identifier: Apache-2.0
 """
 import re
 import sys
-from pathlib import Path
 
 import dry
 
@@ -35,22 +34,17 @@ MOST_LEFT = 1 / 64  # of what is held: less is not worth that the device waits f
 LEAST_MORE = 0.2
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as folder:
-        script, plan = Path(folder) / "once.py", Path(folder) / "a.tsp"
-        script.write_text(SCRIPT, encoding="utf-8")
-        for arguments in (("12", "no-grad"), ("8", "grad")):
-            dry.dry_run(plan.with_suffix(".tsr"), script, *arguments, options=["--no-stacks"])
-            out = dry.run(dry.TESSERA, "dry-run", "--no-stacks", "--plan", plan, "-o", plan.with_name("b.tsr"), "--",
-                          sys.executable, script, *arguments).stdout
-            held = [int(text) for text in re.findall(r"reserved (\d+)", out)]
-            before, most, after = held[BEFORE], held[EVALUATED], held[-1]
-            name = f"a batch of {arguments[0]}, {arguments[1]}"
-            report.expect("plan a.tsp:" in out and most >= (1 + LEAST_MORE) * before,
-                          f"{name}: {most / dry.MIB:.0f} MiB in the evaluation, {before / dry.MIB:.0f} before")
-            report.expect(after <= (1 + MOST_LEFT) * before, f"{name}: {after / dry.MIB:.0f} MiB at the end")
-    report.done()
-
-
-main()
+@dry.judge
+def main(report, folder):
+    script, plan = folder / "once.py", folder / "a.tsp"
+    script.write_text(SCRIPT, encoding="utf-8")
+    for arguments in (("12", "no-grad"), ("8", "grad")):
+        dry.dry_run(plan.with_suffix(".tsr"), script, *arguments, options=["--no-stacks"])
+        out = dry.run(dry.TESSERA, "dry-run", "--no-stacks", "--plan", plan, "-o", plan.with_name("b.tsr"), "--",
+                      sys.executable, script, *arguments).stdout
+        held = [int(text) for text in re.findall(r"reserved (\d+)", out)]
+        before, most, after = held[BEFORE], held[EVALUATED], held[-1]
+        name = f"a batch of {arguments[0]}, {arguments[1]}"
+        report.expect("plan a.tsp:" in out and most >= (1 + LEAST_MORE) * before,
+                      f"{name}: {most / dry.MIB:.0f} MiB in the evaluation, {before / dry.MIB:.0f} before")
+        report.expect(after <= (1 + MOST_LEFT) * before, f"{name}: {after / dry.MIB:.0f} MiB at the end")

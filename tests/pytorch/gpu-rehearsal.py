@@ -5,7 +5,6 @@ runs to its end, says that its device was none, and its JSON has what it promise
 SPDX-License-Identifier: Apache-2.0
 """
 import json
-from pathlib import Path
 
 import dry
 
@@ -111,14 +110,9 @@ CHECKS = {"snapshots": check_snapshots, "memory": check_memory, "exact": check_e
           "turns": check_turns, "head-room": check_head_room}
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as folder:
-        print(dry.run(dry.SOURCE / "docs" / "gpu" / "run.sh", "--rehearse", folder,
-                      env={"TESSERA_BUILD": str(dry.BUILD)}).stdout)
-        for name, check in CHECKS.items():
-            check(report, read(report, Path(folder), name))
-    report.done()
-
-
-main()
+@dry.judge
+def main(report, folder):
+    print(dry.run(dry.SOURCE / "docs" / "gpu" / "run.sh", "--rehearse", folder,
+                  env={"TESSERA_BUILD": str(dry.BUILD)}).stdout)
+    for name, check in CHECKS.items():
+        check(report, read(report, folder, name))

@@ -11,8 +11,6 @@ was free and aligned, and the driver gave hardly more than was alive.
 SPDX-License-Identifier: Apache-2.0
 """
 import json
-import sys
-from pathlib import Path
 
 import dry
 
@@ -20,18 +18,6 @@ PLANNED_STEPS, STEPS = 6, 12
 # Habit: how many requests of a step it keeps.
 KEEPS = {"--keep-losses": 1, "--keep-cycles": 2}
 MOST_RESERVED = 1.01  # of what is alive in the moment that most is
-
-
-def follow(folder, shim, habit, options):
-    """What the shim saw, and what the program's user read."""
-    report_path = Path(folder) / "shim.json"
-    done = dry.run(dry.TESSERA, "dry-run", "--json", "--no-stacks", "--steps", STEPS, *options, "-o",
-                   Path(folder) / "other.tsr", "--", sys.executable, dry.EXAMPLES / "dit.py",
-                   "--steps", STEPS + 1, "--seed", "2", habit, cwd=folder,
-                   env={"TESSERA_LIBRARY": str(shim), "TESSERA_SHIM_REPORT": str(report_path)})
-    seen = json.loads(report_path.read_text(encoding="utf-8"))
-    report_path.unlink()
-    return seen, [line for line in done.stderr.splitlines() if line.startswith("tessera: ")]
 
 
 def judge(report, habit, answer, seen, said, alone):
@@ -43,8 +29,7 @@ def judge(report, habit, answer, seen, said, alone):
     for row in answer["kept"]:
         report.expect(row["line"].startswith("dit.py:"), f"each step keeps {row['bytes']} bytes: {row['line']}")
     report.expect(sum(row["requests"] for row in answer["kept"]) == KEEPS[habit], "all that is kept has a line")
-    for what in dry.FAULTS:
-        report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
+    report.expect_safe(seen)
     report.expect(seen["plan_is_declined"] == 0, "the plan is followed to the end")
     # The first step makes the optimizer's state; what is kept lies in the start's places there.
     for step in range(2, STEPS):
@@ -59,18 +44,14 @@ def judge(report, habit, answer, seen, said, alone):
                   f"expandable segments: {expandable / dry.MIB:.0f} MiB, {expandable / live:.4f}")
 
 
-def main(shim):
-    report = dry.Report()
-    with dry.scratch() as folder:
-        for habit in KEEPS:
-            plan = Path(folder) / "a.tsp"
-            dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / "dit.py", "--steps", PLANNED_STEPS + 1,
-                        "--seed", "1", habit, options=["--steps", PLANNED_STEPS])
-            answer = json.loads(dry.tessera("plan", "--json", plan.with_suffix(".tsr"), "-o", plan))
-            alone, _ = follow(folder, shim, habit, ["--policy", "expandable"])
-            seen, said = follow(folder, shim, habit, ["--plan", plan])
-            judge(report, habit, answer, seen, said, alone)
-    report.done()
-
-
-main(Path(sys.argv[1]).resolve())
+@dry.judge
+def main(report, folder, shim):
+    for habit in KEEPS:
+        plan = folder / "a.tsp"
+        dry.dry_run(plan.with_suffix(".tsr"), dry.EXAMPLES / "dit.py", "--steps", PLANNED_STEPS + 1,
+                    "--seed", "1", habit, options=["--steps", PLANNED_STEPS])
+        answer = json.loads(dry.tessera("plan", "--json", plan.with_suffix(".tsr"), "-o", plan))
+        command = [folder / "other.tsr", shim, dry.EXAMPLES / "dit.py", "--steps", STEPS + 1, "--seed", "2", habit]
+        alone, _ = dry.under_shim(*command, options=["--steps", STEPS, "--policy", "expandable"])
+        seen, said = dry.under_shim(*command, options=["--steps", STEPS, "--plan", plan])
+        judge(report, habit, answer, seen, said, alone)

@@ -6,7 +6,6 @@ misses, and next to nothing is reserved that is not allocated.
 SPDX-License-Identifier: Apache-2.0
 """
 import json
-from pathlib import Path
 
 import dry
 
@@ -72,12 +71,7 @@ def judge(report, folder, script, first, second, may_miss):
                   f"{expandable['peak_reserved_bytes'] / allocated:.4f}")
 
 
-def main():
-    report = dry.Report()
+@dry.judge
+def main(report, folder):
     for job in JOBS:
-        with dry.scratch() as scratch:
-            judge(report, Path(scratch), *job)
-    report.done()
-
-
-main()
+        judge(report, folder, *job)

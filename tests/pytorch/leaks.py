@@ -4,7 +4,6 @@
 SPDX-License-Identifier: Apache-2.0
 """
 import sys
-from pathlib import Path
 
 import dry
 from dry import MIB
@@ -36,25 +35,20 @@ LEAKS = (("output", 16 * MIB, 10), ("hook", 16 * MIB, 10))
 SOUND = ("number", "few", "host", "average", "rarely")
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as folder:
-        script, trace = Path(folder) / "habit.py", Path(folder) / "a.tsr"
-        script.write_text(SCRIPT, encoding="utf-8")
-        for habit, step_bytes, line in LEAKS:
-            for steps in (3, 12):
-                answer = dry.dry_run(trace, script, habit, options=["--gpu", "rtx4090-24", "--steps", steps])
-                leak = answer.get("leak") or {}
-                report.expect(leak.get("step_bytes") == step_bytes, f"{habit}, {steps} steps: {leak}")
-                said = dry.tessera("info", trace).split("\n")[0]
-                report.expect(said.startswith(f"Keeps 16.00 MiB more each step (habit.py:{line} ") and "dies at about step" in said,
-                              f"{habit}, {steps} steps: {said}")
-                # Both know what the device leaves to PyTorch.
-                report.expect(answer["sentence"].startswith(said), f"{habit}: {said} beside {answer['sentence']}")
-        for habit in SOUND:
-            answer = dry.dry_run(trace, script, habit, options=["--steps", 12])
-            report.expect(not answer.get("leak"), f"{habit}: {answer.get('leak')}")
-    report.done()
-
-
-main()
+@dry.judge
+def main(report, folder):
+    script, trace = folder / "habit.py", folder / "a.tsr"
+    script.write_text(SCRIPT, encoding="utf-8")
+    for habit, step_bytes, line in LEAKS:
+        for steps in (3, 12):
+            answer = dry.dry_run(trace, script, habit, options=["--gpu", "rtx4090-24", "--steps", steps])
+            leak = answer.get("leak") or {}
+            report.expect(leak.get("step_bytes") == step_bytes, f"{habit}, {steps} steps: {leak}")
+            said = dry.tessera("info", trace).split("\n")[0]
+            report.expect(said.startswith(f"Keeps 16.00 MiB more each step (habit.py:{line} ") and "dies at about step" in said,
+                          f"{habit}, {steps} steps: {said}")
+            # Both know what the device leaves to PyTorch.
+            report.expect(answer["sentence"].startswith(said), f"{habit}: {said} beside {answer['sentence']}")
+    for habit in SOUND:
+        answer = dry.dry_run(trace, script, habit, options=["--steps", 12])
+        report.expect(not answer.get("leak"), f"{habit}: {answer.get('leak')}")

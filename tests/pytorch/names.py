@@ -7,7 +7,6 @@ expected is read from the program's own text.
 SPDX-License-Identifier: Apache-2.0
 """
 import re
-from pathlib import Path
 
 import dry
 
@@ -100,24 +99,19 @@ def module_of(trace, event):
     return names[0][0] if names else None
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as folder:
-        script, trace = Path(folder).resolve() / "program.py", Path(folder) / "program.tsr"
-        script.write_text(PROGRAM, encoding="utf-8")
-        dry.dry_run(trace, script, options=["--steps", STEPS])
-        wanted = list(expectations())
-        report.expect(len(wanted) == N_SIZES, f"{len(wanted)} sizes are expected")
-        for size, function, line, module in wanted:
-            events = [index for index, in dry.query(
-                trace, "SELECT event_index FROM event WHERE action = 1 AND size_bytes = ?", size)]
-            report.expect(len(events) == STEPS, f"{size} bytes are asked for once a step: {len(events)}")
-            for event in events:
-                found = callers(trace, event, script)
-                holds = [name.rpartition(".")[2] for name, _ in found[:2]] == ["scratch", function]
-                report.expect(holds and found[1][1] == line, f"{size} bytes: {found[:2]}, {function} in line {line}")
-                report.expect(module_of(trace, event) == module, f"{size} bytes: {module_of(trace, event)}, {module}")
-    report.done()
-
-
-main()
+@dry.judge
+def main(report, folder):
+    script, trace = folder.resolve() / "program.py", folder / "program.tsr"
+    script.write_text(PROGRAM, encoding="utf-8")
+    dry.dry_run(trace, script, options=["--steps", STEPS])
+    wanted = list(expectations())
+    report.expect(len(wanted) == N_SIZES, f"{len(wanted)} sizes are expected")
+    for size, function, line, module in wanted:
+        events = [index for index, in dry.query(
+            trace, "SELECT event_index FROM event WHERE action = 1 AND size_bytes = ?", size)]
+        report.expect(len(events) == STEPS, f"{size} bytes are asked for once a step: {len(events)}")
+        for event in events:
+            found = callers(trace, event, script)
+            holds = [name.rpartition(".")[2] for name, _ in found[:2]] == ["scratch", function]
+            report.expect(holds and found[1][1] == line, f"{size} bytes: {found[:2]}, {function} in line {line}")
+            report.expect(module_of(trace, event) == module, f"{size} bytes: {module_of(trace, event)}, {module}")

@@ -42,23 +42,18 @@ PROGRAMS = (
 MOST_APART = 0.01
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as folder:
-        count, evaluates = Path(folder) / "count.py", Path(folder) / "evaluates.py"
-        count.write_text(COUNT, encoding="utf-8")
-        evaluates.write_text(EVALUATES, encoding="utf-8")
-        for name, *arguments in PROGRAMS:
-            script = evaluates if name == "evaluates.py" else name
-            trace = Path(folder) / f"{Path(name).stem}.tsr"
-            answer = dry.dry_run(trace, script, *arguments)
-            report.expect(answer["complete"], f"{trace.stem}: {answer['seen']}")
-            allocated = json.loads(dry.tessera("info", "--json", "--fast", trace))["peak_allocated_bytes"]
-            printed = dry.over_null(count, script, *arguments).stdout
-            of_pytorch = [int(text) for text in re.search(r"peaks (\d+) (\d+)", printed).groups()]
-            for what, ours, theirs in zip(("allocated", "reserved"), (allocated, answer["native_endless_bytes"]), of_pytorch):
-                report.expect(abs(ours - theirs) <= MOST_APART * theirs, f"{trace.stem}: {ours} {what}, natively {theirs}")
-    report.done()
-
-
-main()
+@dry.judge
+def main(report, folder):
+    count, evaluates = folder / "count.py", folder / "evaluates.py"
+    count.write_text(COUNT, encoding="utf-8")
+    evaluates.write_text(EVALUATES, encoding="utf-8")
+    for name, *arguments in PROGRAMS:
+        script = evaluates if name == "evaluates.py" else name
+        trace = folder / f"{Path(name).stem}.tsr"
+        answer = dry.dry_run(trace, script, *arguments)
+        report.expect(answer["complete"], f"{trace.stem}: {answer['seen']}")
+        allocated = json.loads(dry.tessera("info", "--json", "--fast", trace))["peak_allocated_bytes"]
+        printed = dry.over_null(count, script, *arguments).stdout
+        of_pytorch = [int(text) for text in re.search(r"peaks (\d+) (\d+)", printed).groups()]
+        for what, ours, theirs in zip(("allocated", "reserved"), (allocated, answer["native_endless_bytes"]), of_pytorch):
+            report.expect(abs(ours - theirs) <= MOST_APART * theirs, f"{trace.stem}: {ours} {what}, natively {theirs}")

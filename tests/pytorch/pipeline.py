@@ -32,26 +32,20 @@ def judge_kinds(report, answer):
     return kinds
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as scratch:
-        folder = dry.Path(scratch)
-        dry.tessera("dry-run", "--world", WORLD, "--all-ranks", "--steps", 3, "-o", folder / "job", "--", sys.executable, SCRIPT)
-        kinds = judge_kinds(report, json.loads(
-            dry.tessera("job", folder / "job", "--plans", folder / "plans", "--across-streams", "--json")))
-        for stage in range(STAGES):
-            rank = 4 * stage + stage % 3 + 1  # ranks that ran, and that did not
-            answer, _ = follow(folder, rank)
-            served, kind = answer["recording"], kinds[f"stage {stage}"]
-            others = {name: kind[f"{name}_bytes"] / dry.MIB for name in ("native", "expandable")}
-            reserved = (served["pool_bytes"] + served["extra_bytes"]) / dry.MIB
-            report.expect(served["hits"] >= LEAST_HIT * (served["hits"] + served["misses"]) > 0,
-                          f"rank {rank}: {served['hits']} requests hit, {served['misses']} miss")
-            report.expect(reserved <= min(others.values()), f"rank {rank}: {reserved:.0f} MiB reserved, the smallest device "
-                          f"is of {others['native']:.0f} natively, {others['expandable']:.0f} with expandable segments")
-        _, said = follow(folder, 3, world=8)
-        report.expect("it was made for rank 3 of 16, and this is rank 3 of 8" in said, said.splitlines()[0])
-    report.done()
-
-
-main()
+@dry.judge
+def main(report, folder):
+    dry.tessera("dry-run", "--world", WORLD, "--all-ranks", "--steps", 3, "-o", folder / "job", "--", sys.executable, SCRIPT)
+    kinds = judge_kinds(report, json.loads(
+        dry.tessera("job", folder / "job", "--plans", folder / "plans", "--across-streams", "--json")))
+    for stage in range(STAGES):
+        rank = 4 * stage + stage % 3 + 1  # ranks that ran, and that did not
+        answer, _ = follow(folder, rank)
+        served, kind = answer["recording"], kinds[f"stage {stage}"]
+        others = {name: kind[f"{name}_bytes"] / dry.MIB for name in ("native", "expandable")}
+        reserved = (served["pool_bytes"] + served["extra_bytes"]) / dry.MIB
+        report.expect(served["hits"] >= LEAST_HIT * (served["hits"] + served["misses"]) > 0,
+                      f"rank {rank}: {served['hits']} requests hit, {served['misses']} miss")
+        report.expect(reserved <= min(others.values()), f"rank {rank}: {reserved:.0f} MiB reserved, the smallest device "
+                      f"is of {others['native']:.0f} natively, {others['expandable']:.0f} with expandable segments")
+    _, said = follow(folder, 3, world=8)
+    report.expect("it was made for rank 3 of 16, and this is rank 3 of 8" in said, said.splitlines()[0])

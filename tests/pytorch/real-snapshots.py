@@ -9,7 +9,6 @@ snapshots kept it, so here it is told.
 SPDX-License-Identifier: Apache-2.0
 """
 import json
-from pathlib import Path
 
 import dry
 
@@ -34,29 +33,24 @@ def compare(report, real, ours):
                   f"{n_equal} of {n_most} requests of 1 MiB and more equal in order and size")
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as folder:
-        for name, arguments in JOBS.items():
-            print(name)
-            snapshot = dry.shared("snapshots", "real", f"{name}.pickle")
-            real, ours = (Path(folder) / f"{side}-{name}.tsr" for side in ("real", "ours"))
-            dry.tessera("import", snapshot, "-o", real)
-            dry.dry_run(ours, dry.EXAMPLES / "cs336.py", "--size", "medium", *arguments,
-                        options=["--steps", STEPS], env={"TORCH_CUBLAS_WORKSPACE_CACHE": "1"})
+@dry.judge
+def main(report, folder):
+    for name, arguments in JOBS.items():
+        print(name)
+        snapshot = dry.shared("snapshots", "real", f"{name}.pickle")
+        real, ours = (folder / f"{side}-{name}.tsr" for side in ("real", "ours"))
+        dry.tessera("import", snapshot, "-o", real)
+        dry.dry_run(ours, dry.EXAMPLES / "cs336.py", "--size", "medium", *arguments,
+                    options=["--steps", STEPS], env={"TORCH_CUBLAS_WORKSPACE_CACHE": "1"})
 
-            begin, end = dry.steps_of(ours)[STEPS - 1]
-            theirs, mine = dry.requests_of(real), dry.requests_of(ours, begin, end)
-            print(f"    {sum(a == b for a, b in zip(theirs, mine))} of {len(theirs)} requests "
-                  f"of any size equal in order and size; ours are {len(mine)}")
-            compare(report, large(theirs), large(mine))
-            facts = [json.loads(dry.tessera("info", "--json", trace)) for trace in (real, ours)]
-            for key, within in (("peak_allocated_bytes", ALLOCATED_WITHIN),
-                                ("peak_reserved_bytes", RESERVED_WITHIN)):
-                expected, found = (fact[key] for fact in facts)
-                report.expect(abs(found / expected - 1) <= within,
-                              f"{key} {found:,} for {expected:,} ({found / expected - 1:+.2%})")
-    report.done()
-
-
-main()
+        begin, end = dry.steps_of(ours)[STEPS - 1]
+        theirs, mine = dry.requests_of(real), dry.requests_of(ours, begin, end)
+        print(f"    {sum(a == b for a, b in zip(theirs, mine))} of {len(theirs)} requests "
+              f"of any size equal in order and size; ours are {len(mine)}")
+        compare(report, large(theirs), large(mine))
+        facts = [json.loads(dry.tessera("info", "--json", trace)) for trace in (real, ours)]
+        for key, within in (("peak_allocated_bytes", ALLOCATED_WITHIN),
+                            ("peak_reserved_bytes", RESERVED_WITHIN)):
+            expected, found = (fact[key] for fact in facts)
+            report.expect(abs(found / expected - 1) <= within,
+                          f"{key} {found:,} for {expected:,} ({found / expected - 1:+.2%})")

@@ -6,7 +6,6 @@ than either of PyTorch's allocators takes. Where answers end by themselves no pl
 SPDX-License-Identifier: Apache-2.0
 """
 import json
-from pathlib import Path
 
 import dry
 
@@ -45,13 +44,8 @@ def ends(report, folder):
     report.expect(told["followable"] == "no" and "end by themselves" in told["follow_reason"], told["follow_reason"])
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as scratch:
-        for name in "grpo", "ppo":
-            judge(report, Path(scratch), name)
-        ends(report, Path(scratch))
-    report.done()
-
-
-main()
+@dry.judge
+def main(report, folder):
+    for name in "grpo", "ppo":
+        judge(report, folder, name)
+    ends(report, folder)

@@ -163,14 +163,16 @@ def ask_sent_masks():
           flush=True)
 
 
-def main():
-    if "TESSERA_DRY_RUN" in os.environ:
-        ask_all()
-        ask_sent_masks()
-        return inside()
-    report = dry.Report()
-    with dry.scratch() as folder:
-        printed = dry.run(dry.TESSERA, "dry-run", "-o", f"{folder}/routing.tsr", "--", sys.executable, __file__).stdout
+if "TESSERA_DRY_RUN" in os.environ:
+    ask_all()
+    ask_sent_masks()
+    inside()
+    sys.exit()
+
+
+@dry.judge
+def main(report, folder):
+    printed = dry.run(dry.TESSERA, "dry-run", "-o", f"{folder}/routing.tsr", "--", sys.executable, __file__).stdout
     answers = [ast.literal_eval(line) for line in printed.splitlines() if line.startswith("{")]
     report.expect(answers[:1] == [{"all": True, "rows": [True] * 4, "any": False, "not": False, "packed": None}],
                   f"all() holds: {answers[:1]}")
@@ -181,8 +183,3 @@ def main():
     for name, *counts in routed:
         each = N_TOKENS if name == "Switch" else EACH
         report.expect(counts == [each, each, 2 * each], f"{name}: {counts}, where {each} are chosen")
-    report.done()
-
-
-if __name__ == "__main__":
-    main()

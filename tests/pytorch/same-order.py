@@ -41,25 +41,20 @@ def say_verified(report, name, path):
                   f"{answer['segments_right']} of {answer['segments']} segments as we compute them")
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as folder:
-        ours, snapshot, theirs = (Path(folder) / name
-                                  for name in ("ours.tsr", "theirs.pickle", "theirs.tsr"))
-        dry.dry_run(ours, SCRIPT, *ARGUMENTS, options=["--steps", STEPS, "--policy", "native"])
-        dry.over_null(Path(__file__).with_name("snapshot.py"), snapshot, SCRIPT, *ARGUMENTS)
-        dry.tessera("import", snapshot, "-o", theirs)
+@dry.judge
+def main(report, folder):
+    ours, snapshot, theirs = (folder / name
+                              for name in ("ours.tsr", "theirs.pickle", "theirs.tsr"))
+    dry.dry_run(ours, SCRIPT, *ARGUMENTS, options=["--steps", STEPS, "--policy", "native"])
+    dry.over_null(Path(__file__).with_name("snapshot.py"), snapshot, SCRIPT, *ARGUMENTS)
+    dry.tessera("import", snapshot, "-o", theirs)
 
-        _, end = dry.steps_of(ours)[STEPS - 1]
-        mine = operations(ours, end)
-        other = operations(theirs, 1 << 62)[:len(mine)]
-        n_same = sum(a == b for a, b in zip(mine, other))
-        report.expect(len(mine) > 1000 and mine == other,
-                      f"{n_same} of {len(mine)} requests equal in order, size, stream and in what "
-                      "was freed before")
-        say_verified(report, "PyTorch's snapshot", snapshot)
-        say_verified(report, "our trace", ours)
-    report.done()
-
-
-main()
+    _, end = dry.steps_of(ours)[STEPS - 1]
+    mine = operations(ours, end)
+    other = operations(theirs, 1 << 62)[:len(mine)]
+    n_same = sum(a == b for a, b in zip(mine, other))
+    report.expect(len(mine) > 1000 and mine == other,
+                  f"{n_same} of {len(mine)} requests equal in order, size, stream and in what "
+                  "was freed before")
+    say_verified(report, "PyTorch's snapshot", snapshot)
+    say_verified(report, "our trace", ours)

@@ -16,7 +16,6 @@ SPDX-License-Identifier: Apache-2.0
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import dry
 
@@ -178,13 +177,12 @@ threading.Thread(target=beside, daemon=True).start()
 JOBS = {"fsdp2": ("fsdp2", "1b"), "fsdp1": ("fsdp1", "1b")}
 
 
-def dry_run(report, folder, name, script, world, steps, options=(), env=()):
+def dry_run(report, folder, name, script, world, steps, options=()):
     """What `tessera dry-run --json` answers and the shim saw; None, with a finding, where it fails or hangs."""
-    out = Path(folder) / f"{name}.json"
-    env = {**dict(env), "TESSERA_SHIM_REPORT": str(out)}
+    out = folder / f"{name}.json"
     command = [dry.TESSERA, "dry-run", "--json", "--no-stacks", *dry.rank_options(world, 3), *options,
-               "-o", Path(folder) / f"{name}.tsr", "--", sys.executable, *script, "--steps", steps]
-    done = dry.run("timeout", SECONDS, *command, env=env, cwd=folder, good=range(-64, 256))
+               "-o", folder / f"{name}.tsr", "--", sys.executable, *script, "--steps", steps]
+    done = dry.run("timeout", SECONDS, *command, env=dry.shim_env(sys.argv[1], out), cwd=folder, good=range(-64, 256))
     if done.returncode not in (0, 3) or not out.exists():
         print(done.stderr[-3000:])
         report.expect(False, f"{name}: ends well, not with {done.returncode}")
@@ -228,39 +226,34 @@ def judge_job(report, name, alone, seen, expandable):
                   f"{step_ns(alone) / 1e6:.2f} with PyTorch's allocator: {took:.4f}")
 
 
-def try_program(report, folder, shim, name):
-    env = {"TESSERA_LIBRARY": str(shim)}
+def try_program(report, folder, name):
     if name in JOBS:
         example, size = JOBS[name]
         script, world, expects = [dry.EXAMPLES / f"{example}.py", "--size", size], 16, {"waits"}
     else:
         text, world, expects = PROGRAMS[name]
-        script = [Path(folder) / f"{name}.py"]
+        script = [folder / f"{name}.py"]
         script[0].write_text(text, encoding="utf-8")
     print(name, flush=True)
-    alone = dry_run(report, folder, "alone", script, world, RECORDED_STEPS, env=env)
+    alone = dry_run(report, folder, "alone", script, world, RECORDED_STEPS)
     if alone is None:
         return
-    tsp = Path(folder) / f"{name}.tsp"
-    plan = json.loads(dry.tessera("plan", Path(folder) / "alone.tsr", "--across-streams", "--json", "--force", "-o", tsp))
+    tsp = folder / f"{name}.tsp"
+    plan = json.loads(dry.tessera("plan", folder / "alone.tsr", "--across-streams", "--json", "--force", "-o", tsp))
     again = [*script, "--seed", SEED]
-    seen = dry_run(report, folder, "planned", again, world, STEPS, ["--plan", tsp, "--follow", "trace", "--force"], env)
+    seen = dry_run(report, folder, "planned", again, world, STEPS, ["--plan", tsp, "--follow", "trace", "--force"])
     if seen is None:
         return
     judge(report, name, alone, seen, plan, expects)
     if name in JOBS:
         options = ["--policy", "expandable", "--force"]
-        expandable = dry_run(report, folder, "expandable", again, world, RECORDED_STEPS, options, env)
+        expandable = dry_run(report, folder, "expandable", again, world, RECORDED_STEPS, options)
         if expandable is not None:
             judge_job(report, name, alone, seen, expandable)
 
 
-def main(shim, *names):
-    report = dry.Report()
+@dry.judge
+def main(report, folder, _, *names):
     for name in names or (*JOBS, *PROGRAMS):
-        with dry.scratch() as folder:
-            try_program(report, folder, shim, name)
-    report.done()
-
-
-main(Path(sys.argv[1]).resolve(), *sys.argv[2:])
+        (folder / name).mkdir()
+        try_program(report, folder / name, name)

@@ -9,7 +9,6 @@ SPDX-License-Identifier: Apache-2.0
 """
 import json
 import sys
-from pathlib import Path
 
 import dry
 
@@ -49,21 +48,16 @@ PROGRAMS = (
 STEPS = 12
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as folder:
-        script, trace = Path(folder) / "small.py", Path(folder) / "a.tsr"
-        script.write_text(SCRIPT, encoding="utf-8")
-        for program in PROGRAMS:
-            name = " ".join(program)
-            answer = dry.dry_run(trace, script, *program)
-            report.expect(answer["followable"] == "yes", f"{name}: {answer['follow_reason']}")
-            ran = dry.dry_run(trace.with_name("b.tsr"), script, *program,
-                              options=["--plan", trace.with_suffix(".tsp"), "--steps", STEPS])["recording"]
-            keeps = "detach" in program or "loss" in program
-            report.expect(ran["hits"] > 0 and ran["misses"] == ran["planned_misses"]
-                          and ran["misses"] <= keeps * STEPS, f"{name}: {json.dumps(ran)}")
-    report.done()
-
-
-main()
+@dry.judge
+def main(report, folder):
+    script, trace = folder / "small.py", folder / "a.tsr"
+    script.write_text(SCRIPT, encoding="utf-8")
+    for program in PROGRAMS:
+        name = " ".join(program)
+        answer = dry.dry_run(trace, script, *program)
+        report.expect(answer["followable"] == "yes", f"{name}: {answer['follow_reason']}")
+        ran = dry.dry_run(trace.with_name("b.tsr"), script, *program,
+                          options=["--plan", trace.with_suffix(".tsp"), "--steps", STEPS])["recording"]
+        keeps = "detach" in program or "loss" in program
+        report.expect(ran["hits"] > 0 and ran["misses"] == ran["planned_misses"]
+                      and ran["misses"] <= keeps * STEPS, f"{name}: {json.dumps(ran)}")

@@ -7,7 +7,6 @@ of their storage. Those of steps 1, 2 and 4 have to be told, each in a block tha
 SPDX-License-Identifier: Apache-2.0
 """
 import json
-from pathlib import Path
 
 import dry
 
@@ -159,8 +158,8 @@ runpy.run_path(sys.path[0] + "/fsdp2.py", run_name="__main__")
 
 def record(folder, name, program, *arguments, options=()):
     """The trace, and what the program wrote down after each step."""
-    script, trace = Path(folder) / f"{name}.py", Path(folder) / f"{name}.tsr"
-    counts = Path(folder) / f"{name}.json"
+    script, trace = folder / f"{name}.py", folder / f"{name}.tsr"
+    counts = folder / f"{name}.json"
     script.write_text(program, encoding="utf-8")
     dry.dry_run(trace, script, *arguments, options=["--steps", STEPS, *options], env={"COUNTS": str(counts)})
     return trace, json.loads(counts.read_text(encoding="utf-8"))
@@ -215,35 +214,30 @@ def check(report, title, trace, steps):
     return known
 
 
-def main():
-    report = dry.Report()
-    with dry.scratch() as folder:
-        trace, steps = record(folder, "adam", ADAM)
-        known = check(report, "AdamW", trace, steps)
-        kinds = {kind for kind, _, _ in known}
-        report.expect(kinds == set(KINDS.values()), f"AdamW: {sorted(kinds)}")
-        tied = [name for kind, name, _ in known if kind == "parameter" and name.endswith(("embedding.weight", "out.weight"))]
-        report.expect(tied == ["embedding.weight"], f"what is tied is told once: {tied}")
-        untold, _ = record(folder, "untold", ADAM, "--untold")
-        events = "SELECT action, size_bytes, stream FROM event ORDER BY event_index"
-        report.expect(not dry.query(untold, "SELECT * FROM tensor"), "a run that tells nothing")
-        report.expect(dry.query(trace, events) == dry.query(untold, events), "asks for the same memory")
+@dry.judge
+def main(report, folder):
+    trace, steps = record(folder, "adam", ADAM)
+    known = check(report, "AdamW", trace, steps)
+    kinds = {kind for kind, _, _ in known}
+    report.expect(kinds == set(KINDS.values()), f"AdamW: {sorted(kinds)}")
+    tied = [name for kind, name, _ in known if kind == "parameter" and name.endswith(("embedding.weight", "out.weight"))]
+    report.expect(tied == ["embedding.weight"], f"what is tied is told once: {tied}")
+    untold, _ = record(folder, "untold", ADAM, "--untold")
+    events = "SELECT action, size_bytes, stream FROM event ORDER BY event_index"
+    report.expect(not dry.query(untold, "SELECT * FROM tensor"), "a run that tells nothing")
+    report.expect(dry.query(trace, events) == dry.query(untold, events), "asks for the same memory")
 
-        trace, steps = record(folder, "sgd", SGD)
-        known = check(report, "SGD", trace, steps)
-        report.expect(any(key[:2] == ("parameter", "parameter 4 of SGD") for key in known), "a parameter in no module")
-        again = dry.query(trace, "SELECT kind, addr, count(*) FROM tensor GROUP BY kind, addr HAVING count(*) > 1")
-        report.expect(not again, f"what stays in place is told once: {again}")
+    trace, steps = record(folder, "sgd", SGD)
+    known = check(report, "SGD", trace, steps)
+    report.expect(any(key[:2] == ("parameter", "parameter 4 of SGD") for key in known), "a parameter in no module")
+    again = dry.query(trace, "SELECT kind, addr, count(*) FROM tensor GROUP BY kind, addr HAVING count(*) > 1")
+    report.expect(not again, f"what stays in place is told once: {again}")
 
-        trace, steps = record(folder, "copies", COPIES)
-        check(report, "copies", trace, steps)
+    trace, steps = record(folder, "copies", COPIES)
+    check(report, "copies", trace, steps)
 
-        trace, steps = record(folder, "fsdp2", FSDP, options=["--world", 16, "--rank", 3])
-        known = check(report, "FSDP2", trace, steps)
-        for kind, name in ("parameter", "{}"), ("gradient", "{}"), ("state", "exp_avg of {}"):
-            name = name.format("model.layers.0.mlp.down_proj.weight")
-            report.expect(any(key[:2] == (kind, name) for key in known), f"FSDP2: {kind} {name}")
-    report.done()
-
-
-main()
+    trace, steps = record(folder, "fsdp2", FSDP, options=["--world", 16, "--rank", 3])
+    known = check(report, "FSDP2", trace, steps)
+    for kind, name in ("parameter", "{}"), ("gradient", "{}"), ("state", "exp_avg of {}"):
+        name = name.format("model.layers.0.mlp.down_proj.weight")
+        report.expect(any(key[:2] == (kind, name) for key in known), f"FSDP2: {kind} {name}")

@@ -12,8 +12,6 @@ SPDX-License-Identifier: Apache-2.0
 """
 import difflib
 import json
-import sys
-from pathlib import Path
 
 import dry
 
@@ -85,8 +83,7 @@ def judge_steps(report, seen, planned, borrows):
 
 
 def judge_safety(report, seen):
-    for what in dry.FAULTS:
-        report.expect(seen[what] == 0, f"{seen[what]} {what.replace('_', ' ')}")
+    report.expect_safe(seen)
     report.expect(seen["plan_is_declined"] == 0, "the plan is followed to the end")
     report.expect(seen["reused"] > 0 and seen["marked"] > 0,
                   f"of {seen['reused']} that lie where others lay {seen['marked']} had work of "
@@ -106,24 +103,18 @@ def judge_peak(report, seen):
                   f"{seen['plan_height_bytes']:,} + extras {seen['peak_extra_said']:,} {off:+,}")
 
 
-def main(name, shim):
+@dry.judge
+def main(report, folder, name, shim):
     script, arguments, world, rank = dry.JOBS[name]
-    report = dry.Report()
-    with dry.scratch() as folder:
-        first, second, report_path = (Path(folder) / each
-                                      for each in ("a.tsr", "b.tsr", "shim.json"))
-        job(first, script, ["--seed", "1", *arguments], world, rank, STEPS_OF_A)
-        more = [*MORE, "--output", Path(folder) / "checkpoint.pt"]
-        job(second, script, ["--seed", "2", *arguments, *more], world, rank, STEPS_OF_B,
-            options=["--plan", first.with_suffix(".tsp")],
-            env={"TESSERA_LIBRARY": str(shim), "TESSERA_SHIM_REPORT": str(report_path)})
+    first, second, report_path = (folder / each for each in ("a.tsr", "b.tsr", "shim.json"))
+    job(first, script, ["--seed", "1", *arguments], world, rank, STEPS_OF_A)
+    more = [*MORE, "--output", folder / "checkpoint.pt"]
+    job(second, script, ["--seed", "2", *arguments, *more], world, rank, STEPS_OF_B,
+        options=["--plan", first.with_suffix(".tsp")],
+        env=dry.shim_env(shim, report_path))
 
-        seen = json.loads(report_path.read_text(encoding="utf-8"))
-        print(name)
-        judge_steps(report, seen, requests_of_step(first, STEPS_OF_A - 1), name in BORROWS)
-        judge_safety(report, seen)
-        judge_peak(report, seen)
-    report.done()
-
-
-main(sys.argv[1], Path(sys.argv[2]).resolve())
+    seen = json.loads(report_path.read_text(encoding="utf-8"))
+    print(name)
+    judge_steps(report, seen, requests_of_step(first, STEPS_OF_A - 1), name in BORROWS)
+    judge_safety(report, seen)
+    judge_peak(report, seen)
