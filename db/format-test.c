@@ -15,6 +15,7 @@
 #include "db/store.h"
 #include "tests/db/test-place.h"
 #include "tests/db/test-traces.h"
+#include "tests/db/trace-text.h"
 
 #define SEED 20240517
 #define SQL_OK(db, call)                                                                 \
@@ -60,10 +61,6 @@ add_range (TesseraTrace *trace, const char *name, int kind, uint32_t begin, uint
 static TesseraTrace *
 known_trace (void)
 {
-  enum
-  {
-    MIB = 1 << 20
-  };
   static const char *const deep_files[] = { "x/torch/nn.py", "train.py", "train.py" };
   static const int64_t deep_lines[] = { 5, 20, 10 };
   TesseraTrace *trace = NULL;
@@ -332,24 +329,11 @@ test_blocks_against_walk (TestPlace *place, gconstpointer data)
 static void
 test_blocks_odd (TestPlace *place, gconstpointer data)
 {
-  static const TesseraEvent events[] = {
-    { 512, 9, 0, TESSERA_NONE, 0, 0, TESSERA_FREE_COMPLETED, 0 },
-    { 512, 0, 0, TESSERA_NONE, 0, 0, TESSERA_ALLOC, 0 },
-    { 512, 10, 0, TESSERA_NONE, 0, 0, TESSERA_ALLOC, 0 },
-    { 512, 10, 0, TESSERA_NONE, 0, 0, TESSERA_FREE_REQUESTED, 0 },
-    { 1024, 10, 0, TESSERA_NONE, 0, 0, TESSERA_FREE_REQUESTED, 0 },
-  };
-  TesseraTrace *trace = NULL;
+  TesseraTrace *trace = test_trace_of (
+      "start block 512 9 0 pending; free_completed 512 9; alloc 512 0; alloc 512 10;"
+      "free_requested 512 10; free_requested 1024 10");
   g_autofree char *found = NULL;
 
-  OK (tessera_trace_new (&trace));
-  for (size_t i = 0; i < G_N_ELEMENTS (events); i++)
-    OK (tessera_trace_add_event (trace, &events[i]));
-  OK (tessera_trace_add_block (&trace->start,
-                               &(TesseraHeldBlock){ .addr = 512,
-                                                    .size_bytes = 9,
-                                                    .stack = TESSERA_NONE,
-                                                    .state = TESSERA_BLOCK_PENDING }));
   test_save (place, trace);
   found = test_ask (place->path, "SELECT born_index, freed_index, died_index, size_bytes,"
                                  " block_bytes, at_start FROM block ORDER BY born_index");
