@@ -18,11 +18,12 @@
 #include "planner/kinds/carries.h"
 
 #include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum
 {
-  FEW_OF_SHAPE = 4 /* of one size in a step */
+  FEW_OF_SHAPE = 4 /* of one size in a step; of more one in so many may be to spare */
 };
 
 /* A block that is smaller wins nothing that anyone sees. */
@@ -116,7 +117,6 @@ typedef struct
   TesseraKindRequest **requests;
   guint n;
   uint32_t first_born[TESSERA_MAX_KINDS]; /* UINT32_MAX: none in that kind */
-  uint32_t last_born[TESSERA_MAX_KINDS];
   uint32_t counts[TESSERA_MAX_KINDS];
 } Shape;
 
@@ -134,7 +134,6 @@ make_shape (const Search *search, guint begin)
       uint32_t kind = request->kind;
 
       shape.first_born[kind] = MIN (request->born, shape.first_born[kind]);
-      shape.last_born[kind] = MAX (request->born, shape.last_born[kind]);
       shape.counts[kind]++;
     }
   return shape;
@@ -153,13 +152,53 @@ outlives_successor (const Search *search,
   return false;
 }
 
-/* Many that go one by one, as what an optimizer makes anew for each weight, are less as a
- * rotation: of that one place is to spare. */
-static bool
-goes_one_by_one (const Shape *shape, const TesseraKindRequest *request)
+static int
+compare_positions (const void *a, const void *b)
 {
-  return shape->counts[request->kind] > FEW_OF_SHAPE &&
-         request->ends[request->kind] < shape->last_born[request->kind];
+  const uint32_t *x = a, *y = b;
+
+  return (*x > *y) - (*x < *y);
+}
+
+/* How many more of them are alive at once in a step of the kind than the step makes. */
+static guint
+count_surplus (const Shape *shape, uint32_t kind)
+{
+  guint n = 0, ended = 0, most = 0;
+  g_autofree uint32_t *births = g_new (uint32_t, shape->counts[kind] + 1);
+  g_autofree uint32_t *ends = g_new (uint32_t, shape->counts[kind] + 1);
+
+  for (guint i = 0; i < shape->n; i++)
+    if (shape->requests[i]->kind == kind)
+      {
+        births[n] = shape->requests[i]->born;
+        ends[n++] = shape->requests[i]->ends[kind];
+      }
+  qsort (births, n, sizeof *births, compare_positions);
+  qsort (ends, n, sizeof *ends, compare_positions);
+  for (guint born = 1; born <= n; born++)
+    {
+      while (ended < n && ends[ended] <= births[born - 1])
+        ended++;
+      most = MAX (most, born > ended ? born - ended : 0);
+    }
+  return most;
+}
+
+/* Many that go one by one, as what an optimizer makes anew for each weight, are less as a
+ * rotation: of that few places are to spare. */
+static bool
+goes_one_by_one (const Shape *shape)
+{
+  for (uint32_t k = 0; k < TESSERA_MAX_KINDS; k++)
+    if (shape->counts[k] > FEW_OF_SHAPE)
+      {
+        guint surplus = count_surplus (shape, k);
+
+        if (surplus > 0 && surplus <= shape->counts[k] / FEW_OF_SHAPE)
+          return true;
+      }
+  return false;
 }
 
 /* Lists what is carried, and which of that may alternate. */
@@ -174,12 +213,8 @@ list_carried (Search *search)
   for (guint i = 0; i < search->carried->len;)
     {
       Shape shape = make_shape (search, i);
-      bool is_rotation = false;
+      bool is_rotation = goes_one_by_one (&shape);
 
-      for (guint k = 0; k < shape.n; k++)
-        is_rotation =
-            is_rotation || (outlives_successor (search, &shape, shape.requests[k]) &&
-                            goes_one_by_one (&shape, shape.requests[k]));
       for (guint k = 0; k < shape.n && !is_rotation; k++)
         if (shape.requests[k]->block_bytes >= LEAST_BYTES &&
             outlives_successor (search, &shape, shape.requests[k]))
