@@ -29,14 +29,15 @@ follow_block (const TesseraUnits *units,
       if (kind != TESSERA_NONE)
         request->ends[kind] = units->kinds[kind].end;
     }
-  if (outlives)
+  /* Of one kind the end is the recording's, behind the layout that came last there. */
+  if (outlives && (!flips || units->n_alternating > 1))
     {
       uint32_t after = tessera_units_outside (units, died_index);
 
       if (after > units->first_end && after > request->after)
         request->after = after;
     }
-  else if (units->units[last].kind != TESSERA_NONE)
+  else if (!outlives && units->units[last].kind != TESSERA_NONE)
     {
       uint32_t kind = tessera_units_kind (units, last, flips);
       uint32_t end = tessera_units_position (units, kind,
