@@ -185,6 +185,36 @@ may_be_lower (const TesseraPlanBuild *build)
              plan->height_bytes);
 }
 
+/* The layout in hand, to come back to. The caller frees it. */
+static uint64_t *
+copy_offsets (const TesseraPlan *plan)
+{
+  uint64_t *offsets = g_new (uint64_t, plan->n_slots + 1);
+
+  for (size_t i = 0; i < plan->n_slots; i++)
+    offsets[i] = plan->slots[i].offset_bytes;
+  return offsets;
+}
+
+/* One layout once more, after two were tried. Where the time is up by now it is packed in
+ * a hurry: then it lies as before. */
+static TesseraStatus
+lay_out_again (TesseraPlanBuild *build, const uint64_t *offsets, uint64_t height_bytes)
+{
+  TesseraPlan *plan = build->plan;
+  TesseraStatus status;
+
+  plan->cut_short = TESSERA_CUT_NOT;
+  status = lay_out_singles (build);
+  if (status != TESSERA_OK || plan->cut_short == TESSERA_CUT_NOT)
+    return status;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    plan->slots[i].offset_bytes = offsets[i];
+  plan->height_bytes = height_bytes;
+  plan->proven_bound_bytes = MIN (plan->proven_bound_bytes, height_bytes);
+  return TESSERA_OK;
+}
+
 /* One kind of step: in one layout, or in two (@kinds) where rotations cost something and
  * that is lower. A preview has as many as the plan that it repairs. */
 static TesseraStatus
@@ -193,6 +223,7 @@ lay_out_one_kind (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
   const TesseraPlanOptions *options = build->options;
   const TesseraPlan *before = options->is_preview ? options->former : NULL;
   uint64_t single_bytes = UINT64_MAX;
+  g_autofree uint64_t *offsets = NULL; /* of one layout */
   TesseraStatus status = TESSERA_OK;
 
   if (before == NULL || !tessera_plan_alternates (before))
@@ -201,6 +232,7 @@ lay_out_one_kind (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
       if (status != TESSERA_OK || before != NULL || !may_be_lower (build))
         return status;
       single_bytes = build->plan->height_bytes;
+      offsets = copy_offsets (build->plan);
     }
   else
     status = tessera_build_leave_out (build);
@@ -215,7 +247,7 @@ lay_out_one_kind (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
       tessera_kinds_are_worth (build->plan->height_bytes, single_bytes))
     return status;
   tessera_kinds_build_clear (kinds);
-  return lay_out_singles (build);
+  return lay_out_again (build, offsets, single_bytes);
 }
 
 /* Several kinds of step, planned already, or one where that is lower by more than what it

@@ -226,6 +226,9 @@ pack_kind (TesseraKindsPacking *packing, uint32_t kind)
   else
     {
       status = pack_all (packing, offsets, &result);
+      if (status == TESSERA_OK && packing->build->plan->crosses_streams)
+        tessera_build_part_streams (packing->build, packing->items, packing->item_of_slot,
+                                    packing->n_items, offsets);
       height = result.height_bytes;
       packing->strategy = result.strategy;
     }

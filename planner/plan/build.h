@@ -129,7 +129,11 @@ void tessera_build_describe (TesseraPlanBuild *build, const char *packing);
 TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
 /* Of a layout in which streams share addresses: moves buffers so that fewer do, no higher
  * than it is, or than the options allow. */
-void tessera_build_part_streams (const TesseraPlanBuild *build, uint64_t *offsets);
+void tessera_build_part_streams (const TesseraPlanBuild *build,
+                                 const TesseraItem *items,
+                                 const uint32_t *item_of_slot,
+                                 size_t n_items,
+                                 uint64_t *offsets);
 /* Fills the rooms of a plan that has its offsets; none where nothing is dynamic. */
 void tessera_build_rooms (TesseraPlanBuild *build);
 

@@ -172,7 +172,8 @@ tessera_build_offsets (TesseraPlanBuild *build)
   if (status != TESSERA_OK)
     return status;
   if (plan->crosses_streams)
-    tessera_build_part_streams (build, offsets);
+    tessera_build_part_streams (build, build->items, build->item_of_slot, build->n_items,
+                                offsets);
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->slots[i].offset_bytes = offsets[build->item_of_slot[i]];
   plan->height_bytes = packing.height_bytes;

@@ -122,16 +122,17 @@ move_up (Layout *layout, uint32_t item, uint64_t ceiling_bytes, bool keeps_apart
 
 /* What may move, by its zone's end, the highest first. The caller frees it. */
 static GArray *
-list_others (const TesseraPlanBuild *build, const Layout *layout)
+list_others (const Layout *layout)
 {
   const uint64_t *offsets = layout->offsets;
   GArray *others = g_array_new (FALSE, FALSE, sizeof (TesseraKeyed));
 
-  for (uint32_t i = 0; i < build->n_items; i++)
-    if (layout->streams[i] != layout->main && !tessera_item_is_held (&build->items[i]))
+  for (uint32_t i = 0; i < layout->n_items; i++)
+    if (layout->streams[i] != layout->main && !tessera_item_is_held (&layout->items[i]))
       {
-        const TesseraKeyed keyed = { UINT64_MAX - offsets[i] - build->items[i].size_bytes,
-                                     i };
+        const TesseraKeyed keyed = {
+          UINT64_MAX - offsets[i] - layout->items[i].size_bytes, i
+        };
 
         g_array_append_val (others, keyed);
       }
@@ -142,22 +143,24 @@ list_others (const TesseraPlanBuild *build, const Layout *layout)
 
 /* The addresses of each zone, as [begin, end). */
 static Range *
-find_zones (const TesseraPlanBuild *build, const uint64_t *offsets, uint32_t *out_n_zones)
+find_zones (const Layout *layout, uint32_t *out_n_zones)
 {
+  const TesseraItem *items = layout->items;
+  const uint64_t *offsets = layout->offsets;
   uint32_t n_zones = 0;
   Range *zones;
 
-  for (size_t i = 0; i < build->n_items; i++)
-    n_zones = MAX (n_zones, build->items[i].zone + 1);
+  for (size_t i = 0; i < layout->n_items; i++)
+    n_zones = MAX (n_zones, items[i].zone + 1);
   zones = g_new (Range, n_zones + 1);
   for (uint32_t i = 0; i < n_zones; i++)
     zones[i] = (Range){ UINT64_MAX, 0 };
-  for (size_t i = 0; i < build->n_items; i++)
+  for (size_t i = 0; i < layout->n_items; i++)
     {
-      Range *zone = &zones[build->items[i].zone];
+      Range *zone = &zones[items[i].zone];
 
       zone->begin_bytes = MIN (zone->begin_bytes, offsets[i]);
-      zone->end_bytes = MAX (zone->end_bytes, offsets[i] + build->items[i].size_bytes);
+      zone->end_bytes = MAX (zone->end_bytes, offsets[i] + items[i].size_bytes);
     }
   *out_n_zones = n_zones;
   return zones;
@@ -165,7 +168,10 @@ find_zones (const TesseraPlanBuild *build, const uint64_t *offsets, uint32_t *ou
 
 /* Makes room in the largest zone, below those above it; not where anything is held. */
 static void
-widen (const TesseraPlanBuild *build, Range *zones, uint32_t n_zones, uint64_t *offsets)
+widen (const TesseraPlanBuild *build,
+       const Layout *layout,
+       Range *zones,
+       uint32_t n_zones)
 {
   uint32_t largest = 0;
   uint64_t height_bytes = 0, more_bytes, end_bytes;
@@ -182,8 +188,8 @@ widen (const TesseraPlanBuild *build, Range *zones, uint32_t n_zones, uint64_t *
     return;
   more_bytes = build->options->parted_bytes - height_bytes;
   end_bytes = zones[largest].end_bytes;
-  for (size_t i = 0; i < build->n_items; i++)
-    offsets[i] += offsets[i] >= end_bytes ? more_bytes : 0;
+  for (size_t i = 0; i < layout->n_items; i++)
+    layout->offsets[i] += layout->offsets[i] >= end_bytes ? more_bytes : 0;
   for (uint32_t i = 0; i < n_zones; i++)
     if (zones[i].begin_bytes >= end_bytes)
       zones[i].end_bytes += more_bytes;
@@ -191,32 +197,39 @@ widen (const TesseraPlanBuild *build, Range *zones, uint32_t n_zones, uint64_t *
 }
 
 void
-tessera_build_part_streams (const TesseraPlanBuild *build, uint64_t *offsets)
+tessera_build_part_streams (const TesseraPlanBuild *build,
+                            const TesseraItem *items,
+                            const uint32_t *item_of_slot,
+                            size_t n_items,
+                            uint64_t *offsets)
 {
   const TesseraPlan *plan = build->plan;
-  g_autofree uint16_t *streams = g_new0 (uint16_t, build->n_items + 1);
-  Layout layout = { .items = build->items,
-                    .n_items = build->n_items,
+  g_autofree uint16_t *streams = g_new (uint16_t, n_items + 1);
+  Layout layout = { .items = items,
+                    .n_items = n_items,
                     .offsets = offsets,
                     .streams = streams,
                     .main = find_main_stream (plan) };
   g_autoptr (GArray) others = NULL;
   g_autoptr (GArray) in_way = g_array_new (FALSE, FALSE, sizeof (Range));
   uint32_t n_zones = 0;
-  g_autofree Range *zones = find_zones (build, offsets, &n_zones);
+  g_autofree Range *zones = find_zones (&layout, &n_zones);
 
-  widen (build, zones, n_zones, offsets);
+  widen (build, &layout, zones, n_zones);
+  for (size_t i = 0; i < n_items; i++)
+    streams[i] = layout.main;
   for (size_t i = 0; i < plan->n_slots; i++)
-    streams[build->item_of_slot[i]] = plan->slots[i].stream;
-  others = list_others (build, &layout);
-  if ((uint64_t) others->len * build->n_items > MOST_PAIRS)
+    if (item_of_slot[i] != TESSERA_NONE)
+      streams[item_of_slot[i]] = plan->slots[i].stream;
+  others = list_others (&layout);
+  if ((uint64_t) others->len * n_items > MOST_PAIRS)
     return;
   layout.in_way = in_way;
   for (guint i = 0; i < others->len; i++)
     {
       uint32_t item = g_array_index (others, TesseraKeyed, i).value;
 
-      uint64_t ceiling_bytes = zones[build->items[item].zone].end_bytes;
+      uint64_t ceiling_bytes = zones[items[item].zone].end_bytes;
 
       if (!move_up (&layout, item, ceiling_bytes, true))
         move_up (&layout, item, ceiling_bytes, false);
