@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "db/array.h"
-#include "runtime/process.h"
+#include "runtime/guest.h"
 
 void
 tessera_device_lock (RuntimeDevice *device)

@@ -13,7 +13,7 @@
 
 #include "db/array.h"
 #include "db/size-text.h"
-#include "runtime/process.h"
+#include "runtime/guest.h"
 
 /* The first span that ends behind @addr. */
 static size_t

@@ -16,7 +16,7 @@
 #include "db/array.h"
 #include "db/hash.h"
 #include "db/size-text.h"
-#include "runtime/process.h"
+#include "runtime/guest.h"
 
 /* Freed blocks that other streams still use. */
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/process.h"
+#include "runtime/guest.h"
 #include "runtime/device/device-internal.h"
 
 #include <glib.h>

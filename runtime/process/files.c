@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/process.h"
+#include "runtime/guest.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

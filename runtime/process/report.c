@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/process.h"
+#include "runtime/guest.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

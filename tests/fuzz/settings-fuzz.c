@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/process.h"
+#include "runtime/guest.h"
 #include "tests/fuzz/fuzz.h"
 
 enum
