@@ -443,6 +443,8 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
 {
   const TesseraTrace *trace = work->whose->trace;
   g_autofree char *line = tessera_name_line (trace, work->most_stack);
+  /* A name that begins so says that there is no line. */
+  g_autofree char *place = *line == '(' ? g_strdup ("") : g_strdup_printf (" (%s)", line);
 
   switch (suggestion->what)
     {
@@ -459,8 +461,8 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
       return;
     case TESSERA_TRY_CHUNKS:
       suggestion->sentence = g_strdup_printf (
-          "logits and loss in %d parts, each made again in the backward pass (%s)",
-          N_CHUNKS, line);
+          "logits and loss in %d parts, each made again in the backward pass%s", N_CHUNKS,
+          place);
       suggestion->type =
           g_strdup (uses_file (trace, "transformers/")
                         ? "liger_kernel.transformers.AutoLigerKernelForCausalLM.from_"
@@ -479,7 +481,7 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
       return;
     case TESSERA_TRY_DELETE:
       suggestion->sentence = g_strdup_printf (
-          "what a step leaves behind is gone before the next one (%s)", line);
+          "what a step leaves behind is gone before the next one%s", place);
       suggestion->type = g_strdup ("del outputs, loss  # at the end of the step");
       return;
     case TESSERA_TRY_8BIT:
@@ -585,17 +587,19 @@ suggestions_new (void)
   return suggestions;
 }
 
-/* Nothing where @then_bytes is 0, which is not known, or wins little. */
+/* Nothing where @then_bytes is 0, which is not known, or wins little beside
+ * @other_bytes. */
 static void
 suggest_policy (GArray *suggestions,
                 TesseraTry what,
                 uint64_t now_bytes,
+                uint64_t other_bytes,
                 uint64_t then_bytes,
                 const char *sentence,
                 const char *type)
 {
-  if (then_bytes == 0 || now_bytes <= then_bytes ||
-      now_bytes - then_bytes <= now_bytes / LEAST_SHARE)
+  if (then_bytes == 0 || other_bytes <= then_bytes ||
+      other_bytes - then_bytes <= other_bytes / LEAST_SHARE || now_bytes <= then_bytes)
     return;
   const TesseraSuggestion suggestion = { .what = what,
                                          .of = "reserved",
@@ -614,9 +618,11 @@ tessera_suggest_policies (const TesseraTrace *trace,
                           const char *path)
 {
   GArray *suggestions = suggestions_new ();
+  uint64_t now_bytes =
+      trace->settings.is_expandable ? needs->expandable_bytes : needs->native_bytes;
 
   if (!trace->settings.is_expandable)
-    suggest_policy (suggestions, TESSERA_TRY_EXPANDABLE, needs->native_bytes,
+    suggest_policy (suggestions, TESSERA_TRY_EXPANDABLE, now_bytes, now_bytes,
                     needs->expandable_bytes,
                     "pieces become of use to requests of any size",
                     "PYTORCH_ALLOC_CONF=expandable_segments:True");
@@ -624,8 +630,10 @@ tessera_suggest_policies (const TesseraTrace *trace,
     {
       g_autofree char *type = type_plan (path);
 
-      suggest_policy (suggestions, TESSERA_TRY_PLAN, tessera_needs_pytorch (needs),
-                      needs->plan_bytes, "every block has its place", type);
+      /* Told by what it saves now, and only where expandable segments save less. */
+      suggest_policy (suggestions, TESSERA_TRY_PLAN, now_bytes,
+                      tessera_needs_pytorch (needs), needs->plan_bytes,
+                      "every block has its place", type);
     }
   return suggestions;
 }
