@@ -21,20 +21,9 @@ typedef struct TesseraCaching TesseraCaching;
  * simulated run, to compare with a recorded one and to record a real one. */
 typedef struct
 {
-  void (*segment_alloc) (void *user,
-                         uint64_t addr,
-                         uint64_t size_bytes,
-                         uint32_t stream,
-                         uint32_t pool,
-                         bool is_small);
-  void (*segment_free) (void *user, uint64_t addr, uint64_t size_bytes);
-  void (*segment_map) (void *user,
-                       uint64_t addr,
-                       uint64_t size_bytes,
-                       uint32_t stream,
-                       uint32_t pool,
-                       bool is_small);
-  void (*segment_unmap) (void *user, uint64_t addr, uint64_t size_bytes);
+  /* The driver gave a segment, or pages of an expandable one; and has them back. */
+  void (*memory_came) (void *user, const TesseraSegment *memory);
+  void (*memory_went) (void *user, const TesseraSegment *memory);
   void (*plan_declined) (void *user); /* TesseraPolicy: its figures say why */
   void (*pool_sized) (void *user);    /* ... the plan's pool has another size */
   /* ... the block at @addr, whose free is pending, ended: another is to get its memory,

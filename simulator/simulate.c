@@ -97,55 +97,28 @@ synchronize (void *user)
 }
 
 static void
-see_segment (void *user,
-             uint64_t addr,
-             uint64_t size_bytes,
-             uint32_t stream,
-             uint32_t pool,
-             bool is_small,
-             bool is_expandable)
+see_memory_came (void *user, const TesseraSegment *memory)
 {
   Run *run = user;
-  bool is_pool = run->policy != NULL && tessera_policy_is_in_pool (run->policy, addr);
+  bool is_pool =
+      run->policy != NULL && tessera_policy_is_in_pool (run->policy, memory->addr);
 
-  tessera_build_add_span (&run->build,
-                          (TesseraSpan){ .addr = addr,
-                                         .size_bytes = size_bytes,
-                                         .stream = (uint16_t) stream,
-                                         .pool = (uint16_t) pool,
-                                         .is_small = is_small,
-                                         .is_expandable = is_expandable && !is_pool,
-                                         .is_plan_pool = is_pool });
+  tessera_build_add_span (
+      &run->build, (TesseraSpan){ .addr = memory->addr,
+                                  .size_bytes = memory->size_bytes,
+                                  .stream = memory->stream,
+                                  .pool = memory->pool,
+                                  .is_small = memory->is_small,
+                                  .is_expandable = memory->is_expandable && !is_pool,
+                                  .is_plan_pool = is_pool });
 }
 
 static void
-see_segment_alloc (void *user,
-                   uint64_t addr,
-                   uint64_t size_bytes,
-                   uint32_t stream,
-                   uint32_t pool,
-                   bool is_small)
-{
-  see_segment (user, addr, size_bytes, stream, pool, is_small, false);
-}
-
-static void
-see_segment_map (void *user,
-                 uint64_t addr,
-                 uint64_t size_bytes,
-                 uint32_t stream,
-                 uint32_t pool,
-                 bool is_small)
-{
-  see_segment (user, addr, size_bytes, stream, pool, is_small, true);
-}
-
-static void
-see_segment_gone (void *user, uint64_t addr, uint64_t size_bytes)
+see_memory_went (void *user, const TesseraSegment *memory)
 {
   Run *run = user;
 
-  tessera_build_cut (&run->build, addr, size_bytes);
+  tessera_build_cut (&run->build, memory->addr, memory->size_bytes);
 }
 
 static void
@@ -189,10 +162,8 @@ open_kind (Run *run, TesseraPolicyKind kind, uint64_t limit_bytes, TesseraError 
     .is_simulation = true,
   };
   const TesseraObserver observer = {
-    .segment_alloc = see_segment_alloc,
-    .segment_free = see_segment_gone,
-    .segment_map = see_segment_map,
-    .segment_unmap = see_segment_gone,
+    .memory_came = see_memory_came,
+    .memory_went = see_memory_went,
     .plan_declined = see_plan_declined,
     .block_passed = see_block_passed,
     .user = run,

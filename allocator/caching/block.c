@@ -185,14 +185,27 @@ raise (uint64_t *peak, uint64_t value)
 }
 
 void
-tessera_caching_count_reserved (TesseraCaching *caching,
-                                uint64_t added_bytes,
-                                uint64_t removed_bytes)
+tessera_caching_note_memory (TesseraCaching *caching,
+                             const CachingBlock *block,
+                             uint64_t addr,
+                             uint64_t size_bytes,
+                             bool has_come)
 {
-  TesseraCachingStats *stats = &caching->stats;
+  const TesseraSegment memory = { .addr = addr,
+                                  .size_bytes = size_bytes,
+                                  .stack = TESSERA_NONE,
+                                  .stream = (uint16_t) block->stream,
+                                  .pool = (uint16_t) block->pool->index,
+                                  .is_small = block->pool->is_small,
+                                  .is_expandable = block->chain->page_bytes != 0 };
+  const TesseraObserver *observer = &caching->observer;
+  void (*tell) (void *user, const TesseraSegment *memory) =
+      has_come ? observer->memory_came : observer->memory_went;
 
-  stats->reserved_bytes += added_bytes - removed_bytes;
-  raise (&stats->peak_reserved_bytes, stats->reserved_bytes);
+  caching->stats.reserved_bytes += has_come ? size_bytes : -size_bytes;
+  raise (&caching->stats.peak_reserved_bytes, caching->stats.reserved_bytes);
+  if (tell != NULL)
+    tell (observer->user, &memory);
 }
 
 void

@@ -28,37 +28,23 @@ typedef struct
 } Pair;
 
 static void
-note (Pair *pair, char what, uint64_t addr, uint64_t size)
+note (Pair *pair, char what, const TesseraSegment *memory)
 {
-  NaiveCall call = { what, addr, size };
+  NaiveCall call = { what, memory->addr, memory->size_bytes };
 
   g_array_append_val (pair->calls, call);
 }
 
 static void
-on_alloc (
-    void *user, uint64_t addr, uint64_t size, uint32_t stream, uint32_t pool, bool small)
+on_came (void *user, const TesseraSegment *memory)
 {
-  note (user, 'a', addr, size);
+  note (user, memory->is_expandable ? 'm' : 'a', memory);
 }
 
 static void
-on_free (void *user, uint64_t addr, uint64_t size)
+on_went (void *user, const TesseraSegment *memory)
 {
-  note (user, 'f', addr, size);
-}
-
-static void
-on_map (
-    void *user, uint64_t addr, uint64_t size, uint32_t stream, uint32_t pool, bool small)
-{
-  note (user, 'm', addr, size);
-}
-
-static void
-on_unmap (void *user, uint64_t addr, uint64_t size)
-{
-  note (user, 'u', addr, size);
+  note (user, memory->is_expandable ? 'u' : 'f', memory);
 }
 
 /* The naive model runs second and still has the pending blocks of this moment. */
@@ -77,7 +63,7 @@ static void
 pair_open (Pair *pair, guint32 seed)
 {
   TesseraCachingOptions options;
-  TesseraObserver observer = { on_alloc, on_free, on_map, on_unmap, .user = pair };
+  TesseraObserver observer = { on_came, on_went, .user = pair };
   uint64_t device_bytes;
 
   *pair = (Pair){ .rand = g_rand_new_with_seed (seed) };

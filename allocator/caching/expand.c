@@ -139,7 +139,6 @@ static TesseraStatus
 map (TesseraCaching *caching, CachingBlock *block, uint64_t size_bytes)
 {
   CachingChain *chain = block->chain;
-  CachingPool *pool = block->pool;
   uint64_t begin = block->addr - chain->addr, addr = block->addr, mapped_bytes;
   TesseraStatus status;
 
@@ -156,10 +155,7 @@ map (TesseraCaching *caching, CachingBlock *block, uint64_t size_bytes)
   block->is_mapped = true;
   tessera_caching_merge (caching, block);
   tessera_caching_insert (caching, block);
-  tessera_caching_count_reserved (caching, mapped_bytes, 0);
-  if (caching->observer.segment_map != NULL)
-    caching->observer.segment_map (caching->observer.user, addr, mapped_bytes,
-                                   block->stream, pool->index, pool->is_small);
+  tessera_caching_note_memory (caching, block, addr, mapped_bytes, true);
   return TESSERA_OK;
 }
 
@@ -232,10 +228,7 @@ tessera_caching_unmap (TesseraCaching *caching, CachingBlock *block)
   block->is_mapped = false;
   tessera_caching_merge (caching, block);
   tessera_caching_insert (caching, block);
-  tessera_caching_count_reserved (caching, 0, last - first);
-  if (caching->observer.segment_unmap != NULL)
-    caching->observer.segment_unmap (caching->observer.user, chain->addr + first,
-                                     last - first);
+  tessera_caching_note_memory (caching, block, chain->addr + first, last - first, false);
   caching->device->unmap (caching->device, chain->addr + first, last - first);
   if (!tessera_caching_is_split (block))
     drop_reservation (caching, block);

@@ -176,9 +176,12 @@ TESSERA_MUST_USE TesseraStatus tessera_caching_add_chain (TesseraCaching *cachin
 void tessera_caching_drop_chain (TesseraCaching *caching, CachingChain *chain);
 /* Its first memory has come: it is younger than all others. */
 void tessera_caching_number_chain (TesseraCaching *caching, CachingChain *chain);
-void tessera_caching_count_reserved (TesseraCaching *caching,
-                                     uint64_t added_bytes,
-                                     uint64_t removed_bytes);
+/* The driver gave this part of @block's chain, or has it back: counts and tells that. */
+void tessera_caching_note_memory (TesseraCaching *caching,
+                                  const CachingBlock *block,
+                                  uint64_t addr,
+                                  uint64_t size_bytes,
+                                  bool has_come);
 void tessera_caching_count_active (TesseraCaching *caching, const CachingBlock *block);
 
 /* segment.c, expand.c: memory from the device. All of these return

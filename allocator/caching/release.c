@@ -13,11 +13,9 @@ release_segment (TesseraCaching *caching, CachingBlock *block)
   uint64_t addr = chain->addr, size_bytes = chain->size_bytes;
 
   tessera_caching_remove (caching, block);
+  tessera_caching_note_memory (caching, block, addr, size_bytes, false);
   tessera_caching_drop_block (caching, block);
   tessera_caching_drop_chain (caching, chain);
-  tessera_caching_count_reserved (caching, 0, size_bytes);
-  if (caching->observer.segment_free != NULL)
-    caching->observer.segment_free (caching->observer.user, addr, size_bytes);
   caching->device->release (caching->device, addr, size_bytes);
 }
 

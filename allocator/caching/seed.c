@@ -142,7 +142,7 @@ append_segment (Builder *builder,
     }
   if (status == TESSERA_OK)
     status = append_free (builder, end, true);
-  tessera_caching_count_reserved (builder->caching, segment->size_bytes, 0);
+  builder->caching->stats.reserved_bytes += segment->size_bytes;
   return status;
 }
 
@@ -318,6 +318,7 @@ tessera_caching_seed_sizes (TesseraCaching *caching,
       status = seed_chain (caching, trace, i, block_bytes, is_built, &n_placed);
   free (is_built);
   count_inactive_splits (caching);
+  tessera_caching_reset_peaks (caching);
   if (status == TESSERA_OK && n_placed != start->n_blocks)
     return TESSERA_BAD_INPUT;
   return status;

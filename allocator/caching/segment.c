@@ -97,7 +97,6 @@ add_segment (TesseraCaching *caching,
 {
   uint64_t segment_bytes = tessera_rules_segment_size (
       &caching->rules, &caching->settings, request->size_bytes);
-  CachingPool *pool = request->pool;
   CachingChain *chain;
   CachingBlock *block;
   TesseraStatus status = tessera_caching_add_chain (caching, &chain);
@@ -111,16 +110,13 @@ add_segment (TesseraCaching *caching,
       tessera_caching_drop_chain (caching, chain);
       return status;
     }
-  block = tessera_caching_take_block (caching, pool, request->stream, chain->addr,
-                                      segment_bytes);
+  block = tessera_caching_take_block (caching, request->pool, request->stream,
+                                      chain->addr, segment_bytes);
   tessera_caching_number_chain (caching, chain);
   block->chain = chain;
   chain->size_bytes = segment_bytes;
   chain->first = block;
-  tessera_caching_count_reserved (caching, segment_bytes, 0);
-  if (caching->observer.segment_alloc != NULL)
-    caching->observer.segment_alloc (caching->observer.user, chain->addr, segment_bytes,
-                                     request->stream, pool->index, pool->is_small);
+  tessera_caching_note_memory (caching, block, chain->addr, segment_bytes, true);
   *out_block = block;
   return TESSERA_OK;
 }

@@ -44,28 +44,23 @@ typedef struct
 } Case;
 
 static void
-on_unmap (void *user, uint64_t addr, uint64_t size_bytes)
+on_unmap (void *user, const TesseraSegment *memory)
 {
   Case *c = user;
 
-  if (addr - c->pool_addr >= N_SLOTS * MIB)
+  if (memory->addr - c->pool_addr >= N_SLOTS * MIB)
     return;
   c->n_unmapped++;
-  c->unmapped_bytes += size_bytes;
+  c->unmapped_bytes += memory->size_bytes;
 }
 
 static void
-on_map (void *user,
-        uint64_t addr,
-        uint64_t size_bytes,
-        uint32_t stream,
-        uint32_t pool,
-        bool is_small)
+on_map (void *user, const TesseraSegment *memory)
 {
   Case *c = user;
 
-  if (addr - c->pool_addr < N_SLOTS * MIB)
-    c->unmapped_bytes -= size_bytes;
+  if (memory->addr - c->pool_addr < N_SLOTS * MIB)
+    c->unmapped_bytes -= memory->size_bytes;
 }
 
 static void
@@ -88,8 +83,8 @@ on_declined (void *user)
 static void
 open_case (Case *c, uint64_t device_bytes, uint64_t limit_bytes)
 {
-  const TesseraObserver observer = { .segment_map = on_map,
-                                     .segment_unmap = on_unmap,
+  const TesseraObserver observer = { .memory_came = on_map,
+                                     .memory_went = on_unmap,
                                      .plan_declined = on_declined,
                                      .user = c };
   TesseraPolicyOptions options;
@@ -240,8 +235,8 @@ test_private_pool (void)
   c.policy = NULL;
   {
     const TesseraObserver observer = { .plan_declined = on_declined,
-                                       .segment_map = on_map,
-                                       .segment_unmap = on_unmap,
+                                       .memory_came = on_map,
+                                       .memory_went = on_unmap,
                                        .user = &c };
     const TesseraPolicyOptions options = made_plan_options (c.made);
 

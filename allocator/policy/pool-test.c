@@ -52,11 +52,11 @@ typedef struct
 } Case;
 
 static void
-on_unmap (void *user, uint64_t addr, uint64_t size_bytes)
+on_unmap (void *user, const TesseraSegment *memory)
 {
   Case *c = user;
 
-  c->unmapped = addr - c->pool_addr;
+  c->unmapped = memory->addr - c->pool_addr;
 }
 
 /* From the middle of the pool on, and then from its beginning. */
@@ -70,7 +70,7 @@ offset_of (guint slot)
 static void
 open_pages (Case *c, uint64_t device_bytes, bool has_fine_pages)
 {
-  const TesseraObserver observer = { .segment_unmap = on_unmap, .user = c };
+  const TesseraObserver observer = { .memory_went = on_unmap, .user = c };
   TesseraPolicyOptions options;
   TesseraPolicyStats stats;
 

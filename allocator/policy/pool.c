@@ -168,17 +168,29 @@ tessera_pool_close (TesseraPool *pool)
 
 /* ---- Pages that go ---- */
 
+static void
+note_memory (TesseraPool *pool, uint64_t addr, uint64_t n_bytes, bool has_come)
+{
+  const TesseraObserver *observer = &pool->users.observer;
+  const TesseraSegment memory = {
+    .addr = addr, .size_bytes = n_bytes, .stack = TESSERA_NONE, .is_expandable = true
+  };
+  void (*tell) (void *user, const TesseraSegment *memory) =
+      has_come ? observer->memory_came : observer->memory_went;
+
+  pool->held_bytes += has_come ? n_bytes : -n_bytes;
+  if (tell != NULL)
+    tell (observer->user, &memory);
+}
+
 /* The range is closed at the map. Waits for the device. */
 static void
 unmap (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
 {
-  const TesseraObserver *observer = &pool->users.observer;
   uint64_t addr = pool->addr + begin_bytes;
 
-  pool->held_bytes -= end_bytes - begin_bytes;
   tessera_pool_forget_refusal (pool);
-  if (observer->segment_unmap != NULL)
-    observer->segment_unmap (observer->user, addr, end_bytes - begin_bytes);
+  note_memory (pool, addr, end_bytes - begin_bytes, false);
   pool->users.device->unmap (pool->users.device, addr, end_bytes - begin_bytes);
 }
 
@@ -472,7 +484,6 @@ static bool
 map_missing (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
 {
   TesseraDevice *device = pool->users.device;
-  const TesseraObserver *observer = &pool->users.observer;
   uint64_t first_bytes, last_bytes;
 
   while (next_closed (pool, &begin_bytes, end_bytes, &first_bytes, &last_bytes))
@@ -488,12 +499,10 @@ map_missing (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
           device->unmap (device, addr, n_bytes);
           return false;
         }
-      pool->held_bytes += n_bytes;
       tessera_raise_to (&pool->height_bytes, last_bytes);
       break_promise (pool, first_bytes / pool->page_bytes,
                      round_up (last_bytes, pool->page_bytes) / pool->page_bytes);
-      if (observer->segment_map != NULL)
-        observer->segment_map (observer->user, addr, n_bytes, 0, 0, false);
+      note_memory (pool, addr, n_bytes, true);
     }
   return true;
 }

@@ -10,55 +10,8 @@
 #include "allocator/table.h"
 #include "runtime/device/device.h"
 
-/* What the driver has given to a device now, and to whom: disjoint ranges by address.
- * Pages of an expandable segment that touch are one range. Changed, coldly, when memory is
- * taken from the driver or given back. */
-typedef struct
-{
-  uint64_t addr, size_bytes;
-  uint32_t stream, pool;
-  bool is_small, is_expandable;
-} RuntimeSpan;
-
-typedef struct
-{
-  RuntimeSpan *all; /* ascending addr */
-  size_t n, cap;
-} RuntimeSpans;
-
-/* Without memory the range stays unknown. */
-void tessera_spans_add (RuntimeSpans *spans, const RuntimeSpan *span);
-/* Takes a range away, which may be a part of a span. Returns whose it was; a range that
- * was never added is nobody's (all 0). */
-RuntimeSpan
-tessera_spans_remove (RuntimeSpans *spans, uint64_t addr, uint64_t size_bytes);
-/* NULL: nothing was given there. */
-const RuntimeSpan *tessera_spans_at (const RuntimeSpans *spans, uint64_t addr);
-
 /* The figures' own layout: whole, small pool, large pool. */
 typedef TesseraDeviceStats RuntimeStats;
-
-void
-tessera_stats_alloc (RuntimeStats *stats, bool is_small, uint64_t asked, uint64_t block);
-void tessera_stats_free (RuntimeStats *stats, bool is_small, uint64_t block);
-void tessera_stats_complete (RuntimeStats *stats,
-                             bool is_small,
-                             uint64_t asked,
-                             uint64_t block);
-/* A segment of its own (cudaMalloc), or pages of an expandable one. */
-void tessera_stats_reserve (RuntimeStats *stats,
-                            bool is_small,
-                            bool is_expandable,
-                            uint64_t size_bytes);
-void tessera_stats_unreserve (RuntimeStats *stats,
-                              bool is_small,
-                              bool is_expandable,
-                              uint64_t size_bytes);
-/* As they are now, after one operation. */
-void tessera_stats_splits (RuntimeStats *stats, const TesseraCachingStats *now);
-
-void tessera_stats_reset_peaks (RuntimeStats *stats);
-void tessera_stats_reset_accumulated (RuntimeStats *stats);
 
 enum
 {
@@ -66,11 +19,16 @@ enum
   MAX_ROUTES = 16 /* pools open at once */
 };
 
-typedef struct RuntimeBlock RuntimeBlock;
-typedef struct RuntimeWait RuntimeWait;
-
-struct RuntimeBlock
+/* What comes from a stock: must be first. */
+typedef struct RuntimeItem RuntimeItem;
+struct RuntimeItem
 {
+  RuntimeItem *next; /* spare; or see below */
+};
+
+typedef struct
+{
+  RuntimeItem item; /* next: put off while a graph is captured */
   uint64_t addr, size_bytes, block_bytes;
   uint16_t stream, pool;
   bool is_small;
@@ -78,26 +36,25 @@ struct RuntimeBlock
   bool has_passed; /* others have its memory already, behind a barrier */
   bool is_stuck;   /* used by a stream that could not be noted: never free again */
   uint8_t n_sides;
-  uint16_t sides[MAX_SIDES]; /* queues of the streams that use it beside its own */
+  uint16_t sides[MAX_SIDES]; /* streams that use it beside its own */
   uint32_t n_waits;          /* events that are not done */
-  RuntimeBlock *next;        /* spare, or put off while a graph is captured */
-};
+} RuntimeBlock;
 
 /* A freed block waits for an event of a side stream. */
-struct RuntimeWait
+typedef struct
 {
+  RuntimeItem item; /* next: of the same stream, later */
   TesseraCudaEvent *event;
   RuntimeBlock *block;
-  RuntimeWait *next; /* of the same stream, later; or spare */
-};
+} RuntimeWait;
 
-/* A stream that uses blocks of others. Not every such stream allocates, so that these
- * have a numbering of their own. */
+/* Numbered by first use, of its own blocks or of others'; 0 is the default stream. */
 typedef struct
 {
   uint64_t handle;
+  uint64_t id; /* where memory passes between streams: the driver's */
   RuntimeWait *first, *last;
-} RuntimeQueue;
+} RuntimeStream;
 
 typedef struct
 {
@@ -126,32 +83,26 @@ struct RuntimeDevice
   const TesseraCachingStats *native_stats;
   TesseraRecorder *recorder; /* of the call under way, or NULL */
   TesseraTable table;        /* RuntimeBlock by address: live and pending */
-  RuntimeSpans spans;
   RuntimeStats stats;
 
-  uint64_t *streams; /* handles of those that allocate, by first use */
+  RuntimeStream *streams;
   size_t n_streams, cap_streams;
-  uint64_t *stream_ids; /* of these, where memory passes between streams: the driver's */
-  size_t n_stream_ids, cap_stream_ids;
   bool watches_streams; /* fixed */
   uint16_t last_stream;
   TesseraTable stream_of; /* handle -> index + 1 */
-  RuntimeQueue *queues;
-  size_t n_queues, cap_queues;
-  size_t n_waits; /* in all queues */
-  RuntimeBlock *put_off, **put_off_end;
+  size_t n_waits;         /* of all streams */
+  RuntimeItem *put_off, **put_off_end;
 
   RuntimePool *pools; /* [0] is the default one */
   size_t n_pools, cap_pools;
   RuntimeRoute routes[MAX_ROUTES];
   size_t n_routes;
 
-  RuntimeBlock *spare_blocks;
-  RuntimeWait *spare_waits;
-  uint64_t retries_before, ooms_before; /* figures that a reset left behind */
-  uint64_t step_hash, last_step_hash;   /* of the requests so far; 0: none */
-  char *phase;                          /* the innermost one, or NULL */
-  bool step_is_new, phase_is_new;       /* the policy was not told yet */
+  RuntimeItem *spare_blocks, *spare_waits;
+  uint64_t retries_before;            /* a figure that a reset left behind */
+  uint64_t step_hash, last_step_hash; /* of the requests so far; 0: none */
+  char *phase;                        /* the innermost one, or NULL */
+  bool step_is_new, phase_is_new;     /* the policy was not told yet */
 };
 
 /* The lock, and @recorder as that of the call under way. tessera_device_unlock() ends it.
@@ -170,13 +121,17 @@ TesseraObserver tessera_device_observer (RuntimeDevice *device);
 /* The plan's pool has another size (@user: the device); recorded: the largest. */
 void tessera_device_pool_sized (void *user);
 
-/* device.c: both from stocks that grow; NULL: no memory */
-RuntimeBlock *tessera_device_take_block (RuntimeDevice *device);
-void tessera_device_give_block (RuntimeDevice *device, RuntimeBlock *block);
-RuntimeWait *tessera_device_take_wait (RuntimeDevice *device);
-void tessera_device_give_wait (RuntimeDevice *device, RuntimeWait *wait);
+/* figures.c: a block is live, or no more; its memory is used, or free again; the driver
+ * gave memory, or has it back. */
+void tessera_stats_live (RuntimeStats *stats, const RuntimeBlock *block, bool is_live);
+void
+tessera_stats_active (RuntimeStats *stats, const RuntimeBlock *block, bool is_active);
+void
+tessera_stats_reserved (RuntimeStats *stats, const TesseraSegment *memory, bool has_come);
+/* As they are now, after one operation. */
+void tessera_stats_splits (RuntimeStats *stats, const TesseraCachingStats *now);
 
-/* By first use; false: no memory, or too many */
+/* device.c: false: no memory, or too many */
 bool tessera_device_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_stream);
 
 /* Of a request on it: another stream may have its handle by now. */

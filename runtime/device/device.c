@@ -114,61 +114,6 @@ tessera_device_mark (RuntimeDevice *device, TesseraRecorder *recorder)
   tessera_device_unlock (device);
 }
 
-/* ---- Blocks and waits, from stocks ---- */
-
-enum
-{
-  STOCK = 512 /* made at once; never given back: a run needs them again */
-};
-
-RuntimeBlock *
-tessera_device_take_block (RuntimeDevice *device)
-{
-  RuntimeBlock *block = device->spare_blocks;
-
-  if (block == NULL)
-    {
-      block = calloc (STOCK, sizeof *block);
-      if (block == NULL)
-        return NULL;
-      for (size_t i = 0; i + 1 < STOCK; i++)
-        block[i].next = &block[i + 1];
-    }
-  device->spare_blocks = block->next;
-  return block;
-}
-
-void
-tessera_device_give_block (RuntimeDevice *device, RuntimeBlock *block)
-{
-  block->next = device->spare_blocks;
-  device->spare_blocks = block;
-}
-
-RuntimeWait *
-tessera_device_take_wait (RuntimeDevice *device)
-{
-  RuntimeWait *wait = device->spare_waits;
-
-  if (wait == NULL)
-    {
-      wait = calloc (STOCK, sizeof *wait);
-      if (wait == NULL)
-        return NULL;
-      for (size_t i = 0; i + 1 < STOCK; i++)
-        wait[i].next = &wait[i + 1];
-    }
-  device->spare_waits = wait->next;
-  return wait;
-}
-
-void
-tessera_device_give_wait (RuntimeDevice *device, RuntimeWait *wait)
-{
-  wait->next = device->spare_waits;
-  device->spare_waits = wait;
-}
-
 /* ---- Streams, numbered by first use; 0 is the default stream ---- */
 
 static bool
@@ -182,7 +127,7 @@ add_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_stream)
       tessera_policy_set_stream_handle (device->policy, (uint32_t) index, handle) !=
           TESSERA_OK)
     return false;
-  device->streams[index] = handle;
+  device->streams[index] = (RuntimeStream){ .handle = handle };
   device->n_streams++;
   if (handle != 0) /* the table knows no 0 */
     tessera_table_add (&device->stream_of, handle, (void *) (index + 1));
@@ -203,7 +148,7 @@ tessera_device_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_str
     return false;
   if (handle == 0)
     return true;
-  if (device->streams[device->last_stream] == handle)
+  if (device->streams[device->last_stream].handle == handle)
     {
       *out_stream = device->last_stream;
       return true;
@@ -218,22 +163,17 @@ tessera_device_stream (RuntimeDevice *device, uint64_t handle, uint16_t *out_str
 }
 
 void
-tessera_device_watch_stream (RuntimeDevice *device, uint16_t stream)
+tessera_device_watch_stream (RuntimeDevice *device, uint16_t index)
 {
-  uint64_t handle = device->streams[stream];
+  RuntimeStream *stream = &device->streams[index];
   uint64_t id;
 
-  if (!device->watches_streams || handle == 0) /* the legacy one never goes */
+  if (!device->watches_streams || stream->handle == 0) /* the legacy one never goes */
     return;
-  id = tessera_cuda_stream_id (device->cuda, handle);
-  if (stream < device->n_stream_ids && device->stream_ids[stream] == id && id != 0)
-    return;
-  tessera_policy_forget_stream (device->policy, stream);
-  if (!TESSERA_RESERVE (device->stream_ids, device->cap_stream_ids, (size_t) stream + 1))
-    return;
-  while (device->n_stream_ids <= stream)
-    device->stream_ids[device->n_stream_ids++] = 0;
-  device->stream_ids[stream] = id;
+  id = tessera_cuda_stream_id (device->cuda, stream->handle);
+  if (id == 0 || id != stream->id)
+    tessera_policy_forget_stream (device->policy, index);
+  stream->id = id;
 }
 
 /* ---- Private pools ---- */
@@ -396,7 +336,7 @@ static bool
 may_mark (void *user, uint32_t stream)
 {
   const RuntimeDevice *device = user;
-  uint64_t handle = device->streams[stream];
+  uint64_t handle = device->streams[stream].handle;
 
   return device->n_routes == 0 && atomic_load (&n_open) <= 1 &&
          !tessera_cuda_stream_is_capturing (device->cuda, 0) &&
@@ -406,7 +346,7 @@ may_mark (void *user, uint32_t stream)
 static uint64_t
 handle_of (void *user, uint32_t stream)
 {
-  return ((const RuntimeDevice *) user)->streams[stream];
+  return ((const RuntimeDevice *) user)->streams[stream].handle;
 }
 
 /* What serves, as far as it can be known before memory is taken. Settings are recorded
@@ -550,7 +490,6 @@ tessera_device_open (int ordinal,
       tessera_policy_free (device->policy);
       tessera_cuda_close (device->cuda);
       free (device->pools);
-      free (device->spans.all);
       free (device);
       return NULL;
     }

@@ -17,96 +17,56 @@ enum
   N_CLASSES
 };
 
-static void
-up_one (TesseraStat *stat, uint64_t amount)
+static inline void
+move_one (TesseraStat *stat, uint64_t amount, bool is_up)
 {
+  if (!is_up)
+    {
+      stat->current -= amount;
+      stat->freed += amount;
+      return;
+    }
   stat->current += amount;
   stat->allocated += amount;
   if (stat->current > stat->peak)
     stat->peak = stat->current;
 }
 
-static void
-down_one (TesseraStat *stat, uint64_t amount)
+static inline void
+move (TesseraStat *stats, bool is_small, uint64_t amount, bool is_up)
 {
-  stat->current -= amount;
-  stat->freed += amount;
-}
-
-static void
-up (TesseraStat *stats, bool is_small, uint64_t amount)
-{
-  up_one (&stats[WHOLE], amount);
-  up_one (&stats[is_small ? SMALL : LARGE], amount);
-}
-
-static void
-down (TesseraStat *stats, bool is_small, uint64_t amount)
-{
-  down_one (&stats[WHOLE], amount);
-  down_one (&stats[is_small ? SMALL : LARGE], amount);
+  move_one (&stats[WHOLE], amount, is_up);
+  move_one (&stats[is_small ? SMALL : LARGE], amount, is_up);
 }
 
 void
-tessera_stats_alloc (RuntimeStats *stats, bool is_small, uint64_t asked, uint64_t block)
+tessera_stats_live (RuntimeStats *stats, const RuntimeBlock *block, bool is_live)
 {
-  up (stats->allocation, is_small, 1);
-  up (stats->allocated_bytes, is_small, block);
-  up (stats->active, is_small, 1);
-  up (stats->active_bytes, is_small, block);
-  up (stats->requested_bytes, is_small, asked);
-  if (block >= stats->max_split_bytes)
-    up_one (&stats->oversize_allocations, 1);
+  move (stats->allocation, block->is_small, 1, is_live);
+  move (stats->allocated_bytes, block->is_small, block->block_bytes, is_live);
+  if (block->block_bytes >= stats->max_split_bytes)
+    move_one (&stats->oversize_allocations, 1, is_live);
 }
 
 void
-tessera_stats_free (RuntimeStats *stats, bool is_small, uint64_t block)
+tessera_stats_active (RuntimeStats *stats, const RuntimeBlock *block, bool is_active)
 {
-  down (stats->allocation, is_small, 1);
-  down (stats->allocated_bytes, is_small, block);
-  if (block >= stats->max_split_bytes)
-    down_one (&stats->oversize_allocations, 1);
+  move (stats->active, block->is_small, 1, is_active);
+  move (stats->active_bytes, block->is_small, block->block_bytes, is_active);
+  move (stats->requested_bytes, block->is_small, block->size_bytes, is_active);
 }
 
 void
-tessera_stats_complete (RuntimeStats *stats,
-                        bool is_small,
-                        uint64_t asked,
-                        uint64_t block)
+tessera_stats_reserved (RuntimeStats *stats, const TesseraSegment *memory, bool has_come)
 {
-  down (stats->active, is_small, 1);
-  down (stats->active_bytes, is_small, block);
-  down (stats->requested_bytes, is_small, asked);
-}
-
-void
-tessera_stats_reserve (RuntimeStats *stats,
-                       bool is_small,
-                       bool is_expandable,
-                       uint64_t size_bytes)
-{
-  stats->n_device_alloc++;
-  up (stats->reserved_bytes, is_small, size_bytes);
-  if (is_expandable)
+  stats->n_device_alloc += has_come;
+  stats->n_device_free += !has_come;
+  move (stats->reserved_bytes, memory->is_small, memory->size_bytes, has_come);
+  if (memory->is_expandable)
     return;
-  up (stats->segment, is_small, 1);
-  if (size_bytes >= stats->max_split_bytes)
-    up_one (&stats->oversize_segments, 1);
-}
-
-void
-tessera_stats_unreserve (RuntimeStats *stats,
-                         bool is_small,
-                         bool is_expandable,
-                         uint64_t size_bytes)
-{
-  stats->n_device_free++;
-  down (stats->reserved_bytes, is_small, size_bytes);
-  if (is_expandable)
-    return;
-  down (stats->segment, is_small, 1);
-  if (size_bytes >= stats->max_split_bytes)
-    down_one (&stats->oversize_segments, 1);
+  move (stats->segment, memory->is_small, 1, has_come);
+  if (memory->size_bytes >= stats->max_split_bytes)
+    move_one (&stats->oversize_segments, 1, has_come);
 }
 
 static void
@@ -114,10 +74,8 @@ follow (TesseraStat *stats, bool is_small, uint64_t now)
 {
   uint64_t before = stats[is_small ? SMALL : LARGE].current;
 
-  if (now > before)
-    up (stats, is_small, now - before);
-  else if (now < before)
-    down (stats, is_small, before - now);
+  if (now != before)
+    move (stats, is_small, now > before ? now - before : before - now, now > before);
 }
 
 void
@@ -162,20 +120,6 @@ reset_accumulated (TesseraStat *stat)
 }
 
 void
-tessera_stats_reset_peaks (RuntimeStats *stats)
-{
-  each (stats, reset_peak);
-}
-
-void
-tessera_stats_reset_accumulated (RuntimeStats *stats)
-{
-  each (stats, reset_accumulated);
-  stats->n_ooms = stats->n_sync_all_streams = 0;
-  stats->n_device_alloc = stats->n_device_free = 0;
-}
-
-void
 tessera_device_get_stats (RuntimeDevice *device, TesseraDeviceStats *out_stats)
 {
   TesseraPolicyStats policy;
@@ -209,7 +153,7 @@ void
 tessera_device_reset_peaks (RuntimeDevice *device)
 {
   tessera_device_lock (device);
-  tessera_stats_reset_peaks (&device->stats);
+  each (&device->stats, reset_peak);
   tessera_policy_reset_peaks (device->policy);
   tessera_device_unlock (device);
 }
@@ -217,13 +161,97 @@ tessera_device_reset_peaks (RuntimeDevice *device)
 void
 tessera_device_reset_accumulated (RuntimeDevice *device)
 {
+  RuntimeStats *stats = &device->stats;
   TesseraPolicyStats policy;
 
   tessera_device_lock (device);
   tessera_policy_get_stats (device->policy, &policy);
   device->retries_before = policy.caching.n_retries;
-  tessera_stats_reset_accumulated (&device->stats);
+  each (stats, reset_accumulated);
+  stats->n_ooms = stats->n_sync_all_streams = 0;
+  stats->n_device_alloc = stats->n_device_free = 0;
   tessera_device_unlock (device);
+}
+
+/* ---- What is held ---- */
+
+/* Memory that lies side by side: a segment, or pages of one reservation that touch. */
+typedef struct
+{
+  const RuntimeDevice *device;
+  TesseraSegment segment; /* so far; of 0 bytes: none */
+  uint64_t base_addr;     /* of its segment or reservation */
+  void (*visit) (void *user, const TesseraSegment *segment);
+  void *user;
+} Walk;
+
+static void
+end_segment (Walk *walk)
+{
+  if (walk->segment.size_bytes != 0)
+    walk->visit (walk->user, &walk->segment);
+}
+
+static void
+see_block (void *user, const TesseraBlockInfo *info)
+{
+  Walk *walk = user;
+  TesseraSegment *segment = &walk->segment;
+  bool is_planned = tessera_policy_is_in_pool (walk->device->policy, info->addr);
+
+  if (walk->base_addr == info->segment_addr &&
+      segment->addr + segment->size_bytes == info->addr)
+    {
+      segment->size_bytes += info->block_bytes;
+      return;
+    }
+  end_segment (walk);
+  walk->base_addr = info->segment_addr;
+  *segment = (TesseraSegment){ .addr = info->addr,
+                               .size_bytes = info->block_bytes,
+                               .stack = TESSERA_NONE,
+                               .stream = is_planned ? 0 : (uint16_t) info->stream,
+                               .pool = is_planned ? 0 : (uint16_t) info->pool,
+                               .is_small = info->is_small,
+                               .is_expandable = is_planned || info->is_expandable };
+}
+
+static void
+each_segment (const RuntimeDevice *device,
+              void (*visit) (void *user, const TesseraSegment *segment),
+              void *user)
+{
+  Walk walk = { .device = device, .visit = visit, .user = user };
+
+  tessera_policy_each (device->policy, see_block, &walk);
+  end_segment (&walk);
+}
+
+static void
+find_segment (void *user, const TesseraSegment *segment)
+{
+  TesseraSegment *wanted = user;
+
+  if (wanted->addr - segment->addr < segment->size_bytes)
+    *wanted = *segment;
+}
+
+bool
+tessera_device_base (RuntimeDevice *device,
+                     uint64_t addr,
+                     uint64_t *out_base,
+                     uint64_t *out_size_bytes)
+{
+  TesseraSegment found = { .addr = addr };
+
+  tessera_device_lock (device);
+  each_segment (device, find_segment, &found);
+  tessera_device_unlock (device);
+  if (found.size_bytes == 0)
+    return false;
+  *out_base = found.addr;
+  *out_size_bytes = found.size_bytes;
+  return true;
 }
 
 typedef struct
@@ -247,41 +275,37 @@ collect_block (void *user, const TesseraBlockInfo *info)
 }
 
 static void
-collect_span (Collection *collection, const RuntimeSpan *span)
+collect_segment (void *user, const TesseraSegment *segment)
 {
-  const TesseraSegment segment = { .addr = span->addr,
-                                   .size_bytes = span->size_bytes,
-                                   .stack = TESSERA_NONE,
-                                   .stream = (uint16_t) span->stream,
-                                   .pool = (uint16_t) span->pool,
-                                   .is_small = span->is_small,
-                                   .is_expandable = span->is_expandable };
+  Collection *collection = user;
 
-  if (tessera_trace_add_segment (&collection->held, &segment) != TESSERA_OK)
+  if (tessera_trace_add_segment (&collection->held, segment) != TESSERA_OK)
     collection->has_failed = true;
 }
 
+/* Of blocks and of segments: both begin with their address. */
 static int
-compare_blocks (const void *a, const void *b)
+compare_addresses (const void *a, const void *b)
 {
-  const TesseraHeldBlock *x = a, *y = b;
+  const uint64_t *x = a, *y = b;
 
-  return (x->addr > y->addr) - (x->addr < y->addr);
+  return (*x > *y) - (*x < *y);
 }
 
 void
 tessera_device_record_end (RuntimeDevice *device, TesseraRecorder *recorder)
 {
   Collection collection = { 0 };
+  TesseraHeld *held = &collection.held;
 
-  for (size_t i = 0; i < device->spans.n; i++)
-    collect_span (&collection, &device->spans.all[i]);
+  each_segment (device, collect_segment, &collection);
   tessera_policy_each (device->policy, collect_block, &collection);
-  if (collection.held.n_blocks != 0)
-    qsort (collection.held.blocks, collection.held.n_blocks,
-           sizeof *collection.held.blocks, compare_blocks);
+  if (held->n_segments != 0)
+    qsort (held->segments, held->n_segments, sizeof *held->segments, compare_addresses);
+  if (held->n_blocks != 0)
+    qsort (held->blocks, held->n_blocks, sizeof *held->blocks, compare_addresses);
   if (!collection.has_failed)
-    tessera_recorder_end_state (recorder, (uint32_t) device->ordinal, &collection.held);
-  free (collection.held.segments);
-  free (collection.held.blocks);
+    tessera_recorder_end_state (recorder, (uint32_t) device->ordinal, held);
+  free (held->segments);
+  free (held->blocks);
 }

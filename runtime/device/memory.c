@@ -1,7 +1,7 @@
 /*
- * What the policy tells: the driver's memory as it comes and goes, kept as ranges in a sorted
- * array (some hundreds, rarely changed), recorded and counted; and what becomes of a plan
- * while it is followed, with a sentence where it turned out not to fit the run.
+ * What the policy tells: the driver's memory as it comes and goes, recorded and counted;
+ * and what becomes of a plan while it is followed, with a sentence where it turned out not
+ * to fit the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,163 +9,37 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "db/array.h"
 #include "db/size-text.h"
 #include "runtime/guest.h"
 
-/* The first span that ends behind @addr. */
-static size_t
-find_span (const RuntimeSpans *spans, uint64_t addr)
+static void
+note_memory (RuntimeDevice *device, const TesseraSegment *memory, bool has_come)
 {
-  size_t low = 0, high = spans->n;
+  static const TesseraAction actions[2][2] = {
+    { TESSERA_SEGMENT_FREE, TESSERA_SEGMENT_UNMAP },
+    { TESSERA_SEGMENT_ALLOC, TESSERA_SEGMENT_MAP }
+  };
+  const RuntimeBlock shape = { .addr = memory->addr,
+                               .size_bytes = memory->size_bytes,
+                               .stream = memory->stream,
+                               .pool = memory->pool };
 
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-
-      if (spans->all[middle].addr + spans->all[middle].size_bytes <= addr)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
+  tessera_stats_reserved (&device->stats, memory, has_come);
+  tessera_device_record (device, actions[has_come][memory->is_expandable], &shape,
+                         TESSERA_NONE);
 }
 
 static void
-insert (RuntimeSpans *spans, size_t at, const RuntimeSpan *span)
+on_memory_came (void *user, const TesseraSegment *memory)
 {
-  if (!TESSERA_RESERVE (spans->all, spans->cap, spans->n + 1))
-    return;
-  memmove (&spans->all[at + 1], &spans->all[at], (spans->n - at) * sizeof spans->all[0]);
-  spans->all[at] = *span;
-  spans->n++;
-}
-
-static void delete (RuntimeSpans *spans, size_t at)
-{
-  spans->n--;
-  memmove (&spans->all[at], &spans->all[at + 1], (spans->n - at) * sizeof spans->all[0]);
-}
-
-/* Two segments of cudaMalloc stay two, however close they lie. */
-static bool
-can_join (const RuntimeSpan *a, const RuntimeSpan *b)
-{
-  return a->is_expandable && b->is_expandable && a->addr + a->size_bytes == b->addr &&
-         a->stream == b->stream && a->pool == b->pool && a->is_small == b->is_small;
-}
-
-void
-tessera_spans_add (RuntimeSpans *spans, const RuntimeSpan *span)
-{
-  size_t at = find_span (spans, span->addr);
-
-  if (at > 0 && can_join (&spans->all[at - 1], span))
-    spans->all[--at].size_bytes += span->size_bytes;
-  else
-    insert (spans, at, span);
-  if (at + 1 < spans->n && can_join (&spans->all[at], &spans->all[at + 1]))
-    {
-      spans->all[at].size_bytes += spans->all[at + 1].size_bytes;
-      delete (spans, at + 1);
-    }
-}
-
-RuntimeSpan
-tessera_spans_remove (RuntimeSpans *spans, uint64_t addr, uint64_t size_bytes)
-{
-  size_t at = find_span (spans, addr);
-  RuntimeSpan whole, rest;
-
-  if (at == spans->n || spans->all[at].addr > addr)
-    return (RuntimeSpan){ .addr = addr, .size_bytes = size_bytes };
-  whole = rest = spans->all[at];
-  rest.addr = addr + size_bytes;
-  rest.size_bytes = whole.addr + whole.size_bytes - rest.addr;
-  if (whole.addr == addr)
-    delete (spans, at);
-  else
-    spans->all[at++].size_bytes = addr - whole.addr;
-  if (rest.size_bytes != 0)
-    insert (spans, at, &rest);
-  return whole;
-}
-
-const RuntimeSpan *
-tessera_spans_at (const RuntimeSpans *spans, uint64_t addr)
-{
-  size_t at = find_span (spans, addr);
-
-  return at < spans->n && spans->all[at].addr <= addr ? &spans->all[at] : NULL;
+  note_memory (user, memory, true);
 }
 
 static void
-record_span (RuntimeDevice *device, TesseraAction action, const RuntimeSpan *span)
+on_memory_went (void *user, const TesseraSegment *memory)
 {
-  const RuntimeBlock shape = { .addr = span->addr,
-                               .size_bytes = span->size_bytes,
-                               .stream = (uint16_t) span->stream,
-                               .pool = (uint16_t) span->pool };
-
-  tessera_device_record (device, action, &shape, TESSERA_NONE);
-}
-
-static void
-take_span (RuntimeDevice *device, const RuntimeSpan *span)
-{
-  tessera_spans_add (&device->spans, span);
-  tessera_stats_reserve (&device->stats, span->is_small, span->is_expandable,
-                         span->size_bytes);
-  record_span (device, span->is_expandable ? TESSERA_SEGMENT_MAP : TESSERA_SEGMENT_ALLOC,
-               span);
-}
-
-static void
-give_span (RuntimeDevice *device, uint64_t addr, uint64_t size_bytes, bool is_expandable)
-{
-  RuntimeSpan span = tessera_spans_remove (&device->spans, addr, size_bytes);
-
-  span.addr = addr;
-  span.size_bytes = size_bytes;
-  tessera_stats_unreserve (&device->stats, span.is_small, is_expandable, size_bytes);
-  record_span (device, is_expandable ? TESSERA_SEGMENT_UNMAP : TESSERA_SEGMENT_FREE,
-               &span);
-}
-
-static void
-on_segment_alloc (void *user,
-                  uint64_t addr,
-                  uint64_t size_bytes,
-                  uint32_t stream,
-                  uint32_t pool,
-                  bool is_small)
-{
-  take_span (user, &(RuntimeSpan){ addr, size_bytes, stream, pool, is_small, false });
-}
-
-static void
-on_segment_map (void *user,
-                uint64_t addr,
-                uint64_t size_bytes,
-                uint32_t stream,
-                uint32_t pool,
-                bool is_small)
-{
-  take_span (user, &(RuntimeSpan){ addr, size_bytes, stream, pool, is_small, true });
-}
-
-static void
-on_segment_free (void *user, uint64_t addr, uint64_t size_bytes)
-{
-  give_span (user, addr, size_bytes, false);
-}
-
-static void
-on_segment_unmap (void *user, uint64_t addr, uint64_t size_bytes)
-{
-  give_span (user, addr, size_bytes, true);
+  note_memory (user, memory, false);
 }
 
 static void
@@ -245,10 +119,8 @@ on_plan_declined (void *user)
 TesseraObserver
 tessera_device_observer (RuntimeDevice *device)
 {
-  return (TesseraObserver){ .segment_alloc = on_segment_alloc,
-                            .segment_free = on_segment_free,
-                            .segment_map = on_segment_map,
-                            .segment_unmap = on_segment_unmap,
+  return (TesseraObserver){ .memory_came = on_memory_came,
+                            .memory_went = on_memory_went,
                             .plan_declined = on_plan_declined,
                             .pool_sized = tessera_device_pool_sized,
                             .block_passed = tessera_device_pass,

@@ -12,54 +12,74 @@
 #include "runtime/device/device-internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "db/array.h"
 #include "db/hash.h"
 #include "db/size-text.h"
 #include "runtime/guest.h"
 
-/* Freed blocks that other streams still use. */
+/* ---- Blocks and waits, from stocks ---- */
 
-static bool
-queue_of (RuntimeDevice *device, uint64_t handle, uint16_t *out_queue)
+enum
 {
-  size_t n = device->n_queues;
+  STOCK = 512 /* made at once; never given back: a run needs them again */
+};
 
-  for (size_t i = 0; i < n; i++)
-    if (device->queues[i].handle == handle)
-      {
-        *out_queue = (uint16_t) i;
-        return true;
-      }
-  if (n > UINT16_MAX || !TESSERA_RESERVE (device->queues, device->cap_queues, n + 1))
-    return false;
-  device->queues[n] = (RuntimeQueue){ .handle = handle };
-  *out_queue = (uint16_t) device->n_queues++;
-  return true;
+static void
+give_item (RuntimeItem **stock, RuntimeItem *item)
+{
+  item->next = *stock;
+  *stock = item;
 }
+
+/* NULL: no memory. */
+static void *
+take_item (RuntimeItem **stock, size_t n_bytes)
+{
+  RuntimeItem *item = *stock;
+
+  if (item == NULL)
+    {
+      char *items = calloc (STOCK, n_bytes);
+
+      for (size_t i = 0; items != NULL && i < STOCK; i++)
+        give_item (stock, (RuntimeItem *) (items + i * n_bytes));
+      item = *stock;
+    }
+  if (item != NULL)
+    *stock = item->next;
+  return item;
+}
+
+static void
+give_block (RuntimeDevice *device, RuntimeBlock *block)
+{
+  give_item (&device->spare_blocks, &block->item);
+}
+
+/* ---- Freed blocks that other streams still use ---- */
 
 void
 tessera_device_note_side (RuntimeDevice *device, RuntimeBlock *block, uint64_t handle)
 {
-  uint16_t queue, stream;
+  uint16_t stream;
   size_t i = 0;
 
-  if (handle == device->streams[block->stream])
+  if (handle == device->streams[block->stream].handle)
     return;
   /* A stream that only ever computes is one of several all the same: planner and policy
      must know, since what they keep apart then, a program may rely on. */
-  if (!tessera_device_stream (device, handle, &stream) ||
-      !queue_of (device, handle, &queue))
+  if (!tessera_device_stream (device, handle, &stream))
     {
       block->is_stuck = true;
       return;
     }
-  while (i < block->n_sides && block->sides[i] != queue)
+  while (i < block->n_sides && block->sides[i] != stream)
     i++;
   if (i == MAX_SIDES)
     block->uses_all_streams = true;
   else if (i == block->n_sides)
-    block->sides[block->n_sides++] = queue;
+    block->sides[block->n_sides++] = stream;
 }
 
 bool
@@ -75,7 +95,7 @@ count_down (RuntimeDevice *device, RuntimeBlock *block)
   if (--block->n_waits > 0)
     return;
   if (block->has_passed)
-    tessera_device_give_block (device, block);
+    give_block (device, block);
   else if (!block->is_stuck)
     tessera_device_complete (device, block);
 }
@@ -85,25 +105,25 @@ count_down (RuntimeDevice *device, RuntimeBlock *block)
 static void
 wait_on (RuntimeDevice *device, RuntimeBlock *block, size_t index)
 {
-  RuntimeQueue *queue = &device->queues[index];
-  RuntimeWait *wait = tessera_device_take_wait (device);
+  RuntimeStream *stream = &device->streams[index];
+  RuntimeWait *wait = take_item (&device->spare_waits, sizeof *wait);
   TesseraCudaEvent *event =
-      wait != NULL ? tessera_cuda_event_record (device->cuda, queue->handle) : NULL;
+      wait != NULL ? tessera_cuda_event_record (device->cuda, stream->handle) : NULL;
 
   if (event == NULL)
     {
       if (wait != NULL)
-        tessera_device_give_wait (device, wait);
-      if (!tessera_cuda_stream_wait (device->cuda, queue->handle))
+        give_item (&device->spare_waits, &wait->item);
+      if (!tessera_cuda_stream_wait (device->cuda, stream->handle))
         block->is_stuck = true;
       return;
     }
   *wait = (RuntimeWait){ .event = event, .block = block };
-  if (queue->last != NULL)
-    queue->last->next = wait;
+  if (stream->last != NULL)
+    stream->last->item.next = &wait->item;
   else
-    queue->first = wait;
-  queue->last = wait;
+    stream->first = wait;
+  stream->last = wait;
   device->n_waits++;
   block->n_waits++;
 }
@@ -112,13 +132,8 @@ wait_on (RuntimeDevice *device, RuntimeBlock *block, size_t index)
 static void
 wait_on_all (RuntimeDevice *device, RuntimeBlock *block)
 {
-  uint16_t queue;
-
   for (size_t i = 0; i < device->n_streams; i++)
-    if (!queue_of (device, device->streams[i], &queue))
-      block->is_stuck = true;
-  for (size_t i = 0; i < device->n_queues; i++)
-    if (device->queues[i].handle != device->streams[block->stream])
+    if (i != block->stream)
       wait_on (device, block, i);
 }
 
@@ -142,37 +157,37 @@ tessera_device_pend (RuntimeDevice *device, RuntimeBlock *block)
       record_events (device, block);
       return;
     }
-  block->next = NULL;
-  *device->put_off_end = block;
-  device->put_off_end = &block->next;
+  block->item.next = NULL;
+  *device->put_off_end = &block->item;
+  device->put_off_end = &block->item.next;
 }
 
 static void
 record_put_off (RuntimeDevice *device)
 {
-  RuntimeBlock *block = device->put_off, *next;
+  RuntimeItem *item = device->put_off, *next;
 
   device->put_off = NULL;
   device->put_off_end = &device->put_off;
-  for (; block != NULL; block = next)
+  for (; item != NULL; item = next)
     {
-      next = block->next;
-      record_events (device, block);
+      next = item->next;
+      record_events (device, (RuntimeBlock *) item);
     }
 }
 
 static void
-pop (RuntimeDevice *device, RuntimeQueue *queue)
+pop (RuntimeDevice *device, RuntimeStream *stream)
 {
-  RuntimeWait *wait = queue->first;
+  RuntimeWait *wait = stream->first;
   RuntimeBlock *block = wait->block;
 
-  queue->first = wait->next;
-  if (queue->first == NULL)
-    queue->last = NULL;
+  stream->first = (RuntimeWait *) wait->item.next;
+  if (stream->first == NULL)
+    stream->last = NULL;
   device->n_waits--;
   tessera_cuda_event_release (device->cuda, wait->event);
-  tessera_device_give_wait (device, wait);
+  give_item (&device->spare_waits, &wait->item);
   count_down (device, block);
 }
 
@@ -183,25 +198,25 @@ tessera_device_poll (RuntimeDevice *device)
     return;
   if (device->put_off != NULL)
     record_put_off (device);
-  for (size_t i = 0; i < device->n_queues && device->n_waits != 0; i++)
+  for (size_t i = 0; i < device->n_streams && device->n_waits != 0; i++)
     {
-      RuntimeQueue *queue = &device->queues[i];
+      RuntimeStream *stream = &device->streams[i];
 
-      while (queue->first != NULL &&
-             tessera_cuda_event_is_done (device->cuda, queue->first->event))
-        pop (device, queue);
+      while (stream->first != NULL &&
+             tessera_cuda_event_is_done (device->cuda, stream->first->event))
+        pop (device, stream);
     }
 }
 
 /* What the driver refuses to wait for (a stream that captures behind our back, its
  * events ever after) stays pending, unless the stream as a whole is done. */
 static void
-wait_for_queue (RuntimeDevice *device, RuntimeQueue *queue)
+wait_for_stream (RuntimeDevice *device, RuntimeStream *stream)
 {
-  while (queue->first != NULL &&
-         (tessera_cuda_event_wait (device->cuda, queue->first->event) ||
-          tessera_cuda_stream_wait (device->cuda, queue->handle)))
-    pop (device, queue);
+  while (stream->first != NULL &&
+         (tessera_cuda_event_wait (device->cuda, stream->first->event) ||
+          tessera_cuda_stream_wait (device->cuda, stream->handle)))
+    pop (device, stream);
 }
 
 void
@@ -212,11 +227,11 @@ tessera_device_wait (RuntimeDevice *device)
   device->stats.n_sync_all_streams++;
   if (device->put_off != NULL)
     record_put_off (device);
-  for (size_t i = 0; i < device->n_queues && device->n_waits != 0; i++)
-    wait_for_queue (device, &device->queues[i]);
+  for (size_t i = 0; i < device->n_streams && device->n_waits != 0; i++)
+    wait_for_stream (device, &device->streams[i]);
 }
 
-/* Out of memory. */
+/* ---- Out of memory ---- */
 
 /* Free memory that is reserved, as the request finds it. */
 typedef struct
@@ -325,7 +340,7 @@ tessera_device_fail (RuntimeDevice *device,
       TESSERA_SIZE (reserved > allocated ? reserved - allocated : 0), verdict);
 }
 
-/* Requests and frees. */
+/* ---- Requests and frees ---- */
 
 static void
 record (RuntimeDevice *device,
@@ -378,8 +393,8 @@ grant (RuntimeDevice *device,
   block->uses_all_streams = block->is_stuck = block->has_passed = false;
   block->n_sides = 0;
   tessera_table_add (&device->table, block->addr, block);
-  tessera_stats_alloc (&device->stats, block->is_small, block->size_bytes,
-                       block->block_bytes);
+  tessera_stats_live (&device->stats, block, true);
+  tessera_stats_active (&device->stats, block, true);
   count_splits (device);
   record (device, TESSERA_ALLOC, block, request->stack, served->is_unplanned);
   /* FNV-1a by words: the hot path has no time for bytes. */
@@ -404,7 +419,7 @@ tessera_device_malloc (RuntimeDevice *device,
   tessera_device_enter (device, request->recorder);
   tessera_device_tell_marks (device);
   tessera_device_poll (device);
-  block = tessera_device_take_block (device);
+  block = take_item (&device->spare_blocks, sizeof *block);
   if (block != NULL && tessera_table_reserve (&device->table) == TESSERA_OK &&
       tessera_device_stream (device, request->stream, &stream))
     {
@@ -420,7 +435,7 @@ tessera_device_malloc (RuntimeDevice *device,
   else
     {
       if (block != NULL)
-        tessera_device_give_block (device, block);
+        give_block (device, block);
       tessera_device_fail (device, request, stream, status, out_text, n_bytes);
     }
   tessera_device_unlock (device);
@@ -431,8 +446,7 @@ static void
 forget (RuntimeDevice *device, const RuntimeBlock *block)
 {
   tessera_table_remove (&device->table, block->addr);
-  tessera_stats_complete (&device->stats, block->is_small, block->size_bytes,
-                          block->block_bytes);
+  tessera_stats_active (&device->stats, block, false);
   count_splits (device);
 }
 
@@ -443,7 +457,7 @@ tessera_device_complete (RuntimeDevice *device, RuntimeBlock *block)
   tessera_device_record (device, TESSERA_FREE_COMPLETED, block, TESSERA_NONE);
   (void) !tessera_policy_free_completed (device->policy, block->addr);
   forget (device, block);
-  tessera_device_give_block (device, block);
+  give_block (device, block);
 }
 
 void
@@ -458,7 +472,7 @@ tessera_device_pass (void *user, uint64_t addr)
   forget (device, block);
   block->has_passed = true;
   if (block->n_waits == 0) /* nothing is known that would ever end it */
-    tessera_device_give_block (device, block);
+    give_block (device, block);
 }
 
 bool
@@ -475,7 +489,7 @@ tessera_device_free (RuntimeDevice *device, uint64_t addr, TesseraRecorder *reco
     {
       tessera_device_record (device, TESSERA_FREE_REQUESTED, block, TESSERA_NONE);
       tessera_cuda_forget (device->cuda, block->addr, block->block_bytes);
-      tessera_stats_free (&device->stats, block->is_small, block->block_bytes);
+      tessera_stats_live (&device->stats, block, false);
       if (tessera_device_must_pend (device, block))
         tessera_device_pend (device, block);
       else
@@ -508,23 +522,4 @@ tessera_device_empty_cache (RuntimeDevice *device, TesseraRecorder *recorder)
     tessera_policy_empty_cache (device->policy);
   count_splits (device);
   tessera_device_unlock (device);
-}
-
-bool
-tessera_device_base (RuntimeDevice *device,
-                     uint64_t addr,
-                     uint64_t *out_base,
-                     uint64_t *out_size_bytes)
-{
-  const RuntimeSpan *span;
-
-  tessera_device_lock (device);
-  span = tessera_spans_at (&device->spans, addr);
-  if (span != NULL)
-    {
-      *out_base = span->addr;
-      *out_size_bytes = span->size_bytes;
-    }
-  tessera_device_unlock (device);
-  return span != NULL;
 }

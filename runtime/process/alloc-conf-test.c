@@ -1,10 +1,9 @@
 /*
- * The allocator's settings as text, and the ranges that the driver gave.
+ * The allocator's settings as text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/guest.h"
-#include "runtime/device/device-internal.h"
 
 #include <glib.h>
 
@@ -97,38 +96,6 @@ test_refused (void)
   parse (",,", 0);
 }
 
-static void
-test_spans (void)
-{
-  RuntimeSpans spans = { 0 };
-  RuntimeSpan found;
-
-  tessera_spans_add (&spans, &(RuntimeSpan){ 100, 50, 1, 0, false, true });
-  tessera_spans_add (&spans, &(RuntimeSpan){ 200, 50, 1, 0, false, true });
-  tessera_spans_add (&spans, &(RuntimeSpan){ 150, 50, 1, 0, false, true });
-  g_assert_cmpuint (spans.n, ==, 1);
-  /* Not theirs: another stream; not expandable. */
-  tessera_spans_add (&spans, &(RuntimeSpan){ 250, 50, 2, 0, true, true });
-  tessera_spans_add (&spans, &(RuntimeSpan){ 300, 50, 2, 0, true, false });
-  g_assert_cmpuint (spans.n, ==, 3);
-  g_assert_cmpuint (tessera_spans_at (&spans, 249)->addr, ==, 100);
-  g_assert_null (tessera_spans_at (&spans, 99));
-  g_assert_null (tessera_spans_at (&spans, 350));
-
-  found = tessera_spans_remove (&spans, 150, 50);
-  g_assert_cmpuint (found.stream, ==, 1);
-  g_assert_cmpuint (spans.n, ==, 4);
-  g_assert_null (tessera_spans_at (&spans, 199));
-  g_assert_cmpuint (tessera_spans_at (&spans, 200)->size_bytes, ==, 50);
-  tessera_spans_remove (&spans, 100, 50);
-  tessera_spans_remove (&spans, 300, 50);
-  g_assert_cmpuint (spans.n, ==, 2);
-  found = tessera_spans_remove (&spans, 1000, 50);
-  g_assert_cmpuint (found.stream, ==, 0);
-  g_assert_cmpuint (spans.n, ==, 2);
-  g_free (spans.all);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -136,6 +103,5 @@ main (int argc, char **argv)
   g_test_add_func ("/alloc-conf/numbers", test_numbers);
   g_test_add_func ("/alloc-conf/divisions", test_divisions);
   g_test_add_func ("/alloc-conf/refused", test_refused);
-  g_test_add_func ("/spans", test_spans);
   return g_test_run ();
 }

@@ -194,14 +194,14 @@ program_check_sums (TesseraPolicy *policy)
 }
 
 static void
-on_unmap (void *user, uint64_t addr, uint64_t size_bytes)
+on_unmap (void *user, const TesseraSegment *memory)
 {
   Program *program = user;
 
-  if (addr - program->pool_addr >= program->pool_bytes)
+  if (memory->addr - program->pool_addr >= program->pool_bytes)
     return;
   program->n_lent++;
-  g_assert_true (oracle_forget (program->oracle, addr, size_bytes));
+  g_assert_true (oracle_forget (program->oracle, memory->addr, memory->size_bytes));
 }
 
 void
@@ -209,7 +209,7 @@ program_start (Program *program,
                const TesseraPolicyOptions *options,
                TesseraDevice *device)
 {
-  const TesseraObserver observer = { .segment_unmap = on_unmap, .user = program };
+  const TesseraObserver observer = { .memory_went = on_unmap, .user = program };
   TesseraError error = { 0 };
   TesseraPolicyStats stats;
 

@@ -31,55 +31,30 @@ record (Recorder *recorder, const TesseraEvent *event)
 }
 
 static void
-record_segment (Recorder *recorder,
-                TesseraAction action,
-                uint64_t addr,
-                uint64_t size_bytes,
-                uint32_t stream,
-                uint32_t pool)
+on_memory (Recorder *recorder, TesseraAction action, const TesseraSegment *memory)
 {
   const TesseraEvent event = { .action = (uint8_t) action,
-                               .addr = addr,
-                               .size_bytes = size_bytes,
-                               .stream = (uint16_t) stream,
-                               .pool = (uint16_t) pool,
-                               .stack = TESSERA_NONE };
+                               .addr = memory->addr,
+                               .size_bytes = memory->size_bytes,
+                               .stack = TESSERA_NONE,
+                               .stream = memory->stream,
+                               .pool = memory->pool };
 
   record (recorder, &event);
 }
 
 static void
-on_alloc (void *user,
-          uint64_t addr,
-          uint64_t size_bytes,
-          uint32_t stream,
-          uint32_t pool,
-          bool is_small)
+on_came (void *user, const TesseraSegment *memory)
 {
-  record_segment (user, TESSERA_SEGMENT_ALLOC, addr, size_bytes, stream, pool);
+  on_memory (user, memory->is_expandable ? TESSERA_SEGMENT_MAP : TESSERA_SEGMENT_ALLOC,
+             memory);
 }
 
 static void
-on_free (void *user, uint64_t addr, uint64_t size_bytes)
+on_went (void *user, const TesseraSegment *memory)
 {
-  record_segment (user, TESSERA_SEGMENT_FREE, addr, size_bytes, 0, 0);
-}
-
-static void
-on_map (void *user,
-        uint64_t addr,
-        uint64_t size_bytes,
-        uint32_t stream,
-        uint32_t pool,
-        bool is_small)
-{
-  record_segment (user, TESSERA_SEGMENT_MAP, addr, size_bytes, stream, pool);
-}
-
-static void
-on_unmap (void *user, uint64_t addr, uint64_t size_bytes)
-{
-  record_segment (user, TESSERA_SEGMENT_UNMAP, addr, size_bytes, 0, 0);
+  on_memory (user, memory->is_expandable ? TESSERA_SEGMENT_UNMAP : TESSERA_SEGMENT_FREE,
+             memory);
 }
 
 static TesseraEvent
@@ -238,8 +213,7 @@ hold (const TesseraCaching *caching, bool is_start, TesseraHeld *held)
 static void
 begin (Recorder *recorder, guint32 seed, bool is_from_the_middle)
 {
-  const TesseraObserver observer = { on_alloc, on_free, on_map, on_unmap,
-                                     .user = recorder };
+  const TesseraObserver observer = { on_came, on_went, .user = recorder };
   TesseraCachingOptions options;
   uint16_t index;
 
