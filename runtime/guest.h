@@ -35,13 +35,12 @@ typedef struct
   char plan[4096];
   char torch[64]; /* "": not told */
   uint32_t rank, world;
-  bool has_rank, has_world; /* told, not taken from the environment */
   char alloc_conf[4096];
-  bool has_alloc_conf;
-  double limit_fraction; /* 0: none */
-  uint32_t flush_ms, ring_events;
-  bool has_stacks;
-  bool overwrites; /* a file that is no trace, by one */
+  double limit_fraction;          /* 0: none */
+  uint32_t flush_ms, ring_events; /* 0: not told */
+  uint32_t stacks;                /* 1: they are recorded */
+  bool overwrites;                /* a file that is no trace, by one */
+  uint32_t given;                 /* a bit for each key that was told, in order */
 } TesseraOptions;
 
 extern TesseraOptions tessera_options;

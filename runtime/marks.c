@@ -26,30 +26,24 @@
 enum
 {
   NAME_BYTES = 256,
-  MAX_DEPTH = 64 /* what is nested deeper is counted, not told */
+  MAX_DEPTH = 64,  /* what is nested deeper is counted, not told */
+  MAX_ASKED = 1024 /* threads; of later ones nobody asks */
 };
 
 static __thread uint32_t modules[MAX_DEPTH]; /* ranges of this thread */
 static __thread unsigned n_modules;
 
-typedef struct Inferred Inferred;
-
-/* One for each thread that was ever asked for, until the thread ends. */
-struct Inferred
-{
-  char name[NAME_BYTES];  /* its thread's only */
-  _Atomic uint32_t range; /* whoever takes it away ends it; TESSERA_NONE: closed */
-  Inferred *next, **link; /* under lock */
-};
+/* Of each thread that was ever asked for the range that is open, and one more; 0: none.
+ * Whoever takes it away ends it. */
+static _Atomic uint32_t inferred[MAX_ASKED];
+static _Atomic unsigned n_asked;
+static __thread unsigned asked_as; /* of this thread, from 1; 0: it was never asked for */
+static __thread char inferred_name[NAME_BYTES];
 
 typedef const char *(*Finder) (void);
 
 static _Atomic (Finder) finder;
-static pthread_mutex_t finder_lock = PTHREAD_MUTEX_INITIALIZER;
-static Inferred *all;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t finder_key; /* ends with the thread */
-static bool has_key;
 static __thread bool is_asking; /* Python may free tensors while it is asked */
 
 /* Of the interpreter in this process, or all NULL. */
@@ -72,57 +66,12 @@ look_up (void *out_function, const char *name, const char *older_name)
 }
 
 static void
-forget (void *user)
-{
-  Inferred *mine = user;
-
-  pthread_mutex_lock (&finder_lock);
-  *mine->link = mine->next;
-  if (mine->next != NULL)
-    mine->next->link = mine->link;
-  pthread_mutex_unlock (&finder_lock);
-  free (mine);
-}
-
-static void
 set_up (void)
 {
-  has_key = pthread_key_create (&finder_key, forget) == 0;
   look_up (&python.is_initialized, "Py_IsInitialized", NULL);
   look_up (&python.is_finalizing, "Py_IsFinalizing", "_Py_IsFinalizing");
   look_up (&python.ensure, "PyGILState_Ensure", NULL);
   look_up (&python.release, "PyGILState_Release", NULL);
-}
-
-static Inferred *
-mine_or_null (void)
-{
-  pthread_once (&once, set_up);
-  return has_key ? pthread_getspecific (finder_key) : NULL;
-}
-
-static Inferred *
-get_mine (void)
-{
-  Inferred *mine = mine_or_null ();
-
-  if (mine != NULL || !has_key)
-    return mine;
-  mine = calloc (1, sizeof *mine);
-  if (mine == NULL || pthread_setspecific (finder_key, mine) != 0)
-    {
-      free (mine);
-      return NULL;
-    }
-  atomic_init (&mine->range, TESSERA_NONE);
-  pthread_mutex_lock (&finder_lock);
-  mine->next = all;
-  mine->link = &all;
-  if (all != NULL)
-    all->link = &mine->next;
-  all = mine;
-  pthread_mutex_unlock (&finder_lock);
-  return mine;
 }
 
 /* Returns: false where there is no name. A process without Python is asked as it is. */
@@ -148,13 +97,14 @@ ask (Finder find, char *out_name)
   return out_name[0] != '\0';
 }
 
+/* Of the thread of this number, from 1. */
 static void
-close_range (TesseraRecorder *recorder, Inferred *inferred)
+close_range (TesseraRecorder *recorder, unsigned of)
 {
-  uint32_t range = atomic_exchange (&inferred->range, TESSERA_NONE);
+  uint32_t range = atomic_exchange (&inferred[of - 1], 0);
 
-  if (range != TESSERA_NONE && recorder != NULL)
-    tessera_recorder_range_end (recorder, range);
+  if (range != 0 && recorder != NULL)
+    tessera_recorder_range_end (recorder, range - 1);
 }
 
 void
@@ -162,34 +112,37 @@ tessera_finder_ask (TesseraRecorder *recorder)
 {
   Finder find = atomic_load_explicit (&finder, memory_order_acquire);
   char name[NAME_BYTES];
-  Inferred *mine;
   bool has_name;
 
-  if (find == NULL || is_asking || n_modules != 0 || (mine = get_mine ()) == NULL)
+  if (find == NULL || is_asking || n_modules != 0)
+    return;
+  pthread_once (&once, set_up);
+  if (asked_as == 0)
+    asked_as = atomic_fetch_add (&n_asked, 1) + 1;
+  if (asked_as > MAX_ASKED)
     return;
   is_asking = true;
   has_name = ask (find, name);
   is_asking = false;
-  if (has_name && atomic_load (&mine->range) != TESSERA_NONE &&
-      strcmp (mine->name, name) == 0)
+  if (has_name && atomic_load (&inferred[asked_as - 1]) != 0 &&
+      strcmp (inferred_name, name) == 0)
     return;
-  close_range (recorder, mine);
+  close_range (recorder, asked_as);
   if (!has_name)
     return;
-  strcpy (mine->name, name);
-  atomic_store (&mine->range, tessera_recorder_range_begin (
-                                  recorder, TESSERA_RANGE_MODULE, name, true));
+  strcpy (inferred_name, name);
+  atomic_store (
+      &inferred[asked_as - 1],
+      tessera_recorder_range_begin (recorder, TESSERA_RANGE_MODULE, name, true) + 1);
 }
 
 static void
 close_inferred (TesseraRecorder *recorder)
 {
-  if (recorder == NULL)
-    return;
-  pthread_mutex_lock (&finder_lock);
-  for (Inferred *inferred = all; inferred != NULL; inferred = inferred->next)
-    close_range (recorder, inferred);
-  pthread_mutex_unlock (&finder_lock);
+  unsigned n = atomic_load (&n_asked);
+
+  for (unsigned i = 1; recorder != NULL && i <= n && i <= MAX_ASKED; i++)
+    close_range (recorder, i);
 }
 
 void
@@ -227,7 +180,6 @@ void
 tessera_marks_after_fork (void)
 {
   pthread_mutex_init (&lock, NULL);
-  pthread_mutex_init (&finder_lock, NULL);
   atomic_store (&finder, NULL);
 }
 
@@ -348,10 +300,9 @@ void
 tessera_module_begin (const char *name)
 {
   TesseraRecorder *recorder = tessera_recorder_enter ();
-  Inferred *mine = recorder != NULL ? mine_or_null () : NULL;
 
-  if (mine != NULL)
-    close_range (recorder, mine);
+  if (asked_as != 0 && asked_as <= MAX_ASKED && recorder != NULL)
+    close_range (recorder, asked_as);
   if (n_modules++ < MAX_DEPTH)
     modules[n_modules - 1] = begin_range (recorder, TESSERA_RANGE_MODULE, name);
   tessera_recorder_leave (recorder);

@@ -107,7 +107,7 @@ tessera_recording_begin (TesseraPolicyKind policy, const TesseraPlan *plan)
     .source = "a live run",
     .ring_events = tessera_options.ring_events,
     .flush_ms = tessera_options.flush_ms,
-    .stacks = tessera_options.has_stacks,
+    .stacks = tessera_options.stacks != 0,
   };
   TesseraRecorder *opened = NULL;
   TesseraError error = { 0 };

@@ -14,7 +14,7 @@
 
 #include "runtime/tessera.h"
 
-/* PYTORCH_CUDA_ALLOC_CONF. */
+/* ---- PYTORCH_CUDA_ALLOC_CONF ---- */
 
 #define MIB ((uint64_t) 1 << 20)
 #define N_INTERVALS 16 /* of roundup_power2_divisions: 1 MiB, 2 MiB ... 32 GiB */
@@ -37,13 +37,14 @@ parse_number (const char *text, uint64_t least, uint64_t most, uint64_t *out_num
   return true;
 }
 
+/* From 0 to 1. */
 static bool
 parse_fraction (const char *text, double *out_fraction)
 {
   char *end;
   double fraction = strtod (text, &end);
 
-  if (end == text || *end != '\0' || !(fraction > 0 && fraction <= 1))
+  if (end == text || *end != '\0' || !(fraction >= 0 && fraction <= 1))
     return false;
   *out_fraction = fraction;
   return true;
@@ -85,7 +86,7 @@ set_garbage_collection (Target *target, const char *value)
 {
   double threshold;
 
-  if (!parse_fraction (value, &threshold) || threshold >= 1)
+  if (!parse_fraction (value, &threshold) || threshold == 0 || threshold == 1)
     return false;
   target->settings->garbage_collection_threshold = threshold;
   return true;
@@ -105,7 +106,12 @@ set_expandable (Target *target, const char *value)
 static bool
 set_fraction (Target *target, const char *value)
 {
-  return parse_fraction (value, target->fraction);
+  double fraction;
+
+  if (!parse_fraction (value, &fraction) || fraction == 0)
+    return false;
+  *target->fraction = fraction;
+  return true;
 }
 
 static bool
@@ -287,7 +293,7 @@ tessera_alloc_conf_parse (const char *text,
     }
 }
 
-/* Keys, values and the environment. */
+/* ---- Keys, values and the environment ---- */
 
 TesseraOptions tessera_options = { .world = 1 };
 static atomic_int process_state; /* TesseraProcessState */
@@ -318,28 +324,59 @@ tessera_policy_kind_name (TesseraPolicyKind kind)
   return kind_names[kind];
 }
 
+#define SIZE(name) sizeof ((TesseraOptions *) NULL)->name
+
+typedef struct Key Key;
+struct Key
+{
+  const char *name;
+  bool (*set) (const Key *key, TesseraOptions *options, const char *value);
+  size_t offset;        /* of the field, where @set reads the next */
+  uint32_t least, most; /* numbers; @most of a text: the bytes of its field */
+  const char *takes;
+};
+
 static bool
-parse_option_number (const char *text,
-                     uint32_t least,
-                     uint32_t most,
-                     uint32_t *out_number)
+set_number (const Key *key, TesseraOptions *options, const char *value)
 {
   uint64_t number;
 
-  if (!parse_number (text, least, most, &number))
+  if (!parse_number (value, key->least, key->most, &number))
     return false;
-  *out_number = (uint32_t) number;
+  *(uint32_t *) ((char *) options + key->offset) = (uint32_t) number;
   return true;
 }
 
 static bool
-copy_text (char *to, size_t n_bytes, const char *value)
+set_text (const Key *key, TesseraOptions *options, const char *value)
 {
-  return (size_t) snprintf (to, n_bytes, "%s", value) < n_bytes;
+  if (strlen (value) >= key->most)
+    return false;
+  strcpy ((char *) options + key->offset, value);
+  return true;
 }
 
 static bool
-set_policy (TesseraOptions *options, const char *value)
+set_pattern (const Key *key, TesseraOptions *options, const char *value)
+{
+  char path[SIZE (record)];
+
+  return tessera_options_expand (options, value, path, sizeof path) &&
+         set_text (key, options, value);
+}
+
+static bool
+set_plan (const Key *key, TesseraOptions *options, const char *value)
+{
+  if (!set_pattern (key, options, value))
+    return false;
+  if (*value != '\0')
+    options->policy = TESSERA_POLICY_PLAN;
+  return true;
+}
+
+static bool
+set_policy (const Key *key, TesseraOptions *options, const char *value)
 {
   for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
     if (strcmp (kind_names[i], value) == 0)
@@ -351,29 +388,7 @@ set_policy (TesseraOptions *options, const char *value)
 }
 
 static bool
-set_record (TesseraOptions *options, const char *value)
-{
-  char path[sizeof options->record];
-
-  return tessera_options_expand (options, value, path, sizeof path) &&
-         copy_text (options->record, sizeof options->record, value);
-}
-
-static bool
-set_plan (TesseraOptions *options, const char *value)
-{
-  char path[sizeof options->plan];
-
-  if (!tessera_options_expand (options, value, path, sizeof path) ||
-      !copy_text (options->plan, sizeof options->plan, value))
-    return false;
-  if (*value != '\0')
-    options->policy = TESSERA_POLICY_PLAN;
-  return true;
-}
-
-static bool
-set_follow (TesseraOptions *options, const char *value)
+set_follow (const Key *key, TesseraOptions *options, const char *value)
 {
   if (strcmp (value, "length") == 0)
     options->follow = TESSERA_FOLLOW_LENGTH;
@@ -385,125 +400,80 @@ set_follow (TesseraOptions *options, const char *value)
 }
 
 static bool
-set_torch (TesseraOptions *options, const char *value)
+set_limit (const Key *key, TesseraOptions *options, const char *value)
 {
-  return copy_text (options->torch, sizeof options->torch, value);
-}
-
-static bool
-set_rank (TesseraOptions *options, const char *value)
-{
-  options->has_rank = parse_option_number (value, 0, UINT32_MAX - 1, &options->rank);
-  return options->has_rank;
-}
-
-static bool
-set_world (TesseraOptions *options, const char *value)
-{
-  options->has_world = parse_option_number (value, 1, UINT32_MAX - 1, &options->world);
-  return options->has_world;
-}
-
-static bool
-set_alloc_conf (TesseraOptions *options, const char *value)
-{
-  options->has_alloc_conf =
-      copy_text (options->alloc_conf, sizeof options->alloc_conf, value);
-  return options->has_alloc_conf;
-}
-
-static bool
-set_limit (TesseraOptions *options, const char *value)
-{
-  char *end;
-  double fraction = strtod (value, &end);
-
-  if (end == value || *end != '\0' || !(fraction >= 0 && fraction <= 1))
-    return false;
-  options->limit_fraction = fraction;
-  return true;
-}
-
-static bool
-set_flush (TesseraOptions *options, const char *value)
-{
-  return parse_option_number (value, 1, 60000, &options->flush_ms);
-}
-
-static bool
-set_ring (TesseraOptions *options, const char *value)
-{
-  return parse_option_number (value, 1, 1 << 26, &options->ring_events);
-}
-
-static bool
-set_stacks (TesseraOptions *options, const char *value)
-{
-  uint32_t is_on;
-
-  if (!parse_option_number (value, 0, 1, &is_on))
-    return false;
-  options->has_stacks = is_on;
-  return true;
+  return parse_fraction (value, &options->limit_fraction);
 }
 
 #define PATTERN                                                                          \
   "a path in which % is followed by r (rank), h (host), p (process) or another %"
 #define TEXT "a shorter text"
+#define FIELD(name) offsetof (TesseraOptions, name)
 
-static const struct
-{
-  const char *key;
-  bool (*set) (TesseraOptions *options, const char *value);
-  const char *takes;
-} keys[] = {
-  { "policy", set_policy, "native, expandable, direct or plan" },
-  { "record", set_record, PATTERN },
-  { "plan", set_plan, PATTERN },
-  { "follow", set_follow, "length or trace" },
-  { "torch", set_torch, TEXT },
-  { "rank", set_rank, "a number from 0" },
-  { "world", set_world, "a number from 1" },
-  { "alloc_conf", set_alloc_conf, TEXT },
-  { "limit", set_limit, "a fraction from 0 to 1" },
-  { "flush_ms", set_flush, "milliseconds from 1 to 60000" },
-  { "ring_events", set_ring, "a number from 1 to 67108864" },
-  { "stacks", set_stacks, "0 or 1" },
+static const Key keys[] = {
+  { "policy", set_policy, 0, 0, 0, "native, expandable, direct or plan" },
+  { "record", set_pattern, FIELD (record), 0, SIZE (record), PATTERN },
+  { "plan", set_plan, FIELD (plan), 0, SIZE (plan), PATTERN },
+  { "follow", set_follow, 0, 0, 0, "length or trace" },
+  { "torch", set_text, FIELD (torch), 0, SIZE (torch), TEXT },
+  { "rank", set_number, FIELD (rank), 0, UINT32_MAX - 1, "a number from 0" },
+  { "world", set_number, FIELD (world), 1, UINT32_MAX - 1, "a number from 1" },
+  { "alloc_conf", set_text, FIELD (alloc_conf), 0, SIZE (alloc_conf), TEXT },
+  { "limit", set_limit, 0, 0, 0, "a fraction from 0 to 1" },
+  { "flush_ms", set_number, FIELD (flush_ms), 1, 60000, "milliseconds from 1 to 60000" },
+  { "ring_events", set_number, FIELD (ring_events), 1, 1 << 26,
+    "a number from 1 to 67108864" },
+  { "stacks", set_number, FIELD (stacks), 0, 1, "0 or 1" },
 };
 
-int
-tessera_configure (const char *key, const char *value)
+static const Key *
+find_key (const char *name)
 {
-  if (key == NULL || value == NULL)
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (strcmp (keys[i].name, name) == 0)
+      return &keys[i];
+  return NULL;
+}
+
+int
+tessera_configure (const char *name, const char *value)
+{
+  const Key *key = name != NULL ? find_key (name) : NULL;
+
+  if (name == NULL || value == NULL)
     return tessera_set_last_error ("A setting needs a key and a value.");
   if (tessera_process_state () != TESSERA_PROCESS_NEW)
     return tessera_set_last_error (
-        "The setting %.60s came after the start, when nothing can be set any more.", key);
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (strcmp (keys[i].key, key) == 0)
-      return keys[i].set (&tessera_options, value)
-                 ? 0
-                 : tessera_set_last_error (
-                       "The value %.200s makes no sense for %s, which takes %s.", value,
-                       key, keys[i].takes);
-  return tessera_set_last_error ("There is no setting called %.200s.", key);
+        "The setting %.60s came after the start, when nothing can be set any more.",
+        name);
+  if (key == NULL)
+    return tessera_set_last_error ("There is no setting called %.200s.", name);
+  if (!key->set (key, &tessera_options, value))
+    return tessera_set_last_error (
+        "The value %.200s makes no sense for %s, which takes %s.", value, name,
+        key->takes);
+  tessera_options.given |= 1u << (key - keys);
+  return 0;
 }
 
 void
 tessera_options_settle (TesseraOptions *options)
 {
-  const char *rank = getenv ("RANK"), *world = getenv ("WORLD_SIZE");
-  const char *conf = getenv ("PYTORCH_ALLOC_CONF"), *force = getenv ("TESSERA_FORCE");
+  static const char *const sources[][2] = { { "rank", "RANK" },
+                                            { "world", "WORLD_SIZE" },
+                                            { "alloc_conf", "PYTORCH_CUDA_ALLOC_CONF" },
+                                            { "alloc_conf", "PYTORCH_ALLOC_CONF" } };
+  const char *force = getenv ("TESSERA_FORCE");
 
   options->overwrites = force != NULL && *force != '\0' && strcmp (force, "0") != 0;
-  if (conf == NULL)
-    conf = getenv ("PYTORCH_CUDA_ALLOC_CONF");
-  if (!options->has_rank && (rank == NULL || !set_rank (options, rank)))
-    options->rank = 0;
-  if (!options->has_world && (world == NULL || !set_world (options, world)))
-    options->world = 1;
-  if (!options->has_alloc_conf && conf != NULL)
-    set_alloc_conf (options, conf);
+  for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+    {
+      const Key *key = find_key (sources[i][0]);
+      const char *value = getenv (sources[i][1]);
+
+      if (value != NULL && !(options->given >> (key - keys) & 1))
+        key->set (key, options, value);
+    }
 }
 
 bool
