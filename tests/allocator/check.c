@@ -167,6 +167,6 @@ tessera_policy_check (const TesseraPolicy *policy, TesseraError *error)
   TesseraStatus status = TESSERA_OK;
 
   if (policy->kind == TESSERA_POLICY_PLAN)
-    status = tessera_occupancy_check (((const TesseraPlanned *) policy)->pool.map, error);
+    status = tessera_occupancy_check (policy->pool.map, error);
   return status == TESSERA_OK ? tessera_caching_check (policy->caching, error) : status;
 }
