@@ -51,8 +51,6 @@ bool tessera_follower_malloc (TesseraFollower *follower,
                               uint32_t *out_slot);
 /* Whether the last request was an unplanned one: a miss that was planned. */
 bool tessera_follower_was_unplanned (const TesseraFollower *follower);
-/* The block at this offset is done (after its side streams). */
-void tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes);
 
 /* Which pages of the pool (array length=n_pages) the section at hand still needs, as far as
  * the plan tells from where the run is. */

@@ -82,24 +82,6 @@ open_row (TesseraAlign *align)
   align->streak = 0;
 }
 
-void
-tessera_align_hint (TesseraAlign *align, int64_t place)
-{
-  if (place < align->cursor - REACH || place > align->cursor + REACH)
-    return;
-  if (align->is_sure)
-    open_row (align);
-  align->streak = 0;
-  for (int k = 0; k < CELLS; k++)
-    {
-      int64_t away = align->base + k - place;
-      uint32_t cost = DIFFERENCE * (uint32_t) (away < 0 ? -away : away);
-
-      if (cost < align->cost[k])
-        align->cost[k] = cost;
-    }
-}
-
 /* Brings the cursor back to the middle; new cells are skips from, or extras to, the edge.
  */
 static void

@@ -17,9 +17,6 @@ enum
   /* A miss counts up, a hit down: with as many the place is looked for anew. */
   SYNC_LIMIT = 8,
   SYNC_LIMIT_DYNAMIC = 64, /* ... where some requests are of no size that is known */
-  /* A phase that begins so few slots ahead was reached with the last requests before it
-     left out. */
-  PHASE_REACH = 16,
   /* A phase far off is believed where one of its first requests comes first. */
   PHASE_FIRST = 8,
 };
@@ -67,13 +64,9 @@ static void
 enter (TesseraCourse *course, uint32_t section, uint32_t place)
 {
   if (section != course->section)
-    {
-      course->is_at_mark = false;
-      tessera_follow_kinds_leave (&course->kinds);
-    }
+    course->is_at_mark = false;
   course->section = section;
   course->next_section = expect_after (course, section);
-  course->visit++;
   course->out_of_sync = 0;
   course->far_phase = TESSERA_NONE;
   tessera_align_reset (&course->align, place);
@@ -289,9 +282,7 @@ static void
 expect_phase (TesseraCourse *course, uint32_t phase)
 {
   uint32_t n_places = n_requests_now (course);
-  uint32_t cursor = cursor_now (course);
-  bool is_lost = is_out_of_sync (course) || cursor >= n_places;
-  uint32_t from = course->is_at_mark ? course->mark : cursor;
+  uint32_t from = course->is_at_mark ? course->mark : cursor_now (course);
   bool repeats = section_now (course)->kind == TESSERA_SECTION_REPEATS;
   uint32_t place;
 
@@ -303,14 +294,9 @@ expect_phase (TesseraCourse *course, uint32_t phase)
       expect_elsewhere (course, phase);
       return;
     }
-  if (!is_lost && place >= cursor && place - cursor < PHASE_REACH)
-    tessera_align_hint (&course->align, place);
-  else
-    {
-      /* The run may also enter a phase without any requests: the next one tells. */
-      course->far_phase = place;
-      course->far_section = course->section;
-    }
+  /* The run may also enter a phase without any requests: the next one tells. */
+  course->far_phase = place;
+  course->far_section = course->section;
   course->out_of_sync = 0;
 }
 
@@ -399,8 +385,8 @@ tessera_course_init (TesseraCourse *course, const TesseraSlots *slots)
   *course = (TesseraCourse){ .plan = slots->plan, .slots = slots };
   course->section = course->next_section = course->phase = TESSERA_NONE;
   course->owed_phase = TESSERA_NONE;
-  if (tessera_follow_kinds_init (&course->kinds, slots) != TESSERA_OK ||
-      !sort_phases (course) || !fill_extras (course))
+  tessera_follow_kinds_init (&course->kinds, slots);
+  if (!sort_phases (course) || !fill_extras (course))
     return TESSERA_NO_MEMORY;
   if (course->plan->n_sections > 0)
     enter (course, 0, 0);
@@ -412,7 +398,6 @@ tessera_course_clear (TesseraCourse *course)
 {
   free (course->phases);
   free (course->extras);
-  tessera_follow_kinds_clear (&course->kinds);
   *course = (TesseraCourse){ 0 };
 }
 
@@ -483,23 +468,6 @@ pass_on (TesseraCourse *course)
   course->section = course->next_section;
   course->is_at_mark = false;
   course->next_section = expect_after (course, course->section);
-  course->visit++;
-}
-
-/* The run left out the requests from @first up to before @end: their slots are nobody's.
- */
-static void
-note_left_out (TesseraCourse *course, uint32_t first, uint32_t end)
-{
-  if (end - first > TESSERA_MAX_LEFT_OUT)
-    first = end - TESSERA_MAX_LEFT_OUT;
-  for (uint32_t request = first; request < end; request++)
-    {
-      uint32_t slot = tessera_slots_of_request (course->slots, request);
-
-      if (slot != TESSERA_NONE)
-        course->left_out[course->n_left_out++ % TESSERA_MAX_LEFT_OUT] = slot;
-    }
 }
 
 static void
@@ -525,7 +493,6 @@ tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request)
   uint32_t signature = request->signature;
   TesseraAlignAnswer answer;
   TesseraRoute route;
-  int64_t cursor;
   int64_t place;
   uint32_t found = TESSERA_NONE;
   uint32_t kind, kind_place;
@@ -539,7 +506,6 @@ tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request)
   if (kind != TESSERA_NONE)
     enter (course, kind, kind_place);
   route = route_ahead (course);
-  cursor = course->align.cursor;
   answer = tessera_align_request (&course->align, &route, request, &place);
   if (answer == TESSERA_ALIGN_EXTRA)
     {
@@ -556,17 +522,14 @@ tessera_course_find (TesseraCourse *course, const TesseraAlignRequest *request)
           place -= n_requests_now (course);
           first = course->slots->first_requests[course->next_section];
         }
-      else if (place > cursor && cursor >= 0)
-        note_left_out (course, first + (uint32_t) cursor, first + (uint32_t) place);
       found = first + (uint32_t) place;
-      course->out_of_sync -= course->out_of_sync > 0;
     }
   else
     course->out_of_sync += SYNC_MISS;
   pass_on (course);
   if (found == TESSERA_NONE && is_out_of_sync (course))
     found = find_again (course);
-  if (found >= course->owed_place && found < course->owed_end)
-    course->owed_phase = TESSERA_NONE;
+  if (found != TESSERA_NONE)
+    note_found (course, found);
   return found;
 }

@@ -5,7 +5,7 @@
  * (allocator/follow/matching.h), or that it is one which the plan leaves to others.
  * The slot is only a proposal: whether its range is free the hook alone knows. Where it
  * is not, another serves that is not needed meanwhile (allocator/follow/matching.h).
- * Cost: a comparison and a place in a hash table where the run does what was planned.
+ * Cost: a comparison where the run does what was planned.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,20 +16,17 @@
 
 #include "allocator/follow/matching.h"
 #include "allocator/follow/rooms.h"
-#include "allocator/table.h"
 
 struct TesseraFollower
 {
   const TesseraPlan *plan;
   TesseraSlots slots;
   TesseraCourse course;
-  TesseraTable held; /* slots whose blocks lie in the pool, by where they do */
   TesseraFollowerHook hook;
   TesseraReuse reuse;
   TesseraRooms rooms;
   uint64_t asked_bytes; /* rounded, of the request that is being served */
   bool was_unplanned;   /* it is an unplanned one */
-  uint32_t *used_in; /* [n_slots] visit of its section in which it was last handed out */
   TesseraFollowerStats stats;
 };
 
@@ -55,10 +52,6 @@ tessera_follower_new (const TesseraPlan *plan, TesseraFollower **out_follower)
   status = tessera_course_init (&follower->course, &follower->slots);
   if (status != TESSERA_OK)
     goto fail;
-  status = TESSERA_NO_MEMORY;
-  follower->used_in = calloc (plan->n_slots + 1, sizeof *follower->used_in);
-  if (follower->used_in == NULL || tessera_table_reserve (&follower->held) != TESSERA_OK)
-    goto fail;
   *out_follower = follower;
   return TESSERA_OK;
 
@@ -73,11 +66,9 @@ tessera_follower_free (TesseraFollower *follower)
   if (follower == NULL)
     return;
   tessera_slots_clear (&follower->slots);
-  tessera_table_clear (&follower->held);
   tessera_reuse_clear (&follower->reuse);
   tessera_course_clear (&follower->course);
   tessera_rooms_clear (&follower->rooms);
-  free (follower->used_in);
   free (follower);
 }
 
@@ -99,97 +90,33 @@ tessera_follower_phase (TesseraFollower *follower, const char *name)
   tessera_course_phase (&follower->course, name);
 }
 
-/* The table knows no 0. */
-static uint64_t
-key_of (uint64_t offset_bytes)
-{
-  return offset_bytes + 1;
-}
-
-/* The slot's block lies there; there is room for one more. */
-static void
-hold (TesseraFollower *follower, uint32_t slot, uint64_t offset_bytes)
-{
-  tessera_table_add (&follower->held, key_of (offset_bytes),
-                     (void *) &follower->plan->slots[slot]);
-}
-
 static bool
 take (TesseraFollower *follower, uint32_t slot)
 {
-  uint64_t offset_bytes = follower->plan->slots[slot].offset_bytes, end_bytes;
+  uint64_t end_bytes;
 
-  if (!follower->hook.take (follower->hook.user, offset_bytes, &end_bytes))
-    return false;
-  hold (follower, slot, offset_bytes);
-  follower->used_in[slot] = follower->course.visit;
-  return true;
+  return follower->hook.take (follower->hook.user,
+                              follower->plan->slots[slot].offset_bytes, &end_bytes);
 }
 
-/* Of the slots that the run left out, the smallest that would have lived long enough:
- * nobody else needs its range until then. */
-static uint32_t
-find_left_out (const TesseraFollower *follower, const TesseraSlot *like)
-{
-  const TesseraPlan *plan = follower->plan;
-  uint32_t n = follower->course.n_left_out < TESSERA_MAX_LEFT_OUT
-                   ? follower->course.n_left_out
-                   : TESSERA_MAX_LEFT_OUT;
-  uint32_t best = TESSERA_NONE;
-
-  for (uint32_t i = 0; i < n; i++)
-    {
-      const TesseraSlot *slot = &plan->slots[follower->course.left_out[i]];
-
-      if (slot->section == like->section &&
-          tessera_zone_key (plan, slot) == tessera_zone_key (plan, like) &&
-          slot->born < like->born && slot->died >= like->died &&
-          slot->died_next >= like->died_next && slot->block_bytes >= like->block_bytes &&
-          follower->used_in[follower->course.left_out[i]] != follower->course.visit &&
-          (best == TESSERA_NONE || slot->block_bytes < plan->slots[best].block_bytes))
-        best = follower->course.left_out[i];
-    }
-  return best;
-}
-
-/* A free place of the slot's rotation: its spare, or any. */
-static uint32_t
-take_turn (TesseraFollower *follower, uint32_t wanted)
-{
-  const TesseraSlots *slots = &follower->slots;
-  uint32_t place = slots->next_places[wanted];
-
-  while (place != wanted && !take (follower, place))
-    place = slots->next_places[place];
-  return place != wanted ? place : TESSERA_NONE;
-}
-
-/* For a request whose slot is not free: a place of its rotation, else a slot left out,
- * else what the rest of the pool can spare. Returns: whether there is one. */
+/* For a request whose slot is not free: a place of its rotation, the spare or any, else
+ * what the rest of the pool can spare. Returns: whether there is one. */
 static bool
 take_instead (TesseraFollower *follower,
               uint32_t wanted,
               uint64_t *out_offset_bytes,
               uint32_t *out_slot)
 {
-  const TesseraSlot *slots = follower->plan->slots;
-  uint32_t place = take_turn (follower, wanted);
+  const TesseraSlots *slots = &follower->slots;
+  uint32_t place = slots->next_places[wanted];
 
-  if (place == TESSERA_NONE)
-    {
-      place = find_left_out (follower, &slots[wanted]);
-      if (place == TESSERA_NONE || !take (follower, place))
-        {
-          *out_slot = wanted;
-          if (!tessera_reuse_take (&follower->reuse, &follower->hook, wanted,
-                                   out_offset_bytes))
-            return false;
-          hold (follower, wanted, *out_offset_bytes);
-          return true;
-        }
-    }
+  while (place != wanted && !take (follower, place))
+    place = slots->next_places[place];
   *out_slot = place;
-  *out_offset_bytes = slots[place].offset_bytes;
+  if (place == wanted)
+    return tessera_reuse_take (&follower->reuse, &follower->hook, wanted,
+                               out_offset_bytes);
+  *out_offset_bytes = follower->plan->slots[place].offset_bytes;
   return true;
 }
 
@@ -316,7 +243,6 @@ tessera_follower_malloc (TesseraFollower *follower,
 {
   TesseraFollowerStats *stats = &follower->stats;
   uint32_t request = expect_request (follower, size_bytes, stream, pool), slot;
-  bool is_known;
 
   if (request == TESSERA_NONE)
     request = find_request (follower, size_bytes, stream, pool);
@@ -328,11 +254,9 @@ tessera_follower_malloc (TesseraFollower *follower,
       count_miss (stats, size_bytes, MISS_PLANNED);
       return false;
     }
-  is_known =
-      slot != TESSERA_NONE && tessera_table_reserve (&follower->held) == TESSERA_OK;
-  if (is_known && take (follower, slot))
+  if (slot != TESSERA_NONE && take (follower, slot))
     *out_offset_bytes = follower->plan->slots[slot].offset_bytes;
-  else if (is_known && take_instead (follower, slot, out_offset_bytes, &slot))
+  else if (slot != TESSERA_NONE && take_instead (follower, slot, out_offset_bytes, &slot))
     stats->hits_elsewhere++;
   else if (take_room (follower, stream, pool, out_offset_bytes))
     {
@@ -341,11 +265,12 @@ tessera_follower_malloc (TesseraFollower *follower,
     }
   else
     {
-      count_miss (stats, size_bytes, is_known ? MISS_OCCUPIED : MISS_UNKNOWN);
+      count_miss (stats, size_bytes, slot != TESSERA_NONE ? MISS_OCCUPIED : MISS_UNKNOWN);
       return false;
     }
   if (slot != TESSERA_NONE)
-    tessera_follow_kinds_take (&follower->course.kinds, slot);
+    tessera_follow_kinds_take (&follower->course.kinds,
+                               follower->plan->slots[slot].section);
   stats->hits++;
   stats->hit_bytes += size_bytes;
   if (out_slot != NULL)
@@ -357,18 +282,6 @@ bool
 tessera_follower_was_unplanned (const TesseraFollower *follower)
 {
   return follower->was_unplanned;
-}
-
-void
-tessera_follower_free_at (TesseraFollower *follower, uint64_t offset_bytes)
-{
-  const TesseraSlot *of = tessera_table_remove (&follower->held, key_of (offset_bytes));
-  uint32_t slot;
-
-  if (of == NULL)
-    return;
-  slot = (uint32_t) (of - follower->plan->slots);
-  tessera_follow_kinds_give_back (&follower->course.kinds, slot);
 }
 
 static void

@@ -163,10 +163,6 @@ typedef struct
 
 void tessera_align_reset (TesseraAlign *align, int64_t cursor);
 
-/* The run may as well stand at @place: the next requests decide. Places out of reach are
- * left aside. */
-void tessera_align_hint (TesseraAlign *align, int64_t place);
-
 /* The route now begins @n_places later than it did. */
 void tessera_align_move (TesseraAlign *align, int64_t n_places);
 
@@ -194,17 +190,14 @@ TesseraAlignAnswer tessera_align_request (TesseraAlign *align,
  * only that one has. When none is possible any more, the step differs from all: the
  * follower's alignment decides as it does for any other plan.
  *
- * Both layouts of a kind ask for the same, and no request tells one from the other. What
- * does is where the blocks lie that the step before left: those of the first layout have
- * other places than those of the second, and are still there when the next step begins.
- * So a run that lost its way, or leaves out steps, is in the right layout again at its
- * next step. */
+ * Both layouts of a kind ask for the same, and no request tells one from the other. The
+ * step before does: what it left has the places of its layout, so that the next one has
+ * the other. A step that leaves nothing, and requests between two marks that are none,
+ * change no turn. */
 
 enum
 {
-  TESSERA_FOLLOW_KINDS = 64, /* of more, the first so many are told apart */
-  TESSERA_FOLLOW_SINCE = 64  /* blocks that a step leaves, looked at when it is not of the
-                                kind that was likely */
+  TESSERA_FOLLOW_KINDS = 64 /* of more, the first so many are told apart */
 };
 
 typedef struct
@@ -219,17 +212,11 @@ typedef struct
   uint64_t n_steps[TESSERA_FOLLOW_KINDS]; /* that turned out to be of the kind */
   uint32_t counted;                       /* the kind of this step so far, or NONE */
   uint32_t n_alternating;                 /* first kinds with a second layout; or 0 */
-  uint64_t left_bytes[2]; /* held that steps of the first, the second layout left */
-  bool is_second;         /* of the step at hand: it has the second layout */
-  uint32_t since[TESSERA_FOLLOW_SINCE]; /* slots that count there since it began */
-  uint32_t n_since;
-  uint8_t *counts; /* [n_slots] 1: the slot's block counts there; NULL: none ever does */
+  uint64_t leaving; /* a bit for each that leaves blocks up to its next step */
+  bool is_second;   /* of the step at hand: it has the second layout */
 } TesseraFollowKinds;
 
-/* TESSERA_NO_MEMORY, or TESSERA_OK. */
-TESSERA_MUST_USE TesseraStatus tessera_follow_kinds_init (TesseraFollowKinds *kinds,
-                                                          const TesseraSlots *slots);
-void tessera_follow_kinds_clear (TesseraFollowKinds *kinds);
+void tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots);
 
 /* Whether there are several, and the section is one of them. */
 bool tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section);
@@ -262,13 +249,13 @@ uint32_t tessera_follow_kinds_see (TesseraFollowKinds *kinds,
                                    uint32_t section,
                                    uint32_t *out_place);
 
-/* The run is in another section: what it was given since the step began, and not for a
- * step known to be of its kind, is left by none. */
-void tessera_follow_kinds_leave (TesseraFollowKinds *kinds);
-
-/* A block of the slot came, or has gone. */
-void tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t slot);
-void tessera_follow_kinds_give_back (TesseraFollowKinds *kinds, uint32_t slot);
+/* A block of a slot of that section came. */
+static inline void
+tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t section)
+{
+  kinds->n_taken++;
+  kinds->taken_in = section;
+}
 
 /* ---- Where a run is in its plan ---- */
 
@@ -281,11 +268,6 @@ void tessera_follow_kinds_give_back (TesseraFollowKinds *kinds, uint32_t slot);
  * Of several kinds of step its requests tell which it is
  * (allocator/follow/matching.h). This knows nothing of memory: whether a slot's place
  * is free is another question. */
-
-enum
-{
-  TESSERA_MAX_LEFT_OUT = 128
-};
 
 typedef struct
 {
@@ -303,13 +285,10 @@ typedef struct
                                before it; NULL: there are none */
   TesseraAlign align;       /* places counted from the first request of @section */
   TesseraFollowKinds kinds;
-  uint32_t visit;   /* counts sections entered */
   uint32_t section; /* TESSERA_NONE: the plan has none */
   uint32_t next_section;
-  uint32_t recent[TESSERA_GRAM_REQUESTS];  /* a ring: signatures of the last requests */
-  uint64_t n_recent;                       /* ever */
-  uint32_t left_out[TESSERA_MAX_LEFT_OUT]; /* a ring: slots that the run left out */
-  uint32_t n_left_out;                     /* ever */
+  uint32_t recent[TESSERA_GRAM_REQUESTS]; /* a ring: signatures of the last requests */
+  uint64_t n_recent;                      /* ever */
   uint32_t phase;       /* that the run is in, or TESSERA_NONE: none of the plan's */
   uint32_t out_of_sync; /* how much missed of late */
   uint32_t far_phase; /* place in the section at which the phase begins that was entered,
@@ -385,9 +364,6 @@ typedef struct
   uint32_t *of_slot; /* [n_slots] */
   bool is_off;       /* there are too many zones to tell them apart: nothing is lent */
 } TesseraZones;
-
-/* Slots of equal keys are what PyTorch would serve from the same memory. */
-uint64_t tessera_zone_key (const TesseraPlan *plan, const TesseraSlot *slot);
 
 typedef struct
 {

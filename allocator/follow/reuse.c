@@ -23,8 +23,9 @@ enum
 
 /* ---- Zones ---- */
 
-uint64_t
-tessera_zone_key (const TesseraPlan *plan, const TesseraSlot *slot)
+/* Slots of equal keys are what PyTorch would serve from the same memory. */
+static uint64_t
+zone_key (const TesseraPlan *plan, const TesseraSlot *slot)
 {
   uint64_t key = (uint64_t) slot->stream << 17 | (uint64_t) slot->pool << 1;
 
@@ -50,7 +51,7 @@ number_zones (TesseraZones *zones)
 
   for (uint32_t i = 0; i < plan->n_slots; i++)
     {
-      uint64_t key = tessera_zone_key (plan, &plan->slots[i]);
+      uint64_t key = zone_key (plan, &plan->slots[i]);
       uint32_t zone = 0;
 
       if (takes_turns (zones->slots, i))

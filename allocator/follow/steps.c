@@ -5,12 +5,20 @@
  */
 #include "allocator/follow/matching.h"
 
-#include <stdlib.h>
-
 /* A step counts for its kind once so many requests agree, or all there are. */
 #define SURE_REQUESTS 32
 
-TesseraStatus
+/* Whether blocks of the section are held up to the begin of its next step. */
+static bool
+leaves_blocks (const TesseraPlan *plan, const TesseraSection *section)
+{
+  for (uint32_t i = section->first_slot; i < section->first_slot + section->n_slots; i++)
+    if (plan->slots[i].wraps && plan->slots[i].died_next == section->begin)
+      return true;
+  return false;
+}
+
+void
 tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots)
 {
   const TesseraPlan *plan = slots->plan;
@@ -24,22 +32,12 @@ tessera_follow_kinds_init (TesseraFollowKinds *kinds, const TesseraSlots *slots)
          kinds->n_kinds < TESSERA_FOLLOW_KINDS)
     {
       kinds->n_alternating += plan->sections[s].alternate == TESSERA_ALTERNATE_FIRST;
-      kinds->n_kinds++;
+      kinds->leaving |= (uint64_t) leaves_blocks (plan, &plan->sections[s])
+                        << kinds->n_kinds++;
       s++;
     }
   if (2 * kinds->n_alternating != kinds->n_kinds)
     kinds->n_alternating = 0;
-  if (kinds->n_alternating == 0)
-    return TESSERA_OK;
-  kinds->counts = calloc (plan->n_slots + 1, sizeof *kinds->counts);
-  return kinds->counts != NULL ? TESSERA_OK : TESSERA_NO_MEMORY;
-}
-
-void
-tessera_follow_kinds_clear (TesseraFollowKinds *kinds)
-{
-  free (kinds->counts);
-  kinds->counts = NULL;
 }
 
 bool
@@ -47,15 +45,6 @@ tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section)
 {
   return kinds->n_kinds > 1 && section != TESSERA_NONE && section >= kinds->first &&
          section - kinds->first < kinds->n_kinds;
-}
-
-/* Where neither layout left anything, nothing tells: the turn is what it was. */
-static bool
-is_second_next (const TesseraFollowKinds *kinds)
-{
-  return kinds->left_bytes[0] != kinds->left_bytes[1]
-             ? kinds->left_bytes[0] > kinds->left_bytes[1]
-             : kinds->is_second;
 }
 
 /* Some requests between two marks are none. */
@@ -68,59 +57,24 @@ is_step (const TesseraFollowKinds *kinds)
          kinds->n_taken > n_requests / 2;
 }
 
+/* Whether the next step has the second layout, or this one while nothing shows that it is
+ * a step. */
+static bool
+is_second_next (const TesseraFollowKinds *kinds)
+{
+  uint32_t kind = kinds->taken_in - kinds->first;
+
+  return is_step (kinds) && tessera_follow_kinds_has (kinds, kinds->taken_in) &&
+                 (kinds->leaving >> kind & 1)
+             ? kind < kinds->n_alternating
+             : kinds->is_second;
+}
+
 uint32_t
 tessera_follow_kinds_turn (const TesseraFollowKinds *kinds, uint32_t *out_first)
 {
-  bool is_second = is_step (kinds) ? is_second_next (kinds) : kinds->is_second;
-
-  *out_first = kinds->first + (is_second ? kinds->n_alternating : 0);
+  *out_first = kinds->first + (is_second_next (kinds) ? kinds->n_alternating : 0);
   return kinds->n_alternating > 0 ? kinds->n_alternating : kinds->n_kinds;
-}
-
-/* The layout of a section that is one of the kinds. */
-static uint32_t
-layout_of (const TesseraFollowKinds *kinds, uint32_t section)
-{
-  return section - kinds->first >= kinds->n_alternating;
-}
-
-void
-tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t slot)
-{
-  const TesseraPlan *plan = kinds->slots->plan;
-  const TesseraSlot *of = &plan->slots[slot];
-
-  kinds->n_taken++;
-  kinds->taken_in = of->section;
-  if (kinds->counts == NULL || !of->wraps ||
-      of->died_next != plan->sections[of->section].begin)
-    return;
-  kinds->counts[slot] = 1;
-  kinds->left_bytes[layout_of (kinds, of->section)] += of->block_bytes;
-  if (kinds->n_since < TESSERA_FOLLOW_SINCE)
-    kinds->since[kinds->n_since++] = slot;
-}
-
-void
-tessera_follow_kinds_give_back (TesseraFollowKinds *kinds, uint32_t slot)
-{
-  const TesseraSlot *of = &kinds->slots->plan->slots[slot];
-
-  if (kinds->counts == NULL || !kinds->counts[slot])
-    return;
-  kinds->counts[slot] = 0;
-  kinds->left_bytes[layout_of (kinds, of->section)] -= of->block_bytes;
-}
-
-void
-tessera_follow_kinds_leave (TesseraFollowKinds *kinds)
-{
-  for (uint32_t i = 0; i < kinds->n_since; i++)
-    if (!is_step (kinds) || (kinds->counted != TESSERA_NONE &&
-                             kinds->slots->plan->slots[kinds->since[i]].section !=
-                                 kinds->first + kinds->counted))
-      tessera_follow_kinds_give_back (kinds, kinds->since[i]);
-  kinds->n_since = 0;
 }
 
 void
@@ -128,15 +82,12 @@ tessera_follow_kinds_begin (TesseraFollowKinds *kinds)
 {
   uint32_t first, n;
 
-  if (!is_step (kinds))
-    tessera_follow_kinds_leave (kinds);
   kinds->is_second = is_second_next (kinds);
   kinds->counted = TESSERA_NONE;
-  kinds->n_since = 0;
+  kinds->n_asked = kinds->n_taken = 0;
   n = tessera_follow_kinds_turn (kinds, &first);
   kinds->possible = n < 64 ? (UINT64_C (1) << n) - 1 : UINT64_MAX;
   kinds->possible <<= first - kinds->first;
-  kinds->n_asked = kinds->n_taken = 0;
 }
 
 uint32_t

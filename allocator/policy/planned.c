@@ -546,15 +546,10 @@ tessera_policy_malloc (TesseraPolicy *policy,
 TesseraStatus
 tessera_policy_free_requested (TesseraPolicy *policy, uint64_t addr)
 {
-  uint64_t offset_bytes = addr - policy->pool.addr;
-  TesseraStatus status;
-
-  if (!tessera_policy_is_in_pool (policy, addr))
-    return tessera_caching_free_requested (policy->caching, addr);
-  status = tessera_occupancy_free_requested (policy->pool.map, offset_bytes);
-  if (status == TESSERA_OK && policy->handover != NULL)
-    tessera_follower_free_at (policy->follower, offset_bytes);
-  return status;
+  return tessera_policy_is_in_pool (policy, addr)
+             ? tessera_occupancy_free_requested (policy->pool.map,
+                                                 addr - policy->pool.addr)
+             : tessera_caching_free_requested (policy->caching, addr);
 }
 
 TesseraStatus
@@ -572,8 +567,6 @@ tessera_policy_free_completed (TesseraPolicy *policy, uint64_t addr)
     return status;
   if (policy->by_length != NULL)
     tessera_lengths_follower_free_at (policy->by_length, offset_bytes);
-  else if (policy->follower != NULL && policy->handover == NULL)
-    tessera_follower_free_at (policy->follower, offset_bytes); /* if it placed it */
   else if (policy->follower == NULL)
     policy->has_freed = true; /* what uses it may be launched after this call */
   return TESSERA_OK;

@@ -173,7 +173,6 @@ take_back (Pool *pool, TesseraFollower *follower, const TesseraEvent *event, gsi
   if (offset == 0)
     return;
   set_taken (pool, offset - 1, event->size_bytes, 0);
-  tessera_follower_free_at (follower, offset - 1);
 }
 
 /* Follows @plan with the requests of @c's trace. */

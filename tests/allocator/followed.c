@@ -69,7 +69,6 @@ followed_free_at (Followed *followed, uint64_t offset_bytes)
     return false;
   g_assert_cmpint (tessera_occupancy_free_completed (followed->map, offset_bytes), ==,
                    TESSERA_OK);
-  tessera_follower_free_at (followed->follower, offset_bytes);
   return true;
 }
 

@@ -555,8 +555,6 @@ tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t off
 
   if (place != NULL)
     place->is_taken = false;
-  if (follower->follower != NULL)
-    tessera_follower_free_at (follower->follower, offset_bytes);
 }
 
 bool
