@@ -175,14 +175,12 @@ tessera_cuda_memory (TesseraCuda *cuda,
 {
   size_t total_bytes = 0;
   size_t free_bytes = 0;
-  CudaScope scope;
+  int result;
 
-  if (tessera_cuda_enter (cuda, &scope) == CUDA_OK)
-    {
-      if (cuda->driver.memory_info (&free_bytes, &total_bytes) != CUDA_OK)
-        total_bytes = free_bytes = 0;
-      tessera_cuda_leave (cuda, &scope);
-    }
+  TESSERA_CUDA_INSIDE (cuda, result,
+                       cuda->driver.memory_info (&free_bytes, &total_bytes));
+  if (result != CUDA_OK)
+    total_bytes = free_bytes = 0;
   *out_total_bytes = total_bytes;
   *out_free_bytes = free_bytes;
 }

@@ -71,15 +71,13 @@ tessera_cuda_can_order (const TesseraCuda *cuda)
 uint64_t
 tessera_cuda_stream_id (TesseraCuda *cuda, uint64_t stream)
 {
-  CudaScope scope;
   unsigned long long id = 0;
+  int result;
 
-  if (cuda->driver.stream_id == NULL || tessera_cuda_enter (cuda, &scope) != CUDA_OK)
+  if (cuda->driver.stream_id == NULL)
     return 0;
-  if (cuda->driver.stream_id (stream_of (stream), &id) != CUDA_OK)
-    id = 0;
-  tessera_cuda_leave (cuda, &scope);
-  return id;
+  TESSERA_CUDA_INSIDE (cuda, result, cuda->driver.stream_id (stream_of (stream), &id));
+  return result == CUDA_OK ? id : 0;
 }
 
 TesseraCudaEvent *
@@ -97,45 +95,30 @@ has_ended (int result)
 bool
 tessera_cuda_event_is_done (TesseraCuda *cuda, TesseraCudaEvent *event)
 {
-  CudaScope scope;
-  int result = tessera_cuda_enter (cuda, &scope);
+  int result;
 
-  if (result == CUDA_OK)
-    {
-      result = cuda->driver.event_query (event->event);
-      tessera_cuda_leave (cuda, &scope);
-    }
+  TESSERA_CUDA_INSIDE (cuda, result, cuda->driver.event_query (event->event));
   return result == CUDA_OK || has_ended (result);
 }
 
 bool
 tessera_cuda_event_wait (TesseraCuda *cuda, TesseraCudaEvent *event)
 {
-  CudaScope scope;
-  int result = tessera_cuda_enter (cuda, &scope);
+  int result;
 
-  if (result == CUDA_OK)
-    {
-      result = cuda->driver.event_wait (event->event);
-      tessera_cuda_leave (cuda, &scope);
-    }
+  TESSERA_CUDA_INSIDE (cuda, result, cuda->driver.event_wait (event->event));
   return result == CUDA_OK || has_ended (result);
 }
 
 bool
 tessera_cuda_event_order (TesseraCuda *cuda, TesseraCudaEvent *event, uint64_t stream)
 {
-  CudaScope scope;
   int result;
 
   if (!tessera_cuda_can_order (cuda))
     return false;
-  result = tessera_cuda_enter (cuda, &scope);
-  if (result == CUDA_OK)
-    {
-      result = cuda->driver.stream_wait_event (stream_of (stream), event->event, 0);
-      tessera_cuda_leave (cuda, &scope);
-    }
+  TESSERA_CUDA_INSIDE (
+      cuda, result, cuda->driver.stream_wait_event (stream_of (stream), event->event, 0));
   return result == CUDA_OK || has_ended (result);
 }
 
@@ -149,15 +132,10 @@ tessera_cuda_event_release (TesseraCuda *cuda, TesseraCudaEvent *event)
 bool
 tessera_cuda_stream_is_capturing (TesseraCuda *cuda, uint64_t stream)
 {
-  CudaScope scope;
-  int status = 0;
-  int result = tessera_cuda_enter (cuda, &scope);
+  int status = 0, result;
 
-  if (result == CUDA_OK)
-    {
-      result = cuda->driver.stream_is_capturing (stream_of (stream), &status);
-      tessera_cuda_leave (cuda, &scope);
-    }
+  TESSERA_CUDA_INSIDE (cuda, result,
+                       cuda->driver.stream_is_capturing (stream_of (stream), &status));
   /* The legacy stream may not even be asked while another one captures. */
   return !has_ended (result) && (result != CUDA_OK || status != 0);
 }
@@ -165,14 +143,9 @@ tessera_cuda_stream_is_capturing (TesseraCuda *cuda, uint64_t stream)
 bool
 tessera_cuda_stream_wait (TesseraCuda *cuda, uint64_t stream)
 {
-  CudaScope scope;
-  int result = tessera_cuda_enter (cuda, &scope);
+  int result;
 
-  if (result == CUDA_OK)
-    {
-      result = cuda->driver.stream_wait (stream_of (stream));
-      tessera_cuda_leave (cuda, &scope);
-    }
+  TESSERA_CUDA_INSIDE (cuda, result, cuda->driver.stream_wait (stream_of (stream)));
   return result == CUDA_OK || has_ended (result);
 }
 

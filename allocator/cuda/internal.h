@@ -165,6 +165,21 @@ typedef struct
 TESSERA_MUST_USE int tessera_cuda_enter (TesseraCuda *cuda, CudaScope *out_scope);
 void tessera_cuda_leave (TesseraCuda *cuda, CudaScope *scope);
 
+/* One call of the driver between both: its result, or that of entering, in @result. */
+#define TESSERA_CUDA_INSIDE(cuda, result, call)                                          \
+  do                                                                                     \
+    {                                                                                    \
+      CudaScope scope_;                                                                  \
+                                                                                         \
+      (result) = tessera_cuda_enter ((cuda), &scope_);                                   \
+      if ((result) == CUDA_OK)                                                           \
+        {                                                                                \
+          (result) = (call);                                                             \
+          tessera_cuda_leave ((cuda), &scope_);                                          \
+        }                                                                                \
+    }                                                                                    \
+  while (0)
+
 /* memory.c: the doors of @cuda->device; event.c: those for barriers */
 void tessera_cuda_fill_device (TesseraCuda *cuda);
 void tessera_cuda_fill_barriers (TesseraDevice *device);

@@ -28,16 +28,10 @@ allocate (TesseraDevice *device, uint64_t size_bytes, uint32_t stream, uint64_t 
 {
   TesseraCuda *self = (TesseraCuda *) device;
   CudaAddr addr = 0;
-  CudaScope scope;
-  int result = tessera_cuda_enter (self, &scope);
+  int result;
 
-  *out_addr = 0;
-  if (result != CUDA_OK)
-    return status_of (result);
-  result = self->driver.allocate (&addr, size_bytes);
-  tessera_cuda_leave (self, &scope);
-  if (result == CUDA_OK)
-    *out_addr = addr;
+  TESSERA_CUDA_INSIDE (self, result, self->driver.allocate (&addr, size_bytes));
+  *out_addr = result == CUDA_OK ? addr : 0;
   return status_of (result);
 }
 
@@ -45,12 +39,10 @@ static void
 release (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
 {
   TesseraCuda *self = (TesseraCuda *) device;
-  CudaScope scope;
+  int result;
 
-  if (tessera_cuda_enter (self, &scope) != CUDA_OK)
-    return;
-  self->driver.free (addr);
-  tessera_cuda_leave (self, &scope);
+  TESSERA_CUDA_INSIDE (self, result, self->driver.free (addr));
+  (void) result; /* of no use: the process may end */
 }
 
 static TesseraStatus
@@ -63,7 +55,6 @@ reserve (TesseraDevice *device,
   TesseraCuda *self = (TesseraCuda *) device;
   uint64_t size_bytes = tessera_reservation_size (self->total_bytes, page_bytes);
   CudaAddr addr = 0;
-  CudaScope scope;
   int result;
 
   *out_addr = *out_size_bytes = 0;
@@ -72,11 +63,7 @@ reserve (TesseraDevice *device,
   if (!TESSERA_RESERVE (self->reservations, self->cap_reservations,
                         self->n_reservations + 1))
     return TESSERA_NO_MEMORY;
-  result = tessera_cuda_enter (self, &scope);
-  if (result != CUDA_OK)
-    return status_of (result);
-  result = self->driver.reserve (&addr, size_bytes, 0, 0, 0);
-  tessera_cuda_leave (self, &scope);
+  TESSERA_CUDA_INSIDE (self, result, self->driver.reserve (&addr, size_bytes, 0, 0, 0));
   if (result != CUDA_OK)
     return status_of (result);
   self->reservations[self->n_reservations++] =
@@ -101,14 +88,12 @@ unreserve (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
 {
   TesseraCuda *self = (TesseraCuda *) device;
   CudaReservation *reservation = reservation_at (self, addr);
-  CudaScope scope;
+  int result;
 
   if (reservation != NULL)
     *reservation = self->reservations[--self->n_reservations];
-  if (tessera_cuda_enter (self, &scope) != CUDA_OK)
-    return;
-  self->driver.unreserve (addr, size_bytes);
-  tessera_cuda_leave (self, &scope);
+  TESSERA_CUDA_INSIDE (self, result, self->driver.unreserve (addr, size_bytes));
+  (void) result;
 }
 
 static int
@@ -166,16 +151,12 @@ map (TesseraDevice *device, uint64_t addr, uint64_t size_bytes, uint32_t stream)
 {
   TesseraCuda *self = (TesseraCuda *) device;
   const CudaReservation *reservation = reservation_at (self, addr);
-  CudaScope scope;
   int result;
 
   if (reservation == NULL || (addr - reservation->addr) % reservation->page_bytes != 0)
     return TESSERA_INVALID;
-  result = tessera_cuda_enter (self, &scope);
-  if (result != CUDA_OK)
-    return status_of (result);
-  result = map_pages (self, addr, size_bytes, reservation->page_bytes);
-  tessera_cuda_leave (self, &scope);
+  TESSERA_CUDA_INSIDE (self, result,
+                       map_pages (self, addr, size_bytes, reservation->page_bytes));
   return status_of (result);
 }
 

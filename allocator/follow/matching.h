@@ -354,21 +354,10 @@ void tessera_course_pass (TesseraCourse *course, uint32_t request);
  * where several streams are at work the same of small and large. Between two offsets of a
  * plan there is one zone, or several, and then nothing there is lent. Made once from a
  * plan and not changed afterwards. */
-#define TESSERA_ZONE_TURNS (UINT32_MAX - 2) /* of places that slots take in turn */
-
 typedef struct
 {
   const TesseraSlots *slots;
-  uint32_t *at;      /* [n_offsets] the zone between this offset and the next */
-  uint64_t *ends;    /* [n_offsets] up to where it is the same */
-  uint32_t *of_slot; /* [n_slots] */
-  bool is_off;       /* there are too many zones to tell them apart: nothing is lent */
-} TesseraZones;
-
-typedef struct
-{
-  const TesseraSlots *slots;
-  TesseraZones zones;
+  uint64_t *zones; /* [n_offsets] between this offset and the next */
 } TesseraReuse;
 
 TESSERA_MUST_USE TesseraStatus tessera_reuse_init (TesseraReuse *reuse,
