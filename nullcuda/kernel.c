@@ -45,12 +45,7 @@ NULL_API (int, cudaFuncGetAttributes, NullFunctionAttributes *out, const void *f
   return NULL_OK;
 }
 
-NULL_API (int,
-          cudaOccupancyMaxActiveBlocksPerMultiprocessor,
-          int *out_n,
-          const void *function,
-          int n_threads,
-          size_t shared_bytes)
+NULL_API (int, cudaOccupancyMaxActiveBlocksPerMultiprocessor, int *out_n)
 {
   *out_n = BLOCKS_PER_MULTIPROCESSOR;
   return NULL_OK;
@@ -113,11 +108,7 @@ NULL_API (int,
 NULL_ALSO (__cudaLaunchKernel, cudaLaunchKernel);
 NULL_ALSO (cudaLaunchCooperativeKernel, cudaLaunchKernel);
 
-NULL_API (int,
-          cudaLaunchKernelExC,
-          const NullLaunchConfig *config,
-          const void *function,
-          void **arguments)
+NULL_API (int, cudaLaunchKernelExC, const NullLaunchConfig *config)
 {
   return launch (__func__, config->grid, config->block, config->shared_bytes,
                  config->stream);
@@ -133,9 +124,7 @@ NULL_API (int,
           unsigned block_y,
           unsigned block_z,
           unsigned shared_bytes,
-          void *stream,
-          void **arguments,
-          void **extra)
+          void *stream)
 {
   return launch (__func__, (NullDim){ grid_x, grid_y, grid_z },
                  (NullDim){ block_x, block_y, block_z }, shared_bytes, stream);

@@ -112,53 +112,41 @@ DESCRIPTOR (Filter, char)
 DESCRIPTOR (Pooling, char)
 DESCRIPTOR (SpatialTransformer, char)
 
-/* Batch normalisation in PyTorch's own layout wants neither workspace nor reserve. */
-NULL_API (int,
-          cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize,
-          NullCudnn *handle,
-          int mode,
-          int operations,
-          void *x,
-          void *z,
-          void *y,
-          void *parameters,
-          void *activation,
-          size_t *out_n_bytes)
-{
-  *out_n_bytes = 0;
-  return NULL_OK;
-}
+/* Batch normalisation in PyTorch's own layout wants neither workspace nor reserve. The size
+ * is asked for by the last argument. */
+#define WANTS_NONE(name, ...)                                                            \
+  NULL_API (int, cudnnGetBatchNormalization##name, __VA_ARGS__, size_t *out_n_bytes)     \
+  {                                                                                      \
+    *out_n_bytes = 0;                                                                    \
+    return NULL_OK;                                                                      \
+  }
 
-NULL_API (int,
-          cudnnGetBatchNormalizationBackwardExWorkspaceSize,
-          NullCudnn *handle,
-          int mode,
-          int operations,
-          void *x,
-          void *y,
-          void *dy,
-          void *dz,
-          void *dx,
-          void *parameters,
-          void *activation,
-          size_t *out_n_bytes)
-{
-  *out_n_bytes = 0;
-  return NULL_OK;
-}
-
-NULL_API (int,
-          cudnnGetBatchNormalizationTrainingExReserveSpaceSize,
-          NullCudnn *handle,
-          int mode,
-          int operations,
-          void *activation,
-          void *x,
-          size_t *out_n_bytes)
-{
-  *out_n_bytes = 0;
-  return NULL_OK;
-}
+WANTS_NONE (ForwardTrainingExWorkspaceSize,
+            NullCudnn *handle,
+            int mode,
+            int operations,
+            void *x,
+            void *z,
+            void *y,
+            void *parameters,
+            void *activation)
+WANTS_NONE (BackwardExWorkspaceSize,
+            NullCudnn *handle,
+            int mode,
+            int operations,
+            void *x,
+            void *y,
+            void *dy,
+            void *dz,
+            void *dx,
+            void *parameters,
+            void *activation)
+WANTS_NONE (TrainingExReserveSpaceSize,
+            NullCudnn *handle,
+            int mode,
+            int operations,
+            void *activation,
+            void *x)
 
 /* cuDNN's recurrent networks: where each weight lies, and how much memory they ask for.
  *
@@ -211,9 +199,7 @@ NULL_API (int,
           int input,
           int hidden,
           int projected,
-          int n_layers,
-          void *dropout,
-          unsigned flags)
+          int n_layers)
 {
   *rnn = (Rnn){
     .cell = cell,
@@ -240,10 +226,7 @@ NULL_API (int,
           int type,
           int layout,
           int n_steps,
-          int n_rows,
-          int width,
-          const int *lengths,
-          void *padding)
+          int n_rows)
 {
   *data = (RnnData){ .n_steps = (size_t) n_steps, .n_rows = (size_t) n_rows };
   return NULL_OK;

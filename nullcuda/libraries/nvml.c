@@ -82,11 +82,7 @@ NULL_API (int, nvmlDeviceGetUUID, void *device, char *out_text, unsigned n_bytes
 }
 
 /* Out-of-memory messages list the processes on the device: there are none to name. */
-NULL_API (int,
-          nvmlDeviceGetComputeRunningProcesses,
-          void *device,
-          unsigned *inout_n,
-          void *out_processes)
+NULL_API (int, nvmlDeviceGetComputeRunningProcesses, void *device, unsigned *inout_n)
 {
   *inout_n = 0;
   return NULL_OK;

@@ -97,8 +97,7 @@ NULL_API (int,
           uint64_t *out_addr,
           size_t n_bytes,
           size_t alignment,
-          uint64_t wanted_addr,
-          unsigned long long flags)
+          uint64_t wanted_addr)
 {
   int error = null_memory_reserve (n_bytes, alignment, wanted_addr, out_addr);
   return null_report (error, __func__);
@@ -114,8 +113,7 @@ NULL_API (int,
           cuMemCreate,
           uint64_t *out_handle,
           size_t n_bytes,
-          const NullAllocationProp *prop,
-          unsigned long long flags)
+          const NullAllocationProp *prop)
 {
   int device = prop->location.id;
   if (n_bytes == 0 || n_bytes % NULL_GRANULE != 0 || prop->location.type != 1)
@@ -154,13 +152,7 @@ NULL_API (int, cuMemRelease, uint64_t handle)
   return null_report (is_held ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 
-NULL_API (int,
-          cuMemMap,
-          uint64_t addr,
-          size_t n_bytes,
-          size_t offset,
-          uint64_t handle,
-          unsigned long long flags)
+NULL_API (int, cuMemMap, uint64_t addr, size_t n_bytes, size_t offset, uint64_t handle)
 {
   int error = NULL_INVALID_VALUE;
   if (offset != 0 || addr % NULL_GRANULE != 0 || !null_memory_is_reserved (addr, n_bytes))
@@ -217,12 +209,7 @@ NULL_API (int, cuMemUnmap, uint64_t addr, size_t n_bytes)
   return null_report (is_whole ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 
-NULL_API (int,
-          cuMemSetAccess,
-          uint64_t addr,
-          size_t n_bytes,
-          const void *descriptions,
-          size_t n_descriptions)
+NULL_API (int, cuMemSetAccess, uint64_t addr, size_t n_bytes)
 {
   pthread_mutex_lock (&lock);
   unsigned n_pages = count_mappings (addr, n_bytes);
@@ -231,11 +218,7 @@ NULL_API (int,
   return null_report (n_pages > 0 ? NULL_OK : NULL_INVALID_VALUE, __func__);
 }
 
-NULL_API (int,
-          cuMemGetAllocationGranularity,
-          size_t *out_n_bytes,
-          const NullAllocationProp *prop,
-          int option)
+NULL_API (int, cuMemGetAllocationGranularity, size_t *out_n_bytes)
 {
   *out_n_bytes = NULL_GRANULE;
   return NULL_OK;

@@ -201,11 +201,7 @@ NULL_API (int, cudaThreadExchangeStreamCaptureMode, int *inout_mode)
 
 NULL_ALSO (cuThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode);
 
-NULL_API (int,
-          cudaGraphInstantiate,
-          void **out_executable,
-          void *handle,
-          unsigned long long flags)
+NULL_API (int, cudaGraphInstantiate, void **out_executable, void *handle)
 {
   null_clock_lock ();
   NullGraph *graph = find (handle);

@@ -246,8 +246,7 @@ NULL_API (int,
           cudaStreamAddCallback,
           void *stream,
           void (*function) (void *stream, int status, void *user),
-          void *user,
-          unsigned flags)
+          void *user)
 {
   int error = null_submit (__func__, stream, 0);
   if (error == NULL_OK)
