@@ -218,12 +218,6 @@ nameless_body (void)
 }
 
 static void
-test_missing (void)
-{
-  PROGRAM_RUN_CHILD (missing_body);
-}
-
-static void
 test_foreign (void)
 {
   PROGRAM_RUN_CHILD (training_record_body);
@@ -287,12 +281,6 @@ test_other_run (void)
   PROGRAM_RUN_CHILD (other_torch_body);
   edit ("UPDATE plan SET device_bytes = device_bytes * 2");
   PROGRAM_RUN_CHILD (other_device_body);
-}
-
-static void
-test_nameless (void)
-{
-  PROGRAM_RUN_CHILD (nameless_body);
 }
 
 /* In one sentence, with the figures; what hit is known. */
@@ -396,7 +384,6 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (training_record_body);
   PROGRAM_ADD_CHILD (follow_body);
   PROGRAM_ADD_CHILD (detour_body);
-  PROGRAM_ADD_CHILD (missing_body);
   PROGRAM_ADD_CHILD (foreign_body);
   PROGRAM_ADD_CHILD (truncated_body);
   PROGRAM_ADD_CHILD (edited_body);
@@ -405,21 +392,20 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (other_rank_body);
   PROGRAM_ADD_CHILD (other_torch_body);
   PROGRAM_ADD_CHILD (other_device_body);
-  PROGRAM_ADD_CHILD (nameless_body);
   PROGRAM_ADD_CHILD (other_model_body);
   PROGRAM_ADD_CHILD (other_batch_body);
   PROGRAM_ADD_CHILD (steady_body);
   g_test_add_func ("/plan/follow", test_follow);
   g_test_add_func ("/plan/steady", test_steady);
   g_test_add_func ("/plan/detour", test_detour);
-  g_test_add_func ("/plan/missing", test_missing);
+  PROGRAM_TEST_CHILD ("/plan/missing", missing_body);
   g_test_add_func ("/plan/foreign", test_foreign);
   g_test_add_func ("/plan/truncated", test_truncated);
   g_test_add_func ("/plan/edited", test_edited);
   g_test_add_func ("/plan/no-hook", test_no_hook);
   g_test_add_func ("/plan/too-large", test_too_large);
   g_test_add_func ("/plan/other-run", test_other_run);
-  g_test_add_func ("/plan/nameless", test_nameless);
+  PROGRAM_TEST_CHILD ("/plan/nameless", nameless_body);
   g_test_add_data_func ("/plan/other-model", NULL, test_declined_later);
   g_test_add_data_func ("/plan/other-batch", "", test_declined_later);
   return program_finish ();

@@ -108,19 +108,12 @@ shared_body (void)
   pthread_barrier_destroy (&captures.steps);
 }
 
-static void
-test_shared (void)
-{
-  PROGRAM_RUN_CHILD (shared_body);
-}
-
 int
 main (int argc, char **argv)
 {
   program_init (&argc, &argv);
   PROGRAM_ADD_CHILD (pools_body);
-  PROGRAM_ADD_CHILD (shared_body);
   g_test_add_func ("/pools/one", test_pools);
-  g_test_add_func ("/pools/shared", test_shared);
+  PROGRAM_TEST_CHILD ("/pools/shared", shared_body);
   return program_finish ();
 }

@@ -81,12 +81,6 @@ unwritable_body (void)
   tessera_stop ();
 }
 
-static void
-test_unwritable (void)
-{
-  PROGRAM_RUN_CHILD (unwritable_body);
-}
-
 /* A file may not grow beyond 300 KiB, as on a full disk. */
 static void
 full_disk_body (void)
@@ -105,12 +99,6 @@ full_disk_body (void)
   g_assert_nonnull (strstr (notices, "larger than files may be here"));
   g_free (notices);
   program_free (program_must_alloc (1000, 0), 0);
-}
-
-static void
-test_full_disk (void)
-{
-  PROGRAM_RUN_CHILD (full_disk_body);
 }
 
 /* A child of the program: it has no device and leaves the trace alone. */
@@ -404,15 +392,13 @@ main (int argc, char **argv)
 {
   program_init (&argc, &argv);
   PROGRAM_ADD_CHILD (configure_body);
-  PROGRAM_ADD_CHILD (unwritable_body);
-  PROGRAM_ADD_CHILD (full_disk_body);
   PROGRAM_ADD_CHILD (fork_body);
   PROGRAM_ADD_CHILD (exit_body);
   PROGRAM_ADD_CHILD (stop_body);
   PROGRAM_ADD_CHILD (marks_body);
   g_test_add_func ("/process/configure", test_configure);
-  g_test_add_func ("/process/unwritable", test_unwritable);
-  g_test_add_func ("/process/full-disk", test_full_disk);
+  PROGRAM_TEST_CHILD ("/process/unwritable", unwritable_body);
+  PROGRAM_TEST_CHILD ("/process/full-disk", full_disk_body);
   g_test_add_func ("/process/fork", test_fork);
   g_test_add_func ("/process/exit", test_exit);
   g_test_add_func ("/process/stop", test_stop);

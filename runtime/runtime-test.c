@@ -69,12 +69,6 @@ forgotten_body (void)
 }
 
 static void
-test_forgotten (void)
-{
-  PROGRAM_RUN_CHILD (forgotten_body);
-}
-
-static void
 native_body (void)
 {
   run_recorded ("native", "", 0.1);
@@ -164,12 +158,6 @@ figures_body (void)
   assert_quiet ();
 }
 
-static void
-test_figures (void)
-{
-  PROGRAM_RUN_CHILD (figures_body);
-}
-
 /* A block that side streams use is free when they are done, not before. */
 static void
 sides_body (void)
@@ -255,18 +243,6 @@ captured_side_body (void)
 }
 
 static void
-test_captured_side (void)
-{
-  PROGRAM_RUN_CHILD (captured_side_body);
-}
-
-static void
-test_many_sides (void)
-{
-  PROGRAM_RUN_CHILD (many_sides_body);
-}
-
-static void
 test_sides (void)
 {
   TesseraTrace *trace;
@@ -301,12 +277,6 @@ no_hook_body (void)
   g_assert_cmpuint (program_stats ().active[0].current, ==, 2);
   program_free (second, own);
   program_free (other, other_stream);
-}
-
-static void
-test_no_hook (void)
-{
-  PROGRAM_RUN_CHILD (no_hook_body);
 }
 
 /* The device of this test has 1 GiB. */
@@ -435,12 +405,6 @@ repeats_body (void)
 }
 
 static void
-test_repeats (void)
-{
-  PROGRAM_RUN_CHILD (repeats_body);
-}
-
-static void
 threads_body (void)
 {
   GThread *threads[N_THREADS];
@@ -486,12 +450,6 @@ base_body (void)
   program_free (second, 0);
 }
 
-static void
-test_base (void)
-{
-  PROGRAM_RUN_CHILD (base_body);
-}
-
 /* Every allocation on the way fails once: an exception, and all goes on. */
 static void
 faults_body (void)
@@ -522,45 +480,31 @@ faults_body (void)
   g_assert_cmpuint (program_stats ().allocated_bytes[0].current, ==, 0);
 }
 
-static void
-test_faults (void)
-{
-  PROGRAM_RUN_CHILD (faults_body);
-}
-
 int
 main (int argc, char **argv)
 {
   program_init (&argc, &argv);
-  PROGRAM_ADD_CHILD (forgotten_body);
   PROGRAM_ADD_CHILD (native_body);
   PROGRAM_ADD_CHILD (expandable_body);
   PROGRAM_ADD_CHILD (settings_body);
-  PROGRAM_ADD_CHILD (figures_body);
   PROGRAM_ADD_CHILD (sides_body);
-  PROGRAM_ADD_CHILD (no_hook_body);
   PROGRAM_ADD_CHILD (out_of_memory_body);
   PROGRAM_ADD_CHILD (limit_body);
-  PROGRAM_ADD_CHILD (repeats_body);
   PROGRAM_ADD_CHILD (threads_body);
-  PROGRAM_ADD_CHILD (base_body);
-  PROGRAM_ADD_CHILD (faults_body);
-  PROGRAM_ADD_CHILD (captured_side_body);
-  PROGRAM_ADD_CHILD (many_sides_body);
-  g_test_add_func ("/runtime/forgotten", test_forgotten);
+  PROGRAM_TEST_CHILD ("/runtime/forgotten", forgotten_body);
   g_test_add_func ("/runtime/native", test_native);
   g_test_add_func ("/runtime/expandable", test_expandable);
   g_test_add_func ("/runtime/settings", test_settings);
-  g_test_add_func ("/runtime/figures", test_figures);
+  PROGRAM_TEST_CHILD ("/runtime/figures", figures_body);
   g_test_add_func ("/runtime/side-streams", test_sides);
-  g_test_add_func ("/runtime/captured-side-stream", test_captured_side);
-  g_test_add_func ("/runtime/many-side-streams", test_many_sides);
-  g_test_add_func ("/runtime/no-hook", test_no_hook);
+  PROGRAM_TEST_CHILD ("/runtime/captured-side-stream", captured_side_body);
+  PROGRAM_TEST_CHILD ("/runtime/many-side-streams", many_sides_body);
+  PROGRAM_TEST_CHILD ("/runtime/no-hook", no_hook_body);
   g_test_add_func ("/runtime/out-of-memory", test_out_of_memory);
   g_test_add_func ("/runtime/limit", test_limit);
-  g_test_add_func ("/runtime/steps-repeat", test_repeats);
+  PROGRAM_TEST_CHILD ("/runtime/steps-repeat", repeats_body);
   g_test_add_func ("/runtime/threads", test_threads);
-  g_test_add_func ("/runtime/base", test_base);
-  g_test_add_func ("/runtime/faults", test_faults);
+  PROGRAM_TEST_CHILD ("/runtime/base", base_body);
+  PROGRAM_TEST_CHILD ("/runtime/faults", faults_body);
   return program_finish ();
 }

@@ -229,7 +229,7 @@ program_run (const Program *program)
 }
 
 void
-program_run_child (const char *path)
+program_run_child (gconstpointer path)
 {
   g_test_trap_subprocess (path, 0, G_TEST_SUBPROCESS_DEFAULT);
   g_test_trap_assert_passed ();

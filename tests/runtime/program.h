@@ -69,4 +69,8 @@ int program_finish (void);
  * name from the test; it must succeed. */
 #define PROGRAM_ADD_CHILD(body) g_test_add_func ("/subprocess/" #body, body)
 #define PROGRAM_RUN_CHILD(body) program_run_child ("/subprocess/" #body)
-void program_run_child (const char *path);
+/* A test that is one child. */
+#define PROGRAM_TEST_CHILD(path, body)                                                   \
+  (PROGRAM_ADD_CHILD (body),                                                             \
+   g_test_add_data_func ((path), "/subprocess/" #body, program_run_child))
+void program_run_child (gconstpointer path);
