@@ -1,6 +1,7 @@
 /*
- * Tests of other places for requests whose own place is not free: what is chosen by hand,
- * and on plans at random against a search that looks at every place and every slot.
+ * Tests of other places for requests whose own place is not free: on plans at random
+ * against a search that looks at every place and every slot, and for how long a place is
+ * lent.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -153,21 +154,6 @@ take_instead (Pool *pool, uint32_t slot)
   make_pool ((pool), (const Made[]){ __VA_ARGS__ },                                      \
              sizeof ((const Made[]){ __VA_ARGS__ }) / sizeof (Made), (height))
 
-/* The lowest place that no slot needs meanwhile. */
-static void
-test_lowest (void)
-{
-  Pool pool;
-
-  MAKE_POOL (&pool, 8, { 2, 0, 10, 200, false }, { 2, 2, 199, 210, false },
-             { 2, 4, 200, 220, false }, { 2, 6, 500, 510, false });
-  block (&pool, 10);
-  g_assert_cmpint (take_instead (&pool, 10), ==, 4);
-  g_assert_cmpint (take_instead (&pool, 10), ==, 6);
-  g_assert_cmpint (take_instead (&pool, 10), ==, -1);
-  clear_pool (&pool);
-}
-
 /* What lives for many requests, or into the next step, has no other place. */
 static void
 test_long (void)
@@ -185,34 +171,6 @@ test_long (void)
   MAKE_POOL (&pool, 4, { 2, 2, 150, 160, false }, { 2, 0, 990, 5, true });
   block (&pool, 990);
   g_assert_cmpint (take_instead (&pool, 990), ==, -1);
-  clear_pool (&pool);
-}
-
-/* Refuses the places below a limit, as a hook may. */
-static bool
-refuse_below (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
-{
-  const uint64_t *limit_bytes = user;
-
-  *out_end_bytes = *limit_bytes;
-  return offset_bytes >= *limit_bytes;
-}
-
-static void
-test_hook (void)
-{
-  uint64_t limit_bytes = 6 * MIB;
-  const TesseraFollowerHook hook = { refuse_below, &limit_bytes };
-  uint64_t offset_bytes;
-  Pool pool;
-
-  MAKE_POOL (&pool, 8, { 2, 6, 10, 20, false }, { 2, 2, 400, 410, false },
-             { 2, 4, 500, 510, false }, { 2, 0, 900, 905, false });
-  block (&pool, 900);
-  g_assert_true (tessera_reuse_take (&pool.reuse, &hook, 900, &offset_bytes));
-  g_assert_cmpuint (offset_bytes, ==, 6 * MIB);
-  limit_bytes = 100 * MIB;
-  g_assert_false (tessera_reuse_take (&pool.reuse, &hook, 900, &offset_bytes));
   clear_pool (&pool);
 }
 
@@ -332,9 +290,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/allocator/reuse/lowest", test_lowest);
   g_test_add_func ("/allocator/reuse/long", test_long);
-  g_test_add_func ("/allocator/reuse/hook", test_hook);
   g_test_add_func ("/allocator/reuse/random", test_random);
   return g_test_run ();
 }

@@ -392,9 +392,8 @@ static uint64_t
 count_beside (const TesseraPolicy *policy)
 {
   uint64_t block_bytes = policy->request.block_bytes;
-  uint64_t page_bytes = block_bytes > TESSERA_SMALL_BYTES
-                            ? policy->pool.users.large_page_bytes
-                            : 2 * TESSERA_SMALL_BYTES;
+  uint64_t page_bytes = block_bytes > TESSERA_SMALL_BYTES ? policy->large_page_bytes
+                                                          : 2 * TESSERA_SMALL_BYTES;
   uint64_t n_pages = block_bytes / page_bytes + (block_bytes % page_bytes != 0);
 
   return n_pages > UINT64_MAX / page_bytes ? UINT64_MAX : n_pages * page_bytes;
@@ -408,7 +407,7 @@ count_short (const TesseraPolicy *policy, uint64_t wanted_bytes)
   const TesseraPool *pool = &policy->pool;
   uint64_t held_bytes =
       tessera_caching_stats (policy->caching)->reserved_bytes + pool->held_bytes;
-  uint64_t free_bytes = pool->users.device->free_bytes (pool->users.device);
+  uint64_t free_bytes = policy->device->free_bytes (policy->device);
 
   if (policy->limit_bytes != 0 && policy->limit_bytes < held_bytes + free_bytes)
     free_bytes = policy->limit_bytes > held_bytes ? policy->limit_bytes - held_bytes : 0;
@@ -617,7 +616,7 @@ tessera_policy_set_limit (TesseraPolicy *policy, uint64_t limit_bytes)
       tessera_caching_set_limit (policy->caching, limit_bytes);
       return;
     }
-  policy->limit_bytes = policy->pool.users.limit_bytes = limit_bytes;
+  policy->limit_bytes = limit_bytes;
   tessera_pool_forget_refusal (&policy->pool);
   tessera_planned_limit_beside (policy);
 }

@@ -168,20 +168,10 @@ bool tessera_handover_has_ended (const TesseraHandover *handover);
 /* Of a pool that is promised: as many as are mapped in a moment, 20 ms. */
 #define TESSERA_MOST_PAGES ((uint64_t) 256)
 
-/* All but the bytes borrowed; to be set before tessera_pool_open(). */
 typedef struct
 {
-  TesseraDevice *device;
-  TesseraObserver observer;
-  TesseraCaching *beside; /* serves what the plan does not */
-  const TesseraMonitor *monitor;
-  uint64_t limit_bytes;      /* for the pool and what lies beside it; 0: none */
-  uint64_t large_page_bytes; /* of what lies beside the pool */
-} TesseraPoolUsers;
-
-typedef struct
-{
-  TesseraPoolUsers users;
+  TesseraPolicy
+      *policy; /* set before tessera_pool_open(); its device, limit, allocator */
   TesseraOccupancy *map; /* closed where there is no memory */
   uint64_t addr;
   uint64_t n_bytes; /* of addresses; 0: there is no pool, or no more */
@@ -220,7 +210,7 @@ uint64_t tessera_pool_page_bytes (uint64_t n_bytes, bool is_promised);
 /* Addresses for a pool of @n_bytes, with memory promised to all of it; or, not
  * @is_promised, in pages for as many, but the pool may outgrow that. On failure nothing
  * is held, and @error says why: TESSERA_OUT_OF_DEVICE where the device has less left than
- * is promised, or the limit forbids it. @pool: users are set. */
+ * is promised, or the limit forbids it. */
 TESSERA_MUST_USE TesseraStatus tessera_pool_open (TesseraPool *pool,
                                                   uint64_t n_bytes,
                                                   bool is_promised,
@@ -277,6 +267,8 @@ struct TesseraPolicy
   TesseraCaching *caching;
 
   /* Of a plan; all zeros without one. */
+  TesseraDevice *device;
+  uint64_t large_page_bytes; /* of what lies beside the pool */
   const TesseraPlan *plan;
   TesseraFollower *follower; /* NULL: the plan was declined */
   TesseraLengthsFollower

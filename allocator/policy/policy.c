@@ -170,8 +170,8 @@ open_pool (TesseraPolicy *policy,
     tessera_occupancy_see_streams (policy->pool.map);
   if (options->plan->crosses_streams && !options->by_length)
     {
-      status = tessera_handover_new (options->plan, policy->pool.users.device,
-                                     policy->pool.map, &policy->handover);
+      status = tessera_handover_new (options->plan, policy->device, policy->pool.map,
+                                     &policy->handover);
       if (status != TESSERA_OK)
         return say (error, status);
       tessera_occupancy_cross_streams (policy->pool.map);
@@ -224,13 +224,9 @@ open_with_plan (TesseraPolicy *policy,
   tessera_monitor_init (&policy->monitor, options->plan);
   beside = options_beside (options, height_bytes);
   status = tessera_caching_new (&beside, device, observer, &policy->caching);
-  policy->pool.users =
-      (TesseraPoolUsers){ .device = device,
-                          .observer = *observer,
-                          .beside = policy->caching,
-                          .monitor = &policy->monitor,
-                          .limit_bytes = policy->limit_bytes,
-                          .large_page_bytes = beside.settings.large_segment_bytes };
+  policy->device = device;
+  policy->large_page_bytes = beside.settings.large_segment_bytes;
+  policy->pool.policy = policy;
   /* Last: what it takes from the device stays there. */
   return status == TESSERA_OK ? open_pool (policy, options, height_bytes, error) : status;
 }

@@ -38,7 +38,7 @@ tessera_pool_page_bytes (uint64_t n_bytes, bool is_promised)
 static uint64_t
 now (const TesseraPool *pool)
 {
-  TesseraDevice *device = pool->users.device;
+  TesseraDevice *device = pool->policy->device;
 
   return device->now_ns != NULL ? device->now_ns (device) : 0;
 }
@@ -94,7 +94,7 @@ refuse (TesseraStatus status, uint64_t n_bytes, TesseraError *error)
 static TesseraStatus
 reserve (TesseraPool *pool, uint64_t n_bytes, bool is_promised)
 {
-  TesseraDevice *device = pool->users.device;
+  TesseraDevice *device = pool->policy->device;
   TesseraStatus status = device->reserve (device, 0, pool->page_bytes, &pool->addr,
                                           &pool->reservation_bytes);
 
@@ -119,7 +119,7 @@ tessera_pool_open (TesseraPool *pool,
                    bool is_promised,
                    TesseraError *error)
 {
-  uint64_t limit_bytes = pool->users.limit_bytes;
+  uint64_t limit_bytes = pool->policy->limit_bytes;
   TesseraStatus status;
 
   pool->page_bytes = tessera_pool_page_bytes (n_bytes, is_promised);
@@ -130,7 +130,7 @@ tessera_pool_open (TesseraPool *pool,
                          " bytes is larger than the %" PRIu64
                          " bytes that this process may use",
                          n_bytes, limit_bytes);
-  if (is_promised && n_bytes > pool->users.device->free_bytes (pool->users.device))
+  if (is_promised && n_bytes > pool->policy->device->free_bytes (pool->policy->device))
     return refuse (TESSERA_OUT_OF_DEVICE, n_bytes, error);
   if (is_promised && n_bytes == 0)
     status = tessera_occupancy_new (0, &tessera_occupancy_laws, &pool->map);
@@ -154,8 +154,8 @@ static void
 unreserve (TesseraPool *pool)
 {
   if (pool->n_bytes > 0)
-    pool->users.device->unreserve (pool->users.device, pool->addr,
-                                   pool->reservation_bytes);
+    pool->policy->device->unreserve (pool->policy->device, pool->addr,
+                                     pool->reservation_bytes);
   pool->n_bytes = 0;
 }
 
@@ -171,7 +171,7 @@ tessera_pool_close (TesseraPool *pool)
 static void
 note_memory (TesseraPool *pool, uint64_t addr, uint64_t n_bytes, bool has_come)
 {
-  const TesseraObserver *observer = &pool->users.observer;
+  const TesseraObserver *observer = &pool->policy->observer;
   const TesseraSegment memory = {
     .addr = addr, .size_bytes = n_bytes, .stack = TESSERA_NONE, .is_expandable = true
   };
@@ -191,7 +191,7 @@ unmap (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
 
   tessera_pool_forget_refusal (pool);
   note_memory (pool, addr, end_bytes - begin_bytes, false);
-  pool->users.device->unmap (pool->users.device, addr, end_bytes - begin_bytes);
+  pool->policy->device->unmap (pool->policy->device, addr, end_bytes - begin_bytes);
 }
 
 uint64_t
@@ -305,7 +305,7 @@ tessera_pool_give_back (TesseraPool *pool, uint64_t n_bytes)
 static uint64_t
 held (const TesseraPool *pool)
 {
-  return pool->held_bytes + tessera_caching_stats (pool->users.beside)->reserved_bytes;
+  return pool->held_bytes + tessera_caching_stats (pool->policy->caching)->reserved_bytes;
 }
 
 static bool
@@ -330,12 +330,12 @@ spend (TesseraPool *pool, uint64_t began_ns)
 static uint64_t
 flush (TesseraPool *pool, uint64_t least_bytes)
 {
-  const TesseraCachingStats *stats = tessera_caching_stats (pool->users.beside);
+  const TesseraCachingStats *stats = tessera_caching_stats (pool->policy->caching);
   uint64_t before_bytes = stats->reserved_bytes;
 
   if (pool->is_off || before_bytes - stats->active_bytes < least_bytes)
     return 0;
-  tessera_caching_empty_cache (pool->users.beside);
+  tessera_caching_empty_cache (pool->policy->caching);
   return before_bytes - stats->reserved_bytes;
 }
 
@@ -345,8 +345,8 @@ much_of (const TesseraPool *pool)
 {
   uint64_t much_bytes = held (pool) / FLUSHED_SHARE;
 
-  return much_bytes > pool->users.large_page_bytes ? much_bytes
-                                                   : pool->users.large_page_bytes;
+  return much_bytes > pool->policy->large_page_bytes ? much_bytes
+                                                     : pool->policy->large_page_bytes;
 }
 
 /* Of the cache beside the pool: what is worth it. */
@@ -364,7 +364,7 @@ static uint64_t
 allowance (const TesseraPool *pool)
 {
   return pool->was_promised && pool->most_bytes < pool->n_bytes &&
-                 !tessera_monitor_doubts (pool->users.monitor)
+                 !tessera_monitor_doubts (&pool->policy->monitor)
              ? pool->n_bytes
              : pool->most_bytes;
 }
@@ -415,7 +415,7 @@ tessera_pool_see_refused (TesseraPool *pool, uint64_t n_bytes)
 void
 tessera_pool_step (TesseraPool *pool)
 {
-  uint64_t reserved_bytes = tessera_caching_stats (pool->users.beside)->reserved_bytes;
+  uint64_t reserved_bytes = tessera_caching_stats (pool->policy->caching)->reserved_bytes;
 
   pool->beside_refused_bytes = 0;
   tessera_pool_forget_refusal (pool);
@@ -432,7 +432,7 @@ void
 tessera_pool_see_held (TesseraPool *pool)
 {
   tessera_raise_to (&pool->used_bytes,
-                    tessera_caching_stats (pool->users.beside)->active_bytes);
+                    tessera_caching_stats (pool->policy->caching)->active_bytes);
   pool->has_risen = pool->has_risen || held (pool) > pool->most_bytes;
   tessera_raise_to (&pool->most_bytes, held (pool));
 }
@@ -483,7 +483,7 @@ count_missing (const TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes
 static bool
 map_missing (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
 {
-  TesseraDevice *device = pool->users.device;
+  TesseraDevice *device = pool->policy->device;
   uint64_t first_bytes, last_bytes;
 
   while (next_closed (pool, &begin_bytes, end_bytes, &first_bytes, &last_bytes))
@@ -511,7 +511,7 @@ map_missing (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
 static bool
 fetch (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_bytes)
 {
-  uint64_t limit_bytes = pool->users.limit_bytes;
+  uint64_t limit_bytes = pool->policy->limit_bytes;
 
   return (limit_bytes == 0 ||
           held (pool) + count_missing (pool, begin_bytes, end_bytes) <= limit_bytes) &&
