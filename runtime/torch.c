@@ -77,8 +77,7 @@ serve (RuntimeDevice *device,
        size_t n_bytes)
 {
   TesseraRecorder *recorder = tessera_recorder_enter ();
-  RuntimeRequest request = { size_bytes, stream, TESSERA_NONE, recorder };
-  uint64_t addr;
+  RuntimeRequest request = { size_bytes, stream, TESSERA_NONE };
 
   if (recorder != NULL)
     {
@@ -86,10 +85,9 @@ serve (RuntimeDevice *device,
       tessera_finder_ask (recorder);
       if (!atomic_load_explicit (&leaves_out_stacks, memory_order_relaxed))
         request.stack = tessera_recorder_stack (recorder);
+      tessera_recorder_leave (recorder);
     }
-  addr = tessera_device_malloc (device, &request, out_text, n_bytes);
-  tessera_recorder_leave (recorder);
-  return addr;
+  return tessera_device_malloc (device, &request, out_text, n_bytes);
 }
 
 void *
@@ -138,20 +136,15 @@ on_owner (int ordinal,
 static bool
 free_there (RuntimeDevice *device, uint64_t addr, void *user)
 {
-  return tessera_device_free (device, addr, user);
+  return tessera_device_free (device, addr);
 }
 
 void
 tessera_torch_free (void *ptr, size_t size, int ordinal, void *stream)
 {
-  TesseraRecorder *recorder;
-
-  if (ptr == NULL || tessera_process_state () != TESSERA_PROCESS_SERVING)
-    return;
-  recorder = tessera_recorder_enter ();
-  if (!on_owner (ordinal, free_there, ptr, recorder))
+  if (ptr != NULL && tessera_process_state () == TESSERA_PROCESS_SERVING &&
+      !on_owner (ordinal, free_there, ptr, NULL))
     tessera_notice ("PyTorch freed memory that Tessera never gave; it was left alone.");
-  tessera_recorder_leave (recorder);
 }
 
 void
@@ -165,15 +158,11 @@ tessera_torch_init (int n_devices)
 void
 tessera_torch_empty_cache (void)
 {
-  TesseraRecorder *recorder;
-
   if (tessera_process_state () != TESSERA_PROCESS_SERVING)
     return;
-  recorder = tessera_recorder_enter ();
   for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
     if (tessera_process_known_device (i) != NULL)
-      tessera_device_empty_cache (tessera_process_known_device (i), recorder);
-  tessera_recorder_leave (recorder);
+      tessera_device_empty_cache (tessera_process_known_device (i));
 }
 
 void
@@ -242,14 +231,9 @@ void
 tessera_torch_begin_pool (int ordinal, TesseraTorchPool pool, void *filter)
 {
   RuntimeDevice *device = device_of (ordinal);
-  TesseraRecorder *recorder;
 
-  if (device == NULL)
-    return;
-  recorder = tessera_recorder_enter ();
-  tessera_device_begin_pool (device, (TesseraPoolId){ pool.owner_id, pool.user_id },
-                             recorder);
-  tessera_recorder_leave (recorder);
+  if (device != NULL)
+    tessera_device_begin_pool (device, (TesseraPoolId){ pool.owner_id, pool.user_id });
 }
 
 void

@@ -93,8 +93,10 @@ tessera_pieces_clear (TesseraPieces *pieces)
 TesseraPiece *
 tessera_pieces_at (const TesseraPieces *pieces, uint64_t offset_bytes)
 {
-  return (TesseraPiece *) tessera_tree_below (
-      &pieces->tree, (TesseraTreeKey){ .major = offset_bytes + 1 });
+  return offset_bytes < pieces->height_bytes
+             ? (TesseraPiece *) tessera_tree_below (
+                   &pieces->tree, (TesseraTreeKey){ .major = offset_bytes + 1 })
+             : NULL;
 }
 
 /* Cuts @piece at @offset_bytes inside it. Returns: the rest, of the same history. */

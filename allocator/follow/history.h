@@ -60,7 +60,7 @@ void tessera_pieces_clear (TesseraPieces *pieces);
  * leaves room for the request. False: no memory. */
 TESSERA_MUST_USE bool tessera_pieces_prepare (TesseraPieces *pieces);
 
-/* The piece that holds the byte at @offset_bytes, which must lie in the pool. */
+/* The piece that holds the byte at @offset_bytes; NULL where that lies behind the pool. */
 TesseraPiece *tessera_pieces_at (const TesseraPieces *pieces, uint64_t offset_bytes);
 /* Cuts [begin_bytes, end_bytes) out, which lies in @first to @last: what they reach
  * beyond it keeps its history in pieces of its own. Returns: the first piece of it. */

@@ -331,9 +331,7 @@ tessera_occupancy_find (const TesseraOccupancy *map,
 {
   uint64_t begin_bytes = search->begin_bytes;
   uint32_t n_left = search->most_pieces;
-  const TesseraPiece *piece = begin_bytes < map->pieces.height_bytes
-                                  ? tessera_pieces_at (&map->pieces, begin_bytes)
-                                  : NULL;
+  const TesseraPiece *piece = tessera_pieces_at (&map->pieces, begin_bytes);
 
   for (; piece != NULL && n_left > 0; piece = piece->next, n_left--)
     {
@@ -448,7 +446,7 @@ block_at (TesseraOccupancy *map, uint64_t offset_bytes, TesseraBlockState state)
       piece->end_bytes == 0)
     piece = tessera_pieces_recall (&map->pieces, offset_bytes);
   map->freed = piece;
-  if (piece == NULL && offset_bytes < map->pieces.height_bytes)
+  if (piece == NULL)
     piece = tessera_pieces_at (&map->pieces, offset_bytes);
   return piece != NULL && tessera_piece_begin (piece) == offset_bytes &&
                  piece->state == state && !piece->is_inside
@@ -663,9 +661,7 @@ tessera_occupancy_next_unneeded (const TesseraOccupancy *map,
                                  uint64_t *out_begin_bytes,
                                  uint64_t *out_end_bytes)
 {
-  const TesseraPiece *piece = from_bytes < map->pieces.height_bytes
-                                  ? tessera_pieces_at (&map->pieces, from_bytes)
-                                  : NULL;
+  const TesseraPiece *piece = tessera_pieces_at (&map->pieces, from_bytes);
 
   while (piece != NULL)
     {
@@ -721,9 +717,7 @@ tessera_occupancy_next_closed (const TesseraOccupancy *map,
                                uint64_t *out_begin_bytes,
                                uint64_t *out_end_bytes)
 {
-  const TesseraPiece *piece = from_bytes < map->pieces.height_bytes
-                                  ? tessera_pieces_at (&map->pieces, from_bytes)
-                                  : NULL;
+  const TesseraPiece *piece = tessera_pieces_at (&map->pieces, from_bytes);
 
   while (piece != NULL && !piece->is_closed)
     piece = piece->next;
@@ -741,9 +735,7 @@ tessera_occupancy_is_free (const TesseraOccupancy *map,
                            uint64_t begin_bytes,
                            uint64_t end_bytes)
 {
-  const TesseraPiece *piece = begin_bytes < map->pieces.height_bytes
-                                  ? tessera_pieces_at (&map->pieces, begin_bytes)
-                                  : NULL;
+  const TesseraPiece *piece = tessera_pieces_at (&map->pieces, begin_bytes);
 
   while (piece != NULL && tessera_piece_begin (piece) < end_bytes &&
          piece->state == TESSERA_BLOCK_FREE)

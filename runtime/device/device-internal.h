@@ -81,7 +81,8 @@ struct RuntimeDevice
   uint64_t most_pool_bytes; /* of its plan, as recorded */ /* fixed */
   /* Native only, else NULL: cudaMalloc segments alone have inactive splits. Borrowed. */
   const TesseraCachingStats *native_stats;
-  TesseraRecorder *recorder; /* of the call under way, or NULL */
+  TesseraRecorder *entered; /* by the call under way, to be left with the lock; or NULL */
+  TesseraRecorder *recorder; /* ... where it still records */
   TesseraTable table;        /* RuntimeBlock by address: live and pending */
   RuntimeStats stats;
 
@@ -105,9 +106,9 @@ struct RuntimeDevice
   bool step_is_new, phase_is_new;     /* the policy was not told yet */
 };
 
-/* The lock, and @recorder as that of the call under way. tessera_device_unlock() ends it.
- */
-void tessera_device_enter (RuntimeDevice *device, TesseraRecorder *recorder);
+/* The lock, and the recorder, where something is to be recorded. tessera_device_unlock()
+ * leaves both. */
+void tessera_device_enter (RuntimeDevice *device);
 
 /* Before each event: what began since the event before. */
 void tessera_device_tell_marks (RuntimeDevice *device);

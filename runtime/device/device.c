@@ -22,17 +22,23 @@ tessera_device_lock (RuntimeDevice *device)
 }
 
 void
-tessera_device_enter (RuntimeDevice *device, TesseraRecorder *recorder)
+tessera_device_enter (RuntimeDevice *device)
 {
+  TesseraRecorder *recorder = tessera_recorder_enter ();
+
   pthread_mutex_lock (&device->lock);
+  device->entered = recorder;
   device->recorder = tessera_recorder_still (recorder);
 }
 
 void
 tessera_device_unlock (RuntimeDevice *device)
 {
-  device->recorder = NULL;
+  TesseraRecorder *recorder = device->entered;
+
+  device->recorder = device->entered = NULL;
   pthread_mutex_unlock (&device->lock);
+  tessera_recorder_leave (recorder);
 }
 
 uint64_t
@@ -60,9 +66,9 @@ tessera_device_see_streams (RuntimeDevice *device)
 }
 
 void
-tessera_device_step (RuntimeDevice *device, TesseraRecorder *recorder)
+tessera_device_step (RuntimeDevice *device)
 {
-  tessera_device_enter (device, recorder);
+  tessera_device_lock (device);
   device->step_is_new = true;
   device->step_hash = 0;
   tessera_device_unlock (device);
@@ -105,11 +111,11 @@ tessera_device_tell_marks (RuntimeDevice *device)
 }
 
 void
-tessera_device_mark (RuntimeDevice *device, TesseraRecorder *recorder)
+tessera_device_mark (RuntimeDevice *device)
 {
   const RuntimeBlock nothing = { 0 };
 
-  tessera_device_enter (device, recorder);
+  tessera_device_enter (device);
   tessera_device_record (device, TESSERA_MARK, &nothing, TESSERA_NONE);
   tessera_device_unlock (device);
 }
@@ -204,13 +210,11 @@ pool_of (RuntimeDevice *device, TesseraPoolId id, bool adds, uint16_t *out_pool)
 }
 
 void
-tessera_device_begin_pool (RuntimeDevice *device,
-                           TesseraPoolId id,
-                           TesseraRecorder *recorder)
+tessera_device_begin_pool (RuntimeDevice *device, TesseraPoolId id)
 {
   uint16_t pool;
 
-  tessera_device_enter (device, recorder);
+  tessera_device_enter (device);
   if (device->n_routes == MAX_ROUTES || !pool_of (device, id, true, &pool))
     tessera_notice ("A private pool could not be opened, so its requests are served "
                     "from the default one: do not replay graphs captured into it.");

@@ -32,7 +32,6 @@ typedef struct
   uint64_t size_bytes; /* not 0 */
   uint64_t stream;     /* handle */
   uint32_t stack;      /* what tessera_recorder_stack() gave */
-  TesseraRecorder *recorder;
 } RuntimeRequest;
 
 /* All of these take the lock. Returns: 0 where it failed, with the sentence for the
@@ -42,12 +41,11 @@ uint64_t tessera_device_malloc (RuntimeDevice *device,
                                 char *out_text,
                                 size_t n_bytes);
 /* False: no block of this device lies there. */
-bool
-tessera_device_free (RuntimeDevice *device, uint64_t addr, TesseraRecorder *recorder);
+bool tessera_device_free (RuntimeDevice *device, uint64_t addr);
 bool tessera_device_record_stream (RuntimeDevice *device, uint64_t addr, uint64_t stream);
 /* More than one works there, whether or not it asks for memory. */
 void tessera_device_see_streams (RuntimeDevice *device);
-void tessera_device_empty_cache (RuntimeDevice *device, TesseraRecorder *recorder);
+void tessera_device_empty_cache (RuntimeDevice *device);
 /* 1 and more: no limit. */
 void tessera_device_set_fraction (RuntimeDevice *device, double fraction);
 /* The memory that the driver gave in one piece around @addr; false: none. */
@@ -59,9 +57,7 @@ bool tessera_device_base (RuntimeDevice *device,
 /* While a pool is open it serves the requests of streams that capture a graph, and those
  * of the thread that opened it: what PyTorch's filter says is not ours to ask. Too much
  * in a private pool is held longer than it need be, and harms nothing. */
-void tessera_device_begin_pool (RuntimeDevice *device,
-                                TesseraPoolId id,
-                                TesseraRecorder *recorder);
+void tessera_device_begin_pool (RuntimeDevice *device, TesseraPoolId id);
 void tessera_device_end_pool (RuntimeDevice *device, TesseraPoolId id);
 void tessera_device_release_pool (RuntimeDevice *device, TesseraPoolId id);
 
@@ -70,11 +66,11 @@ void tessera_device_reset_peaks (RuntimeDevice *device);
 void tessera_device_reset_accumulated (RuntimeDevice *device);
 
 /* The marks of the program; they take the lock. */
-void tessera_device_step (RuntimeDevice *device, TesseraRecorder *recorder);
+void tessera_device_step (RuntimeDevice *device);
 /* See tessera_step_repeats(). */
 bool tessera_device_step_repeats (RuntimeDevice *device);
 void tessera_device_phase (RuntimeDevice *device, const char *name);
-void tessera_device_mark (RuntimeDevice *device, TesseraRecorder *recorder);
+void tessera_device_mark (RuntimeDevice *device);
 
 /* What is held now, as the end of the recording. Called with the lock. */
 void tessera_device_record_end (RuntimeDevice *device, TesseraRecorder *recorder);

@@ -416,7 +416,7 @@ tessera_device_malloc (RuntimeDevice *device,
   uint16_t stream = 0;
   uint64_t addr = 0;
 
-  tessera_device_enter (device, request->recorder);
+  tessera_device_enter (device);
   tessera_device_tell_marks (device);
   tessera_device_poll (device);
   block = take_item (&device->spare_blocks, sizeof *block);
@@ -476,11 +476,11 @@ tessera_device_pass (void *user, uint64_t addr)
 }
 
 bool
-tessera_device_free (RuntimeDevice *device, uint64_t addr, TesseraRecorder *recorder)
+tessera_device_free (RuntimeDevice *device, uint64_t addr)
 {
   RuntimeBlock *block;
 
-  tessera_device_enter (device, recorder);
+  tessera_device_enter (device);
   tessera_device_tell_marks (device);
   block = tessera_table_get (&device->table, addr);
   /* A block that was freed already is pending, and unknown to the policy as a live one.
@@ -502,22 +502,20 @@ tessera_device_free (RuntimeDevice *device, uint64_t addr, TesseraRecorder *reco
 bool
 tessera_device_record_stream (RuntimeDevice *device, uint64_t addr, uint64_t stream)
 {
-  TesseraRecorder *recorder = tessera_recorder_enter ();
   RuntimeBlock *block;
 
-  tessera_device_enter (device, recorder);
+  tessera_device_enter (device);
   block = tessera_table_get (&device->table, addr);
   if (block != NULL)
     tessera_device_note_side (device, block, stream);
   tessera_device_unlock (device);
-  tessera_recorder_leave (recorder);
   return block != NULL;
 }
 
 void
-tessera_device_empty_cache (RuntimeDevice *device, TesseraRecorder *recorder)
+tessera_device_empty_cache (RuntimeDevice *device)
 {
-  tessera_device_enter (device, recorder);
+  tessera_device_enter (device);
   if (device->n_routes == 0) /* a graph that is captured allows no frees */
     tessera_policy_empty_cache (device->policy);
   count_splits (device);
