@@ -1,11 +1,17 @@
 /*
- * Tests of following a plan, on plans small enough to say which slot serves what.
+ * Tests of following a plan, on plans small enough to say which slot serves what; and of
+ * requests that a plan leaves to others: just these miss, however many of the same size
+ * are near.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/allocator/followed.h"
+#include "allocator/follow/matching.h"
 
 #include <glib.h>
+#include <string.h>
+
+#define SEED 20260611
 
 static void
 test_streams_and_pools (void)
@@ -208,6 +214,228 @@ test_hostile_plans (void)
   g_assert_cmpstr (found, ==, "--");
 }
 
+/* ---- Unplanned requests ---- */
+
+/* Whichever of several equals it is. */
+static void
+test_among_equals (void)
+{
+  small_plan_check ("|AAAA", "|AAAA|AAAA", "abcdabcd");
+  small_plan_check ("|aAAA", "|AAAA|AAAA", ".abc.abc");
+  small_plan_check ("|AaAA", "|AAAA|AAAA", "a.bca.bc");
+  small_plan_check ("|AAAa", "|AAAA|AAAA", "abc.abc.");
+  small_plan_check ("|aaAa", "|AAAA|AAAA|AAAA", "..a...a...a.");
+  /* without marks, too */
+  small_plan_check ("|AaAA", "AAAAAAAAAAAA", "a.bca.bca.bc");
+  /* before the steps, and where nothing has a slot */
+  small_plan_check ("aA|A", "AA|A|A", ".abb");
+  small_plan_check ("|aaa", "|AAA|AAA", "......");
+  small_plan_check ("aa|A", "AA|A|A", "..aa");
+  /* larger than the whole pool */
+  small_plan_check ("|Az", "|AZ|AZ", "a.a.");
+  /* the last request of a step, with a spare behind it */
+  small_plan_check ("|ABa*", "|ABA|ABA", "ab.ab.");
+  small_plan_check ("|Ba*|C", "|BA|BA", "a.a.");
+  /* and before a kind of step that has spares alone */
+  small_plan_check ("|Ba|*|C", "|BA|BA", "a.a.");
+  small_plan_check ("|Ba|*b|C", "|BA|BA", "a.a.");
+}
+
+/* What the run leaves out or adds costs itself, and moves nothing. */
+static void
+test_changed_a_little (void)
+{
+  small_plan_check ("|AaABCD", "|AAABCD|AABCD|AAABCD", "a.bcdea.cdea.bcde");
+  small_plan_check ("|BaAaC", "|BAAAC|BAZAAC|BAAAC", "a.b.ca.-b.ca.b.c");
+  small_plan_check ("|AbCbDbE", "|ABCBDBE|ABZCBDBE|ACBDBE", "a.b.c.da.-b.c.dab.c.d");
+}
+
+/* The phase says where the run is also where it begins with an unplanned request. */
+static void
+test_phases (void)
+{
+  small_plan_check ("|(ABABABA)aBCCCC", "|(ABABABA)ABCCCC|(A)ABCCCC",
+                    "abcdefg.hijkla.hijkl");
+}
+
+/* Two kinds of step: which it is an unplanned request tells. */
+static void
+test_kinds (void)
+{
+  small_plan_check ("|ABCD|ABeD", "|ABCD|ABED|ABCD|ABED", "abcdab.gabcdab.g");
+  small_plan_check ("|aBCD|aBED", "|ABCD|ABED|ABED", ".abc.aef.aef");
+}
+
+static void
+check_unplanned_refused (const TesseraPlan *plan)
+{
+  TesseraFollower *follower;
+
+  g_assert_cmpint (tessera_follower_new (plan, &follower), ==, TESSERA_INVALID);
+  g_assert_null (follower);
+}
+
+static void
+test_hostile_unplanned (void)
+{
+  g_autofree SmallPlan *made = small_plan_make ("A|AaBa|C");
+  TesseraUnplanned *unplanned = made->unplanned;
+
+  unplanned[1].before = unplanned[0].before - 1;
+  check_unplanned_refused (&made->plan);
+  unplanned[1].before = UINT32_MAX;
+  g_free (small_plan_follow (&made->plan, "A|AAB|AABA|Z"));
+  unplanned[1].section = 3;
+  check_unplanned_refused (&made->plan);
+  unplanned[1].section = 0;
+  check_unplanned_refused (&made->plan);
+  unplanned[1].section = 1;
+  unplanned[0].block_bytes = 0;
+  check_unplanned_refused (&made->plan);
+  unplanned[0].block_bytes = UINT64_MAX;
+  g_free (small_plan_follow (&made->plan, "A|AAB|AABA|Z"));
+  made->plan.n_unplanned = TESSERA_NONE;
+  check_unplanned_refused (&made->plan);
+}
+
+/* Random sizes out of few, so that everything has many equals. */
+static char *
+draw_text (GRand *rand, guint n, guint n_sizes, double unplanned)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < n; i++)
+    {
+      char letter = (char) ('G' + g_rand_int_range (rand, 0, (gint32) n_sizes));
+
+      if (i == n / 4)
+        g_string_append_c (text, '|');
+      g_string_append_c (text, g_rand_double (rand) < unplanned
+                                   ? (char) g_ascii_tolower (letter)
+                                   : letter);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* A run of the plan's steps, in which some requests are left out and others are added. */
+static char *
+draw_run (GRand *rand, const char *made_of, double change)
+{
+  const char *step = strchr (made_of, '|') + 1;
+  GString *run = g_string_new_len (made_of, step - made_of - 1);
+  gboolean has_marks = g_rand_boolean (rand);
+
+  for (guint s = 0; s < 4; s++)
+    {
+      if (has_marks)
+        g_string_append_c (run, '|');
+      for (const char *p = step; *p != '\0'; p++)
+        {
+          if (g_rand_double (rand) < change)
+            g_string_append_c (run,
+                               step[g_rand_int_range (rand, 0, (gint32) strlen (step))]);
+          if (g_rand_double (rand) >= change)
+            g_string_append_c (run, *p);
+        }
+    }
+  return g_string_free (run, FALSE);
+}
+
+static uint32_t
+find (TesseraCourse *course, const TesseraSlots *slots, char letter)
+{
+  const TesseraAlignRequest request = {
+    tessera_slots_find_signature (slots, small_plan_bytes (letter), 0, 0), UINT64_MAX
+  };
+
+  if (letter == '|')
+    tessera_course_step (course);
+  return letter == '|' ? TESSERA_NONE : tessera_course_find (course, &request);
+}
+
+/* Where a run is does not depend on who has a place: the same requests are found as in
+ * the plan in which all have one. */
+static guint
+compare_courses (const char *made_of, const char *run)
+{
+  g_autofree char *all_of = g_ascii_strup (made_of, -1);
+  g_autofree SmallPlan *some = small_plan_make (made_of), *all = small_plan_make (all_of);
+  TesseraSlots slots[2];
+  TesseraCourse courses[2];
+  guint n_unplanned = 0;
+
+  g_assert_cmpint (tessera_slots_init (&slots[0], &some->plan), ==, TESSERA_OK);
+  g_assert_cmpint (tessera_slots_init (&slots[1], &all->plan), ==, TESSERA_OK);
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpint (tessera_course_init (&courses[i], &slots[i]), ==, TESSERA_OK);
+  for (const char *p = run; *p != '\0'; p++)
+    {
+      uint32_t found = find (&courses[0], &slots[0], *p);
+
+      g_assert_cmpuint (found, ==, find (&courses[1], &slots[1], *p));
+      if (found == TESSERA_NONE)
+        continue;
+      /* all->slots are the requests in order */
+      if (tessera_slots_of_request (&slots[0], found) == TESSERA_NONE)
+        n_unplanned++;
+      else
+        g_assert_cmpuint (some->slots[tessera_slots_of_request (&slots[0], found)].born,
+                          ==, all->slots[found].born);
+    }
+  for (int i = 0; i < 2; i++)
+    {
+      tessera_course_clear (&courses[i]);
+      tessera_slots_clear (&slots[i]);
+    }
+  return n_unplanned;
+}
+
+static void
+test_course (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
+  guint n_unplanned = 0;
+
+  for (guint n = 0; n < 300; n++)
+    {
+      g_autofree char *made_of =
+          draw_text (rand, 8 + (guint) g_rand_int_range (rand, 0, 300),
+                     1 + (guint) g_rand_int_range (rand, 0, 12), g_rand_double (rand));
+      g_autofree char *run = draw_run (rand, made_of, n % 3 * 0.02);
+
+      n_unplanned += compare_courses (made_of, run);
+    }
+  g_assert_cmpuint (n_unplanned, >, 10000);
+}
+
+/* The run that was planned: what has a slot is in it, what has none misses, step after
+ * step. */
+static void
+test_as_planned (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED + 1);
+
+  for (guint n = 0; n < 100; n++)
+    {
+      g_autofree char *made_of =
+          draw_text (rand, 8 + (guint) g_rand_int_range (rand, 0, 300),
+                     1 + (guint) g_rand_int_range (rand, 0, 12), g_rand_double (rand));
+      g_autofree char *run = draw_run (rand, made_of, 0);
+      g_autofree SmallPlan *made = small_plan_make (made_of);
+      g_autofree char *found = small_plan_follow (&made->plan, run);
+      g_autoptr (GString) expected = g_string_new (NULL);
+
+      for (guint i = 0, slot = 0; made_of[i] != '\0'; i++)
+        if (made_of[i] != '|')
+          g_string_append_c (
+              expected, g_ascii_islower (made_of[i]) ? '.' : (char) ('a' + slot++ % 26));
+      for (guint s = 1, n_start = made->sections[0].end; s < 4; s++)
+        g_string_append_len (expected, expected->str + n_start,
+                             made->plan.n_positions - n_start);
+      g_assert_cmpstr (found, ==, expected->str);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -218,5 +446,12 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator/follow/rotation", test_rotation);
   g_test_add_func ("/allocator/follow/elsewhere", test_elsewhere);
   g_test_add_func ("/allocator/follow/hostile-plans", test_hostile_plans);
+  g_test_add_func ("/allocator/unplanned/among-equals", test_among_equals);
+  g_test_add_func ("/allocator/unplanned/changed-a-little", test_changed_a_little);
+  g_test_add_func ("/allocator/unplanned/phases", test_phases);
+  g_test_add_func ("/allocator/unplanned/kinds", test_kinds);
+  g_test_add_func ("/allocator/unplanned/hostile", test_hostile_unplanned);
+  g_test_add_func ("/allocator/unplanned/course", test_course);
+  g_test_add_func ("/allocator/unplanned/as-planned", test_as_planned);
   return g_test_run ();
 }
