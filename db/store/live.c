@@ -112,8 +112,6 @@ settle_devices (TesseraLive *live,
   return rc == SQLITE_OK ? TESSERA_OK : fail_sqlite (live, db, rc, error);
 }
 
-#define LENGTH(array) (sizeof (array) / sizeof *(array))
-
 static TesseraStatus
 write_names (TesseraLive *live, TesseraRowWriter *writer, const TesseraLiveBatch *batch)
 {
@@ -320,7 +318,6 @@ tessera_live_create (const char *path,
       free (live);
       return tessera_fail_sqlite (error, NULL, SQLITE_NOMEM, path, "write");
     }
-  tessera_limits_init (&live->limits);
   live->limits.below[TESSERA_LIMIT_MOMENTS] = 1;
   status = tessera_file_check_idle (path, error);
   if (status == TESSERA_OK)

@@ -11,8 +11,6 @@
 
 #include "db/store/private.h"
 
-#define LENGTH(array) (sizeof (array) / sizeof *(array))
-
 /* The slot at a place counted over all orders. */
 static void
 get_order_slot (const void *items, size_t index, void *scratch)
@@ -52,85 +50,44 @@ list_edges (const TesseraLengths *lengths, size_t *out_n_edges)
 static void
 set_length_limits (TesseraLimits *limits, const TesseraLengths *lengths)
 {
-  tessera_limits_init (limits);
   limits->below[TESSERA_LIMIT_STRINGS] = lengths->n_strings;
   limits->below[TESSERA_LIMIT_LAWS] = lengths->n_laws;
   limits->below[TESSERA_LIMIT_SLOTS] = lengths->n_slots;
 }
+
+/* As they are read: what comes later names what came before. */
+static const TesseraPart length_parts[] = {
+  TESSERA_PART (TesseraLengths, length_step, observed, n_observed),
+  TESSERA_PART (TesseraLengths, length_phase, strings, n_strings),
+  TESSERA_PART (TesseraLengths, length_law, laws, n_laws),
+  TESSERA_PART (TesseraLengths, length_slot, slots, n_slots),
+  TESSERA_PART (TesseraLengths, start_slot, start, n_start),
+  TESSERA_PART (TesseraLengths, length_order, orders, n_orders),
+};
 
 static TesseraStatus
 write_lengths (TesseraNewFile *file, const TesseraLengths *lengths)
 {
   size_t n_edges;
   TesseraOrderEdge *edges = list_edges (lengths, &n_edges);
-  const TesseraRows parts[] = {
+  const TesseraRows rows[] = {
     { &tessera_length_plan_table, lengths, 1 },
-    { &tessera_length_step_table, lengths->observed, lengths->n_observed },
-    { &tessera_length_phase_table, lengths->strings, lengths->n_strings },
-    { &tessera_length_law_table, lengths->laws, lengths->n_laws },
-    { &tessera_length_slot_table, lengths->slots, lengths->n_slots },
-    { &tessera_start_slot_table, lengths->start, lengths->n_start },
-    { &tessera_length_order_table, lengths->orders, lengths->n_orders },
     { &tessera_length_order_slot_table, lengths,
       (size_t) lengths->n_orders * lengths->n_swept, get_order_slot },
     { &tessera_length_order_edge_table, edges, n_edges },
   };
-  TesseraLimits limits;
+  TesseraLimits limits = { 0 };
   TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
   TesseraStatus status;
 
   if (!edges)
     return tessera_fail_sqlite (file->error, NULL, SQLITE_NOMEM, file->path, "write");
   set_length_limits (&limits, lengths);
-  status = tessera_write_rows (&writer, 0, parts, LENGTH (parts));
+  status = tessera_write_rows (&writer, 0, rows, LENGTH (rows));
+  if (status == TESSERA_OK)
+    status =
+        tessera_write_parts (&writer, 0, lengths, length_parts, LENGTH (length_parts));
   free (edges);
-  return status;
-}
-
-/* An array of a plan, or of its lengths, and the table that its items are rows of. */
-typedef struct
-{
-  const TesseraTable *table;
-  uint16_t array_at, count_at;
-  uint16_t count_bytes; /* uint32_t or size_t */
-} Part;
-
-#define PART(Plan, table, array, count)                                                  \
-  {                                                                                      \
-    &table, offsetof (Plan, array), offsetof (Plan, count),                              \
-        sizeof ((Plan *) NULL)->count                                                    \
-  }
-
-/* Arrays of a plan have no room to spare: capacities are known while reading only. */
-static TesseraStatus
-read_part (TesseraRowReader *reader, const Part *part, size_t most, void *plan)
-{
-  char *count = (char *) plan + part->count_at;
-  TesseraItems items = { .most = most };
-  TesseraStatus status = tessera_read_items (reader, part->table, &items);
-
-  *(void **) ((char *) plan + part->array_at) = items.items;
-  if (part->count_bytes == sizeof (uint32_t))
-    *(uint32_t *) count = (uint32_t) items.n;
-  else
-    *(size_t *) count = items.n;
-  return status;
-}
-
-/* Of a table that has one row, or none. */
-static TesseraStatus
-read_row (TesseraRowReader *reader,
-          const TesseraTable *table,
-          void *item,
-          bool *out_is_there)
-{
-  TesseraItems items = { .most = 1 };
-  TesseraStatus status = tessera_read_items (reader, table, &items);
-
-  *out_is_there = items.n > 0;
-  if (items.n > 0)
-    memcpy (item, items.items, table->item_bytes);
-  free (items.items);
   return status;
 }
 
@@ -204,34 +161,26 @@ fill_orders (const LengthsLoad *load)
   return status == TESSERA_OK && next_edge != load->edges.n ? TESSERA_BAD_INPUT : status;
 }
 
-/* As they are read: what comes later names what came before. */
-static const Part length_parts[] = {
-  PART (TesseraLengths, tessera_length_step_table, observed, n_observed),
-  PART (TesseraLengths, tessera_length_phase_table, strings, n_strings),
-  PART (TesseraLengths, tessera_length_law_table, laws, n_laws),
-  PART (TesseraLengths, tessera_length_slot_table, slots, n_slots),
-  PART (TesseraLengths, tessera_start_slot_table, start, n_start),
-  PART (TesseraLengths, tessera_length_order_table, orders, n_orders),
-};
-
 /* Without a row of their plan the other tables have none. */
 static TesseraStatus
 read_tables (TesseraRowReader *reader, LengthsLoad *load)
 {
-  TesseraStatus status =
-      read_row (reader, &tessera_length_plan_table, load->lengths, &load->is_there);
+  TesseraStatus status = tessera_read_row (reader, &tessera_length_plan_table,
+                                           load->lengths, &load->is_there);
   size_t most = load->is_there ? TESSERA_NONE : 0;
 
   for (size_t i = 0; status == TESSERA_OK && i < LENGTH (length_parts); i++)
     {
       set_length_limits (&reader->limits, load->lengths);
-      status = read_part (reader, &length_parts[i], most, load->lengths);
+      status = tessera_read_part (reader, &length_parts[i], most, load->lengths);
     }
   load->places.most = load->edges.most = most;
   if (status == TESSERA_OK)
-    status = tessera_read_items (reader, &tessera_length_order_slot_table, &load->places);
+    status = tessera_read_items (reader, &tessera_length_order_slot_table, false,
+                                 &load->places);
   if (status == TESSERA_OK)
-    status = tessera_read_items (reader, &tessera_length_order_edge_table, &load->edges);
+    status = tessera_read_items (reader, &tessera_length_order_edge_table, false,
+                                 &load->edges);
   return status;
 }
 
@@ -273,7 +222,6 @@ read_lengths (TesseraRowReader *reader, TesseraLengths **out_lengths)
 static void
 set_limits (TesseraLimits *limits, const TesseraPlan *plan)
 {
-  tessera_limits_init (limits);
   limits->below[TESSERA_LIMIT_POSITIONS] = (uint64_t) plan->n_positions + 1;
   limits->below[TESSERA_LIMIT_STRINGS] = plan->n_strings;
   limits->below[TESSERA_LIMIT_SECTIONS] = plan->n_sections;
@@ -281,28 +229,32 @@ set_limits (TesseraLimits *limits, const TesseraPlan *plan)
   limits->below[TESSERA_LIMIT_SLOTS] = plan->n_slots;
 }
 
+/* As they are read: what comes later names what came before. */
+static const TesseraPart plan_parts[] = {
+  TESSERA_PART (TesseraPlan, phase_name, strings, n_strings),
+  TESSERA_PART (TesseraPlan, section, sections, n_sections),
+  TESSERA_PART (TesseraPlan, group, groups, n_groups),
+  TESSERA_PART (TesseraPlan, slot, slots, n_slots),
+  TESSERA_PART (TesseraPlan, plan_edit, edits, n_edits),
+  TESSERA_PART (TesseraPlan, crossing, crossings, n_crossings),
+  TESSERA_PART (TesseraPlan, room, rooms, n_rooms),
+  TESSERA_PART (TesseraPlan, region, regions, n_regions),
+  TESSERA_PART (TesseraPlan, unplanned, unplanned, n_unplanned),
+};
+static_assert (offsetof (TesseraTextItem, text) == 0, "an item of strings is a string");
+
 static TesseraStatus
 write_plan (TesseraNewFile *file, const TesseraPlan *plan)
 {
-  const TesseraRows parts[] = {
-    { &tessera_plan_table, plan, 1 },
-    { &tessera_phase_name_table, plan->strings, plan->n_strings },
-    { &tessera_section_table, plan->sections, plan->n_sections },
-    { &tessera_group_table, plan->groups, plan->n_groups },
-    { &tessera_slot_table, plan->slots, plan->n_slots },
-    { &tessera_plan_edit_table, plan->edits, plan->n_edits },
-    { &tessera_crossing_table, plan->crossings, plan->n_crossings },
-    { &tessera_room_table, plan->rooms, plan->n_rooms },
-    { &tessera_region_table, plan->regions, plan->n_regions },
-    { &tessera_unplanned_table, plan->unplanned, plan->n_unplanned },
-  };
-  TesseraLimits limits;
-  TesseraRowWriter writer = { file->db, file->path,  &limits,
-                              NULL,     file->error, plan->n_slots };
+  const TesseraRows row = { &tessera_plan_table, plan, 1 };
+  TesseraLimits limits = { 0 };
+  TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
   TesseraStatus status;
 
   set_limits (&limits, plan);
-  status = tessera_write_rows (&writer, 0, parts, LENGTH (parts));
+  status = tessera_write_rows (&writer, 0, &row, 1);
+  if (status == TESSERA_OK)
+    status = tessera_write_parts (&writer, 0, plan, plan_parts, LENGTH (plan_parts));
   return status == TESSERA_OK && plan->lengths ? write_lengths (file, plan->lengths)
                                                : status;
 }
@@ -318,20 +270,6 @@ tessera_plan_save (const TesseraPlan *plan, const char *path, TesseraError *erro
                               : status;
 }
 
-/* As they are read: what comes later names what came before. */
-static const Part plan_parts[] = {
-  PART (TesseraPlan, tessera_phase_name_table, strings, n_strings),
-  PART (TesseraPlan, tessera_section_table, sections, n_sections),
-  PART (TesseraPlan, tessera_group_table, groups, n_groups),
-  PART (TesseraPlan, tessera_slot_table, slots, n_slots),
-  PART (TesseraPlan, tessera_plan_edit_table, edits, n_edits),
-  PART (TesseraPlan, tessera_crossing_table, crossings, n_crossings),
-  PART (TesseraPlan, tessera_room_table, rooms, n_rooms),
-  PART (TesseraPlan, tessera_region_table, regions, n_regions),
-  PART (TesseraPlan, tessera_unplanned_table, unplanned, n_unplanned),
-};
-static_assert (offsetof (TesseraTextItem, text) == 0, "an item of strings is a string");
-
 /* Sections and slots name each other: sections are read first, against no limit, and
  * looked at again once the slots are there. */
 static TesseraStatus
@@ -342,9 +280,7 @@ check_sections (TesseraRowReader *reader, const TesseraPlan *plan)
   for (size_t i = 0; i < plan->n_sections; i++)
     if (!tessera_item_check (&tessera_section_table, &plan->sections[i], i,
                              &reader->limits, reason, sizeof reason))
-      return tessera_fail (reader->error, TESSERA_BAD_INPUT,
-                           "%s is damaged: in table section, row %zu, %s; make it again",
-                           reader->path, i, reason);
+      return tessera_fail_row (reader, &tessera_section_table, i, reason);
   return TESSERA_OK;
 }
 
@@ -355,7 +291,7 @@ read_plan (TesseraRowReader *reader, TesseraPlan *plan)
   TesseraStatus status = TESSERA_OK;
 
   set_limits (&reader->limits, plan);
-  status = read_row (reader, &tessera_plan_table, plan, &is_there);
+  status = tessera_read_row (reader, &tessera_plan_table, plan, &is_there);
   if (status == TESSERA_OK && !is_there)
     status =
         tessera_fail (reader->error, TESSERA_BAD_INPUT,
@@ -365,7 +301,7 @@ read_plan (TesseraRowReader *reader, TesseraPlan *plan)
       set_limits (&reader->limits, plan);
       if (plan_parts[i].table == &tessera_section_table)
         reader->limits.below[TESSERA_LIMIT_SLOTS] = UINT64_MAX;
-      status = read_part (reader, &plan_parts[i], TESSERA_NONE, plan);
+      status = tessera_read_part (reader, &plan_parts[i], TESSERA_NONE, plan);
     }
   set_limits (&reader->limits, plan);
   if (status == TESSERA_OK)

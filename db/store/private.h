@@ -12,6 +12,8 @@
 #include "db/plan.h"
 #include "db/store.h"
 
+#define LENGTH(array) (sizeof (array) / sizeof *(array))
+
 /*
  * A trace or plan file as a whole: its tables, and how it is looked at, opened, made
  * beside its target and renamed.
@@ -103,31 +105,20 @@ typedef enum
   TESSERA_COLUMN_U16,
   TESSERA_COLUMN_U32,
   TESSERA_COLUMN_U32_OR_NONE,  /* TESSERA_NONE is NULL */
-  TESSERA_COLUMN_BOOL,         /* bool */
-  TESSERA_COLUMN_FLAG,         /* uint8_t, 0 or 1 */
+  TESSERA_COLUMN_FLAG,         /* bool or uint8_t, 0 or 1 */
   TESSERA_COLUMN_BYTES,        /* uint64_t, at most INT64_MAX */
   TESSERA_COLUMN_BYTES_OR_ALL, /* ... and UINT64_MAX is NULL */
-  TESSERA_COLUMN_BITS,         /* uint64_t, stored as the int64_t of the same bits */
-  TESSERA_COLUMN_NUMBER,       /* int64_t */
+  TESSERA_COLUMN_BITS,         /* any 64 bits, stored as the int64_t of them */
   TESSERA_COLUMN_REAL,         /* double, finite */
   TESSERA_COLUMN_TEXT,         /* char *, owned by the item */
   TESSERA_COLUMN_TEXT_OR_NULL,
   TESSERA_COLUMN_COUNT /* size_t; written for people, left alone by reading */
 } TesseraColumnKind;
 
-/* What a number must stay below; see TesseraLimits. */
+/* How many there are of what a number names, which it must stay below. */
 typedef enum
 {
-  TESSERA_LIMIT_NONE, /* whatever fits the struct */
-  TESSERA_LIMIT_ACTIONS,
-  TESSERA_LIMIT_STATES,
-  TESSERA_LIMIT_RANGE_KINDS,
-  TESSERA_LIMIT_TENSOR_KINDS,
-  TESSERA_LIMIT_CLASSES,
-  TESSERA_LIMIT_GROUP_KINDS,
-  TESSERA_LIMIT_FOLLOWABLES,
-  TESSERA_LIMIT_CUTS,
-  TESSERA_LIMIT_ALTERNATES,
+  TESSERA_LIMIT_NONE, /* what the column itself says */
   TESSERA_LIMIT_STRINGS,
   TESSERA_LIMIT_FRAMES,
   TESSERA_LIMIT_NODES,
@@ -140,7 +131,6 @@ typedef enum
   TESSERA_LIMIT_SLOTS,
   TESSERA_LIMIT_GROUPS,
   TESSERA_LIMIT_LAWS,
-  TESSERA_LIMIT_PLACES,
   TESSERA_N_LIMITS
 } TesseraLimit;
 
@@ -149,9 +139,6 @@ typedef struct
   uint64_t below[TESSERA_N_LIMITS];
 } TesseraLimits;
 
-/* Sets the limits that depend on no file. */
-void tessera_limits_init (TesseraLimits *limits);
-
 typedef struct
 {
   const char *name;
@@ -159,6 +146,7 @@ typedef struct
   uint8_t kind;    /* TesseraColumnKind */
   uint8_t limit;   /* TesseraLimit */
   uint8_t minimum;
+  uint8_t below; /* 0: whatever fits the struct */
 } TesseraColumn;
 
 #define TESSERA_MAX_COLUMNS 28
@@ -175,14 +163,6 @@ typedef struct
   /* (nullable): what columns cannot say one by one. Returns: the law it breaks or NULL */
   const char *(*check) (const void *item, uint64_t index, const TesseraLimits *limits);
 } TesseraTable;
-
-/* Which rows of a table are meant; fields beyond the table's n_scopes are not looked at.
- */
-typedef struct
-{
-  uint32_t device;
-  bool at_end;
-} TesseraScope;
 
 /* Rows of one table to be written: items in an array, or handed out one by one by @get. */
 typedef struct
@@ -217,48 +197,78 @@ TESSERA_MUST_USE TesseraStatus tessera_write_rows (TesseraRowWriter *writer,
                                                    const TesseraRows *parts,
                                                    size_t n_parts);
 
+/* An array of a trace, a plan ... whose items are the rows of a table: where it lies in the
+ * struct that has it, and where its count does. */
+typedef struct
+{
+  const TesseraTable *table;
+  uint16_t array_at, count_at;
+  uint8_t count_bytes; /* of a uint32_t or a size_t */
+  bool at_end;
+} TesseraPart;
+
+#define TESSERA_PART(Owner, name, array, count, ...)                                     \
+  {                                                                                      \
+    .table = &tessera_##name##_table, .array_at = offsetof (Owner, array),               \
+    .count_at = offsetof (Owner, count), .count_bytes = sizeof ((Owner *) NULL)->count,  \
+    __VA_ARGS__                                                                          \
+  }
+
+/* As tessera_write_rows(): all parts of @owner. */
+TESSERA_MUST_USE TesseraStatus tessera_write_parts (TesseraRowWriter *writer,
+                                                    uint32_t device,
+                                                    const void *owner,
+                                                    const TesseraPart *parts,
+                                                    size_t n_parts);
+
 typedef struct
 {
   sqlite3 *db;
   const char *path;
   TesseraLimits limits;
   const TesseraProgress *progress;
-  uint64_t n_rows; /* expected in all, for progress */
+  uint32_t device;
+  bool allows_gaps; /* in tables that may have them */
+  uint64_t n_rows;  /* expected in all, for progress */
   uint64_t n_read, n_next_report;
   TesseraError *error;
 } TesseraRowReader;
-
-/*
- * TesseraTakeRow:
- * @item: a checked item; its texts are owned by whoever takes it, also on failure
- * @index: 0, 1, 2 ... @key: what the file says (another number only where it has gaps)
- *
- * Returns: TESSERA_BAD_INPUT for an item that may not come after those before it; the
- * reader finds the words.
- */
-typedef TesseraStatus (*TesseraTakeRow) (void *user,
-                                         void *item,
-                                         uint64_t index,
-                                         uint64_t key);
-
-TESSERA_MUST_USE TesseraStatus tessera_read_rows (TesseraRowReader *reader,
-                                                  const TesseraTable *table,
-                                                  TesseraScope scope,
-                                                  TesseraTakeRow take,
-                                                  void *user);
 
 /* Rows in an array that grows as they come. */
 typedef struct
 {
   void *items;
-  size_t n, cap;
-  size_t most; /* rows beyond are refused */
+  uint32_t *keys; /* of each row, where the reader allows gaps */
+  size_t n, cap, cap_keys;
+  size_t most;    /* rows beyond are refused */
+  bool is_filled; /* @items has what no column says: it stays */
 } TesseraItems;
 
-/* @items: zeroed but for @most; what was read is the caller's, also after a failure. */
+/* @items: zeroed but for @most, or room for @most rows that somebody has; what was read is
+ * the caller's, also after a failure. */
 TESSERA_MUST_USE TesseraStatus tessera_read_items (TesseraRowReader *reader,
                                                    const TesseraTable *table,
+                                                   bool at_end,
                                                    TesseraItems *items);
+
+/* Reads an array of @owner, which has none yet. Arrays have no room to spare afterwards. */
+TESSERA_MUST_USE TesseraStatus tessera_read_part (TesseraRowReader *reader,
+                                                  const TesseraPart *part,
+                                                  size_t most,
+                                                  void *owner);
+
+/* The one row of a table into @item, whose texts are NULL; none is TESSERA_OK as well. */
+TESSERA_MUST_USE TesseraStatus tessera_read_row (TesseraRowReader *reader,
+                                                 const TesseraTable *table,
+                                                 void *item,
+                                                 bool *out_is_there);
+
+/* "FILE is damaged: in table NAME, row @index, @reason; make it again" */
+TesseraStatus tessera_fail_row (TesseraRowReader *reader,
+                                const TesseraTable *table,
+                                uint64_t index,
+                                const char *reason);
+#define TESSERA_REPEATS "it repeats an earlier row, comes before it or is one too many"
 
 /* Frees the texts of an item and sets them to NULL. */
 void tessera_item_clear (const TesseraTable *table, void *item);

@@ -14,29 +14,55 @@
 
 #include "db/array.h"
 
-void
-tessera_limits_init (TesseraLimits *limits)
+/* Numbers as they lie in an item. */
+typedef struct
 {
-  memset (limits, 0, sizeof *limits);
-  limits->below[TESSERA_LIMIT_NONE] = UINT64_MAX;
-  limits->below[TESSERA_LIMIT_ACTIONS] = TESSERA_MARK + 1;
-  limits->below[TESSERA_LIMIT_STATES] = TESSERA_BLOCK_LIVE + 1;
-  limits->below[TESSERA_LIMIT_RANGE_KINDS] = TESSERA_RANGE_MODULE + 1;
-  limits->below[TESSERA_LIMIT_TENSOR_KINDS] = TESSERA_TENSOR_BUFFER + 1;
-  limits->below[TESSERA_LIMIT_CLASSES] = TESSERA_CLASS_DYNAMIC + 1;
-  limits->below[TESSERA_LIMIT_GROUP_KINDS] = TESSERA_GROUP_HAND + 1;
-  limits->below[TESSERA_LIMIT_PLACES] = TESSERA_PLACE_NONE + 1;
-  limits->below[TESSERA_LIMIT_FOLLOWABLES] = TESSERA_FOLLOWABLE_YES + 1;
-  limits->below[TESSERA_LIMIT_ALTERNATES] = TESSERA_ALTERNATE_SECOND + 1;
-  limits->below[TESSERA_LIMIT_CUTS] = TESSERA_CUT_BY_PERSON + 1;
+  uint8_t n_bytes;  /* 0: it is no number */
+  bool is_plain;    /* without sign, and has to be in range */
+  bool is_nullable; /* all ones are NULL */
+  uint64_t below;   /* 0: what the column says */
+} Number;
+
+static const Number numbers[] = {
+  [TESSERA_COLUMN_U8] = { 1, true },
+  [TESSERA_COLUMN_U16] = { 2, true },
+  [TESSERA_COLUMN_U32] = { 4, true },
+  [TESSERA_COLUMN_U32_OR_NONE] = { 4, true, true },
+  [TESSERA_COLUMN_FLAG] = { 1, true, false, 2 },
+  [TESSERA_COLUMN_BYTES] = { 8, true, false, (uint64_t) INT64_MAX + 1 },
+  [TESSERA_COLUMN_BYTES_OR_ALL] = { 8, true, true, (uint64_t) INT64_MAX + 1 },
+  [TESSERA_COLUMN_BITS] = { 8 },
+  [TESSERA_COLUMN_COUNT] = { sizeof (size_t) },
+};
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers begin low");
+
+static uint64_t
+get_number (const Number *kind, const char *at)
+{
+  uint64_t number = 0;
+
+  memcpy (&number, at, kind->n_bytes);
+  return number;
+}
+
+static bool
+is_none (const Number *kind, uint64_t number)
+{
+  return kind->is_nullable && number == UINT64_MAX >> (64 - 8 * kind->n_bytes);
+}
+
+static bool
+is_text (const TesseraColumn *column)
+{
+  return column->kind == TESSERA_COLUMN_TEXT ||
+         column->kind == TESSERA_COLUMN_TEXT_OR_NULL;
 }
 
 void
 tessera_item_clear (const TesseraTable *table, void *item)
 {
   for (size_t i = 0; i < table->n_columns; i++)
-    if (table->columns[i].kind == TESSERA_COLUMN_TEXT ||
-        table->columns[i].kind == TESSERA_COLUMN_TEXT_OR_NULL)
+    if (is_text (&table->columns[i]))
       {
         char **text = (char **) ((char *) item + table->columns[i].offset);
 
@@ -56,51 +82,6 @@ is_sound (const TesseraColumn *column, const void *item)
                                                : true;
 }
 
-/* Returns: whether @column is a number with a limit; its value goes to *out_number. */
-static bool
-limited_number (const TesseraColumn *column, const void *item, uint64_t *out_number)
-{
-  const char *at = (const char *) item + column->offset;
-
-  switch (column->kind)
-    {
-    case TESSERA_COLUMN_U8:
-    case TESSERA_COLUMN_FLAG:
-      *out_number = *(const uint8_t *) at;
-      return true;
-    case TESSERA_COLUMN_U16:
-      *out_number = *(const uint16_t *) at;
-      return true;
-    case TESSERA_COLUMN_U32:
-      *out_number = *(const uint32_t *) at;
-      return true;
-    case TESSERA_COLUMN_U32_OR_NONE:
-      *out_number = *(const uint32_t *) at;
-      return *out_number != TESSERA_NONE;
-    case TESSERA_COLUMN_BYTES:
-    case TESSERA_COLUMN_BYTES_OR_ALL:
-      *out_number = *(const uint64_t *) at;
-      return column->kind == TESSERA_COLUMN_BYTES || *out_number != UINT64_MAX;
-    default:
-      return false;
-    }
-}
-
-static uint64_t
-limit_of (const TesseraColumn *column, const TesseraLimits *limits)
-{
-  switch (column->kind)
-    {
-    case TESSERA_COLUMN_FLAG:
-      return 2;
-    case TESSERA_COLUMN_BYTES:
-    case TESSERA_COLUMN_BYTES_OR_ALL:
-      return (uint64_t) INT64_MAX + 1;
-    default:
-      return limits->below[column->limit];
-    }
-}
-
 bool
 tessera_item_check (const TesseraTable *table,
                     const void *item,
@@ -114,16 +95,20 @@ tessera_item_check (const TesseraTable *table,
   for (size_t i = 0; i < table->n_columns; i++)
     {
       const TesseraColumn *column = &table->columns[i];
-      uint64_t number, below = limit_of (column, limits);
+      const Number *kind = &numbers[column->kind];
+      uint64_t number = get_number (kind, (const char *) item + column->offset);
+      uint64_t below = kind->below     ? kind->below
+                       : column->limit ? limits->below[column->limit]
+                       : column->below ? column->below
+                                       : UINT64_MAX;
 
       if (!is_sound (column, item))
         {
           snprintf (reason, reason_bytes, "%s is missing or not a number", column->name);
           return false;
         }
-      if (!limited_number (column, item, &number))
-        continue;
-      if (number >= below || number < column->minimum)
+      if (kind->is_plain && !is_none (kind, number) &&
+          (number >= below || number < column->minimum))
         {
           snprintf (reason, reason_bytes, "%s is %llu, which is not in %u .. below %llu",
                     column->name, (unsigned long long) number, column->minimum,
@@ -211,82 +196,45 @@ compose (const TesseraTable *table, char *sql)
 }
 
 static int
-bind (sqlite3_stmt *statement, const TesseraTable *table, TesseraScope scope)
+bind (sqlite3_stmt *statement, const TesseraTable *table, uint32_t device, bool at_end)
 {
   int rc = SQLITE_OK;
 
   if (table->n_scopes > 0)
-    rc = sqlite3_bind_int64 (statement, 1, scope.device);
+    rc = sqlite3_bind_int64 (statement, 1, device);
   if (rc == SQLITE_OK && table->n_scopes > 1)
-    rc = sqlite3_bind_int (statement, 2, scope.at_end);
+    rc = sqlite3_bind_int (statement, 2, at_end);
   return rc;
 }
 
-static TesseraStatus
-fail_row (TesseraRowReader *reader,
-          const TesseraTable *table,
-          uint64_t index,
-          const char *reason)
+TesseraStatus
+tessera_fail_row (TesseraRowReader *reader,
+                  const TesseraTable *table,
+                  uint64_t index,
+                  const char *reason)
 {
   return tessera_fail (reader->error, TESSERA_BAD_INPUT,
                        "%s is damaged: in table %s, row %llu, %s; make it again",
                        reader->path, table->name, (unsigned long long) index, reason);
 }
 
+static TesseraStatus
+fail_memory (TesseraRowReader *reader)
+{
+  return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path, "read");
+}
+
 /* Returns: whether @number fits the struct's field; stores it if so. */
 static bool
-store_number (const TesseraColumn *column, sqlite3_int64 number, char *at)
+store_number (const Number *kind, sqlite3_int64 number, char *at)
 {
-  switch (column->kind)
-    {
-    case TESSERA_COLUMN_BOOL:
-      *(bool *) at = number == 1;
-      return number == 0 || number == 1;
-    case TESSERA_COLUMN_U8:
-    case TESSERA_COLUMN_FLAG:
-      *(uint8_t *) at = (uint8_t) number;
-      return number >= 0 && number <= UINT8_MAX;
-    case TESSERA_COLUMN_U16:
-      *(uint16_t *) at = (uint16_t) number;
-      return number >= 0 && number <= UINT16_MAX;
-    case TESSERA_COLUMN_U32:
-      *(uint32_t *) at = (uint32_t) number;
-      return number >= 0 && number <= UINT32_MAX;
-    case TESSERA_COLUMN_U32_OR_NONE:
-      *(uint32_t *) at = (uint32_t) number;
-      return number >= 0 && number < TESSERA_NONE;
-    case TESSERA_COLUMN_BYTES:
-    case TESSERA_COLUMN_BYTES_OR_ALL:
-      *(uint64_t *) at = (uint64_t) number;
-      return number >= 0;
-    default: /* TESSERA_COLUMN_BITS, TESSERA_COLUMN_NUMBER: any 64 bits */
-      *(int64_t *) at = number;
-      return true;
-    }
-}
+  uint64_t bits = (uint64_t) number;
 
-/* Returns: TESSERA_BAD_INPUT for a NULL where there is to be none. */
-static TesseraStatus
-store_null (const TesseraColumn *column, char *at)
-{
-  if (column->kind == TESSERA_COLUMN_U32_OR_NONE)
-    *(uint32_t *) at = TESSERA_NONE;
-  else if (column->kind == TESSERA_COLUMN_BYTES_OR_ALL)
-    *(uint64_t *) at = UINT64_MAX;
-  else if (column->kind == TESSERA_COLUMN_TEXT_OR_NULL)
-    *(char **) at = NULL;
-  else
-    return TESSERA_BAD_INPUT;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-store_text (sqlite3_value *value, char *at)
-{
-  const char *text = (const char *) sqlite3_value_text (value);
-
-  *(char **) at = text ? strdup (text) : NULL;
-  return *(char **) at ? TESSERA_OK : TESSERA_NO_MEMORY;
+  if (kind->is_plain && (number < 0 || bits > UINT64_MAX >> (64 - 8 * kind->n_bytes) ||
+                         is_none (kind, bits)))
+    return false;
+  memcpy (at, &bits, kind->n_bytes);
+  return true;
 }
 
 /* @value: unprotected, which is enough for a connection of one thread; asking it is
@@ -294,24 +242,28 @@ store_text (sqlite3_value *value, char *at)
 static TesseraStatus
 store_value (sqlite3_value *value, const TesseraColumn *column, char *at)
 {
+  const Number *kind = &numbers[column->kind];
   int type = sqlite3_value_type (value);
-  bool is_text =
-      column->kind == TESSERA_COLUMN_TEXT || column->kind == TESSERA_COLUMN_TEXT_OR_NULL;
 
   if (column->kind == TESSERA_COLUMN_COUNT)
     return TESSERA_OK;
-  if (type == SQLITE_NULL)
-    return store_null (column, at);
-  if (is_text)
-    return type == SQLITE_TEXT ? store_text (value, at) : TESSERA_BAD_INPUT;
-  if (column->kind == TESSERA_COLUMN_REAL)
+  if (type == SQLITE_NULL && kind->is_nullable)
+    memset (at, 0xff, kind->n_bytes);
+  else if (type == SQLITE_NULL && column->kind == TESSERA_COLUMN_TEXT_OR_NULL)
+    *(char **) at = NULL;
+  else if (type == SQLITE_TEXT && is_text (column))
     {
-      *(double *) at = sqlite3_value_double (value);
-      return type == SQLITE_FLOAT ? TESSERA_OK : TESSERA_BAD_INPUT;
+      const char *text = (const char *) sqlite3_value_text (value);
+
+      *(char **) at = text ? strdup (text) : NULL;
+      return *(char **) at ? TESSERA_OK : TESSERA_NO_MEMORY;
     }
-  if (type == SQLITE_INTEGER && store_number (column, sqlite3_value_int64 (value), at))
-    return TESSERA_OK;
-  return TESSERA_BAD_INPUT;
+  else if (type == SQLITE_FLOAT && column->kind == TESSERA_COLUMN_REAL)
+    *(double *) at = sqlite3_value_double (value);
+  else if (type != SQLITE_INTEGER || kind->n_bytes == 0 ||
+           !store_number (kind, sqlite3_value_int64 (value), at))
+    return TESSERA_BAD_INPUT;
+  return TESSERA_OK;
 }
 
 /* Fills @item from the statement's row. On failure its texts are freed. */
@@ -334,16 +286,15 @@ read_item (TesseraRowReader *reader,
         continue;
       tessera_item_clear (table, item);
       if (status == TESSERA_NO_MEMORY)
-        return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path,
-                                    "read");
+        return fail_memory (reader);
       snprintf (reason, sizeof reason, "%s is of the wrong type or too large",
                 column->name);
-      return fail_row (reader, table, index, reason);
+      return tessera_fail_row (reader, table, index, reason);
     }
   if (tessera_item_check (table, item, index, &reader->limits, reason, sizeof reason))
     return TESSERA_OK;
   tessera_item_clear (table, item);
-  return fail_row (reader, table, index, reason);
+  return tessera_fail_row (reader, table, index, reason);
 }
 
 /* Counts a row as done. Returns: whether the work is to go on. */
@@ -361,39 +312,40 @@ report (const TesseraProgress *progress,
   return tessera_progress (progress, n < n_rows ? (double) n / (double) n_rows : 1.0);
 }
 
+/* The row at hand into one item more. */
 static TesseraStatus
-take_item (TesseraRowReader *reader,
-           const TesseraTable *table,
-           TesseraTakeRow take,
-           void *user,
-           char *item,
-           uint64_t index,
-           uint64_t key)
+append_row (TesseraRowReader *reader,
+            const TesseraTable *table,
+            sqlite3_stmt *statement,
+            TesseraItems *to)
 {
-  TesseraStatus status = take (user, item, index, key);
+  size_t item_bytes = table->item_bytes;
+  char *item;
+  TesseraStatus status;
 
-  if (status == TESSERA_NO_MEMORY)
-    return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path, "read");
-  if (status != TESSERA_OK)
-    return fail_row (reader, table, index,
-                     "it repeats an earlier row or is before it, leaves a gap or is one"
-                     " too many");
-  if (!report (reader->progress, reader->n_rows, &reader->n_read, &reader->n_next_report))
-    return tessera_fail (reader->error, TESSERA_CANCELLED, "Reading %s was cancelled",
-                         reader->path);
-  return TESSERA_OK;
+  if (to->n >= to->most)
+    return tessera_fail_row (reader, table, to->n, TESSERA_REPEATS);
+  if (!tessera_array_reserve (&to->items, &to->cap, to->n + 1, item_bytes) ||
+      (reader->allows_gaps && !TESSERA_RESERVE (to->keys, to->cap_keys, to->n + 1)))
+    return fail_memory (reader);
+  item = (char *) to->items + to->n * item_bytes;
+  if (!to->is_filled)
+    memset (item, 0, item_bytes);
+  status = read_item (reader, table, statement, to->n, item);
+  if (status == TESSERA_OK && reader->allows_gaps)
+    to->keys[to->n] = (uint32_t) sqlite3_column_int64 (statement, 0);
+  to->n += status == TESSERA_OK;
+  return status;
 }
 
 static TesseraStatus
 step_rows (TesseraRowReader *reader,
            const TesseraTable *table,
            sqlite3_stmt *statement,
-           TesseraTakeRow take,
-           void *user,
-           char *item)
+           TesseraItems *to)
 {
+  bool has_gaps = table->has_gaps && reader->allows_gaps;
   sqlite3_int64 last_key = -1;
-  uint64_t index = 0;
   int rc;
 
   while ((rc = sqlite3_step (statement)) == SQLITE_ROW)
@@ -402,16 +354,16 @@ step_rows (TesseraRowReader *reader,
       TesseraStatus status;
 
       if (sqlite3_column_type (statement, 0) != SQLITE_INTEGER || key <= last_key ||
-          (!table->has_gaps && key != last_key + 1))
-        return fail_row (reader, table, index, "the numbering is broken");
+          key >= (sqlite3_int64) TESSERA_MAX_EVENTS || (!has_gaps && key != last_key + 1))
+        return tessera_fail_row (reader, table, to->n, "the numbering is broken");
       last_key = key;
-      memset (item, 0, table->item_bytes);
-      status = read_item (reader, table, statement, index, item);
-      if (status == TESSERA_OK)
-        status = take_item (reader, table, take, user, item, index, (uint64_t) key);
+      status = append_row (reader, table, statement, to);
       if (status != TESSERA_OK)
         return status;
-      index++;
+      if (!report (reader->progress, reader->n_rows, &reader->n_read,
+                   &reader->n_next_report))
+        return tessera_fail (reader->error, TESSERA_CANCELLED, "Reading %s was cancelled",
+                             reader->path);
     }
   if (rc != SQLITE_DONE)
     return tessera_fail_sqlite (reader->error, reader->db, rc, reader->path, "read");
@@ -419,65 +371,54 @@ step_rows (TesseraRowReader *reader,
 }
 
 TesseraStatus
-tessera_read_rows (TesseraRowReader *reader,
-                   const TesseraTable *table,
-                   TesseraScope scope,
-                   TesseraTakeRow take,
-                   void *user)
+tessera_read_items (TesseraRowReader *reader,
+                    const TesseraTable *table,
+                    bool at_end,
+                    TesseraItems *items)
 {
   char sql[SQL_BYTES];
   sqlite3_stmt *statement = NULL;
   TesseraStatus status;
-  char *item = malloc (table->item_bytes);
   int rc;
 
-  if (!item)
-    return tessera_fail_sqlite (reader->error, NULL, SQLITE_NOMEM, reader->path, "read");
   compose (table, sql);
   rc = sqlite3_prepare_v2 (reader->db, sql, -1, &statement, NULL);
   if (rc == SQLITE_OK)
-    rc = bind (statement, table, scope);
-  status = rc == SQLITE_OK ? step_rows (reader, table, statement, take, user, item)
+    rc = bind (statement, table, reader->device, at_end);
+  status = rc == SQLITE_OK ? step_rows (reader, table, statement, items)
                            : tessera_fail_sqlite (reader->error, reader->db, rc,
                                                   reader->path, "read");
   sqlite3_finalize (statement);
-  free (item);
-  return status;
-}
-
-typedef struct
-{
-  const TesseraTable *table;
-  TesseraItems *items;
-} ItemsOfTable;
-
-static TesseraStatus
-append_item (void *user, void *item, uint64_t index, uint64_t key)
-{
-  const ItemsOfTable *of = user;
-  TesseraItems *to = of->items;
-  size_t item_bytes = of->table->item_bytes;
-  TesseraStatus status = TESSERA_OK;
-
-  if (to->n >= to->most)
-    status = TESSERA_BAD_INPUT;
-  else if (!tessera_array_reserve (&to->items, &to->cap, to->n + 1, item_bytes))
-    status = TESSERA_NO_MEMORY;
-  if (status == TESSERA_OK)
-    memcpy ((char *) to->items + to->n++ * item_bytes, item, item_bytes);
-  else
-    tessera_item_clear (of->table, item);
   return status;
 }
 
 TesseraStatus
-tessera_read_items (TesseraRowReader *reader,
-                    const TesseraTable *table,
-                    TesseraItems *items)
+tessera_read_part (TesseraRowReader *reader,
+                   const TesseraPart *part,
+                   size_t most,
+                   void *owner)
 {
-  ItemsOfTable of = { table, items };
+  TesseraItems items = { .most = most };
+  TesseraStatus status = tessera_read_items (reader, part->table, part->at_end, &items);
 
-  return tessera_read_rows (reader, table, (TesseraScope){ 0 }, append_item, &of);
+  memcpy ((char *) owner + part->array_at, &items.items, sizeof items.items);
+  memcpy ((char *) owner + part->count_at, &items.n, part->count_bytes);
+  free (items.keys);
+  return status;
+}
+
+TesseraStatus
+tessera_read_row (TesseraRowReader *reader,
+                  const TesseraTable *table,
+                  void *item,
+                  bool *out_is_there)
+{
+  TesseraItems items = { .items = item, .cap = 1, .most = 1, .is_filled = true };
+  TesseraStatus status = tessera_read_items (reader, table, false, &items);
+
+  *out_is_there = items.n > 0;
+  free (items.keys);
+  return status;
 }
 
 /* Writing */
@@ -500,45 +441,21 @@ compose_insert (const TesseraTable *table, bool replaces, char *sql)
 }
 
 static int
-bind_or_null (sqlite3_stmt *statement, int place, bool is_null, uint64_t number)
-{
-  return is_null ? sqlite3_bind_null (statement, place)
-                 : sqlite3_bind_int64 (statement, place, (sqlite3_int64) number);
-}
-
-static int
 bind_value (sqlite3_stmt *statement,
             int place,
             const TesseraColumn *column,
             const char *at)
 {
-  switch (column->kind)
-    {
-    case TESSERA_COLUMN_U8:
-    case TESSERA_COLUMN_FLAG:
-      return sqlite3_bind_int (statement, place, *(const uint8_t *) at);
-    case TESSERA_COLUMN_BOOL:
-      return sqlite3_bind_int (statement, place, *(const bool *) at);
-    case TESSERA_COLUMN_U16:
-      return sqlite3_bind_int (statement, place, *(const uint16_t *) at);
-    case TESSERA_COLUMN_U32:
-      return sqlite3_bind_int64 (statement, place, *(const uint32_t *) at);
-    case TESSERA_COLUMN_U32_OR_NONE:
-      return bind_or_null (statement, place, *(const uint32_t *) at == TESSERA_NONE,
-                           *(const uint32_t *) at);
-    case TESSERA_COLUMN_BYTES_OR_ALL:
-      return bind_or_null (statement, place, *(const uint64_t *) at == UINT64_MAX,
-                           *(const uint64_t *) at);
-    case TESSERA_COLUMN_REAL:
-      return sqlite3_bind_double (statement, place, *(const double *) at);
-    case TESSERA_COLUMN_TEXT:
-    case TESSERA_COLUMN_TEXT_OR_NULL: /* NULL is NULL */
-      return sqlite3_bind_text (statement, place, *(char *const *) at, -1, SQLITE_STATIC);
-    case TESSERA_COLUMN_COUNT:
-      return sqlite3_bind_int64 (statement, place, (sqlite3_int64) * (const size_t *) at);
-    default: /* TESSERA_COLUMN_BYTES, TESSERA_COLUMN_BITS, TESSERA_COLUMN_NUMBER */
-      return sqlite3_bind_int64 (statement, place, *(const int64_t *) at);
-    }
+  const Number *kind = &numbers[column->kind];
+  uint64_t number = get_number (kind, at);
+
+  if (is_text (column)) /* NULL is NULL */
+    return sqlite3_bind_text (statement, place, *(char *const *) at, -1, SQLITE_STATIC);
+  if (column->kind == TESSERA_COLUMN_REAL)
+    return sqlite3_bind_double (statement, place, *(const double *) at);
+  return is_none (kind, number)
+             ? sqlite3_bind_null (statement, place)
+             : sqlite3_bind_int64 (statement, place, (sqlite3_int64) number);
 }
 
 /* The scopes are bound; @item is in range. Returns: what SQLite says. */
@@ -597,7 +514,6 @@ insert_rows (TesseraRowWriter *writer, sqlite3_stmt *statement, const TesseraRow
 static TesseraStatus
 write_part (TesseraRowWriter *writer, uint32_t device, const TesseraRows *rows)
 {
-  const TesseraScope scope = { .device = device, .at_end = rows->at_end };
   char sql[SQL_BYTES];
   sqlite3_stmt *statement = NULL;
   TesseraStatus status;
@@ -608,7 +524,7 @@ write_part (TesseraRowWriter *writer, uint32_t device, const TesseraRows *rows)
   compose_insert (rows->table, rows->replaces, sql);
   rc = sqlite3_prepare_v2 (writer->db, sql, -1, &statement, NULL);
   if (rc == SQLITE_OK)
-    rc = bind (statement, rows->table, scope);
+    rc = bind (statement, rows->table, device, rows->at_end);
   status = rc == SQLITE_OK ? insert_rows (writer, statement, rows)
                            : tessera_fail_sqlite (writer->error, writer->db, rc,
                                                   writer->path, "write");
@@ -626,5 +542,26 @@ tessera_write_rows (TesseraRowWriter *writer,
 
   for (size_t i = 0; status == TESSERA_OK && i < n_parts; i++)
     status = write_part (writer, device, &parts[i]);
+  return status;
+}
+
+TesseraStatus
+tessera_write_parts (TesseraRowWriter *writer,
+                     uint32_t device,
+                     const void *owner,
+                     const TesseraPart *parts,
+                     size_t n_parts)
+{
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; status == TESSERA_OK && i < n_parts; i++)
+    {
+      TesseraRows rows = { .table = parts[i].table, .at_end = parts[i].at_end };
+
+      memcpy (&rows.items, (const char *) owner + parts[i].array_at, sizeof rows.items);
+      memcpy (&rows.n_items, (const char *) owner + parts[i].count_at,
+              parts[i].count_bytes);
+      status = write_part (writer, device, &rows);
+    }
   return status;
 }

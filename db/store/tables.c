@@ -48,11 +48,11 @@ static const TesseraColumn recording_columns[] = {
   NAMED ("memory_bytes", TesseraTrace, device_bytes, BYTES),
   COLUMN (TesseraTrace, limit_bytes, BYTES),
   COLUMN (TesseraTrace, alignment_bytes, U32, .minimum = 1),
-  COLUMN (TesseraTrace, has_addresses, BOOL),
-  COLUMN (TesseraTrace, has_segments, BOOL),
-  COLUMN (TesseraTrace, has_time, BOOL),
-  COLUMN (TesseraTrace, starts_empty, BOOL),
-  NAMED ("is_expandable", TesseraTrace, settings.is_expandable, BOOL),
+  COLUMN (TesseraTrace, has_addresses, FLAG),
+  COLUMN (TesseraTrace, has_segments, FLAG),
+  COLUMN (TesseraTrace, has_time, FLAG),
+  COLUMN (TesseraTrace, starts_empty, FLAG),
+  NAMED ("is_expandable", TesseraTrace, settings.is_expandable, FLAG),
   NAMED ("max_split_bytes", TesseraTrace, settings.max_split_bytes, BYTES_OR_ALL),
   NAMED ("max_non_split_rounding_bytes",
          TesseraTrace,
@@ -79,7 +79,7 @@ TABLE (string, TesseraTextItem);
 static const TesseraColumn frame_columns[] = {
   COLUMN (TesseraFrame, name, U32_OR_NONE, BELOW (STRINGS)),
   COLUMN (TesseraFrame, file, U32_OR_NONE, BELOW (STRINGS)),
-  COLUMN (TesseraFrame, line, NUMBER)
+  COLUMN (TesseraFrame, line, BITS)
 };
 TABLE (frame, TesseraFrame);
 
@@ -111,18 +111,34 @@ static const TesseraColumn device_columns[] = {
 };
 TABLE (device, TesseraDeviceInfo);
 
+static const char *
+check_stream (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  return index == 0 && *(const uint64_t *) item != 0 ? "it is not the default stream"
+                                                     : NULL;
+}
+
 static const TesseraColumn stream_columns[] = { WHOLE ("handle", BITS) };
-TABLE (stream, uint64_t, .n_scopes = 1);
+TABLE (stream, uint64_t, .n_scopes = 1, .check = check_stream);
+
+static const char *
+check_pool (const void *item, uint64_t index, const TesseraLimits *limits)
+{
+  const TesseraPoolId *id = item;
+
+  return index == 0 && (id->owner_id | id->user_id) != 0 ? "it is not the default pool"
+                                                         : NULL;
+}
 
 static const TesseraColumn pool_columns[] = { COLUMN (TesseraPoolId, owner_id, BITS),
                                               COLUMN (TesseraPoolId, user_id, BITS) };
-TABLE (pool, TesseraPoolId, .n_scopes = 1);
+TABLE (pool, TesseraPoolId, .n_scopes = 1, .check = check_pool);
 
 static const TesseraColumn event_columns[] = {
-  COLUMN (TesseraEvent, action, U8, BELOW (ACTIONS), .minimum = 1),
+  COLUMN (TesseraEvent, action, U8, .below = TESSERA_MARK + 1, .minimum = 1),
   COLUMN (TesseraEvent, addr, BITS),
   COLUMN (TesseraEvent, size_bytes, BYTES),
-  COLUMN (TesseraEvent, at_ns, NUMBER),
+  COLUMN (TesseraEvent, at_ns, BITS),
   COLUMN (TesseraEvent, stack, U32_OR_NONE, BELOW (STACKS)),
   COLUMN (TesseraEvent, stream, U16, BELOW (STREAMS)),
   COLUMN (TesseraEvent, pool, U16, BELOW (POOLS)),
@@ -137,8 +153,8 @@ static const TesseraColumn segment_columns[] = {
   COLUMN (TesseraSegment, stack, U32_OR_NONE, BELOW (STACKS)),
   COLUMN (TesseraSegment, stream, U16, BELOW (STREAMS)),
   COLUMN (TesseraSegment, pool, U16, BELOW (POOLS)),
-  COLUMN (TesseraSegment, is_small, BOOL),
-  COLUMN (TesseraSegment, is_expandable, BOOL)
+  COLUMN (TesseraSegment, is_small, FLAG),
+  COLUMN (TesseraSegment, is_expandable, FLAG)
 };
 TABLE (segment, TesseraSegment, .n_scopes = 2);
 
@@ -147,7 +163,7 @@ static const TesseraColumn held_block_columns[] = {
   COLUMN (TesseraHeldBlock, size_bytes, BYTES),
   COLUMN (TesseraHeldBlock, block_bytes, BYTES),
   COLUMN (TesseraHeldBlock, stack, U32_OR_NONE, BELOW (STACKS)),
-  COLUMN (TesseraHeldBlock, state, U8, BELOW (STATES)),
+  COLUMN (TesseraHeldBlock, state, U8, .below = TESSERA_BLOCK_LIVE + 1),
   COLUMN (TesseraHeldBlock, tail_open, FLAG)
 };
 TABLE_AS (held_block, "held_block", "block_index", TesseraHeldBlock, .n_scopes = 2);
@@ -167,11 +183,11 @@ check_range (const void *item, uint64_t index, const TesseraLimits *limits)
 
 static const TesseraColumn range_columns[] = {
   COLUMN (TesseraRange, name, U32_OR_NONE, BELOW (STRINGS)),
-  COLUMN (TesseraRange, kind, U8, BELOW (RANGE_KINDS)),
+  COLUMN (TesseraRange, kind, U8, .below = TESSERA_RANGE_MODULE + 1),
   COLUMN (TesseraRange, begin_index, U32, BELOW (MOMENTS)),
   COLUMN (TesseraRange, end_index, U32, BELOW (MOMENTS)),
-  COLUMN (TesseraRange, begin_ns, NUMBER),
-  COLUMN (TesseraRange, end_ns, NUMBER),
+  COLUMN (TesseraRange, begin_ns, BITS),
+  COLUMN (TesseraRange, end_ns, BITS),
   COLUMN (TesseraRange, parent, U32_OR_NONE),
   COLUMN (TesseraRange, is_inferred, FLAG)
 };
@@ -180,13 +196,13 @@ TABLE (range, TesseraRange, .n_scopes = 1, .check = check_range);
 static const TesseraColumn tensor_columns[] = {
   COLUMN (TesseraTensor, event_index, U32, BELOW (MOMENTS)),
   COLUMN (TesseraTensor, addr, BITS),
-  COLUMN (TesseraTensor, kind, U8, BELOW (TENSOR_KINDS), .minimum = 1),
+  COLUMN (TesseraTensor, kind, U8, .below = TESSERA_TENSOR_BUFFER + 1, .minimum = 1),
   COLUMN (TesseraTensor, name, U32, BELOW (STRINGS))
 };
 TABLE (tensor, TesseraTensor, .n_scopes = 1);
 
 static const TesseraColumn edit_columns[] = {
-  COLUMN (TesseraStoredEdit, name, TEXT), COLUMN (TesseraStoredEdit, created_s, NUMBER),
+  COLUMN (TesseraStoredEdit, name, TEXT), COLUMN (TesseraStoredEdit, created_s, BITS),
   COLUMN (TesseraStoredEdit, rule, TEXT), COLUMN (TesseraStoredEdit, is_undone, FLAG)
 };
 TABLE (edit, TesseraStoredEdit);
@@ -200,7 +216,7 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, slot_digest, BITS),
   COLUMN (TesseraPlan, device, U32),
   COLUMN (TesseraPlan, n_streams, U32),
-  COLUMN (TesseraPlan, followable, U8, BELOW (FOLLOWABLES)),
+  COLUMN (TesseraPlan, followable, U8, .below = TESSERA_FOLLOWABLE_YES + 1),
   COLUMN (TesseraPlan, crosses_streams, FLAG),
   COLUMN (TesseraPlan, checked, FLAG),
   COLUMN (TesseraPlan, follow_reason, TEXT_OR_NULL),
@@ -211,7 +227,7 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, device_bytes, BYTES),
   COLUMN (TesseraPlan, torch, TEXT_OR_NULL),
   COLUMN (TesseraPlan, proven_bound_bytes, BYTES),
-  COLUMN (TesseraPlan, cut_short, U8, BELOW (CUTS)),
+  COLUMN (TesseraPlan, cut_short, U8, .below = TESSERA_CUT_BY_PERSON + 1),
   COLUMN (TesseraPlan, time_limit_s, REAL),
   COLUMN (TesseraPlan, work_budget, BYTES)
 };
@@ -242,14 +258,14 @@ static const TesseraColumn section_columns[] = {
   COLUMN (TesseraSection, n_slots, U32),
   NAMED ("repeats", TesseraSection, kind, FLAG),
   COLUMN (TesseraSection, n_steps, U32),
-  COLUMN (TesseraSection, alternate, U8, BELOW (ALTERNATES))
+  COLUMN (TesseraSection, alternate, U8, .below = TESSERA_ALTERNATE_SECOND + 1)
 };
 TABLE (section, TesseraSection, .check = check_section);
 
 static const TesseraColumn group_columns[] = {
   COLUMN (TesseraGroup, name, TEXT),
-  COLUMN (TesseraGroup, kind, U8, BELOW (GROUP_KINDS)),
-  COLUMN (TesseraGroup, lifetime_class, U8, BELOW (CLASSES)),
+  COLUMN (TesseraGroup, kind, U8, .below = TESSERA_GROUP_HAND + 1),
+  COLUMN (TesseraGroup, lifetime_class, U8, .below = TESSERA_CLASS_DYNAMIC + 1),
   COLUMN (TesseraGroup, n_blocks, U32),
   COLUMN (TesseraGroup, height_bytes, BYTES),
   COLUMN (TesseraGroup, bytes_x_events, BITS),
@@ -273,7 +289,7 @@ static const TesseraColumn slot_columns[] = {
   COLUMN (TesseraSlot, block, U32_OR_NONE),
   COLUMN (TesseraSlot, stream, U16),
   COLUMN (TesseraSlot, pool, U16),
-  COLUMN (TesseraSlot, lifetime_class, U8, BELOW (CLASSES)),
+  COLUMN (TesseraSlot, lifetime_class, U8, .below = TESSERA_CLASS_DYNAMIC + 1),
   COLUMN (TesseraSlot, wraps, FLAG)
 };
 TABLE (slot, TesseraSlot);
@@ -360,7 +376,7 @@ TABLE (plan_edit, TesseraPlanEdit);
 static const TesseraColumn length_plan_columns[] = {
   NAMED ("most_batch", TesseraLengths, most.batch, BYTES, .minimum = 1),
   NAMED ("most_length", TesseraLengths, most.length, BYTES, .minimum = 1),
-  COLUMN (TesseraLengths, has_batch, BOOL),
+  COLUMN (TesseraLengths, has_batch, FLAG),
   COLUMN (TesseraLengths, n_steps, U32),
   COLUMN (TesseraLengths, n_early, U32),
   COLUMN (TesseraLengths, fixed_bytes, BYTES),
@@ -381,12 +397,12 @@ static const TesseraColumn length_phase_columns[] = { NAMED (
 TABLE (length_phase, TesseraTextItem);
 
 static const TesseraColumn length_law_columns[] = {
-  NAMED ("by_one", TesseraSizeLaw, numerators[TESSERA_TERM_ONE], NUMBER),
-  NAMED ("by_batch", TesseraSizeLaw, numerators[TESSERA_TERM_BATCH], NUMBER),
-  NAMED ("by_length", TesseraSizeLaw, numerators[TESSERA_TERM_LENGTH], NUMBER),
-  NAMED ("by_tokens", TesseraSizeLaw, numerators[TESSERA_TERM_TOKENS], NUMBER),
-  NAMED ("by_square", TesseraSizeLaw, numerators[TESSERA_TERM_SQUARE], NUMBER),
-  COLUMN (TesseraSizeLaw, denominator, NUMBER),
+  NAMED ("by_one", TesseraSizeLaw, numerators[TESSERA_TERM_ONE], BITS),
+  NAMED ("by_batch", TesseraSizeLaw, numerators[TESSERA_TERM_BATCH], BITS),
+  NAMED ("by_length", TesseraSizeLaw, numerators[TESSERA_TERM_LENGTH], BITS),
+  NAMED ("by_tokens", TesseraSizeLaw, numerators[TESSERA_TERM_TOKENS], BITS),
+  NAMED ("by_square", TesseraSizeLaw, numerators[TESSERA_TERM_SQUARE], BITS),
+  COLUMN (TesseraSizeLaw, denominator, BITS),
   COLUMN (TesseraSizeLaw, cap_bytes, BYTES),
   COLUMN (TesseraSizeLaw, rounding, U32),
   COLUMN (TesseraSizeLaw, kind, U8),
@@ -399,7 +415,7 @@ static const TesseraColumn length_slot_columns[] = {
   COLUMN (TesseraLengthsSlot, phase, U32_OR_NONE, BELOW (STRINGS)),
   COLUMN (TesseraLengthsSlot, stream, U16),
   COLUMN (TesseraLengthsSlot, pool, U16),
-  COLUMN (TesseraLengthsSlot, place, U8, BELOW (PLACES)),
+  COLUMN (TesseraLengthsSlot, place, U8, .below = TESSERA_PLACE_NONE + 1),
   COLUMN (TesseraLengthsSlot, is_once, FLAG),
   COLUMN (TesseraLengthsSlot, crosses, FLAG),
   COLUMN (TesseraLengthsSlot, offset_bytes, BYTES),

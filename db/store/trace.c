@@ -31,7 +31,6 @@ get_string (const void *items, size_t index, void *scratch)
 static void
 set_limits (TesseraLimits *limits, const TesseraTrace *trace, size_t n_nodes)
 {
-  tessera_limits_init (limits);
   limits->below[TESSERA_LIMIT_STRINGS] = tessera_trace_n_strings (trace);
   limits->below[TESSERA_LIMIT_FRAMES] = trace->n_frames;
   limits->below[TESSERA_LIMIT_NODES] = n_nodes;
@@ -41,42 +40,56 @@ set_limits (TesseraLimits *limits, const TesseraTrace *trace, size_t n_nodes)
   limits->below[TESSERA_LIMIT_MOMENTS] = trace->n_events + 1;
 }
 
+/* As they are read: what comes later names what came before. Texts come before all,
+ * stacks between the two lists. */
+static const TesseraPart tree_parts[] = {
+  TESSERA_PART (TesseraStackTree, stack_node, nodes, n_nodes),
+  TESSERA_PART (TesseraStackTree, stack, stack_nodes, n_stacks),
+};
+static const TesseraPart frame_part =
+    TESSERA_PART (TesseraTrace, frame, frames, n_frames);
+static const TesseraPart trace_parts[] = {
+  TESSERA_PART (TesseraTrace, meta, meta, n_meta),
+  TESSERA_PART (TesseraTrace, device, devices, n_devices),
+  TESSERA_PART (TesseraTrace, stream, streams, n_streams),
+  TESSERA_PART (TesseraTrace, pool, pools, n_pools),
+  TESSERA_PART (TesseraTrace, event, events, n_events),
+  TESSERA_PART (TesseraTrace, segment, start.segments, start.n_segments),
+  TESSERA_PART (TesseraTrace, segment, end.segments, end.n_segments, .at_end = true),
+  TESSERA_PART (TesseraTrace, held_block, start.blocks, start.n_blocks),
+  TESSERA_PART (TesseraTrace, held_block, end.blocks, end.n_blocks, .at_end = true),
+  TESSERA_PART (TesseraTrace, range, ranges, n_ranges),
+  TESSERA_PART (TesseraTrace, tensor, tensors, n_tensors),
+};
+
 static TesseraStatus
 write_trace (TesseraNewFile *file,
              const TesseraTrace *trace,
              const TesseraStackTree *tree,
              const TesseraProgress *progress)
 {
-  const TesseraSettings *settings = &trace->settings;
-  const TesseraHeld *start = &trace->start, *end = &trace->end;
-  const TesseraRows parts[] = {
+  const TesseraRows rows[] = {
     { &tessera_recording_table, trace, 1 },
-    { &tessera_rounding_table, settings->roundup_divisions,
-      sizeof settings->roundup_divisions / sizeof (uint32_t) },
-    { &tessera_meta_table, trace->meta, trace->n_meta },
+    { &tessera_rounding_table, trace->settings.roundup_divisions,
+      LENGTH (trace->settings.roundup_divisions) },
     { &tessera_string_table, trace, tessera_trace_n_strings (trace), get_string },
-    { &tessera_frame_table, trace->frames, trace->n_frames },
-    { &tessera_stack_node_table, tree->nodes, tree->n_nodes },
-    { &tessera_stack_table, tree->stack_nodes, tree->n_stacks },
-    { &tessera_device_table, trace->devices, trace->n_devices },
-    { &tessera_stream_table, trace->streams, trace->n_streams },
-    { &tessera_pool_table, trace->pools, trace->n_pools },
-    { &tessera_event_table, trace->events, trace->n_events },
-    { &tessera_segment_table, start->segments, start->n_segments },
-    { &tessera_segment_table, end->segments, end->n_segments, .at_end = true },
-    { &tessera_held_block_table, start->blocks, start->n_blocks },
-    { &tessera_held_block_table, end->blocks, end->n_blocks, .at_end = true },
-    { &tessera_range_table, trace->ranges, trace->n_ranges },
-    { &tessera_tensor_table, trace->tensors, trace->n_tensors },
   };
-  const size_t n_parts = sizeof parts / sizeof *parts;
-  TesseraLimits limits;
-  TesseraRowWriter writer = { file->db, file->path, &limits, progress, file->error };
+  TesseraLimits limits = { 0 };
+  TesseraRowWriter writer = { file->db, file->path,  &limits,
+                              progress, file->error, trace->n_events };
+  uint32_t device = trace->device;
+  TesseraStatus status;
 
   set_limits (&limits, trace, tree->n_nodes);
-  for (size_t i = 0; i < n_parts; i++)
-    writer.n_rows += parts[i].n_items;
-  return tessera_write_rows (&writer, trace->device, parts, n_parts);
+  status = tessera_write_rows (&writer, device, rows, LENGTH (rows));
+  if (status == TESSERA_OK)
+    status = tessera_write_parts (&writer, device, trace, &frame_part, 1);
+  if (status == TESSERA_OK)
+    status = tessera_write_parts (&writer, device, tree, tree_parts, LENGTH (tree_parts));
+  if (status == TESSERA_OK)
+    status =
+        tessera_write_parts (&writer, device, trace, trace_parts, LENGTH (trace_parts));
+  return status;
 }
 
 TesseraStatus
@@ -107,172 +120,117 @@ tessera_trace_save (const TesseraTrace *trace,
 typedef struct
 {
   TesseraTrace *trace;
-  TesseraHeld *held; /* where segments and blocks go now */
   TesseraStackTree tree;
   TesseraRowReader reader;
-  uint64_t n_events;    /* as the file says */
-  bool is_one_of_many;  /* the file has other devices' events in between */
-  uint32_t *event_keys; /* then: of each event, its index in the file */
-  size_t cap_event_keys;
+  uint64_t n_events; /* as the file says */
 } Load;
-
-static TesseraStatus
-take_recording (void *user, void *item, uint64_t index, uint64_t key)
-{
-  TesseraTrace *trace = ((Load *) user)->trace, *read = item;
-
-  free (trace->source);
-  trace->source = read->source;
-  trace->device_bytes = read->device_bytes;
-  trace->limit_bytes = read->limit_bytes;
-  trace->alignment_bytes = read->alignment_bytes;
-  trace->has_addresses = read->has_addresses;
-  trace->has_segments = read->has_segments;
-  trace->has_time = read->has_time;
-  trace->starts_empty = read->starts_empty;
-  trace->settings = read->settings;
-  return index == 0 ? TESSERA_OK : TESSERA_BAD_INPUT;
-}
-
-static TesseraStatus
-take_rounding (void *user, void *item, uint64_t index, uint64_t key)
-{
-  TesseraSettings *settings = &((Load *) user)->trace->settings;
-
-  if (index >= sizeof settings->roundup_divisions / sizeof (uint32_t))
-    return TESSERA_BAD_INPUT;
-  settings->roundup_divisions[index] = *(const uint32_t *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_meta (void *user, void *item, uint64_t index, uint64_t key)
-{
-  TesseraTrace *trace = ((Load *) user)->trace;
-  TesseraMeta *meta = item;
-  TesseraStatus status = TESSERA_BAD_INPUT;
-
-  if (!tessera_trace_get_meta (trace, meta->key))
-    status = tessera_trace_set_meta (trace, meta->key, meta->value);
-  tessera_item_clear (&tessera_meta_table, item);
-  return status;
-}
 
 /* Equal content has one index in a trace: a row that repeats an earlier one would shift
  * all that follow. */
 static TesseraStatus
-must_be_new (TesseraStatus status, uint32_t added, uint64_t index)
+fail_add (Load *load, const TesseraTable *table, TesseraStatus status, uint64_t index)
 {
-  return status == TESSERA_OK && added != index ? TESSERA_BAD_INPUT : status;
+  return status == TESSERA_NO_MEMORY
+             ? tessera_fail_sqlite (load->reader.error, NULL, SQLITE_NOMEM,
+                                    load->reader.path, "read")
+             : tessera_fail_row (&load->reader, table, index, TESSERA_REPEATS);
 }
 
 static TesseraStatus
-take_string (void *user, void *item, uint64_t index, uint64_t key)
+read_strings (Load *load)
 {
-  const char *text = ((TesseraTextItem *) item)->text;
-  uint32_t string = 0;
+  TesseraItems items = { .most = TESSERA_NONE };
   TesseraStatus status =
-      tessera_trace_intern (((Load *) user)->trace, text, strlen (text), &string);
+      tessera_read_items (&load->reader, &tessera_string_table, false, &items);
+  char **texts = items.items;
 
-  tessera_item_clear (&tessera_string_table, item);
-  return must_be_new (status, string, index);
-}
-
-static TesseraStatus
-take_frame (void *user, void *item, uint64_t index, uint64_t key)
-{
-  uint32_t frame = 0;
-  TesseraStatus status = tessera_trace_add_frame (((Load *) user)->trace, item, &frame);
-
-  return must_be_new (status, frame, index);
-}
-
-static TesseraStatus
-take_stack_node (void *user, void *item, uint64_t index, uint64_t key)
-{
-  TesseraStackTree *tree = &((Load *) user)->tree;
-
-  if (tree->n_nodes >= TESSERA_NONE)
-    return TESSERA_BAD_INPUT;
-  if (!TESSERA_RESERVE (tree->nodes, tree->cap_nodes, tree->n_nodes + 1))
-    return TESSERA_NO_MEMORY;
-  tree->nodes[tree->n_nodes++] = *(const TesseraStackNode *) item;
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-take_stack (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-
-  return tessera_stack_tree_unfold (&load->tree, *(const uint32_t *) item, load->trace);
-}
-
-static TesseraStatus
-take_device (void *user, void *item, uint64_t index, uint64_t key)
-{
-  return tessera_trace_add_device (((Load *) user)->trace, item);
-}
-
-static TesseraStatus
-take_stream (void *user, void *item, uint64_t index, uint64_t key)
-{
-  uint16_t stream = 0;
-  TesseraStatus status = tessera_trace_add_stream (((Load *) user)->trace,
-                                                   *(const uint64_t *) item, &stream);
-
-  return must_be_new (status, stream, index);
-}
-
-static TesseraStatus
-take_pool (void *user, void *item, uint64_t index, uint64_t key)
-{
-  uint16_t pool = 0;
-  TesseraStatus status = tessera_trace_add_pool (((Load *) user)->trace,
-                                                 *(const TesseraPoolId *) item, &pool);
-
-  return must_be_new (status, pool, index);
-}
-
-static TesseraStatus
-take_event (void *user, void *item, uint64_t index, uint64_t key)
-{
-  Load *load = user;
-
-  if (key >= TESSERA_MAX_EVENTS || (!load->is_one_of_many && key != index))
-    return TESSERA_BAD_INPUT;
-  if (load->is_one_of_many)
+  for (size_t i = 0; i < items.n; i++)
     {
-      if (!TESSERA_RESERVE (load->event_keys, load->cap_event_keys, index + 1))
-        return TESSERA_NO_MEMORY;
-      load->event_keys[index] = (uint32_t) key;
+      uint32_t string = 0;
+
+      if (status == TESSERA_OK)
+        {
+          status =
+              tessera_trace_intern (load->trace, texts[i], strlen (texts[i]), &string);
+          if (status != TESSERA_OK || string != i)
+            status = fail_add (load, &tessera_string_table, status, i);
+        }
+      free (texts[i]);
     }
-  return tessera_trace_add_event (load->trace, item);
+  free (texts);
+  free (items.keys);
+  return status;
 }
 
 static TesseraStatus
-take_segment (void *user, void *item, uint64_t index, uint64_t key)
+read_stacks (Load *load)
 {
-  return tessera_trace_add_segment (((Load *) user)->held, item);
+  TesseraStackTree *tree = &load->tree;
+  TesseraStatus status = TESSERA_OK;
+
+  for (size_t i = 0; status == TESSERA_OK && i < LENGTH (tree_parts); i++)
+    {
+      set_limits (&load->reader.limits, load->trace, tree->n_nodes);
+      status = tessera_read_part (&load->reader, &tree_parts[i], TESSERA_NONE, tree);
+    }
+  for (size_t i = 0; status == TESSERA_OK && i < tree->n_stacks; i++)
+    {
+      status = tessera_stack_tree_unfold (tree, tree->stack_nodes[i], load->trace);
+      if (status != TESSERA_OK)
+        status = fail_add (load, &tessera_stack_table, status, i);
+    }
+  return status;
 }
 
+/* What the one row of the recording says, and its rounding. */
 static TesseraStatus
-take_held_block (void *user, void *item, uint64_t index, uint64_t key)
+read_recording (Load *load)
 {
-  return tessera_trace_add_block (((Load *) user)->held, item);
+  TesseraTrace *trace = load->trace;
+  TesseraItems rounding = { .items = trace->settings.roundup_divisions,
+                            .cap = LENGTH (trace->settings.roundup_divisions),
+                            .most = LENGTH (trace->settings.roundup_divisions) };
+  bool is_there;
+  TesseraStatus status;
+
+  free (trace->source);
+  trace->source = NULL;
+  status = tessera_read_row (&load->reader, &tessera_recording_table, trace, &is_there);
+  if (status == TESSERA_OK)
+    status =
+        tessera_read_items (&load->reader, &tessera_rounding_table, false, &rounding);
+  free (rounding.keys);
+  return status;
+}
+
+/* The events; *@out_keys: of each its index in the file, where that has other devices'
+ * events in between. */
+static TesseraStatus
+read_part (Load *load, const TesseraPart *part, uint32_t **out_keys)
+{
+  TesseraItems items = { .most = TESSERA_MAX_EVENTS };
+  TesseraStatus status;
+
+  if (part->table != &tessera_event_table)
+    return tessera_read_part (&load->reader, part, TESSERA_NONE, load->trace);
+  status = tessera_read_items (&load->reader, part->table, false, &items);
+  load->trace->events = items.items;
+  load->trace->n_events = items.n;
+  *out_keys = items.keys;
+  return status;
 }
 
 /* Of the device's own events, how many come before @key of all? */
 static uint32_t
-own_index (const Load *load, uint32_t key)
+own_index (const TesseraTrace *trace, const uint32_t *keys, uint32_t key)
 {
-  size_t low = 0, high = load->trace->n_events;
+  size_t low = 0, high = trace->n_events;
 
   while (low < high)
     {
       size_t middle = low + (high - low) / 2;
 
-      if (load->event_keys[middle] < key)
+      if (keys[middle] < key)
         low = middle + 1;
       else
         high = middle;
@@ -280,75 +238,76 @@ own_index (const Load *load, uint32_t key)
   return (uint32_t) low;
 }
 
-static TesseraStatus
-take_range (void *user, void *item, uint64_t index, uint64_t key)
+/* Ranges and tensors are between events of all devices. */
+static void
+number_events (TesseraTrace *trace, const uint32_t *keys)
 {
-  Load *load = user;
-  TesseraRange *range = item;
-
-  if (load->is_one_of_many)
+  for (size_t i = 0; i < trace->n_ranges; i++)
     {
-      range->begin_index = own_index (load, range->begin_index);
-      range->end_index = own_index (load, range->end_index);
+      trace->ranges[i].begin_index =
+          own_index (trace, keys, trace->ranges[i].begin_index);
+      trace->ranges[i].end_index = own_index (trace, keys, trace->ranges[i].end_index);
     }
-  return tessera_trace_add_range (load->trace, range);
+  for (size_t i = 0; i < trace->n_tensors; i++)
+    trace->tensors[i].event_index =
+        own_index (trace, keys, trace->tensors[i].event_index);
+}
+
+/* What no row says by itself. */
+static TesseraStatus
+check_trace (Load *load)
+{
+  TesseraTrace *trace = load->trace;
+  const char *pytorch = tessera_trace_get_meta (trace, "pytorch");
+
+  for (size_t i = 1; i < trace->n_tensors; i++)
+    if (trace->tensors[i].event_index < trace->tensors[i - 1].event_index)
+      return tessera_fail_row (&load->reader, &tessera_tensor_table, i, TESSERA_REPEATS);
+  if (trace->n_events != load->n_events)
+    return tessera_fail (load->reader.error, TESSERA_BAD_INPUT,
+                         "%s is damaged: it holds %zu of %llu events; make it again",
+                         load->reader.path, trace->n_events,
+                         (unsigned long long) load->n_events);
+  if (trace->n_streams == 0 || trace->n_pools == 0)
+    return tessera_fail_row (&load->reader,
+                             trace->n_pools ? &tessera_stream_table : &tessera_pool_table,
+                             0, "it is missing");
+  trace->settings.oldest_segment_first =
+      pytorch != NULL && strcmp (pytorch, TESSERA_PYTORCH_2_13) == 0;
+  return TESSERA_OK;
 }
 
 static TesseraStatus
-take_tensor (void *user, void *item, uint64_t index, uint64_t key)
+read_trace (Load *load)
 {
-  Load *load = user;
-  TesseraTensor *tensor = item;
+  TesseraTrace *trace = load->trace;
+  TesseraRowReader *reader = &load->reader;
+  uint32_t *keys = NULL;
+  TesseraStatus status = read_recording (load);
 
-  if (load->is_one_of_many)
-    tensor->event_index = own_index (load, tensor->event_index);
-  return tessera_trace_add_tensor (load->trace, tensor);
-}
-
-static TesseraStatus
-read_parts (Load *load)
-{
-  static const struct
-  {
-    const TesseraTable *table;
-    bool at_end;
-    TesseraTakeRow take;
-  } parts[] = { { &tessera_recording_table, false, take_recording },
-                { &tessera_rounding_table, false, take_rounding },
-                { &tessera_meta_table, false, take_meta },
-                { &tessera_string_table, false, take_string },
-                { &tessera_frame_table, false, take_frame },
-                { &tessera_stack_node_table, false, take_stack_node },
-                { &tessera_stack_table, false, take_stack },
-                { &tessera_device_table, false, take_device },
-                { &tessera_stream_table, false, take_stream },
-                { &tessera_pool_table, false, take_pool },
-                { &tessera_event_table, false, take_event },
-                { &tessera_segment_table, false, take_segment },
-                { &tessera_segment_table, true, take_segment },
-                { &tessera_held_block_table, false, take_held_block },
-                { &tessera_held_block_table, true, take_held_block },
-                { &tessera_range_table, false, take_range },
-                { &tessera_tensor_table, false, take_tensor } };
-  TesseraStatus status = TESSERA_OK;
-
-  for (size_t i = 0; status == TESSERA_OK && i < sizeof parts / sizeof *parts; i++)
+  free (trace->streams);
+  free (trace->pools);
+  trace->streams = NULL;
+  trace->pools = NULL;
+  trace->n_streams = trace->cap_streams = trace->n_pools = trace->cap_pools = 0;
+  if (status == TESSERA_OK)
+    status = read_strings (load);
+  set_limits (&reader->limits, trace, 0);
+  if (status == TESSERA_OK)
+    status = tessera_read_part (reader, &frame_part, TESSERA_NONE, trace);
+  if (status == TESSERA_OK)
+    status = read_stacks (load);
+  for (size_t i = 0; status == TESSERA_OK && i < LENGTH (trace_parts); i++)
     {
-      TesseraScope scope = { .device = load->trace->device, .at_end = parts[i].at_end };
-
-      set_limits (&load->reader.limits, load->trace, load->tree.n_nodes);
-      if (load->is_one_of_many)
-        load->reader.limits.below[TESSERA_LIMIT_MOMENTS] = TESSERA_MAX_EVENTS + 1;
-      load->held = parts[i].at_end ? &load->trace->end : &load->trace->start;
-      status =
-          tessera_read_rows (&load->reader, parts[i].table, scope, parts[i].take, load);
+      set_limits (&reader->limits, trace, 0);
+      if (reader->allows_gaps)
+        reader->limits.below[TESSERA_LIMIT_MOMENTS] = TESSERA_MAX_EVENTS + 1;
+      status = read_part (load, &trace_parts[i], &keys);
     }
-  if (status == TESSERA_OK && load->trace->n_events != load->n_events)
-    status = tessera_fail (load->reader.error, TESSERA_BAD_INPUT,
-                           "%s is damaged: it holds %zu of %llu events; make it again",
-                           load->reader.path, load->trace->n_events,
-                           (unsigned long long) load->n_events);
-  return status;
+  if (status == TESSERA_OK && reader->allows_gaps)
+    number_events (trace, keys);
+  free (keys);
+  return status == TESSERA_OK ? check_trace (load) : status;
 }
 
 /* Sets the trace's device to @device, or to the one with most events. */
@@ -375,10 +334,11 @@ choose_device (Load *load, uint32_t device)
     rc = sqlite3_step (statement);
   if (rc == SQLITE_ROW)
     {
-      load->trace->device = (uint32_t) sqlite3_column_int64 (statement, 0);
+      reader->device = (uint32_t) sqlite3_column_int64 (statement, 0);
+      load->trace->device = reader->device;
       load->n_events = (uint64_t) sqlite3_column_int64 (statement, 1);
       load->reader.n_rows = load->n_events;
-      load->is_one_of_many = sqlite3_column_int (statement, 2);
+      reader->allows_gaps = sqlite3_column_int (statement, 2);
     }
   else if (rc != SQLITE_DONE)
     status = tessera_fail_sqlite (reader->error, reader->db, rc, reader->path, "read");
@@ -415,9 +375,8 @@ tessera_trace_load (const char *path,
   if (status == TESSERA_OK)
     status = choose_device (&load, device);
   if (status == TESSERA_OK)
-    status = read_parts (&load);
+    status = read_trace (&load);
   tessera_stack_tree_clear (&load.tree);
-  free (load.event_keys);
   sqlite3_close (load.reader.db);
   if (status == TESSERA_OK)
     *out_trace = load.trace;
@@ -441,8 +400,7 @@ tessera_trace_load_edits (const char *trace_path,
   *out_n_edits = 0;
   if (status != TESSERA_OK)
     return status;
-  tessera_limits_init (&reader.limits);
-  status = tessera_read_items (&reader, &tessera_edit_table, &items);
+  status = tessera_read_items (&reader, &tessera_edit_table, false, &items);
   sqlite3_close (reader.db);
   if (status != TESSERA_OK)
     {
@@ -457,13 +415,12 @@ tessera_trace_load_edits (const char *trace_path,
 static TesseraStatus
 write_table (TesseraNewFile *file, const TesseraRows *rows, const char *deletion)
 {
-  TesseraLimits limits;
+  const TesseraLimits limits = { 0 };
   TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
   int rc = sqlite3_exec (file->db, deletion, NULL, NULL, NULL);
 
   if (rc != SQLITE_OK)
     return tessera_fail_sqlite (file->error, file->db, rc, file->path, "write");
-  tessera_limits_init (&limits);
   return tessera_write_rows (&writer, 0, rows, 1);
 }
 
