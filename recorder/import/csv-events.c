@@ -8,7 +8,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "recorder/import/private.h"
@@ -39,19 +38,9 @@ static const struct
                        { "module", TESSERA_RANGE_MODULE } };
 
 static void
-init_ranges (Ranges *ranges, TesseraCsv *csv, TesseraTrace *trace)
-{
-  *ranges = (Ranges){ .csv = csv, .trace = trace };
-  for (size_t level = 0; level < N_LEVELS; level++)
-    ranges->columns[level] = tessera_csv_column (csv, levels[level].column);
-}
-
-static TesseraStatus
 close_from (Ranges *ranges, size_t from_level, int64_t at_ns)
 {
-  TesseraStatus status = TESSERA_OK;
-
-  for (size_t level = N_LEVELS; level-- > from_level && status == TESSERA_OK;)
+  for (size_t level = N_LEVELS; level-- > from_level;)
     {
       TesseraRange *range = &ranges->open[level];
 
@@ -61,9 +50,7 @@ close_from (Ranges *ranges, size_t from_level, int64_t at_ns)
       range->end_index = (uint32_t) ranges->trace->n_events;
       range->end_ns = at_ns;
       import_must (tessera_trace_add_range (ranges->trace, range));
-      status = tessera_csv_hold (ranges->csv, TESSERA_CSV_RANGE_BYTES);
     }
-  return status;
 }
 
 /* A bare number of an iteration is called "step N", like PyTorch's own. */
@@ -86,7 +73,7 @@ open_range (Ranges *ranges, size_t level, const char *text, int64_t at_ns)
 
 /* Compares what is open with the row: from the first difference inwards, all is new. The
  * texts of the row before are gone, so the names are compared. */
-static TesseraStatus
+static void
 follow_ranges (Ranges *ranges, int64_t at_ns)
 {
   bool is_new = false;
@@ -98,7 +85,6 @@ follow_ranges (Ranges *ranges, int64_t at_ns)
           ranges->is_open[level]
               ? tessera_trace_string (ranges->trace, ranges->open[level].name)
               : "";
-      TesseraStatus status = TESSERA_OK;
 
       if (level == 0 && g_str_has_prefix (open, "step ") &&
           !g_str_has_prefix (text, "step "))
@@ -106,19 +92,13 @@ follow_ranges (Ranges *ranges, int64_t at_ns)
       if (!is_new && strcmp (open, text) != 0)
         {
           is_new = true;
-          status = close_from (ranges, level, at_ns);
+          close_from (ranges, level, at_ns);
         }
-      if (status != TESSERA_OK)
-        return status;
       if (is_new && *text != '\0')
         open_range (ranges, level, text, at_ns);
     }
-  return TESSERA_OK;
 }
 
-#define FIRST_ADDR ((uint64_t) 1 << 32)
-#define ADDR_STEP ((uint64_t) 512)
-#define MAX_SIZE_BYTES ((uint64_t) 1 << 60)
 #define MAX_TIME_US 4.5e15 /* the year 2112 */
 
 enum
@@ -138,278 +118,201 @@ static const char *const names[N_COLUMNS] = { "seq", "time_us",    "action",
 /* What became of an id. */
 typedef struct
 {
-  uint64_t addr; /* 0: not live */
-  uint64_t size_bytes;
-  uint64_t line; /* of its allocation */
-  uint16_t stream;
-  bool is_empty; /* live with 0 bytes: no block */
+  TesseraEvent event; /* its addr 0: not live */
+  uint64_t line;      /* of its allocation */
+  bool is_empty;      /* live with 0 bytes: no block */
 } Id;
 
 typedef struct
 {
   TesseraCsv *csv;
-  TesseraTrace *trace;
+  TesseraMade made;
   int columns[N_COLUMNS];
-  TesseraStrings *id_names;
-  Id *ids;
-  size_t n_ids, cap_ids;
-  uint64_t next_addr;
+  GHashTable *ids; /* name: Id */
   uint64_t last_seq;
   int64_t at_ns; /* of the row at hand, before the first is taken off */
   int64_t zero_ns;
   bool has_row;
   bool has_time;
-  uint64_t n_empty, n_size_differs;
+  uint64_t n_size_differs;
   Ranges ranges;
 } Reader;
 
-static int64_t
-now_ns (const Reader *reader)
+static const char *
+text_in (const Reader *reader, int column)
 {
-  return reader->at_ns - reader->zero_ns;
+  return tessera_csv_text (reader->csv, reader->columns[column]);
 }
 
-static TesseraStatus
-find_id (Reader *reader, Id **out_id)
+static void
+add_event (Reader *reader, TesseraAction action, TesseraEvent event)
 {
-  const char *name = tessera_csv_text (reader->csv, reader->columns[ID]);
-  uint32_t index;
-
-  if (*name == '\0')
-    return tessera_csv_refuse (reader->csv, "id is empty: every block needs one");
-  import_must (tessera_strings_intern (reader->id_names, name, strlen (name), &index));
-  IMPORT_RESERVE (reader->ids, reader->cap_ids, (size_t) index + 1);
-  while (reader->n_ids <= index)
-    reader->ids[reader->n_ids++] = (Id){ 0 };
-  *out_id = &reader->ids[index];
-  return TESSERA_OK;
+  event.at_ns = reader->at_ns - reader->zero_ns;
+  import_need (tessera_made_event (&reader->made, action, event));
 }
 
-static TesseraStatus
-give_addr (Reader *reader, uint64_t size_bytes, uint64_t *out_addr)
+static uint64_t
+read_size (Reader *reader)
 {
-  uint64_t taken = (size_bytes + ADDR_STEP - 1) / ADDR_STEP * ADDR_STEP;
+  uint64_t size_bytes =
+      tessera_csv_u64 (reader->csv, reader->columns[SIZE_BYTES], names[SIZE_BYTES]);
 
-  *out_addr = reader->next_addr;
-  if (reader->next_addr > UINT64_MAX - 2 * MAX_SIZE_BYTES)
-    return tessera_csv_refuse (reader->csv, "the sizes add up to more than 2^63 bytes");
-  reader->next_addr += taken;
-  return TESSERA_OK;
+  if (size_bytes > TESSERA_CSV_MOST_BYTES)
+    tessera_csv_refuse (
+        reader->csv, "size_bytes is %" PRIu64 ": no device has 2^60 bytes", size_bytes);
+  return size_bytes;
 }
 
-static TesseraStatus
-add_event (Reader *reader, TesseraAction action, const Id *id)
+/* A block of the id begins to live, with the size and stream of the row. */
+static void
+make_block (Reader *reader, Id *id)
 {
-  TesseraEvent event = { .action = (uint8_t) action,
-                         .stack = TESSERA_NONE,
-                         .at_ns = now_ns (reader) };
+  uint64_t handle =
+      *text_in (reader, STREAM) != '\0'
+          ? tessera_csv_u64 (reader->csv, reader->columns[STREAM], names[STREAM])
+          : 0;
+  uint16_t stream = 0;
+  TesseraStatus status = tessera_trace_add_stream (reader->made.trace, handle, &stream);
 
-  if (id != NULL)
-    {
-      event.addr = id->addr;
-      event.size_bytes = id->size_bytes;
-      event.stream = id->stream;
-    }
-  import_must (tessera_trace_add_event (reader->trace, &event));
-  return tessera_csv_hold (reader->csv, TESSERA_CSV_EVENT_BYTES);
-}
-
-static TesseraStatus
-read_size (Reader *reader, uint64_t *out_size_bytes)
-{
-  TesseraStatus status = tessera_csv_u64 (reader->csv, reader->columns[SIZE_BYTES],
-                                          names[SIZE_BYTES], NULL, out_size_bytes);
-
-  if (status == TESSERA_OK && *out_size_bytes > MAX_SIZE_BYTES)
-    return tessera_csv_refuse (reader->csv,
-                               "size_bytes is %" PRIu64 ": no device has 2^60 bytes",
-                               *out_size_bytes);
-  return status;
-}
-
-static TesseraStatus
-read_stream (Reader *reader, uint16_t *out_stream)
-{
-  const uint64_t otherwise = 0;
-  uint64_t handle;
-  TesseraStatus status = tessera_csv_u64 (reader->csv, reader->columns[STREAM],
-                                          names[STREAM], &otherwise, &handle);
-
-  if (status != TESSERA_OK)
-    return status;
-  status = tessera_trace_add_stream (reader->trace, handle, out_stream);
   import_need (status != TESSERA_NO_MEMORY);
-  if (status != TESSERA_OK || *out_stream >= TESSERA_MAX_STREAMS)
-    return tessera_csv_refuse (reader->csv, "more than %d streams", TESSERA_MAX_STREAMS);
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-run_alloc (Reader *reader)
-{
-  Id *id;
-  TesseraStatus status = find_id (reader, &id);
-
-  if (status != TESSERA_OK)
-    return status;
-  if (id->addr != 0 || id->is_empty)
-    return tessera_csv_refuse (reader->csv,
-                               "id \"%.80s\" is allocated again, and was not freed since "
-                               "line %" PRIu64,
-                               tessera_csv_text (reader->csv, reader->columns[ID]),
-                               id->line);
-  status = read_size (reader, &id->size_bytes);
-  if (status == TESSERA_OK)
-    status = read_stream (reader, &id->stream);
-  if (status != TESSERA_OK)
-    return status;
+  if (status != TESSERA_OK || stream >= TESSERA_MAX_STREAMS)
+    tessera_csv_refuse (reader->csv, "more than %d streams", TESSERA_MAX_STREAMS);
   id->line = reader->csv->line;
-  id->is_empty = id->size_bytes == 0;
-  reader->n_empty += id->is_empty;
-  if (id->is_empty)
-    return TESSERA_OK;
-  status = give_addr (reader, id->size_bytes, &id->addr);
-  if (status == TESSERA_OK)
-    status = tessera_csv_hold (reader->csv, TESSERA_CSV_BLOCK_BYTES);
-  return status == TESSERA_OK ? add_event (reader, TESSERA_ALLOC, id) : status;
+  id->event = (TesseraEvent){ .size_bytes = read_size (reader),
+                              .stream = stream,
+                              .stack = TESSERA_NONE };
+  id->is_empty = id->event.size_bytes == 0;
+  if (reader->made.n_bytes > TESSERA_CSV_MOST_SUM_BYTES)
+    tessera_csv_refuse (reader->csv, "the sizes add up to more than 2^63 bytes");
+  if (!id->is_empty && reader->csv->status == TESSERA_OK)
+    id->event.addr = tessera_made_addr (&reader->made, id->event.size_bytes);
 }
 
-/* A block freed that was never allocated here is older than the table. */
-static TesseraStatus
-add_older (Reader *reader, Id *id)
+static void
+run_alloc (Reader *reader, const char *name, Id *id)
 {
-  TesseraHeldBlock block = { .state = TESSERA_BLOCK_LIVE, .stack = TESSERA_NONE };
-  TesseraStatus status = read_size (reader, &id->size_bytes);
-
-  if (status == TESSERA_OK)
-    status = read_stream (reader, &id->stream);
-  id->is_empty = id->size_bytes == 0;
-  if (status == TESSERA_OK && !id->is_empty)
-    status = give_addr (reader, id->size_bytes, &id->addr);
-  if (status != TESSERA_OK || id->is_empty)
-    return status;
-  block.addr = id->addr;
-  block.size_bytes = id->size_bytes;
-  block.block_bytes = (id->size_bytes + ADDR_STEP - 1) / ADDR_STEP * ADDR_STEP;
-  import_must (tessera_trace_add_block (&reader->trace->start, &block));
-  return tessera_csv_hold (reader->csv, TESSERA_CSV_OLDER_BYTES);
+  if (id->event.addr != 0 || id->is_empty)
+    tessera_csv_refuse (reader->csv,
+                        "id \"%.80s\" is allocated again, and was not freed since "
+                        "line %" PRIu64,
+                        name, id->line);
+  make_block (reader, id);
+  reader->made.n_empty += id->is_empty;
+  if (!id->is_empty)
+    add_event (reader, TESSERA_ALLOC, id->event);
 }
 
-/* What a free says of its size need not be there; it counts where it is another. */
-static TesseraStatus
-compare_size (Reader *reader, const Id *id)
+/* A block freed that was never allocated here is older than the table. What a free says of
+ * its size need not be there; it counts where it is another. */
+static void
+run_free (Reader *reader, const char *name, Id *id)
 {
-  uint64_t size_bytes = id->size_bytes;
-  TesseraStatus status = TESSERA_OK;
-
-  if (*tessera_csv_text (reader->csv, reader->columns[SIZE_BYTES]) != '\0')
-    status = read_size (reader, &size_bytes);
-  reader->n_size_differs += size_bytes != id->size_bytes;
-  return status;
-}
-
-static TesseraStatus
-run_free (Reader *reader)
-{
-  Id *id;
-  TesseraStatus status = find_id (reader, &id);
-
-  if (status != TESSERA_OK)
-    return status;
-  if (id->addr != 0 || id->is_empty)
-    status = compare_size (reader, id);
+  if (id->event.addr != 0 || id->is_empty)
+    {
+      if (*text_in (reader, SIZE_BYTES) != '\0')
+        reader->n_size_differs += read_size (reader) != id->event.size_bytes;
+    }
+  else if (id->line != 0)
+    tessera_csv_refuse (reader->csv, "id \"%.80s\" is freed twice", name);
   else
     {
-      if (id->line != 0)
-        return tessera_csv_refuse (reader->csv, "id \"%.80s\" is freed twice",
-                                   tessera_csv_text (reader->csv, reader->columns[ID]));
-      status = add_older (reader, id);
-      id->line = reader->csv->line;
+      make_block (reader, id);
+      if (!id->is_empty)
+        tessera_made_hold (&reader->made, &reader->made.trace->start, id->event.addr,
+                           id->event.size_bytes);
     }
-  if (status == TESSERA_OK && !id->is_empty)
-    status = add_event (reader, TESSERA_FREE_REQUESTED, id);
-  if (status == TESSERA_OK && !id->is_empty)
-    status = add_event (reader, TESSERA_FREE_COMPLETED, id);
-  id->addr = 0;
+  if (!id->is_empty)
+    {
+      add_event (reader, TESSERA_FREE_REQUESTED, id->event);
+      add_event (reader, TESSERA_FREE_COMPLETED, id->event);
+    }
+  id->event.addr = 0;
   id->is_empty = false;
-  return status;
 }
 
-static TesseraStatus
+static void
 run_row (Reader *reader)
 {
-  const char *action = tessera_csv_text (reader->csv, reader->columns[ACTION]);
+  const char *action = text_in (reader, ACTION), *name = text_in (reader, ID);
+  bool is_alloc = g_ascii_strcasecmp (action, "alloc") == 0;
+  Id *id = g_hash_table_lookup (reader->ids, name);
 
-  if (g_ascii_strcasecmp (action, "alloc") == 0)
-    return run_alloc (reader);
-  if (g_ascii_strcasecmp (action, "free") == 0)
-    return run_free (reader);
   if (g_ascii_strcasecmp (action, "mark") == 0)
-    return add_event (reader, TESSERA_MARK, NULL);
-  return tessera_csv_refuse (reader->csv,
-                             "action is \"%.80s\": expected alloc, free or mark", action);
+    {
+      add_event (reader, TESSERA_MARK, (TesseraEvent){ .stack = TESSERA_NONE });
+      return;
+    }
+  if (!is_alloc && g_ascii_strcasecmp (action, "free") != 0)
+    tessera_csv_refuse (reader->csv, "action is \"%.80s\": expected alloc, free or mark",
+                        action);
+  if (*name == '\0')
+    tessera_csv_refuse (reader->csv, "id is empty: every block needs one");
+  if (id == NULL)
+    {
+      id = g_new0 (Id, 1);
+      g_hash_table_insert (reader->ids, g_strdup (name), id);
+    }
+  (is_alloc ? run_alloc : run_free) (reader, name, id);
 }
 
 /* Microseconds, fractions allowed. A table has times in each row or in none. */
-static TesseraStatus
+static void
 read_time (Reader *reader)
 {
-  const char *text = tessera_csv_text (reader->csv, reader->columns[TIME_US]);
+  const char *text = text_in (reader, TIME_US);
   char *end;
-  double time_us;
+  double time_us = g_ascii_strtod (text, &end);
 
   if (*text == '\0')
+    reader->has_time = false;
+  else if (*end != '\0' || !isfinite (time_us) || fabs (time_us) > MAX_TIME_US)
+    tessera_csv_refuse (reader->csv,
+                        "time_us is \"%.80s\": expected a number of microseconds", text);
+  else
     {
-      reader->has_time = false;
-      return TESSERA_OK;
+      reader->at_ns = (int64_t) (time_us * 1000);
+      if (!reader->has_row)
+        reader->zero_ns = reader->at_ns;
     }
-  time_us = g_ascii_strtod (text, &end);
-  if (*end != '\0' || !isfinite (time_us) || fabs (time_us) > MAX_TIME_US)
-    return tessera_csv_refuse (
-        reader->csv, "time_us is \"%.80s\": expected a number of microseconds", text);
-  reader->at_ns = (int64_t) (time_us * 1000);
-  if (!reader->has_row)
-    reader->zero_ns = reader->at_ns;
-  return TESSERA_OK;
 }
 
-static TesseraStatus
+static void
 read_seq (Reader *reader)
 {
   uint64_t seq;
-  TesseraStatus status;
 
-  if (*tessera_csv_text (reader->csv, reader->columns[SEQ]) == '\0')
-    return TESSERA_OK;
-  status = tessera_csv_u64 (reader->csv, reader->columns[SEQ], names[SEQ], NULL, &seq);
-  if (status == TESSERA_OK && reader->has_row && seq <= reader->last_seq)
-    return tessera_csv_refuse (reader->csv,
-                               "seq is %" PRIu64 " after %" PRIu64
-                               ": sort the rows by seq, each once",
-                               seq, reader->last_seq);
+  if (*text_in (reader, SEQ) == '\0')
+    return;
+  seq = tessera_csv_u64 (reader->csv, reader->columns[SEQ], names[SEQ]);
+  if (reader->has_row && seq <= reader->last_seq)
+    tessera_csv_refuse (reader->csv,
+                        "seq is %" PRIu64 " after %" PRIu64
+                        ": sort the rows by seq, each once",
+                        seq, reader->last_seq);
   reader->last_seq = seq;
-  return status;
 }
 
-static TesseraStatus
+/* After a row that is refused no other one comes. */
+static void
 read_rows (Reader *reader)
 {
-  TesseraStatus status;
+  const TesseraTrace *trace = reader->made.trace;
 
-  while (tessera_csv_next (reader->csv, &status))
+  while (tessera_csv_next (reader->csv))
     {
-      status = read_seq (reader);
-      if (status == TESSERA_OK)
-        status = read_time (reader);
-      if (status == TESSERA_OK)
-        status = follow_ranges (&reader->ranges, now_ns (reader));
-      if (status == TESSERA_OK)
-        status = run_row (reader);
-      if (status != TESSERA_OK)
-        return status;
+      read_seq (reader);
+      read_time (reader);
+      follow_ranges (&reader->ranges, reader->at_ns - reader->zero_ns);
+      run_row (reader);
       reader->has_row = true;
+      tessera_csv_weigh (reader->csv,
+                         trace->n_events * TESSERA_CSV_EVENT_BYTES +
+                             g_hash_table_size (reader->ids) * TESSERA_CSV_BLOCK_BYTES +
+                             trace->start.n_blocks *
+                                 (TESSERA_CSV_OLDER_BYTES - TESSERA_CSV_BLOCK_BYTES) +
+                             trace->n_ranges * TESSERA_CSV_RANGE_BYTES);
     }
-  return status == TESSERA_OK ? close_from (&reader->ranges, 0, now_ns (reader)) : status;
+  close_from (&reader->ranges, 0, reader->at_ns - reader->zero_ns);
 }
 
 /* Without a time in every row there is none. */
@@ -422,25 +325,21 @@ forget_times (TesseraTrace *trace)
     trace->ranges[i].begin_ns = trace->ranges[i].end_ns = 0;
 }
 
-/* Blocks still live at the end, in the order of their addresses, which is that of birth:
- * ids are numbered by first use, so a table that uses an id again needs the sort. */
+/* Blocks still live at the end, in the order of their addresses. */
 static void
 finish (Reader *reader)
 {
-  TesseraTrace *trace = reader->trace;
+  TesseraTrace *trace = reader->made.trace;
+  GHashTableIter iter;
+  gpointer value;
 
-  for (size_t i = 0; i < reader->n_ids; i++)
+  g_hash_table_iter_init (&iter, reader->ids);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
     {
-      const Id *id = &reader->ids[i];
-      TesseraHeldBlock block = { .addr = id->addr,
-                                 .size_bytes = id->size_bytes,
-                                 .block_bytes = (id->size_bytes + ADDR_STEP - 1) /
-                                                ADDR_STEP * ADDR_STEP,
-                                 .stack = TESSERA_NONE,
-                                 .state = TESSERA_BLOCK_LIVE };
+      const TesseraEvent *event = &((const Id *) value)->event;
 
-      if (id->addr != 0)
-        import_must (tessera_trace_add_block (&trace->end, &block));
+      if (event->addr != 0)
+        tessera_made_hold (&reader->made, &trace->end, event->addr, event->size_bytes);
     }
   tessera_held_sort (&trace->end);
   trace->has_time = reader->has_time && trace->n_events > 0;
@@ -449,27 +348,27 @@ finish (Reader *reader)
   trace->starts_empty = trace->start.n_blocks == 0;
   tessera_trace_settle_ranges (trace);
   import_must (tessera_trace_set_meta (trace, "format", "CSV table of events"));
-  tessera_note (trace, "empty_blocks", reader->n_empty, "blocks of 0 bytes left out");
+  tessera_note (trace, "empty_blocks", reader->made.n_empty,
+                "blocks of 0 bytes left out");
   tessera_note (trace, "size_differs", reader->n_size_differs,
                 "frees of another size than their allocation, which was taken");
 }
 
-TesseraStatus
+void
 tessera_csv_read_events (TesseraCsv *csv, TesseraTrace *trace)
 {
-  Reader reader = {
-    .csv = csv, .trace = trace, .next_addr = FIRST_ADDR, .has_time = true
-  };
-  TesseraStatus status;
+  g_autoptr (GHashTable) ids =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  Reader reader = { .csv = csv,
+                    .made = { .trace = trace, .step_bytes = 512 },
+                    .ids = ids,
+                    .has_time = true,
+                    .ranges = { .csv = csv, .trace = trace } };
 
   for (int i = 0; i < N_COLUMNS; i++)
     reader.columns[i] = tessera_csv_column (csv, names[i]);
-  init_ranges (&reader.ranges, csv, trace);
-  import_must (tessera_strings_new (&reader.id_names));
-  status = read_rows (&reader);
-  if (status == TESSERA_OK)
-    finish (&reader);
-  tessera_strings_free (reader.id_names);
-  free (reader.ids);
-  return status;
+  for (size_t level = 0; level < N_LEVELS; level++)
+    reader.ranges.columns[level] = tessera_csv_column (csv, levels[level].column);
+  read_rows (&reader);
+  finish (&reader);
 }

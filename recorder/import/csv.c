@@ -1,12 +1,12 @@
 /*
- * Comma-separated tables: lines, quotes, columns, numbers; and planning instances.
+ * Comma-separated tables: lines, quotes, columns, numbers; and planning instances. Blocks
+ * without addresses, whose files are these and a profiler's.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "recorder/import/private.h"
@@ -15,8 +15,8 @@
 #define MOST_OF_PLAIN_BYTES 12
 #define FREE_HELD_BYTES ((uint64_t) 224 << 20) /* the program itself takes 16 to 32 MiB */
 
-TesseraStatus
-tessera_csv_refuse (const TesseraCsv *csv, const char *format, ...)
+void
+tessera_csv_refuse (TesseraCsv *csv, const char *format, ...)
 {
   char what[400];
   va_list arguments;
@@ -24,71 +24,62 @@ tessera_csv_refuse (const TesseraCsv *csv, const char *format, ...)
   va_start (arguments, format);
   vsnprintf (what, sizeof what, format, arguments);
   va_end (arguments);
-  return tessera_fail (csv->error, TESSERA_BAD_INPUT, "%s line %" PRIu64 ": %s",
-                       csv->stream->name, csv->line, what);
+  if (csv->status == TESSERA_OK)
+    csv->status = tessera_fail (csv->error, TESSERA_BAD_INPUT, "%s line %" PRIu64 ": %s",
+                                csv->stream->name, csv->line, what);
 }
 
-TesseraStatus
-tessera_csv_hold (TesseraCsv *csv, uint64_t n_bytes)
+void
+tessera_csv_weigh (TesseraCsv *csv, uint64_t held_bytes)
 {
   uint64_t n_read = tessera_stream_position (csv->stream);
 
-  csv->held_bytes += n_bytes;
-  if (csv->held_bytes <= FREE_HELD_BYTES + MOST_OF_PLAIN_BYTES * n_read)
-    return TESSERA_OK;
-  return tessera_csv_refuse (csv, "rows as short as these take more memory than 256 MiB "
-                                  "and twelve times their bytes: import a part of the "
-                                  "table");
+  if (held_bytes > FREE_HELD_BYTES + MOST_OF_PLAIN_BYTES * n_read)
+    tessera_csv_refuse (csv, "rows as short as these take more memory than 256 MiB "
+                             "and twelve times their bytes: import a part of the "
+                             "table");
 }
 
-/* One logical line into csv->text, without its end; a quoted field may hold line ends. */
+/* One logical line into csv->text, without its end; a quoted field may hold line ends.
+ * Returns: whether there was one. */
 static bool
-read_line (TesseraCsv *csv, size_t *out_n_bytes, TesseraStatus *out_status)
+read_line (TesseraCsv *csv)
 {
   TesseraStream *stream = csv->stream;
-  size_t n = 0;
   uint64_t n_lines = 1;
-  bool is_quoted = false;
+  bool is_quoted = false, is_whole = false;
 
-  while (tessera_stream_has (stream, 1))
+  g_string_truncate (csv->text, 0);
+  while (!is_whole && tessera_stream_has (stream, 1))
     {
       char byte = (char) *stream->at++;
 
       is_quoted ^= byte == '"';
-      if (byte == '\n' && !is_quoted)
-        {
-          csv->line += n_lines;
-          *out_n_bytes = n;
-          return true;
-        }
-      n_lines += byte == '\n';
-      if (n >= TESSERA_CSV_MAX_LINE_BYTES)
+      is_whole = byte == '\n' && !is_quoted;
+      n_lines += byte == '\n' && is_quoted;
+      if (csv->text->len >= TESSERA_CSV_MAX_LINE_BYTES)
         {
           csv->line++;
-          *out_status = tessera_csv_refuse (
-              csv, is_quoted ? "a quote does not end" : "the line is longer than 1 MiB");
+          tessera_csv_refuse (csv, is_quoted ? "a quote does not end"
+                                             : "the line is longer than 1 MiB");
           return false;
         }
-      IMPORT_RESERVE (csv->text, csv->cap_text, n + 2);
-      csv->text[n++] = byte;
+      if (!is_whole)
+        g_string_append_c (csv->text, byte);
     }
   if (stream->status != TESSERA_OK)
-    {
-      *out_status = tessera_stream_cut (stream, csv->error);
-      return false;
-    }
-  csv->line += n > 0;
+    csv->status = tessera_stream_cut (stream, csv->error);
+  csv->line += is_whole ? n_lines : csv->text->len > 0;
   if (is_quoted)
-    *out_status = tessera_csv_refuse (csv, "a quote does not end");
-  *out_n_bytes = n;
-  return n > 0 && !is_quoted;
+    tessera_csv_refuse (csv, "a quote does not end");
+  return csv->status == TESSERA_OK && (is_whole || csv->text->len > 0);
 }
 
 /* Cuts the line into fields in place: "" inside quotes is one quote. */
-static TesseraStatus
-split (TesseraCsv *csv, size_t n_bytes)
+static void
+split (TesseraCsv *csv)
 {
-  char *from = csv->text, *end = csv->text + n_bytes, *to = csv->text;
+  char *from = csv->text->str, *end = from + csv->text->len, *to = from;
   bool is_quoted = false;
 
   csv->n_fields = 0;
@@ -99,40 +90,35 @@ split (TesseraCsv *csv, size_t n_bytes)
         *to++ = *from++;
       else if (*from == '"')
         is_quoted = !is_quoted;
-      else if (*from == ',' && !is_quoted)
+      else if (*from != ',' || is_quoted)
+        *to++ = *from != '\0' ? *from : '?';
+      else if (csv->n_fields == TESSERA_CSV_MAX_COLUMNS)
         {
-          if (csv->n_fields == TESSERA_CSV_MAX_COLUMNS)
-            return tessera_csv_refuse (csv, "more than %d columns",
-                                       TESSERA_CSV_MAX_COLUMNS);
+          tessera_csv_refuse (csv, "more than %d columns", TESSERA_CSV_MAX_COLUMNS);
+          break;
+        }
+      else
+        {
           *to++ = '\0';
           csv->fields[csv->n_fields++] = to;
         }
-      else
-        *to++ = *from != '\0' ? *from : '?';
     }
   *to = '\0';
   for (size_t i = 0; i < csv->n_fields; i++)
     g_strstrip (csv->fields[i]);
-  return TESSERA_OK;
 }
 
 bool
-tessera_csv_next (TesseraCsv *csv, TesseraStatus *out_status)
+tessera_csv_next (TesseraCsv *csv)
 {
-  size_t n_bytes;
-
-  *out_status = TESSERA_OK;
-  while (read_line (csv, &n_bytes, out_status))
+  while (csv->status == TESSERA_OK && read_line (csv))
     {
-      if (n_bytes == 0)
-        continue;
-      *out_status = split (csv, n_bytes);
-      if (*out_status != TESSERA_OK)
-        return false;
+      split (csv);
       if (csv->n_fields > 1 || csv->fields[0][0] != '\0')
-        return true;
+        break;
+      csv->n_fields = 0;
     }
-  return false;
+  return csv->status == TESSERA_OK && csv->n_fields > 0 && csv->text->len > 0;
 }
 
 int
@@ -150,27 +136,16 @@ tessera_csv_text (const TesseraCsv *csv, int column)
   return column >= 0 && (size_t) column < csv->n_fields ? csv->fields[column] : "";
 }
 
-TesseraStatus
-tessera_csv_u64 (const TesseraCsv *csv,
-                 int column,
-                 const char *name,
-                 const uint64_t *otherwise,
-                 uint64_t *out_number)
+uint64_t
+tessera_csv_u64 (TesseraCsv *csv, int column, const char *name)
 {
   const char *text = tessera_csv_text (csv, column);
-  guint64 number;
+  guint64 number = 0;
 
-  *out_number = 0;
-  if (*text == '\0' && otherwise != NULL)
-    {
-      *out_number = *otherwise;
-      return TESSERA_OK;
-    }
   if (!g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT64, &number, NULL))
-    return tessera_csv_refuse (csv, "%s is \"%.80s\": expected a whole number%s", name,
-                               text, strstr (name, "size") != NULL ? " of bytes" : "");
-  *out_number = number;
-  return TESSERA_OK;
+    tessera_csv_refuse (csv, "%s is \"%.80s\": expected a whole number%s", name, text,
+                        strstr (name, "size") != NULL ? " of bytes" : "");
+  return number;
 }
 
 static bool
@@ -194,39 +169,23 @@ line_names (const char *line, const char *const *names)
 }
 
 /* The first line of what lies in the window, without a byte order mark. */
-static char *
-dup_header (const TesseraStream *stream)
-{
-  const char *at = (const char *) stream->at;
-  size_t n = (size_t) (stream->end - stream->at);
-  const char *end;
-
-  end = n > 0 ? memchr (at, '\n', n) : NULL;
-  if (end != NULL)
-    n = (size_t) (end - at);
-  if (n >= strlen (BYTE_ORDER_MARK) &&
-      memcmp (at, BYTE_ORDER_MARK, strlen (BYTE_ORDER_MARK)) == 0)
-    {
-      at += strlen (BYTE_ORDER_MARK);
-      n -= strlen (BYTE_ORDER_MARK);
-    }
-  return g_strndup (at, n);
-}
-
-static const char *const event_columns[] = { "action", "id", "size_bytes", NULL };
-static const char *const instance_columns[] = { "id", "lower", "upper", "size", NULL };
-
 bool
 tessera_csv_knows (const TesseraStream *stream)
 {
-  g_autofree char *header = dup_header (stream);
+  static const char *const events[] = { "action", "id", "size_bytes", NULL };
+  static const char *const instance[] = { "id", "lower", "upper", "size", NULL };
+  g_autofree char *line =
+      g_strndup ((const char *) stream->at, (size_t) (stream->end - stream->at));
+  const char *header =
+      line + (g_str_has_prefix (line, BYTE_ORDER_MARK) ? strlen (BYTE_ORDER_MARK) : 0);
 
-  return line_names (header, event_columns) || line_names (header, instance_columns);
+  line[strcspn (line, "\n")] = '\0';
+  return line_names (header, events) || line_names (header, instance);
 }
 
 /* Whether the header names a column that is read twice: which one is meant? */
-static TesseraStatus
-check_header (const TesseraCsv *csv)
+static void
+check_header (TesseraCsv *csv)
 {
   static const char *const read[] = { "seq",        "time_us", "action",    "id",
                                       "size_bytes", "stream",  "iteration", "phase",
@@ -236,9 +195,42 @@ check_header (const TesseraCsv *csv)
     for (int k = tessera_csv_column (csv, read[i]) + 1;
          k > 0 && (size_t) k < csv->n_fields; k++)
       if (g_ascii_strcasecmp (csv->fields[k], read[i]) == 0)
-        return tessera_csv_refuse (csv, "the column %s is there twice: leave one out",
-                                   read[i]);
-  return TESSERA_OK;
+        tessera_csv_refuse (csv, "the column %s is there twice: leave one out", read[i]);
+}
+
+/* Blocks without addresses */
+
+uint64_t
+tessera_made_addr (TesseraMade *made, uint64_t size_bytes)
+{
+  uint64_t addr = TESSERA_MADE_FIRST_ADDR + made->n_bytes;
+
+  made->n_bytes +=
+      (size_bytes + made->step_bytes - 1) / made->step_bytes * made->step_bytes;
+  return addr;
+}
+
+bool
+tessera_made_event (TesseraMade *made, TesseraAction action, TesseraEvent event)
+{
+  event.action = (uint8_t) action;
+  return tessera_trace_add_event (made->trace, &event) == TESSERA_OK;
+}
+
+void
+tessera_made_hold (const TesseraMade *made,
+                   TesseraHeld *held,
+                   uint64_t addr,
+                   uint64_t size_bytes)
+{
+  const TesseraHeldBlock block = { .addr = addr,
+                                   .size_bytes = size_bytes,
+                                   .block_bytes = (size_bytes + made->step_bytes - 1) /
+                                                  made->step_bytes * made->step_bytes,
+                                   .stack = TESSERA_NONE,
+                                   .state = TESSERA_BLOCK_LIVE };
+
+  import_must (tessera_trace_add_block (held, &block));
 }
 
 /* A planning instance: id,lower,upper,size, each row a block alive over [lower, upper).
@@ -246,87 +238,12 @@ check_header (const TesseraCsv *csv)
  * Times become events in order; where one block ends at the time another begins, it ends
  * first. Sizes count in the file's own unit, so nothing is aligned. */
 
-#define FIRST_ADDR ((uint64_t) 1 << 32)
-#define MAX_SIZE_BYTES ((uint64_t) 1 << 60)
-
-typedef struct
-{
-  uint64_t addr;
-  uint64_t size_bytes;
-} InstanceBlock;
-
 /* A block begins or ends. */
 typedef struct
 {
-  uint64_t at;
-  uint32_t block;
+  uint64_t at, addr, size_bytes;
   bool is_begin;
 } Edge;
-
-typedef struct
-{
-  TesseraCsv *csv;
-  InstanceBlock *blocks;
-  size_t n_blocks, cap_blocks;
-  Edge *edges;
-  size_t n_edges, cap_edges;
-  uint64_t next_addr;
-  uint64_t n_empty;
-} Instance;
-
-static TesseraStatus
-add_block (Instance *reader, uint64_t lower, uint64_t upper, uint64_t size_bytes)
-{
-  if (lower >= upper)
-    return tessera_csv_refuse (reader->csv,
-                               "upper is %" PRIu64 " and lower %" PRIu64
-                               ": a block has to live for a while",
-                               upper, lower);
-  if (size_bytes > MAX_SIZE_BYTES || reader->next_addr > UINT64_MAX - 2 * MAX_SIZE_BYTES)
-    return tessera_csv_refuse (reader->csv, "sizes of more than 2^60 bytes");
-  if (size_bytes == 0)
-    {
-      reader->n_empty++;
-      return TESSERA_OK;
-    }
-  if (reader->n_blocks >= UINT32_MAX / 4)
-    return tessera_csv_refuse (reader->csv, "more than a thousand million blocks");
-  IMPORT_RESERVE (reader->blocks, reader->cap_blocks, reader->n_blocks + 1);
-  IMPORT_RESERVE (reader->edges, reader->cap_edges, reader->n_edges + 2);
-  for (int i = 0; i < 2; i++)
-    reader->edges[reader->n_edges++] = (Edge){ .at = i == 0 ? lower : upper,
-                                               .block = (uint32_t) reader->n_blocks,
-                                               .is_begin = i == 0 };
-  reader->blocks[reader->n_blocks++] =
-      (InstanceBlock){ .addr = reader->next_addr, .size_bytes = size_bytes };
-  reader->next_addr += size_bytes;
-  return tessera_csv_hold (reader->csv,
-                           TESSERA_CSV_BLOCK_BYTES + 3 * TESSERA_CSV_EVENT_BYTES);
-}
-
-static TesseraStatus
-read_blocks (Instance *reader)
-{
-  static const char *const names[] = { "lower", "upper", "size" };
-  TesseraCsv *csv = reader->csv;
-  int columns[3];
-  TesseraStatus status;
-
-  for (int i = 0; i < 3; i++)
-    columns[i] = tessera_csv_column (csv, names[i]);
-  while (tessera_csv_next (csv, &status))
-    {
-      uint64_t numbers[3];
-
-      for (int i = 0; i < 3 && status == TESSERA_OK; i++)
-        status = tessera_csv_u64 (csv, columns[i], names[i], NULL, &numbers[i]);
-      if (status == TESSERA_OK)
-        status = add_block (reader, numbers[0], numbers[1], numbers[2]);
-      if (status != TESSERA_OK)
-        return status;
-    }
-  return status;
-}
 
 static int
 compare_edges (const void *left, const void *right)
@@ -337,81 +254,89 @@ compare_edges (const void *left, const void *right)
     return a->at < b->at ? -1 : 1;
   if (a->is_begin != b->is_begin)
     return a->is_begin ? 1 : -1;
-  return a->block < b->block ? -1 : a->block > b->block;
+  return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
 static void
-add_events (const Instance *reader, TesseraTrace *trace)
+read_block (TesseraCsv *csv, TesseraMade *made, const int *columns, GArray *edges)
 {
-  static const TesseraAction of_begin[] = { TESSERA_ALLOC };
-  static const TesseraAction of_end[] = { TESSERA_FREE_REQUESTED,
-                                          TESSERA_FREE_COMPLETED };
+  uint64_t lower = tessera_csv_u64 (csv, columns[0], "lower");
+  uint64_t upper = tessera_csv_u64 (csv, columns[1], "upper");
+  uint64_t size_bytes = tessera_csv_u64 (csv, columns[2], "size");
+  Edge edge = { .at = lower, .size_bytes = size_bytes, .is_begin = true };
 
-  for (size_t i = 0; i < reader->n_edges; i++)
-    {
-      const Edge *edge = &reader->edges[i];
-      const InstanceBlock *block = &reader->blocks[edge->block];
-      const TesseraAction *actions = edge->is_begin ? of_begin : of_end;
-      size_t n_actions = edge->is_begin ? 1 : 2;
-
-      for (size_t k = 0; k < n_actions; k++)
-        {
-          TesseraEvent event = { .addr = block->addr,
-                                 .size_bytes = block->size_bytes,
-                                 .stack = TESSERA_NONE,
-                                 .action = (uint8_t) actions[k] };
-
-          import_must (tessera_trace_add_event (trace, &event));
-        }
-    }
+  if (lower >= upper)
+    tessera_csv_refuse (csv,
+                        "upper is %" PRIu64 " and lower %" PRIu64
+                        ": a block has to live for a while",
+                        upper, lower);
+  if (size_bytes > TESSERA_CSV_MOST_BYTES || made->n_bytes > TESSERA_CSV_MOST_SUM_BYTES)
+    tessera_csv_refuse (csv, "sizes of more than 2^60 bytes");
+  if (edges->len >= UINT32_MAX / 4)
+    tessera_csv_refuse (csv, "more than a thousand million blocks");
+  made->n_empty += size_bytes == 0;
+  if (size_bytes == 0 || csv->status != TESSERA_OK)
+    return;
+  edge.addr = tessera_made_addr (made, size_bytes);
+  g_array_append_val (edges, edge);
+  edge.at = upper;
+  edge.is_begin = false;
+  g_array_append_val (edges, edge);
+  tessera_csv_weigh (csv, edges->len / 2 * TESSERA_CSV_BLOCK_BYTES +
+                              edges->len * 3 / 2 * TESSERA_CSV_EVENT_BYTES);
 }
 
-static TesseraStatus
+static void
 read_instance (TesseraCsv *csv, TesseraTrace *trace)
 {
-  Instance reader = { .csv = csv, .next_addr = FIRST_ADDR };
-  TesseraStatus status = read_blocks (&reader);
+  TesseraMade made = { .trace = trace, .step_bytes = 1 };
+  g_autoptr (GArray) edges = g_array_new (FALSE, FALSE, sizeof (Edge));
+  const int columns[] = { tessera_csv_column (csv, "lower"),
+                          tessera_csv_column (csv, "upper"),
+                          tessera_csv_column (csv, "size") };
 
-  if (status == TESSERA_OK && reader.n_edges > 0)
-    qsort (reader.edges, reader.n_edges, sizeof *reader.edges, compare_edges);
-  if (status == TESSERA_OK)
-    add_events (&reader, trace);
-  free (reader.blocks);
-  free (reader.edges);
-  if (status != TESSERA_OK)
-    return status;
+  while (tessera_csv_next (csv))
+    read_block (csv, &made, columns, edges);
+  g_array_sort (edges, compare_edges);
+  for (guint i = 0; i < edges->len && csv->status == TESSERA_OK; i++)
+    {
+      const Edge *edge = &g_array_index (edges, Edge, i);
+      const TesseraEvent event = { .addr = edge->addr,
+                                   .size_bytes = edge->size_bytes,
+                                   .stack = TESSERA_NONE };
+
+      import_need (edge->is_begin
+                       ? tessera_made_event (&made, TESSERA_ALLOC, event)
+                       : tessera_made_event (&made, TESSERA_FREE_REQUESTED, event) &&
+                             tessera_made_event (&made, TESSERA_FREE_COMPLETED, event));
+    }
   trace->alignment_bytes = 1;
   trace->starts_empty = true;
   import_must (tessera_trace_set_meta (trace, "format", "CSV planning instance"));
-  tessera_note (trace, "empty_blocks", reader.n_empty, "blocks of size 0 left out");
-  return TESSERA_OK;
+  tessera_note (trace, "empty_blocks", made.n_empty, "blocks of size 0 left out");
 }
 
 TesseraStatus
 tessera_import_csv (TesseraStream *stream, TesseraError *error, TesseraTrace **out_trace)
 {
-  TesseraCsv csv = { .stream = stream, .error = error };
+  g_autoptr (GString) text = g_string_new (NULL);
+  TesseraCsv csv = { .stream = stream, .error = error, .text = text };
   TesseraTrace *trace;
-  TesseraStatus status;
 
   import_must (tessera_trace_new (&trace));
   if (tessera_stream_has (stream, strlen (BYTE_ORDER_MARK)) &&
       memcmp (stream->at, BYTE_ORDER_MARK, strlen (BYTE_ORDER_MARK)) == 0)
     stream->at += strlen (BYTE_ORDER_MARK);
-  if (!tessera_csv_next (&csv, &status))
-    {
-      if (status == TESSERA_OK)
-        status = tessera_csv_refuse (&csv, "the table is empty");
-    }
+  if (tessera_csv_next (&csv))
+    check_header (&csv);
   else
-    status = check_header (&csv);
-  if (status == TESSERA_OK)
-    status = tessera_csv_column (&csv, "action") >= 0
-                 ? tessera_csv_read_events (&csv, trace)
-                 : read_instance (&csv, trace);
-  free (csv.text);
-  if (status != TESSERA_OK)
+    tessera_csv_refuse (&csv, "the table is empty");
+  if (csv.status == TESSERA_OK && tessera_csv_column (&csv, "action") >= 0)
+    tessera_csv_read_events (&csv, trace);
+  else if (csv.status == TESSERA_OK)
+    read_instance (&csv, trace);
+  if (csv.status != TESSERA_OK)
     g_clear_pointer (&trace, tessera_trace_free);
   *out_trace = trace;
-  return status;
+  return csv.status;
 }

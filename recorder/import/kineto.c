@@ -18,8 +18,6 @@
 /* Of one block, and of all: no GPU has as much. */
 #define MOST_BLOCK_BYTES ((int64_t) 1 << 44)
 #define MOST_SUM_BYTES ((uint64_t) 1 << 60)
-#define FIRST_ADDR ((uint64_t) 1 << 32)
-#define ADDR_STEP ((uint64_t) 512)
 
 typedef struct
 {
@@ -44,16 +42,17 @@ typedef struct
 typedef struct
 {
   uint64_t addr; /* made up */
-  int64_t bytes;
+  uint64_t bytes;
 } Live;
 
 typedef struct
 {
   TesseraTrace *trace;
+  TesseraMade made;
   GArray *memory, *functions, *annotations;
   GHashTable *devices; /* number: events */
   gint64 device;
-  uint64_t next_addr, sum_bytes;
+  uint64_t sum_bytes;
 } Reader;
 
 /* A number or text; NULL: there is none. */
@@ -261,90 +260,69 @@ find_stacks (Reader *reader)
     }
 }
 
-/* Where nothing else was. */
-static uint64_t
-give_addr (Reader *reader, int64_t bytes)
+static bool
+add_event (Reader *reader, TesseraAction action, const Memory *memory, uint64_t addr)
 {
-  const uint64_t addr = reader->next_addr;
-
-  reader->next_addr += ((uint64_t) bytes + ADDR_STEP - 1) / ADDR_STEP * ADDR_STEP;
-  return addr;
-}
-
-static TesseraStatus
-add_event (Reader *reader, uint8_t action, const Memory *memory, uint64_t addr)
-{
-  const TesseraEvent event = { .addr = addr,
-                               .size_bytes = (uint64_t) ABS (memory->bytes),
-                               .at_ns = memory->at_ns,
-                               .stack = memory->stack,
-                               .action = action };
-
-  return tessera_trace_add_event (reader->trace, &event);
-}
-
-static void
-hold (TesseraHeld *held, uint64_t addr, int64_t bytes)
-{
-  const TesseraHeldBlock block = { .addr = addr,
-                                   .size_bytes = (uint64_t) bytes,
-                                   .block_bytes = (uint64_t) bytes,
-                                   .stack = TESSERA_NONE,
-                                   .state = TESSERA_BLOCK_LIVE };
-
-  import_must (tessera_trace_add_block (held, &block));
+  return tessera_made_event (&reader->made, action,
+                             (TesseraEvent){ .addr = addr,
+                                             .size_bytes = (uint64_t) ABS (memory->bytes),
+                                             .at_ns = memory->at_ns,
+                                             .stack = memory->stack });
 }
 
 /* A free whose allocation is older than the file is of a block that was there at the start;
  * what "Total Allocated" says beyond these was there all the time. */
-static TesseraStatus
+static bool
 add_events (Reader *reader)
 {
   g_autoptr (GHashTable) live =
       g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
-  TesseraStatus status = TESSERA_OK;
+  TesseraMade *made = &reader->made;
   int64_t older_bytes = 0, before_bytes = 0;
+  bool has_room = true;
   GHashTableIter iter;
   gpointer value;
 
-  for (guint i = 0; i < reader->memory->len && status == TESSERA_OK; i++)
+  for (guint i = 0; i < reader->memory->len && has_room; i++)
     {
       const Memory *one = &g_array_index (reader->memory, Memory, i);
+      uint64_t size_bytes = (uint64_t) ABS (one->bytes);
       Live *known = g_hash_table_lookup (live, &one->addr);
+      Live block = { .bytes = size_bytes };
 
       if (i == 0 && one->total_bytes >= 0 && one->total_bytes < MOST_BLOCK_BYTES)
         before_bytes = one->total_bytes - one->bytes;
+      block.addr = one->bytes < 0 && known != NULL ? known->addr
+                                                   : tessera_made_addr (made, size_bytes);
       if (one->bytes > 0)
         {
-          const Live fresh = { give_addr (reader, one->bytes), one->bytes };
-
           g_hash_table_replace (live, g_memdup2 (&one->addr, sizeof one->addr),
-                                g_memdup2 (&fresh, sizeof fresh));
-          status = add_event (reader, TESSERA_ALLOC, one, fresh.addr);
+                                g_memdup2 (&block, sizeof block));
+          has_room = add_event (reader, TESSERA_ALLOC, one, block.addr);
           continue;
         }
-      uint64_t addr = known != NULL ? known->addr : give_addr (reader, -one->bytes);
       if (known == NULL)
         {
-          hold (&reader->trace->start, addr, -one->bytes);
+          tessera_made_hold (made, &reader->trace->start, block.addr, size_bytes);
           older_bytes -= one->bytes;
         }
       g_hash_table_remove (live, &one->addr);
-      status = add_event (reader, TESSERA_FREE_REQUESTED, one, addr);
-      if (status == TESSERA_OK)
-        status = add_event (reader, TESSERA_FREE_COMPLETED, one, addr);
+      has_room = add_event (reader, TESSERA_FREE_REQUESTED, one, block.addr) &&
+                 add_event (reader, TESSERA_FREE_COMPLETED, one, block.addr);
     }
   if (before_bytes > older_bytes)
     {
-      const uint64_t addr = give_addr (reader, before_bytes - older_bytes);
+      const uint64_t bytes = (uint64_t) (before_bytes - older_bytes);
+      const uint64_t addr = tessera_made_addr (made, bytes);
 
-      hold (&reader->trace->start, addr, before_bytes - older_bytes);
-      hold (&reader->trace->end, addr, before_bytes - older_bytes);
+      tessera_made_hold (made, &reader->trace->start, addr, bytes);
+      tessera_made_hold (made, &reader->trace->end, addr, bytes);
     }
   g_hash_table_iter_init (&iter, live);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    hold (&reader->trace->end, ((Live *) value)->addr, ((Live *) value)->bytes);
-  return status;
+    tessera_made_hold (made, &reader->trace->end, ((Live *) value)->addr,
+                       ((Live *) value)->bytes);
+  return has_room;
 }
 
 /* The first event at or after a time; events are in order of time but for ties. */
@@ -470,9 +448,9 @@ read_events (Reader *reader,
   g_array_sort (reader->memory, by_time);
   find_stacks (reader);
   settle_times (reader);
-  const TesseraStatus status = add_events (reader);
-  if (status != TESSERA_OK)
-    return tessera_fail (error, status, "%s has more events than a trace can hold", name);
+  if (!add_events (reader))
+    return tessera_fail (error, TESSERA_BAD_INPUT,
+                         "%s has more events than a trace can hold", name);
   add_ranges (reader);
   return TESSERA_OK;
 }
@@ -511,7 +489,10 @@ tessera_import_kineto (TesseraStream *stream,
   g_autoptr (GArray) annotations = g_array_new (FALSE, FALSE, sizeof (Span));
   g_autoptr (GHashTable) devices = g_hash_table_new (NULL, NULL);
   g_autoptr (GError) failure = NULL;
-  Reader reader = { NULL, memory, functions, annotations, devices, 0, FIRST_ADDR, 0 };
+  Reader reader = { .memory = memory,
+                    .functions = functions,
+                    .annotations = annotations,
+                    .devices = devices };
 
   if (bytes == NULL)
     return tessera_fail (error, TESSERA_BAD_INPUT,
@@ -536,6 +517,7 @@ tessera_import_kineto (TesseraStream *stream,
         "the memory snapshot (.pickle) of the run",
         stream->name);
   import_must (tessera_trace_new (&reader.trace));
+  reader.made = (TesseraMade){ .trace = reader.trace, .step_bytes = 512 };
   const TesseraStatus status = read_events (&reader, json_node_get_array (events),
                                             stream->name, options->device, error);
   if (status != TESSERA_OK)

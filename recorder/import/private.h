@@ -634,17 +634,15 @@ typedef struct
 {
   TesseraStream *stream;
   TesseraError *error;
-  uint64_t line; /* of the row at hand, from 1 */
-  char *text;    /* its fields, unquoted, each NUL-terminated */
-  size_t cap_text;
+  TesseraStatus status; /* of the first failure: no row comes after it */
+  uint64_t line;        /* of the row at hand, from 1 */
+  GString *text;        /* its fields, unquoted, each NUL-terminated */
   char *fields[TESSERA_CSV_MAX_COLUMNS];
   size_t n_fields;
-  uint64_t held_bytes; /* what the rows so far take in memory, see tessera_csv_hold() */
 } TesseraCsv;
 
-/* False at the end of the table and on failure; then @out_status parts the two. Empty
- * lines are passed over. */
-bool tessera_csv_next (TesseraCsv *csv, TesseraStatus *out_status);
+/* False at the end of the table and after a failure. Empty lines are passed over. */
+bool tessera_csv_next (TesseraCsv *csv);
 
 /* The column of that name in the header row at hand, or -1. */
 int tessera_csv_column (const TesseraCsv *csv, const char *name);
@@ -653,13 +651,11 @@ int tessera_csv_column (const TesseraCsv *csv, const char *name);
  */
 const char *tessera_csv_text (const TesseraCsv *csv, int column);
 
-/* A whole number; an empty field gives @otherwise, without one it is an error, like any
- * other text. @name is the column's, for the sentence. */
-TESSERA_MUST_USE TesseraStatus tessera_csv_u64 (const TesseraCsv *csv,
-                                                int column,
-                                                const char *name,
-                                                const uint64_t *otherwise,
-                                                uint64_t *out_number);
+/* A whole number; 0 after refusing what is none. @name is the column's. */
+uint64_t tessera_csv_u64 (TesseraCsv *csv, int column, const char *name);
+
+#define TESSERA_CSV_MOST_BYTES ((uint64_t) 1 << 60)     /* of one block */
+#define TESSERA_CSV_MOST_SUM_BYTES ((uint64_t) 7 << 61) /* before one more */
 
 /* Bytes of memory that an import takes at most for each event, block and range: measured
  * by tests/bombs.py, where the arrays and hash tables have just grown. */
@@ -668,14 +664,36 @@ TESSERA_MUST_USE TesseraStatus tessera_csv_u64 (const TesseraCsv *csv,
 #define TESSERA_CSV_OLDER_BYTES 340 /* a block that is there before the first row */
 #define TESSERA_CSV_RANGE_BYTES 100
 
-/* Counts @n_bytes as held, and refuses rows too short for what they hold: an import takes
- * at most 256 MiB and twelve times the plain bytes. */
-TESSERA_MUST_USE TesseraStatus tessera_csv_hold (TesseraCsv *csv, uint64_t n_bytes);
+/* Refuses rows too short for the @held_bytes that they have come to: an import takes at
+ * most 256 MiB and twelve times the plain bytes. */
+void tessera_csv_weigh (TesseraCsv *csv, uint64_t held_bytes);
 
-/* "x.csv line 7: ..." */
-TesseraStatus tessera_csv_refuse (const TesseraCsv *csv, const char *format, ...)
-    TESSERA_PRINTF (2, 3);
+/* "x.csv line 7: ...", the first time. */
+void tessera_csv_refuse (TesseraCsv *csv, const char *format, ...) TESSERA_PRINTF (2, 3);
 
 /* csv-events.c: the header is the row at hand. */
-TESSERA_MUST_USE TesseraStatus tessera_csv_read_events (TesseraCsv *csv,
-                                                        TesseraTrace *trace);
+void tessera_csv_read_events (TesseraCsv *csv, TesseraTrace *trace);
+
+/*
+ * csv.c: blocks of a file that says no addresses. Each gets one of its own, where nothing
+ * else ever was.
+ */
+
+#define TESSERA_MADE_FIRST_ADDR ((uint64_t) 1 << 32)
+
+typedef struct
+{
+  TesseraTrace *trace;
+  uint64_t step_bytes; /* sizes are rounded up to */
+  uint64_t n_bytes;    /* given so far; whoever gives sees to it that they fit */
+  uint64_t n_empty;    /* blocks of 0 bytes, left out */
+} TesseraMade;
+
+uint64_t tessera_made_addr (TesseraMade *made, uint64_t size_bytes);
+/* Returns: whether the trace has room for it. */
+bool tessera_made_event (TesseraMade *made, TesseraAction action, TesseraEvent event);
+/* A live block of the start or the end. */
+void tessera_made_hold (const TesseraMade *made,
+                        TesseraHeld *held,
+                        uint64_t addr,
+                        uint64_t size_bytes);
