@@ -17,7 +17,7 @@ rehearse=
 folder=$1; shift
 mkdir -p "$folder"
 beside="snapshots exact against_dry_run smallest"
-alone="head_room callers barriers calls turns rescued memory strays paranoid"
+alone="head_room barriers calls turns rescued memory strays paranoid"
 [ $# -eq 0 ] || { beside=; alone="$*"; }
 
 one () {
