@@ -213,6 +213,12 @@ tessera_strings_get (const TesseraStrings *strings, uint32_t string)
   return string < strings->n_texts ? strings->texts[string] : "";
 }
 
+const char *const *
+tessera_strings_all (const TesseraStrings *strings)
+{
+  return strings->texts;
+}
+
 size_t
 tessera_strings_count (const TesseraStrings *strings)
 {

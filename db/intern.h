@@ -58,6 +58,8 @@ TESSERA_MUST_USE TesseraStatus tessera_strings_intern (TesseraStrings *strings,
                                                        uint32_t *out_string);
 const char *tessera_strings_get (const TesseraStrings *strings, uint32_t string);
 size_t tessera_strings_count (const TesseraStrings *strings);
+/* All of them, by id; until the next one is added. */
+const char *const *tessera_strings_all (const TesseraStrings *strings);
 
 /* Stacks of a trace as a tree, the way files hold them.
  *

@@ -70,25 +70,15 @@ take_meta (TesseraNews *news, const TesseraNames *names)
   return status;
 }
 
-typedef struct
-{
-  void **array; /* of the copies */
-  size_t *cap, *n_new;
-  const void *from;
-  size_t n_seen, n_all, item_bytes;
-} List;
-
 static bool
-take_list (const List *list)
+take_new (TesseraNewItems *list, const void *from, size_t n_all, size_t item_bytes)
 {
-  size_t n_new = list->n_all - list->n_seen;
-
-  if (!tessera_array_reserve (list->array, list->cap, n_new, list->item_bytes))
+  list->n_new = n_all - list->n_seen;
+  if (!tessera_array_reserve (&list->items, &list->cap, list->n_new, item_bytes))
     return false;
-  if (n_new)
-    memcpy (*list->array, (const char *) list->from + list->n_seen * list->item_bytes,
-            n_new * list->item_bytes);
-  *list->n_new = n_new;
+  if (list->n_new)
+    memcpy (list->items, (const char *) from + list->n_seen * item_bytes,
+            list->n_new * item_bytes);
   return true;
 }
 
@@ -97,25 +87,14 @@ take_lists (TesseraNews *news, const TesseraNames *names)
 {
   const TesseraTrace *shared = names->shared;
   const TesseraStackTree *tree = &names->tree;
-  size_t n_strings = tessera_trace_n_strings (shared);
-  const List lists[] = {
-    { (void **) &news->frames, &news->cap_frames, &news->n_new_frames, shared->frames,
-      news->n_frames, shared->n_frames, sizeof *news->frames },
-    { (void **) &news->nodes, &news->cap_nodes, &news->n_new_nodes, tree->nodes,
-      news->n_nodes, tree->n_nodes, sizeof *news->nodes },
-    { (void **) &news->stack_nodes, &news->cap_stacks, &news->n_new_stacks,
-      tree->stack_nodes, news->n_stacks, tree->n_stacks, sizeof *news->stack_nodes }
-  };
 
-  if (!TESSERA_RESERVE (news->strings, news->cap_strings, n_strings - news->n_strings))
-    return false;
-  news->n_new_strings = n_strings - news->n_strings;
-  for (size_t i = 0; i < news->n_new_strings; i++) /* the text itself never moves */
-    news->strings[i] = tessera_trace_string (shared, (uint32_t) (news->n_strings + i));
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    if (!take_list (&lists[i]))
-      return false;
-  return true;
+  return take_new (&news->strings, tessera_strings_all (shared->strings),
+                   tessera_trace_n_strings (shared), sizeof (char *)) &&
+         take_new (&news->frames, shared->frames, shared->n_frames,
+                   sizeof *shared->frames) &&
+         take_new (&news->nodes, tree->nodes, tree->n_nodes, sizeof *tree->nodes) &&
+         take_new (&news->stacks, tree->stack_nodes, tree->n_stacks,
+                   sizeof *tree->stack_nodes);
 }
 
 TesseraStatus
@@ -140,8 +119,8 @@ tessera_news_take (TesseraNews *news, TesseraNames *names)
 bool
 tessera_news_any (const TesseraNews *news)
 {
-  return news->has_meta || news->n_new_strings || news->n_new_frames ||
-         news->n_new_nodes || news->n_new_stacks;
+  return news->has_meta || news->strings.n_new || news->frames.n_new ||
+         news->nodes.n_new || news->stacks.n_new;
 }
 
 void
@@ -149,28 +128,71 @@ tessera_news_fill (const TesseraNews *news, TesseraLiveBatch *batch)
 {
   *batch = (TesseraLiveBatch){ .devices = news->devices,
                                .n_devices = news->n_devices,
-                               .strings = news->strings,
-                               .n_strings = news->n_new_strings,
-                               .frames = news->frames,
-                               .n_frames = news->n_new_frames,
-                               .nodes = news->nodes,
-                               .n_nodes = news->n_new_nodes,
-                               .stack_nodes = news->stack_nodes,
-                               .n_stacks = news->n_new_stacks,
+                               .strings = news->strings.items,
+                               .n_strings = news->strings.n_new,
+                               .frames = news->frames.items,
+                               .n_frames = news->frames.n_new,
+                               .nodes = news->nodes.items,
+                               .n_nodes = news->nodes.n_new,
+                               .stack_nodes = news->stacks.items,
+                               .n_stacks = news->stacks.n_new,
                                .meta = news->meta->meta,
                                .n_meta = news->has_meta ? news->meta->n_meta : 0 };
+}
+
+static void
+count_seen (TesseraNewItems *list)
+{
+  list->n_seen += list->n_new;
+  list->n_new = 0;
 }
 
 void
 tessera_news_written (TesseraNews *news)
 {
-  news->n_strings += news->n_new_strings;
-  news->n_frames += news->n_new_frames;
-  news->n_nodes += news->n_new_nodes;
-  news->n_stacks += news->n_new_stacks;
+  count_seen (&news->strings);
+  count_seen (&news->frames);
+  count_seen (&news->nodes);
+  count_seen (&news->stacks);
   news->has_meta = false;
   for (size_t i = 0; i < news->n_devices; i++)
     news->devices[i] = (TesseraLiveDevice){ .head = news->heads[i] };
+}
+
+/* A stack, stream or pool that nobody told is unknown: the state is worth more. */
+static void
+settle (TesseraHeld *held, const TesseraTrace *head, size_t n_stacks)
+{
+  for (size_t i = 0; i < held->n_segments; i++)
+    {
+      TesseraSegment *segment = &held->segments[i];
+
+      if (segment->stack >= n_stacks)
+        segment->stack = TESSERA_NONE;
+      if (segment->stream >= head->n_streams)
+        segment->stream = 0;
+      if (segment->pool >= head->n_pools)
+        segment->pool = 0;
+    }
+  for (size_t i = 0; i < held->n_blocks; i++)
+    if (held->blocks[i].stack >= n_stacks)
+      held->blocks[i].stack = TESSERA_NONE;
+}
+
+bool
+tessera_news_lend_ends (TesseraNews *news, const TesseraNames *names)
+{
+  bool is_any = false;
+
+  for (size_t i = 0; i < news->n_devices; i++)
+    {
+      TesseraHeld *end = &names->devices[i]->end;
+
+      settle (end, news->heads[i], news->stacks.n_seen);
+      news->devices[i].end = end;
+      is_any |= end->n_segments > 0 || end->n_blocks > 0;
+    }
+  return is_any;
 }
 
 void
@@ -181,10 +203,10 @@ tessera_news_clear (TesseraNews *news)
   free (news->heads);
   free (news->devices);
   tessera_trace_free (news->meta);
-  free (news->strings);
-  free (news->frames);
-  free (news->nodes);
-  free (news->stack_nodes);
+  free (news->strings.items);
+  free (news->frames.items);
+  free (news->nodes.items);
+  free (news->stacks.items);
   memset (news, 0, sizeof *news);
 }
 
@@ -234,7 +256,7 @@ is_sound (const TesseraEvent *event, const TesseraTrace *head, const TesseraNews
          event->size_bytes <= INT64_MAX && event->stream < head->n_streams &&
          event->pool < head->n_pools &&
          (event->stack == TESSERA_NONE ||
-          event->stack < news->n_stacks + news->n_new_stacks);
+          event->stack < news->stacks.n_seen + news->stacks.n_new);
 }
 
 /* Returns: n_devices where nobody has told it. */
@@ -288,7 +310,8 @@ add_tensor (TesseraBatchRows *rows, const TesseraNews *news, const TesseraRingIt
   TesseraDeviceRows *to;
   size_t place = find_device (news, item->device);
 
-  if (place == news->n_devices || tensor.name >= news->n_strings + news->n_new_strings)
+  if (place == news->n_devices ||
+      tensor.name >= news->strings.n_seen + news->strings.n_new)
     return TESSERA_OK;
   to = &rows->devices[place];
   if (!TESSERA_RESERVE (to->tensors, to->cap_tensors, to->n_tensors + 1))
@@ -446,78 +469,4 @@ tessera_batch_rows_fill (TesseraBatchRows *rows,
   batch->n_ranges = rows->n_changed;
   batch->ranges_later_ns = rows->ranges_later_ns;
   return status;
-}
-
-/* What the driver has given at the end */
-
-static bool
-copy_held (TesseraHeld *to, const TesseraHeld *from)
-{
-  if (!TESSERA_RESERVE (to->segments, to->cap_segments, from->n_segments) ||
-      !TESSERA_RESERVE (to->blocks, to->cap_blocks, from->n_blocks))
-    return false;
-  for (; to->n_segments < from->n_segments; to->n_segments++)
-    to->segments[to->n_segments] = from->segments[to->n_segments];
-  for (; to->n_blocks < from->n_blocks; to->n_blocks++)
-    to->blocks[to->n_blocks] = from->blocks[to->n_blocks];
-  tessera_held_sort (to);
-  return true;
-}
-
-void
-tessera_ends_set (TesseraEnds *ends, uint32_t device, const TesseraHeld *held)
-{
-  size_t at = 0;
-
-  while (at < ends->n_states && ends->states[at].device != device)
-    at++;
-  if (!TESSERA_RESERVE (ends->states, ends->cap_states, at + 1))
-    return;
-  if (at < ends->n_states)
-    tessera_held_clear (&ends->states[at].held);
-  else
-    ends->states[ends->n_states++] = (TesseraEndState){ .device = device };
-  if (!copy_held (&ends->states[at].held, held))
-    tessera_held_clear (&ends->states[at].held);
-}
-
-/* A stack, stream or pool that nobody told is unknown: the state is worth more. */
-static void
-settle (TesseraHeld *held, const TesseraTrace *head, size_t n_stacks)
-{
-  for (size_t i = 0; i < held->n_segments; i++)
-    {
-      TesseraSegment *segment = &held->segments[i];
-
-      if (segment->stack >= n_stacks)
-        segment->stack = TESSERA_NONE;
-      if (segment->stream >= head->n_streams)
-        segment->stream = 0;
-      if (segment->pool >= head->n_pools)
-        segment->pool = 0;
-    }
-  for (size_t i = 0; i < held->n_blocks; i++)
-    if (held->blocks[i].stack >= n_stacks)
-      held->blocks[i].stack = TESSERA_NONE;
-}
-
-void
-tessera_ends_fill (TesseraEnds *ends, TesseraNews *news)
-{
-  for (size_t i = 0; i < news->n_devices; i++)
-    for (size_t at = 0; at < ends->n_states; at++)
-      if (ends->states[at].device == news->heads[i]->device)
-        {
-          settle (&ends->states[at].held, news->heads[i], news->n_stacks);
-          news->devices[i].end = &ends->states[at].held;
-        }
-}
-
-void
-tessera_ends_clear (TesseraEnds *ends)
-{
-  for (size_t i = 0; i < ends->n_states; i++)
-    tessera_held_clear (&ends->states[i].held);
-  free (ends->states);
-  *ends = (TesseraEnds){ 0 };
 }

@@ -138,6 +138,40 @@ tessera_recorder_pool (TesseraRecorder *recorder,
   add_to_device (recorder, device, pool, 0, &id);
 }
 
+static bool
+copy_held (TesseraHeld *to, const TesseraHeld *from)
+{
+  if (!TESSERA_RESERVE (to->segments, to->cap_segments, from->n_segments) ||
+      !TESSERA_RESERVE (to->blocks, to->cap_blocks, from->n_blocks))
+    return false;
+  for (; to->n_segments < from->n_segments; to->n_segments++)
+    to->segments[to->n_segments] = from->segments[to->n_segments];
+  for (; to->n_blocks < from->n_blocks; to->n_blocks++)
+    to->blocks[to->n_blocks] = from->blocks[to->n_blocks];
+  tessera_held_sort (to);
+  return true;
+}
+
+/* Replaces an earlier state; without memory there is none. */
+void
+tessera_recorder_end_state (TesseraRecorder *recorder,
+                            uint32_t device,
+                            const TesseraHeld *held)
+{
+  TesseraNames *names = &recorder->names;
+  TesseraTrace *head;
+
+  if (!tessera_recorder_is_recording (recorder))
+    return;
+  pthread_mutex_lock (&names->lock);
+  head = find_device (names, device);
+  if (head)
+    tessera_held_clear (&head->end);
+  if (head && !copy_held (&head->end, held))
+    tessera_held_clear (&head->end);
+  pthread_mutex_unlock (&names->lock);
+}
+
 void
 tessera_names_meta (TesseraNames *names, const char *key, const char *value)
 {

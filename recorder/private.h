@@ -97,7 +97,7 @@ typedef struct
   TesseraStackTree tree;
   uint32_t *stack_of_node; /* TESSERA_NONE: no stack ends there */
   size_t cap_stack_of_node;
-  TesseraTrace **devices; /* settings, streams, pools */
+  TesseraTrace **devices; /* settings, streams, pools, the state at the end */
   size_t n_devices, cap_devices;
   bool is_assumed; /* the one device is not the program's: it named none yet */
   bool has_news;   /* of devices or meta */
@@ -123,21 +123,21 @@ tessera_names_stack (TesseraNames *names, const uint32_t *frames, size_t n_frame
  * What the writer has seen of the names, and what came since.
  */
 
+/* Names that only ever grow: so many were seen before, and copies of what came since. */
+typedef struct
+{
+  void *items;
+  size_t cap, n_seen, n_new;
+} TesseraNewItems;
+
 typedef struct
 {
   TesseraTrace **heads; /* the writer's own copies of the devices */
   TesseraLiveDevice *devices;
   size_t n_devices, cap_heads, cap_devices;
-  size_t n_strings, n_frames, n_nodes, n_stacks; /* seen before */
-  TesseraTrace *meta;                            /* a copy; meta only */
-  bool has_meta;                                 /* something in it is new */
-  /* copies of what came since */
-  const char **strings;
-  TesseraFrame *frames;
-  TesseraStackNode *nodes;
-  uint32_t *stack_nodes;
-  size_t n_new_strings, n_new_frames, n_new_nodes, n_new_stacks;
-  size_t cap_strings, cap_frames, cap_nodes, cap_stacks;
+  TesseraNewItems strings, frames, nodes, stacks; /* as in TesseraLiveBatch */
+  TesseraTrace *meta;                             /* a copy; meta only */
+  bool has_meta;                                  /* something in it is new */
 } TesseraNews;
 
 /* Copies what came since the last call; takes the names' lock.
@@ -149,6 +149,9 @@ bool tessera_news_any (const TesseraNews *news);
 void tessera_news_fill (const TesseraNews *news, TesseraLiveBatch *batch);
 /* They are in the file: no news any more. */
 void tessera_news_written (TesseraNews *news);
+/* Lends the devices' states at the end, which are set by then. Returns: whether there is
+ * any. */
+bool tessera_news_lend_ends (TesseraNews *news, const TesseraNames *names);
 void tessera_news_clear (TesseraNews *news);
 
 /*
@@ -220,29 +223,6 @@ TESSERA_MUST_USE TesseraStatus tessera_batch_rows_fill (TesseraBatchRows *rows,
                                                         TesseraLiveBatch *batch);
 
 /*
- * What the driver has given at the end, device by device.
- */
-
-typedef struct
-{
-  uint32_t device;
-  TesseraHeld held;
-} TesseraEndState;
-
-typedef struct
-{
-  TesseraEndState *states;
-  size_t n_states, cap_states;
-} TesseraEnds;
-
-/* Copies @held in order of address; replaces an earlier state of the device. Without
- * memory there is none. */
-void tessera_ends_set (TesseraEnds *ends, uint32_t device, const TesseraHeld *held);
-/* Lends the states to the news' devices. */
-void tessera_ends_fill (TesseraEnds *ends, TesseraNews *news);
-void tessera_ends_clear (TesseraEnds *ends);
-
-/*
  * The Python stack of the calling thread, where the process has a Python.
  *
  * The C API is found by name in the process: nothing is linked, so one library serves
@@ -284,7 +264,6 @@ struct TesseraRecorder
   TesseraRecorderStats stats;
   uint32_t *late_ends; /* handles of ranges */
   size_t n_late_ends, cap_late_ends;
-  TesseraEnds ends;
 
   /* the thread's own */
   TesseraLive *live;

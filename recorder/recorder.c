@@ -296,13 +296,12 @@ close_file (TesseraRecorder *recorder)
 
   if (is_running (recorder))
     write_some (recorder); /* what the last batch refused */
-  if (is_running (recorder) && recorder->live && recorder->ends.n_states > 0)
+  if (is_running (recorder) && recorder->live &&
+      tessera_news_lend_ends (&recorder->news, &recorder->names))
     {
       TesseraLiveBatch batch;
 
       tessera_news_fill (&recorder->news, &batch);
-      batch.n_strings = batch.n_frames = batch.n_nodes = batch.n_stacks = 0;
-      tessera_ends_fill (&recorder->ends, &recorder->news);
       status = tessera_live_write (recorder->live, &batch, &error);
     }
   if (recorder->live && tessera_live_close (recorder->live, &error) != TESSERA_OK)
@@ -340,7 +339,6 @@ recorder_free (TesseraRecorder *recorder)
   tessera_ring_free (recorder->ring);
   tessera_news_clear (&recorder->news);
   tessera_batch_rows_clear (&recorder->rows);
-  tessera_ends_clear (&recorder->ends);
   free (recorder->late_ends);
   free (recorder->items);
   free (recorder->path);
@@ -621,16 +619,4 @@ tessera_recorder_flush (TesseraRecorder *recorder, TesseraError *error)
   status = await (recorder, recorder->n_flushes, error);
   pthread_mutex_unlock (&recorder->lock);
   return status;
-}
-
-void
-tessera_recorder_end_state (TesseraRecorder *recorder,
-                            uint32_t device,
-                            const TesseraHeld *held)
-{
-  if (!tessera_recorder_is_recording (recorder))
-    return;
-  pthread_mutex_lock (&recorder->lock);
-  tessera_ends_set (&recorder->ends, device, held);
-  pthread_mutex_unlock (&recorder->lock);
 }

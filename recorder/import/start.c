@@ -27,23 +27,14 @@
 typedef struct
 {
   TesseraTreeNode node; /* first: a node is its item */
-  uint64_t size_bytes;
-  uint32_t stack;
-  uint16_t stream;
-  uint16_t pool;
-  bool is_small;
-  bool is_expandable;
+  TesseraSegment segment;
 } RewindSegment;
 
 typedef struct
 {
   TesseraTreeNode node;
-  uint64_t size_bytes;  /* as asked for */
-  uint64_t block_bytes; /* known ones */
-  uint64_t upper;       /* unknown ones: nothing of theirs lies at or above */
-  uint32_t stack;
-  bool is_known;
-  bool is_pending;
+  TesseraHeldBlock held; /* live or pending */
+  uint64_t upper; /* of unknown size: nothing of its own lies at or above; else 0 */
 } RewindBlock;
 
 /* Which pool an address of an expandable range was ever seen to serve. */
@@ -93,7 +84,7 @@ rewind_floor_of (const TesseraTree *tree, uint64_t addr)
 static uint64_t
 rewind_end_of (const RewindSegment *segment)
 {
-  return rewind_addr_of (&segment->node) + segment->size_bytes;
+  return segment->segment.addr + segment->segment.size_bytes;
 }
 
 static RewindSegment *
@@ -115,13 +106,14 @@ drop (TesseraTree *tree, TesseraTreeNode *node)
 static void
 add_segment (Rewind *rewind,
              uint64_t addr,
-             const RewindSegment *like,
+             const TesseraSegment *like,
              uint64_t size_bytes)
 {
   RewindSegment *segment = g_new (RewindSegment, 1);
 
-  *segment = *like;
-  segment->size_bytes = size_bytes;
+  segment->segment = *like;
+  segment->segment.addr = addr;
+  segment->segment.size_bytes = size_bytes;
   tessera_tree_insert (&rewind->segments, &segment->node, rewind_key_of (addr));
 }
 
@@ -137,6 +129,16 @@ remember (Rewind *rewind, uint64_t addr, bool is_small, uint16_t pool)
     }
   known->is_small = is_small;
   known->pool = pool;
+}
+
+static RewindBlock *
+add_block (Rewind *rewind, const TesseraHeldBlock *held)
+{
+  RewindBlock *block = g_new0 (RewindBlock, 1);
+
+  block->held = *held;
+  tessera_tree_insert (&rewind->blocks, &block->node, rewind_key_of (held->addr));
+  return block;
 }
 
 static const RewindKnown *
@@ -179,34 +181,21 @@ begin_at_end (Rewind *rewind)
 
   for (size_t i = 0; i < trace->end.n_segments; i++)
     {
-      const TesseraSegment *from = &trace->end.segments[i];
-      RewindSegment segment = { .stack = from->stack,
-                                .stream = from->stream,
-                                .pool = from->pool,
-                                .is_small = from->is_small,
-                                .is_expandable = from->is_expandable };
+      const TesseraSegment *segment = &trace->end.segments[i];
 
-      if (rewind_at (&rewind->segments, from->addr) != NULL)
+      if (rewind_at (&rewind->segments, segment->addr) != NULL)
         continue; /* counted by the importer */
-      add_segment (rewind, from->addr, &segment, from->size_bytes);
-      if (from->is_expandable)
-        remember (rewind, from->addr, from->is_small, from->pool);
+      add_segment (rewind, segment->addr, segment, segment->size_bytes);
+      if (segment->is_expandable)
+        remember (rewind, segment->addr, segment->is_small, segment->pool);
     }
   for (size_t i = 0; i < trace->end.n_blocks; i++)
     {
-      const TesseraHeldBlock *from = &trace->end.blocks[i];
-      RewindBlock *block;
+      const TesseraHeldBlock *held = &trace->end.blocks[i];
 
-      if (from->state == TESSERA_BLOCK_FREE ||
-          rewind_at (&rewind->blocks, from->addr) != NULL)
-        continue;
-      block = g_new0 (RewindBlock, 1);
-      block->size_bytes = from->size_bytes;
-      block->block_bytes = from->block_bytes;
-      block->stack = from->stack;
-      block->is_known = true;
-      block->is_pending = from->state == TESSERA_BLOCK_PENDING;
-      tessera_tree_insert (&rewind->blocks, &block->node, rewind_key_of (from->addr));
+      if (held->state != TESSERA_BLOCK_FREE &&
+          rewind_at (&rewind->blocks, held->addr) == NULL)
+        add_block (rewind, held);
     }
   for (size_t i = 0; i < trace->n_events; i++)
     if (trace->events[i].action == TESSERA_SEGMENT_MAP)
@@ -232,8 +221,8 @@ drop_overlapped (Rewind *rewind, const TesseraEvent *event)
   TesseraTreeNode *node =
       tessera_tree_below (&rewind->blocks, rewind_key_of (event->addr));
 
-  if (node != NULL &&
-      least_end (rewind_addr_of (node), ((RewindBlock *) node)->size_bytes) > event->addr)
+  if (node != NULL && least_end (rewind_addr_of (node),
+                                 ((RewindBlock *) node)->held.size_bytes) > event->addr)
     {
       rewind->n_overlaps++;
       drop (&rewind->blocks, node);
@@ -256,7 +245,7 @@ undo_alloc (Rewind *rewind, const TesseraEvent *event)
     rewind->n_unknown_allocs++;
   else
     {
-      rewind->n_size_differs += block->size_bytes != event->size_bytes;
+      rewind->n_size_differs += block->held.size_bytes != event->size_bytes;
       drop (&rewind->blocks, &block->node);
     }
   drop_overlapped (rewind, event);
@@ -276,16 +265,15 @@ undo_free_completed (Rewind *rewind, const TesseraEvent *event)
       return;
     }
   rewind->n_outside += segment == NULL && rewind->trace->has_segments;
-  block = g_new0 (RewindBlock, 1);
-  block->size_bytes = event->size_bytes;
+  block = add_block (rewind, &(TesseraHeldBlock){ .addr = event->addr,
+                                                  .size_bytes = event->size_bytes,
+                                                  .stack = TESSERA_NONE,
+                                                  .state = TESSERA_BLOCK_PENDING });
   block->upper = segment != NULL ? rewind_end_of (segment) : UINT64_MAX;
   if (above != NULL && rewind_addr_of (above) < block->upper)
     block->upper = rewind_addr_of (above);
-  block->stack = TESSERA_NONE;
-  block->is_pending = true;
-  tessera_tree_insert (&rewind->blocks, &block->node, rewind_key_of (event->addr));
   below = (RewindBlock *) tessera_tree_previous (&block->node);
-  if (below != NULL && !below->is_known && below->upper > event->addr)
+  if (below != NULL && below->upper > event->addr)
     below->upper = event->addr;
 }
 
@@ -298,8 +286,8 @@ undo_free_requested (Rewind *rewind, const TesseraEvent *event)
     rewind->n_unknown_requests++;
   else
     {
-      rewind->n_size_differs += block->size_bytes != event->size_bytes;
-      block->is_pending = false;
+      rewind->n_size_differs += block->held.size_bytes != event->size_bytes;
+      block->held.state = TESSERA_BLOCK_LIVE;
     }
 }
 
@@ -315,17 +303,17 @@ undo_segment_alloc (Rewind *rewind, const TesseraEvent *event)
       rewind->n_unknown_segments++;
       return;
     }
-  rewind->n_size_differs += segment->size_bytes != event->size_bytes;
+  rewind->n_size_differs += segment->segment.size_bytes != event->size_bytes;
   drop (&rewind->segments, &segment->node);
 }
 
 static void
 undo_segment_free (Rewind *rewind, const TesseraEvent *event)
 {
-  RewindSegment segment = { .stack = TESSERA_NONE,
-                            .stream = event->stream,
-                            .pool = event->pool_known ? event->pool : 0,
-                            .is_small = event->size_bytes == SMALL_SEGMENT_BYTES };
+  TesseraSegment segment = { .stack = TESSERA_NONE,
+                             .stream = event->stream,
+                             .pool = event->pool_known ? event->pool : 0,
+                             .is_small = event->size_bytes == SMALL_SEGMENT_BYTES };
 
   if (rewind_at (&rewind->segments, event->addr) != NULL)
     {
@@ -339,27 +327,28 @@ static void
 undo_segment_map (Rewind *rewind, const TesseraEvent *event)
 {
   RewindSegment *segment = rewind_segment_over (rewind, event->addr);
-  RewindSegment like;
-  uint64_t begin, end, cut = event->addr + event->size_bytes;
+  TesseraSegment like;
+  uint64_t end, cut = event->addr + event->size_bytes;
 
   if (segment == NULL)
     {
       rewind->n_unknown_segments++;
       return;
     }
-  like = *segment;
-  begin = rewind_addr_of (&segment->node);
+  like = segment->segment;
   end = rewind_end_of (segment);
   drop (&rewind->segments, &segment->node);
-  if (event->addr > begin)
-    add_segment (rewind, begin, &like, event->addr - begin);
+  if (event->addr > like.addr)
+    add_segment (rewind, like.addr, &like, event->addr - like.addr);
   if (cut < end && rewind_at (&rewind->segments, cut) == NULL)
     add_segment (rewind, cut, &like, end - cut);
 }
 
 static bool
-can_join (const RewindSegment *segment, const RewindSegment *like)
+can_join (const RewindSegment *joined, const TesseraSegment *like)
 {
+  const TesseraSegment *segment = joined != NULL ? &joined->segment : NULL;
+
   return segment != NULL && segment->is_expandable && segment->stream == like->stream &&
          segment->is_small == like->is_small && segment->pool == like->pool;
 }
@@ -368,9 +357,9 @@ static void
 undo_segment_unmap (Rewind *rewind, const TesseraEvent *event)
 {
   const RewindKnown *near = nearest (rewind, event->addr);
-  RewindSegment like = { .stack = TESSERA_NONE,
-                         .stream = event->stream,
-                         .is_expandable = true };
+  TesseraSegment like = { .stack = TESSERA_NONE,
+                          .stream = event->stream,
+                          .is_expandable = true };
   uint64_t begin = event->addr, end = event->addr + event->size_bytes;
   RewindSegment *joined;
 
@@ -380,7 +369,7 @@ undo_segment_unmap (Rewind *rewind, const TesseraEvent *event)
   joined = begin > 0 ? rewind_segment_over (rewind, begin - 1) : NULL;
   if (can_join (joined, &like))
     {
-      begin = rewind_addr_of (&joined->node);
+      begin = joined->segment.addr;
       end = rewind_end_of (joined) > end ? rewind_end_of (joined) : end;
       drop (&rewind->segments, &joined->node);
     }
@@ -441,7 +430,7 @@ find_pool (Rewind *rewind, TesseraEvent *event)
     return;
   segment = rewind_segment_over (rewind, event->addr);
   if (segment != NULL)
-    event->pool = segment->pool;
+    event->pool = segment->segment.pool;
 }
 
 static void
@@ -467,21 +456,18 @@ walk_back (Rewind *rewind)
 
 /* How large an unknown block was, see the head of this file. */
 static void
-settle_size (Rewind *rewind,
-             const RewindSegment *segment,
-             RewindBlock *block,
-             bool *out_open)
+settle_size (Rewind *rewind, const TesseraSegment *segment, RewindBlock *block)
 {
+  TesseraHeldBlock *held = &block->held;
   const TesseraSettings *settings = &rewind->trace->settings;
-  uint64_t rounded = tessera_round_size (settings, block->size_bytes);
-  uint64_t room = block->upper - rewind_addr_of (&block->node);
+  uint64_t rounded = tessera_round_size (settings, held->size_bytes);
+  uint64_t room = block->upper - held->addr;
 
-  block->block_bytes = rounded;
-  *out_open = false;
+  held->block_bytes = rounded;
   if (rounded > room)
     {
       rewind->n_overlaps++;
-      block->block_bytes = room;
+      held->block_bytes = room;
     }
   else if (segment != NULL && rounded < room && !segment->is_small &&
            !segment->is_expandable)
@@ -489,12 +475,12 @@ settle_size (Rewind *rewind,
       if (room - rounded <= TESSERA_SMALL_BYTES || rounded >= settings->max_split_bytes)
         {
           rewind->n_tails++;
-          block->block_bytes = room;
+          held->block_bytes = room;
         }
       else
         {
           rewind->n_open++;
-          *out_open = true;
+          held->tail_open = true;
         }
     }
 }
@@ -508,21 +494,14 @@ settle_segments (Rewind *rewind)
        node = tessera_tree_next (node))
     {
       const RewindSegment *from = (const RewindSegment *) node;
-      TesseraSegment segment = { .addr = rewind_addr_of (node),
-                                 .size_bytes = from->size_bytes,
-                                 .stack = from->stack,
-                                 .stream = from->stream,
-                                 .pool = from->pool,
-                                 .is_small = from->is_small,
-                                 .is_expandable = from->is_expandable };
 
-      if (segment.size_bytes == 0 || segment.addr < end)
+      if (from->segment.size_bytes == 0 || from->segment.addr < end)
         {
           rewind->n_overlaps++;
           continue;
         }
       end = rewind_end_of (from);
-      import_must (tessera_trace_add_segment (&rewind->trace->start, &segment));
+      import_must (tessera_trace_add_segment (&rewind->trace->start, &from->segment));
     }
 }
 
@@ -539,40 +518,34 @@ settle_blocks (Rewind *rewind)
        node = tessera_tree_next (node))
     {
       RewindBlock *from = (RewindBlock *) node;
+      TesseraHeldBlock *block = &from->held;
       const TesseraTreeNode *next = tessera_tree_next (node);
-      TesseraHeldBlock block = { .addr = rewind_addr_of (node), .stack = from->stack };
-      const RewindSegment *segment;
+      const RewindSegment *segment = rewind_segment_over (rewind, block->addr);
       uint64_t limit = UINT64_MAX;
-      bool is_open = false;
 
       while (k < start->n_segments &&
-             start->segments[k].addr + start->segments[k].size_bytes <= block.addr)
+             start->segments[k].addr + start->segments[k].size_bytes <= block->addr)
         k++;
-      if (k < start->n_segments && start->segments[k].addr <= block.addr)
+      if (k < start->n_segments && start->segments[k].addr <= block->addr)
         limit = start->segments[k].addr + start->segments[k].size_bytes;
       else if (rewind->trace->has_segments)
         {
           rewind->n_outside++;
           continue;
         }
-      segment = rewind_segment_over (rewind, block.addr);
-      if (!from->is_known)
-        settle_size (rewind, segment, from, &is_open);
+      if (from->upper != 0)
+        settle_size (rewind, segment != NULL ? &segment->segment : NULL, from);
       if (next != NULL && rewind_addr_of (next) < limit)
         limit = rewind_addr_of (next);
-      if (from->block_bytes > limit - block.addr)
+      if (block->block_bytes > limit - block->addr)
         {
           rewind->n_overlaps++;
-          from->block_bytes = limit - block.addr;
+          block->block_bytes = limit - block->addr;
         }
-      if (block.addr < end || from->block_bytes == 0)
+      if (block->addr < end || block->block_bytes == 0)
         continue;
-      block.size_bytes = from->size_bytes;
-      block.block_bytes = from->block_bytes;
-      block.state = from->is_pending ? TESSERA_BLOCK_PENDING : TESSERA_BLOCK_LIVE;
-      block.tail_open = is_open;
-      end = block.addr + block.block_bytes;
-      import_must (tessera_trace_add_block (start, &block));
+      end = block->addr + block->block_bytes;
+      import_must (tessera_trace_add_block (start, block));
     }
 }
 
