@@ -14,18 +14,17 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "recorder/import/private.h"
 
-typedef struct
+typedef struct Mark
 {
   int64_t at_ns;
-  uint32_t name;        /* string of the trace */
-  uint32_t open_before; /* START: the open one of this name before it */
+  uint32_t name; /* string of the trace */
   uint32_t at_index;
-  uint32_t order; /* in the file */
+  struct Mark *open_before; /* START: (nullable): the open one of this name before it */
+  uint32_t order;           /* in the file */
   bool is_end;
   bool is_closed;
 } Mark;
@@ -33,10 +32,8 @@ typedef struct
 typedef struct
 {
   TesseraCapture *capture;
-  Mark *marks;
-  size_t n_marks, cap_marks;
-  uint32_t *open; /* string of the trace -> latest open START, or TESSERA_NONE */
-  size_t n_open, cap_open;
+  GArray *marks;
+  GHashTable *open; /* string of the trace: latest open START, if any */
   uint64_t n_flawed;
   uint64_t n_begun_before;
   uint64_t n_unfinished;
@@ -61,31 +58,22 @@ tessera_range_kind_of (const char *name)
   return TESSERA_RANGE_PHASE;
 }
 
+static const TesseraAnnotationRecord *
+record_at (const TesseraCapture *capture, const TesseraRecords *records)
+{
+  return &g_array_index (capture->annotations, TesseraAnnotationRecord, records->index);
+}
+
 static void
 add_mark (Marks *marks, const TesseraAnnotationRecord *record, int64_t zero_us)
 {
   Mark mark = { .at_ns = (record->time_us - zero_us) * 1000,
-                .order = (uint32_t) marks->n_marks,
-                .open_before = TESSERA_NONE,
+                .order = marks->marks->len,
                 .is_end = record->is_end };
 
   mark.name = tessera_capture_string (
       marks->capture, tessera_value_make (TESSERA_VALUE_TEXT, record->name));
-  IMPORT_RESERVE (marks->marks, marks->cap_marks, marks->n_marks + 1);
-  marks->marks[marks->n_marks++] = mark;
-}
-
-static bool
-any_of_device (const TesseraCapture *capture, const TesseraObject *list)
-{
-  for (size_t i = 0; i < list->n_items; i++)
-    if (tessera_value_is_record (list->items[i], TESSERA_RECORD_ANNOTATION))
-      for (uint32_t k = 0; k < tessera_record_count (list->items[i]); k++)
-        if (g_array_index (capture->annotations, TesseraAnnotationRecord,
-                           tessera_record_first (list->items[i]) + k)
-                .device == capture->trace->device)
-          return true;
-  return false;
+  g_array_append_val (marks->marks, mark);
 }
 
 /* Those made while the chosen device was current; when none was, those of all devices:
@@ -94,30 +82,21 @@ static void
 gather_marks (Marks *marks, const TesseraObject *list, int64_t zero_us)
 {
   TesseraCapture *capture = marks->capture;
-  bool is_narrow = any_of_device (capture, list);
+  TesseraRecords records = { list, TESSERA_RECORD_ANNOTATION };
+  bool is_narrow = false;
 
-  for (size_t i = 0; i < list->n_items; i++)
+  while (tessera_records_next (capture, &records))
+    is_narrow |= record_at (capture, &records)->device == capture->trace->device;
+  records = (TesseraRecords){ list, TESSERA_RECORD_ANNOTATION };
+  while (tessera_records_next (capture, &records))
     {
-      TesseraValue item = tessera_heap_resolve (&capture->pickle.heap, list->items[i]);
+      const TesseraAnnotationRecord *record = record_at (capture, &records);
 
-      if (!tessera_value_is_record (item, TESSERA_RECORD_ANNOTATION))
-        {
-          marks->n_flawed++;
-          continue;
-        }
-      for (uint32_t k = 0; k < tessera_record_count (item); k++)
-        {
-          const TesseraAnnotationRecord *record =
-              &g_array_index (capture->annotations, TesseraAnnotationRecord,
-                              tessera_record_first (item) + k);
-
-          marks->n_flawed += record->is_flawed;
-          if (record->is_flawed ||
-              (is_narrow && record->device != capture->trace->device))
-            continue;
-          add_mark (marks, record, zero_us);
-        }
+      marks->n_flawed += record->is_flawed;
+      if (!record->is_flawed && (!is_narrow || record->device == capture->trace->device))
+        add_mark (marks, record, zero_us);
     }
+  marks->n_flawed += records.n_others;
 }
 
 static int
@@ -138,9 +117,9 @@ place_marks (Marks *marks)
   uint32_t not_before = 0, after = 0; /* first event with time >= t, > t */
   const Mark *last_end = NULL;
 
-  for (size_t i = 0; i < marks->n_marks; i++)
+  for (guint i = 0; i < marks->marks->len; i++)
     {
-      Mark *mark = &marks->marks[i];
+      Mark *mark = &g_array_index (marks->marks, Mark, i);
 
       while (not_before < trace->n_events &&
              trace->events[not_before].at_ns < mark->at_ns)
@@ -183,46 +162,36 @@ add_range (Marks *marks, const Mark *begin, const Mark *end, uint32_t name)
 }
 
 static void
-open_slot (Marks *marks, uint32_t name, uint32_t **out_slot)
-{
-  *out_slot = NULL;
-  IMPORT_RESERVE (marks->open, marks->cap_open, (size_t) name + 1);
-  while (marks->n_open <= name)
-    marks->open[marks->n_open++] = TESSERA_NONE;
-  *out_slot = &marks->open[name];
-}
-
-static void
 pair_marks (Marks *marks)
 {
-  for (size_t i = 0; i < marks->n_marks; i++)
+  for (guint i = 0; i < marks->marks->len; i++)
     {
-      Mark *mark = &marks->marks[i];
-      Mark *begin;
-      uint32_t *slot;
+      Mark *mark = &g_array_index (marks->marks, Mark, i);
+      gpointer name = GUINT_TO_POINTER (mark->name);
+      Mark *begin = g_hash_table_lookup (marks->open, name);
 
-      open_slot (marks, mark->name, &slot);
       if (!mark->is_end)
-        {
-          mark->open_before = *slot;
-          *slot = (uint32_t) i;
-          continue;
-        }
-      begin = *slot != TESSERA_NONE ? &marks->marks[*slot] : NULL;
+        mark->open_before = begin;
+      g_hash_table_insert (marks->open, name,
+                           !mark->is_end   ? mark
+                           : begin != NULL ? begin->open_before
+                                           : NULL);
+      if (!mark->is_end)
+        continue;
       marks->n_begun_before += begin == NULL;
       if (begin != NULL)
-        {
-          begin->is_closed = true;
-          *slot = begin->open_before;
-        }
+        begin->is_closed = true;
       add_range (marks, begin, mark, mark->name);
     }
-  for (size_t i = 0; i < marks->n_marks; i++)
-    if (!marks->marks[i].is_end && !marks->marks[i].is_closed)
-      {
-        marks->n_unfinished++;
-        add_range (marks, &marks->marks[i], NULL, marks->marks[i].name);
-      }
+  for (guint i = 0; i < marks->marks->len; i++)
+    {
+      const Mark *mark = &g_array_index (marks->marks, Mark, i);
+
+      if (mark->is_end || mark->is_closed)
+        continue;
+      marks->n_unfinished++;
+      add_range (marks, mark, NULL, mark->name);
+    }
 }
 
 static void
@@ -243,19 +212,16 @@ tessera_snapshot_take_annotations (TesseraCapture *capture,
                                    const TesseraSnapshotParts *parts,
                                    int64_t zero_us)
 {
-  Marks marks = { .capture = capture };
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (Mark));
+  g_autoptr (GHashTable) open = g_hash_table_new (NULL, NULL);
+  Marks marks = { .capture = capture, .marks = all, .open = open };
 
   if (parts->annotations == NULL || zero_us == TESSERA_TIME_MISSING)
     return;
   gather_marks (&marks, parts->annotations, zero_us);
-  if (marks.n_marks > 0)
-    {
-      qsort (marks.marks, marks.n_marks, sizeof *marks.marks, compare_marks);
-      place_marks (&marks);
-      pair_marks (&marks);
-    }
+  g_array_sort (all, compare_marks);
+  place_marks (&marks);
+  pair_marks (&marks);
   note_marks (&marks);
-  free (marks.marks);
-  free (marks.open);
   tessera_trace_settle_ranges (capture->trace);
 }

@@ -71,6 +71,30 @@ tessera_capture_list (TesseraCapture *capture,
   return tessera_heap_object (&capture->pickle.heap, *out_value, TESSERA_OBJECT_LIST);
 }
 
+bool
+tessera_records_next (TesseraCapture *capture, TesseraRecords *records)
+{
+  while (records->n_left == 0)
+    {
+      TesseraValue item;
+
+      if (records->list == NULL || records->n_items == records->list->n_items)
+        return false;
+      item = tessera_heap_resolve (&capture->pickle.heap,
+                                   records->list->items[records->n_items++]);
+      if (tessera_value_is_record (item, records->kind))
+        {
+          records->n_left = tessera_record_count (item);
+          records->index = tessera_record_first (item) - 1;
+        }
+      else
+        records->other = records->n_others++ == 0 ? item : records->other;
+    }
+  records->n_left--;
+  records->index++;
+  return true;
+}
+
 /* The conversion is remembered: a stack's frames name the same files over and over. */
 static uint32_t
 intern (TesseraCapture *capture, uint32_t text)
@@ -214,25 +238,19 @@ static uint32_t
 stack_of (TesseraCapture *capture, const TesseraFields *fields)
 {
   TesseraValue value;
-  const TesseraObject *list;
+  TesseraRecords frames = { .kind = TESSERA_RECORD_FRAME };
   size_t n_frames = 0;
   uint32_t stack = TESSERA_NONE;
 
-  list = tessera_capture_list (capture, fields, TESSERA_TEXT_FRAMES, &value);
+  frames.list = tessera_capture_list (capture, fields, TESSERA_TEXT_FRAMES, &value);
   if (tessera_value_is_record (value, TESSERA_RECORD_STACK))
     return tessera_record_first (value);
-  if (list == NULL)
+  if (frames.list == NULL)
     return TESSERA_NONE;
-  for (size_t i = 0; i < list->n_items; i++)
+  while (tessera_records_next (capture, &frames))
     {
-      TesseraValue item = tessera_heap_resolve (&capture->pickle.heap, list->items[i]);
-      uint32_t count = tessera_record_count (item);
-
-      if (!tessera_value_is_record (item, TESSERA_RECORD_FRAME))
-        continue;
-      IMPORT_RESERVE (capture->scratch, capture->cap_scratch, n_frames + count);
-      for (uint32_t frame = 0; frame < count; frame++)
-        capture->scratch[n_frames++] = tessera_record_first (item) + frame;
+      IMPORT_RESERVE (capture->scratch, capture->cap_scratch, n_frames + 1);
+      capture->scratch[n_frames++] = frames.index;
     }
   capture->n_records += n_frames / FRAMES_A_RECORD; /* judged with the next record */
   if (n_frames > 0)
@@ -558,28 +576,21 @@ make_block (TesseraCapture *capture, const TesseraFields *fields, TesseraValue *
 static bool
 take_blocks (TesseraCapture *capture, const TesseraObject *list, uint32_t *out_first)
 {
+  TesseraRecords records = { list, TESSERA_RECORD_BLOCK };
   uint32_t *link = out_first;
 
-  for (size_t i = 0; i < list->n_items; i++)
+  while (tessera_records_next (capture, &records))
     {
-      TesseraValue item = tessera_heap_resolve (&capture->pickle.heap, list->items[i]);
-      uint32_t first = tessera_record_first (item);
+      TesseraBlockRecord *block =
+          &g_array_index (capture->blocks, TesseraBlockRecord, records.index);
 
-      if (!tessera_value_is_record (item, TESSERA_RECORD_BLOCK))
+      if (block->is_taken)
         return false;
-      for (uint32_t k = first; k < first + tessera_record_count (item); k++)
-        {
-          TesseraBlockRecord *block =
-              &g_array_index (capture->blocks, TesseraBlockRecord, k);
-
-          if (block->is_taken)
-            return false;
-          block->is_taken = true;
-          *link = k;
-          link = &block->next;
-        }
+      block->is_taken = true;
+      *link = records.index;
+      link = &block->next;
     }
-  return true;
+  return records.n_others == 0;
 }
 
 static TesseraTextId

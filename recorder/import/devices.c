@@ -34,23 +34,6 @@ entries_of (TesseraCapture *capture, const TesseraSnapshotParts *parts, size_t d
                               TESSERA_OBJECT_LIST);
 }
 
-static void
-count_segments (const TesseraCapture *capture,
-                const TesseraSnapshotParts *parts,
-                uint64_t *n_segments)
-{
-  for (size_t i = 0; parts->segments != NULL && i < parts->segments->n_items; i++)
-    {
-      TesseraValue item = parts->segments->items[i];
-
-      if (tessera_value_is_record (item, TESSERA_RECORD_SEGMENT))
-        for (uint32_t k = 0; k < tessera_record_count (item); k++)
-          n_segments[g_array_index (capture->segments, TesseraSegmentRecord,
-                                    tessera_record_first (item) + k)
-                         .device]++;
-    }
-}
-
 /* Devices in use, and device 0 where none is. */
 static void
 list_devices (TesseraCapture *capture,
@@ -94,9 +77,12 @@ tessera_snapshot_choose_device (TesseraCapture *capture,
 {
   TesseraTrace *trace = capture->trace;
   g_autofree uint64_t *n_segments = g_new0 (uint64_t, TESSERA_MAX_DEVICES);
+  TesseraRecords segments = { parts->segments, TESSERA_RECORD_SEGMENT };
   const TesseraDeviceInfo *chosen = NULL;
 
-  count_segments (capture, parts, n_segments);
+  while (tessera_records_next (capture, &segments))
+    n_segments[g_array_index (capture->segments, TesseraSegmentRecord, segments.index)
+                   .device]++;
   list_devices (capture, parts, n_segments);
   for (size_t i = 0; i < trace->n_devices; i++)
     {

@@ -11,8 +11,6 @@
 /* A writer numbers its memo entries one after the other; optimisers leave some out. */
 #define MEMO_SLACK 4096
 #define WEIGH_EACH_BYTES 65536
-#define FRAME 0x95
-#define MAKES true
 
 typedef enum
 {
@@ -29,11 +27,8 @@ typedef struct
   Kind kind;
   TesseraStatus (*run) (TesseraPickle *pickle, uint64_t argument);
   uint8_t n_argument_bytes; /* that follow: a little-endian number */
-  bool makes;               /* or fills a text, list, dict or tuple */
   uint8_t argument;         /* where none follows */
 } Step;
-
-static const Step steps[256];
 
 /* "FILE: OPCODE at byte N: @what" */
 static TesseraStatus
@@ -89,9 +84,6 @@ put (TesseraPickle *pickle, uint64_t index)
 
   if (count_above_mark (pickle) == 0)
     return refuse (pickle, "there is nothing to remember");
-  if (!steps[pickle->op_before].makes)
-    return refuse (
-        pickle, "it remembers no new text, list or dict; no writer of snapshots does so");
   if (index >= pickle->n_memo)
     {
       if (index > 2 * (uint64_t) pickle->n_memo + MEMO_SLACK)
@@ -387,7 +379,7 @@ take_long (TesseraPickle *pickle, uint64_t n_bytes)
   big.is_negative = byte >= 0x80;
   if (big.is_negative && n_bytes < 8)
     big.bits |= UINT64_MAX << (8 * n_bytes);
-  return push (pickle, tessera_heap_new_big (&pickle->heap, big));
+  return push (pickle, tessera_heap_new_number (&pickle->heap, TESSERA_VALUE_BIG, big));
 }
 
 static TesseraStatus
@@ -402,11 +394,10 @@ run_long4 (TesseraPickle *pickle, uint64_t n_bytes)
 static TesseraStatus
 run_binfloat (TesseraPickle *pickle, uint64_t argument)
 {
-  uint64_t bits = GUINT64_SWAP_LE_BE (argument);
-  double number;
+  const TesseraBig number = { .bits = GUINT64_SWAP_LE_BE (argument) };
 
-  memcpy (&number, &bits, sizeof number);
-  return push (pickle, tessera_heap_new_float (&pickle->heap, number));
+  return push (pickle,
+               tessera_heap_new_number (&pickle->heap, TESSERA_VALUE_FLOAT, number));
 }
 
 /* A text longer than the window is gathered piece by piece: a length that the file only
@@ -490,7 +481,7 @@ run_stop (TesseraPickle *pickle, uint64_t argument)
 
 static const Step steps[256] = {
   ['('] = { "MARK", PLAIN, run_mark, 0 },
-  [')'] = { "EMPTY_TUPLE", PLAIN, tuple_of, 0, MAKES, 0 },
+  [')'] = { "EMPTY_TUPLE", PLAIN, tuple_of, 0, 0 },
   ['.'] = { "STOP", PLAIN, run_stop, 0 },
   ['0'] = { "POP", NOT_OURS },
   ['1'] = { "POP_MARK", NOT_OURS },
@@ -504,7 +495,7 @@ static const Step steps[256] = {
   ['K'] = { "BININT1", PLAIN, push_int, 1 },
   ['L'] = { "LONG", OLD },
   ['M'] = { "BININT2", PLAIN, push_int, 2 },
-  ['N'] = { "NONE", PLAIN, push_const, 0, false, TESSERA_CONST_NONE },
+  ['N'] = { "NONE", PLAIN, push_const, 0, TESSERA_CONST_NONE },
   ['P'] = { "PERSID", OUTSIDE },
   ['Q'] = { "BINPERSID", OUTSIDE },
   ['R'] = { "REDUCE", BUILDS },
@@ -512,40 +503,40 @@ static const Step steps[256] = {
   ['T'] = { "BINSTRING", OLD },
   ['U'] = { "SHORT_BINSTRING", OLD },
   ['V'] = { "UNICODE", OLD },
-  ['X'] = { "BINUNICODE", PLAIN, take_text, 4, MAKES },
-  [']'] = { "EMPTY_LIST", PLAIN, push_object, 0, MAKES, TESSERA_OBJECT_LIST },
-  ['a'] = { "APPEND", PLAIN, run_append, 0, MAKES },
+  ['X'] = { "BINUNICODE", PLAIN, take_text, 4 },
+  [']'] = { "EMPTY_LIST", PLAIN, push_object, 0, TESSERA_OBJECT_LIST },
+  ['a'] = { "APPEND", PLAIN, run_append, 0 },
   ['b'] = { "BUILD", BUILDS },
   ['c'] = { "GLOBAL", BUILDS },
-  ['d'] = { "DICT", PLAIN, run_dict, 0, MAKES },
-  ['e'] = { "APPENDS", PLAIN, run_appends, 0, MAKES },
+  ['d'] = { "DICT", PLAIN, run_dict, 0 },
+  ['e'] = { "APPENDS", PLAIN, run_appends, 0 },
   ['g'] = { "GET", OLD },
   ['h'] = { "BINGET", PLAIN, get, 1 },
   ['i'] = { "INST", BUILDS },
   ['j'] = { "LONG_BINGET", PLAIN, get, 4 },
-  ['l'] = { "LIST", PLAIN, run_list, 0, MAKES },
+  ['l'] = { "LIST", PLAIN, run_list, 0 },
   ['o'] = { "OBJ", BUILDS },
   ['p'] = { "PUT", OLD },
   ['q'] = { "BINPUT", PLAIN, put, 1 },
   ['r'] = { "LONG_BINPUT", PLAIN, put, 4 },
-  ['s'] = { "SETITEM", PLAIN, run_setitem, 0, MAKES },
-  ['t'] = { "TUPLE", PLAIN, run_tuple, 0, MAKES },
-  ['u'] = { "SETITEMS", PLAIN, run_setitems, 0, MAKES },
-  ['}'] = { "EMPTY_DICT", PLAIN, push_object, 0, MAKES, TESSERA_OBJECT_DICT },
+  ['s'] = { "SETITEM", PLAIN, run_setitem, 0 },
+  ['t'] = { "TUPLE", PLAIN, run_tuple, 0 },
+  ['u'] = { "SETITEMS", PLAIN, run_setitems, 0 },
+  ['}'] = { "EMPTY_DICT", PLAIN, push_object, 0, TESSERA_OBJECT_DICT },
   [0x80] = { "PROTO", PLAIN, run_proto, 1 },
   [0x81] = { "NEWOBJ", BUILDS },
   [0x82] = { "EXT1", BUILDS },
   [0x83] = { "EXT2", BUILDS },
   [0x84] = { "EXT4", BUILDS },
-  [0x85] = { "TUPLE1", PLAIN, tuple_of, 0, MAKES, 1 },
-  [0x86] = { "TUPLE2", PLAIN, tuple_of, 0, MAKES, 2 },
-  [0x87] = { "TUPLE3", PLAIN, tuple_of, 0, MAKES, 3 },
-  [0x88] = { "NEWTRUE", PLAIN, push_const, 0, false, TESSERA_CONST_TRUE },
-  [0x89] = { "NEWFALSE", PLAIN, push_const, 0, false, TESSERA_CONST_FALSE },
+  [0x85] = { "TUPLE1", PLAIN, tuple_of, 0, 1 },
+  [0x86] = { "TUPLE2", PLAIN, tuple_of, 0, 2 },
+  [0x87] = { "TUPLE3", PLAIN, tuple_of, 0, 3 },
+  [0x88] = { "NEWTRUE", PLAIN, push_const, 0, TESSERA_CONST_TRUE },
+  [0x89] = { "NEWFALSE", PLAIN, push_const, 0, TESSERA_CONST_FALSE },
   [0x8a] = { "LONG1", PLAIN, take_long, 1 },
   [0x8b] = { "LONG4", PLAIN, run_long4, 4 },
-  [0x8c] = { "SHORT_BINUNICODE", PLAIN, take_text, 1, MAKES },
-  [0x8d] = { "BINUNICODE8", PLAIN, take_text, 8, MAKES },
+  [0x8c] = { "SHORT_BINUNICODE", PLAIN, take_text, 1 },
+  [0x8d] = { "BINUNICODE8", PLAIN, take_text, 8 },
   [0x8e] = { "BINBYTES8", NOT_OURS },
   [0x8f] = { "EMPTY_SET", NOT_OURS },
   [0x90] = { "ADDITEMS", NOT_OURS },
@@ -652,8 +643,6 @@ tessera_pickle_read (TesseraPickle *pickle, TesseraValue *out_value)
       status = step->run (pickle, take_argument (stream, step));
       if (status != TESSERA_OK)
         return status;
-      if (opcode != FRAME)
-        pickle->op_before = opcode;
     }
   *out_value = tessera_heap_resolve (&pickle->heap, pickle->stack[0]);
   return TESSERA_OK;

@@ -110,8 +110,8 @@ typedef uint64_t TesseraValue;
 typedef enum
 {
   TESSERA_VALUE_INT,    /* 60 bits, signed */
-  TESSERA_VALUE_BIG,    /* index into bigs: 61 to 64 bits, or flagged as larger */
-  TESSERA_VALUE_FLOAT,  /* index into floats */
+  TESSERA_VALUE_BIG,    /* index into numbers: 61 to 64 bits */
+  TESSERA_VALUE_FLOAT,  /* index into numbers: bits of a double */
   TESSERA_VALUE_CONST,  /* TesseraConst */
   TESSERA_VALUE_TEXT,   /* id of an interned text */
   TESSERA_VALUE_PAIR,   /* tuple of two numbers below 2^30 */
@@ -192,10 +192,10 @@ typedef struct
   uint8_t is_shared; /* held more than once beside the memo */
 } TesseraObject;
 
-/* A number that does not fit 60 bits. */
+/* A number that does not fit 60 bits, or a fraction. */
 typedef struct
 {
-  uint64_t bits; /* two's complement of the low 64 */
+  uint64_t bits; /* two's complement, or those of a double */
   bool is_negative;
 } TesseraBig;
 
@@ -204,10 +204,8 @@ typedef struct
   TesseraObject *objects;
   size_t n_objects, cap_objects;
   uint32_t unused; /* first slot to use again, UINT32_MAX: none */
-  TesseraBig *bigs;
-  size_t n_bigs, cap_bigs;
-  double *floats;
-  size_t n_floats, cap_floats;
+  TesseraBig *numbers;
+  size_t n_numbers, cap_numbers;
   TesseraStrings *texts;
   size_t item_bytes; /* of all objects' items */
 } TesseraHeap;
@@ -215,8 +213,9 @@ typedef struct
 void tessera_heap_init (TesseraHeap *heap);
 void tessera_heap_clear (TesseraHeap *heap);
 TesseraValue tessera_heap_new_object (TesseraHeap *heap, TesseraObjectKind kind);
-TesseraValue tessera_heap_new_big (TesseraHeap *heap, TesseraBig big);
-TesseraValue tessera_heap_new_float (TesseraHeap *heap, double number);
+/* Inside the value where it fits. */
+TesseraValue
+tessera_heap_new_number (TesseraHeap *heap, TesseraValueKind kind, TesseraBig number);
 void tessera_heap_append (TesseraHeap *heap,
                           TesseraObject *object,
                           const TesseraValue *values,
@@ -315,7 +314,6 @@ struct TesseraPickle
   char *text; /* of a text longer than the stream's window */
   size_t cap_text;
   uint8_t protocol;
-  uint8_t op_before; /* FRAME left out */
   bool has_records;
   bool is_done;
 };
@@ -532,6 +530,21 @@ const TesseraObject *tessera_capture_list (TesseraCapture *capture,
                                            const TesseraFields *fields,
                                            TesseraTextId key,
                                            TesseraValue *out_value);
+
+/* A walk over the records of one kind in a list; runs of them are counted one by one. */
+typedef struct
+{
+  const TesseraObject *list;
+  TesseraRecordKind kind;
+  uint32_t index;     /* of the record at hand */
+  uint64_t n_others;  /* items of other kinds so far ... */
+  TesseraValue other; /* ... and the first of them */
+  size_t n_items;     /* looked at */
+  uint32_t n_left;    /* of the run at hand */
+} TesseraRecords;
+
+/* Returns: whether there is one more. */
+bool tessera_records_next (TesseraCapture *capture, TesseraRecords *records);
 
 /* A text of the file as a string of the trace: valid UTF-8. TESSERA_NONE for anything
  * else. */

@@ -259,27 +259,21 @@ static TesseraStatus
 take_end (TesseraCapture *capture, const TesseraSnapshotParts *parts)
 {
   End end = { .capture = capture };
+  TesseraRecords records = { parts->segments, TESSERA_RECORD_SEGMENT };
 
-  for (size_t i = 0; parts->segments != NULL && i < parts->segments->n_items; i++)
+  while (tessera_records_next (capture, &records))
     {
-      TesseraValue item =
-          tessera_heap_resolve (&capture->pickle.heap, parts->segments->items[i]);
+      TesseraStatus status = add_segment (&end, records.index);
 
-      if (!tessera_value_is_record (item, TESSERA_RECORD_SEGMENT))
-        return tessera_fail (
-            capture->error, TESSERA_BAD_INPUT,
-            "%s: `segments` holds %s where a segment belongs: the snapshot "
-            "is damaged",
-            capture->pickle.stream->name,
-            tessera_heap_describe (&capture->pickle.heap, item));
-      for (uint32_t k = 0; k < tessera_record_count (item); k++)
-        {
-          TesseraStatus status = add_segment (&end, tessera_record_first (item) + k);
-
-          if (status != TESSERA_OK)
-            return status;
-        }
+      if (status != TESSERA_OK)
+        return status;
     }
+  if (records.n_others > 0)
+    return tessera_fail (
+        capture->error, TESSERA_BAD_INPUT,
+        "%s: `segments` holds %s where a segment belongs: the snapshot is damaged",
+        capture->pickle.stream->name,
+        tessera_heap_describe (&capture->pickle.heap, records.other));
   tessera_held_sort (&capture->trace->end);
   note_oddities (&end);
   return TESSERA_OK;

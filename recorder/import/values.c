@@ -29,8 +29,7 @@ tessera_heap_clear (TesseraHeap *heap)
   for (size_t i = 0; i < heap->n_objects; i++)
     free (heap->objects[i].items);
   free (heap->objects);
-  free (heap->bigs);
-  free (heap->floats);
+  free (heap->numbers);
   tessera_strings_free (heap->texts);
   memset (heap, 0, sizeof *heap);
 }
@@ -62,24 +61,16 @@ tessera_heap_new_object (TesseraHeap *heap, TesseraObjectKind kind)
 }
 
 TesseraValue
-tessera_heap_new_big (TesseraHeap *heap, TesseraBig big)
+tessera_heap_new_number (TesseraHeap *heap, TesseraValueKind kind, TesseraBig number)
 {
-  int64_t as_signed = (int64_t) big.bits;
+  int64_t as_signed = (int64_t) number.bits;
 
-  if ((as_signed < 0) == big.is_negative && as_signed <= INT_MAX_60 &&
-      as_signed >= INT_MIN_60)
-    return tessera_value_make (TESSERA_VALUE_INT, big.bits);
-  IMPORT_RESERVE (heap->bigs, heap->cap_bigs, heap->n_bigs + 1);
-  heap->bigs[heap->n_bigs] = big;
-  return tessera_value_make (TESSERA_VALUE_BIG, heap->n_bigs++);
-}
-
-TesseraValue
-tessera_heap_new_float (TesseraHeap *heap, double number)
-{
-  IMPORT_RESERVE (heap->floats, heap->cap_floats, heap->n_floats + 1);
-  heap->floats[heap->n_floats] = number;
-  return tessera_value_make (TESSERA_VALUE_FLOAT, heap->n_floats++);
+  if (kind != TESSERA_VALUE_FLOAT && (as_signed < 0) == number.is_negative &&
+      as_signed <= INT_MAX_60 && as_signed >= INT_MIN_60)
+    return tessera_value_make (TESSERA_VALUE_INT, number.bits);
+  IMPORT_RESERVE (heap->numbers, heap->cap_numbers, heap->n_numbers + 1);
+  heap->numbers[heap->n_numbers] = number;
+  return tessera_value_make (kind, heap->n_numbers++);
 }
 
 static void
@@ -175,66 +166,54 @@ uint64_t
 tessera_heap_held (const TesseraHeap *heap)
 {
   return heap->n_objects * sizeof *heap->objects + heap->item_bytes +
-         heap->n_bigs * sizeof *heap->bigs + heap->n_floats * sizeof *heap->floats +
+         heap->n_numbers * sizeof *heap->numbers +
          tessera_strings_count (heap->texts) * TEXT_BYTES;
 }
 
-static int64_t
-small_int (TesseraValue value)
+/* Returns: whether the value is a whole number. */
+static bool
+find_number (const TesseraHeap *heap, TesseraValue value, TesseraBig *out_number)
 {
-  return (int64_t) value >> TESSERA_VALUE_TAG_BITS;
+  int64_t small = (int64_t) value >> TESSERA_VALUE_TAG_BITS;
+
+  *out_number = (TesseraBig){ .bits = (uint64_t) small, .is_negative = small < 0 };
+  if (tessera_value_kind (value) == TESSERA_VALUE_BIG)
+    *out_number = heap->numbers[value >> TESSERA_VALUE_TAG_BITS];
+  return tessera_value_kind (value) == TESSERA_VALUE_INT ||
+         tessera_value_kind (value) == TESSERA_VALUE_BIG;
 }
 
 bool
 tessera_heap_u64 (const TesseraHeap *heap, TesseraValue value, uint64_t *out_number)
 {
-  const TesseraBig *big;
+  TesseraBig number;
+  bool is_number = find_number (heap, value, &number);
 
-  *out_number = 0;
-  if (tessera_value_kind (value) == TESSERA_VALUE_INT)
-    {
-      *out_number = (uint64_t) small_int (value);
-      return small_int (value) >= 0;
-    }
-  if (tessera_value_kind (value) != TESSERA_VALUE_BIG)
-    return false;
-  big = &heap->bigs[value >> TESSERA_VALUE_TAG_BITS];
-  *out_number = big->bits;
-  return !big->is_negative;
+  *out_number = is_number ? number.bits : 0;
+  return is_number && !number.is_negative;
 }
 
 bool
 tessera_heap_i64 (const TesseraHeap *heap, TesseraValue value, int64_t *out_number)
 {
-  const TesseraBig *big;
+  TesseraBig number;
+  bool is_number = find_number (heap, value, &number);
 
-  *out_number = 0;
-  if (tessera_value_kind (value) == TESSERA_VALUE_INT)
-    {
-      *out_number = small_int (value);
-      return true;
-    }
-  if (tessera_value_kind (value) != TESSERA_VALUE_BIG)
-    return false;
-  big = &heap->bigs[value >> TESSERA_VALUE_TAG_BITS];
-  *out_number = (int64_t) big->bits;
-  return ((int64_t) big->bits < 0) == big->is_negative;
+  *out_number = is_number ? (int64_t) number.bits : 0;
+  return is_number && ((int64_t) number.bits < 0) == number.is_negative;
 }
 
 bool
 tessera_heap_double (const TesseraHeap *heap, TesseraValue value, double *out_number)
 {
   int64_t number;
+  bool is_whole = tessera_heap_i64 (heap, value, &number);
 
-  if (tessera_value_kind (value) == TESSERA_VALUE_FLOAT)
-    {
-      *out_number = heap->floats[value >> TESSERA_VALUE_TAG_BITS];
-      return true;
-    }
-  if (!tessera_heap_i64 (heap, value, &number))
-    return false;
   *out_number = (double) number;
-  return true;
+  if (tessera_value_kind (value) == TESSERA_VALUE_FLOAT)
+    memcpy (out_number, &heap->numbers[value >> TESSERA_VALUE_TAG_BITS].bits,
+            sizeof *out_number);
+  return is_whole || tessera_value_kind (value) == TESSERA_VALUE_FLOAT;
 }
 
 uint64_t
