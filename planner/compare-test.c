@@ -6,7 +6,6 @@
 #include "planner/compare.h"
 
 #include "planner/check/test-plans.h"
-#include "tests/fail_alloc.h"
 
 #define SEED 20261121
 
@@ -174,35 +173,6 @@ test_other_trace (void)
   tessera_plan_free (b);
 }
 
-static void
-test_no_memory (void)
-{
-  TesseraPlan *a = plan_new (5), *b = plan_new (5);
-  TesseraError error = { 0 };
-  TesseraStatus status = TESSERA_NO_MEMORY;
-  long held = tessera_fail_alloc_held ();
-
-  for (unsigned long nth = 1;; nth++)
-    {
-      TesseraComparison *c = NULL;
-
-      tessera_fail_alloc_at (nth);
-      status = tessera_compare_plans (a, b, &error, &c);
-      g_assert_true ((status == TESSERA_OK) == (c != NULL));
-      tessera_comparison_free (c);
-      g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpuint (nth, >, 5);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
-    }
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  tessera_plan_free (a);
-  tessera_plan_free (b);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -210,6 +180,5 @@ main (int argc, char **argv)
   g_test_add_func ("/compare/random", test_random);
   g_test_add_func ("/compare/slots of one block", test_slots_of_one_block);
   g_test_add_func ("/compare/another trace", test_other_trace);
-  g_test_add_func ("/compare/no memory", test_no_memory);
   return g_test_run ();
 }

@@ -7,17 +7,7 @@
  */
 #include "planner/compare.h"
 
-#include <stdlib.h>
-
-static const char out_of_memory[] =
-    "This computer ran out of memory while comparing plans: close other programs.";
-
-/* The places of a plan's blocks, one a block. */
-typedef struct
-{
-  const TesseraSlot **slots; /* by block */
-  size_t n;
-} Places;
+#include <glib.h>
 
 static bool
 is_spare (const TesseraPlan *plan, const TesseraSlot *slot)
@@ -38,24 +28,27 @@ by_block (const void *a, const void *b)
   return (x > y) - (x < y); /* of one plan's array */
 }
 
-static TesseraStatus
-places_of (const TesseraPlan *plan, Places *places)
+/* The slots of a plan's blocks, by block: of a block with several the first counts. */
+static GPtrArray *
+slots_of (const TesseraPlan *plan)
 {
-  size_t n = 0;
+  GPtrArray *slots = g_ptr_array_new ();
+  guint n = 0;
 
-  places->n = 0;
-  places->slots = malloc ((plan->n_slots + 1) * sizeof (const TesseraSlot *));
-  if (places->slots == NULL)
-    return TESSERA_NO_MEMORY;
   for (size_t i = 0; i < plan->n_slots; i++)
     if (plan->slots[i].block != TESSERA_NONE && !is_spare (plan, &plan->slots[i]))
-      places->slots[n++] = &plan->slots[i];
-  qsort (places->slots, n, sizeof (const TesseraSlot *), by_block);
-  /* Of a block with several the first slot counts. */
-  for (size_t i = 0; i < n; i++)
-    if (places->n == 0 || places->slots[places->n - 1]->block != places->slots[i]->block)
-      places->slots[places->n++] = places->slots[i];
-  return TESSERA_OK;
+      g_ptr_array_add (slots, &plan->slots[i]);
+  g_ptr_array_sort (slots, by_block);
+  for (guint i = 0; i < slots->len; i++)
+    {
+      const TesseraSlot *last = n > 0 ? slots->pdata[n - 1] : NULL;
+      TesseraSlot *slot = slots->pdata[i];
+
+      if (last == NULL || last->block != slot->block)
+        slots->pdata[n++] = slot;
+    }
+  g_ptr_array_set_size (slots, (gint) n);
+  return slots;
 }
 
 static void
@@ -81,17 +74,24 @@ note_only (TesseraComparison *c, int which, const TesseraSlot *slot)
 }
 
 static void
-walk (TesseraComparison *c, const Places *a, const Places *b)
+walk (TesseraComparison *c, const GPtrArray *first, const GPtrArray *second)
 {
-  size_t i = 0, k = 0;
+  guint i = 0, k = 0;
 
-  while (i < a->n || k < b->n)
-    if (k == b->n || (i < a->n && a->slots[i]->block < b->slots[k]->block))
-      note_only (c, 0, a->slots[i++]);
-    else if (i == a->n || b->slots[k]->block < a->slots[i]->block)
-      note_only (c, 1, b->slots[k++]);
-    else
-      note_both (c, a->slots[i++], b->slots[k++]);
+  while (i < first->len || k < second->len)
+    {
+      const TesseraSlot *a = i < first->len ? first->pdata[i] : NULL;
+      const TesseraSlot *b = k < second->len ? second->pdata[k] : NULL;
+      bool has_a = a != NULL && (b == NULL || a->block <= b->block);
+      bool has_b = b != NULL && (a == NULL || b->block <= a->block);
+
+      if (has_a && has_b)
+        note_both (c, a, b);
+      else
+        note_only (c, has_b, has_a ? a : b);
+      i += has_a;
+      k += has_b;
+    }
 }
 
 static int
@@ -104,42 +104,14 @@ by_size (const void *a, const void *b)
   return (x->block > y->block) - (x->block < y->block);
 }
 
-static TesseraStatus
-compare (const TesseraPlan *first, const TesseraPlan *second, TesseraComparison *c)
-{
-  Places places[2] = { { NULL, 0 }, { NULL, 0 } };
-  TesseraStatus status = places_of (first, &places[0]);
-
-  if (status == TESSERA_OK)
-    status = places_of (second, &places[1]);
-  if (status == TESSERA_OK)
-    {
-      c->moves = malloc ((places[0].n + 1) * sizeof *c->moves);
-      for (int i = 0; i < 2; i++)
-        c->only[i] = malloc ((places[i].n + 1) * sizeof *c->only[i]);
-      if (c->moves == NULL || c->only[0] == NULL || c->only[1] == NULL)
-        status = TESSERA_NO_MEMORY;
-    }
-  if (status == TESSERA_OK)
-    {
-      c->n_slots[0] = places[0].n;
-      c->n_slots[1] = places[1].n;
-      walk (c, &places[0], &places[1]);
-      qsort (c->moves, c->n_moved, sizeof *c->moves, by_size);
-    }
-  free (places[0].slots);
-  free (places[1].slots);
-  return status;
-}
-
 TesseraStatus
 tessera_compare_plans (const TesseraPlan *first,
                        const TesseraPlan *second,
                        TesseraError *error,
                        TesseraComparison **out_comparison)
 {
+  g_autoptr (GPtrArray) a = slots_of (first), b = slots_of (second);
   TesseraComparison *c;
-  TesseraStatus status;
 
   *out_comparison = NULL;
   if (first->trace_fingerprint != second->trace_fingerprint)
@@ -148,22 +120,19 @@ tessera_compare_plans (const TesseraPlan *first,
                          "%016llx): their blocks are not the same.",
                          (unsigned long long) first->trace_fingerprint,
                          (unsigned long long) second->trace_fingerprint);
-  c = calloc (1, sizeof *c);
-  if (c == NULL)
-    return tessera_fail (error, TESSERA_NO_MEMORY, out_of_memory);
-  c->height_bytes[0] = first->height_bytes;
-  c->height_bytes[1] = second->height_bytes;
-  c->bound_bytes[0] = first->bound_bytes;
-  c->bound_bytes[1] = second->bound_bytes;
-  status = compare (first, second, c);
-  if (status == TESSERA_OK)
-    *out_comparison = c;
-  else
-    {
-      tessera_comparison_free (c);
-      (void) tessera_fail (error, status, out_of_memory);
-    }
-  return status;
+  c = g_new (TesseraComparison, 1);
+  *c = (TesseraComparison){
+    .n_slots = { a->len, b->len },
+    .height_bytes = { first->height_bytes, second->height_bytes },
+    .bound_bytes = { first->bound_bytes, second->bound_bytes },
+    .moves = g_new (TesseraMovedBlock, a->len),
+    .only = { g_new (uint32_t, a->len), g_new (uint32_t, b->len) },
+  };
+  walk (c, a, b);
+  if (c->n_moved > 0)
+    qsort (c->moves, c->n_moved, sizeof *c->moves, by_size);
+  *out_comparison = c;
+  return TESSERA_OK;
 }
 
 void
@@ -171,8 +140,8 @@ tessera_comparison_free (TesseraComparison *comparison)
 {
   if (comparison == NULL)
     return;
-  free (comparison->moves);
-  free (comparison->only[0]);
-  free (comparison->only[1]);
-  free (comparison);
+  g_free (comparison->moves);
+  g_free (comparison->only[0]);
+  g_free (comparison->only[1]);
+  g_free (comparison);
 }

@@ -37,8 +37,7 @@ typedef struct
  *
  * Any thread. Sorts the slots of both: n log n.
  *
- * Returns: TESSERA_OK; TESSERA_REFUSED where the plans were not made from the same trace;
- * TESSERA_NO_MEMORY
+ * Returns: TESSERA_OK, or TESSERA_REFUSED where the plans were not made from the same trace
  */
 TESSERA_MUST_USE TesseraStatus tessera_compare_plans (const TesseraPlan *first,
                                                       const TesseraPlan *second,

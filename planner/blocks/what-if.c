@@ -5,6 +5,7 @@
  */
 #include "planner/what-if.h"
 
+#include "db/sort.h"
 #include "planner/memory.h"
 
 void
@@ -54,31 +55,16 @@ end_of (const TesseraBlock *block, const TesseraMoments *moments)
              : block->died_index;
 }
 
-typedef struct
-{
-  uint32_t died_index, block;
-} Death;
-
-static int
-by_death (const void *a, const void *b)
-{
-  const Death *left = a, *right = b;
-
-  if (left->died_index != right->died_index)
-    return left->died_index < right->died_index ? -1 : 1;
-  return left->block < right->block ? -1 : left->block > right->block;
-}
-
 static void
 sort_deaths (TesseraBlocks *copy)
 {
-  g_autofree Death *deaths = g_new (Death, copy->n_blocks + 1);
+  g_autofree TesseraKeyed *deaths = g_new (TesseraKeyed, copy->n_blocks + 1);
 
   for (size_t i = 0; i < copy->n_blocks; i++)
-    deaths[i] = (Death){ copy->blocks[i].died_index, (uint32_t) i };
-  qsort (deaths, copy->n_blocks, sizeof *deaths, by_death);
+    deaths[i] = (TesseraKeyed){ copy->blocks[i].died_index, (uint32_t) i };
+  tessera_demand_memory (tessera_sort_keyed (deaths, copy->n_blocks));
   for (size_t i = 0; i < copy->n_blocks; i++)
-    copy->by_death[i] = deaths[i].block;
+    copy->by_death[i] = deaths[i].value;
 }
 
 static void
