@@ -175,10 +175,11 @@ tessera_leak_find (const TesseraBlocks *blocks, const TesseraStructure *structur
   return leak;
 }
 
-uint32_t
-tessera_leak_last_step (const TesseraLeak *leak,
-                        uint64_t needed_bytes,
-                        uint64_t device_bytes)
+/* About the step in which @device_bytes are full, where the steps seen needed
+ * @needed_bytes of them (0: not known, as much as was kept); 0 where @device_bytes is 0
+ * (not known), or a long training run ends before. */
+static uint32_t
+last_step (const TesseraLeak *leak, uint64_t needed_bytes, uint64_t device_bytes)
 {
   uint64_t left_bytes, n_more;
 
@@ -203,8 +204,8 @@ tessera_leak_describe (const TesseraLeak *leak,
 {
   /* Where the device is not known, one of those that people rent. */
   const uint64_t common_bytes = (uint64_t) 80 << 30;
-  uint32_t last = tessera_leak_last_step (leak, needed_bytes,
-                                          device_bytes > 0 ? device_bytes : common_bytes);
+  uint32_t last =
+      last_step (leak, needed_bytes, device_bytes > 0 ? device_bytes : common_bytes);
   int n;
 
   out_text[0] = '\0';

@@ -35,13 +35,6 @@ typedef struct
 TesseraLeak tessera_leak_find (const TesseraBlocks *blocks,
                                const TesseraStructure *structure);
 
-/* About the step in which @device_bytes are full, where the steps seen needed
- * @needed_bytes of them (0: not known, as much as was kept); 0 where @device_bytes is 0
- * (not known), or a long training run ends before. */
-uint32_t tessera_leak_last_step (const TesseraLeak *leak,
-                                 uint64_t needed_bytes,
-                                 uint64_t device_bytes);
-
 /* Writes "Keeps 64.00 MiB more each step (train.py:6 main): dies at about step 43 of this
  * device." @line: where @leak's stack is from, "" where nobody knows. Returns: whether the
  * leak matters; else @out_text is "". */

@@ -234,12 +234,6 @@ make_wary (sqlite3 *db)
                        NULL, NULL, NULL);
 }
 
-bool
-tessera_file_is_at_rest (const char *path)
-{
-  return !has_companion (path, "-journal") && !has_companion (path, "-wal");
-}
-
 /* The file as a URI. Without a journal beside it nobody is changing it (we replace files
  * whole), so it is opened immutable: no locks, nothing left behind, read-only media. With
  * a WAL a recorder was killed: read along without locks, also from read-only media. */
@@ -268,36 +262,6 @@ dup_uri (const char *path)
   return uri;
 }
 
-TesseraStatus
-tessera_file_open (const char *path,
-                   const TesseraFormat *format,
-                   TesseraError *error,
-                   sqlite3 **out_db)
-{
-  sqlite3 *db = NULL;
-  TesseraStatus status = check_header (path, format, error);
-  char *uri;
-  int rc = SQLITE_NOMEM;
-
-  *out_db = NULL;
-  if (status != TESSERA_OK)
-    return status;
-  uri = dup_uri (path);
-  if (uri)
-    rc = sqlite3_open_v2 (
-        uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
-  free (uri);
-  if (rc == SQLITE_OK)
-    rc = make_wary (db);
-  status = rc == SQLITE_OK ? tessera_schema_check (db, format, path, error)
-                           : tessera_fail_sqlite (error, db, rc, path, "read");
-  if (status != TESSERA_OK)
-    sqlite3_close (db);
-  else
-    *out_db = db;
-  return status;
-}
-
 const TesseraFormat tessera_trace_format = {
   .application_id = TESSERA_TRACE_APPLICATION_ID,
   .noun = "trace",
@@ -311,25 +275,14 @@ const TesseraFormat tessera_plan_format = {
   .sql = TESSERA_SQL_PLAN,
 };
 
-int
-tessera_schema_create (sqlite3 *db, const TesseraFormat *format)
-{
-  char pragmas[96];
-  int rc = sqlite3_exec (db, format->sql, NULL, NULL, NULL);
-
-  snprintf (pragmas, sizeof pragmas,
-            "PRAGMA application_id = %u; PRAGMA user_version = %u",
-            format->application_id, TESSERA_FORMAT_VERSION);
-  return rc == SQLITE_OK ? sqlite3_exec (db, pragmas, NULL, NULL, NULL) : rc;
-}
-
 /* The format's SQL has each table's text as SQLite keeps it: from the begin of a line up to
- * the semicolon behind the line that begins with a bracket. */
-TesseraStatus
-tessera_schema_check (sqlite3 *db,
-                      const TesseraFormat *format,
-                      const char *path,
-                      TesseraError *error)
+ * the semicolon behind the line that begins with a bracket. A table that only has the right name
+ * could be a view that never ends. Further tables do no harm. */
+static TesseraStatus
+check_schema (sqlite3 *db,
+              const TesseraFormat *format,
+              const char *path,
+              TesseraError *error)
 {
   sqlite3_stmt *wanted = NULL;
   TesseraStatus status = TESSERA_OK;
@@ -361,6 +314,36 @@ tessera_schema_check (sqlite3 *db,
   if (status == TESSERA_OK && rc != SQLITE_OK)
     status = tessera_fail_sqlite (error, db, rc, path, "read");
   sqlite3_finalize (wanted);
+  return status;
+}
+
+TesseraStatus
+tessera_file_open (const char *path,
+                   const TesseraFormat *format,
+                   TesseraError *error,
+                   sqlite3 **out_db)
+{
+  sqlite3 *db = NULL;
+  TesseraStatus status = check_header (path, format, error);
+  char *uri;
+  int rc = SQLITE_NOMEM;
+
+  *out_db = NULL;
+  if (status != TESSERA_OK)
+    return status;
+  uri = dup_uri (path);
+  if (uri)
+    rc = sqlite3_open_v2 (
+        uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+  free (uri);
+  if (rc == SQLITE_OK)
+    rc = make_wary (db);
+  status = rc == SQLITE_OK ? check_schema (db, format, path, error)
+                           : tessera_fail_sqlite (error, db, rc, path, "read");
+  if (status != TESSERA_OK)
+    sqlite3_close (db);
+  else
+    *out_db = db;
   return status;
 }
 
@@ -412,6 +395,7 @@ tessera_new_file_create (TesseraNewFile *file,
                          unsigned page_bytes,
                          TesseraError *error)
 {
+  char pragmas[96];
   TesseraStatus status;
   int rc;
 
@@ -423,7 +407,12 @@ tessera_new_file_create (TesseraNewFile *file,
   if (rc == SQLITE_OK)
     rc = sqlite3_exec (file->db, "BEGIN", NULL, NULL, NULL);
   if (rc == SQLITE_OK)
-    rc = tessera_schema_create (file->db, format);
+    rc = sqlite3_exec (file->db, format->sql, NULL, NULL, NULL);
+  snprintf (pragmas, sizeof pragmas,
+            "PRAGMA application_id = %u; PRAGMA user_version = %u",
+            format->application_id, TESSERA_FORMAT_VERSION);
+  if (rc == SQLITE_OK)
+    rc = sqlite3_exec (file->db, pragmas, NULL, NULL, NULL);
   return settle (file, rc == SQLITE_OK ? TESSERA_OK : fail_sqlite (file, rc));
 }
 
@@ -516,7 +505,8 @@ commit (TesseraNewFile *file)
   rc = sqlite3_close (file->db);
   file->db = NULL;
   if (rc == SQLITE_OK && !file->output.is_stream &&
-      !tessera_file_is_at_rest (file->output.target))
+      (has_companion (file->output.target, "-journal") ||
+       has_companion (file->output.target, "-wal")))
     rc = bring_in_journals (file->output.target);
   if (rc != SQLITE_OK)
     return settle (file, fail_sqlite (file, rc));

@@ -35,17 +35,6 @@ typedef struct
 extern const TesseraFormat tessera_trace_format;
 extern const TesseraFormat tessera_plan_format;
 
-/* Makes the tables in an empty file. Returns: what SQLite says. The caller holds a
- * transaction, or throws @db away when this fails. */
-int tessera_schema_create (sqlite3 *db, const TesseraFormat *format);
-
-/* Are the format's tables in @db word by word what its SQL makes? A table that only
- * has the right name could be a view that never ends. Further tables do no harm. */
-TESSERA_MUST_USE TesseraStatus tessera_schema_check (sqlite3 *db,
-                                                     const TesseraFormat *format,
-                                                     const char *path,
-                                                     TesseraError *error);
-
 /* Opens @path for reading, refusing in one sentence what is not a whole file of @format.
  */
 TESSERA_MUST_USE TesseraStatus tessera_file_open (const char *path,
@@ -60,10 +49,6 @@ TESSERA_MUST_USE TesseraStatus tessera_file_check_idle (const char *path,
 /* Makes that true for other processes until the descriptor that is returned is closed, or
  * any other one of the file in this process. -1: there is no file, or no lock. */
 int tessera_file_claim (const char *path);
-
-/* Nobody is changing the file, and nothing beside it belongs to it: it can be opened any
- * number of times and reads the same. */
-bool tessera_file_is_at_rest (const char *path);
 
 typedef struct
 {

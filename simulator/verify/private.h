@@ -17,47 +17,34 @@
  * (base addresses, refusals) are answered, the policy's are compared. The first thing
  * that does not agree is kept; from then on the answers mean nothing.
  */
-#define TESSERA_DIFFERENCE_BYTES 256
-
 typedef struct
 {
   TesseraDevice device; /* must be first */
   const TesseraTrace *trace;
+  TesseraVerification *verification;
   TesseraCaching *caching;
   uint32_t next, end;  /* what is left of the window */
   uint32_t call_index; /* the program's call that the window leads to */
   bool is_oom;         /* ... which failed */
   uint64_t made_up_addr;
-  uint64_t n_segments_right;
-
-  uint32_t difference_index; /* TESSERA_NONE: none so far */
-  char difference[TESSERA_DIFFERENCE_BYTES];
+  bool gives_back_early;    /* requests may give memory back without a flush */
+  size_t hint_block;        /* start block that must have been larger, or n_blocks */
+  uint64_t hint_tail_bytes; /* ... by this */
 } TesseraReplay;
 
-void tessera_replay_init (TesseraReplay *replay, const TesseraTrace *trace);
+/* Counts and compares anew, from the first event. */
+void tessera_replay_begin (TesseraReplay *replay);
 void
 tessera_replay_differs (TesseraReplay *replay, uint32_t index, const char *format, ...)
     TESSERA_PRINTF (3, 4);
 /* Applies the frees that complete next in the window. */
 void tessera_replay_complete (TesseraReplay *replay);
 
-typedef struct
-{
-  TesseraReplay replay;
-  const TesseraTrace *trace;
-  TesseraCaching *caching;
-  TesseraVerification *verification;
-  bool gives_back_early;    /* requests may give memory back without a flush */
-  uint64_t *start_bytes;    /* [start.n_blocks] as tried this time */
-  size_t hint_block;        /* start block that must have been larger, or n_blocks */
-  uint64_t hint_tail_bytes; /* ... by this */
-} TesseraVerifier;
-
 /* verify-call.c: whether it is an entry that comes before the entry of the call that caused
  * it */
 bool tessera_is_of_device (uint8_t action);
 /* Replays all events, up to the first difference. */
-TESSERA_MUST_USE TesseraStatus tessera_verify_events (TesseraVerifier *verifier,
+TESSERA_MUST_USE TesseraStatus tessera_verify_events (TesseraReplay *replay,
                                                       const TesseraProgress *progress);
 
 /* With rules altered on purpose: must disagree somewhere. */

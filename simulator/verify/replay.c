@@ -18,18 +18,19 @@ tessera_replay_differs (TesseraReplay *replay, uint32_t index, const char *forma
 {
   va_list args;
 
-  if (replay->difference_index != TESSERA_NONE)
+  if (replay->verification->first_difference != TESSERA_NONE)
     return;
-  replay->difference_index = index;
+  replay->verification->first_difference = index;
   va_start (args, format);
-  vsnprintf (replay->difference, sizeof replay->difference, format, args);
+  vsnprintf (replay->verification->difference, sizeof replay->verification->difference,
+             format, args);
   va_end (args);
 }
 
 static bool
 has_differed (const TesseraReplay *replay)
 {
-  return replay->difference_index != TESSERA_NONE;
+  return replay->verification->first_difference != TESSERA_NONE;
 }
 
 static const TesseraEvent *
@@ -62,7 +63,7 @@ expect (TesseraReplay *replay, uint8_t action, uint64_t addr, uint64_t size_byte
   else
     {
       replay->next++;
-      replay->n_segments_right++;
+      replay->verification->segments_right++;
       return true;
     }
   return false;
@@ -229,13 +230,16 @@ synchronize (TesseraDevice *device)
 }
 
 void
-tessera_replay_init (TesseraReplay *replay, const TesseraTrace *trace)
+tessera_replay_begin (TesseraReplay *replay)
 {
-  *replay = (TesseraReplay){
-    .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
-                free_bytes, NULL },
-    .trace = trace,
-    .made_up_addr = MADE_UP_ADDR,
-    .difference_index = TESSERA_NONE,
-  };
+  TesseraVerification *verification = replay->verification;
+
+  replay->device = (TesseraDevice){ allocate, release,     reserve,    unreserve, map,
+                                    unmap,    synchronize, free_bytes, NULL };
+  replay->made_up_addr = MADE_UP_ADDR;
+  replay->hint_block = replay->trace->start.n_blocks;
+  verification->addresses_right = verification->segments_right = 0;
+  verification->ooms_right = verification->final_right = 0;
+  verification->first_difference = TESSERA_NONE;
+  verification->difference[0] = '\0';
 }

@@ -52,18 +52,16 @@ has_any (const TesseraReplay *replay, bool (*is_kind) (uint8_t action))
 /* Private pools go when their last user does, which is the program's doing: told by what
  * was given back. */
 static void
-note_released_pools (TesseraVerifier *verifier)
+note_released_pools (TesseraReplay *replay)
 {
-  const TesseraReplay *replay = &verifier->replay;
-
-  for (uint32_t i = replay->next; verifier->trace->n_pools > 1 && i < replay->end; i++)
+  for (uint32_t i = replay->next; replay->trace->n_pools > 1 && i < replay->end; i++)
     if (tessera_is_given_back (replay->trace->events[i].action))
       {
         uint32_t pool =
-            tessera_caching_pool_at (verifier->caching, replay->trace->events[i].addr);
+            tessera_caching_pool_at (replay->caching, replay->trace->events[i].addr);
 
         if (pool != 0)
-          tessera_caching_release_pool (verifier->caching, pool);
+          tessera_caching_release_pool (replay->caching, pool);
       }
 }
 
@@ -94,9 +92,8 @@ matches_flushed (void *user, uint64_t addr)
 /* Whether the segments given back in the window are those that a flush gives back, with
  * no wait among them. */
 static bool
-is_whole_flush (const TesseraVerifier *verifier)
+is_whole_flush (const TesseraReplay *replay)
 {
-  const TesseraReplay *replay = &verifier->replay;
   FlushMatch match = { replay, replay->next };
   bool has_freed = false;
 
@@ -108,7 +105,7 @@ is_whole_flush (const TesseraVerifier *verifier)
         return false;
       has_freed |= action == TESSERA_SEGMENT_FREE;
     }
-  if (!tessera_caching_each_flushed (verifier->caching, matches_flushed, &match))
+  if (!tessera_caching_each_flushed (replay->caching, matches_flushed, &match))
     return false;
   skip_to_free (&match);
   return has_freed && match.at == replay->end;
@@ -123,26 +120,23 @@ is_request (const TesseraEvent *call)
 
 /* Whether the policy would serve this request now without asking the device. */
 static bool
-needs_no_device (const TesseraVerifier *verifier, const TesseraEvent *call)
+needs_no_device (const TesseraReplay *replay, const TesseraEvent *call)
 {
-  return tessera_caching_needs_no_device (verifier->caching, call->size_bytes,
-                                          call->stream, call->pool);
+  return tessera_caching_needs_no_device (replay->caching, call->size_bytes, call->stream,
+                                          call->pool);
 }
 
 /* Whether this request can't have flushed: the program emptied the cache before it. */
 static bool
-can_not_flush (const TesseraVerifier *verifier,
-               const TesseraEvent *call,
-               bool has_completed)
+can_not_flush (const TesseraReplay *replay, const TesseraEvent *call, bool has_completed)
 {
   /* No request of a private pool flushes, and what some give back early are segments. */
-  if (call->pool != 0 &&
-      (!verifier->gives_back_early || has_any (&verifier->replay, is_unmapped)))
+  if (call->pool != 0 && (!replay->gives_back_early || has_any (replay, is_unmapped)))
     return true;
-  if (call->action == TESSERA_ALLOC && !has_any (&verifier->replay, tessera_is_taken))
+  if (call->action == TESSERA_ALLOC && !has_any (replay, tessera_is_taken))
     return true;
   /* Unless the block that would serve is free only since the flush waited for it. */
-  return !has_completed && needs_no_device (verifier, call);
+  return !has_completed && needs_no_device (replay, call);
 }
 
 /* Puts an empty_cache() before the call in effect, where the window tells of one.
@@ -150,18 +144,16 @@ can_not_flush (const TesseraVerifier *verifier,
  * Returns: whether the call's search is known to miss, because memory is given back and
  * more is taken (or refused). */
 static bool
-settle_flush (TesseraVerifier *verifier, const TesseraEvent *call, bool has_completed)
+settle_flush (TesseraReplay *replay, const TesseraEvent *call, bool has_completed)
 {
-  const TesseraReplay *replay = &verifier->replay;
-
   if (!has_any (replay, tessera_is_given_back))
     return false;
-  note_released_pools (verifier);
-  if (!is_request (call) || can_not_flush (verifier, call, has_completed) ||
-      (verifier->gives_back_early &&
+  note_released_pools (replay);
+  if (!is_request (call) || can_not_flush (replay, call, has_completed) ||
+      (replay->gives_back_early &&
        tessera_is_given_back (replay->trace->events[replay->next].action) &&
-       is_whole_flush (verifier)))
-    tessera_caching_empty_cache (verifier->caching);
+       is_whole_flush (replay)))
+    tessera_caching_empty_cache (replay->caching);
   return call != NULL &&
          (call->action == TESSERA_OOM || has_any (replay, tessera_is_taken));
 }
@@ -193,31 +185,30 @@ completes_at_once (const TesseraTrace *trace, uint32_t begin)
 /* A wrong address right behind a start block of unknown size tells that size: the free
  * block that was expected there must have been too small for this request. */
 static void
-look_for_tail (TesseraVerifier *verifier, const TesseraEvent *event, uint64_t addr)
+look_for_tail (TesseraReplay *replay, const TesseraEvent *event, uint64_t addr)
 {
-  const TesseraHeld *start = &verifier->trace->start;
+  const TesseraHeld *start = &replay->trace->start;
   uint64_t before, room_bytes, tail_bytes;
   size_t index;
 
-  if (!tessera_caching_block_before (verifier->caching, addr, &before, &room_bytes))
+  if (!tessera_caching_block_before (replay->caching, addr, &before, &room_bytes))
     return;
   index = tessera_held_find (start, before);
   if (index == start->n_blocks || !start->blocks[index].tail_open)
     return;
   tail_bytes = room_bytes -
-               tessera_round_size (&verifier->trace->settings, event->size_bytes) +
+               tessera_round_size (&replay->trace->settings, event->size_bytes) +
                TESSERA_MIN_BLOCK_BYTES;
   if (tail_bytes == 0 || tail_bytes > TESSERA_SMALL_BYTES)
     return;
-  verifier->hint_block = index;
-  verifier->hint_tail_bytes = tail_bytes;
+  replay->hint_block = index;
+  replay->hint_tail_bytes = tail_bytes;
 }
 
 static void
-replay_alloc (TesseraVerifier *verifier, uint32_t index, TesseraGrant grant)
+replay_alloc (TesseraReplay *replay, uint32_t index, TesseraGrant grant)
 {
-  TesseraReplay *replay = &verifier->replay;
-  const TesseraEvent *event = &verifier->trace->events[index];
+  const TesseraEvent *event = &replay->trace->events[index];
 
   if (grant.addr == 0)
     tessera_replay_differs (replay, index,
@@ -226,52 +217,52 @@ replay_alloc (TesseraVerifier *verifier, uint32_t index, TesseraGrant grant)
                             event->size_bytes, event->addr);
   else if (grant.addr != event->addr)
     {
-      look_for_tail (verifier, event, grant.addr);
+      look_for_tail (replay, event, grant.addr);
       tessera_replay_differs (replay, index,
                               "expected alloc of %" PRIu64 " bytes at 0x%" PRIx64
                               ", found it at 0x%" PRIx64,
                               event->size_bytes, grant.addr, event->addr);
     }
-  else if (replay->difference_index == TESSERA_NONE && replay->next == replay->end)
+  else if (replay->verification->first_difference == TESSERA_NONE &&
+           replay->next == replay->end)
     {
-      verifier->verification->addresses_right++;
-      verifier->verification->block_bytes[index] = grant.block_bytes;
+      replay->verification->addresses_right++;
+      replay->verification->block_bytes[index] = grant.block_bytes;
     }
 }
 
 static TesseraStatus
-replay_request (TesseraVerifier *verifier, uint32_t index, bool is_known_miss)
+replay_request (TesseraReplay *replay, uint32_t index, bool is_known_miss)
 {
-  const TesseraEvent *event = &verifier->trace->events[index];
+  const TesseraEvent *event = &replay->trace->events[index];
   TesseraGrant grant;
   TesseraStatus status =
       (is_known_miss ? tessera_caching_malloc_missed : tessera_caching_malloc) (
-          verifier->caching, event->size_bytes, event->stream, event->pool, &grant);
+          replay->caching, event->size_bytes, event->stream, event->pool, &grant);
 
   if (status == TESSERA_NO_MEMORY)
     return status;
   if (event->action == TESSERA_ALLOC)
-    replay_alloc (verifier, index, grant);
+    replay_alloc (replay, index, grant);
   else if (status == TESSERA_OK)
-    tessera_replay_differs (&verifier->replay, index,
+    tessera_replay_differs (replay, index,
                             "expected the request of %" PRIu64
                             " bytes to be served at 0x%" PRIx64 ", found oom",
                             event->size_bytes, grant.addr);
-  else if (verifier->replay.difference_index == TESSERA_NONE)
-    verifier->verification->ooms_right++;
+  else if (replay->verification->first_difference == TESSERA_NONE)
+    replay->verification->ooms_right++;
   return TESSERA_OK;
 }
 
 static void
-replay_free (TesseraVerifier *verifier, uint32_t index)
+replay_free (TesseraReplay *replay, uint32_t index)
 {
-  const TesseraEvent *event = &verifier->trace->events[index];
-  uint64_t requested_bytes =
-      tessera_caching_requested_at (verifier->caching, event->addr);
+  const TesseraEvent *event = &replay->trace->events[index];
+  uint64_t requested_bytes = tessera_caching_requested_at (replay->caching, event->addr);
 
   if (requested_bytes != event->size_bytes ||
-      tessera_caching_free_requested (verifier->caching, event->addr) != TESSERA_OK)
-    tessera_replay_differs (&verifier->replay, index,
+      tessera_caching_free_requested (replay->caching, event->addr) != TESSERA_OK)
+    tessera_replay_differs (replay, index,
                             "expected the free of a live block, found free_requested of "
                             "%" PRIu64 " bytes at 0x%" PRIx64 ", where %" PRIu64
                             " bytes are held",
@@ -280,10 +271,9 @@ replay_free (TesseraVerifier *verifier, uint32_t index)
 
 /* One call of the program and its window [begin, index). */
 static TesseraStatus
-replay_call (TesseraVerifier *verifier, uint32_t begin, uint32_t index)
+replay_call (TesseraReplay *replay, uint32_t begin, uint32_t index)
 {
-  TesseraReplay *replay = &verifier->replay;
-  const TesseraTrace *trace = verifier->trace;
+  const TesseraTrace *trace = replay->trace;
   const TesseraEvent *call = index < trace->n_events ? &trace->events[index] : NULL;
   uint32_t first = begin;
   TesseraStatus status = TESSERA_OK;
@@ -297,16 +287,16 @@ replay_call (TesseraVerifier *verifier, uint32_t begin, uint32_t index)
   /* A free that completes at once may look like the wait of a flush; it can't be if
    * without it there was no reason to flush. */
   if (is_request (call) && waits_in_flush (trace, first, index))
-    first = begin + (is_at_once && needs_no_device (verifier, call));
+    first = begin + (is_at_once && needs_no_device (replay, call));
   has_completed = first > begin + is_at_once;
   replay->end = first;
   tessera_replay_complete (replay);
   replay->end = index;
-  is_known_miss = settle_flush (verifier, call, has_completed);
+  is_known_miss = settle_flush (replay, call, has_completed);
   if (is_request (call))
-    status = replay_request (verifier, index, is_known_miss);
+    status = replay_request (replay, index, is_known_miss);
   else if (call != NULL && call->action == TESSERA_FREE_REQUESTED)
-    replay_free (verifier, index);
+    replay_free (replay, index);
   if (replay->next < replay->end)
     tessera_replay_differs (
         replay, replay->next,
@@ -317,14 +307,14 @@ replay_call (TesseraVerifier *verifier, uint32_t begin, uint32_t index)
 }
 
 TesseraStatus
-tessera_verify_events (TesseraVerifier *verifier, const TesseraProgress *progress)
+tessera_verify_events (TesseraReplay *replay, const TesseraProgress *progress)
 {
-  const TesseraTrace *trace = verifier->trace;
+  const TesseraTrace *trace = replay->trace;
   uint32_t n_events = (uint32_t) trace->n_events, begin = 0;
   TesseraStatus status = TESSERA_OK;
 
   for (uint32_t i = 0; i <= n_events && status == TESSERA_OK &&
-                       verifier->replay.difference_index == TESSERA_NONE;
+                       replay->verification->first_difference == TESSERA_NONE;
        i++)
     {
       if (i % EVENTS_PER_PROGRESS == 0 &&
@@ -332,7 +322,7 @@ tessera_verify_events (TesseraVerifier *verifier, const TesseraProgress *progres
         return TESSERA_CANCELLED;
       if (i < n_events && tessera_is_of_device (trace->events[i].action))
         continue;
-      status = replay_call (verifier, begin, i);
+      status = replay_call (replay, begin, i);
       begin = i + 1;
     }
   return status;

@@ -32,9 +32,7 @@ state_name (uint8_t state)
 }
 
 static void
-compare_blocks (const GArray *ours,
-                TesseraReplay *replay,
-                TesseraVerification *verification)
+compare_blocks (const GArray *ours, TesseraReplay *replay)
 {
   const TesseraTrace *trace = replay->trace;
   const TesseraHeld *end = &trace->end;
@@ -69,7 +67,7 @@ compare_blocks (const GArray *ours,
         }
       i++;
       if (expected->block_bytes == found->block_bytes && expected->state == found->state)
-        verification->final_right++;
+        replay->verification->final_right++;
       else
         tessera_replay_differs (replay, (uint32_t) trace->n_events,
                                 "final state: expected a %s block of %" PRIu64
@@ -135,16 +133,13 @@ compare_segments (const GArray *ours, TesseraReplay *replay)
 /* Compares what the policy holds now with the state at the end of the trace: every block
  * and every segment. */
 static void
-compare_final (const TesseraCaching *caching,
-               TesseraReplay *replay,
-               TesseraVerification *verification)
+compare_final (TesseraReplay *replay)
 {
   g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (TesseraBlockInfo));
 
-  tessera_caching_each (caching, add_block, blocks);
+  tessera_caching_each (replay->caching, add_block, blocks);
   g_array_sort (blocks, tessera_by_addr);
-  verification->final_right = 0;
-  compare_blocks (blocks, replay, verification);
+  compare_blocks (blocks, replay);
   compare_segments (blocks, replay);
 }
 
@@ -160,42 +155,37 @@ says_end (const TesseraTrace *trace)
 
 /* Counts anew from the start, with the sizes of start blocks as known so far. */
 static TesseraStatus
-replay_once (TesseraVerifier *verifier,
+replay_once (TesseraReplay *replay,
              const TesseraRules *rules,
              const TesseraProgress *progress)
 {
-  const TesseraTrace *trace = verifier->trace;
-  TesseraVerification *verification = verifier->verification;
+  const TesseraTrace *trace = replay->trace;
+  TesseraVerification *verification = replay->verification;
   const TesseraCachingOptions options = { .settings = trace->settings,
                                           .limit_bytes = trace->limit_bytes };
   TesseraStatus status;
 
-  verification->addresses_right = verification->ooms_right = 0;
   memset (verification->block_bytes, 0,
           (trace->n_events + 1) * sizeof *verification->block_bytes);
-  verifier->hint_block = trace->start.n_blocks;
-  tessera_replay_init (&verifier->replay, trace);
-  status =
-      tessera_caching_new (&options, &verifier->replay.device, NULL, &verifier->caching);
+  tessera_replay_begin (replay);
+  status = tessera_caching_new (&options, &replay->device, NULL, &replay->caching);
   if (status != TESSERA_OK)
     return status;
-  verifier->replay.caching = verifier->caching;
-  tessera_caching_set_rules (verifier->caching, rules);
-  status = tessera_caching_seed_sizes (verifier->caching, trace, verifier->start_bytes);
+  tessera_caching_set_rules (replay->caching, rules);
+  status = tessera_caching_seed_sizes (replay->caching, trace,
+                                       verification->start_block_bytes);
   if (status == TESSERA_BAD_INPUT)
     {
-      tessera_replay_differs (&verifier->replay, 0,
+      tessera_replay_differs (replay, 0,
                               "expected a possible state at the start, found blocks that "
                               "overlap or lie outside their segments");
       return TESSERA_OK;
     }
-  if (status != TESSERA_OK)
-    return status;
-  status = tessera_verify_events (verifier, progress);
-  verification->segments_right = verifier->replay.n_segments_right;
-  if (status == TESSERA_OK && verifier->replay.difference_index == TESSERA_NONE &&
-      says_end (verifier->trace))
-    compare_final (verifier->caching, &verifier->replay, verification);
+  if (status == TESSERA_OK)
+    status = tessera_verify_events (replay, progress);
+  if (status == TESSERA_OK && tessera_verification_is_exact (verification) &&
+      says_end (trace))
+    compare_final (replay);
   return status;
 }
 
@@ -226,43 +216,30 @@ smallest_size (const TesseraTrace *trace, size_t start_block)
              : tessera_round_size (&trace->settings, block->size_bytes);
 }
 
-/* One more each: no array of zero bytes. */
-static void
-make_room (TesseraVerifier *verifier)
-{
-  const TesseraTrace *trace = verifier->trace;
-  TesseraVerification *verification = verifier->verification;
-
-  verification->block_bytes = g_new0 (uint64_t, trace->n_events + 1);
-  verification->start_block_bytes = g_new0 (uint64_t, trace->start.n_blocks + 1);
-  verifier->start_bytes = verification->start_block_bytes;
-  for (size_t i = 0; i < trace->start.n_blocks; i++)
-    verifier->start_bytes[i] = smallest_size (trace, i);
-}
-
 /* Replays until nothing more is learnt about the sizes of start blocks. */
 static TesseraStatus
-replay_with_retries (TesseraVerifier *verifier,
+replay_with_retries (TesseraReplay *replay,
                      const TesseraRules *rules,
                      const TesseraProgress *progress)
 {
-  const TesseraHeld *start = &verifier->trace->start;
+  const TesseraHeld *start = &replay->trace->start;
+  uint64_t *start_bytes = replay->verification->start_block_bytes;
   TesseraStatus status = TESSERA_OK;
 
   for (int n_retries = 0; status == TESSERA_OK; n_retries++)
     {
-      tessera_caching_free (verifier->caching);
-      verifier->caching = NULL;
-      status = replay_once (verifier, rules, progress);
-      if (verifier->hint_block == start->n_blocks || n_retries == MAX_TAIL_RETRIES)
+      tessera_caching_free (replay->caching);
+      replay->caching = NULL;
+      status = replay_once (replay, rules, progress);
+      if (replay->hint_block == start->n_blocks || n_retries == MAX_TAIL_RETRIES)
         break;
       /* Each block is enlarged once: a second time something else is wrong. */
-      if (verifier->start_bytes[verifier->hint_block] !=
-          smallest_size (verifier->trace, verifier->hint_block))
+      if (start_bytes[replay->hint_block] !=
+          smallest_size (replay->trace, replay->hint_block))
         break;
-      verifier->start_bytes[verifier->hint_block] += verifier->hint_tail_bytes;
+      start_bytes[replay->hint_block] += replay->hint_tail_bytes;
     }
-  tessera_caching_free (verifier->caching);
+  tessera_caching_free (replay->caching);
   return status;
 }
 
@@ -273,24 +250,25 @@ tessera_verify_with_rules (const TesseraTrace *trace,
                            TesseraVerification *out_verification)
 {
   const TesseraSettings *settings = &trace->settings;
-  TesseraVerifier verifier = { .trace = trace,
-                               .verification = out_verification,
-                               .gives_back_early =
-                                   settings->max_split_bytes != UINT64_MAX ||
-                                   (settings->garbage_collection_threshold > 0 &&
-                                    trace->limit_bytes != 0) };
+  TesseraReplay replay = { .trace = trace,
+                           .verification = out_verification,
+                           .gives_back_early =
+                               settings->max_split_bytes != UINT64_MAX ||
+                               (settings->garbage_collection_threshold > 0 &&
+                                trace->limit_bytes != 0) };
   TesseraStatus status = TESSERA_OK;
 
-  *out_verification = (TesseraVerification){ .first_difference = TESSERA_NONE };
+  /* Arrays with one more: none of zero bytes. */
+  *out_verification = (TesseraVerification){
+    .first_difference = TESSERA_NONE,
+    .block_bytes = g_new0 (uint64_t, trace->n_events + 1),
+    .start_block_bytes = g_new0 (uint64_t, trace->start.n_blocks + 1),
+  };
   count_expected (trace, out_verification);
-  make_room (&verifier);
+  for (size_t i = 0; i < trace->start.n_blocks; i++)
+    out_verification->start_block_bytes[i] = smallest_size (trace, i);
   if (out_verification->has_history)
-    {
-      status = replay_with_retries (&verifier, rules, progress);
-      out_verification->first_difference = verifier.replay.difference_index;
-      memcpy (out_verification->difference, verifier.replay.difference,
-              sizeof out_verification->difference);
-    }
+    status = replay_with_retries (&replay, rules, progress);
   if (status != TESSERA_OK)
     tessera_verification_clear (out_verification);
   return status;
