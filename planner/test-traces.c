@@ -5,7 +5,7 @@
  */
 #include "planner/test-traces.h"
 
-#include "recorder/import/import.h"
+#include "tests/shared.h"
 
 #include <string.h>
 
@@ -166,20 +166,5 @@ test_trace_loop (uint32_t n_steps, uint32_t n_layers, bool has_ranges)
 TesseraTrace *
 test_trace_shared (const char *path)
 {
-  const char *folder = g_getenv ("TESSERA_SHARED_DATA");
-  const TesseraOpenOptions options = { .device = TESSERA_NONE };
-  g_autofree char *full = g_build_filename (folder ? folder : "", path, NULL);
-  TesseraError error = { 0 };
-  TesseraTrace *trace;
-
-  if (!g_file_test (full, G_FILE_TEST_EXISTS))
-    {
-      g_autofree char *message = g_strdup_printf ("%s is not there", full);
-
-      g_test_skip (message);
-      return NULL;
-    }
-  if (tessera_open (full, &options, &error, &trace) != TESSERA_OK)
-    g_error ("%s", error.text);
-  return trace;
+  return test_shared_trace (path);
 }

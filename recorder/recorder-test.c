@@ -129,9 +129,19 @@ test_whole (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
-/* Opened, recorded into and killed by a process of its own. */
+static uint32_t
+begin_range (TesseraRecorder *recorder, TesseraRangeKind kind, const char *name)
+{
+  uint32_t range = tessera_recorder_range_begin (recorder, kind, name, false);
+
+  g_assert_cmpuint (range, !=, TESSERA_NONE);
+  return range;
+}
+
+/* Opened, recorded into and killed by a process of its own, in the midst of a step: a second
+ * later where nobody @flushes. */
 static void
-record_and_die (const TestPlace *place, uint64_t n_events)
+record_and_die (const TestPlace *place, uint64_t n_events, bool flushes)
 {
   pid_t child = fork ();
 
@@ -140,8 +150,11 @@ record_and_die (const TestPlace *place, uint64_t n_events)
       TesseraRecorder *recorder = begin (place, 0, 0);
 
       add_device (recorder, 0);
+      begin_range (recorder, TESSERA_RANGE_STEP, "step 1");
       record (recorder, 0, 0, n_events);
-      if (tessera_recorder_flush (recorder, NULL) != TESSERA_OK)
+      if (!flushes)
+        g_usleep (G_USEC_PER_SEC);
+      else if (tessera_recorder_flush (recorder, NULL) != TESSERA_OK)
         _exit (1);
       kill (getpid (), SIGKILL);
     }
@@ -152,9 +165,26 @@ record_and_die (const TestPlace *place, uint64_t n_events)
 static void
 test_killed_early (TestPlace *place, gconstpointer data)
 {
-
-  record_and_die (place, 0);
+  record_and_die (place, 0, true);
   check_file (place, 0);
+}
+
+/* Nobody flushes, and the ring is nearly empty: what is older than the flush interval is in
+ * the file by itself. */
+static void
+test_killed_later (TestPlace *place, gconstpointer data)
+{
+  TesseraTrace *trace;
+
+  record_and_die (place, 5000, false);
+  trace = test_load (place, TESSERA_NONE);
+  check_events (trace, 5000);
+  g_assert_null (tessera_trace_get_meta (trace, "lost_events"));
+  g_assert_cmpstr (tessera_trace_get_meta (trace, TESSERA_META_CLOSED), ==, "no");
+  g_assert_cmpuint (trace->n_ranges, ==, 1);
+  g_assert_cmpuint (trace->ranges[0].begin_index, ==, 0);
+  g_assert_cmpuint (trace->ranges[0].end_index, ==, 5000);
+  tessera_trace_free (trace);
 }
 
 static void
@@ -163,7 +193,7 @@ test_killed (TestPlace *place, gconstpointer data)
   g_autofree char *wal = g_strconcat (place->path, "-wal", NULL);
   pid_t child;
 
-  record_and_die (place, 5000);
+  record_and_die (place, 5000, true);
   g_assert_true (g_file_test (wal, G_FILE_TEST_EXISTS));
   /* reading changes nothing, so it can be done twice, and where nothing may change */
   for (int again = 0; again < 2; again++)
@@ -193,7 +223,7 @@ test_replaces_killed (TestPlace *place, gconstpointer data)
   TesseraRecorder *recorder;
   TesseraTrace *trace;
 
-  record_and_die (place, 5000);
+  record_and_die (place, 5000, true);
   recorder = begin (place, 0, 0);
   add_device (recorder, 0);
   record (recorder, 0, 0, 10);
@@ -203,21 +233,12 @@ test_replaces_killed (TestPlace *place, gconstpointer data)
   test_save (place, trace);
   tessera_trace_free (trace);
 
-  record_and_die (place, 5000);
+  record_and_die (place, 5000, true);
   trace = test_load (place, TESSERA_NONE);
   test_save (place, trace);
   tessera_trace_free (trace);
   g_assert_cmpuint (test_place_count_files (place), ==, 1);
   check_file (place, 5000);
-}
-
-static uint32_t
-begin_range (TesseraRecorder *recorder, TesseraRangeKind kind, const char *name)
-{
-  uint32_t range = tessera_recorder_range_begin (recorder, kind, name, false);
-
-  g_assert_cmpuint (range, !=, TESSERA_NONE);
-  return range;
 }
 
 static void
@@ -651,6 +672,7 @@ main (int argc, char **argv)
   TEST ("/recorder/whole", test_whole);
   TEST ("/recorder/killed-early", test_killed_early);
   TEST ("/recorder/killed", test_killed);
+  TEST ("/recorder/killed-later", test_killed_later);
   TEST ("/recorder/replaces-killed", test_replaces_killed);
   TEST ("/recorder/ranges", test_ranges);
   TEST ("/recorder/tensors", test_tensors);

@@ -8,6 +8,7 @@
 
 #include "recorder/import/private.h"
 #include "tests/ok.h"
+#include "tests/shared.h"
 
 #define MEMORY(ts, tid, index, type, device, addr, bytes, total)                         \
   "{\"ph\":\"i\",\"name\":\"[memory]\",\"cat\":\"cpu_instant_event\",\"tid\":" tid       \
@@ -21,60 +22,20 @@
 /* A block from before the file goes; two are made in a function, in a step; one of another device and
  * one of the host are not ours; an address is used again. Entries of another thread have numbers
  * of their own. */
-static const char small[] =
-    "{\"traceEvents\":[" MEMORY ("10.5", "1", "7", "1", "0", "4096", "1024", "9216") "," MEMORY ("11", "2", "1", "1", "0", "512", "-2048", "7168") "," MEMORY (
-        "11.5",
-        "1",
-        "8",
-        "0",
-        "0",
-        "77",
-        "100",
-        "100") "," MEMORY ("11.7",
-                           "1",
-                           "9",
-                           "1",
-                           "1",
-                           "88",
-                           "512",
-                           "512") "," MEMORY ("12",
-                                              "1",
-                                              "10",
-                                              "1",
-                                              "0",
-                                              "8192",
-                                              "4096",
-                                              "11264") "," MEMORY ("13",
-                                                                   "1",
-                                                                   "11",
-                                                                   "1",
-                                                                   "0",
-                                                                   "4096",
-                                                                   "-1024",
-                                                                   "10240") "," MEMORY ("14",
-                                                                                        "1",
-                                                                                        "12",
-                                                                                        "1",
-                                                                                        "0",
-                                                                                        "4096",
-                                                                                        "1536",
-                                                                                        "11776") "," SPAN ("user_annotation",
-                                                                                                           "ProfilerStep#3",
-                                                                                                           "1",
-                                                                                                           "11.9",
-                                                                                                           "1.5") "," SPAN ("python_function",
-                                                                                                                            "train.py(7): main",
-                                                                                                                            "1",
-                                                                                                                            "10",
-                                                                                                                            "3.5") "," SPAN ("python_function",
-                                                                                                                                             "torch/nn/modules/linear.py(134): forward",
-                                                                                                                                             "1",
-                                                                                                                                             "11.8",
-                                                                                                                                             "0.9") "," SPAN ("python_function",
-                                                                                                                                                              "<built-in method>",
-                                                                                                                                                              "1",
-                                                                                                                                                              "12.5",
-                                                                                                                                                              "0.1") "]}";
+/* clang-format off */
+static const char small[] = "{\"traceEvents\":["
+  MEMORY ("10.5", "1",  "7", "1", "0", "4096",  "1024",  "9216") ","
+  MEMORY ("11",   "2",  "1", "1", "0",  "512", "-2048",  "7168") ","
+  MEMORY ("11.5", "1",  "8", "0", "0",   "77",   "100",   "100") ","
+  MEMORY ("11.7", "1",  "9", "1", "1",   "88",   "512",   "512") ","
+  MEMORY ("12",   "1", "10", "1", "0", "8192",  "4096", "11264") ","
+  MEMORY ("13",   "1", "11", "1", "0", "4096", "-1024", "10240") ","
+  MEMORY ("14",   "1", "12", "1", "0", "4096",  "1536", "11776") ","
+  SPAN ("user_annotation", "ProfilerStep#3", "1", "11.9", "1.5") ","
+  SPAN ("python_function", "train.py(7): main", "1", "10", "3.5") ","
+  SPAN ("python_function", "torch/nn/modules/linear.py(134): forward", "1", "11.8", "0.9") ","
+  SPAN ("python_function", "<built-in method>", "1", "12.5", "0.1") "]}";
+/* clang-format on */
 
 static TesseraTrace *
 read_text (const char *text, uint32_t device, TesseraStatus expected, const char *words)
@@ -179,25 +140,16 @@ test_cut (void)
 static void
 test_real (void)
 {
-  static const char *const names[] = { "gpt-3steps.json.gz",
-                                       "gpt-3steps-stacks.json.gz" };
-  const char *shared = g_getenv ("TESSERA_SHARED_DATA");
+  static const char *const names[] = { "kineto/gpt-3steps.json",
+                                       "kineto/gpt-3steps-stacks.json" };
 
   for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
     {
-      g_autofree char *path =
-          g_build_filename (shared != NULL ? shared : "", "kineto", names[i], NULL);
-      const TesseraOpenOptions options = { .device = TESSERA_NONE };
-      TesseraError error = { 0 };
-      TesseraTrace *trace;
+      TesseraTrace *trace = test_shared_trace (names[i]);
       uint64_t live = 0, most = 0;
 
-      if (!g_file_test (path, G_FILE_TEST_EXISTS))
-        {
-          g_test_skip ("the shared data is not there");
-          return;
-        }
-      OK (tessera_open (path, &options, &error, &trace));
+      if (trace == NULL)
+        return;
       for (size_t k = 0; k < trace->start.n_blocks; k++)
         live += trace->start.blocks[k].size_bytes;
       for (size_t k = 0; k < trace->n_events; k++)

@@ -15,6 +15,7 @@
 #include "db/store.h"
 #include "tests/ok.h"
 #include "tests/recorder/snapshot-writer.h"
+#include "tests/shared.h"
 
 static char *folder; /* for files made here */
 
@@ -395,36 +396,15 @@ static const struct
   { "sample/pretrain-gpt.pickle", 35951, 12259, 0, 0, 482, 1 },
 };
 
-/* The path of a shared file, packed or not; NULL: it is not there. */
-static char *
-find_shared (const char *shared, const char *path)
-{
-  g_autofree char *plain = g_build_filename (shared, path, NULL);
-  g_autofree char *packed = g_strconcat (plain, ".gz", NULL);
-
-  if (g_file_test (plain, G_FILE_TEST_EXISTS))
-    return g_steal_pointer (&plain);
-  return g_file_test (packed, G_FILE_TEST_EXISTS) ? g_steal_pointer (&packed) : NULL;
-}
-
 static void
 test_real (gconstpointer data)
 {
-  const char *shared = g_getenv ("TESSERA_SHARED_DATA");
   size_t i = GPOINTER_TO_SIZE (data);
-  g_autofree char *path =
-      shared != NULL ? find_shared (shared, real_files[i].path) : NULL;
-  TesseraError error;
-  TesseraTrace *trace;
+  TesseraTrace *trace = test_shared_trace (real_files[i].path);
   size_t counts[TESSERA_MARK + 1] = { 0 };
 
-  if (path == NULL)
-    {
-      g_test_skip ("the shared traces are not there");
-      return;
-    }
-  if (open_with (path, NULL, &error, &trace) != TESSERA_OK)
-    g_error ("%s", error.text);
+  if (trace == NULL)
+    return;
   for (size_t k = 0; k < trace->n_events; k++)
     counts[trace->events[k].action]++;
   g_assert_cmpuint (trace->n_events, ==, real_files[i].n_events);
@@ -435,30 +415,6 @@ test_real (gconstpointer data)
   g_assert_cmpuint (trace->n_streams, ==, real_files[i].n_streams);
   check_start (trace);
   tessera_trace_free (trace);
-}
-
-/* A real file cut at 50 places. */
-static void
-test_real_truncated (void)
-{
-  const char *shared = g_getenv ("TESSERA_SHARED_DATA");
-  g_autofree char *path =
-      shared != NULL ? find_shared (shared, "snapshots/real/cnn-small.pickle") : NULL;
-  g_autofree char *bytes = NULL;
-  gsize n_bytes;
-
-  if (path == NULL)
-    {
-      g_test_skip ("the shared traces are not there");
-      return;
-    }
-  g_assert_true (g_file_get_contents (path, &bytes, &n_bytes, NULL));
-  for (int i = 1; i < 50; i++)
-    {
-      g_autofree char *cut = write_file ("cut.pickle", bytes, n_bytes * (gsize) i / 50);
-
-      check_refused (cut, TESSERA_BAD_INPUT, "in the middle of its data");
-    }
 }
 
 static void
@@ -492,7 +448,6 @@ main (int argc, char **argv)
   g_test_add_func ("/open/progress", test_progress);
   g_test_add_func ("/open/limits", test_limits);
   g_test_add_func ("/open/databases", test_databases);
-  g_test_add_func ("/open/real-truncated", test_real_truncated);
   for (size_t i = 0; i < G_N_ELEMENTS (real_files); i++)
     {
       g_autofree char *base = g_path_get_basename (real_files[i].path);

@@ -4,11 +4,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/import.h"
 #include "recorder/import/private.h"
 #include "simulator/private.h"
 #include "simulator/verify/private.h"
 #include "tests/ok.h"
+#include "tests/shared.h"
 
 #include <glib.h>
 #include <json-glib/json-glib.h>
@@ -61,28 +61,6 @@ open_shared (const char *folder, const char *name)
   if (tessera_open (path, &options, &error, &trace) != TESSERA_OK)
     g_error ("%s", error.text);
   return trace;
-}
-
-static TesseraTrace *
-open_real (const char *name)
-{
-  g_autofree char *plain = g_strconcat (name, ".pickle", NULL);
-  g_autofree char *packed = g_strconcat (plain, ".gz", NULL);
-  TesseraTrace *trace = open_shared ("snapshots/real", plain);
-
-  return trace != NULL ? trace : open_shared ("snapshots/real", packed);
-}
-
-static bool
-is_shared_data_there (void)
-{
-  g_autofree char *path =
-      g_build_filename (g_getenv ("TESSERA_SHARED_DATA"), folders[1], NULL);
-
-  if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    return true;
-  g_test_skip ("the shared traces are not there");
-  return false;
 }
 
 static bool
@@ -291,7 +269,8 @@ count_right (const AlteredRule *altered, uint64_t *n_addresses)
 
   for (guint i = 0; i < G_N_ELEMENTS (real_names); i++)
     {
-      TesseraTrace *trace = open_real (real_names[i]);
+      g_autofree char *name = g_strconcat ("snapshots/real/", real_names[i], NULL);
+      TesseraTrace *trace = test_shared_trace (name);
       TesseraVerification verification;
 
       if (altered->has_no_tails)
@@ -322,7 +301,9 @@ test_altered_rules (void)
     { .name = "split at >= 1 MiB", .n_right = 29029 },
   };
 
-  if (!is_shared_data_there ())
+  g_autofree char *there = test_shared (folders[1]);
+
+  if (there == NULL)
     return;
   for (guint i = 0; i < G_N_ELEMENTS (altered); i++)
     altered[i].rules = right;

@@ -4,9 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/ok.h"
+#include "tests/shared.h"
 #include "tests/simulator/made-case.h"
-
-#include "recorder/import/import.h"
 
 #include "simulator/verdict.h"
 
@@ -127,25 +126,11 @@ case_clear (Case *c)
 bool
 case_open (const char *name, Case *out_case)
 {
-  const char *folder = g_getenv ("TESSERA_SHARED_DATA");
-  g_autofree char *plain = g_strdup_printf ("%s/%s.pickle", folder ? folder : ".", name);
-  g_autofree char *packed = g_strconcat (plain, ".gz", NULL);
-  const TesseraOpenOptions options = { .device = TESSERA_NONE };
-  const char *path = g_file_test (plain, G_FILE_TEST_EXISTS) ? plain : packed;
-  TesseraError error = { 0 };
-  TesseraTrace *trace;
+  TesseraTrace *trace = test_shared_trace (name);
 
-  if (!g_file_test (path, G_FILE_TEST_EXISTS))
-    {
-      g_autofree char *message = g_strdup_printf ("%s is not there", path);
-
-      g_test_skip (message);
-      return false;
-    }
-  if (tessera_open (path, &options, &error, &trace) != TESSERA_OK)
-    g_error ("%s", error.text);
-  *out_case = case_new (trace);
-  return true;
+  if (trace != NULL)
+    *out_case = case_new (trace);
+  return trace != NULL;
 }
 
 TesseraPlan *
