@@ -7,7 +7,6 @@
 
 #include <glib.h>
 #include <glib/gstdio.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -222,38 +221,6 @@ test_cancel (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
-/* Killed at any moment of saving: the target is the older file or the new one, whole. */
-static void
-test_killed (TestPlace *place, gconstpointer data)
-{
-  TesseraTrace *older = test_trace_new (SEED, 5), *newer = test_trace_new (SEED, 20000);
-  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
-  unsigned n_older = 0;
-
-  for (int round = 0; round < 20; round++)
-    {
-      TesseraTrace *found;
-      pid_t child;
-
-      test_save (place, older);
-      child = fork ();
-      g_assert_cmpint (child, >=, 0);
-      if (child == 0)
-        _exit (tessera_trace_save (newer, place->path, NULL, NULL) != TESSERA_OK);
-      g_usleep ((gulong) g_rand_int_range (random, 0, 100000));
-      kill (child, SIGKILL);
-      test_wait (child);
-      found = test_load (place, TESSERA_NONE);
-      n_older += found->n_events == older->n_events;
-      test_traces_assert_equal (found,
-                                found->n_events == older->n_events ? older : newer);
-      tessera_trace_free (found);
-    }
-  g_test_message ("%u of 20 were killed in time", n_older);
-  tessera_trace_free (older);
-  tessera_trace_free (newer);
-}
-
 /* Two devices in one file, their events interleaved: each is read as a trace of its own.
  */
 static void
@@ -337,7 +304,6 @@ main (int argc, char **argv)
   TEST ("/store/cannot-save", test_cannot_save);
   TEST ("/store/targets", test_targets);
   TEST ("/store/cancel", test_cancel);
-  TEST ("/store/killed", test_killed);
   TEST ("/store/several-devices", test_several_devices);
   TEST ("/store/additions", test_additions);
   return g_test_run ();
