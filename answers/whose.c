@@ -593,6 +593,12 @@ tessera_whose (const TesseraWhose *whose, TesseraBy by, uint32_t event_index)
   return by == TESSERA_BY_MODULE ? build_tree (owners) : owners;
 }
 
+uint64_t
+tessera_live_bytes (const TesseraLayout *layout, uint32_t event_index)
+{
+  return event_index < layout->n_events ? layout->curves.live_bytes[event_index] : 0;
+}
+
 uint32_t
 tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end_index)
 {

@@ -68,6 +68,9 @@ GArray *tessera_owners (const TesseraWhose *whose,
                         const TesseraCategory *only,
                         uint32_t event_index);
 
+/* What is live after the event; 0: there is no such event. */
+uint64_t tessera_live_bytes (const TesseraLayout *layout, uint32_t event_index);
+
 /* The fullest moment of [begin_index, end_index): the first event after which most is live. */
 uint32_t
 tessera_fullest (const TesseraLayout *layout, uint32_t begin_index, uint32_t end_index);

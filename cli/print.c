@@ -1,6 +1,7 @@
 /* See print.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/print.h"
 
+#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,111 +9,160 @@
 #include "cli/process.h"
 #include "db/output.h"
 
-JsonBuilder *
-cli_json_new (void)
-{
-  return json_builder_begin_object (json_builder_new ());
-}
-
-JsonBuilder *
-cli_json_new_array (void)
-{
-  return json_builder_begin_array (json_builder_new ());
-}
+static JsonBuilder *answer; /* NULL: text is wanted */
+static guint64 open_arrays; /* a bit for all that is open, the innermost the lowest */
 
 static void
-print_and_free (JsonBuilder *json)
+begin (gboolean is_array)
 {
-  g_autoptr (JsonGenerator) generator = json_generator_new ();
-  g_autoptr (JsonNode) root = json_builder_get_root (json);
+  g_clear_object (&answer);
+  open_arrays = 0;
+  if (!cli_given.json)
+    return;
+  answer = json_builder_new ();
+  if (is_array)
+    cli_array (NULL);
+  else
+    cli_object (NULL);
+}
 
+void
+cli_answer_begin (void)
+{
+  begin (FALSE);
+}
+
+void
+cli_answer_begin_array (void)
+{
+  begin (TRUE);
+}
+
+void
+cli_answer_end (void)
+{
+  if (answer == NULL)
+    return;
+  cli_close ();
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) root = json_builder_get_root (answer);
   json_generator_set_pretty (generator, TRUE);
   json_generator_set_root (generator, root);
   g_autofree char *text = json_generator_to_data (generator, NULL);
   puts (text);
-  g_object_unref (json);
+  g_clear_object (&answer);
 }
 
 void
-cli_json_print (JsonBuilder *json)
+cli_say (const char *format, ...)
 {
-  print_and_free (json_builder_end_object (json));
+  va_list arguments;
+
+  va_start (arguments, format);
+  if (answer == NULL)
+    vprintf (format, arguments);
+  va_end (arguments);
 }
 
-void
-cli_json_print_array (JsonBuilder *json)
+/* Returns: whether its value is wanted */
+static gboolean
+begin_member (const char *key)
 {
-  print_and_free (json_builder_end_array (json));
+  if (answer != NULL && key != NULL)
+    json_builder_set_member_name (answer, key);
+  return answer != NULL;
 }
 
 void
-cli_json_object (JsonBuilder *json, const char *key)
+cli_object (const char *key)
 {
-  json_builder_begin_object (json_builder_set_member_name (json, key));
+  if (begin_member (key))
+    json_builder_begin_object (answer);
+  open_arrays <<= 1;
 }
 
 void
-cli_json_array (JsonBuilder *json, const char *key)
+cli_array (const char *key)
 {
-  json_builder_begin_array (json_builder_set_member_name (json, key));
+  if (begin_member (key))
+    json_builder_begin_array (answer);
+  open_arrays = open_arrays << 1 | 1;
 }
 
 void
-cli_json_null (JsonBuilder *json, const char *key)
+cli_close (void)
 {
-  json_builder_add_null_value (json_builder_set_member_name (json, key));
+  if (answer != NULL && (open_arrays & 1) != 0)
+    json_builder_end_array (answer);
+  else if (answer != NULL)
+    json_builder_end_object (answer);
+  open_arrays >>= 1;
 }
 
 void
-cli_json_integer (JsonBuilder *json, const char *key, guint64 value)
+cli_member_null (const char *key)
+{
+  if (begin_member (key))
+    json_builder_add_null_value (answer);
+}
+
+void
+cli_member_integer (const char *key, guint64 value)
 {
   if (value == G_MAXUINT64)
-    cli_json_null (json, key);
-  else
-    json_builder_add_int_value (json_builder_set_member_name (json, key), (gint64) value);
+    cli_member_null (key);
+  else if (begin_member (key))
+    json_builder_add_int_value (answer, (gint64) value);
 }
 
 void
-cli_json_text (JsonBuilder *json, const char *key, const char *text)
+cli_member_text (const char *key, const char *value)
 {
-  g_autofree char *valid = text != NULL ? g_utf8_make_valid (text, -1) : NULL;
+  g_autofree char *valid = value != NULL ? g_utf8_make_valid (value, -1) : NULL;
 
-  json_builder_set_member_name (json, key);
-  if (valid != NULL)
-    json_builder_add_string_value (json, valid);
-  else
-    json_builder_add_null_value (json);
+  if (valid == NULL)
+    cli_member_null (key);
+  else if (begin_member (key))
+    json_builder_add_string_value (answer, valid);
 }
 
 void
-cli_json_bool (JsonBuilder *json, const char *key, gboolean value)
+cli_member_bool (const char *key, gboolean value)
 {
-  json_builder_add_boolean_value (json_builder_set_member_name (json, key), value);
+  if (begin_member (key))
+    json_builder_add_boolean_value (answer, value);
 }
 
 void
-cli_json_number (JsonBuilder *json, const char *key, double value)
+cli_member_number (const char *key, double value)
 {
-  json_builder_add_double_value (json_builder_set_member_name (json, key), value);
+  if (begin_member (key))
+    json_builder_add_double_value (answer, value);
 }
 
 void
-cli_json_digest (JsonBuilder *json, const char *key, guint64 value)
+cli_member_digest (const char *key, guint64 value)
 {
   g_autofree char *text = g_strdup_printf ("%016" G_GINT64_MODIFIER "x", value);
 
-  cli_json_text (json, key, text);
+  cli_member (key, text);
 }
+
+typedef enum
+{
+  AS_TEXT, /* on standard output, columns aligned */
+  AS_JSON,
+  AS_CSV
+} Form;
 
 struct CliTable
 {
-  CliTableFormat format;
-  JsonBuilder *json;  /* NULL: no JSON */
-  gboolean is_member; /* of an object that is being built; else each row is written */
+  Form form;
+  gboolean is_member; /* of the answer's object that is open */
   const char *const *columns;
   size_t n_columns, column, n_rows;
-  GString *written;  /* CSV and JSON */
-  GPtrArray *cells;  /* text: of all rows */
+  GString *written;  /* of a file; NULL: the table is a part of the answer */
+  GPtrArray *cells;  /* text: of all rows, NULL where a column is not for people */
   guint64 is_number; /* text: a bit for each column */
 };
 
@@ -132,53 +182,60 @@ title_of (const char *column)
   return g_strdelimit (title, "_", ' ');
 }
 
-CliTable *
-cli_table_new (CliTableFormat format, const char *const *columns)
+static CliTable *
+table_new (Form form, const char *const *columns)
 {
   CliTable *table = g_new0 (CliTable, 1);
 
-  table->format = format;
+  table->form = form;
   table->columns = columns;
   table->n_columns = g_strv_length ((char **) columns);
-  table->written = g_string_new (NULL);
   table->cells = g_ptr_array_new_with_free_func (g_free);
-  if (format == CLI_TABLE_JSON)
-    table->json = json_builder_new ();
-  if (format == CLI_TABLE_CSV)
-    {
-      g_autofree char *header = g_strjoinv (",", (char **) columns);
-      g_string_append_printf (table->written, "%s\n", header);
-    }
   return table;
 }
 
 CliTable *
-cli_table_new_member (JsonBuilder *json, const char *key, const char *const *columns)
+cli_table_new (const char *key, const char *const *columns)
 {
-  CliTable *table = cli_table_new (CLI_TABLE_TEXT, columns);
+  CliTable *table = table_new (answer != NULL ? AS_JSON : AS_TEXT, columns);
 
-  table->is_member = json != NULL;
-  if (json != NULL)
-    {
-      table->format = CLI_TABLE_JSON;
-      table->json = g_object_ref (json);
-      cli_json_array (json, key);
-    }
+  table->is_member = key != NULL;
+  if (table->is_member)
+    cli_array (key);
   return table;
 }
 
-/* Returns: the name of the cell's column. */
+CliTable *
+cli_table_new_file (gboolean is_json, const char *const *columns)
+{
+  CliTable *table = table_new (is_json ? AS_JSON : AS_CSV, columns);
+  g_autofree char *header = g_strjoinv (",", (char **) columns);
+
+  answer = is_json ? json_builder_new () : NULL;
+  table->written = g_string_new (is_json ? "[" : header);
+  g_string_append (table->written, is_json ? "" : "\n");
+  return table;
+}
+
+/* Returns: the name of the cell's column; NULL: it is not for whom the table is */
 static const char *
 begin_cell (CliTable *table)
 {
+  const gboolean is_text = table->form == AS_TEXT;
   const char *name = table->columns[table->column];
 
-  if (table->json != NULL && table->column == 0)
-    json_builder_begin_object (table->json);
-  else if (table->format == CLI_TABLE_CSV && table->column > 0)
+  if (table->form == AS_JSON && table->column == 0)
+    cli_object (NULL);
+  if (table->form == AS_CSV && table->column > 0)
     g_string_append_c (table->written, ',');
   table->column++;
-  return name;
+  if (*name != '-' && *name != '+')
+    return name;
+  if (is_text == (*name == '+'))
+    return name + 1;
+  if (is_text)
+    g_ptr_array_add (table->cells, NULL);
+  return NULL;
 }
 
 static void
@@ -200,9 +257,11 @@ cli_table_text (CliTable *table, const char *value)
 {
   const char *name = begin_cell (table);
 
-  if (table->json != NULL)
-    cli_json_text (table->json, name, value);
-  else if (table->format == CLI_TABLE_TEXT)
+  if (name == NULL)
+    return;
+  if (table->form == AS_JSON)
+    cli_member (name, value);
+  else if (table->form == AS_TEXT)
     g_ptr_array_add (table->cells, g_strdup (value != NULL ? cli_shown (value) : ""));
   else if (value != NULL)
     append_csv_string (table->written, value);
@@ -213,9 +272,11 @@ cli_table_integer (CliTable *table, guint64 value)
 {
   const char *name = begin_cell (table);
 
-  if (table->json != NULL)
-    cli_json_integer (table->json, name, value);
-  else if (table->format == CLI_TABLE_TEXT)
+  if (name == NULL)
+    return;
+  if (table->form == AS_JSON)
+    cli_member (name, value);
+  else if (table->form == AS_TEXT)
     {
       table->is_number |= (guint64) 1 << (table->column - 1);
       g_ptr_array_add (table->cells, value == G_MAXUINT64 ? g_strdup ("")
@@ -234,27 +295,27 @@ cli_table_integers (CliTable *table, const guint64 *values, size_t n)
     cli_table_integer (table, values[i]);
 }
 
-/* The row alone, which is forgotten: a table may have millions. */
+/* The row alone, which is forgotten. */
 static void
 write_json_row (CliTable *table)
 {
   g_autoptr (JsonGenerator) generator = json_generator_new ();
-  g_autoptr (JsonNode) row = json_builder_get_root (table->json);
+  g_autoptr (JsonNode) row = json_builder_get_root (answer);
 
   json_generator_set_root (generator, row);
-  g_string_append (table->written, table->n_rows == 0 ? "[\n  " : ",\n  ");
+  g_string_append (table->written, table->n_rows == 0 ? "\n  " : ",\n  ");
   json_generator_to_gstring (generator, table->written);
-  json_builder_reset (table->json);
+  json_builder_reset (answer);
 }
 
 void
 cli_table_end_row (CliTable *table)
 {
-  if (table->json != NULL)
-    json_builder_end_object (table->json);
-  if (table->json != NULL && !table->is_member)
+  if (table->form == AS_JSON)
+    cli_close ();
+  if (table->form == AS_JSON && table->written != NULL)
     write_json_row (table);
-  else if (table->format == CLI_TABLE_CSV)
+  else if (table->form == AS_CSV)
     g_string_append_c (table->written, '\n');
   table->column = 0;
   table->n_rows++;
@@ -263,27 +324,38 @@ cli_table_end_row (CliTable *table)
 static void
 print_aligned (const CliTable *table)
 {
+  const size_t n_columns = table->n_columns;
   g_autoptr (GPtrArray) rows = g_ptr_array_new ();
-  g_autofree int *widths = g_new0 (int, table->n_columns);
+  g_autofree int *widths = g_new0 (int, n_columns);
   g_autoptr (GString) line = g_string_new (NULL);
-  g_auto (GStrv) titles = g_new0 (char *, table->n_columns + 1);
+  g_auto (GStrv) titles = g_new0 (char *, n_columns + 1);
 
-  for (size_t i = 0; i < table->n_columns; i++)
-    g_ptr_array_add (rows, titles[i] = title_of (table->columns[i]));
+  for (size_t i = 0; i < n_columns; i++)
+    {
+      const char *name = table->columns[i];
+
+      titles[i] = title_of (name + (*name == '+'));
+      g_ptr_array_add (rows, *name != '-' ? titles[i] : NULL);
+    }
   g_ptr_array_extend (rows, table->cells, NULL, NULL);
   for (guint i = 0; i < rows->len; i++)
-    widths[i % table->n_columns] =
-        MAX (widths[i % table->n_columns], (int) g_utf8_strlen (rows->pdata[i], -1));
+    if (rows->pdata[i] != NULL)
+      widths[i % n_columns] =
+          MAX (widths[i % n_columns], (int) g_utf8_strlen (rows->pdata[i], -1));
   for (guint i = 0; i < rows->len; i++)
     {
-      size_t column = i % table->n_columns;
       const char *cell = rows->pdata[i];
-      int n_blanks = widths[column] - (int) g_utf8_strlen (cell, -1);
-      gboolean is_number = (table->is_number >> column & 1) != 0;
+      const size_t column = i % n_columns;
+      const gboolean is_number = (table->is_number >> column & 1) != 0;
 
-      g_string_append_printf (line, "  %*s%s%*s", is_number ? n_blanks : 0, "", cell,
-                              is_number ? 0 : n_blanks, "");
-      if (column + 1 < table->n_columns)
+      if (cell != NULL)
+        {
+          const int n_blanks = widths[column] - (int) g_utf8_strlen (cell, -1);
+
+          g_string_append_printf (line, "  %*s%s%*s", is_number ? n_blanks : 0, "", cell,
+                                  is_number ? 0 : n_blanks, "");
+        }
+      if (column + 1 < n_columns)
         continue;
       puts (g_strchomp (line->str));
       g_string_truncate (line, 0);
@@ -293,8 +365,8 @@ print_aligned (const CliTable *table)
 static void
 table_free (CliTable *table)
 {
-  g_clear_object (&table->json);
-  g_string_free (table->written, TRUE);
+  if (table->written != NULL)
+    g_string_free (table->written, TRUE);
   g_ptr_array_unref (table->cells);
   g_free (table);
 }
@@ -302,9 +374,9 @@ table_free (CliTable *table)
 void
 cli_table_print (CliTable *table)
 {
-  if (table->json != NULL)
-    json_builder_end_array (table->json);
-  else if (table->format == CLI_TABLE_TEXT && table->n_rows > 0)
+  if (table->is_member)
+    cli_close ();
+  if (table->form == AS_TEXT && table->n_rows > 0)
     print_aligned (table);
   table_free (table);
 }
@@ -314,11 +386,12 @@ cli_table_write (CliTable *table, const char *path)
 {
   GString *text = table->written;
 
-  if (table->format == CLI_TABLE_JSON)
-    g_string_append (text, table->n_rows == 0 ? "[\n]\n" : "\n]\n");
+  if (table->form == AS_JSON)
+    g_string_append (text, "\n]\n");
   if (path == NULL)
     cli_process_print_data (text->str, text->len);
   else
     cli_must (tessera_write_file (path, text->str, text->len, cli_error ()));
+  g_clear_object (&answer);
   table_free (table);
 }

@@ -1,52 +1,50 @@
 /*
- * The two ways in which subcommands answer: JSON, and tables.
+ * The answer of a subcommand, written once: text for a person, with --json one JSON value.
+ *
+ * What is said is text alone, members are JSON alone, a table is either: each call does
+ * nothing where the other is wanted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include <glib.h>
-#include <json-glib/json-glib.h>
 
-/* An answer under way: an object that is open. cli_json_print() closes, prints and frees
- * the answer. */
-JsonBuilder *cli_json_new (void);
-void cli_json_print (JsonBuilder *json);
-/* The same of an array. */
-JsonBuilder *cli_json_new_array (void);
-void cli_json_print_array (JsonBuilder *json);
+/* Around every answer: an object, or an array. */
+void cli_answer_begin (void);
+void cli_answer_begin_array (void);
+void cli_answer_end (void);
 
-/* A member of the object that is open, which json_builder_end_object() and
- * json_builder_end_array() close. */
-void cli_json_object (JsonBuilder *json, const char *key);
-void cli_json_array (JsonBuilder *json, const char *key);
-/* Members. UINT64_MAX and NULL are null. */
-void cli_json_integer (JsonBuilder *json, const char *key, guint64 value);
-void cli_json_text (JsonBuilder *json, const char *key, const char *text);
-void cli_json_bool (JsonBuilder *json, const char *key, gboolean value);
-void cli_json_number (JsonBuilder *json, const char *key, double value);
-void cli_json_null (JsonBuilder *json, const char *key);
-void cli_json_digest (JsonBuilder *json, const char *key, guint64 value);
+void cli_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
+
+/* A member of the object that is open; @key NULL: an item of the array that is. UINT64_MAX
+ * and NULL are null. cli_close() ends what cli_object() or cli_array() began. */
+#define cli_member(key, value)                                                           \
+  _Generic ((value), char *: cli_member_text, const char *: cli_member_text,             \
+            double: cli_member_number, default: cli_member_integer) (key, value)
+void cli_member_integer (const char *key, guint64 value);
+void cli_member_text (const char *key, const char *value);
+void cli_member_number (const char *key, double value);
+void cli_member_bool (const char *key, gboolean value);
+void cli_member_null (const char *key);
+void cli_member_digest (const char *key, guint64 value);
+void cli_object (const char *key);
+void cli_array (const char *key);
+void cli_close (void);
 
 /*
  * A table of rows, filled cell by cell. Its columns are named once, as members are
  * ("height_bytes"): of what a person reads, the title is "height", and its cells are
- * sizes.
+ * sizes. A column "-depth" is for programs alone, "+ranks" for people alone: what goes
+ * into it is told to these.
  */
 typedef struct CliTable CliTable;
 
-typedef enum
-{
-  CLI_TABLE_TEXT, /* on standard output, columns aligned */
-  CLI_TABLE_CSV,
-  CLI_TABLE_JSON
-} CliTableFormat;
-
-/* @columns ends with NULL and must outlive the table. */
-CliTable *cli_table_new (CliTableFormat format, const char *const *columns);
-/* An array of objects that becomes member @key of @json, or text where @json is NULL. */
-CliTable *
-cli_table_new_member (JsonBuilder *json, const char *key, const char *const *columns);
+/* A member of the answer, an array of objects, or (@key NULL) the rows of the array that is
+ * open; or text. @columns ends with NULL and must outlive the table. */
+CliTable *cli_table_new (const char *key, const char *const *columns);
+/* For a file, whose rows may be millions. */
+CliTable *cli_table_new_file (gboolean is_json, const char *const *columns);
 void cli_table_text (CliTable *table, const char *value); /* NULL: empty */
 void cli_table_integer (CliTable *table, guint64 value);  /* UINT64_MAX: empty */
 void cli_table_integers (CliTable *table, const guint64 *values, size_t n);
@@ -56,6 +54,6 @@ void cli_table_integers (CliTable *table, const guint64 *values, size_t n);
 void cli_table_end_row (CliTable *table);
 /* Prints what is not printed yet, and frees the table. Text without a row is nothing. */
 void cli_table_print (CliTable *table);
-/* CSV and JSON: into the file at @path, which appears only when whole; NULL: standard
- * output. What fails ends the command. */
+/* Of a file: into that at @path, which appears only when whole; NULL: standard output.
+ * What fails ends the command. */
 void cli_table_write (CliTable *table, const char *path);

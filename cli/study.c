@@ -412,20 +412,31 @@ cli_load_plan (const char *path)
   return plan;
 }
 
+TesseraStatus
+cli_check_plan (const TesseraPlan *plan,
+                const TesseraTrace *trace,
+                TesseraLaw *out_law,
+                TesseraError *error)
+{
+  TesseraStatus status = tessera_check_plan (plan, trace, out_law, error);
+
+  return status == TESSERA_OK && plan->lengths != NULL
+             ? tessera_check_lengths (plan->lengths, out_law, error)
+             : status;
+}
+
 void
 cli_accept_plan (const char *path, const TesseraPlan *plan, const TesseraTrace *trace)
 {
   TesseraError found = { 0 };
   TesseraLaw law = TESSERA_LAW_NONE;
-  TesseraStatus status = tessera_check_plan (plan, trace, &law, &found);
 
-  if (status == TESSERA_OK && plan->lengths != NULL)
-    status = tessera_check_lengths (plan->lengths, &law, &found);
-  if (status != TESSERA_OK && law == TESSERA_LAW_NONE)
+  if (cli_check_plan (plan, trace, &law, &found) == TESSERA_OK)
+    return;
+  if (law == TESSERA_LAW_NONE)
     cli_fail_with ("%s: %s", path, found.text);
-  if (status != TESSERA_OK)
-    cli_fail_with ("%s: breaks the law of %s: %s", path, tessera_law_name (law),
-                   found.text);
+  cli_fail_with ("%s: breaks the law of %s: %s", path, tessera_law_name (law),
+                 found.text);
 }
 
 gboolean

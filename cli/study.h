@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "edits/edits.h"
+#include "planner/check.h"
 #include "planner/lengths.h"
 #include "planner/modules.h"
 #include "planner/planner.h"
@@ -132,6 +133,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliRegrouped, cli_regrouped_clear)
 
 /* The plan in the file. */
 TesseraPlan *cli_load_plan (const char *path);
+/* All laws, also of what it has for every length. @trace: (nullable): the one it has to be
+ * made from. *out_law: which is broken; NONE: it could not be looked at. */
+TesseraStatus cli_check_plan (const TesseraPlan *plan,
+                              const TesseraTrace *trace,
+                              TesseraLaw *out_law,
+                              TesseraError *error);
 /* What is followed, drawn or compared has been looked at by the checker: else the
  * sentence names the law that the plan breaks. @trace: (nullable): the one it has to be
  * made from. */

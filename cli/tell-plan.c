@@ -19,25 +19,25 @@ cli_proof_text (const TesseraPlan *plan)
 }
 
 void
-cli_json_proof (JsonBuilder *json, const TesseraPlan *plan)
+cli_member_proof (const TesseraPlan *plan)
 {
   static const char *const cuts[] = {
     [TESSERA_CUT_BY_TIME] = "time", [TESSERA_CUT_BY_PERSON] = "person"
   };
   g_autofree char *proof = cli_proof_text (plan);
 
-  cli_json_integer (json, "proven_bound_bytes", tessera_plan_proven_bound (plan));
-  cli_json_number (json, "gap", tessera_plan_gap (plan));
+  cli_member ("proven_bound_bytes", tessera_plan_proven_bound (plan));
+  cli_member ("gap", tessera_plan_gap (plan));
   if (tessera_plan_is_optimal (plan))
-    cli_json_bool (json, "optimal", TRUE);
+    cli_member_bool ("optimal", TRUE);
   else
-    cli_json_null (json, "optimal");
-  cli_json_text (json, "proof", proof);
-  cli_json_text (json, "cut_short", cuts[plan->cut_short]);
+    cli_member_null ("optimal");
+  cli_member ("proof", proof);
+  cli_member ("cut_short", cuts[plan->cut_short]);
   if (plan->time_limit_s > 0)
-    cli_json_number (json, "time_limit_s", plan->time_limit_s);
+    cli_member ("time_limit_s", plan->time_limit_s);
   else
-    cli_json_null (json, "time_limit_s");
+    cli_member_null ("time_limit_s");
 }
 
 static const char *
@@ -64,10 +64,10 @@ cli_followable_text (const TesseraPlan *plan)
 }
 
 void
-cli_json_followable (JsonBuilder *json, const TesseraPlan *plan)
+cli_member_followable (const TesseraPlan *plan)
 {
-  cli_json_text (json, "followable", followable_name (plan));
-  cli_json_text (json, "follow_reason", plan->follow_reason);
+  cli_member ("followable", followable_name (plan));
+  cli_member ("follow_reason", plan->follow_reason);
 }
 
 char *
@@ -154,14 +154,14 @@ list_kept (const CliStudy *study)
 }
 
 void
-cli_tell_kept (JsonBuilder *json, const CliStudy *study)
+cli_tell_kept (const CliStudy *study)
 {
   static const char *const columns[] = { "line", "bytes", "requests", NULL };
   g_autoptr (GPtrArray) rows = list_kept (study);
 
-  if (json == NULL && rows->len > 0)
-    puts ("each step keeps for good:");
-  CliTable *table = cli_table_new_member (json, "kept", columns);
+  if (rows->len > 0)
+    cli_say ("each step keeps for good:\n");
+  CliTable *table = cli_table_new ("kept", columns);
   for (guint i = 0; i < rows->len; i++)
     {
       const Kept *row = rows->pdata[i];
@@ -228,7 +228,7 @@ phases_of (const TesseraPlan *plan, const TesseraSection *section)
 
 /* Two layouts of a kind are one row. */
 void
-cli_tell_kinds (JsonBuilder *json, const TesseraPlan *plan)
+cli_tell_kinds (const TesseraPlan *plan)
 {
   static const char *const columns[] = { "steps", "slots", "height_bytes", "phases",
                                          NULL };
@@ -239,9 +239,9 @@ cli_tell_kinds (JsonBuilder *json, const TesseraPlan *plan)
       n_kinds += plan->sections[s].kind == TESSERA_SECTION_REPEATS;
       n_second += plan->sections[s].alternate == TESSERA_ALTERNATE_SECOND;
     }
-  if (json == NULL && n_kinds < 2)
+  if (!cli_given.json && n_kinds < 2)
     return;
-  CliTable *table = cli_table_new_member (json, "kinds", columns);
+  CliTable *table = cli_table_new ("kinds", columns);
   for (size_t s = 0; s < plan->n_sections; s++)
     {
       const TesseraSection *section = &plan->sections[s];
@@ -273,19 +273,28 @@ cli_most_text (const TesseraLengths *lengths)
   return g_string_free (text, FALSE);
 }
 
+/* What the plan takes at that length. */
 static void
-print_seen (const TesseraLengths *lengths, const TesseraParameters *of)
+tell_length (const TesseraLengths *lengths, const TesseraParameters *at, gboolean is_seen)
 {
   TesseraLengthsNeed need;
 
-  if (!tessera_lengths_measure (lengths, of, &need))
+  if (!tessera_lengths_measure (lengths, at, &need))
     return;
-  if (lengths->has_batch)
-    printf ("  batch %3" G_GUINT64_FORMAT ",", of->batch);
-  printf ("  length %6" G_GUINT64_FORMAT, of->length);
-  printf (" (seen): height %s, bound %s, height / bound %.4f\n",
-          TESSERA_SIZE (need.height_bytes), TESSERA_SIZE (need.bound_bytes),
-          (double) need.height_bytes / (double) MAX (need.bound_bytes, 1));
+  if (is_seen && lengths->has_batch)
+    cli_say ("  batch %3" G_GUINT64_FORMAT ",", at->batch);
+  if (is_seen)
+    cli_say ("  length %6" G_GUINT64_FORMAT
+             " (seen): height %s, bound %s, height / bound %.4f\n",
+             at->length, TESSERA_SIZE (need.height_bytes),
+             TESSERA_SIZE (need.bound_bytes),
+             (double) need.height_bytes / (double) MAX (need.bound_bytes, 1));
+  cli_object (NULL);
+  cli_member ("batch", at->batch);
+  cli_member ("length", at->length);
+  cli_member ("height_bytes", need.height_bytes);
+  cli_member ("bound_bytes", need.bound_bytes);
+  cli_close ();
 }
 
 static guint
@@ -298,8 +307,26 @@ count_placed (const TesseraLengths *lengths, TesseraPlaceKind place)
   return n;
 }
 
+/* At the lengths that were seen, and for programs at tenths of the longest. */
+static void
+tell_lengths (const TesseraLengths *lengths)
+{
+  cli_array ("parameters");
+  for (uint32_t i = 0; i < lengths->n_observed; i++)
+    tell_length (lengths, &lengths->observed[i], TRUE);
+  cli_close ();
+  cli_array ("curve");
+  for (uint64_t i = 1; i <= N_CURVE; i++)
+    tell_length (
+        lengths,
+        &(TesseraParameters){ .batch = lengths->most.batch,
+                              .length = MAX (lengths->most.length * i / N_CURVE, 1) },
+        FALSE);
+  cli_close ();
+}
+
 void
-cli_print_laws (const CliStudy *study)
+cli_tell_laws (const CliStudy *study)
 {
   const TesseraLengths *lengths = study->lengths;
   const TesseraKindLaws *of;
@@ -307,108 +334,34 @@ cli_print_laws (const CliStudy *study)
   const char *phase = kind != NULL ? study->laws->parts.phase : NULL;
 
   if (kind == NULL)
-    return;
-  if (phase != NULL)
-    printf ("steps vary in parts, cut where \"%s\" begins again; ", cli_shown (phase));
-  printf ("%ss that vary: %u of %zu are of one kind\n", phase != NULL ? "part" : "step",
-          kind->n_steps,
-          phase != NULL ? study->laws->parts.structure.n_steps
-                        : study->structure->n_steps);
-  if (lengths == NULL && study->why_no_lengths != NULL)
-    printf ("%s\n", cli_shown (study->why_no_lengths));
-  if (lengths == NULL)
-    return;
-  g_autofree char *most = cli_most_text (lengths);
-  guint n_left = count_placed (lengths, TESSERA_PLACE_NONE);
-  printf (
-      "one plan for every length up to %s: %u slots in %u order%s, %u with a fixed place",
-      most, lengths->n_slots, lengths->n_orders, lengths->n_orders == 1 ? "" : "s",
-      count_placed (lengths, TESSERA_PLACE_FIXED));
-  if (n_left > 0)
-    printf (", %u with none", n_left);
-  puts ("; checked");
-  for (uint32_t i = 0; i < lengths->n_observed; i++)
-    print_seen (lengths, &lengths->observed[i]);
-}
-
-static void
-json_need (JsonBuilder *json, const TesseraLengths *lengths, const TesseraParameters *of)
-{
-  TesseraLengthsNeed need;
-
-  if (lengths == NULL || !tessera_lengths_measure (lengths, of, &need))
-    return;
-  cli_json_integer (json, "height_bytes", need.height_bytes);
-  cli_json_integer (json, "bound_bytes", need.bound_bytes);
-}
-
-static void
-json_curve (JsonBuilder *json, const TesseraLengths *lengths)
-{
-  cli_json_array (json, "curve");
-  for (uint64_t i = 1; lengths != NULL && i <= N_CURVE; i++)
     {
-      const TesseraParameters at = {
-        .batch = lengths->most.batch,
-        .length = MAX (lengths->most.length * i / N_CURVE, 1),
-      };
-
-      json_builder_begin_object (json);
-      cli_json_integer (json, "batch", at.batch);
-      cli_json_integer (json, "length", at.length);
-      json_need (json, lengths, &at);
-      json_builder_end_object (json);
-    }
-  json_builder_end_array (json);
-}
-
-static void
-json_parameters (JsonBuilder *json,
-                 const TesseraStepParts *parts,
-                 const TesseraKind *kind,
-                 const TesseraFitSteps *steps,
-                 const TesseraLengths *lengths)
-{
-  cli_json_array (json, "parameters");
-  for (uint32_t i = 0; i < steps->n_steps; i++)
-    {
-      json_builder_begin_object (json);
-      cli_json_integer (json, "step",
-                        parts->phase ? parts->step_of[kind->steps[i]] : kind->steps[i]);
-      if (parts->phase)
-        cli_json_integer (json, "part", kind->steps[i]);
-      if (steps->has_batch)
-        cli_json_integer (json, "batch", steps->parameters[i].batch);
-      cli_json_integer (json, "length", steps->parameters[i].length);
-      json_need (json, lengths, &steps->parameters[i]);
-      json_builder_end_object (json);
-    }
-  json_builder_end_array (json);
-}
-
-void
-cli_json_laws (JsonBuilder *json, const CliStudy *study)
-{
-  static const char *const names[TESSERA_N_SIZE_KINDS] = {
-    "constant", "affine", "quadratic", "rounded", "without_law",
-  };
-  const TesseraKindLaws *of;
-  const TesseraKind *kind = tessera_laws_main (study->laws, &of);
-
-  if (kind == NULL)
-    {
-      cli_json_null (json, "steps_that_vary");
+      cli_member_null ("steps_that_vary");
       return;
     }
-  cli_json_object (json, "steps_that_vary");
-  if (study->laws->parts.phase != NULL)
-    cli_json_text (json, "cut_phase", study->laws->parts.phase);
-  json_parameters (json, &study->laws->parts, kind, &of->steps, study->lengths);
-  json_curve (json, study->lengths);
-  if (study->why_no_lengths != NULL)
-    cli_json_text (json, "no_plan_for_every_length", study->why_no_lengths);
-  for (int i = 0; i < TESSERA_N_SIZE_KINDS; i++)
-    cli_json_integer (json, names[i], of->n_slots_by_kind[i]);
-  cli_json_integer (json, "in_one_step_only", of->n_slots_once);
-  json_builder_end_object (json);
+  cli_object ("steps_that_vary");
+  if (phase != NULL)
+    cli_say ("steps vary in parts, cut where \"%s\" begins again; ", cli_shown (phase));
+  cli_say ("%ss that vary: %u of %zu are of one kind\n", phase != NULL ? "part" : "step",
+           kind->n_steps,
+           phase != NULL ? study->laws->parts.structure.n_steps
+                         : study->structure->n_steps);
+  if (lengths == NULL && study->why_no_lengths != NULL)
+    cli_say ("%s\n", cli_shown (study->why_no_lengths));
+  cli_member ("no_plan_for_every_length", study->why_no_lengths);
+  if (lengths != NULL)
+    {
+      g_autofree char *most = cli_most_text (lengths);
+      guint n_left = count_placed (lengths, TESSERA_PLACE_NONE);
+
+      cli_say ("one plan for every length up to %s: %u slots in %u order%s, %u with a "
+               "fixed place",
+               most, lengths->n_slots, lengths->n_orders,
+               lengths->n_orders == 1 ? "" : "s",
+               count_placed (lengths, TESSERA_PLACE_FIXED));
+      if (n_left > 0)
+        cli_say (", %u with none", n_left);
+      cli_say ("; checked\n");
+      tell_lengths (lengths);
+    }
+  cli_close ();
 }

@@ -50,28 +50,19 @@ cli_cause_name (TesseraCause cause)
   return names[cause];
 }
 
-static gboolean
-is_note (const TesseraMeta *meta)
-{
-  return g_str_has_prefix (meta->key, "note.");
-}
-
 void
-cli_print_notes (const CliStudy *study)
+cli_tell_notes (const CliStudy *study)
 {
+  cli_array ("notes");
   for (size_t i = 0; i < study->trace->n_meta; i++)
-    if (is_note (&study->trace->meta[i]))
-      printf ("note: %s\n", cli_shown (study->trace->meta[i].value));
-}
+    if (g_str_has_prefix (study->trace->meta[i].key, "note."))
+      {
+        const char *note = cli_shown (study->trace->meta[i].value);
 
-void
-cli_json_notes (JsonBuilder *json, const CliStudy *study)
-{
-  cli_json_array (json, "notes");
-  for (size_t i = 0; i < study->trace->n_meta; i++)
-    if (is_note (&study->trace->meta[i]))
-      json_builder_add_string_value (json, cli_shown (study->trace->meta[i].value));
-  json_builder_end_array (json);
+        cli_say ("note: %s\n", note);
+        cli_member (NULL, note);
+      }
+  cli_close ();
 }
 
 /* Groups and classes may be other edits' work: who asks for these is not judged. */
@@ -87,121 +78,106 @@ is_about_nothing (const CliStudy *study, const TesseraEdit *edit)
 }
 
 void
-cli_print_edits (const CliStudy *study)
+cli_tell_edits (const CliStudy *study)
 {
   size_t n_edits = tessera_history_get_n_standing (study->history);
   const TesseraEdit *edits = tessera_history_get (study->history, NULL);
   const char *from = cli_given.edits_path;
 
   if (n_edits > 0)
-    printf ("%zu edit%s of %s applied%s\n", n_edits, n_edits == 1 ? "" : "s",
-            cli_shown (from != NULL ? from : study->path),
-            from != NULL ? "" : " (--no-edits leaves them out)");
-  for (size_t i = 0; i < n_edits; i++)
-    if (is_about_nothing (study, &edits[i]))
-      printf ("  of these \"%s\" is about no block of %s\n", cli_shown (edits[i].name),
-              cli_shown (study->path));
-}
-
-void
-cli_json_edits (JsonBuilder *json, const CliStudy *study)
-{
-  static const char *const columns[] = { "name", "text", NULL };
-  size_t n_edits = tessera_history_get_n_standing (study->history);
-  const TesseraEdit *edits = tessera_history_get (study->history, NULL);
-  CliTable *table = cli_table_new_member (json, "edits", columns);
-
+    cli_say ("%zu edit%s of %s applied%s\n", n_edits, n_edits == 1 ? "" : "s",
+             cli_shown (from != NULL ? from : study->path),
+             from != NULL ? "" : " (--no-edits leaves them out)");
+  cli_array ("edits");
   for (size_t i = 0; i < n_edits; i++)
     {
       g_autofree char *text = tessera_edit_describe (&edits[i]);
 
-      cli_table_text (table, edits[i].name);
-      cli_table_text (table, text);
-      cli_table_end_row (table);
+      if (is_about_nothing (study, &edits[i]))
+        cli_say ("  of these \"%s\" is about no block of %s\n", cli_shown (edits[i].name),
+                 cli_shown (study->path));
+      cli_object (NULL);
+      cli_member ("name", edits[i].name);
+      cli_member ("text", text);
+      cli_close ();
     }
-  cli_table_print (table);
+  cli_close ();
 }
 
 void
-cli_print_warnings (const CliStudy *study)
+cli_member_warnings (const CliStudy *study)
+{
+  const TesseraLeak *leak = &study->needs.leak;
+  char cut[160];
+
+  cli_member_bool ("cut_off", tessera_describe_cut (study->trace, cut, sizeof cut));
+  if (leak->step_bytes == 0)
+    {
+      cli_member_null ("leak");
+      return;
+    }
+  cli_object ("leak");
+  cli_member ("step_bytes", leak->step_bytes);
+  cli_member ("kept_bytes", leak->kept_bytes);
+  cli_member ("steps", leak->n_steps);
+  cli_member ("line", study->needs.leak_line);
+  cli_close ();
+}
+
+void
+cli_tell_warnings (const CliStudy *study)
 {
   char text[256];
 
   if (tessera_leak_describe (&study->needs.leak, study->needs.leak_line,
                              study->needs.native_bytes, study->trace->device_bytes, text,
                              sizeof text))
-    puts (text);
+    cli_say ("%s\n", text);
   if (tessera_describe_cut (study->trace, text, sizeof text))
-    puts (text);
-}
-
-void
-cli_json_warnings (JsonBuilder *json, const CliStudy *study)
-{
-  const TesseraLeak *leak = &study->needs.leak;
-  char cut[160];
-
-  cli_json_bool (json, "cut_off", tessera_describe_cut (study->trace, cut, sizeof cut));
-  if (leak->step_bytes == 0)
-    {
-      cli_json_null (json, "leak");
-      return;
-    }
-  cli_json_object (json, "leak");
-  cli_json_integer (json, "step_bytes", leak->step_bytes);
-  cli_json_integer (json, "kept_bytes", leak->kept_bytes);
-  cli_json_integer (json, "steps", leak->n_steps);
-  cli_json_text (json, "line", study->needs.leak_line);
-  json_builder_end_object (json);
+    cli_say ("%s\n", text);
+  cli_member_warnings (study);
 }
 
 static void
-print_bar (const char *label, uint64_t bytes, uint64_t whole)
+say_bar (const char *label, uint64_t bytes, uint64_t whole)
 {
   g_autofree char *bar = g_strnfill (
       whole > 0 ? (gsize) ((double) bytes / (double) whole * 40 + 0.5) : 0, '#');
 
-  printf ("  %-22s %12s  %s\n", label, TESSERA_SIZE (bytes), bar);
+  cli_say ("  %-22s %12s  %s\n", label, TESSERA_SIZE (bytes), bar);
 }
 
 void
-cli_print_parts (const CliStudy *study, const TesseraParts *parts)
+cli_tell_parts (const CliStudy *study, const TesseraParts *parts)
 {
   TesseraPart list[TESSERA_N_PARTS];
 
   tessera_parts_list (study->trace, parts, list);
-  printf ("\nAt event %u:\n", parts->event_index);
+  cli_say ("\nAt event %u:\n", parts->event_index);
+  cli_member ("at_event", parts->event_index);
+  cli_member ("reserved_bytes", parts->reserved_bytes);
+  cli_object ("parts");
   for (size_t i = 0; i < TESSERA_N_PARTS; i++)
-    if (list[i].bytes > 0 || !list[i].is_rare)
-      print_bar (list[i].name, list[i].bytes, parts->reserved_bytes);
-  print_bar ("= reserved", parts->reserved_bytes, parts->reserved_bytes);
+    {
+      if (list[i].bytes > 0 || !list[i].is_rare)
+        say_bar (list[i].name, list[i].bytes, parts->reserved_bytes);
+      cli_member (list[i].key, list[i].bytes);
+    }
+  cli_close ();
+  say_bar ("= reserved", parts->reserved_bytes, parts->reserved_bytes);
   if (parts->request_bytes > 0)
-    printf ("  the request then: %s; largest hole it could use: %s\n",
-            TESSERA_SIZE (parts->request_bytes),
-            TESSERA_SIZE (parts->largest_hole_bytes));
+    cli_say ("  the request then: %s; largest hole it could use: %s\n",
+             TESSERA_SIZE (parts->request_bytes),
+             TESSERA_SIZE (parts->largest_hole_bytes));
   if (parts->free_at_driver_bytes != TESSERA_NOWHERE)
-    printf ("  free at the driver: %s\n", TESSERA_SIZE (parts->free_at_driver_bytes));
+    cli_say ("  free at the driver: %s\n", TESSERA_SIZE (parts->free_at_driver_bytes));
   if (parts->outside_bytes != TESSERA_NOWHERE && parts->outside_bytes > 0)
-    printf ("  device memory that is not PyTorch's: %s\n",
-            TESSERA_SIZE (parts->outside_bytes));
-}
-
-void
-cli_json_parts (JsonBuilder *json, const CliStudy *study, const TesseraParts *parts)
-{
-  TesseraPart list[TESSERA_N_PARTS];
-
-  tessera_parts_list (study->trace, parts, list);
-  cli_json_integer (json, "at_event", parts->event_index);
-  cli_json_integer (json, "reserved_bytes", parts->reserved_bytes);
-  cli_json_object (json, "parts");
-  for (size_t i = 0; i < TESSERA_N_PARTS; i++)
-    cli_json_integer (json, list[i].key, list[i].bytes);
-  json_builder_end_object (json);
-  cli_json_integer (json, "largest_hole_bytes", parts->largest_hole_bytes);
-  cli_json_integer (json, "request_bytes", parts->request_bytes);
-  cli_json_integer (json, "free_at_driver_bytes", parts->free_at_driver_bytes);
-  cli_json_integer (json, "outside_bytes", parts->outside_bytes);
+    cli_say ("  device memory that is not PyTorch's: %s\n",
+             TESSERA_SIZE (parts->outside_bytes));
+  cli_member ("largest_hole_bytes", parts->largest_hole_bytes);
+  cli_member ("request_bytes", parts->request_bytes);
+  cli_member ("free_at_driver_bytes", parts->free_at_driver_bytes);
+  cli_member ("outside_bytes", parts->outside_bytes);
 }
 
 const TesseraLayoutKind cli_policies[CLI_N_POLICIES] = { TESSERA_LAYOUT_NATIVE,
@@ -219,8 +195,30 @@ add_need (CliTable *table, const char *policy, const CliNeed *need)
   cli_table_end_row (table);
 }
 
-void
-cli_print_needs (const CliStudy *study)
+/* The plan beside the bound, behind the table. */
+static void
+say_height (const CliStudy *study)
+{
+  const TesseraPlan *plan = study->plan;
+  g_autofree char *proof = cli_proof_text (plan);
+  const guint64 proven_bytes = tessera_plan_proven_bound (plan);
+  const guint64 alive_bytes =
+      plan->crosses_streams ? study->across_bound_bytes : study->needs.bound_bytes;
+
+  cli_say ("%s's height is %s%s: %s%s",
+           study->followed != NULL ? cli_shown (study->followed) : "the plan",
+           TESSERA_SIZE (plan->height_bytes),
+           plan->height_bytes < alive_bytes ? " (what it has no place for is beside it)"
+                                            : "",
+           proof, plan->crosses_streams ? ", across streams" : "");
+  /* What is proven is of any number of steps, in any order. */
+  if (!tessera_plan_is_optimal (plan) && proven_bytes > study->needs.bound_bytes)
+    cli_say (" of %s for such steps in any number", TESSERA_SIZE (proven_bytes));
+  cli_say ("\n");
+}
+
+static void
+say_needs (const CliStudy *study)
 {
   static const char *const columns[] = { "policy", "smallest_device_bytes",
                                          "cache_flushes_on_it",
@@ -228,7 +226,7 @@ cli_print_needs (const CliStudy *study)
   if (study->needs.bound_bytes == 0)
     return;
   puts ("");
-  CliTable *table = cli_table_new (CLI_TABLE_TEXT, columns);
+  CliTable *table = cli_table_new (NULL, columns);
   for (size_t i = 0; i < CLI_N_POLICIES; i++)
     add_need (table, cli_study_policy_name (study, cli_policies[i]),
               &study->need[cli_policies[i]]);
@@ -239,51 +237,41 @@ cli_print_needs (const CliStudy *study)
     add_need (table, "least across streams",
               &(CliNeed){ study->across_bound_bytes, G_MAXUINT64, G_MAXUINT64 });
   cli_table_print (table);
-  if (study->plan == NULL)
-    return;
-  g_autofree char *proof = cli_proof_text (study->plan);
-  guint64 proven_bytes = tessera_plan_proven_bound (study->plan);
-  printf ("%s's height is %s%s: %s%s",
-          study->followed != NULL ? cli_shown (study->followed) : "the plan",
-          TESSERA_SIZE (study->plan->height_bytes),
-          study->plan->height_bytes < (study->plan->crosses_streams
-                                           ? study->across_bound_bytes
-                                           : study->needs.bound_bytes)
-              ? " (what it has no place for is beside it)"
-              : "",
-          proof, study->plan->crosses_streams ? ", across streams" : "");
-  /* What is proven is of any number of steps, in any order. */
-  if (!tessera_plan_is_optimal (study->plan) && proven_bytes > study->needs.bound_bytes)
-    printf (" of %s for such steps in any number", TESSERA_SIZE (proven_bytes));
-  puts ("");
+  if (study->plan != NULL)
+    say_height (study);
+}
+
+static void
+member_need (const char *policy, const CliNeed *need)
+{
+  g_autofree char *bytes = g_strdup_printf ("%s_bytes", policy);
+  g_autofree char *retries = g_strdup_printf ("%s_retries", policy);
+  g_autofree char *endless = g_strdup_printf ("%s_endless_bytes", policy);
+
+  cli_member (bytes, need->smallest_bytes);
+  cli_member (retries, need->retries);
+  cli_member (endless, need->endless_bytes);
 }
 
 void
-cli_json_needs (JsonBuilder *json, const CliStudy *study)
+cli_tell_needs (const CliStudy *study)
 {
-  static const char *const keys[CLI_N_POLICIES] = { "native", "expandable", "plan" };
-
-  for (size_t i = 0; i < CLI_N_POLICIES; i++)
+  if (!cli_given.json)
     {
-      const CliNeed *need = &study->need[cli_policies[i]];
-      g_autofree char *bytes = g_strdup_printf ("%s_bytes", keys[i]);
-      g_autofree char *retries = g_strdup_printf ("%s_retries", keys[i]);
-      g_autofree char *endless = g_strdup_printf ("%s_endless_bytes", keys[i]);
-
-      cli_json_integer (json, bytes, need->smallest_bytes);
-      cli_json_integer (json, retries, need->retries);
-      cli_json_integer (json, endless, need->endless_bytes);
+      say_needs (study);
+      return;
     }
-  cli_json_integer (json, "across_streams_bytes", study->across.smallest_bytes);
-  cli_json_integer (json, "across_streams_retries", study->across.retries);
-  cli_json_integer (json, "across_streams_endless_bytes", study->across.endless_bytes);
-  cli_json_integer (json, "bound_bytes", study->needs.bound_bytes);
+  member_need ("native", &study->need[TESSERA_LAYOUT_NATIVE]);
+  member_need ("expandable", &study->need[TESSERA_LAYOUT_EXPANDABLE]);
+  member_need ("plan", &study->need[TESSERA_LAYOUT_PLAN]);
+  member_need ("across_streams", &study->across);
+  cli_member ("bound_bytes", study->needs.bound_bytes);
   if (study->plan == NULL)
     return;
-  cli_json_object (json, "planned");
-  cli_json_integer (json, "height_bytes", study->plan->height_bytes);
-  cli_json_proof (json, study->plan);
-  json_builder_end_object (json);
+  cli_object ("planned");
+  cli_member ("height_bytes", study->plan->height_bytes);
+  cli_member_proof (study->plan);
+  cli_close ();
 }
 
 /* The most that was reserved outside of the pool, which is there from the first event to
@@ -297,69 +285,58 @@ extra_bytes (const TesseraLayout *layout)
 }
 
 void
-cli_print_recording (const CliStudy *study)
+cli_tell_recording (const CliStudy *study)
 {
   const TesseraLayout *layout = study->layout;
   const char *policy = tessera_trace_get_meta (study->trace, "policy");
   const char *source = tessera_trace_get_meta (study->trace, "plan_source");
+  const gboolean has_pool = layout->pool_bytes > 0;
   guint64 lost = cli_study_number (study, "lost_events"),
-          world = cli_study_number (study, "world");
+          world = cli_study_number (study, "world"),
+          rank = cli_study_number (study, "rank");
   g_autofree char *planned =
       cli_planned_misses (layout->n_misses, layout->n_planned_misses);
 
   if (policy == NULL)
-    return;
-  printf ("recorded by Tessera under policy %s", cli_shown (policy));
-  if (world > 1)
-    printf (", rank %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT,
-            cli_study_number (study, "rank"), world);
-  if (layout->pool_bytes > 0)
-    printf ("; plan %s: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
-            " misses%s (%s), pool %s",
-            source != NULL ? cli_shown (source) : "", layout->n_hits, layout->n_misses,
-            planned, TESSERA_SIZE (layout->miss_bytes),
-            TESSERA_SIZE (layout->pool_bytes));
-  else if (source != NULL)
-    printf ("; plan %s was declined", cli_shown (source));
-  if (layout->pool_bytes > 0 && layout->declined_index == 0)
-    printf (", extras %s", TESSERA_SIZE (extra_bytes (layout)));
-  else if (layout->pool_bytes > 0)
-    printf ("; it did not suit, and was declined at event %u", layout->declined_index);
-  puts ("");
-  if (lost > 0)
-    printf ("note: %" G_GUINT64_FORMAT
-            " events are lost: they came faster than they could be written\n",
-            lost);
-}
-
-void
-cli_json_recording (JsonBuilder *json, const CliStudy *study)
-{
-  const TesseraLayout *layout = study->layout;
-  const char *policy = tessera_trace_get_meta (study->trace, "policy");
-
-  if (policy == NULL)
     {
-      cli_json_null (json, "recording");
+      cli_member_null ("recording");
       return;
     }
-  cli_json_object (json, "recording");
-  cli_json_text (json, "policy", policy);
-  cli_json_text (json, "plan_source",
-                 tessera_trace_get_meta (study->trace, "plan_source"));
-  cli_json_bool (json, "followed_plan", layout->pool_bytes > 0);
-  cli_json_integer (json, "rank", cli_study_number (study, "rank"));
-  cli_json_integer (json, "world", cli_study_number (study, "world"));
-  cli_json_integer (json, "lost_events", cli_study_number (study, "lost_events"));
-  if (layout->pool_bytes > 0)
+  cli_object ("recording");
+  cli_say ("recorded by Tessera under policy %s", cli_shown (policy));
+  cli_member ("policy", policy);
+  cli_member ("plan_source", source);
+  cli_member_bool ("followed_plan", has_pool);
+  if (world > 1)
+    cli_say (", rank %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT, rank, world);
+  cli_member ("rank", rank);
+  cli_member ("world", world);
+  cli_member ("lost_events", lost);
+  if (has_pool)
     {
-      cli_json_integer (json, "declined_at_event", layout->declined_index);
-      cli_json_integer (json, "hits", layout->n_hits);
-      cli_json_integer (json, "misses", layout->n_misses);
-      cli_json_integer (json, "planned_misses", layout->n_planned_misses);
-      cli_json_integer (json, "missed_bytes", layout->miss_bytes);
-      cli_json_integer (json, "pool_bytes", layout->pool_bytes);
-      cli_json_integer (json, "extra_bytes", extra_bytes (layout));
+      cli_say ("; plan %s: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
+               " misses%s (%s), pool %s",
+               source != NULL ? cli_shown (source) : "", layout->n_hits, layout->n_misses,
+               planned, TESSERA_SIZE (layout->miss_bytes),
+               TESSERA_SIZE (layout->pool_bytes));
+      cli_member ("declined_at_event", layout->declined_index);
+      cli_member ("hits", layout->n_hits);
+      cli_member ("misses", layout->n_misses);
+      cli_member ("planned_misses", layout->n_planned_misses);
+      cli_member ("missed_bytes", layout->miss_bytes);
+      cli_member ("pool_bytes", layout->pool_bytes);
+      cli_member ("extra_bytes", extra_bytes (layout));
     }
-  json_builder_end_object (json);
+  else if (source != NULL)
+    cli_say ("; plan %s was declined", cli_shown (source));
+  if (has_pool && layout->declined_index == 0)
+    cli_say (", extras %s", TESSERA_SIZE (extra_bytes (layout)));
+  else if (has_pool)
+    cli_say ("; it did not suit, and was declined at event %u", layout->declined_index);
+  cli_say ("\n");
+  if (lost > 0)
+    cli_say ("note: %" G_GUINT64_FORMAT
+             " events are lost: they came faster than they could be written\n",
+             lost);
+  cli_close ();
 }

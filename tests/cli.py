@@ -344,13 +344,12 @@ def streams_share_one_pool_where_that_is_asked_for(tmp):
     assert across["height_bytes"] < 0.8 * apart["height_bytes"], (across["height_bytes"], apart["height_bytes"])
     assert across["misses"] == 0 and across["barriers"] > 0 and apart["barriers"] == 0, across
     good("check", tmp / "across-streams.tsp", "--trace", FSDP)
-    points = across["points"]
-    assert points["streams_apart"] == {"height_bytes": apart["height_bytes"], "barriers": 0}, points
-    assert points["least_memory"]["height_bytes"] == across["height_bytes"], points
-    assert points["one_percent_more"]["barriers"] < points["least_memory"]["barriers"], points
-    for memory, point in ("20GiB", "streams_apart"), ("9.5GiB", "one_percent_more"), ("8.86GiB", "least_memory"):
-        told = json.loads(good("plan", FSDP, "--across-streams", "--device-memory", memory, "--json"))
-        assert (told["height_bytes"], told["barriers"]) == tuple(points[point].values()), (memory, told)
+    # On a device of known size the plan is the one that waits least of those that fit.
+    roomy, tight, tightest = (json.loads(good("plan", FSDP, "--across-streams", "--device-memory", memory, "--json"))
+                              for memory in ("20GiB", "9.5GiB", "8.86GiB"))
+    for told, plan in (roomy, apart), (tightest, across):
+        assert (told["height_bytes"], told["barriers"]) == (plan["height_bytes"], plan["barriers"]), (told, plan)
+    assert tight["barriers"] < across["barriers"] and across["height_bytes"] < tight["height_bytes"] <= 1.01 * across["height_bytes"], tight
     told = json.loads(good("plan", FSDP, "--json"))
     assert told["height_bytes"] == apart["height_bytes"], "nobody asked for it"
     refused("plan", FSDP, "--across-streams", "--streams-apart", words=("exclude each other",), status=2)

@@ -5,7 +5,6 @@
  */
 #include "cli/tell.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Of what a person reads, by each heading; --json has all that changed. */
@@ -25,9 +24,7 @@ cli_side_open (CliSide *side, const char *path, const char *at, const char *rule
   cli_study_layout (&side->study, TESSERA_LAYOUT_RECORDED);
   cli_whose_init (&side->whose, &side->study, rules);
   side->event_index = cli_read_moment (&side->study, at);
-  side->live_bytes = side->event_index < side->study.layout->n_events
-                         ? side->study.layout->curves.live_bytes[side->event_index]
-                         : 0;
+  side->live_bytes = tessera_live_bytes (side->study.layout, side->event_index);
 }
 
 void
@@ -125,13 +122,61 @@ is_worth_a_row (const TesseraChange *change, guint64 all_bytes)
          (gint64) (all_bytes / SMALL_SHARE);
 }
 
+/* For people: what changed by enough, in Markdown where it is for a page. */
 static void
-json_changes (JsonBuilder *json, const GArray *changes, TesseraBy by)
+append_changes (GString *text,
+                const GArray *changes,
+                TesseraBy by,
+                guint64 all_bytes,
+                gboolean is_markdown)
+{
+  const char *row =
+      is_markdown ? "| %s | %s | %s | %s | `%s` |\n" : "%12s %12s %12s  %-8s  %s\n";
+  guint n = 0;
+
+  for (guint i = 0; i < changes->len && n < MOST_ROWS; i++)
+    {
+      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
+      g_autofree char *size = signed_size (change->before_bytes, change->after_bytes);
+
+      if (!is_worth_a_row (change, all_bytes))
+        continue;
+      if (n++ == 0)
+        g_string_append_printf (
+            text,
+            is_markdown ? "\n| change | before | after | | %s |\n|--:|--:|--:|---|---|\n"
+                        : "\n      change       before        after            %s\n",
+            tessera_by_name (by));
+      g_string_append_printf (text, row, size, TESSERA_SIZE (change->before_bytes),
+                              TESSERA_SIZE (change->after_bytes), what_happened (change),
+                              cli_shown (change->name));
+    }
+}
+
+char *
+cli_diff_text (const CliSide *before, const CliSide *after, gboolean is_markdown)
+{
+  const guint64 all_bytes = MAX (before->live_bytes, after->live_bytes);
+  GString *text = g_string_new (NULL);
+
+  for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
+    {
+      g_autoptr (GArray) changes = find_changes (before, after, headings[i]);
+
+      append_changes (text, changes, headings[i], all_bytes, is_markdown);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* For programs: all rows of one heading. */
+static void
+member_changes (const CliSide *before, const CliSide *after, TesseraBy by)
 {
   static const char *const columns[] = {
     "name", "before_bytes", "after_bytes", "before_blocks", "after_blocks", "what", NULL
   };
-  CliTable *table = cli_table_new_member (json, tessera_by_name (by), columns);
+  g_autoptr (GArray) changes = find_changes (before, after, by);
+  CliTable *table = cli_table_new (tessera_by_name (by), columns);
 
   for (guint i = 0; i < changes->len; i++)
     {
@@ -146,88 +191,37 @@ json_changes (JsonBuilder *json, const GArray *changes, TesseraBy by)
   cli_table_print (table);
 }
 
-/* The rows of one heading into @text. */
 static void
-write_changes (GString *text,
-               const GArray *changes,
-               TesseraBy by,
-               guint64 all_bytes,
-               gboolean is_markdown)
+member_side (const char *key, const CliSide *side)
 {
-  guint n = 0;
-
-  for (guint i = 0; i < changes->len && n < MOST_ROWS; i++)
-    {
-      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
-      g_autofree char *size = signed_size (change->before_bytes, change->after_bytes);
-
-      if (!is_worth_a_row (change, all_bytes))
-        continue;
-      if (n++ == 0)
-        g_string_append_printf (
-            text,
-            is_markdown ? "\n| change | before | after | | %s |\n|--:|--:|--:|---|---|\n"
-                        : "\n%12s %12s %12s  %-8s  %s\n",
-            is_markdown ? tessera_by_name (by) : "change", "before", "after", "",
-            tessera_by_name (by));
-      g_string_append_printf (
-          text,
-          is_markdown ? "| %s | %s | %s | %s | `%s` |\n" : "%12s %12s %12s  %-8s  %s\n",
-          size, TESSERA_SIZE (change->before_bytes), TESSERA_SIZE (change->after_bytes),
-          what_happened (change), cli_shown (change->name));
-    }
-}
-
-char *
-cli_diff_text (const CliSide *before, const CliSide *after, gboolean is_markdown)
-{
-  const guint64 all_bytes = MAX (before->live_bytes, after->live_bytes);
-  g_autofree char *sentence = cli_diff_sentence (before, after);
-  GString *text = g_string_new (NULL);
-
-  g_string_append_printf (text, "%s\n", cli_shown (sentence));
-  for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
-    {
-      g_autoptr (GArray) changes = find_changes (before, after, headings[i]);
-
-      write_changes (text, changes, headings[i], all_bytes, is_markdown);
-    }
-  return g_string_free (text, FALSE);
-}
-
-static void
-json_side (JsonBuilder *json, const char *key, const CliSide *side)
-{
-  cli_json_object (json, key);
-  cli_json_text (json, "file", side->study.path);
-  cli_json_integer (json, "event_index", side->event_index);
-  cli_json_integer (json, "live_bytes", side->live_bytes);
-  cli_json_integer (json, "peak_reserved_bytes", side->study.layout->peak_reserved_bytes);
-  cli_json_integer (json, "steps", side->study.structure->n_steps);
-  cli_json_integer (json, "blocks", side->study.blocks->n_blocks);
-  json_builder_end_object (json);
+  cli_object (key);
+  cli_member ("file", side->study.path);
+  cli_member ("event_index", side->event_index);
+  cli_member ("live_bytes", side->live_bytes);
+  cli_member ("peak_reserved_bytes", side->study.layout->peak_reserved_bytes);
+  cli_member ("steps", side->study.structure->n_steps);
+  cli_member ("blocks", side->study.blocks->n_blocks);
+  cli_close ();
 }
 
 void
-cli_tell_diff (JsonBuilder *json, const CliSide *before, const CliSide *after)
+cli_tell_diff (const CliSide *before, const CliSide *after)
 {
-  if (json == NULL)
+  g_autofree char *sentence = cli_diff_sentence (before, after);
+
+  cli_say ("%s\n", cli_shown (sentence));
+  cli_member ("sentence", sentence);
+  if (!cli_given.json)
     {
       g_autofree char *text = cli_diff_text (before, after, FALSE);
 
-      printf ("%s", text);
+      cli_say ("%s", text);
       return;
     }
-  g_autofree char *sentence = cli_diff_sentence (before, after);
-  cli_json_text (json, "sentence", sentence);
-  json_side (json, "before", before);
-  json_side (json, "after", after);
+  member_side ("before", before);
+  member_side ("after", after);
   for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
-    {
-      g_autoptr (GArray) changes = find_changes (before, after, headings[i]);
-
-      json_changes (json, changes, headings[i]);
-    }
+    member_changes (before, after, headings[i]);
 }
 
 static int
@@ -238,14 +232,12 @@ run_diff (int n_files, char **files)
 
   cli_side_open (&before, files[0], at_text != NULL ? at_text : "peak", rules_path);
   cli_side_open (&after, files[1], at_text != NULL ? at_text : "peak", rules_path);
-  JsonBuilder *json = cli_given.json ? cli_json_new () : NULL;
-  cli_tell_diff (json, &before, &after);
-  if (json != NULL)
-    cli_json_print (json);
-  else
-    printf ("\n%12s %12s %12s\n%12s %12s %12s\n", "reserved", "before", "after", "",
-            TESSERA_SIZE (before.study.layout->peak_reserved_bytes),
-            TESSERA_SIZE (after.study.layout->peak_reserved_bytes));
+  cli_answer_begin ();
+  cli_tell_diff (&before, &after);
+  cli_say ("\n%12s %12s %12s\n%12s %12s %12s\n", "reserved", "before", "after", "",
+           TESSERA_SIZE (before.study.layout->peak_reserved_bytes),
+           TESSERA_SIZE (after.study.layout->peak_reserved_bytes));
+  cli_answer_end ();
   return CLI_DONE;
 }
 

@@ -4,7 +4,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,27 +117,17 @@ describe_answer (const Explain *explain, const WhatIf *answer)
 }
 
 static void
-json_answer (JsonBuilder *json, const WhatIf *answer)
+member_answer (const WhatIf *answer)
 {
-  cli_json_object (json, "what_if");
-  cli_json_text (json, "kind", answer->without ? "kept elsewhere" : "freed before");
-  cli_json_integer (json, "changed_blocks", answer->n_changed);
-  cli_json_integer (json, "changed_bytes", answer->changed_bytes);
-  cli_json_integer (json, "bound_bytes", answer->bound_bytes);
-  cli_json_integer (json, "height_bytes", answer->height_bytes);
-  cli_json_integer (json, "left", answer->n_left);
-  json_builder_end_object (json);
+  cli_object ("what_if");
+  cli_member ("kind", answer->without ? "kept elsewhere" : "freed before");
+  cli_member ("changed_blocks", answer->n_changed);
+  cli_member ("changed_bytes", answer->changed_bytes);
+  cli_member ("bound_bytes", answer->bound_bytes);
+  cli_member ("height_bytes", answer->height_bytes);
+  cli_member ("left", answer->n_left);
+  cli_close ();
 }
-
-/* What an edit of the kind did for this place; NULL: it groups. */
-static const char *const effects[] = {
-  [TESSERA_EDIT_PIN] = "pins it there",
-  [TESSERA_EDIT_TOGETHER] = "keeps its distances from others",
-  [TESSERA_EDIT_APART] = "keeps its addresses from others",
-  [TESSERA_EDIT_DYNAMIC] = "leaves it to the dynamic allocator",
-  [TESSERA_EDIT_CLASS] = "classes it",
-  [TESSERA_EDIT_CAP] = "has no room for it under its cap",
-};
 
 /* Alike but for the step. */
 static gboolean
@@ -177,228 +166,98 @@ find_alike (const Explain *explain, uint32_t block)
   return chosen;
 }
 
-/* Blocks that are one place of the plan: @block, and its like in other steps that lie
- * there or are left out as it is. */
-static guint8 *
-find_place_mates (const Explain *explain, uint32_t block)
-{
-  const TesseraLayout *planned = explain->study.planned;
-  guint8 *mates = find_alike (explain, block);
-
-  for (size_t i = 0; i < planned->n_blocks; i++)
-    if (mates[i] && i != block)
-      mates[i] = planned->is_left[i] == planned->is_left[block] &&
-                 (planned->is_left[i] || (planned->is_hit[i] && planned->is_hit[block] &&
-                                          planned->addr[i] == planned->addr[block]));
-  return mates;
-}
-
-/* The first of the selector's blocks (settled) that is a mate, @block before others. */
-static uint32_t
-find_mate (const TesseraSelector *selector, const guint8 *mates, uint32_t block)
-{
-  uint32_t found = TESSERA_NONE;
-
-  for (size_t i = 0; i < selector->n_blocks; i++)
-    if (selector->blocks[i] == block)
-      return block;
-    else if (found == TESSERA_NONE && mates[selector->blocks[i]])
-      found = selector->blocks[i];
-  return found;
-}
-
-/* Through which block the edit is about the place, or TESSERA_NONE. What is left out has
- * none that could be held, and a cap is about what nothing else left out. */
-static uint32_t
-find_concerned (const TesseraEdit *edit,
-                const guint8 *mates,
-                uint32_t block,
-                gboolean is_left,
-                gboolean was_reported)
-{
-  if (edit->kind == TESSERA_EDIT_CAP)
-    return is_left && !was_reported ? block : TESSERA_NONE;
-  if (is_left && (edit->kind == TESSERA_EDIT_PIN || edit->kind == TESSERA_EDIT_TOGETHER ||
-                  edit->kind == TESSERA_EDIT_APART))
-    return TESSERA_NONE;
-  uint32_t through = find_mate (&edit->what, mates, block);
-
-  return through == TESSERA_NONE && edit->has_with ? find_mate (&edit->with, mates, block)
-                                                   : through;
-}
-
-/* A line, or an object. @json: (nullable) */
 static void
-tell_edit (JsonBuilder *json,
-           const Explain *explain,
-           size_t index,
-           uint32_t block,
-           uint32_t through)
-{
-  const TesseraEdit *edit = &explain->options.edits[index];
-  const gboolean is_left = explain->study.planned->is_left[block];
-  g_autofree char *text = tessera_edit_describe (edit);
-  const char *effect =
-      edit->kind == TESSERA_EDIT_DYNAMIC && !is_left
-          ? "would leave it to the dynamic allocator, but it has no slot, since its "
-            "request differs from step to step"
-      : effects[edit->kind] != NULL
-          ? effects[edit->kind]
-          : "groups it, which the strategy free does not look at";
-
-  if (json != NULL)
-    {
-      json_builder_begin_object (json);
-      cli_json_integer (json, "edit", index + 1);
-      cli_json_text (json, "kind", edits_get_name (EDITS_KINDS, edit->kind));
-      cli_json_text (json, "text", text);
-      cli_json_integer (json, "block", through);
-      json_builder_end_object (json);
-      return;
-    }
-  printf ("edit %zu %s", index + 1, effect);
-  if (through != block)
-    printf (", by way of block %u, whose place it shares", through);
-  printf (": %s\n", cli_shown (text));
-}
-
-/* The edits behind the place of @block, a line or an object each. @json: (nullable).
- * Returns: whether one pins it */
-static gboolean
-tell_edits (JsonBuilder *json, const Explain *explain, uint32_t block)
-{
-  const TesseraEdit *edits = explain->options.edits;
-  const gboolean is_left = explain->study.planned->is_left[block];
-  g_autofree guint8 *mates = find_place_mates (explain, block);
-  gboolean is_pinned = FALSE, was_left = FALSE;
-
-  /* Caps last: they take what other edits did not. */
-  for (int caps = 0; caps < 2; caps++)
-    for (size_t i = 0; i < explain->options.n_edits; i++)
-      {
-        const uint32_t through =
-            find_concerned (&explain->settled[i], mates, block, is_left, was_left);
-
-        if (through == TESSERA_NONE || (edits[i].kind == TESSERA_EDIT_CAP) != caps)
-          continue;
-        tell_edit (json, explain, i, block, through);
-        is_pinned |= edits[i].kind == TESSERA_EDIT_PIN;
-        was_left |= edits[i].kind == TESSERA_EDIT_DYNAMIC;
-      }
-  return is_pinned;
-}
-
-/* @json: (nullable): NULL prints */
-static void
-tell_blocks (JsonBuilder *json,
-             const Explain *explain,
+tell_blocks (const Explain *explain,
+             const char *key,
              const char *what,
              const uint32_t *blocks,
              size_t n)
 {
-  if (json != NULL)
-    cli_json_array (json, what);
-  else
-    printf ("%s: %s", what, n == 0 ? "nothing" : "");
-  for (size_t i = 0; i < (json != NULL ? n : MIN (n, MOST_NEIGHBOURS)); i++)
+  cli_say ("%s: %s", what, n == 0 ? "nothing" : "");
+  cli_array (key);
+  for (size_t i = 0; i < n; i++)
     {
       const TesseraBlock *block = &explain->study.blocks->blocks[blocks[i]];
 
-      if (json != NULL)
-        json_builder_add_int_value (json, blocks[i]);
-      else
-        printf ("%sblock %u (%s, events %u to %u)", i > 0 ? ", " : "", blocks[i],
-                TESSERA_SIZE (block->block_bytes), block->born_index, block->died_index);
+      cli_member (NULL, blocks[i]);
+      if (i < MOST_NEIGHBOURS)
+        cli_say ("%sblock %u (%s, events %u to %u)", i > 0 ? ", " : "", blocks[i],
+                 TESSERA_SIZE (block->block_bytes), block->born_index, block->died_index);
     }
-  if (json != NULL)
-    json_builder_end_array (json);
-  else
-    printf (n > MOST_NEIGHBOURS ? ", and %zu more\n" : "\n", n - MOST_NEIGHBOURS);
-}
-
-static void
-json_place (const Explain *explain,
-            uint32_t index,
-            const TesseraPlaceReason *reason,
-            const WhatIf *answer)
-{
-  const CliStudy *study = &explain->study;
-  const TesseraBlock *block = &explain->regrouped.blocks.blocks[index];
-  g_autofree char *line = tessera_name_line (study->trace, block->stack);
-  JsonBuilder *json = cli_json_new ();
-
-  cli_json_text (json, "file", study->path);
-  cli_json_integer (json, "block", index);
-  cli_json_integer (json, "size_bytes", block->size_bytes);
-  cli_json_integer (json, "block_bytes", reason->block_bytes);
-  cli_json_integer (json, "born_index", block->born_index);
-  cli_json_integer (json, "died_index", block->died_index);
-  cli_json_text (json, "class", cli_class_name (block->lifetime_class));
-  cli_json_text (json, "line", line);
-  cli_json_text (json, "layout", cli_layout_name (study->planned->kind));
-  cli_json_text (json, "strategy", study->plan->strategy);
-  cli_json_integer (json, "addr", reason->addr);
-  cli_json_integer (json, "offset_bytes", reason->addr - reason->base_addr);
-  cli_json_integer (json, "lower_offset_bytes", reason->lower_addr - reason->base_addr);
-  tell_blocks (json, explain, "below", reason->below, reason->n_below);
-  tell_blocks (json, explain, "above", reason->above, reason->n_above);
-  tell_blocks (json, explain, "chain", reason->chain, reason->n_chain);
-  cli_json_bool (json, "left", study->planned->is_left[index]);
-  cli_json_array (json, "edits");
-  tell_edits (json, explain, index);
-  json_builder_end_array (json);
-  json_answer (json, answer);
-  cli_json_print (json);
+  cli_close ();
+  if (n > MOST_NEIGHBOURS)
+    cli_say (", and %zu more", n - MOST_NEIGHBOURS);
+  cli_say ("\n");
 }
 
 /* What it is and where it lies. */
 static void
-print_block (const Explain *explain, uint32_t index, const TesseraPlaceReason *reason)
+tell_block (const Explain *explain, uint32_t index, const TesseraPlaceReason *reason)
 {
   const TesseraBlock *block = &explain->regrouped.blocks.blocks[index];
   const TesseraLayout *planned = explain->study.planned;
+  const char *class = cli_class_name (block->lifetime_class);
+  const char *strategy = explain->study.plan->strategy;
   g_autofree char *line = tessera_name_line (explain->study.trace, block->stack);
   const uint64_t offset = reason->addr - reason->base_addr;
 
-  printf ("block %u: %s (%" G_GUINT64_FORMAT
-          " bytes asked for), %s, stream %u, events %u to %u\n%s\n",
-          index, TESSERA_SIZE (reason->block_bytes), block->size_bytes,
-          cli_class_name (block->lifetime_class), block->stream, block->born_index,
-          block->died_index, cli_shown (line));
-  printf ("in the plan it lies at %s to %s of %s%s; strategy %s\n", TESSERA_SIZE (offset),
-          TESSERA_SIZE (offset + reason->block_bytes),
-          planned->is_hit[index] ? "the pool" : "dynamic memory",
-          planned->is_hit[index]    ? ""
-          : planned->is_left[index] ? ", a planned miss"
-                                    : ", the plan has no place free for it",
-          cli_shown (explain->study.plan->strategy));
+  cli_say ("block %u: %s (%" G_GUINT64_FORMAT
+           " bytes asked for), %s, stream %u, events %u to %u\n%s\n",
+           index, TESSERA_SIZE (reason->block_bytes), block->size_bytes, class,
+           block->stream, block->born_index, block->died_index, cli_shown (line));
+  cli_say ("in the plan it lies at %s to %s of %s%s; strategy %s\n",
+           TESSERA_SIZE (offset), TESSERA_SIZE (offset + reason->block_bytes),
+           planned->is_hit[index] ? "the pool" : "dynamic memory",
+           planned->is_hit[index]    ? ""
+           : planned->is_left[index] ? ", a planned miss"
+                                     : ", the plan has no place free for it",
+           cli_shown (strategy));
+  cli_member ("file", explain->study.path);
+  cli_member ("block", index);
+  cli_member ("size_bytes", block->size_bytes);
+  cli_member ("block_bytes", reason->block_bytes);
+  cli_member ("born_index", block->born_index);
+  cli_member ("died_index", block->died_index);
+  cli_member ("class", class);
+  cli_member ("line", line);
+  cli_member ("layout", cli_layout_name (planned->kind));
+  cli_member ("strategy", strategy);
+  cli_member ("addr", reason->addr);
+  cli_member ("offset_bytes", offset);
+  cli_member_bool ("left", planned->is_left[index]);
 }
 
 static void
-print_place (const Explain *explain,
-             uint32_t index,
-             const TesseraPlaceReason *reason,
-             const WhatIf *answer)
+tell_place (const Explain *explain,
+            uint32_t index,
+            const TesseraPlaceReason *reason,
+            const WhatIf *answer)
 {
   g_autofree char *text = describe_answer (explain, answer);
+  const uint64_t lower = reason->lower_addr - reason->base_addr;
 
-  print_block (explain, index, reason);
-  const gboolean is_pinned = tell_edits (NULL, explain, index);
-  tell_blocks (NULL, explain, "rests on", reason->below, reason->n_below);
-  tell_blocks (NULL, explain, "carries", reason->above, reason->n_above);
-  tell_blocks (NULL, explain, "down to the ground", reason->chain, reason->n_chain);
+  cli_answer_begin ();
+  tell_block (explain, index, reason);
+  tell_blocks (explain, "below", "rests on", reason->below, reason->n_below);
+  tell_blocks (explain, "above", "carries", reason->above, reason->n_above);
+  tell_blocks (explain, "chain", "down to the ground", reason->chain, reason->n_chain);
+  cli_member ("lower_offset_bytes", lower);
   if (reason->lower_addr == reason->addr)
-    puts ("lower: no place below is free over its whole life");
+    cli_say ("lower: no place below is free over its whole life\n");
   else
-    printf ("lower: %s is free over its whole life; %s\n",
-            TESSERA_SIZE (reason->lower_addr - reason->base_addr),
-            is_pinned ? "the pin keeps it from there"
-                      : "the strategy's order placed it when others it was kept from lay "
-                        "there");
-  printf ("what if %s: %s%s\n", answer->without ? "kept elsewhere" : "freed before " PEAK,
-          answer->n_changed == 0 ? "nothing changes, it does not live across that"
-                                 : "the plan takes ",
-          answer->n_changed == 0 ? "" : text);
+    cli_say (
+        "lower: %s is free over its whole life; %s\n", TESSERA_SIZE (lower),
+        explain->options.n_edits > 0
+            ? "an edit keeps it from there, or others that lay there when it was placed"
+            : "the strategy's order placed it when others it was kept from lay "
+              "there");
+  cli_say ("what if %s: %s%s\n",
+           answer->without ? "kept elsewhere" : "freed before " PEAK,
+           answer->n_changed == 0 ? "nothing changes, it does not live across that"
+                                  : "the plan takes ",
+           answer->n_changed == 0 ? "" : text);
+  member_answer (answer);
+  cli_answer_end ();
 }
 
 static void
@@ -419,10 +278,7 @@ explain_block (const Explain *explain, const char *text)
   g_autofree guint8 *alike = find_alike (explain, index);
   const WhatIf answer = ask_what_if (
       explain, alike, explain->regrouped.blocks.blocks[index].lifetime_class);
-  if (cli_given.json)
-    json_place (explain, index, &reason, &answer);
-  else
-    print_place (explain, index, &reason, &answer);
+  tell_place (explain, index, &reason, &answer);
   tessera_place_reason_clear (&reason);
 }
 
@@ -484,23 +340,9 @@ ask_of_row (const Explain *explain, const Row *row, const uint32_t *row_of_block
   return ask_what_if (explain, chosen, row->lifetime_class);
 }
 
-static void
-json_row (JsonBuilder *json, const Row *row, const WhatIf *answer)
-{
-  json_builder_begin_object (json);
-  cli_json_text (json, "name", row->name);
-  cli_json_integer (json, "bytes", row->bytes);
-  cli_json_integer (json, "blocks", row->n_blocks);
-  cli_json_text (json, "class", cli_class_name (row->lifetime_class));
-  cli_json_bool (json, "recomputable", row->is_recomputable);
-  if (answer != NULL)
-    json_answer (json, answer);
-  json_builder_end_object (json);
-}
-
 /* @answer: (nullable): nobody asked */
 static void
-print_row (CliTable *table, const Explain *explain, const Row *row, const WhatIf *answer)
+tell_row (CliTable *table, const Explain *explain, const Row *row, const WhatIf *answer)
 {
   g_autofree char *name = g_strdup_printf (
       "%s%s", row->name, row->is_recomputable ? " (could be recomputed)" : "");
@@ -512,24 +354,28 @@ print_row (CliTable *table, const Explain *explain, const Row *row, const WhatIf
           : g_strdup_printf ("%s: %s",
                              answer->without ? "kept elsewhere" : "freed before", text);
 
+  cli_table_text (table, row->name);
   CLI_INTEGERS (table, row->bytes, row->n_blocks);
   cli_table_text (table, cli_class_name (row->lifetime_class));
   cli_table_text (table, name);
   cli_table_text (table, reported);
+  cli_member_bool ("recomputable", row->is_recomputable);
+  if (answer != NULL)
+    member_answer (answer);
   cli_table_end_row (table);
 }
 
 static void
-tell_rows (const Explain *explain, uint32_t at, JsonBuilder *json)
+tell_rows (const Explain *explain, uint32_t at)
 {
-  static const char *const columns[] = {
-    "bytes", "blocks", "class", "row", "what_the_plan_would_take", NULL
-  };
+  static const char *const columns[] = { "-name", "bytes", "blocks",
+                                         "class", "+row",  "+what_the_plan_would_take",
+                                         NULL };
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autofree uint32_t *row_of_block = tessera_owner_rows (
       &explain->whose, cli_read_by (by_text, TESSERA_BY_CATEGORY), TESSERA_NONE, names);
   g_autoptr (GArray) rows = group_blocks (explain, at, row_of_block, names);
-  CliTable *table = json == NULL ? cli_table_new (CLI_TABLE_TEXT, columns) : NULL;
+  CliTable *table = cli_table_new ("rows", columns);
 
   for (guint i = 0; i < MIN (rows->len, MOST_ROWS); i++)
     {
@@ -538,14 +384,10 @@ tell_rows (const Explain *explain, uint32_t at, JsonBuilder *json)
       const WhatIf answer =
           is_asked ? ask_of_row (explain, row, row_of_block) : (WhatIf){ 0 };
 
-      if (json != NULL)
-        json_row (json, row, is_asked ? &answer : NULL);
-      else
-        print_row (table, explain, row, is_asked ? &answer : NULL);
+      tell_row (table, explain, row, is_asked ? &answer : NULL);
     }
   cli_progress_end ();
-  if (table != NULL)
-    cli_table_print (table);
+  cli_table_print (table);
 }
 
 static void
@@ -556,25 +398,18 @@ explain_peak (const Explain *explain)
   uint32_t at = 0;
   uint64_t bytes = tessera_blocks_bound (blocks, 0, blocks->n_events, &at);
 
-  if (!cli_given.json)
-    {
-      printf (PEAK ": %s at event %u; the plan takes %s. What if a row were freed before "
-                   "that:\n",
-              TESSERA_SIZE (bytes), at, TESSERA_SIZE (plan->height_bytes));
-      tell_rows (explain, at, NULL);
-      return;
-    }
-  JsonBuilder *json = cli_json_new ();
-  cli_json_text (json, "file", explain->study.path);
-  cli_json_integer (json, "at_event", at);
-  cli_json_integer (json, "bound_bytes", bytes);
-  cli_json_integer (json, "height_bytes", plan->height_bytes);
-  cli_json_integer (json, "edits", plan->n_edits);
-  cli_json_text (json, "freed_before", PEAK);
-  cli_json_array (json, "rows");
-  tell_rows (explain, at, json);
-  json_builder_end_array (json);
-  cli_json_print (json);
+  cli_answer_begin ();
+  cli_say (PEAK ": %s at event %u; the plan takes %s. What if a row were freed before "
+                "that:\n",
+           TESSERA_SIZE (bytes), at, TESSERA_SIZE (plan->height_bytes));
+  cli_member ("file", explain->study.path);
+  cli_member ("at_event", at);
+  cli_member ("bound_bytes", bytes);
+  cli_member ("height_bytes", plan->height_bytes);
+  cli_member ("edits", plan->n_edits);
+  cli_member ("freed_before", PEAK);
+  tell_rows (explain, at);
+  cli_answer_end ();
 }
 
 static int
@@ -593,7 +428,7 @@ run_explain (int n_files, char **files)
                             &explain.peaks);
   cli_progress_end ();
   if (!cli_given.json)
-    cli_print_edits (&explain.study);
+    cli_tell_edits (&explain.study);
   if (n_files == 2)
     explain_block (&explain, files[1]);
   else

@@ -3,8 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdio.h>
-
 #include "cli/tell.h"
 
 #define MOST_FAILURES 100
@@ -20,62 +18,69 @@ static const char *const steps_from[] = {
   [TESSERA_STEPS_REPETITION] = "repetition",
 };
 
-static double
-fragmentation (const TesseraLayout *layout)
-{
-  return layout->peak_reserved_bytes > 0 ? 1.0 - (double) layout->peak_allocated_bytes /
-                                                     (double) layout->peak_reserved_bytes
-                                         : 0.0;
-}
-
+/* What the file is, in two lines. */
 static void
-json_facts (JsonBuilder *json, const CliStudy *study)
+tell_facts (const CliStudy *study)
 {
   const TesseraTrace *trace = study->trace;
+  const TesseraStructure *structure = study->structure;
   const TesseraLayout *layout = study->layout;
+  const char *format = tessera_trace_get_meta (trace, "format");
+  const double fragmentation = layout->peak_reserved_bytes > 0
+                                   ? 1.0 - (double) layout->peak_allocated_bytes /
+                                               (double) layout->peak_reserved_bytes
+                                   : 0.0;
 
-  cli_json_text (json, "file", study->path);
-  cli_json_text (json, "format", tessera_trace_get_meta (trace, "format"));
-  cli_json_integer (json, "device", trace->device);
-  cli_json_integer (json, "devices", trace->n_devices);
-  cli_json_integer (json, "device_bytes",
-                    trace->device_bytes ? trace->device_bytes : G_MAXUINT64);
-  cli_json_integer (json, "events", trace->n_events);
-  cli_json_integer (json, "blocks", study->blocks->n_blocks);
-  cli_json_integer (json, "streams", trace->n_streams);
-  cli_json_integer (json, "steps", study->structure->n_steps);
-  cli_json_text (json, "steps_from", steps_from[study->structure->steps_from]);
-  cli_json_number (json, "steps_confidence", study->structure->confidence);
-  cli_json_integer (json, "phases", study->structure->n_phases);
-  cli_json_bool (json, "phases_inferred", study->structure->phases_inferred);
-  cli_json_text (json, "layout", cli_layout_name (layout->kind));
-  cli_json_text (json, "note", layout->note);
-  cli_json_notes (json, study);
-  cli_json_integer (json, "peak_live_bytes", layout->peak_live_bytes);
-  cli_json_integer (json, "peak_allocated_bytes", layout->peak_allocated_bytes);
-  cli_json_integer (json, "peak_active_bytes", layout->peak_active_bytes);
-  cli_json_integer (json, "peak_reserved_bytes", layout->peak_reserved_bytes);
-  cli_json_number (json, "fragmentation", fragmentation (layout));
-  cli_json_integer (json, "ooms", layout->n_ooms);
-  cli_json_recording (json, study);
+  cli_say ("\n%s: %s, device %u of %zu; %zu events, %zu blocks, %zu stream%s\n",
+           cli_shown (trace->source != NULL ? trace->source : study->path),
+           format != NULL ? cli_shown (format) : "trace", trace->device,
+           trace->n_devices > 0 ? trace->n_devices : 1, trace->n_events,
+           study->blocks->n_blocks, trace->n_streams, trace->n_streams == 1 ? "" : "s");
+  cli_say ("%zu steps (%s, confidence %.2f), %zu phases%s; layout %s; fragmentation "
+           "%.1f %%\n",
+           structure->n_steps, steps_from[structure->steps_from], structure->confidence,
+           structure->n_phases, structure->phases_inferred ? " (inferred)" : "",
+           cli_layout_name (layout->kind), fragmentation * 100);
+  cli_member ("file", study->path);
+  cli_member ("format", format);
+  cli_member ("device", trace->device);
+  cli_member ("devices", trace->n_devices);
+  cli_member ("device_bytes", trace->device_bytes ? trace->device_bytes : G_MAXUINT64);
+  cli_member ("events", trace->n_events);
+  cli_member ("blocks", study->blocks->n_blocks);
+  cli_member ("streams", trace->n_streams);
+  cli_member ("steps", structure->n_steps);
+  cli_member ("steps_from", steps_from[structure->steps_from]);
+  cli_member ("steps_confidence", structure->confidence);
+  cli_member ("phases", structure->n_phases);
+  cli_member_bool ("phases_inferred", structure->phases_inferred);
+  cli_member ("layout", cli_layout_name (layout->kind));
+  cli_member ("note", layout->note);
+  cli_member ("peak_live_bytes", layout->peak_live_bytes);
+  cli_member ("peak_allocated_bytes", layout->peak_allocated_bytes);
+  cli_member ("peak_active_bytes", layout->peak_active_bytes);
+  cli_member ("peak_reserved_bytes", layout->peak_reserved_bytes);
+  cli_member ("fragmentation", fragmentation);
+  cli_member ("ooms", layout->n_ooms);
 }
 
+/* For programs: each request that failed, with the parts of that moment. */
 static void
-json_failures (JsonBuilder *json, const CliStudy *study)
+member_failures (const CliStudy *study)
 {
   /* The last ones: a loop that catches the error may fail thousands of times. */
   size_t n = study->layout->n_ooms;
 
-  cli_json_array (json, "failures");
-  for (size_t i = n > MOST_FAILURES ? n - MOST_FAILURES : 0; i < n; i++)
+  cli_array ("failures");
+  for (size_t i = n > MOST_FAILURES ? n - MOST_FAILURES : 0; cli_given.json && i < n; i++)
     {
       TesseraParts parts = cli_study_parts (study, study->layout->ooms[i].event_index);
 
-      json_builder_begin_object (json);
-      cli_json_parts (json, study, &parts);
-      json_builder_end_object (json);
+      cli_object (NULL);
+      cli_tell_parts (study, &parts);
+      cli_close ();
     }
-  json_builder_end_array (json);
+  cli_close ();
 }
 
 /* Where nothing failed and nothing was asked for, the peak of live says more than that of
@@ -87,74 +92,41 @@ whose_at (const CliStudy *study, const TesseraParts *parts)
 }
 
 static void
-print_json (const CliStudy *study,
-            const TesseraVerdict *verdict,
-            const TesseraParts *parts,
-            const TesseraWhose *whose)
+tell (const CliStudy *study,
+      const TesseraVerdict *verdict,
+      const TesseraParts *parts,
+      const TesseraWhose *whose)
 {
-  JsonBuilder *json = cli_json_new ();
   g_autofree char *filling = tessera_describe_filling (whose);
 
-  json_facts (json, study);
-  cli_json_text (json, "headline", verdict->headline);
-  cli_json_text (json, "filling", filling);
-  cli_json_text (json, "sentence", verdict->sentence);
-  cli_json_text (json, "cause", cli_cause_name (verdict->cause));
-  cli_json_bool (json, "died", verdict->died);
-  cli_json_warnings (json, study);
-  cli_json_parts (json, study, parts);
-  json_failures (json, study);
-  cli_tell_whose_briefly (json, study, whose, whose_at (study, parts));
+  cli_answer_begin ();
+  cli_say ("%s\n%s\n%s\n", verdict->headline, cli_shown (filling), verdict->sentence);
+  cli_member ("headline", verdict->headline);
+  cli_member ("filling", filling);
+  cli_member ("sentence", verdict->sentence);
+  cli_member ("cause", cli_cause_name (verdict->cause));
+  cli_member_bool ("died", verdict->died);
+  cli_member_warnings (study);
+  cli_tell_parts (study, parts);
+  member_failures (study);
+  cli_tell_whose_briefly (study, whose, whose_at (study, parts));
+  cli_object ("needs");
+  cli_tell_needs (study);
+  cli_close ();
+  if (study->plan != NULL)
+    cli_tell_edits (study);
+  tell_facts (study);
   if (study->plan != NULL)
     {
-      cli_json_edits (json, study);
-      cli_tell_kinds (json, study->plan);
+      cli_tell_kept (study);
+      cli_tell_kinds (study->plan);
     }
-  cli_json_object (json, "needs");
-  cli_json_needs (json, study);
-  json_builder_end_object (json);
-  cli_tell_suggestions (json, study, whose);
-  cli_json_print (json);
-}
-
-static void
-print_text (const CliStudy *study,
-            const TesseraVerdict *verdict,
-            const TesseraParts *parts,
-            const TesseraWhose *whose)
-{
-  const TesseraTrace *trace = study->trace;
-  const TesseraStructure *structure = study->structure;
-  const char *format = tessera_trace_get_meta (trace, "format");
-
-  g_autofree char *filling = tessera_describe_filling (whose);
-
-  printf ("%s\n%s\n%s\n", verdict->headline, cli_shown (filling), verdict->sentence);
-  cli_print_parts (study, parts);
-  cli_tell_whose_briefly (NULL, study, whose, whose_at (study, parts));
-  cli_print_needs (study);
-  if (study->plan != NULL)
-    cli_print_edits (study);
-  printf ("\n%s: %s, device %u of %zu; %zu events, %zu blocks, %zu stream%s\n",
-          cli_shown (trace->source != NULL ? trace->source : study->path),
-          format != NULL ? cli_shown (format) : "trace", trace->device,
-          trace->n_devices > 0 ? trace->n_devices : 1, trace->n_events,
-          study->blocks->n_blocks, trace->n_streams, trace->n_streams == 1 ? "" : "s");
-  printf (
-      "%zu steps (%s, confidence %.2f), %zu phases%s; layout %s; fragmentation %.1f %%\n",
-      structure->n_steps, steps_from[structure->steps_from], structure->confidence,
-      structure->n_phases, structure->phases_inferred ? " (inferred)" : "",
-      cli_layout_name (study->layout->kind), fragmentation (study->layout) * 100);
-  if (study->plan != NULL)
-    {
-      cli_tell_kept (NULL, study);
-      cli_tell_kinds (NULL, study->plan);
-    }
-  cli_print_recording (study);
+  cli_tell_recording (study);
   if (study->layout->note[0] != '\0')
-    printf ("note: %s\n", cli_shown (study->layout->note));
-  cli_print_notes (study);
-  cli_tell_suggestions (NULL, study, whose);
+    cli_say ("note: %s\n", cli_shown (study->layout->note));
+  cli_tell_notes (study);
+  cli_tell_suggestions (study, whose);
+  cli_answer_end ();
 }
 
 static int
@@ -190,10 +162,7 @@ run_info (int n_files, char **files)
   const TesseraParts parts =
       cli_study_parts (&study, at_text == NULL ? cli_study_moment (&study)
                                                : cli_read_moment (&study, at_text));
-  if (cli_given.json)
-    print_json (&study, &verdict, &parts, &whose);
-  else
-    print_text (&study, &verdict, &parts, &whose);
+  tell (&study, &verdict, &parts, &whose);
   return CLI_DONE;
 }
 
@@ -240,20 +209,12 @@ run_fit (int n_files, char **files)
   cli_study_open (&study, files[0]);
   cli_study_plan_as_edited (&study);
   cli_study_needs (&study);
-  if (cli_given.json)
-    {
-      JsonBuilder *json = cli_json_new ();
-
-      cli_json_text (json, "file", study.path);
-      cli_json_warnings (json, &study);
-      cli_json_needs (json, &study);
-      cli_json_edits (json, &study);
-      cli_json_print (json);
-      return CLI_DONE;
-    }
-  cli_print_warnings (&study);
-  cli_print_needs (&study);
-  cli_print_edits (&study);
+  cli_answer_begin ();
+  cli_member ("file", study.path);
+  cli_tell_warnings (&study);
+  cli_tell_needs (&study);
+  cli_tell_edits (&study);
+  cli_answer_end ();
   return CLI_DONE;
 }
 
@@ -305,21 +266,15 @@ run_import (int n_files, char **files)
   cli_must (
       tessera_trace_save (study.trace, output, cli_progress ("writing"), cli_error ()));
   cli_progress_end ();
-  if (cli_given.json)
-    {
-      JsonBuilder *json = cli_json_new ();
-
-      cli_json_text (json, "file", output);
-      cli_json_integer (json, "events", study.trace->n_events);
-      cli_json_integer (json, "stacks", study.trace->n_stacks);
-      cli_json_integer (json, "blocks", study.blocks->n_blocks);
-      cli_json_notes (json, &study);
-      cli_json_print (json);
-      return CLI_DONE;
-    }
-  printf ("%s: %zu events, %zu blocks, %zu stacks\n", cli_shown (output),
-          study.trace->n_events, study.blocks->n_blocks, study.trace->n_stacks);
-  cli_print_notes (&study);
+  cli_answer_begin ();
+  cli_say ("%s: %zu events, %zu blocks, %zu stacks\n", cli_shown (output),
+           study.trace->n_events, study.blocks->n_blocks, study.trace->n_stacks);
+  cli_member ("file", output);
+  cli_member ("events", study.trace->n_events);
+  cli_member ("stacks", study.trace->n_stacks);
+  cli_member ("blocks", study.blocks->n_blocks);
+  cli_tell_notes (&study);
+  cli_answer_end ();
   return CLI_DONE;
 }
 

@@ -313,11 +313,11 @@ add_part (CliTable *table, const char *name, guint64 bytes, const char *meaning)
 }
 
 static void
-tell_parts (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
+tell_parts (const CliOom *oom, const Verdict *verdict)
 {
   static const char *const columns[] = { "part", "size_bytes", "meaning", NULL };
   const guint64 *facts = oom->facts;
-  CliTable *table = cli_table_new_member (json, "parts", columns);
+  CliTable *table = cli_table_new ("parts", columns);
 
   if (verdict->is_whole)
     {
@@ -340,7 +340,7 @@ tell_parts (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
                     ? "the driver, and what the error does not name"
                     : "CUDA context, libraries, other processes");
       add_part (table, "free", facts[CLI_OOM_FREE], "at the driver");
-      if (json == NULL)
+      if (!cli_given.json)
         {
           add_part (table, "= GPU", facts[CLI_OOM_CAPACITY], "its capacity");
           add_part (table, "+ host", verdict->spilled_bytes,
@@ -419,15 +419,14 @@ fill_in (const CliOom *oom, const char *text)
 }
 
 static void
-tell_advice (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
+tell_advice (const CliOom *oom, const Verdict *verdict)
 {
-  static const char *const columns[] = { "type", "why", NULL };
   /* Up to 2.0 the sentence has parentheses, and segments do not expand. */
   gboolean can_expand =
       !says (oom, "expandable_segments is enabled") && !says (oom, "reserved in total");
   unsigned n = 0;
 
-  CliTable *table = cli_table_new_member (json, "advice", columns);
+  cli_array ("advice");
   for (size_t i = 0; i < G_N_ELEMENTS (advices); i++)
     {
       gboolean expands = strstr (advices[i].type, "expandable_segments") != NULL;
@@ -436,31 +435,28 @@ tell_advice (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
         continue;
       g_autofree char *type = fill_in (oom, advices[i].type);
       g_autofree char *why = fill_in (oom, advices[i].why);
-      if (json != NULL)
-        {
-          cli_table_text (table, type);
-          cli_table_text (table, why);
-          cli_table_end_row (table);
-          continue;
-        }
       g_auto (GStrv) lines = g_strsplit (type, "\n", -1);
       g_autofree char *shown = g_strjoinv ("\n     ", lines);
-      printf ("%s%3u. %s\n       %s\n", n == 0 ? "\nWhat to type\n" : "", n + 1, shown,
-              why);
+      cli_say ("%s%3u. %s\n       %s\n", n == 0 ? "\nWhat to type\n" : "", n + 1, shown,
+               why);
+      cli_object (NULL);
+      cli_member ("type", type);
+      cli_member ("why", why);
+      cli_close ();
       n++;
     }
-  cli_table_print (table);
+  cli_close ();
 }
 
 /* The answer */
 
 static void
-tell_places (JsonBuilder *json, const CliOom *oom)
+tell_places (const CliOom *oom)
 {
   static const char *const columns[] = { "rank", "gpu", "errors", NULL };
-  CliTable *table = cli_table_new_member (json, "errors_by_place", columns);
+  CliTable *table = cli_table_new ("errors_by_place", columns);
 
-  for (size_t i = 0; i < oom->n_places; i++)
+  for (size_t i = 0; i < oom->n_places && (cli_given.json || oom->n_errors > 1); i++)
     {
       const CliOomPlace *place = &oom->places[i];
       CLI_INTEGERS (table, place->rank, place->gpu, place->n_errors);
@@ -470,31 +466,7 @@ tell_places (JsonBuilder *json, const CliOom *oom)
 }
 
 static void
-print_text (const char *source, const CliOom *oom, const Verdict *verdict)
-{
-  printf ("%s\n%s", verdict->sentence, verdict->is_whole ? "\n" : "");
-  tell_parts (NULL, oom, verdict);
-  if (oom->is_own_guessed)
-    puts ("\nThis process goes by another number, as in a container: it is taken to be "
-          "the one that\ncan hold what PyTorch reserved.");
-  tell_advice (NULL, oom, verdict);
-  printf ("\n%s: line %" G_GUINT64_FORMAT, cli_shown (source), oom->line);
-  if (oom->rank != CLI_OOM_UNKNOWN)
-    printf (", rank %" G_GUINT64_FORMAT, oom->rank);
-  if (oom->gpu != CLI_OOM_UNKNOWN)
-    printf (", GPU %" G_GUINT64_FORMAT, oom->gpu);
-  if (oom->file != NULL)
-    printf ("; in %s, %s:%" G_GUINT64_FORMAT, cli_shown (oom->function),
-            cli_shown (oom->file), oom->file_line);
-  printf ("\n");
-  if (oom->n_errors == 1)
-    return;
-  printf ("the last of %" G_GUINT64_FORMAT " errors:\n", oom->n_errors);
-  tell_places (NULL, oom);
-}
-
-static void
-json_facts (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
+tell_facts (const CliOom *oom, const Verdict *verdict)
 {
   static const char *const columns[] = { "pid", "size_bytes", NULL };
   static const char *const names[] = {
@@ -511,11 +483,11 @@ json_facts (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
   guint64 unknown = verdict->is_whole ? 0 : CLI_OOM_UNKNOWN;
 
   for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
-    cli_json_integer (json, names[i], oom->facts[i]);
-  cli_json_integer (json, "missing_bytes", unknown | verdict->missing_bytes);
-  cli_json_integer (json, "spilled_bytes", unknown | verdict->spilled_bytes);
-  CliTable *table = cli_table_new_member (json, "other_processes", columns);
-  for (size_t i = 0; i < oom->n_others; i++)
+    cli_member (names[i], oom->facts[i]);
+  cli_member ("missing_bytes", unknown | verdict->missing_bytes);
+  cli_member ("spilled_bytes", unknown | verdict->spilled_bytes);
+  CliTable *table = cli_table_new ("other_processes", columns);
+  for (size_t i = 0; cli_given.json && i < oom->n_others; i++)
     {
       CLI_INTEGERS (table, oom->others[i].pid, oom->others[i].bytes);
       cli_table_end_row (table);
@@ -523,28 +495,50 @@ json_facts (JsonBuilder *json, const CliOom *oom, const Verdict *verdict)
   cli_table_print (table);
 }
 
+/* Where the error stands, and where in the program it came about. */
 static void
-print_json (const char *source, const CliOom *oom, const Verdict *verdict)
+tell_source (const char *source, const CliOom *oom)
 {
-  JsonBuilder *json = cli_json_new ();
+  cli_say ("\n%s: line %" G_GUINT64_FORMAT, cli_shown (source), oom->line);
+  if (oom->rank != CLI_OOM_UNKNOWN)
+    cli_say (", rank %" G_GUINT64_FORMAT, oom->rank);
+  if (oom->gpu != CLI_OOM_UNKNOWN)
+    cli_say (", GPU %" G_GUINT64_FORMAT, oom->gpu);
+  if (oom->file != NULL)
+    cli_say ("; in %s, %s:%" G_GUINT64_FORMAT, cli_shown (oom->function),
+             cli_shown (oom->file), oom->file_line);
+  cli_say ("\n");
+  cli_member ("file", source);
+  cli_member ("line", oom->line);
+  cli_member ("rank", oom->rank);
+  cli_member ("gpu", oom->gpu);
+  cli_member ("program_file", oom->file);
+  cli_member ("program_line", oom->file_line);
+  cli_member ("program_function", oom->function);
+}
 
-  cli_json_text (json, "file", source);
-  cli_json_integer (json, "line", oom->line);
-  cli_json_text (json, "kind", kind_names[oom->kind]);
-  cli_json_text (json, "cause", cause_names[verdict->cause]);
-  cli_json_text (json, "sentence", verdict->sentence);
-  cli_json_integer (json, "rank", oom->rank);
-  cli_json_integer (json, "gpu", oom->gpu);
-  json_facts (json, oom, verdict);
-  cli_json_bool (json, "process_is_guessed", oom->is_own_guessed);
-  tell_parts (json, oom, verdict);
-  tell_advice (json, oom, verdict);
-  cli_json_text (json, "program_file", oom->file);
-  cli_json_integer (json, "program_line", oom->file_line);
-  cli_json_text (json, "program_function", oom->function);
-  cli_json_integer (json, "errors", oom->n_errors);
-  tell_places (json, oom);
-  cli_json_print (json);
+static void
+tell (const char *source, const CliOom *oom, const Verdict *verdict)
+{
+  cli_answer_begin ();
+  cli_say ("%s\n%s", verdict->sentence, verdict->is_whole ? "\n" : "");
+  cli_member ("kind", kind_names[oom->kind]);
+  cli_member ("cause", cause_names[verdict->cause]);
+  cli_member ("sentence", verdict->sentence);
+  tell_facts (oom, verdict);
+  tell_parts (oom, verdict);
+  if (oom->is_own_guessed)
+    cli_say (
+        "\nThis process goes by another number, as in a container: it is taken to be "
+        "the one that\ncan hold what PyTorch reserved.\n");
+  cli_member_bool ("process_is_guessed", oom->is_own_guessed);
+  tell_advice (oom, verdict);
+  tell_source (source, oom);
+  cli_member ("errors", oom->n_errors);
+  if (oom->n_errors > 1)
+    cli_say ("the last of %" G_GUINT64_FORMAT " errors:\n", oom->n_errors);
+  tell_places (oom);
+  cli_answer_end ();
 }
 
 /* Returns: what was read, in words. */
@@ -589,10 +583,7 @@ run_oom (int n_files, char **files)
         "line",
         source);
   Verdict verdict = judge (&oom);
-  if (cli_given.json)
-    print_json (source, &oom, &verdict);
-  else
-    print_text (source, &oom, &verdict);
+  tell (source, &oom, &verdict);
   g_free (verdict.sentence);
   cli_oom_clear (&oom);
   return CLI_DONE;

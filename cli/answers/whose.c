@@ -85,16 +85,8 @@ cli_read_moment (const CliStudy *study, const char *text)
   return tessera_fullest (layout, (uint32_t) first, (uint32_t) last);
 }
 
-static guint64
-live_bytes (const CliStudy *study, uint32_t event_index)
-{
-  return event_index < study->layout->n_events
-             ? study->layout->curves.live_bytes[event_index]
-             : 0;
-}
-
 static void
-print_stack (const TesseraTrace *trace, uint32_t stack)
+say_stack (const TesseraTrace *trace, uint32_t stack)
 {
   if (stack >= trace->n_stacks)
     return;
@@ -102,21 +94,57 @@ print_stack (const TesseraTrace *trace, uint32_t stack)
     {
       const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
 
-      printf ("%40s%s:%" G_GINT64_FORMAT " %s\n", "",
-              cli_shown (tessera_trace_string (trace, frame->file)), frame->line,
-              cli_shown (tessera_trace_string (trace, frame->name)));
+      cli_say ("%40s%s:%" G_GINT64_FORMAT " %s\n", "",
+               cli_shown (tessera_trace_string (trace, frame->file)), frame->line,
+               cli_shown (tessera_trace_string (trace, frame->name)));
     }
 }
 
 static void
-print_row (const TesseraOwner *owner, guint64 all_bytes)
+tell_row (const TesseraTrace *trace,
+          const TesseraOwner *owner,
+          guint64 all_bytes,
+          TesseraBy by)
 {
+  const double share = all_bytes > 0 ? (double) owner->bytes / (double) all_bytes : 0.0;
+  const gboolean has_stack = by == TESSERA_BY_STACK && owner->stack != TESSERA_NONE;
+  g_autofree char *line = tessera_name_line (trace, owner->stack);
   g_autofree char *times = g_strdup_printf (" x %u", owner->n_times);
 
-  printf ("%12s %5.1f %% %7" G_GUINT64_FORMAT "  %*s%s%s\n", TESSERA_SIZE (owner->bytes),
-          all_bytes > 0 ? 100.0 * (double) owner->bytes / (double) all_bytes : 0.0,
-          owner->n_blocks, (int) (2 * owner->depth), "", cli_shown (owner->name),
-          owner->n_times > 1 ? times : "");
+  cli_say ("%12s %5.1f %% %7" G_GUINT64_FORMAT "  %*s%s%s\n", TESSERA_SIZE (owner->bytes),
+           100 * share, owner->n_blocks, (int) (2 * owner->depth), "",
+           cli_shown (has_stack ? line : owner->name), owner->n_times > 1 ? times : "");
+  if (has_stack)
+    say_stack (trace, owner->stack);
+  cli_object (NULL);
+  cli_member ("name", owner->name);
+  cli_member ("bytes", owner->bytes);
+  cli_member ("blocks", owner->n_blocks);
+  cli_member ("share", share);
+  cli_member ("depth", owner->depth);
+  cli_member ("times", owner->n_times);
+  cli_member ("line", line);
+  cli_close ();
+}
+
+/* All rows for programs, at most @most for people. */
+static void
+tell_rows (const char *key,
+           const TesseraWhose *whose,
+           TesseraBy by,
+           uint32_t event_index,
+           guint most)
+{
+  g_autoptr (GArray) owners = tessera_whose (whose, by, event_index);
+  const guint64 all_bytes = tessera_live_bytes (whose->layout, event_index);
+
+  if (!cli_given.json)
+    cli_rows_worth_reading (owners, all_bytes, most);
+  cli_say ("%12s %7s %7s  %s\n", "bytes", "share", "blocks", tessera_by_name (by));
+  cli_array (key);
+  for (guint i = 0; i < owners->len; i++)
+    tell_row (whose->trace, &g_array_index (owners, TesseraOwner, i), all_bytes, by);
+  cli_close ();
 }
 
 GArray *
@@ -151,69 +179,18 @@ cli_rows_worth_reading (GArray *owners, guint64 all_bytes, guint most)
   return owners;
 }
 
-/* Takes @owners over. */
+/* The peak of each phase, of several and at most @most for people. */
 static void
-print_rows (const TesseraTrace *trace,
-            GArray *owners,
-            guint64 all_bytes,
-            TesseraBy by,
-            guint most)
-{
-  g_autoptr (GArray) rows = cli_rows_worth_reading (owners, all_bytes, most);
-
-  for (guint i = 0; i < rows->len; i++)
-    {
-      TesseraOwner row = g_array_index (rows, TesseraOwner, i);
-      g_autofree char *line = NULL;
-
-      if (by == TESSERA_BY_STACK && row.stack != TESSERA_NONE)
-        row.name = line = tessera_name_line (trace, row.stack);
-      print_row (&row, all_bytes);
-      if (line != NULL)
-        print_stack (trace, row.stack);
-    }
-}
-
-static void
-json_rows (JsonBuilder *json,
-           const char *key,
-           const TesseraTrace *trace,
-           const GArray *owners,
-           guint64 all_bytes)
-{
-  cli_json_array (json, key);
-  for (guint i = 0; i < owners->len; i++)
-    {
-      const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
-      g_autofree char *line = tessera_name_line (trace, owner->stack);
-
-      json_builder_begin_object (json);
-      cli_json_text (json, "name", owner->name);
-      cli_json_integer (json, "bytes", owner->bytes);
-      cli_json_integer (json, "blocks", owner->n_blocks);
-      cli_json_number (json, "share",
-                       all_bytes > 0 ? (double) owner->bytes / (double) all_bytes : 0.0);
-      cli_json_integer (json, "depth", owner->depth);
-      cli_json_integer (json, "times", owner->n_times);
-      cli_json_text (json, "line", line);
-      json_builder_end_object (json);
-    }
-  json_builder_end_array (json);
-}
-
-/* The peak of each phase (@json NULL: as text). */
-static void
-tell_phase_peaks (JsonBuilder *json, const TesseraWhose *whose, guint most)
+tell_phase_peaks (const TesseraWhose *whose, guint most)
 {
   static const char *const columns[] = { "live_bytes", "reserved_bytes", "event_index",
                                          "name", NULL };
   g_autoptr (GArray) peaks = tessera_phase_peaks (whose);
 
-  if (json == NULL && (peaks->len < 2 || peaks->len > most))
+  if (!cli_given.json && (peaks->len < 2 || peaks->len > most))
     return;
-  if (json == NULL)
-    puts ("\npeak of each phase:");
-  CliTable *table = cli_table_new_member (json, "phase_peaks", columns);
+  cli_say ("\npeak of each phase:\n");
+  CliTable *table = cli_table_new ("phase_peaks", columns);
   for (guint i = 0; i < peaks->len; i++)
     {
       const TesseraPhasePeak *peak = &g_array_index (peaks, TesseraPhasePeak, i);
@@ -231,35 +208,26 @@ cli_tell_whose (const CliStudy *study,
                 TesseraBy by,
                 uint32_t event_index)
 {
-  g_autoptr (GArray) owners = tessera_whose (whose, by, event_index);
   g_autofree char *failure = tessera_describe_refused (whose, event_index);
-  const guint64 all_bytes = live_bytes (study, event_index);
+  const guint64 all_bytes = tessera_live_bytes (study->layout, event_index);
 
-  if (cli_given.json)
-    {
-      JsonBuilder *json = cli_json_new ();
-
-      cli_json_text (json, "file", study->path);
-      cli_json_integer (json, "event_index", event_index);
-      cli_json_integer (json, "live_bytes", all_bytes);
-      cli_json_text (json, "by", tessera_by_name (by));
-      json_rows (json, "rows", study->trace, owners, all_bytes);
-      if (by == TESSERA_BY_PHASE)
-        tell_phase_peaks (json, whose, 0);
-      cli_json_print (json);
-      return;
-    }
-  printf ("%s are live at event %u%s. By %s:\n", TESSERA_SIZE (all_bytes), event_index,
-          failure != NULL ? ", where a request failed" : "", tessera_by_name (by));
-  printf ("%12s %7s %7s  %s\n", "bytes", "share", "blocks", tessera_by_name (by));
-  print_rows (study->trace, g_steal_pointer (&owners), all_bytes, by, CLI_MOST_ROWS);
+  cli_answer_begin ();
+  cli_member ("file", study->path);
+  cli_member ("event_index", event_index);
+  cli_member ("live_bytes", all_bytes);
+  cli_member ("by", tessera_by_name (by));
+  cli_say ("%s are live at event %u%s. By %s:\n", TESSERA_SIZE (all_bytes), event_index,
+           failure != NULL ? ", where a request failed" : "", tessera_by_name (by));
+  tell_rows ("rows", whose, by, event_index, CLI_MOST_ROWS);
   if (failure != NULL)
-    printf ("refused then: %s\n", cli_shown (failure));
+    cli_say ("refused then: %s\n", cli_shown (failure));
   if (by == TESSERA_BY_PHASE)
-    tell_phase_peaks (NULL, whose, CLI_MOST_ROWS);
+    tell_phase_peaks (whose, CLI_MOST_ROWS);
   if (study->trace->n_stacks == 0)
-    printf ("the file has no stacks: record with "
-            "torch.cuda.memory._record_memory_history(stacks=\"python\") to see lines\n");
+    cli_say (
+        "the file has no stacks: record with "
+        "torch.cuda.memory._record_memory_history(stacks=\"python\") to see lines\n");
+  cli_answer_end ();
 }
 
 /* Bytes that a step adds, of what is more or less after @n_steps. */
@@ -270,15 +238,15 @@ each_step (const TesseraChange *change, size_t n_steps)
          (gint64) n_steps;
 }
 
-/* What grows, as text, or all rows. @json: (nullable) */
+/* What grows, and for programs all rows. */
 static void
-tell_rows_of_growth (JsonBuilder *json, const GArray *changes, size_t n_steps)
+tell_rows_of_growth (const GArray *changes, size_t n_steps)
 {
   static const char *const columns[] = {
     "step_bytes",   "before_bytes", "after_bytes", "before_blocks",
     "after_blocks", "name",         NULL
   };
-  CliTable *table = cli_table_new_member (json, "rows", columns);
+  CliTable *table = cli_table_new ("rows", columns);
   guint n = 0;
 
   for (guint i = 0; i < changes->len; i++)
@@ -286,7 +254,7 @@ tell_rows_of_growth (JsonBuilder *json, const GArray *changes, size_t n_steps)
       const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
       const gint64 step_bytes = each_step (change, n_steps);
 
-      if (json == NULL && (step_bytes <= 0 || n == CLI_MOST_ROWS))
+      if (!cli_given.json && (step_bytes <= 0 || n == CLI_MOST_ROWS))
         continue;
       n++;
       CLI_INTEGERS (table, (guint64) step_bytes, change->before_bytes,
@@ -295,8 +263,8 @@ tell_rows_of_growth (JsonBuilder *json, const GArray *changes, size_t n_steps)
       cli_table_end_row (table);
     }
   cli_table_print (table);
-  if (json == NULL && n == 0)
-    puts ("nothing grows");
+  if (n == 0)
+    cli_say ("nothing grows\n");
 }
 
 void
@@ -312,28 +280,22 @@ cli_tell_growth (const CliStudy *study, const TesseraWhose *whose, TesseraBy by)
   const TesseraStep *first = &structure->steps[2], *last = first + n_steps;
   const uint32_t begin = MAX (first->begin_index, 1) - 1;
   const uint32_t end = MAX (last->begin_index, 1) - 1;
-  const guint64 before_bytes = live_bytes (study, begin);
-  const guint64 after_bytes = live_bytes (study, end);
+  const guint64 before_bytes = tessera_live_bytes (study->layout, begin);
+  const guint64 after_bytes = tessera_live_bytes (study->layout, end);
   g_autoptr (GArray) changes = tessera_changes (whose, begin, whose, end, by);
-  if (cli_given.json)
-    {
-      JsonBuilder *json = cli_json_new ();
-
-      cli_json_text (json, "file", study->path);
-      cli_json_text (json, "by", tessera_by_name (by));
-      cli_json_integer (json, "first_step", (guint64) first->number);
-      cli_json_integer (json, "last_step", (guint64) last->number);
-      cli_json_integer (json, "before_bytes", before_bytes);
-      cli_json_integer (json, "after_bytes", after_bytes);
-      tell_rows_of_growth (json, changes, n_steps);
-      cli_json_print (json);
-      return;
-    }
-  printf ("%s are live where step %" G_GINT64_FORMAT
-          " begins, %s where step %" G_GINT64_FORMAT " does. By %s:\n",
-          TESSERA_SIZE (before_bytes), first->number, TESSERA_SIZE (after_bytes),
-          last->number, tessera_by_name (by));
-  tell_rows_of_growth (NULL, changes, n_steps);
+  cli_answer_begin ();
+  cli_say ("%s are live where step %" G_GINT64_FORMAT
+           " begins, %s where step %" G_GINT64_FORMAT " does. By %s:\n",
+           TESSERA_SIZE (before_bytes), first->number, TESSERA_SIZE (after_bytes),
+           last->number, tessera_by_name (by));
+  cli_member ("file", study->path);
+  cli_member ("by", tessera_by_name (by));
+  cli_member ("first_step", first->number);
+  cli_member ("last_step", last->number);
+  cli_member ("before_bytes", before_bytes);
+  cli_member ("after_bytes", after_bytes);
+  tell_rows_of_growth (changes, n_steps);
+  cli_answer_end ();
 }
 
 GArray *
@@ -349,36 +311,31 @@ cli_suggest (const CliStudy *study, const TesseraWhose *whose)
 }
 
 void
-cli_tell_suggestions (JsonBuilder *json, const CliStudy *study, const TesseraWhose *whose)
+cli_tell_suggestions (const CliStudy *study, const TesseraWhose *whose)
 {
-  static const char *const columns[] = { "what",     "wins_bytes", "of",          "type",
-                                         "sentence", "peak_bytes", "tried_bytes", NULL };
   g_autoptr (GArray) suggestions = cli_suggest (study, whose);
-  CliTable *table = cli_table_new_member (json, "what_to_do", columns);
 
-  if (json == NULL && suggestions->len > 0)
-    printf ("\nwhat to do:\n");
+  if (suggestions->len > 0)
+    cli_say ("\nwhat to do:\n");
+  cli_array ("what_to_do");
   for (guint i = 0; i < suggestions->len; i++)
     {
       const TesseraSuggestion *row = &g_array_index (suggestions, TesseraSuggestion, i);
 
-      if (json == NULL)
-        {
-          printf ("%12s less %s: %s\n", TESSERA_SIZE (row->wins_bytes), row->of,
-                  cli_shown (row->sentence));
-          printf ("%12s %s\n", "", cli_shown (row->type));
-          continue;
-        }
-      cli_table_text (table, tessera_try_name (row->what));
-      cli_table_integer (table, row->wins_bytes);
-      cli_table_text (table, row->of);
-      cli_table_text (table, row->type);
-      cli_table_text (table, row->sentence);
-      CLI_INTEGERS (table, row->peak_bytes,
-                    row->tried_bytes > 0 ? row->tried_bytes : G_MAXUINT64);
-      cli_table_end_row (table);
+      cli_say ("%12s less %s: %s\n", TESSERA_SIZE (row->wins_bytes), row->of,
+               cli_shown (row->sentence));
+      cli_say ("%12s %s\n", "", cli_shown (row->type));
+      cli_object (NULL);
+      cli_member ("what", tessera_try_name (row->what));
+      cli_member ("wins_bytes", row->wins_bytes);
+      cli_member ("of", row->of);
+      cli_member ("type", row->type);
+      cli_member ("sentence", row->sentence);
+      cli_member ("peak_bytes", row->peak_bytes);
+      cli_member ("tried_bytes", row->tried_bytes > 0 ? row->tried_bytes : G_MAXUINT64);
+      cli_close ();
     }
-  cli_table_print (table);
+  cli_close ();
 }
 
 static gboolean
@@ -392,47 +349,28 @@ is_all_unknown (const CliStudy *study, const TesseraWhose *whose, uint32_t event
 }
 
 void
-cli_tell_whose_briefly (JsonBuilder *json,
-                        const CliStudy *study,
+cli_tell_whose_briefly (const CliStudy *study,
                         const TesseraWhose *whose,
                         uint32_t event_index)
 {
-  const guint64 all_bytes = live_bytes (study, event_index);
-  static const TesseraBy bys[] = { TESSERA_BY_CATEGORY, TESSERA_BY_LINE };
+  const guint64 all_bytes = tessera_live_bytes (study->layout, event_index);
   g_autofree char *refused = tessera_describe_refused (whose, event_index);
 
-  if (json != NULL)
+  if (!cli_given.json && is_all_unknown (study, whose, event_index))
     {
-      cli_json_object (json, "whose");
-      cli_json_integer (json, "event_index", event_index);
-      cli_json_integer (json, "live_bytes", all_bytes);
-      cli_json_text (json, "refused", refused);
-    }
-  else if (is_all_unknown (study, whose, event_index))
-    {
-      printf (
-          "\nnothing says whose memory it was: the file has no stacks, steps or phases "
-          "(docs/CATEGORIES.md)\n");
+      puts ("\nnothing says whose memory it was: the file has no stacks, steps or phases "
+            "(docs/CATEGORIES.md)");
       return;
     }
-  else
-    printf ("\nwhose the %s are that were live at event %u:\n", TESSERA_SIZE (all_bytes),
-            event_index);
-  for (size_t i = 0; i < G_N_ELEMENTS (bys); i++)
-    {
-      g_autoptr (GArray) owners = tessera_whose (whose, bys[i], event_index);
-
-      if (json != NULL)
-        json_rows (json, tessera_by_name (bys[i]), study->trace, owners, all_bytes);
-      else if (bys[i] == TESSERA_BY_CATEGORY || study->trace->n_stacks > 0)
-        {
-          printf ("%12s %7s %7s  %s\n", "bytes", "share", "blocks",
-                  tessera_by_name (bys[i]));
-          print_rows (study->trace, g_steal_pointer (&owners), all_bytes, bys[i],
-                      bys[i] == TESSERA_BY_CATEGORY ? CLI_MOST_ROWS : CLI_BRIEF_ROWS);
-        }
-    }
-  if (json != NULL)
-    json_builder_end_object (json);
-  tell_phase_peaks (json, whose, MOST_BRIEF_PHASES);
+  cli_say ("\nwhose the %s are that were live at event %u:\n", TESSERA_SIZE (all_bytes),
+           event_index);
+  cli_object ("whose");
+  cli_member ("event_index", event_index);
+  cli_member ("live_bytes", all_bytes);
+  cli_member ("refused", refused);
+  tell_rows ("category", whose, TESSERA_BY_CATEGORY, event_index, CLI_MOST_ROWS);
+  if (cli_given.json || study->trace->n_stacks > 0)
+    tell_rows ("line", whose, TESSERA_BY_LINE, event_index, CLI_BRIEF_ROWS);
+  cli_close ();
+  tell_phase_peaks (whose, MOST_BRIEF_PHASES);
 }

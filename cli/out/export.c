@@ -205,10 +205,8 @@ run_export (int n_files, char **files)
   const char *output = cli_given.output;
   gboolean is_plan = tessera_file_kind (files[0]) == TESSERA_FILE_PLAN;
   const char *name = table_name != NULL ? table_name : is_plan ? "slots" : "blocks";
-  CliTableFormat format =
-      cli_given.json || (output != NULL && g_str_has_suffix (output, ".json"))
-          ? CLI_TABLE_JSON
-          : CLI_TABLE_CSV;
+  const gboolean is_json =
+      cli_given.json || (output != NULL && g_str_has_suffix (output, ".json"));
   const gboolean is_snapshot = !is_plan && g_str_equal (name, "snapshot");
   const gboolean is_graph = !is_plan && g_str_equal (name, "flamegraph");
   size_t which = 0;
@@ -237,7 +235,7 @@ run_export (int n_files, char **files)
     write_flamegraph (&study, output);
   if (!is_table)
     return CLI_DONE;
-  CliTable *table = cli_table_new (format, tables[which].columns);
+  CliTable *table = cli_table_new_file (is_json, tables[which].columns);
   tables[which].write (&study, table);
   cli_table_write (table, output);
   return CLI_DONE;

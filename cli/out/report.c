@@ -179,8 +179,7 @@ append_whose (GString *html,
   } tables[] = { { TESSERA_BY_CATEGORY, CLI_MOST_ROWS },
                  { TESSERA_BY_LINE, CLI_BRIEF_ROWS },
                  { TESSERA_BY_MODULE, CLI_MOST_ROWS } };
-  const uint64_t all_bytes =
-      at < whose->layout->n_events ? whose->layout->curves.live_bytes[at] : 0;
+  const uint64_t all_bytes = tessera_live_bytes (whose->layout, at);
   const size_t n = study->trace->n_stacks > 0 ? G_N_ELEMENTS (tables) : 1;
 
   append (html, "<h2>Whose the %s are that were live at event %u</h2>\n",

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,49 +28,38 @@ typedef struct
 } Call;
 
 static void
-print_json (const Call *call)
-{
-  static const char *const columns[] = { "name", "text", "created_s", NULL };
-  JsonBuilder *json = cli_json_new ();
-  size_t n_edits;
-  const TesseraEdit *edits = tessera_history_get (call->history, &n_edits);
-
-  cli_json_text (json, "file", call->path);
-  cli_json_integer (json, "standing", tessera_history_get_n_standing (call->history));
-  if (call->remark != NULL)
-    cli_json_text (json, "note", call->remark);
-  CliTable *table = cli_table_new_member (json, "edits", columns);
-  for (size_t i = 0; i < n_edits; i++)
-    {
-      g_autofree char *text = tessera_edit_describe (&edits[i]);
-
-      cli_table_text (table, edits[i].name);
-      cli_table_text (table, text);
-      cli_table_integer (table, (guint64) edits[i].created_s);
-      cli_json_bool (json, "is_undone", edits[i].is_undone);
-      cli_table_end_row (table);
-    }
-  cli_table_print (table);
-  cli_json_print (json);
-}
-
-static void
-print_list (const Call *call)
+tell (const Call *call)
 {
   size_t n_edits;
   const TesseraEdit *edits = tessera_history_get (call->history, &n_edits);
 
+  cli_answer_begin ();
   if (n_edits == 0)
-    printf ("%s has no edits\n", cli_shown (call->path));
+    cli_say ("%s has no edits\n", cli_shown (call->path));
+  cli_member ("file", call->path);
+  cli_member ("standing", tessera_history_get_n_standing (call->history));
+  cli_array ("edits");
   for (size_t i = 0; i < n_edits; i++)
     {
       g_autofree char *text = tessera_edit_describe (&edits[i]);
+      const char *name = strcmp (edits[i].name, text) != 0 ? edits[i].name : "";
 
-      printf ("%3zu%s %s%s%s\n", i + 1, edits[i].is_undone ? " undone:" : "",
-              cli_shown (text),
-              *edits[i].name != '\0' && strcmp (edits[i].name, text) != 0 ? " - " : "",
-              strcmp (edits[i].name, text) != 0 ? cli_shown (edits[i].name) : "");
+      cli_say ("%3zu%s %s%s%s\n", i + 1, edits[i].is_undone ? " undone:" : "",
+               cli_shown (text), *name != '\0' ? " - " : "", cli_shown (name));
+      cli_object (NULL);
+      cli_member ("name", edits[i].name);
+      cli_member ("text", text);
+      cli_member ("created_s", edits[i].created_s);
+      cli_member_bool ("is_undone", edits[i].is_undone);
+      cli_close ();
     }
+  cli_close ();
+  if (call->remark != NULL)
+    {
+      cli_say ("note: %s\n", cli_shown (call->remark));
+      cli_member ("note", call->remark);
+    }
+  cli_answer_end ();
 }
 
 /* Edits of anything but a trace would lie beside it for good. */
@@ -381,14 +369,8 @@ run_verb (Call *call, gsize verb, const char *file)
     look_at_trace (call);
   if (verbs[verb].run != NULL)
     verbs[verb].run (call, file);
-  if (verbs[verb].is_silent)
-    return;
-  if (cli_given.json)
-    print_json (call);
-  else
-    print_list (call);
-  if (call->remark != NULL && !cli_given.json)
-    printf ("note: %s\n", cli_shown (call->remark));
+  if (!verbs[verb].is_silent)
+    tell (call);
 }
 
 static int

@@ -3,8 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdio.h>
-
 #include "cli/process.h"
 #include "cli/tell.h"
 
@@ -22,111 +20,23 @@ part_more (uint64_t height_bytes)
   return height_bytes + height_bytes / 100 / 512 * 512;
 }
 
-/* A plan across streams as high as @parted_bytes, 0: as it has to be; or with streams
- * apart. Returns: its pool; TESSERA_NOWHERE: there is none */
+/* The pool of a plan with streams apart, or across; TESSERA_NOWHERE: there is none */
 static uint64_t
-measure_point (const CliStudy *study,
-               TesseraStreams streams,
-               uint64_t parted_bytes,
-               uint64_t *out_n_barriers)
+measure_pool (const CliStudy *study, const TesseraPlanOptions *as, TesseraStreams streams)
 {
   TesseraPlanOptions options = { .first_step = -1,
                                  .last_step = -1,
-                                 .edits = tessera_history_get (study->history, NULL),
-                                 .n_edits =
-                                     tessera_history_get_n_standing (study->history),
-                                 .streams = streams,
-                                 .parted_bytes = parted_bytes };
+                                 .edits = as->edits,
+                                 .n_edits = as->n_edits,
+                                 .streams = streams };
   TesseraPlan *plan = NULL;
   uint64_t bytes = TESSERA_NOWHERE;
 
   if (tessera_plan_trace (study->trace, study->blocks, study->structure, &options, NULL,
                           &plan) == TESSERA_OK)
-    {
-      const TesseraSimulateOptions follow =
-          cli_simulate_options (TESSERA_LAYOUT_PLAN, plan);
-      TesseraLayout *layout = cli_study_simulate (study, &follow, NULL);
-
-      bytes = tessera_plan_pool_bytes (plan);
-      *out_n_barriers = layout->n_barriers;
-      tessera_layout_free (layout);
-    }
+    bytes = tessera_plan_pool_bytes (plan);
   tessera_plan_free (plan);
   return bytes;
-}
-
-/* Height against waiting: streams apart, 1 % above what is needed, what is needed. */
-static void
-json_points (JsonBuilder *json, const CliStudy *study)
-{
-  const struct
-  {
-    const char *key;
-    TesseraStreams streams;
-    uint64_t parted_bytes;
-  } points[] = {
-    { "streams_apart", TESSERA_STREAMS_APART, 0 },
-    { "one_percent_more", TESSERA_STREAMS_ACROSS, part_more (study->plan->height_bytes) },
-    { "least_memory", TESSERA_STREAMS_ACROSS, 0 },
-  };
-
-  cli_json_object (json, "points");
-  for (size_t i = 0; i < G_N_ELEMENTS (points); i++)
-    {
-      uint64_t n_barriers = 0;
-      uint64_t bytes =
-          measure_point (study, points[i].streams, points[i].parted_bytes, &n_barriers);
-
-      cli_json_object (json, points[i].key);
-      cli_json_integer (json, "height_bytes", bytes);
-      cli_json_integer (json, "barriers", n_barriers);
-      json_builder_end_object (json);
-    }
-  json_builder_end_object (json);
-}
-
-static void
-print_json (const CliStudy *study)
-{
-  const TesseraPlan *plan = study->plan;
-  JsonBuilder *json = cli_json_new ();
-  char worse[160];
-
-  cli_json_text (json, "file", study->path);
-  cli_json_text (json, "plan", cli_given.output);
-  cli_json_warnings (json, study);
-  cli_json_integer (json, "bound_bytes", plan->bound_bytes);
-  cli_json_integer (json, "height_bytes", plan->height_bytes);
-  cli_json_proof (json, plan);
-  cli_json_integer (json, "slots", plan->n_slots);
-  cli_json_integer (json, "unplanned", plan->n_unplanned);
-  cli_json_integer (json, "sections", plan->n_sections);
-  cli_json_integer (json, "groups", plan->n_groups);
-  cli_json_integer (json, "rooms", plan->n_rooms);
-  cli_json_integer (json, "region_bytes",
-                    tessera_plan_pool_bytes (plan) - plan->height_bytes);
-  cli_json_number (json, "seconds", study->plan_seconds);
-  cli_json_text (json, "strategy", plan->strategy);
-  cli_json_edits (json, study);
-  cli_json_integer (json, "edits_cost_bytes", cli_study_edits_cost (study));
-  cli_json_bool (json, "checked", plan->checked);
-  cli_json_followable (json, plan);
-  cli_json_integer (json, "recorded_reserved_bytes", study->layout->peak_reserved_bytes);
-  cli_json_bool (
-      json, "worse_than_recorded",
-      tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse));
-  cli_json_integer (json, "hits", study->planned->n_hits);
-  cli_json_integer (json, "misses", study->planned->n_misses);
-  cli_json_integer (json, "planned_misses", study->planned->n_planned_misses);
-  cli_json_integer (json, "barriers", study->planned->n_barriers);
-  if (plan->crosses_streams)
-    json_points (json, study);
-  cli_tell_kept (json, study);
-  cli_tell_kinds (json, plan);
-  cli_json_laws (json, study);
-  cli_json_digest (json, "slot_digest", plan->slot_digest);
-  cli_json_digest (json, "fingerprint", plan->trace_fingerprint);
-  cli_json_print (json);
 }
 
 /* "bound 1.20 GiB (0.100 % above)": what no layout is below. Where more is proven than
@@ -149,71 +59,125 @@ format_bound (const TesseraPlan *plan)
 
 /* How often streams wait for what they are handed, and what the program owes for it. */
 static void
-print_waits (const CliStudy *study)
+say_waits (const CliStudy *study)
 {
   size_t n_steps = MAX (study->structure->n_steps, 1);
   const char *contract = tessera_trace_get_meta (study->trace, "contract");
   gboolean is_kept = contract != NULL && g_str_has_prefix (contract, "kept");
 
-  printf ("across streams: about %" G_GUINT64_FORMAT
-          " waits a step for what another stream freed\n",
-          (study->planned->n_barriers + n_steps / 2) / n_steps);
+  cli_say ("across streams: about %" G_GUINT64_FORMAT
+           " waits a step for what another stream freed\n",
+           (study->planned->n_barriers + n_steps / 2) / n_steps);
   if (is_kept)
-    printf ("contract %s\n", cli_shown (contract));
+    cli_say ("contract %s\n", cli_shown (contract));
   else
-    puts ("that is safe where each use of a block on another stream is ordered behind "
-          "its allocation:\ntessera dry-run --contract looks (docs/USER-GUIDE.md, 8)");
+    cli_say (
+        "that is safe where each use of a block on another stream is ordered behind its "
+        "allocation:\ntessera dry-run --contract looks (docs/USER-GUIDE.md, 8)\n");
+}
+
+/* What is good to know beside the figures. */
+static void
+tell_hints (const CliStudy *study)
+{
+  const TesseraPlan *plan = study->plan;
+  const guint64 device_bytes = cli_given.device_bytes;
+  char worse[160];
+  /* Never be worse than PyTorch alone: a plan that is must say so. */
+  const gboolean is_worse =
+      tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse);
+
+  if (cli_study_may_cross (study) && !plan->crosses_streams && !cli_given.across_streams)
+    cli_say ("hint: --across-streams plans one pool over all streams\n");
+  if (cli_given.across_streams && study->trace->n_streams <= 1)
+    cli_say ("--across-streams changes nothing here: all memory is asked for on one "
+             "stream\n");
+  if (is_worse)
+    cli_say ("warning: %s\n", worse);
+  cli_member ("recorded_reserved_bytes", study->layout->peak_reserved_bytes);
+  cli_member_bool ("worse_than_recorded", is_worse);
+  if (device_bytes > 0 && tessera_plan_pool_bytes (plan) > device_bytes)
+    cli_say ("warning: the plan does not fit %s\n", TESSERA_SIZE (device_bytes));
+  if (cli_given.output != NULL)
+    cli_say ("written to %s\n", cli_shown (cli_given.output));
 }
 
 static void
-print_text (const CliStudy *study)
+tell_followed (const TesseraLayout *planned)
 {
-  const TesseraPlan *plan = study->plan;
-  const TesseraLayout *planned = study->planned;
-  uint64_t cost_bytes = cli_study_edits_cost (study);
   g_autofree char *misses =
       cli_planned_misses (planned->n_misses, planned->n_planned_misses);
-  g_autofree char *proof = cli_proof_text (plan), *bound = format_bound (plan);
-  g_autofree char *followable = cli_followable_text (plan);
-  char worse[160];
 
-  cli_print_edits (study);
-  cli_print_warnings (study);
-  printf ("height %s, %s, %zu slots, %zu groups, %.2f s\n",
-          TESSERA_SIZE (plan->height_bytes), bound, plan->n_slots, plan->n_groups,
-          study->plan_seconds);
+  cli_say ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
+           " misses%s\n",
+           planned->n_hits, planned->n_misses, misses);
+  cli_member ("hits", planned->n_hits);
+  cli_member ("misses", planned->n_misses);
+  cli_member ("planned_misses", planned->n_planned_misses);
+  cli_member ("barriers", planned->n_barriers);
+}
+
+static void
+tell_figures (const CliStudy *study)
+{
+  const TesseraPlan *plan = study->plan;
+  const uint64_t cost_bytes = cli_study_edits_cost (study);
+  const uint64_t region_bytes = tessera_plan_pool_bytes (plan) - plan->height_bytes;
+  g_autofree char *proof = cli_proof_text (plan), *bound = format_bound (plan);
+
+  cli_say ("height %s, %s, %zu slots, %zu groups, %.2f s\n",
+           TESSERA_SIZE (plan->height_bytes), bound, plan->n_slots, plan->n_groups,
+           study->plan_seconds);
   if (cost_bytes > 0)
-    printf ("the edits cost %s: a plan without them takes %s\n",
-            TESSERA_SIZE (cost_bytes), TESSERA_SIZE (study->unedited_bytes));
-  printf ("%s; %s\n", proof, plan->checked ? "checked" : "not checked");
-  printf ("strategy %s\n", cli_shown (plan->strategy));
+    cli_say ("the edits cost %s: a plan without them takes %s\n",
+             TESSERA_SIZE (cost_bytes), TESSERA_SIZE (study->unedited_bytes));
+  cli_say ("%s; %s\n", proof, plan->checked ? "checked" : "not checked");
+  cli_say ("strategy %s\n", cli_shown (plan->strategy));
   if (plan->n_rooms > 0)
-    printf ("rooms for dynamic requests: %zu, and %s above the height\n", plan->n_rooms,
-            TESSERA_SIZE (tessera_plan_pool_bytes (plan) - plan->height_bytes));
+    cli_say ("rooms for dynamic requests: %zu, and %s above the height\n", plan->n_rooms,
+             TESSERA_SIZE (region_bytes));
   if (plan->n_unplanned > 0)
-    printf ("left to the dynamic allocator: %zu requests of the plan\n",
-            plan->n_unplanned);
-  printf ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
-          " misses%s\n",
-          planned->n_hits, planned->n_misses, misses);
+    cli_say ("left to the dynamic allocator: %zu requests of the plan\n",
+             plan->n_unplanned);
+  cli_member ("bound_bytes", plan->bound_bytes);
+  cli_member ("height_bytes", plan->height_bytes);
+  cli_member_proof (plan);
+  cli_member ("slots", plan->n_slots);
+  cli_member ("unplanned", plan->n_unplanned);
+  cli_member ("sections", plan->n_sections);
+  cli_member ("groups", plan->n_groups);
+  cli_member ("rooms", plan->n_rooms);
+  cli_member ("region_bytes", region_bytes);
+  cli_member ("seconds", study->plan_seconds);
+  cli_member ("strategy", plan->strategy);
+  cli_member ("edits_cost_bytes", cost_bytes);
+  cli_member_bool ("checked", plan->checked);
+}
+
+static void
+tell (const CliStudy *study)
+{
+  const TesseraPlan *plan = study->plan;
+  g_autofree char *followable = cli_followable_text (plan);
+
+  cli_answer_begin ();
+  cli_member ("file", study->path);
+  cli_member ("plan", cli_given.output);
+  cli_tell_edits (study);
+  cli_tell_warnings (study);
+  tell_figures (study);
+  tell_followed (study->planned);
   if (plan->crosses_streams)
-    print_waits (study);
-  printf ("can a run follow it? %s\n", cli_shown (followable));
-  cli_tell_kept (NULL, study);
-  cli_tell_kinds (NULL, plan);
-  cli_print_laws (study);
-  if (cli_study_may_cross (study) && !plan->crosses_streams && !cli_given.across_streams)
-    puts ("hint: --across-streams plans one pool over all streams");
-  if (cli_given.across_streams && study->trace->n_streams <= 1)
-    puts ("--across-streams changes nothing here: all memory is asked for on one stream");
-  /* Never be worse than PyTorch alone: a plan that is must say so. */
-  if (tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse))
-    printf ("warning: %s\n", worse);
-  if (cli_given.device_bytes > 0 &&
-      tessera_plan_pool_bytes (plan) > cli_given.device_bytes)
-    printf ("warning: the plan does not fit %s\n", TESSERA_SIZE (cli_given.device_bytes));
-  if (cli_given.output != NULL)
-    printf ("written to %s\n", cli_shown (cli_given.output));
+    say_waits (study);
+  cli_say ("can a run follow it? %s\n", cli_shown (followable));
+  cli_member_followable (plan);
+  cli_tell_kept (study);
+  cli_tell_kinds (plan);
+  cli_tell_laws (study);
+  tell_hints (study);
+  cli_member_digest ("slot_digest", plan->slot_digest);
+  cli_member_digest ("fingerprint", plan->trace_fingerprint);
+  cli_answer_end ();
 }
 
 /* A number, 1 or more; NULL leaves *@most as it is. */
@@ -251,18 +215,18 @@ read_options (TesseraPlanOptions *options, TesseraParameters *most)
 
 /* On a device of known size: the least waiting that fits. */
 static void
-choose_point (const CliStudy *study, TesseraPlanOptions *options)
+choose_streams (const CliStudy *study, TesseraPlanOptions *options)
 {
-  uint64_t n_barriers, least_bytes, most_bytes = cli_given.device_bytes;
+  const uint64_t most_bytes = cli_given.device_bytes;
 
   if (!cli_given.across_streams || most_bytes == 0)
     return;
-  if (measure_point (study, TESSERA_STREAMS_APART, 0, &n_barriers) <= most_bytes)
+  if (measure_pool (study, options, TESSERA_STREAMS_APART) <= most_bytes)
     {
       options->streams = TESSERA_STREAMS_APART;
       return;
     }
-  least_bytes = measure_point (study, TESSERA_STREAMS_ACROSS, 0, &n_barriers);
+  const uint64_t least_bytes = measure_pool (study, options, TESSERA_STREAMS_ACROSS);
   if (least_bytes != TESSERA_NOWHERE && part_more (least_bytes) <= most_bytes)
     options->parted_bytes = part_more (least_bytes);
 }
@@ -281,7 +245,7 @@ run_plan (int n_files, char **files)
   cli_study_edits (&study, &options);
   by_length.edits = options.edits;
   by_length.n_edits = options.n_edits;
-  choose_point (&study, &options);
+  choose_streams (&study, &options);
   cli_process_ask (keeps_best ? CLI_ASK_ON_INTERRUPT : CLI_ASK_NEVER);
   cli_study_plan (&study, &options);
   cli_study_unedited (&study, &options);
@@ -291,10 +255,7 @@ run_plan (int n_files, char **files)
   if (cli_given.output != NULL)
     cli_must (tessera_plan_save (study.plan, cli_given.output, cli_error ()));
   cli_progress_end ();
-  if (cli_given.json)
-    print_json (&study);
-  else
-    print_text (&study);
+  tell (&study);
   return CLI_DONE;
 }
 

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <glob.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,44 +18,48 @@ static char *trace_path;
 #define MOST_MOVES 10 /* that are listed, the largest */
 
 static void
-json_check (const char *path, const TesseraPlan *plan, TesseraLaw law, const char *text)
+tell_lengths_accepted (const TesseraLengths *lengths)
 {
-  JsonBuilder *json = cli_json_new ();
-  bool is_accepted = law == TESSERA_LAW_NONE;
+  g_autofree char *most = cli_most_text (lengths);
 
-  cli_json_text (json, "file", path);
-  cli_json_bool (json, "accepted", is_accepted);
-  cli_json_text (json, "law", is_accepted ? NULL : tessera_law_name (law));
-  cli_json_text (json, "at_fault",
-                 is_accepted                      ? NULL
-                 : law == TESSERA_LAW_FINGERPRINT ? trace_path
-                                                  : path);
-  cli_json_text (json, "finding", is_accepted ? NULL : text);
-  cli_json_integer (json, "slots", plan->n_slots);
-  cli_json_integer (json, "unplanned", plan->n_unplanned);
-  cli_json_integer (json, "height_bytes", plan->height_bytes);
-  cli_json_integer (json, "bound_bytes", plan->bound_bytes);
-  cli_json_proof (json, plan);
-  cli_json_followable (json, plan);
-  cli_json_print (json);
+  cli_say ("so is its plan for every length, at the %u %s that it was made from and "
+           "others up to length %s\n",
+           lengths->n_observed, lengths->cut_phase ? "parts of steps" : "steps", most);
 }
 
+/* What breaks a law is a complaint, and not text. */
 static void
-print_accepted (const char *path, const TesseraPlan *plan)
+tell_check (const char *path,
+            const TesseraPlan *plan,
+            TesseraLaw law,
+            const char *finding)
 {
+  const gboolean is_accepted = law == TESSERA_LAW_NONE;
   g_autofree char *followable = cli_followable_text (plan);
   g_autofree char *proof = cli_proof_text (plan);
 
-  printf ("%s: accepted: %zu slots in %s, no overlap in time and address\n",
-          cli_shown (path), plan->n_slots, TESSERA_SIZE (plan->height_bytes));
-  printf ("the plan says: %s\ncan a run follow it? %s\n", proof, cli_shown (followable));
-  if (plan->lengths == NULL)
+  if (!is_accepted && !cli_given.json)
     return;
-  g_autofree char *most = cli_most_text (plan->lengths);
-  printf ("so is its plan for every length, at the %u %s that it was made from and "
-          "others up to length %s\n",
-          plan->lengths->n_observed,
-          plan->lengths->cut_phase ? "parts of steps" : "steps", most);
+  cli_answer_begin ();
+  cli_say ("%s: accepted: %zu slots in %s, no overlap in time and address\n",
+           cli_shown (path), plan->n_slots, TESSERA_SIZE (plan->height_bytes));
+  cli_say ("the plan says: %s\ncan a run follow it? %s\n", proof, cli_shown (followable));
+  if (plan->lengths != NULL)
+    tell_lengths_accepted (plan->lengths);
+  cli_member ("file", path);
+  cli_member_bool ("accepted", is_accepted);
+  cli_member ("law", is_accepted ? NULL : tessera_law_name (law));
+  cli_member ("at_fault", is_accepted                      ? NULL
+                          : law == TESSERA_LAW_FINGERPRINT ? trace_path
+                                                           : path);
+  cli_member ("finding", is_accepted ? NULL : finding);
+  cli_member ("slots", plan->n_slots);
+  cli_member ("unplanned", plan->n_unplanned);
+  cli_member ("height_bytes", plan->height_bytes);
+  cli_member ("bound_bytes", plan->bound_bytes);
+  cli_member_proof (plan);
+  cli_member_followable (plan);
+  cli_answer_end ();
 }
 
 /* The trace of the plan's device: which that is, no option says here. */
@@ -82,14 +85,10 @@ run_check (int n_files, char **files)
   TesseraTrace *trace = trace_path != NULL ? open_trace_of (plan, files[0]) : NULL;
   TesseraLaw law = TESSERA_LAW_NONE;
   TesseraError error = { 0 };
-  TesseraStatus status = tessera_check_plan (plan, trace, &law, &error);
+  TesseraStatus status = cli_check_plan (plan, trace, &law, &error);
 
-  if (status == TESSERA_OK && plan->lengths != NULL)
-    status = tessera_check_lengths (plan->lengths, &law, &error);
-  if (cli_given.json)
-    json_check (files[0], plan, law, error.text);
-  else if (status == TESSERA_OK)
-    print_accepted (files[0], plan);
+  if (status == TESSERA_OK || law != TESSERA_LAW_NONE)
+    tell_check (files[0], plan, law, error.text);
   tessera_trace_free (trace);
   tessera_plan_free (plan);
   /* The fingerprint is looked at last: the plan breaks no law by itself. */
@@ -130,9 +129,9 @@ typedef struct
   TesseraLayout *followed[2]; /* then */
 } Comparison;
 
-/* What became of the blocks, as text or as members. */
+/* What became of the blocks. */
 static void
-tell_counts (JsonBuilder *json, const TesseraComparison *compared)
+tell_counts (const TesseraComparison *compared)
 {
   const struct
   {
@@ -147,51 +146,61 @@ tell_counts (JsonBuilder *json, const TesseraComparison *compared)
   };
 
   for (size_t i = 0; i < G_N_ELEMENTS (counts); i++)
-    if (json != NULL)
-      {
-        cli_json_object (json, counts[i].key);
-        cli_json_integer (json, "blocks", counts[i].n_blocks);
-        cli_json_integer (json, "bytes", counts[i].n_bytes);
-        json_builder_end_object (json);
-      }
-    else
-      printf ("%-22s %8zu blocks %14s\n", counts[i].name, counts[i].n_blocks,
-              TESSERA_SIZE (counts[i].n_bytes));
+    {
+      cli_say ("%-22s %8zu blocks %14s\n", counts[i].name, counts[i].n_blocks,
+               TESSERA_SIZE (counts[i].n_bytes));
+      cli_object (counts[i].key);
+      cli_member ("blocks", counts[i].n_blocks);
+      cli_member ("bytes", counts[i].n_bytes);
+      cli_close ();
+    }
 }
 
 static void
-json_plan (JsonBuilder *json, const Comparison *c, int i)
+tell_plan (const Comparison *c, int i)
 {
   const TesseraLayout *followed = c->followed[i];
+  const TesseraPlan *plan = c->plans[i];
+  const double above_percent = 100 * tessera_plan_gap (plan);
 
-  json_builder_begin_object (json);
-  cli_json_text (json, "file", c->paths[i]);
-  cli_json_text (json, "strategy", c->plans[i]->strategy);
-  cli_json_integer (json, "height_bytes", c->compared->height_bytes[i]);
-  cli_json_integer (json, "bound_bytes", c->compared->bound_bytes[i]);
-  cli_json_integer (json, "proven_bound_bytes", tessera_plan_proven_bound (c->plans[i]));
-  cli_json_number (json, "above_bound_percent", 100 * tessera_plan_gap (c->plans[i]));
-  cli_json_integer (json, "blocks", c->compared->n_slots[i]);
+  cli_say ("%s: %s, %.3f %% above its proven bound, %s", cli_shown (c->paths[i]),
+           TESSERA_SIZE (c->compared->height_bytes[i]), above_percent,
+           cli_shown (plan->strategy));
+  cli_object (NULL);
+  cli_member ("file", c->paths[i]);
+  cli_member ("strategy", plan->strategy);
+  cli_member ("height_bytes", c->compared->height_bytes[i]);
+  cli_member ("bound_bytes", c->compared->bound_bytes[i]);
+  cli_member ("proven_bound_bytes", tessera_plan_proven_bound (plan));
+  cli_member ("above_bound_percent", above_percent);
+  cli_member ("blocks", c->compared->n_slots[i]);
   if (followed != NULL)
     {
-      cli_json_integer (json, "hits", followed->n_hits);
-      cli_json_integer (json, "misses", followed->n_misses);
-      cli_json_integer (json, "planned_misses", followed->n_planned_misses);
+      g_autofree char *planned =
+          cli_planned_misses (followed->n_misses, followed->n_planned_misses);
+
+      cli_say (", %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT " misses%s",
+               followed->n_hits, followed->n_misses, planned);
+      cli_member ("hits", followed->n_hits);
+      cli_member ("misses", followed->n_misses);
+      cli_member ("planned_misses", followed->n_planned_misses);
     }
-  json_builder_end_object (json);
+  cli_say ("\n");
+  cli_close ();
 }
 
-/* What moved, the largest first: the most of it as text, all as a member. */
+/* What moved, the largest first: for people the most of it. */
 static void
-tell_moves (JsonBuilder *json, const TesseraComparison *compared)
+tell_moves (const TesseraComparison *compared)
 {
   static const char *const columns[] = { "block", "block_bytes", "first_offset_bytes",
                                          "second_offset_bytes", NULL };
-  const size_t n = json != NULL ? compared->n_moved : MIN (compared->n_moved, MOST_MOVES);
+  const size_t n =
+      cli_given.json ? compared->n_moved : MIN (compared->n_moved, MOST_MOVES);
 
-  if (json == NULL && n > 0)
-    puts ("\nmoved:");
-  CliTable *table = cli_table_new_member (json, "largest_moved", columns);
+  if (n > 0)
+    cli_say ("\nmoved:\n");
+  CliTable *table = cli_table_new ("largest_moved", columns);
   for (size_t i = 0; i < n; i++)
     {
       CLI_INTEGERS (table, compared->moves[i].block, compared->moves[i].block_bytes,
@@ -203,44 +212,16 @@ tell_moves (JsonBuilder *json, const TesseraComparison *compared)
 }
 
 static void
-json_comparison (const Comparison *c)
+tell_comparison (const Comparison *c)
 {
-  const TesseraComparison *compared = c->compared;
-  JsonBuilder *json = cli_json_new ();
-
-  cli_json_array (json, "plans");
+  cli_answer_begin ();
+  cli_array ("plans");
   for (int i = 0; i < 2; i++)
-    json_plan (json, c, i);
-  json_builder_end_array (json);
-  tell_counts (json, compared);
-  tell_moves (json, compared);
-  cli_json_print (json);
-}
-
-static void
-print_comparison (const Comparison *c)
-{
-  const TesseraComparison *compared = c->compared;
-
-  for (int i = 0; i < 2; i++)
-    {
-      const TesseraLayout *followed = c->followed[i];
-
-      printf ("%s: %s, %.3f %% above its proven bound, %s", cli_shown (c->paths[i]),
-              TESSERA_SIZE (compared->height_bytes[i]),
-              100 * tessera_plan_gap (c->plans[i]), cli_shown (c->plans[i]->strategy));
-      if (followed != NULL)
-        {
-          g_autofree char *planned =
-              cli_planned_misses (followed->n_misses, followed->n_planned_misses);
-
-          printf (", %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT " misses%s",
-                  followed->n_hits, followed->n_misses, planned);
-        }
-      putchar ('\n');
-    }
-  tell_counts (NULL, compared);
-  tell_moves (NULL, compared);
+    tell_plan (c, i);
+  cli_close ();
+  tell_counts (c->compared);
+  tell_moves (c->compared);
+  cli_answer_end ();
 }
 
 /* The hits that each plan is expected to have, by simulation. */
@@ -283,10 +264,7 @@ run_compare (int n_files, char **files)
   else
     for (int i = 0; i < 2; i++)
       cli_accept_plan (files[i], c.plans[i], NULL);
-  if (cli_given.json)
-    json_comparison (&c);
-  else
-    print_comparison (&c);
+  tell_comparison (&c);
   cli_study_clear (&c.study);
   tessera_comparison_free (c.compared);
   for (int i = 0; i < 2; i++)
@@ -328,7 +306,7 @@ list_samples (glob_t *samples)
 }
 
 static void
-print_bench (CliTable *table, const CliStudy *study, double seconds)
+tell_bench (CliTable *table, const CliStudy *study, double seconds)
 {
   const TesseraPlan *plan = study->plan;
   g_autofree char *name = g_path_get_basename (study->path);
@@ -340,34 +318,21 @@ print_bench (CliTable *table, const CliStudy *study, double seconds)
                                                      : 1);
 
   cli_table_text (table, name);
+  cli_table_text (table, study->path);
   CLI_INTEGERS (table, study->blocks->n_blocks, plan->n_slots, plan->height_bytes,
                 plan->bound_bytes);
   cli_table_text (table, ratio);
   cli_table_text (table, proof);
   cli_table_text (table, time);
   cli_table_text (table, plan->strategy);
+  cli_member ("bound_bytes", plan->bound_bytes);
+  cli_member_proof (plan);
+  cli_member ("processor_seconds", seconds);
   cli_table_end_row (table);
 }
 
 static void
-json_bench (JsonBuilder *json, const CliStudy *study, double seconds)
-{
-  const TesseraPlan *plan = study->plan;
-
-  json_builder_begin_object (json);
-  cli_json_text (json, "file", study->path);
-  cli_json_integer (json, "blocks", study->blocks->n_blocks);
-  cli_json_integer (json, "slots", plan->n_slots);
-  cli_json_integer (json, "height_bytes", plan->height_bytes);
-  cli_json_integer (json, "bound_bytes", plan->bound_bytes);
-  cli_json_proof (json, plan);
-  cli_json_number (json, "processor_seconds", seconds);
-  cli_json_text (json, "strategy", plan->strategy);
-  json_builder_end_object (json);
-}
-
-static void
-bench_file (const char *path, JsonBuilder *json, CliTable *table)
+bench_file (const char *path, CliTable *table)
 {
   g_auto (CliStudy) study = { 0 };
   TesseraPlanOptions options = { .first_step = -1,
@@ -384,23 +349,21 @@ bench_file (const char *path, JsonBuilder *json, CliTable *table)
                                 cli_error (), &study.plan));
   const double seconds = (double) (clock () - begin) / CLOCKS_PER_SEC;
   cli_progress_end ();
-  if (json != NULL)
-    json_bench (json, &study, seconds);
-  else
-    print_bench (table, &study, seconds);
+  tell_bench (table, &study, seconds);
 }
 
 static int
 run_bench (int n_files, char **files)
 {
-  static const char *const columns[] = { "file",
+  static const char *const columns[] = { "+file",
+                                         "-file",
                                          "blocks",
                                          "slots",
                                          "height_bytes",
-                                         "load_bound_bytes",
-                                         "height / bound",
-                                         "proof",
-                                         "plan, processor s",
+                                         "+load_bound_bytes",
+                                         "+height / bound",
+                                         "+proof",
+                                         "+plan, processor s",
                                          "strategy",
                                          NULL };
   glob_t samples = { 0 };
@@ -410,14 +373,12 @@ run_bench (int n_files, char **files)
   cli_read_least ("--budget", budget, 0, "a number of work units");
   if (n_files == 1)
     list_samples (&samples);
-  JsonBuilder *json = cli_given.json ? cli_json_new_array () : NULL;
-  CliTable *table = json == NULL ? cli_table_new (CLI_TABLE_TEXT, columns) : NULL;
+  cli_answer_begin_array ();
+  CliTable *table = cli_table_new (NULL, columns);
   for (char **path = n_files == 1 ? samples.gl_pathv : files + 1; *path != NULL; path++)
-    bench_file (*path, json, table);
-  if (json != NULL)
-    cli_json_print_array (json);
-  else
-    cli_table_print (table);
+    bench_file (*path, table);
+  cli_table_print (table);
+  cli_answer_end ();
   globfree (&samples);
   return CLI_DONE;
 }

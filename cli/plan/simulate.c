@@ -3,8 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdio.h>
-
 #include "cli/tell.h"
 #include "simulator/verify/verify.h"
 
@@ -12,45 +10,37 @@ static gboolean verify, by_length;
 static char *policy, *steps;
 
 static void
-print_verification (const char *path, size_t n_events, const TesseraVerification *v)
+tell_verification (const char *path, size_t n_events, const TesseraVerification *v)
 {
   if (!v->has_history)
-    {
-      printf ("%s: not verified: no allocation in the file\n", cli_shown (path));
-      return;
-    }
-  printf ("%s: addresses %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT
-          " segments %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT " oom %" G_GUINT64_FORMAT
-          "/%" G_GUINT64_FORMAT " final %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT "\n",
-          cli_shown (path), v->addresses_right, v->addresses, v->segments_right,
-          v->segments, v->ooms_right, v->ooms, v->final_right, v->final_blocks);
-  if (v->difference[0] == '\0')
-    return;
-  if (v->first_difference < n_events)
-    printf ("  entry %u: %s\n", v->first_difference, cli_shown (v->difference));
+    cli_say ("%s: not verified: no allocation in the file\n", cli_shown (path));
   else
-    printf ("  %s\n", cli_shown (v->difference)); /* says that it is the final state */
-}
-
-static void
-json_verification (JsonBuilder *json, const char *path, const TesseraVerification *v)
-{
-  json_builder_begin_object (json);
-  cli_json_text (json, "file", path);
-  cli_json_bool (json, "verified", v->has_history && tessera_verification_is_exact (v));
-  cli_json_bool (json, "has_history", v->has_history);
-  cli_json_integer (json, "addresses_right", v->addresses_right);
-  cli_json_integer (json, "addresses", v->addresses);
-  cli_json_integer (json, "segments_right", v->segments_right);
-  cli_json_integer (json, "segments", v->segments);
-  cli_json_integer (json, "ooms_right", v->ooms_right);
-  cli_json_integer (json, "ooms", v->ooms);
-  cli_json_integer (json, "final_right", v->final_right);
-  cli_json_integer (json, "final_blocks", v->final_blocks);
+    cli_say ("%s: addresses %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT
+             " segments %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT
+             " oom %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT " final %" G_GUINT64_FORMAT
+             "/%" G_GUINT64_FORMAT "\n",
+             cli_shown (path), v->addresses_right, v->addresses, v->segments_right,
+             v->segments, v->ooms_right, v->ooms, v->final_right, v->final_blocks);
+  if (v->has_history && v->difference[0] != '\0' && v->first_difference < n_events)
+    cli_say ("  entry %u: %s\n", v->first_difference, cli_shown (v->difference));
+  else if (v->has_history && v->difference[0] != '\0')
+    cli_say ("  %s\n", cli_shown (v->difference)); /* says that it is the final state */
+  cli_object (NULL);
+  cli_member ("file", path);
+  cli_member_bool ("verified", v->has_history && tessera_verification_is_exact (v));
+  cli_member_bool ("has_history", v->has_history);
+  cli_member ("addresses_right", v->addresses_right);
+  cli_member ("addresses", v->addresses);
+  cli_member ("segments_right", v->segments_right);
+  cli_member ("segments", v->segments);
+  cli_member ("ooms_right", v->ooms_right);
+  cli_member ("ooms", v->ooms);
+  cli_member ("final_right", v->final_right);
+  cli_member ("final_blocks", v->final_blocks);
   if (v->first_difference != TESSERA_NONE)
-    cli_json_integer (json, "first_difference", v->first_difference);
-  cli_json_text (json, "difference", v->difference);
-  json_builder_end_object (json);
+    cli_member ("first_difference", v->first_difference);
+  cli_member ("difference", v->difference);
+  cli_close ();
 }
 
 /* Where the library served by rules that are not PyTorch's there is nothing to compare. */
@@ -70,7 +60,7 @@ check_rules (const TesseraTrace *trace, const char *path, TesseraError *error)
 
 /* Returns: whether the file could be read, and is as our allocator has it */
 static gboolean
-verify_file (const char *path, JsonBuilder *json)
+verify_file (const char *path)
 {
   TesseraVerification verification = { 0 };
   TesseraTrace *trace = NULL;
@@ -87,10 +77,7 @@ verify_file (const char *path, JsonBuilder *json)
     cli_complain (error);
   else
     {
-      if (json != NULL)
-        json_verification (json, path, &verification);
-      else
-        print_verification (path, trace->n_events, &verification);
+      tell_verification (path, trace->n_events, &verification);
       is_right =
           !verification.has_history || tessera_verification_is_exact (&verification);
     }
@@ -102,19 +89,18 @@ verify_file (const char *path, JsonBuilder *json)
 static int
 verify_files (char **files)
 {
-  JsonBuilder *json = cli_given.json ? cli_json_new_array () : NULL;
   int result = CLI_DONE;
 
+  cli_answer_begin_array ();
   for (; *files != NULL; files++)
-    if (!verify_file (*files, json))
+    if (!verify_file (*files))
       result = CLI_FAILED;
-  if (json != NULL)
-    cli_json_print_array (json);
+  cli_answer_end ();
   return result;
 }
 
 static void
-print_layout (const TesseraLayout *layout)
+tell_layout (const TesseraLayout *layout)
 {
   const struct
   {
@@ -132,22 +118,19 @@ print_layout (const TesseraLayout *layout)
     { "planned_misses", layout->n_planned_misses },
     { "declined_at_event", layout->declined_index },
   };
-  if (cli_given.json)
-    {
-      JsonBuilder *json = cli_json_new ();
 
-      cli_json_text (json, "policy", cli_layout_name (layout->kind));
-      for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
-        cli_json_integer (json, rows[i].key, rows[i].value);
-      cli_json_text (json, "note", layout->note);
-      cli_json_print (json);
-      return;
-    }
-  printf ("policy: %s\n", cli_layout_name (layout->kind));
+  cli_answer_begin ();
+  cli_say ("policy: %s\n", cli_layout_name (layout->kind));
+  cli_member ("policy", cli_layout_name (layout->kind));
   for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
-    printf ("  %-22s %" G_GUINT64_FORMAT "\n", rows[i].key, rows[i].value);
+    {
+      cli_say ("  %-22s %" G_GUINT64_FORMAT "\n", rows[i].key, rows[i].value);
+      cli_member (rows[i].key, rows[i].value);
+    }
   if (layout->note[0] != '\0')
-    printf ("note: %s\n", cli_shown (layout->note));
+    cli_say ("note: %s\n", cli_shown (layout->note));
+  cli_member ("note", layout->note);
+  cli_answer_end ();
 }
 
 /* Counting in steps that are not there would say 0 hits and 0 misses. */
@@ -192,7 +175,7 @@ simulate_file (const char *path, TesseraSimulateOptions *options, const char *pl
   options->progress = cli_progress ("simulating");
   study.layout = cli_study_simulate (&study, options, plan_path);
   cli_progress_end ();
-  print_layout (study.layout);
+  tell_layout (study.layout);
   return CLI_DONE;
 }
 

@@ -1,8 +1,6 @@
 /* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/run/rehearsal.h"
 
-#include <stdio.h>
-
 #include "nullcuda/settings.h"
 
 /* Best first: what fits natively needs nobody's help. */
@@ -182,44 +180,41 @@ sentence (const CliStudy *study, const CliQuestion *question)
 }
 
 static void
-print_plan_warning (const CliStudy *study)
+say_plan_warning (const CliStudy *study)
 {
   gboolean is_native = is_native_better (study) &&
                        study->needs.native_bytes < study->needs.expandable_bytes;
   const CliNeed *need =
       &study->need[is_native ? TESSERA_LAYOUT_NATIVE : TESSERA_LAYOUT_EXPANDABLE];
-  g_autofree char *retries =
-      need->retries > 0
-          ? g_strdup_printf (" with %" G_GUINT64_FORMAT " flushes of its cache",
-                             need->retries)
-          : g_strdup ("");
 
   if (!is_plan_worse (study))
     return;
-  printf ("The plan needs a device of %s, %s one of %s%s.\n",
-          TESSERA_SIZE (study->needs.plan_bytes),
-          is_native ? "native" : "expandable segments",
-          TESSERA_SIZE (need->smallest_bytes), retries);
+  cli_say ("The plan needs a device of %s, %s one of %s",
+           TESSERA_SIZE (study->needs.plan_bytes),
+           is_native ? "native" : "expandable segments",
+           TESSERA_SIZE (need->smallest_bytes));
+  if (need->retries > 0)
+    cli_say (" with %" G_GUINT64_FORMAT " flushes of its cache", need->retries);
+  cli_say (".\n");
 }
 
 /* What there is to say of a plan that was just made. */
 static void
-print_new_plan (const CliStudy *study)
+say_new_plan (const CliStudy *study)
 {
   g_autofree char *followable = cli_followable_text (study->plan);
 
-  print_plan_warning (study);
+  say_plan_warning (study);
   if (study->lengths != NULL)
     {
       g_autofree char *most = cli_most_text (study->lengths);
-      printf ("One plan for every length up to %s is made: steps may differ when it is "
-              "followed\n",
-              most);
+      cli_say ("One plan for every length up to %s is made: steps may differ when it is "
+               "followed\n",
+               most);
     }
-  printf ("can a run follow it? %s\n", cli_shown (followable));
+  cli_say ("can a run follow it? %s\n", cli_shown (followable));
   if (study->why_no_lengths != NULL)
-    printf ("%s\n", cli_shown (study->why_no_lengths));
-  cli_tell_kept (NULL, study);
+    cli_say ("%s\n", cli_shown (study->why_no_lengths));
 }
 
 /* What a run that computes nothing cannot know. */
@@ -246,59 +241,55 @@ smallest_gpu (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *
 }
 
 void
-cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question)
+cli_answer_tell_smallest (const CliStudy *study, const CliQuestion *question)
 {
-  printf ("Smallest known GPU%s:", question->is_complete ? "" : " for what was seen");
+  cli_say ("Smallest known GPU%s:", question->is_complete ? "" : " for what was seen");
+  cli_object ("smallest_gpus");
   for (size_t i = 0; i < CLI_N_POLICIES; i++)
     {
       const char *gpu = smallest_gpu (study, cli_policies[i], question);
 
-      printf ("%s %s %s", i > 0 ? "," : "",
-              cli_study_policy_name (study, cli_policies[i]), gpu != NULL ? gpu : "none");
+      cli_say ("%s %s %s", i > 0 ? "," : "",
+               cli_study_policy_name (study, cli_policies[i]),
+               gpu != NULL ? gpu : "none");
+      cli_member (fits_names[i], gpu);
     }
-  puts ("");
+  cli_close ();
+  cli_say ("\n");
 }
 
 void
-cli_answer_print (const CliStudy *study, const CliQuestion *question)
+cli_answer_tell (const CliStudy *study, const CliQuestion *question)
 {
   g_autofree char *text = sentence (study, question);
 
-  printf ("%s\n", text);
+  cli_say ("%s\n", text);
   if (study->followed == NULL)
-    print_new_plan (study);
-  cli_print_needs (study);
-  printf ("\n%s has %s; head-room %s (%s)\n", question->gpu,
-          TESSERA_SIZE (question->gpu_bytes), TESSERA_SIZE (question->headroom_bytes),
-          question->headroom_why);
-  puts ("Not seen by a run that computes nothing:");
+    {
+      say_new_plan (study);
+      cli_tell_kept (study);
+    }
+  cli_tell_needs (study);
+  cli_say ("\n%s has %s; head-room %s (%s)\n", question->gpu,
+           TESSERA_SIZE (question->gpu_bytes), TESSERA_SIZE (question->headroom_bytes),
+           question->headroom_why);
+  cli_member ("gpu", question->gpu);
+  cli_member ("gpu_bytes", question->gpu_bytes);
+  cli_member ("headroom_bytes", question->headroom_bytes);
+  cli_member ("headroom_why", question->headroom_why);
+  cli_member ("available_bytes", cli_answer_available (question));
+  cli_member ("live_bytes", study->layout->peak_live_bytes);
+  cli_member ("fits", fits_names[answer (study, question)]);
+  cli_member ("sentence", text);
+  cli_member_warnings (study);
+  cli_member_bool ("plan_is_worse", is_plan_worse (study));
+  cli_member_followable (study->plan);
+  cli_say ("Not seen by a run that computes nothing:\n");
+  cli_array ("not_seen");
   for (size_t i = 0; i < G_N_ELEMENTS (not_seen); i++)
-    printf ("  - %s\n", not_seen[i]);
-}
-
-void
-cli_answer_json (JsonBuilder *json, const CliStudy *study, const CliQuestion *question)
-{
-  g_autofree char *text = sentence (study, question);
-
-  cli_json_object (json, "smallest_gpus");
-  for (size_t i = 0; i < CLI_N_POLICIES; i++)
-    cli_json_text (json, fits_names[i], smallest_gpu (study, cli_policies[i], question));
-  json_builder_end_object (json);
-  cli_json_text (json, "gpu", question->gpu);
-  cli_json_integer (json, "gpu_bytes", question->gpu_bytes);
-  cli_json_integer (json, "headroom_bytes", question->headroom_bytes);
-  cli_json_text (json, "headroom_why", question->headroom_why);
-  cli_json_integer (json, "available_bytes", cli_answer_available (question));
-  cli_json_integer (json, "live_bytes", study->layout->peak_live_bytes);
-  cli_json_needs (json, study);
-  cli_json_text (json, "fits", fits_names[answer (study, question)]);
-  cli_json_text (json, "sentence", text);
-  cli_json_warnings (json, study);
-  cli_json_bool (json, "plan_is_worse", is_plan_worse (study));
-  cli_json_followable (json, study->plan);
-  cli_json_array (json, "not_seen");
-  for (size_t i = 0; i < G_N_ELEMENTS (not_seen); i++)
-    json_builder_add_string_value (json, not_seen[i]);
-  json_builder_end_array (json);
+    {
+      cli_say ("  - %s\n", not_seen[i]);
+      cli_member (NULL, not_seen[i]);
+    }
+  cli_close ();
 }

@@ -164,23 +164,18 @@ run_gate (int n_words, char **program)
   cli_side_open (&after, trace_path, "peak", rules_path);
   g_autofree char *sentence =
       judge (&limit, program, &before, &after, folder, &is_too_much);
+  const char *result = is_too_much ? "too much" : "passes";
+  cli_answer_begin ();
+  cli_say ("%s: %s\n", result, cli_shown (sentence));
+  cli_member_bool ("passes", !is_too_much);
   if (cli_given.json)
-    {
-      JsonBuilder *json = cli_json_new ();
-
-      cli_json_bool (json, "passes", !is_too_much);
-      cli_tell_diff (json, &before, &after);
-      cli_json_print (json);
-    }
-  else
-    printf ("%s: %s\n", is_too_much ? "too much" : "passes", cli_shown (sentence));
+    cli_tell_diff (&before, &after);
+  cli_answer_end ();
   if (markdown_path != NULL)
     {
       g_autofree char *tables = cli_diff_text (&before, &after, TRUE);
-      const char *rows = strchr (tables, '\n');
-      g_autofree char *page = g_strdup_printf (
-          "### GPU memory: %s\n\n%s\n%s", is_too_much ? "too much" : "passes",
-          cli_shown (sentence), rows != NULL ? rows : "");
+      g_autofree char *page = g_strdup_printf ("### GPU memory: %s\n\n%s\n%s", result,
+                                               cli_shown (sentence), tables);
 
       cli_must (tessera_write_file (markdown_path, page, strlen (page), cli_error ()));
     }

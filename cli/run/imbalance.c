@@ -176,45 +176,72 @@ most_reserved_bytes (const CliRank *rank)
   return bytes;
 }
 
+/* What differs between ranks that are alike is told of the fullest. */
 static void
-print_kinds (const CliRanks *ranks)
+tell_kind (CliTable *table, const CliRank *rank, const CliRanks *ranks)
 {
-  static const char *const columns[] = { "ranks",
-                                         "live_bytes",
-                                         "reserved_bytes",
-                                         "smallest_native_bytes",
-                                         "expandable_bytes",
-                                         "plan_bytes",
-                                         "why",
-                                         NULL };
-  CliTable *table = cli_table_new (CLI_TABLE_TEXT, columns);
+  const CliRankAnswer *answer = cli_rank_answer (rank);
+  const TesseraVerdict *verdict = answer != NULL ? &answer->verdict : NULL;
+  g_autofree char *where = NULL, *listed = list_ranks (rank, ranks, &where);
+  g_autoptr (GString) named = g_string_new (listed);
 
-  puts ("");
+  if (rank->alike->len > 1)
+    g_string_append_printf (named, " (x %u)", rank->alike->len);
+  if (*where != '\0')
+    g_string_append_printf (named, ", %s", where);
+  cli_table_text (table, named->str);
+  CLI_INTEGERS (table, peak_bytes (rank), most_reserved_bytes (rank),
+                need_bytes (rank, TESSERA_LAYOUT_NATIVE),
+                need_bytes (rank, TESSERA_LAYOUT_EXPANDABLE),
+                need_bytes (rank, TESSERA_LAYOUT_PLAN));
+  cli_table_text (table, verdict != NULL ? verdict->headline : "");
+  cli_array ("ranks");
+  for (guint i = 0; i < rank->alike->len; i++)
+    cli_member (NULL, ((CliRank *) rank->alike->pdata[i])->rank);
+  cli_close ();
+  cli_member ("where", where);
+  cli_member ("file", rank->path);
+  cli_member_bool ("died", cli_rank_look (rank)->n_failures > 0);
+  cli_member ("cause", verdict != NULL ? cli_cause_name (verdict->cause) : NULL);
+  cli_member ("headline", verdict != NULL ? verdict->headline : NULL);
+  cli_member ("sentence", verdict != NULL ? verdict->sentence : NULL);
+  cli_member ("not_followed", answer != NULL && answer->not_followed[0] != '\0'
+                                  ? answer->not_followed
+                                  : NULL);
+  cli_table_end_row (table);
+}
+
+static void
+tell_kinds (const CliRanks *ranks)
+{
+  static const char *const text_columns[] = { "ranks",
+                                              "live_bytes",
+                                              "reserved_bytes",
+                                              "smallest_native_bytes",
+                                              "expandable_bytes",
+                                              "plan_bytes",
+                                              "why",
+                                              NULL };
+  static const char *const json_columns[] = { "+ranks",
+                                              "peak_live_bytes",
+                                              "peak_reserved_bytes",
+                                              "native_bytes",
+                                              "expandable_bytes",
+                                              "plan_bytes",
+                                              "+why",
+                                              NULL };
+  CliTable *table = cli_table_new ("kinds", cli_given.json ? json_columns : text_columns);
+
+  cli_say ("\n");
   for (guint i = 0; i < ranks->kinds->len; i++)
-    {
-      const CliRank *rank = ranks->kinds->pdata[i];
-      const CliRankAnswer *answer = cli_rank_answer (rank);
-      g_autofree char *where = NULL, *text = list_ranks (rank, ranks, &where);
-      g_autoptr (GString) named = g_string_new (text);
-
-      if (rank->alike->len > 1)
-        g_string_append_printf (named, " (x %u)", rank->alike->len);
-      if (*where != '\0')
-        g_string_append_printf (named, ", %s", where);
-      cli_table_text (table, named->str);
-      CLI_INTEGERS (table, peak_bytes (rank), most_reserved_bytes (rank),
-                    need_bytes (rank, TESSERA_LAYOUT_NATIVE),
-                    need_bytes (rank, TESSERA_LAYOUT_EXPANDABLE),
-                    need_bytes (rank, TESSERA_LAYOUT_PLAN));
-      cli_table_text (table, answer != NULL ? answer->verdict.headline : "");
-      cli_table_end_row (table);
-    }
+    tell_kind (table, ranks->kinds->pdata[i], ranks);
   cli_table_print (table);
+  cli_say ("\n");
 }
 
 /* Files whose rank is a guess. */
 static void
-print_numbered (const CliRanks *ranks)
+say_numbered (const CliRanks *ranks)
 {
   g_autoptr (GString) named = g_string_new (NULL);
   guint n = 0;
@@ -229,15 +256,15 @@ print_numbered (const CliRanks *ranks)
                                 name, rank->rank);
     }
   if (n > 0)
-    printf ("note: %u file%s tell%s no rank, or one that another file tells, and %s "
-            "numbered in order: %s%s\n",
-            n, n == 1 ? "" : "s", n == 1 ? "s" : "", n == 1 ? "is" : "are", named->str,
-            n > MOST_NOTED ? " ..." : "");
+    cli_say ("note: %u file%s tell%s no rank, or one that another file tells, and %s "
+             "numbered in order: %s%s\n",
+             n, n == 1 ? "" : "s", n == 1 ? "s" : "", n == 1 ? "is" : "are", named->str,
+             n > MOST_NOTED ? " ..." : "");
 }
 
 /* Ranks that no file is of. */
 static void
-print_taken (const CliRanks *ranks)
+say_taken (const CliRanks *ranks)
 {
   g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (guint64));
 
@@ -247,14 +274,14 @@ print_taken (const CliRanks *ranks)
   if (taken->len == 0)
     return;
   g_autofree char *listed = tessera_list_numbers (taken, ", ");
-  printf ("%u of %u ranks ran (%s). Taken as equal, since the next before and after of "
-          "the same stage, tensor and expert position are alike: %s\n",
-          ranks->ranks->len - taken->len, ranks->ranks->len, ranks->topology.text,
-          listed);
+  cli_say (
+      "%u of %u ranks ran (%s). Taken as equal, since the next before and after of the "
+      "same stage, tensor and expert position are alike: %s\n",
+      ranks->ranks->len - taken->len, ranks->ranks->len, ranks->topology.text, listed);
 }
 
 static void
-print_plans (const CliRanks *ranks)
+say_plans (const CliRanks *ranks)
 {
   for (guint i = 0; i < ranks->kinds->len; i++)
     {
@@ -263,114 +290,81 @@ print_plans (const CliRanks *ranks)
       g_autofree char *name = name_ranks (rank, ranks, FALSE, NULL);
 
       if (answer == NULL || answer->not_followed[0] != '\0')
-        printf ("%s: %s%s\n", name,
-                answer == NULL ? "no plan was written" : "no run follows the plan: ",
-                answer == NULL ? "" : cli_shown (answer->not_followed));
+        cli_say ("%s: %s%s\n", name,
+                 answer == NULL ? "no plan was written" : "no run follows the plan: ",
+                 answer == NULL ? "" : cli_shown (answer->not_followed));
     }
-  printf ("to follow: tessera run --plan %s -- torchrun ...\n", cli_shown (plans));
+  cli_say ("to follow: tessera run --plan %s -- torchrun ...\n", cli_shown (plans));
 }
 
 static void
-print_text (const CliRanks *ranks, const Imbalance *imbalance)
+member_file (const CliRank *rank)
+{
+  const CliRankLook *seen = cli_rank_look (rank);
+  g_autofree char *plan = plans != NULL ? cli_rank_plan_path (rank, plans) : NULL;
+
+  cli_object (NULL);
+  cli_member ("rank", rank->rank);
+  cli_member_bool ("numbered", rank->is_numbered);
+  cli_member_bool ("taken", rank->is_taken);
+  cli_member ("file", rank->path);
+  cli_member ("plan", plan);
+  cli_member ("requests", seen->n_requests);
+  cli_member ("peak_live_bytes", seen->peak_live_bytes);
+  cli_member ("peak_reserved_bytes", seen->peak_reserved_bytes);
+  cli_close ();
+}
+
+/* What the fullest holds more than the least full, row by row, is for programs: people have the
+ * command that tells it. */
+static void
+tell_differences (const Imbalance *imbalance)
+{
+  if (peak_bytes (imbalance->most) == peak_bytes (imbalance->least))
+    {
+      cli_member_null ("imbalance");
+      return;
+    }
+  cli_say ("all that differs: tessera diff %s %s\n", cli_shown (imbalance->least->path),
+           cli_shown (imbalance->most->path));
+  if (!cli_given.json)
+    return;
+  cli_object ("imbalance");
+  cli_tell_diff (&imbalance->of_least, &imbalance->of_most);
+  cli_close ();
+}
+
+static void
+tell (const CliRanks *ranks, const Imbalance *imbalance)
 {
   const CliRank *worst = ranks->kinds->pdata[0];
   const CliRankAnswer *answer = cli_rank_answer (worst);
   g_autofree char *sentence = describe_imbalance (imbalance, ranks);
   g_autofree char *name = name_ranks (worst, ranks, TRUE, NULL);
 
+  cli_answer_begin ();
   if (answer != NULL && answer->verdict.died)
-    printf ("%s: %s %s\n", name, answer->verdict.headline, answer->verdict.sentence);
-  printf ("%s\n", cli_shown (sentence));
-  print_kinds (ranks);
-  puts ("");
+    cli_say ("%s: %s %s\n", name, answer->verdict.headline, answer->verdict.sentence);
+  cli_say ("%s\n", cli_shown (sentence));
+  cli_member ("sentence", sentence);
+  cli_member ("topology", ranks->topology.n > 0 ? ranks->topology.text : NULL);
+  cli_member ("ranks", ranks->ranks->len);
+  cli_member ("world", ranks->world > 0 ? ranks->world : G_MAXUINT64);
+  cli_member ("failed", ranks->n_failed);
+  tell_kinds (ranks);
   if (ranks->world > ranks->ranks->len)
-    printf ("note: of a job of %" G_GUINT64_FORMAT " ranks %u are here\n", ranks->world,
-            ranks->ranks->len);
-  print_numbered (ranks);
-  print_taken (ranks);
-  if (peak_bytes (imbalance->most) != peak_bytes (imbalance->least))
-    printf ("all that differs: tessera diff %s %s\n", cli_shown (imbalance->least->path),
-            cli_shown (imbalance->most->path));
-  if (plans != NULL)
-    print_plans (ranks);
-}
-
-static void
-json_kind (JsonBuilder *json, const CliRank *rank, const CliRanks *ranks)
-{
-  g_autofree char *where = NULL, *listed = list_ranks (rank, ranks, &where);
-  const CliRankAnswer *answer = cli_rank_answer (rank);
-  const TesseraVerdict *verdict = answer != NULL ? &answer->verdict : NULL;
-
-  json_builder_begin_object (json);
-  cli_json_array (json, "ranks");
-  for (guint i = 0; i < rank->alike->len; i++)
-    json_builder_add_int_value (json, (gint64) ((CliRank *) rank->alike->pdata[i])->rank);
-  json_builder_end_array (json);
-  cli_json_text (json, "where", where);
-  cli_json_text (json, "file", rank->path);
-  cli_json_integer (json, "peak_live_bytes", peak_bytes (rank));
-  cli_json_integer (json, "peak_reserved_bytes", most_reserved_bytes (rank));
-  cli_json_integer (json, "native_bytes", need_bytes (rank, TESSERA_LAYOUT_NATIVE));
-  cli_json_integer (json, "expandable_bytes",
-                    need_bytes (rank, TESSERA_LAYOUT_EXPANDABLE));
-  cli_json_integer (json, "plan_bytes", need_bytes (rank, TESSERA_LAYOUT_PLAN));
-  cli_json_bool (json, "died", cli_rank_look (rank)->n_failures > 0);
-  cli_json_text (json, "cause", verdict != NULL ? cli_cause_name (verdict->cause) : NULL);
-  cli_json_text (json, "headline", verdict != NULL ? verdict->headline : NULL);
-  cli_json_text (json, "sentence", verdict != NULL ? verdict->sentence : NULL);
-  cli_json_text (json, "not_followed",
-                 answer != NULL && answer->not_followed[0] != '\0' ? answer->not_followed
-                                                                   : NULL);
-  json_builder_end_object (json);
-}
-
-static void
-json_file (JsonBuilder *json, const CliRank *rank)
-{
-  const CliRankLook *seen = cli_rank_look (rank);
-  g_autofree char *plan = plans != NULL ? cli_rank_plan_path (rank, plans) : NULL;
-
-  json_builder_begin_object (json);
-  cli_json_integer (json, "rank", rank->rank);
-  cli_json_bool (json, "numbered", rank->is_numbered);
-  cli_json_bool (json, "taken", rank->is_taken);
-  cli_json_text (json, "file", rank->path);
-  cli_json_text (json, "plan", plan);
-  cli_json_integer (json, "requests", seen->n_requests);
-  cli_json_integer (json, "peak_live_bytes", seen->peak_live_bytes);
-  cli_json_integer (json, "peak_reserved_bytes", seen->peak_reserved_bytes);
-  json_builder_end_object (json);
-}
-
-static void
-print_json (const CliRanks *ranks, const Imbalance *imbalance)
-{
-  JsonBuilder *json = cli_json_new ();
-  g_autofree char *sentence = describe_imbalance (imbalance, ranks);
-
-  cli_json_text (json, "sentence", sentence);
-  cli_json_text (json, "topology", ranks->topology.n > 0 ? ranks->topology.text : NULL);
-  cli_json_integer (json, "ranks", ranks->ranks->len);
-  cli_json_integer (json, "world", ranks->world > 0 ? ranks->world : G_MAXUINT64);
-  cli_json_integer (json, "failed", ranks->n_failed);
-  cli_json_array (json, "kinds");
-  for (guint i = 0; i < ranks->kinds->len; i++)
-    json_kind (json, ranks->kinds->pdata[i], ranks);
-  json_builder_end_array (json);
-  cli_json_array (json, "files");
+    cli_say ("note: of a job of %" G_GUINT64_FORMAT " ranks %u are here\n", ranks->world,
+             ranks->ranks->len);
+  say_numbered (ranks);
+  say_taken (ranks);
+  cli_array ("files");
   for (guint i = 0; i < ranks->ranks->len; i++)
-    json_file (json, ranks->ranks->pdata[i]);
-  json_builder_end_array (json);
-  if (peak_bytes (imbalance->most) == peak_bytes (imbalance->least))
-    cli_json_null (json, "imbalance");
-  else
-    {
-      cli_json_object (json, "imbalance");
-      cli_tell_diff (json, &imbalance->of_least, &imbalance->of_most);
-      json_builder_end_object (json);
-    }
-  cli_json_print (json);
+    member_file (ranks->ranks->pdata[i]);
+  cli_close ();
+  tell_differences (imbalance);
+  if (plans != NULL)
+    say_plans (ranks);
+  cli_answer_end ();
 }
 
 /* What can be known before anything is computed. */
@@ -420,10 +414,7 @@ cli_ranks_tell (CliRanks *ranks)
     check_plans (ranks);
   cli_ranks_answer (ranks, &wanted);
   find_imbalance (&imbalance, ranks);
-  if (cli_given.json)
-    print_json (ranks, &imbalance);
-  else
-    print_text (ranks, &imbalance);
+  tell (ranks, &imbalance);
   cli_side_clear (&imbalance.of_most);
   cli_side_clear (&imbalance.of_least);
   return ranks->n_failed > 0 ? CLI_FAILED : CLI_DONE;

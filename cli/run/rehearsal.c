@@ -266,10 +266,7 @@ run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_seco
 
 /* Who follows a plan asks about that. */
 static void
-advise (JsonBuilder *json,
-        const CliRehearsal *run,
-        CliStudy *study,
-        gboolean is_interrupted)
+advise (const CliRehearsal *run, CliStudy *study, gboolean is_interrupted)
 {
   g_auto (TesseraWhose) whose = { 0 };
 
@@ -281,78 +278,76 @@ advise (JsonBuilder *json,
            "none is tried\n",
            stderr);
   else if (run->changes != NULL)
-    cli_try (json, run, study, &whose);
-  cli_tell_suggestions (json, study, &whose);
+    cli_try (run, study, &whose);
+  cli_tell_suggestions (study, &whose);
 }
 
 static void
-json_second (JsonBuilder *json, const SecondRun *second)
+member_second (const SecondRun *second)
 {
   if (second->n_failed == 0)
     {
-      cli_json_null (json, "adapts");
+      cli_member_null ("adapts");
       return;
     }
-  cli_json_object (json, "adapts");
-  cli_json_text (json, "trace", second->trace_path);
-  cli_json_integer (json, "failed_requests", second->n_failed);
-  cli_json_integer (json, "steps", second->n_steps);
-  cli_json_integer (json, "reserved_bytes", second->reserved_bytes);
-  cli_json_integer (json, "batch", (guint64) MAX (second->batch, 0));
-  cli_json_integer (json, "batch_before", (guint64) MAX (second->batch_before, 0));
-  json_builder_end_object (json);
+  cli_object ("adapts");
+  cli_member ("trace", second->trace_path);
+  cli_member ("failed_requests", second->n_failed);
+  cli_member ("steps", second->n_steps);
+  cli_member ("reserved_bytes", second->reserved_bytes);
+  cli_member ("batch", MAX (second->batch, 0));
+  cli_member ("batch_before", MAX (second->batch_before, 0));
+  cli_close ();
 }
 
+/* The files, and what is in them. */
 static void
-print_json (const CliRehearsal *run,
-            CliStudy *study,
-            const Seen *seen,
-            const SecondRun *second,
-            const Seconds *seconds)
+tell_files (const CliRehearsal *run, const CliStudy *study)
 {
-  JsonBuilder *json = cli_json_new ();
+  const size_t n_steps = study->structure->n_steps;
 
-  cli_json_text (json, "trace", run->trace_path);
-  cli_json_text (json, "plan", run->plan_path);
-  cli_json_text (json, "followed_plan", run->followed_path);
-  cli_json_integer (json, "events", study->trace->n_events);
-  cli_json_integer (json, "blocks", study->blocks->n_blocks);
-  cli_json_integer (json, "steps", study->structure->n_steps);
-  cli_json_text (json, "seen", seen->text);
-  cli_json_bool (json, "complete", seen->is_complete);
-  cli_json_integer (json, "evaluations", seen->n_evaluations);
-  json_second (json, second);
-  cli_json_integer (json, "height_bytes", study->plan->height_bytes);
-  cli_json_number (json, "trace_cpu_seconds", seconds->trace);
-  cli_json_number (json, "plan_cpu_seconds", seconds->plan);
-  cli_json_recording (json, study);
-  cli_answer_json (json, study, &run->question);
-  cli_json_text (json, "not_tried", tessera_trace_get_meta (study->trace, "not_tried"));
-  advise (json, run, study, seen->is_interrupted);
-  cli_json_print (json);
-}
-
-static void
-print_text (const CliRehearsal *run, CliStudy *study, const Seen *seen)
-{
-  size_t n_steps = study->structure->n_steps;
-
-  printf ("\n%s\n", seen->text);
-  cli_answer_print (study, &run->question);
-  puts ("");
-  cli_print_recording (study);
-  printf ("trace %s: %zu events, %zu blocks, %zu step%s\nplan  %s%s\n",
-          cli_shown (run->trace_path), study->trace->n_events, study->blocks->n_blocks,
-          n_steps, n_steps == 1 ? "" : "s", cli_shown (run->plan_path),
-          study->followed != NULL ? ", a new one, made from this run" : "");
+  cli_say ("trace %s: %zu events, %zu blocks, %zu step%s\nplan  %s%s\n",
+           cli_shown (run->trace_path), study->trace->n_events, study->blocks->n_blocks,
+           n_steps, n_steps == 1 ? "" : "s", cli_shown (run->plan_path),
+           study->followed != NULL ? ", a new one, made from this run" : "");
+  cli_member ("trace", run->trace_path);
+  cli_member ("plan", run->plan_path);
+  cli_member ("followed_plan", run->followed_path);
+  cli_member ("events", study->trace->n_events);
+  cli_member ("blocks", study->blocks->n_blocks);
+  cli_member ("steps", n_steps);
+  cli_member ("height_bytes", study->plan->height_bytes);
   if (study->followed != NULL && study->layout->declined_index != 0)
     {
       g_autofree char *program = g_strjoinv (" ", run->program);
-      printf ("to follow that: tessera run --plan %s -- %s\n", cli_shown (run->plan_path),
-              cli_shown (program));
+      cli_say ("to follow that: tessera run --plan %s -- %s\n",
+               cli_shown (run->plan_path), cli_shown (program));
     }
-  cli_answer_print_smallest (study, &run->question);
-  advise (NULL, run, study, seen->is_interrupted);
+}
+
+static void
+tell (const CliRehearsal *run,
+      CliStudy *study,
+      const Seen *seen,
+      const SecondRun *second,
+      const Seconds *seconds)
+{
+  cli_answer_begin ();
+  cli_say ("\n%s\n", seen->text);
+  cli_member ("seen", seen->text);
+  cli_member_bool ("complete", seen->is_complete);
+  cli_member ("evaluations", seen->n_evaluations);
+  member_second (second);
+  cli_answer_tell (study, &run->question);
+  cli_say ("\n");
+  cli_tell_recording (study);
+  tell_files (run, study);
+  cli_answer_tell_smallest (study, &run->question);
+  cli_member ("trace_cpu_seconds", seconds->trace);
+  cli_member ("plan_cpu_seconds", seconds->plan);
+  cli_member ("not_tried", tessera_trace_get_meta (study->trace, "not_tried"));
+  advise (run, study, seen->is_interrupted);
+  cli_answer_end ();
 }
 
 /* Steps that are never alike are not in the next run either: where autocast frees its casts
@@ -438,10 +433,7 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   if (study.structure->n_steps == 0)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);
-  if (cli_given.json)
-    print_json (run, &study, &seen, &second, &seconds);
-  else
-    print_text (run, &study, &seen);
+  tell (run, &study, &seen, &second, &seconds);
   int result = cli_answer_is_yes (&study, &run->question) ? CLI_DONE : CLI_DOES_NOT_FIT;
   g_free (second.trace_path);
   g_free (second.text);

@@ -31,14 +31,11 @@ guint64 cli_answer_available (const CliQuestion *question);
  * where a plan was to be followed, as that went. */
 gboolean cli_answer_is_yes (const CliStudy *study, const CliQuestion *question);
 
-/* @study has a plan and needs (cli_study_plan(), cli_study_needs()) and a layout. */
-void cli_answer_print (const CliStudy *study, const CliQuestion *question);
+/* The answer, one sentence first, with what each policy needs. @study has a plan and needs
+ * (cli_study_plan(), cli_study_needs()) and a layout. */
+void cli_answer_tell (const CliStudy *study, const CliQuestion *question);
 /* "Smallest known GPU: native l40s-48, plan rtx4090-24", the head-room included. */
-void cli_answer_print_smallest (const CliStudy *study, const CliQuestion *question);
-/* Members smallest_gpus, gpu, gpu_bytes, headroom_bytes, headroom_why, available_bytes,
- * live_bytes, fits, sentence, not_seen, and the needs. */
-void
-cli_answer_json (JsonBuilder *json, const CliStudy *study, const CliQuestion *question);
+void cli_answer_tell_smallest (const CliStudy *study, const CliQuestion *question);
 
 /* ---- rehearsal.c: one run ---- */
 
@@ -63,6 +60,8 @@ int cli_rehearse (CliRehearsal *rehearsal);
  * group and files of its own, as many at a time as cores and memory allow ---- */
 
 #define CLI_TRIAL_POLICIES 3 /* native, expandable, plan */
+/* The members of an answer that say what each needs: "native_bytes" ... */
+extern const char *const cli_trial_needs[CLI_TRIAL_POLICIES];
 
 typedef enum
 {
@@ -121,12 +120,9 @@ void cli_remove_files (const char *folder_path, const char *begin, const char *k
 char **cli_changes_read (const char *text);
 
 /* A trial for each change of @run, whose own trace is @study; then a table of them, and why what
- * could not be tried was not ("tried"; @json NULL: as text). The trace keeps what was live at
+ * could not be tried was not ("tried"). The trace keeps what was live at
  * most with changes that are advised, by which the advice is verified from then on. */
-void cli_try (JsonBuilder *json,
-              const CliRehearsal *run,
-              CliStudy *study,
-              const TesseraWhose *whose);
+void cli_try (const CliRehearsal *run, CliStudy *study, const TesseraWhose *whose);
 
 /* ---- sweep.c: the largest value on the command line that fits each GPU under each policy ---- */
 

@@ -464,9 +464,9 @@ list_notes (const Sweep *sweep)
 
 /* Returns whether anything fits. */
 static gboolean
-tell_largest (const Sweep *sweep, JsonBuilder *json)
+tell_largest (const Sweep *sweep)
 {
-  CliTable *table = cli_table_new_member (json, "largest", columns);
+  CliTable *table = cli_table_new ("largest", columns);
   gboolean fits = FALSE;
 
   for (guint i = 0; i < sweep->n_combinations * sweep->n_cells; i++)
@@ -483,7 +483,7 @@ tell_largest (const Sweep *sweep, JsonBuilder *json)
           cli_table_text (table, gpu->name);
           cli_table_integer (table, gpu->available_bytes);
         }
-      if (json == NULL)
+      if (!cli_given.json)
         cli_table_text (table, text);
       else
         cli_table_integer (table, bracket.low != NULL ? bracket.low->value : G_MAXUINT64);
@@ -543,32 +543,30 @@ write_picture (const Sweep *sweep)
   cli_must (tessera_write_file (asked->picture, data, n_bytes, cli_error ()));
 }
 
+/* For programs: each run, with what each policy needs. */
 static void
-json_runs (const Sweep *sweep, JsonBuilder *json)
+member_runs (const Sweep *sweep)
 {
-  static const char *const members[] = {
-    "run",        "outcome", "value", "native_bytes", "expandable_bytes",
-    "plan_bytes", "remark",  NULL
-  };
   static const char *const outcomes[] = { "running", "measured", "memory", "failed" };
-  CliTable *table = cli_table_new_member (json, "runs", members);
 
+  cli_array ("runs");
   for (guint i = 0; i < sweep->points->len; i++)
     {
       const Point *point = sweep->points->pdata[i];
+      const CliTrial *trial = point->trial;
+      const gboolean is_measured = trial->state == CLI_TRIAL_MEASURED;
       g_autofree char *which = describe (sweep, point);
 
-      cli_table_text (table, which);
-      cli_table_text (table, outcomes[point->trial->state]);
-      cli_table_integer (table, point->value);
-      for (guint j = 0; j < CLI_TRIAL_POLICIES; j++)
-        cli_table_integer (table, point->trial->state == CLI_TRIAL_MEASURED
-                                      ? point->trial->bytes[j]
-                                      : G_MAXUINT64);
-      cli_table_text (table, point->trial->remark);
-      cli_table_end_row (table);
+      cli_object (NULL);
+      cli_member ("run", which);
+      cli_member ("outcome", outcomes[trial->state]);
+      cli_member ("value", point->value);
+      for (guint k = 0; k < CLI_TRIAL_POLICIES; k++)
+        cli_member (cli_trial_needs[k], is_measured ? trial->bytes[k] : G_MAXUINT64);
+      cli_member ("remark", trial->remark);
+      cli_close ();
     }
-  cli_table_print (table);
+  cli_close ();
 }
 
 /* Returns whether anything fits. */
@@ -577,30 +575,26 @@ tell (const Sweep *sweep)
 {
   g_autofree char *sentence = make_sentence (sweep);
   g_autoptr (GPtrArray) notes = list_notes (sweep);
-  gboolean fits;
 
-  if (cli_given.json)
-    {
-      JsonBuilder *json = cli_json_new ();
-
-      cli_json_text (json, "sentence", sentence);
-      cli_json_text (json, "searched", sweep->searched->name);
-      cli_json_integer (json, "first", sweep->searched->first);
-      cli_json_integer (json, "last", sweep->searched->last);
-      fits = tell_largest (sweep, json);
-      json_runs (sweep, json);
-      cli_json_array (json, "notes");
-      for (guint i = 0; i < notes->len; i++)
-        json_builder_add_string_value (json, notes->pdata[i]);
-      json_builder_end_array (json);
-      cli_json_print (json);
-      return fits;
-    }
-  printf ("%s\n\n", cli_shown (sentence));
-  fits = tell_largest (sweep, NULL);
-  puts ("");
+  cli_answer_begin ();
+  cli_say ("%s\n\n", cli_shown (sentence));
+  cli_member ("sentence", sentence);
+  cli_member ("searched", sweep->searched->name);
+  cli_member ("first", sweep->searched->first);
+  cli_member ("last", sweep->searched->last);
+  const gboolean fits = tell_largest (sweep);
+  member_runs (sweep);
+  cli_say ("\n");
+  cli_array ("notes");
   for (guint i = 0; i < notes->len; i++)
-    printf ("%s\n", cli_shown (notes->pdata[i]));
+    {
+      const char *note = notes->pdata[i];
+
+      cli_say ("%s\n", cli_shown (note));
+      cli_member (NULL, note);
+    }
+  cli_close ();
+  cli_answer_end ();
   return fits;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +29,9 @@ struct CliTrials
   guint n_jobs;
 };
 
-static const char *const needs[CLI_TRIAL_POLICIES] = { "native_bytes", "expandable_bytes",
-                                                       "plan_bytes" };
+const char *const cli_trial_needs[CLI_TRIAL_POLICIES] = { "native_bytes",
+                                                          "expandable_bytes",
+                                                          "plan_bytes" };
 
 static void
 open_as (int descriptor, const char *path, int flags)
@@ -134,7 +136,7 @@ read_answer (CliTrial *trial, JsonObject *answer)
 
   trial->state = CLI_TRIAL_MEASURED;
   for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
-    trial->bytes[i] = (guint64) json_object_get_int_member (answer, needs[i]);
+    trial->bytes[i] = (guint64) json_object_get_int_member (answer, cli_trial_needs[i]);
   trial->live_bytes = (guint64) json_object_get_int_member (answer, "live_bytes");
   trial->is_unchanged = !json_object_get_null_member (answer, "not_tried");
   if (g_str_equal (json_object_get_string_member (answer, "followable"), "no"))
@@ -399,9 +401,8 @@ describe_failure (const Try *one)
                                                                 : "it dies of memory");
 }
 
-/* @json: as cli_try() has it. */
 static void
-add_try (CliTable *table, JsonBuilder *json, const Try *one, guint64 now_bytes)
+add_try (CliTable *table, const Try *one, guint64 now_bytes)
 {
   const CliTrial *trial = one->trial;
   g_autofree char *failure = describe_failure (one);
@@ -414,7 +415,8 @@ add_try (CliTable *table, JsonBuilder *json, const Try *one, guint64 now_bytes)
   for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
     cli_table_integer (table, failure == NULL ? trial->bytes[i] : G_MAXUINT64);
   cli_table_integer (table, one->advice != NULL ? one->advice->peak_bytes : G_MAXUINT64);
-  cli_table_text (table, json != NULL || failure != NULL ? failure : difference);
+  cli_table_text (table, failure);
+  cli_table_text (table, failure != NULL ? failure : difference);
   cli_table_end_row (table);
 }
 
@@ -430,19 +432,13 @@ keep_try (const Try *one, CliStudy *study)
 }
 
 void
-cli_try (JsonBuilder *json,
-         const CliRehearsal *run,
-         CliStudy *study,
-         const TesseraWhose *whose)
+cli_try (const CliRehearsal *run, CliStudy *study, const TesseraWhose *whose)
 {
-  const char *const columns[] = { "change",
-                                  "live_bytes",
-                                  "native_bytes",
-                                  "expandable_bytes",
-                                  "plan_bytes",
-                                  "predicted_live_bytes",
-                                  json != NULL ? "remark" : "live changes by",
-                                  NULL };
+  static const char *const columns[] = {
+    "change",           "live_bytes",       "native_bytes",
+    "expandable_bytes", "plan_bytes",       "predicted_live_bytes",
+    "-remark",          "+live changes by", NULL
+  };
   const guint64 now_bytes = study->layout->peak_live_bytes;
   g_autoptr (GArray) advice = tessera_suggest (whose);
   g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (Try));
@@ -452,17 +448,17 @@ cli_try (JsonBuilder *json,
   for (char **change = run->changes; *change != NULL; change++)
     add_tries (&tries, advice, g_str_equal (*change, CLI_SUGGESTED) ? NULL : *change);
   cli_trials_run (tries.trials, start_next_try, NULL, &tries);
-  if (json == NULL)
-    puts ("\ntried, each by a dry run of its own:");
-  CliTable *table = cli_table_new_member (json, "tried", columns);
+  cli_say ("\ntried, each by a dry run of its own:\n");
+  CliTable *table = cli_table_new ("tried", columns);
   cli_table_text (table, "as it is");
   CLI_INTEGERS (table, now_bytes, study->needs.native_bytes,
                 study->needs.expandable_bytes, study->needs.plan_bytes, G_MAXUINT64);
   cli_table_text (table, NULL);
+  cli_table_text (table, NULL);
   cli_table_end_row (table);
   for (guint i = 0; i < all->len; i++)
     {
-      add_try (table, json, &g_array_index (all, Try, i), now_bytes);
+      add_try (table, &g_array_index (all, Try, i), now_bytes);
       keep_try (&g_array_index (all, Try, i), study);
     }
   cli_table_print (table);
