@@ -287,7 +287,7 @@ typedef struct
   uint8_t *part_of_phase; /* its own, or that of the phase around it */
   uint32_t *end_of_phase; /* of that one */
   GArray *parts;          /* uint32_t: phases that are a part of a step, by begin */
-  uint8_t *says;          /* [n_stacks * n_lines] whether a stack has such a line */
+  uint8_t *frame_says, *stack_says; /* [n_frames, n_stacks][n_lines]: 0 not asked yet */
   GHashTable *names; /* of a condition and a string of a name: whether it is one, + 1 */
   const TesseraOrigins *origins;
   const uint32_t *tensors; /* (nullable) by block */
@@ -341,31 +341,6 @@ is_line (const TesseraTrace *trace, const TesseraFrame *frame, char *const *text
   return false;
 }
 
-/* Which lines of stacks the rules look for: @is_near: up to the program's own, or a model's. */
-static void
-match_frames (const Work *work, uint8_t *frame_says, bool *is_near)
-{
-  const TesseraTrace *trace = work->trace;
-  const size_t n_lines = work->rules->n_lines;
-
-  for (guint r = 0; r < work->rules->rules->len; r++)
-    {
-      const Rule *rule = g_ptr_array_index (work->rules->rules, r);
-
-      for (guint c = 0; c < rule->conditions->len; c++)
-        {
-          const Condition *condition = &g_array_index (rule->conditions, Condition, c);
-
-          if (condition->kind != CONDITION_IN && condition->kind != CONDITION_AT)
-            continue;
-          is_near[condition->number] = condition->kind == CONDITION_AT;
-          for (size_t f = 0; f < trace->n_frames; f++)
-            frame_says[f * n_lines + condition->number] =
-                is_line (trace, &trace->frames[f], condition->texts);
-        }
-    }
-}
-
 /* PyTorch's own layers: a wrapper around a model of nothing else is in their stacks, too. */
 static bool
 is_of_module (const TesseraTrace *trace, uint32_t frame)
@@ -374,31 +349,39 @@ is_of_module (const TesseraTrace *trace, uint32_t frame)
                  "torch/nn/modules/") != NULL;
 }
 
-static void
-find_lines (Work *work)
+/* What was asked before is known: 1 no, 2 yes. */
+static bool
+is_frame (const Work *work, const Condition *condition, uint32_t frame)
+{
+  uint8_t *known = &work->frame_says[frame * work->rules->n_lines + condition->number];
+
+  if (*known == 0)
+    *known = 1 + is_line (work->trace, &work->trace->frames[frame], condition->texts);
+  return *known == 2;
+}
+
+/* Whether the stack has such a line; CONDITION_AT: up to the program's own, or a model's. */
+static bool
+has_line (const Work *work, const Condition *condition, uint32_t stack)
 {
   const TesseraTrace *trace = work->trace;
-  const size_t n_lines = work->rules->n_lines;
-  g_autofree uint8_t *frame_says = g_new0 (uint8_t, trace->n_frames * n_lines + 1);
-  g_autofree bool *is_near = g_new0 (bool, n_lines + 1);
 
-  match_frames (work, frame_says, is_near);
-  work->says = g_new0 (uint8_t, trace->n_stacks * n_lines + 1);
-  for (size_t s = 0; s < trace->n_stacks; s++)
+  if (stack >= trace->n_stacks)
+    return false;
+  uint8_t *known = &work->stack_says[stack * work->rules->n_lines + condition->number];
+  for (uint32_t i = trace->stack_begin[stack];
+       *known == 0 && i < trace->stack_begin[stack + 1]; i++)
     {
-      bool is_beyond = false;
+      const uint32_t frame = trace->stack_frames[i];
 
-      for (uint32_t i = trace->stack_begin[s]; i < trace->stack_begin[s + 1]; i++)
-        {
-          const uint32_t frame = trace->stack_frames[i];
-
-          for (size_t line = 0; line < n_lines; line++)
-            if (!is_beyond || !is_near[line])
-              work->says[s * n_lines + line] |= frame_says[frame * n_lines + line];
-          is_beyond = is_beyond || tessera_frame_is_model (trace, frame) ||
-                      is_of_module (trace, frame);
-        }
+      if (is_frame (work, condition, frame))
+        *known = 2;
+      else if (condition->kind == CONDITION_AT &&
+               (tessera_frame_is_model (trace, frame) || is_of_module (trace, frame)))
+        break;
     }
+  *known = MAX (*known, 1);
+  return *known == 2;
 }
 
 static bool
@@ -585,8 +568,7 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
       return is_after (work, block, condition);
     case CONDITION_IN:
     case CONDITION_AT:
-      return stack < work->trace->n_stacks &&
-             work->says[stack * work->rules->n_lines + condition->number];
+      return has_line (work, condition, stack);
     case CONDITION_MODULE:
       return modules != NULL && modules[index] != TESSERA_NONE &&
              is_any (work, condition, tessera_trace_string (work->trace, modules[index]));
@@ -694,8 +676,9 @@ tessera_categorize (const TesseraTrace *trace,
   uint8_t *categories = g_new (uint8_t, blocks->n_blocks + 1);
 
   work.names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  work.frame_says = g_new0 (uint8_t, trace->n_frames * rules->n_lines + 1);
+  work.stack_says = g_new0 (uint8_t, trace->n_stacks * rules->n_lines + 1);
   find_parts (&work);
-  find_lines (&work);
   /* Which sizes parameters and their optimizers' state have is known only once they are. Those that are there before
    * the recording began are most often parameters. */
   for (size_t i = 0; i < blocks->n_blocks; i++)
@@ -713,7 +696,8 @@ tessera_categorize (const TesseraTrace *trace,
     categories[i] = (uint8_t) decide (&work, i);
   g_free (work.part_of_phase);
   g_free (work.end_of_phase);
-  g_free (work.says);
+  g_free (work.frame_says);
+  g_free (work.stack_says);
   g_array_unref (work.parts);
   g_hash_table_unref (work.names);
   return categories;

@@ -1,5 +1,5 @@
-/* See passes.h. SPDX-License-Identifier: Apache-2.0 */
-#include "answers/passes.h"
+/* See suggestions.h. SPDX-License-Identifier: Apache-2.0 */
+#include "answers/suggestions.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "answers/passes.h"
 #include "db/size-text.h"
 #include "planner/modules.h"
 

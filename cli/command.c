@@ -12,6 +12,8 @@
 #include "cli/process.h"
 #include "db/output.h"
 
+/* As JSON carries it. */
+#define MOST_NUMBER (((guint64) 1 << 53) - 1)
 /* --device was not given: no number that a person may type. */
 #define ANY_DEVICE G_MININT
 
@@ -104,30 +106,31 @@ cli_read_least (const char *option, gint64 value, gint64 least, const char *what
     cli_usage ("%s takes %s, %" G_GINT64_FORMAT " or more", option, what, least);
 }
 
-/* A step's number: digits only, below 2^53, as JSON carries it. */
-static gboolean
-read_step (const char *text, const char **out_end, gint64 *out_step)
+gboolean
+cli_read_range (const char *text,
+                const char *between,
+                guint64 *out_first,
+                guint64 *out_last)
 {
-  char *end = NULL;
-  if (!g_ascii_isdigit (*text))
+  g_auto (GStrv) ends = g_strsplit (text, between, 2);
+
+  if (ends[0] == NULL ||
+      !g_ascii_string_to_unsigned (ends[0], 10, 0, MOST_NUMBER, out_first, NULL))
     return FALSE;
-  guint64 number = g_ascii_strtoull (text, &end, 10);
-  *out_end = end;
-  *out_step = (gint64) number;
-  return number < (guint64) 1 << 53;
+  *out_last = *out_first;
+  return ends[1] == NULL || g_ascii_string_to_unsigned (ends[1], 10, *out_first,
+                                                        MOST_NUMBER, out_last, NULL);
 }
 
 gboolean
 cli_read_steps (const char *text, gint64 *out_first, gint64 *out_last)
 {
-  const char *end;
-  if (!read_step (text, &end, out_first))
-    return FALSE;
-  *out_last = *out_first;
-  if (*end == '\0')
-    return TRUE;
-  return *end == '-' && read_step (end + 1, &end, out_last) && *end == '\0' &&
-         *out_last >= *out_first;
+  guint64 first, last;
+  const gboolean is_range = cli_read_range (text, "-", &first, &last);
+
+  *out_first = is_range ? (gint64) first : -1;
+  *out_last = is_range ? (gint64) last : -1;
+  return is_range;
 }
 
 int
@@ -308,22 +311,18 @@ cannot_write (const char *output, const char *why)
   cli_fail_with ("%s cannot be written: %s", shown, why);
 }
 
-/* Why what lies at @output may not be replaced, or NULL. */
+/* What lies at @output and may not be replaced, or NULL. */
 static const char *
 what_would_be_lost (const char *output, unsigned writes)
 {
   TesseraFileKind there = tessera_file_kind (output);
 
-  if ((writes & CLI_WRITES_TRACE) && there != TESSERA_FILE_TRACE)
-    return "a file that is no trace would be lost; name another one, or overwrite it "
-           "with --force";
-  if ((writes & CLI_WRITES_PLAN) && there != TESSERA_FILE_PLAN)
-    return "a file that is no plan would be lost; name another one, or overwrite it with "
-           "--force";
-  if ((writes & CLI_WRITES_OTHER) && there != TESSERA_FILE_OTHER)
-    return "a trace or plan would be lost; name another file, or overwrite it with "
-           "--force";
-  return NULL;
+  return (writes & CLI_WRITES_TRACE) && there != TESSERA_FILE_TRACE
+             ? "a file that is no trace"
+         : (writes & CLI_WRITES_PLAN) && there != TESSERA_FILE_PLAN
+             ? "a file that is no plan"
+         : (writes & CLI_WRITES_OTHER) && there != TESSERA_FILE_OTHER ? "a trace or plan"
+                                                                      : NULL;
 }
 
 void
@@ -346,10 +345,13 @@ cli_check_output (const char *input, const char *output, unsigned writes)
   if (input != NULL && stat (input, &in) == 0 && in.st_dev == out.st_dev &&
       in.st_ino == out.st_ino)
     cli_usage ("-o names the file that is read: choose another one");
-  const char *why =
+  const char *lost =
       cli_given.force || out.st_size == 0 ? NULL : what_would_be_lost (output, writes);
-  if (why != NULL)
-    cannot_write (output, why);
+  if (lost == NULL)
+    return;
+  g_autofree char *why = g_strdup_printf (
+      "%s would be lost; name another one, or overwrite it with --force", lost);
+  cannot_write (output, why);
 }
 
 void

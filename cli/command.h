@@ -117,7 +117,12 @@ void cli_must_of (const char *path, TesseraStatus status);
 /* Readers of options; what is wrong ends the command. NULL leaves the value as it is. */
 void cli_read_size (const char *option, const char *text, guint64 *bytes);
 void cli_read_least (const char *option, gint64 value, gint64 least, const char *what);
-/* "3", "1-2"; returns FALSE: not a range of steps. */
+/* "3", "1..2" or what is @between; returns FALSE: not a range of whole numbers that ascends. */
+gboolean cli_read_range (const char *text,
+                         const char *between,
+                         guint64 *out_first,
+                         guint64 *out_last);
+/* "3", "1-2"; returns FALSE: not a range of steps, which is then -1, all. */
 gboolean cli_read_steps (const char *text, gint64 *out_first, gint64 *out_last);
 /* Position of @text among @names, which end with NULL, or -1. NULL: the first. */
 int cli_choose (const char *text, const char *const *names);

@@ -2,7 +2,6 @@
 #include "cli/print.h"
 
 #include <json-glib/json-glib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -49,7 +48,8 @@ cli_answer_end (void)
   json_generator_set_pretty (generator, TRUE);
   json_generator_set_root (generator, root);
   g_autofree char *text = json_generator_to_data (generator, NULL);
-  puts (text);
+  cli_process_print (text);
+  cli_process_print ("\n");
   g_clear_object (&answer);
 }
 
@@ -58,10 +58,12 @@ cli_say (const char *format, ...)
 {
   va_list arguments;
 
+  if (answer != NULL)
+    return;
   va_start (arguments, format);
-  if (answer == NULL)
-    vprintf (format, arguments);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
+  cli_process_print (text);
 }
 
 /* Returns: whether its value is wanted */
@@ -357,7 +359,7 @@ print_aligned (const CliTable *table)
         }
       if (column + 1 < n_columns)
         continue;
-      puts (g_strchomp (line->str));
+      cli_say ("%s\n", g_strchomp (line->str));
       g_string_truncate (line, 0);
     }
 }

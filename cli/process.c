@@ -14,13 +14,10 @@
 
 static struct sigaction before; /* of SIGXFSZ */
 
-static struct
-{
-  int to; /* descriptor */
-  bool is_closed, is_data;
-  int failure;      /* errno of the first write that failed; 0: none did */
-  GString *pending; /* the begin of a letter whose end comes with the next write */
-} printed = { .to = STDOUT_FILENO };
+static FILE *printed_to; /* NULL: standard output */
+static bool is_closed,
+    is_asked;             /* standard output: it was; something was to be printed */
+static int print_failure; /* errno of the first write that failed; 0: none did */
 
 static const struct
 {
@@ -122,7 +119,7 @@ open_streams (void)
 {
   int opened;
 
-  printed.is_closed = fcntl (STDOUT_FILENO, F_GETFD) < 0;
+  is_closed = fcntl (STDOUT_FILENO, F_GETFD) < 0;
   opened = open ("/dev/null", O_RDWR);
   while (opened >= 0 && opened <= STDERR_FILENO)
     opened = open ("/dev/null", O_RDWR);
@@ -130,73 +127,42 @@ open_streams (void)
     close (opened);
 }
 
-static bool
-write_all (const char *text, size_t n_bytes)
+void
+cli_process_print_data (const char *data, size_t n_bytes)
 {
-  while (n_bytes > 0 && printed.failure == 0)
-    {
-      ssize_t n = printed.is_closed ? -1 : write (printed.to, text, n_bytes);
+  FILE *to = printed_to != NULL ? printed_to : stdout;
 
-      if (n < 0 && !printed.is_closed && errno == EINTR)
-        continue;
-      if (n < 0)
-        printed.failure = printed.is_closed ? EBADF : errno;
-      else
-        {
-          text += n;
-          n_bytes -= (size_t) n;
-        }
-    }
-  return printed.failure == 0;
+  is_asked = is_asked || (to == stdout && n_bytes > 0);
+  if (fwrite (data, 1, n_bytes, to) < n_bytes && print_failure == 0)
+    print_failure = errno;
 }
 
-/* Whether @n_left bytes may be the begin of a longer letter. */
-static bool
-is_cut (const char *text, size_t n_left)
+void
+cli_process_print (const char *text)
 {
-  unsigned char first = (unsigned char) *text;
+  g_autoptr (GString) shown = g_string_new (NULL);
+  char letter[TESSERA_SHOWN_BYTES];
 
-  return n_left < (first >= 0xf0 ? 4u : first >= 0xe0 ? 3u : first >= 0xc2 ? 2u : 1u);
-}
-
-/* What is printed is read on terminals, and holds names that came from anywhere. */
-static ssize_t
-print_shown (void *cookie, const char *text, size_t n_text)
-{
-  g_autoptr (GString) shown = NULL;
-  GString *pending = printed.pending;
-  size_t at = 0;
-
-  if (printed.is_data)
-    return write_all (text, n_text) ? (ssize_t) n_text : 0;
-  shown = g_string_sized_new (n_text);
-  g_string_append_len (pending, text, (gssize) n_text);
-  while (at < pending->len && !is_cut (pending->str + at, pending->len - at))
-    {
-      char letter[TESSERA_SHOWN_BYTES];
-
-      if (pending->str[at] == '\n')
-        g_string_append_c (shown, pending->str[at++]);
-      else
-        {
-          at += tessera_show_letter (pending->str + at, letter);
-          g_string_append (shown, letter);
-        }
-    }
-  g_string_erase (pending, 0, (gssize) at);
-  return write_all (shown->str, shown->len) ? (ssize_t) n_text : 0;
+  while (*text != '\0')
+    if (*text == '\n')
+      g_string_append_c (shown, *text++);
+    else
+      {
+        text += tessera_show_letter (text, letter);
+        g_string_append (shown, letter);
+      }
+  cli_process_print_data (shown->str, shown->len);
 }
 
 static void
 flush_stdout (void)
 {
-  fflush (stdout);
-  write_all (printed.pending->str, printed.pending->len);
-  g_string_free (printed.pending, TRUE);
-  if (printed.failure == 0)
+  if (fflush (stdout) != 0 && print_failure == 0)
+    print_failure = errno;
+  if (print_failure == 0 && !(is_closed && is_asked))
     return;
   fprintf (stderr, "tessera: what was to be printed cannot be written: %s\n",
-           printed.is_closed ? "standard output is closed" : strerror (printed.failure));
+           is_closed ? "standard output is closed" : strerror (print_failure));
   _exit (CLI_FAILED);
 }
 
@@ -204,36 +170,19 @@ void
 cli_process_begin (void)
 {
   const struct sigaction ignored = { .sa_handler = SIG_IGN };
-  FILE *shown;
 
   open_streams ();
   sigaction (SIGXFSZ, &ignored, &before);
   watch_signals ();
-  printed.pending = g_string_new (NULL);
-  shown = fopencookie (NULL, "w", (cookie_io_functions_t){ .write = print_shown });
-  if (shown != NULL)
-    {
-      setvbuf (shown, NULL, isatty (STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
-      stdout = shown;
-    }
+  g_set_print_handler (cli_process_print); /* GOption's help */
   atexit (flush_stdout);
-}
-
-void
-cli_process_print_data (const char *data, size_t n_bytes)
-{
-  fflush (stdout);
-  printed.is_data = true;
-  fwrite (data, 1, n_bytes, stdout); /* judged at the very end */
-  fflush (stdout);
-  printed.is_data = false;
 }
 
 void
 cli_process_print_to_stderr (void)
 {
   fflush (stdout);
-  printed.to = STDERR_FILENO;
+  printed_to = stderr;
 }
 
 void

@@ -13,9 +13,9 @@
 /*
  * Once, first of all. A stream that is closed becomes /dev/null, so that no file of ours
  * takes its number and what is printed with it. A write beyond a limit of file size fails
- * like one to a full disk, and does not end the process. What is printed to stdout has its
- * control characters shown. When the process ends and stdout was printed to but could not
- * be written, or was closed, a sentence says so and the status is CLI_FAILED.
+ * like one to a full disk, and does not end the process. When the process ends and stdout was
+ * printed to but could not be written, or was closed, a sentence says so and the status is
+ * CLI_FAILED.
  *
  * SIGINT, SIGTERM and SIGHUP, unless they are ignored, end the process at once and
  * whatever it does: temporary files go, a sentence says which signal came, and the process
@@ -23,6 +23,9 @@
  */
 void cli_process_begin (void);
 
+/* Prints what is read on terminals, and holds names that came from anywhere: its control
+ * characters are shown, but for line ends. */
+void cli_process_print (const char *text);
 /* Prints a table that programs read: byte by byte. */
 void cli_process_print_data (const char *data, size_t n_bytes);
 

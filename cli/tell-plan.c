@@ -80,76 +80,54 @@ cli_planned_misses (guint64 n_misses, guint64 n_planned)
   return g_strdup_printf (", %" G_GUINT64_FORMAT " of them planned", n_planned);
 }
 
-/* Of a section and line: what a step keeps. */
+/* What a step keeps by one line. */
 typedef struct
 {
   char *line;
-  guint64 bytes;
-  guint n_requests;
+  uint32_t section; /* the first kind of step that does */
+  guint64 bytes, n_requests;
 } Kept;
 
 static void
-free_kept (gpointer kept)
+clear_kept (gpointer kept)
 {
   g_free (((Kept *) kept)->line);
-  g_free (kept);
 }
 
-/* Of two layouts: the first keeps as much. */
-static gboolean
-is_of_second (const CliStudy *study, const TesseraUnplanned *unplanned)
-{
-  return study->plan->sections[unplanned->section].alternate == TESSERA_ALTERNATE_SECOND;
-}
-
-/* A dry run records the stacks of its first steps alone: of a block of a later one it is
- * that of the last block before that is like it. */
-static uint32_t
-find_stack (const CliStudy *study, uint32_t index)
-{
-  const TesseraBlock *all = study->blocks->blocks, *block = &all[index];
-  uint32_t stack = block->stack;
-
-  while (stack == TESSERA_NONE && index-- > 0)
-    if (all[index].size_bytes == block->size_bytes &&
-        all[index].stream == block->stream &&
-        all[index].lifetime_class == block->lifetime_class)
-      stack = all[index].stack;
-  return stack;
-}
-
-/* By section and line, in the order of requests: array of Kept. */
-static GPtrArray *
+/* Of several kinds of step that keep something by a line the first is told, of two layouts
+ * too. Array of Kept, in the order of requests. */
+static GArray *
 list_kept (const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
-  GPtrArray *rows = g_ptr_array_new_with_free_func (free_kept);
-  g_autoptr (GHashTable) found =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  /* A dry run records the stacks of its first steps alone. */
+  TesseraOrigins origins =
+      tessera_origins_new (study->trace, study->blocks, study->structure);
+  GArray *rows = g_array_new (FALSE, TRUE, sizeof (Kept));
 
-  if (study->history != NULL && tessera_history_get_n_standing (study->history) > 0)
-    return rows;
+  g_array_set_clear_func (rows, clear_kept);
   for (size_t i = 0; i < plan->n_unplanned; i++)
     {
       const TesseraUnplanned *unplanned = &plan->unplanned[i];
+      guint k = 0;
 
       if (plan->sections[unplanned->section].kind != TESSERA_SECTION_REPEATS ||
-          unplanned->block >= study->blocks->n_blocks || is_of_second (study, unplanned))
+          unplanned->block >= study->blocks->n_blocks)
         continue;
       g_autofree char *line =
-          tessera_name_line (study->trace, find_stack (study, unplanned->block));
-      char *key = g_strdup_printf ("%u %s", unplanned->section, line);
-      Kept *row = g_hash_table_lookup (found, key);
-      if (row == NULL)
+          tessera_name_line (study->trace, origins.stacks[unplanned->block]);
+      while (k < rows->len && !g_str_equal (g_array_index (rows, Kept, k).line, line))
+        k++;
+      if (k == rows->len)
         {
-          row = g_new0 (Kept, 1);
-          row->line = g_steal_pointer (&line);
-          g_ptr_array_add (rows, row);
+          const Kept fresh = { g_steal_pointer (&line), unplanned->section, 0, 0 };
+          g_array_append_val (rows, fresh);
         }
-      g_hash_table_replace (found, key, row);
-      row->bytes += unplanned->block_bytes;
-      row->n_requests++;
+      Kept *row = &g_array_index (rows, Kept, k);
+      row->bytes += row->section == unplanned->section ? unplanned->block_bytes : 0;
+      row->n_requests += row->section == unplanned->section;
     }
+  tessera_origins_clear (&origins);
   return rows;
 }
 
@@ -157,27 +135,19 @@ void
 cli_tell_kept (const CliStudy *study)
 {
   static const char *const columns[] = { "line", "bytes", "requests", NULL };
-  g_autoptr (GPtrArray) rows = list_kept (study);
+  const gboolean is_edited =
+      study->history != NULL && tessera_history_get_n_standing (study->history) > 0;
+  g_autoptr (GArray) rows = is_edited ? NULL : list_kept (study);
 
-  if (rows->len > 0)
+  if (rows != NULL && rows->len > 0)
     cli_say ("each step keeps for good:\n");
   CliTable *table = cli_table_new ("kept", columns);
-  for (guint i = 0; i < rows->len; i++)
+  for (guint i = 0; rows != NULL && i < rows->len; i++)
     {
-      const Kept *row = rows->pdata[i];
-      gboolean is_again = FALSE;
+      const Kept *row = &g_array_index (rows, Kept, i);
 
-      /* Another kind of step that keeps as much by that line. */
-      for (guint k = 0; k < i && !is_again; k++)
-        {
-          const Kept *other = rows->pdata[k];
-          is_again = g_str_equal (other->line, row->line) && other->bytes == row->bytes;
-        }
-      if (is_again)
-        continue;
       cli_table_text (table, row->line);
-      cli_table_integer (table, row->bytes);
-      cli_table_integer (table, row->n_requests);
+      CLI_INTEGERS (table, row->bytes, row->n_requests);
       cli_table_end_row (table);
     }
   cli_table_print (table);

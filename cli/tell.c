@@ -225,7 +225,7 @@ say_needs (const CliStudy *study)
                                          "reserved_with_memory_to_spare_bytes", NULL };
   if (study->needs.bound_bytes == 0)
     return;
-  puts ("");
+  cli_say ("\n");
   CliTable *table = cli_table_new (NULL, columns);
   for (size_t i = 0; i < CLI_N_POLICIES; i++)
     add_need (table, cli_study_policy_name (study, cli_policies[i]),

@@ -9,8 +9,10 @@
 
 enum
 {
-  BUFFER_BYTES = 1 << 20,
-  BEFORE_BYTES = 1 << 16, /* kept of what is before an error: its traceback */
+  READ_BYTES = 1 << 20,
+  MOST_TEXT_BYTES =
+      1 << 29,            /* of a longer log at least so much of its end is looked at */
+  BEFORE_BYTES = 1 << 16, /* of what is before an error: its traceback */
   AFTER_BYTES = 1 << 13,  /* of what follows its beginning */
   HEAD_BYTES = 256,       /* of its line before it */
 };
@@ -134,31 +136,28 @@ count_error (CliOom *oom)
   oom->places[i].n_errors++;
 }
 
-/* The part of the text that has the last error. */
-typedef struct
+/* Of a long line less than all. */
+static size_t
+line_begin (const char *text, size_t at)
 {
-  GString *text;
-  size_t start; /* where its line begins */
-} Kept;
+  size_t begin = at;
+
+  while (begin > at - MIN (at, HEAD_BYTES) && text[begin - 1] != '\n')
+    begin--;
+  return begin;
+}
 
 /* An error of @kind is at @start of @text. */
 static void
-keep_error (
-    CliOom *oom, Kept *kept, CliOomKind kind, const char *text, size_t n, size_t start)
+take_error (CliOom *oom, CliOomKind kind, const char *text, size_t n, size_t start)
 {
-  size_t from = start - MIN (start, BEFORE_BYTES), line = start;
-
-  while (line > start - MIN (start, HEAD_BYTES) && text[line - 1] != '\n')
-    line--;
+  const size_t line = line_begin (text, start);
   g_autofree char *head = join_lines (text + line, MIN (n - line, 4 * HEAD_BYTES));
   g_autofree char *prefix = g_strndup (text + line, start - line);
+
   oom->kind = kind;
   oom->rank = find_number (RANK, prefix);
   oom->gpu = kind == CLI_OOM_PYTORCH ? find_number (GPU, head) : CLI_OOM_UNKNOWN;
-  g_string_truncate (kept->text, 0);
-  g_string_append_len (kept->text, text + from,
-                       (gssize) (MIN (n, start + AFTER_BYTES) - from));
-  kept->start = line - from;
   count_error (oom);
 }
 
@@ -173,22 +172,15 @@ count_lines (const char *text, size_t n)
   return n_lines;
 }
 
-/* Errors that begin in [@from, @end) of @text, before which there were @n_lines. */
-static void
-scan (CliOom *oom,
-      Kept *kept,
-      const char *text,
-      size_t n,
-      size_t from,
-      size_t end,
-      guint64 n_lines)
+/* Returns: where the last error begins */
+static size_t
+find_errors (CliOom *oom, const char *text, size_t n)
 {
   g_autoptr (GMatchInfo) match = NULL;
-  int at = 0, stop = 0, last = -1, repeated_until = 0;
+  int at = 0, stop = 0, last = 0, repeated_until = 0;
 
-  g_regex_match_full (regex_of (any_error), text, (gssize) n, (int) from, 0, &match,
-                      NULL);
-  for (; g_match_info_fetch_pos (match, 0, &at, &stop) && at >= 0 && at < (int) end;
+  g_regex_match_full (regex_of (any_error), text, (gssize) n, 0, 0, &match, NULL);
+  for (; g_match_info_fetch_pos (match, 0, &at, &stop) && at >= 0;
        g_match_info_next (match, NULL))
     {
       CliOomKind kind = (CliOomKind) (g_match_info_get_match_count (match) - 2);
@@ -198,11 +190,10 @@ scan (CliOom *oom,
         continue;
       if (kind == CLI_OOM_DRIVER)
         repeated_until = stop + HEAD_BYTES;
-      keep_error (oom, kept, kind, text, n, (size_t) at);
+      take_error (oom, kind, text, n, (size_t) at);
       last = at;
     }
-  if (last >= 0)
-    oom->line = n_lines + count_lines (text, (size_t) last) + 1;
+  return (size_t) last;
 }
 
 /* The frames of the error's own rank after its last "Traceback": the innermost that is
@@ -216,11 +207,10 @@ find_line (CliOom *oom, const char *text, size_t n)
   g_regex_match_full (regex_of (FRAME), text, (gssize) n, 0, 0, &match, NULL);
   for (; g_match_info_matches (match); g_match_info_next (match, NULL))
     {
-      int at, stop, line;
+      int at, stop;
       g_match_info_fetch_pos (match, 0, &at, &stop);
-      for (line = at; line > 0 && text[line - 1] != '\n';)
-        line--;
-      g_autofree char *prefix = g_strndup (text + line, (size_t) (at - line));
+      const size_t line = line_begin (text, (size_t) at);
+      g_autofree char *prefix = g_strndup (text + line, (size_t) at - line);
       g_autofree char *file = g_match_info_fetch (match, 2);
       gboolean is_frame = file != NULL && *file != '\0';
       gboolean is_own = is_frame && !g_regex_match (regex_of (NOT_OWN), file, 0, NULL);
@@ -302,15 +292,18 @@ read_facts (CliOom *oom)
   facts[CLI_OOM_UNALLOCATED] = facts[CLI_OOM_RESERVED] - facts[CLI_OOM_ALLOCATED];
 }
 
-/* What is told of the last error. */
-static void
-read_kept (CliOom *oom, const Kept *kept)
+void
+cli_oom_read_text (CliOom *oom, const char *text, size_t n)
 {
+  const size_t last = find_errors (oom, text, n), line = line_begin (text, last);
+  const size_t before = line - MIN (line, BEFORE_BYTES);
+
   oom->file_line = CLI_OOM_UNKNOWN;
   if (oom->n_errors == 0)
     return;
-  oom->text = join_lines (kept->text->str + kept->start, kept->text->len - kept->start);
-  find_line (oom, kept->text->str, kept->start);
+  oom->line += count_lines (text, last) + 1;
+  oom->text = join_lines (text + line, MIN (n - line, last - line + AFTER_BYTES));
+  find_line (oom, text + before, line - before);
   read_facts (oom);
   read_processes (oom);
   find_own_process (oom);
@@ -319,42 +312,26 @@ read_kept (CliOom *oom, const Kept *kept)
 int
 cli_oom_read (CliOom *oom, int fd)
 {
-  g_autofree char *buffer = g_malloc (BUFFER_BYTES);
-  Kept kept = { .text = g_string_new (NULL) };
-  guint64 n_lines = 0;
-  size_t n = 0, from = 0;
+  g_autoptr (GString) text = g_string_new (NULL);
   ssize_t n_read;
-  int failure;
 
   do
     {
-      n_read = read (fd, buffer + n, BUFFER_BYTES - n);
-      failure = n_read < 0 ? errno : 0;
-      n += n_read > 0 ? (size_t) n_read : 0;
-      if ((n_read > 0 && n < BUFFER_BYTES) || failure == EINTR)
+      const gsize n = text->len;
+
+      g_string_set_size (text, n + READ_BYTES);
+      n_read = read (fd, text->str + n, READ_BYTES);
+      g_string_set_size (text, n + (gsize) MAX (n_read, 0));
+      if (text->len <= 2 * MOST_TEXT_BYTES)
         continue;
-      size_t end = n_read > 0 ? n - AFTER_BYTES : n;
-      size_t n_dropped = end - MIN (end, BEFORE_BYTES);
-      scan (oom, &kept, buffer, n, from, end, n_lines);
-      n_lines += count_lines (buffer, n_dropped);
-      memmove (buffer, buffer + n_dropped, n -= n_dropped);
-      from = end - n_dropped;
+      oom->line += count_lines (text->str, MOST_TEXT_BYTES);
+      g_string_erase (text, 0, MOST_TEXT_BYTES);
     }
-  while (n_read > 0 || failure == EINTR);
-  read_kept (oom, &kept);
-  g_string_free (kept.text, TRUE);
-  return failure;
-}
-
-void
-cli_oom_read_text (CliOom *oom, const char *text)
-{
-  Kept kept = { .text = g_string_new (NULL) };
-  size_t n = strlen (text);
-
-  scan (oom, &kept, text, n, 0, n, 0);
-  read_kept (oom, &kept);
-  g_string_free (kept.text, TRUE);
+  while (n_read > 0);
+  if (n_read < 0)
+    return errno;
+  cli_oom_read_text (oom, text->str, text->len);
+  return 0;
 }
 
 void

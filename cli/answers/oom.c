@@ -552,7 +552,7 @@ read_input (CliOom *oom, int n_files, char **files)
   if (is_text && !g_file_test (name, G_FILE_TEST_EXISTS))
     {
       g_autofree char *text = g_strjoinv (" ", files);
-      cli_oom_read_text (oom, text);
+      cli_oom_read_text (oom, text, strlen (text));
       return "the text given";
     }
   if (n_files > 1)

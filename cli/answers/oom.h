@@ -70,8 +70,7 @@ typedef struct
   guint64 file_line;
 } CliOom;
 
-/* Reads @fd to its end, in pieces: its length does not matter. Returns: 0 or errno */
+/* Reads @fd to its end. Returns: 0 or errno */
 int cli_oom_read (CliOom *oom, int fd);
-/* Reads @text. */
-void cli_oom_read_text (CliOom *oom, const char *text);
+void cli_oom_read_text (CliOom *oom, const char *text, size_t n);
 void cli_oom_clear (CliOom *oom);

@@ -57,7 +57,6 @@ cli_read_moment (const CliStudy *study, const char *text)
 {
   const TesseraLayout *layout = study->layout;
   const uint32_t n_events = study->blocks->n_events;
-  g_auto (GStrv) ends = text != NULL ? g_strsplit (text, "..", 2) : NULL;
   guint64 first, last;
 
   if (text == NULL ? layout->n_ooms > 0 : strcmp (text, "failure") == 0)
@@ -68,16 +67,14 @@ cli_read_moment (const CliStudy *study, const char *text)
     }
   if (text == NULL || strcmp (text, "peak") == 0)
     return tessera_fullest (layout, 0, n_events);
-  if (ends[0] == NULL ||
-      !g_ascii_string_to_unsigned (ends[0], 10, 0, TESSERA_NONE - 1, &first, NULL))
+  if (!cli_read_range (text, "..", &first, &last) ||
+      (last == first && strstr (text, "..") != NULL))
     cli_usage (
-        "--at takes an event index, \"peak\", \"failure\" or a range A..B, not \"%s\"",
+        "--at takes an event index, \"peak\", \"failure\" or a range A..B of events "
+        "with B above A, not \"%s\"",
         text);
-  last = first + 1;
-  if (ends[1] != NULL &&
-      (!g_ascii_string_to_unsigned (ends[1], 10, 1, TESSERA_NONE - 1, &last, NULL) ||
-       last <= first))
-    cli_usage ("--at takes a range A..B of events with B above A, not \"%s\"", text);
+  /* The event itself, or up to the last one of the range. */
+  last = MAX (last, first + 1);
   if (first >= n_events || last > n_events)
     cli_fail_with ("%s has events 0 to %u, so there is no event %" G_GUINT64_FORMAT,
                    study->path, n_events > 0 ? n_events - 1 : 0,
@@ -358,8 +355,8 @@ cli_tell_whose_briefly (const CliStudy *study,
 
   if (!cli_given.json && is_all_unknown (study, whose, event_index))
     {
-      puts ("\nnothing says whose memory it was: the file has no stacks, steps or phases "
-            "(docs/CATEGORIES.md)");
+      cli_say ("\nnothing says whose memory it was: the file has no stacks, steps or "
+               "phases (docs/CATEGORIES.md)\n");
       return;
     }
   cli_say ("\nwhose the %s are that were live at event %u:\n", TESSERA_SIZE (all_bytes),

@@ -1,5 +1,5 @@
-/* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/run/rehearsal.h"
+/* See run.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/run/ranks.h"
+#include "cli/run/run.h"
 
 /* In a process of its own, which then looks at the trace: the dry run. */
 static void
@@ -131,10 +131,10 @@ tell_fit (const CliQuestion *question, const CliRanks *ranks)
                        need[TESSERA_LAYOUT_EXPANDABLE].smallest_bytes) <= available_bytes;
     }
   if (!cli_given.json)
-    printf ("%s fits %s, which leaves %s to PyTorch (head-room %s, %s)\n",
-            fits ? "every rank" : "not every rank", question->gpu,
-            TESSERA_SIZE (available_bytes), TESSERA_SIZE (question->headroom_bytes),
-            question->headroom_why);
+    cli_say ("%s fits %s, which leaves %s to PyTorch (head-room %s, %s)\n",
+             fits ? "every rank" : "not every rank", question->gpu,
+             TESSERA_SIZE (available_bytes), TESSERA_SIZE (question->headroom_bytes),
+             question->headroom_why);
   return fits ? CLI_DONE : CLI_DOES_NOT_FIT;
 }
 

@@ -1,5 +1,5 @@
-/* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/run/rehearsal.h"
+/* See run.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run/run.h"
 
 #include "nullcuda/settings.h"
 

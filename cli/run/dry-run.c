@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "cli/run/rehearsal.h"
+#include "cli/run/run.h"
 #include "nullcuda/settings.h"
 
 #define MIB ((guint64) 1 << 20)

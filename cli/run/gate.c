@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/run/rehearsal.h"
+#include "cli/run/run.h"
 #include "db/output.h"
 
 static char *baseline_path, *above_text, *markdown_path, *junit_path, *gpu, *rules_path;

@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/tell.h"
-#include "cli/run/job.h"
-#include "cli/run/ranks.h"
+#include "cli/run/run.h"
 
 #define MOST_NOTED 4 /* files of a note */
 #define RECORDING "^[^.].*\\.(tsr|(pickle|pkl|csv)(\\.gz)?)$"
@@ -494,7 +492,7 @@ hand_to_engine (const char *asked, gint world, char **words)
   if (submits)
     cli_must (cli_job_wait (shell, env, -1, &end, cli_error ()));
   else
-    puts (line);
+    cli_say ("%s\n", line);
   return end.status == 0 && end.signal_number == 0 ? CLI_DONE : CLI_FAILED;
 }
 

@@ -1,5 +1,5 @@
-/* See job.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/run/job.h"
+/* See run.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>

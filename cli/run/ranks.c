@@ -1,5 +1,5 @@
-/* See ranks.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/run/ranks.h"
+/* See run.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run/run.h"
 
 #include <errno.h>
 #include <stdio.h>

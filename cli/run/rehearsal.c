@@ -1,36 +1,20 @@
-/* See rehearsal.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/run/rehearsal.h"
+/* See run.h. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run/run.h"
 
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Which file lies at a path: another one after recording, which replaces it. */
-typedef struct
-{
-  gboolean exists;
-  struct stat at;
-} FileMark;
-
-static FileMark
-mark_file (const char *path)
-{
-  FileMark mark = { 0 };
-  mark.exists = stat (path, &mark.at) == 0;
-  return mark;
-}
-
+/* Another one lies at the path after recording, which replaces what was there. */
 static gboolean
-is_same_file (const FileMark *a, const FileMark *b)
+is_same_file (const GStatBuf *a, const GStatBuf *b)
 {
-  return a->exists == b->exists &&
-         (!a->exists || (a->at.st_ino == b->at.st_ino && a->at.st_size == b->at.st_size &&
-                         a->at.st_mtim.tv_sec == b->at.st_mtim.tv_sec &&
-                         a->at.st_mtim.tv_nsec == b->at.st_mtim.tv_nsec));
+  return a->st_ino == b->st_ino && a->st_size == b->st_size &&
+         a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+         a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 /* Whether the program's last word was that memory is out. */
@@ -85,12 +69,6 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
 }
 
 /* Processor seconds: other work on the machine does not lengthen them. */
-typedef struct
-{
-  double trace; /* of the program and its children */
-  double plan;
-} Seconds;
-
 static double
 seconds_used (int whose)
 {
@@ -330,7 +308,8 @@ tell (const CliRehearsal *run,
       CliStudy *study,
       const Seen *seen,
       const SecondRun *second,
-      const Seconds *seconds)
+      double trace_seconds,
+      double plan_seconds)
 {
   cli_answer_begin ();
   cli_say ("\n%s\n", seen->text);
@@ -343,8 +322,8 @@ tell (const CliRehearsal *run,
   cli_tell_recording (study);
   tell_files (run, study);
   cli_answer_tell_smallest (study, &run->question);
-  cli_member ("trace_cpu_seconds", seconds->trace);
-  cli_member ("plan_cpu_seconds", seconds->plan);
+  cli_member ("trace_cpu_seconds", trace_seconds);
+  cli_member ("plan_cpu_seconds", plan_seconds);
   cli_member ("not_tried", tessera_trace_get_meta (study->trace, "not_tried"));
   advise (run, study, seen->is_interrupted);
   cli_answer_end ();
@@ -412,13 +391,13 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   g_auto (CliStudy) study = { 0 };
   SecondRun second = { 0 };
   Seen seen = { 0 };
-  Seconds seconds = { .trace = seconds_used (RUSAGE_CHILDREN) };
+  const double trace_seconds = seconds_used (RUSAGE_CHILDREN);
 
   cli_study_open (&study, run->trace_path);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
-  seconds.plan = -seconds_used (RUSAGE_SELF);
+  const double before_seconds = seconds_used (RUSAGE_SELF);
   plan (&study);
-  seconds.plan += seconds_used (RUSAGE_SELF);
+  const double plan_seconds = seconds_used (RUSAGE_SELF) - before_seconds;
   cli_must (tessera_plan_save (study.plan, run->plan_path, cli_error ()));
   if (run->followed != NULL)
     cli_study_follow (&study, g_steal_pointer (&run->followed), run->followed_path,
@@ -433,7 +412,7 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   if (study.structure->n_steps == 0)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);
-  tell (run, &study, &seen, &second, &seconds);
+  tell (run, &study, &seen, &second, trace_seconds, plan_seconds);
   int result = cli_answer_is_yes (&study, &run->question) ? CLI_DONE : CLI_DOES_NOT_FIT;
   g_free (second.trace_path);
   g_free (second.text);
@@ -446,14 +425,15 @@ cli_rehearse (CliRehearsal *run)
 {
   g_auto (GStrv) env = NULL;
   CliJobEnd end;
-  FileMark before = mark_file (run->trace_path);
+  GStatBuf before = { 0 }, after = { 0 };
 
+  g_stat (run->trace_path, &before);
   cli_must (cli_job_environ (&run->job, &env, cli_error ()));
   cli_must (cli_program_check (run->program, cli_error ()));
   cli_must (cli_job_wait (run->program, env, cli_given.json ? STDERR_FILENO : -1, &end,
                           cli_error ()));
-  FileMark after = mark_file (run->trace_path);
-  gboolean has_trace = after.exists && !is_same_file (&before, &after);
+  gboolean has_trace =
+      g_stat (run->trace_path, &after) == 0 && !is_same_file (&before, &after);
   /* Ctrl-C asks for the answer. */
   if (!has_trace || (end.stopped_by != 0 ? end.stopped_by != SIGINT
                                          : end.signal_number != 0 || end.status != 0))

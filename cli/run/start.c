@@ -4,12 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/run/job.h"
+#include "cli/run/run.h"
 #include "cli/process.h"
 
 static char *policy, *plan, *follow;
@@ -61,21 +59,12 @@ static void
 check_plan_is_there (void)
 {
   g_autofree char *shown = g_filename_display_name (plan);
-  struct stat about;
-  const char *why = NULL;
-  int file;
+  const char *why = access (plan, R_OK) != 0 ? g_strerror (errno)
+                    : !g_file_test (plan, G_FILE_TEST_IS_REGULAR)
+                        ? "it is not a file but a device or pipe"
+                        : NULL;
 
-  if (strchr (plan, '%') != NULL)
-    return;
-  /* Opening a pipe must not wait for its writer. */
-  file = open (plan, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0 || fstat (file, &about) < 0)
-    why = g_strerror (errno);
-  else if (!S_ISREG (about.st_mode))
-    why = "it is not a file but a device or pipe";
-  if (file >= 0)
-    close (file);
-  if (why != NULL)
+  if (strchr (plan, '%') == NULL && why != NULL)
     cli_fail_with ("Cannot read %s: %s", shown, why);
 }
 

@@ -1,12 +1,12 @@
 /*
- * See rehearsal.h. A dry run tells what every policy needs, so it serves all GPUs. The
+ * See run.h. A dry run tells what every policy needs, so it serves all GPUs. The
  * smallest and the largest value run first; then, as long as for some GPU and policy
  * values are left between the largest that fits and the smallest that does not, one of
  * these.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/run/rehearsal.h"
+#include "cli/run/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,6 @@
 #include "cli/out/picture.h"
 #include "db/output.h"
 
-#define MOST_VALUE G_MAXINT64
 #define MOST_COMBINATIONS 1000
 /* What one more of the value takes is known but for some segments; natively, where holes come
  * and go, for a quarter. */
@@ -62,23 +61,14 @@ static const char *const columns[] = { "at",     "gpu",        "available_bytes"
                                        "native", "expandable", "plan",
                                        NULL };
 
-static gboolean
-read_range (const char *text, guint64 *out_first, guint64 *out_last)
-{
-  g_auto (GStrv) ends = g_strsplit (text, "..", 2);
-
-  return g_strv_length (ends) == 2 &&
-         g_ascii_string_to_unsigned (ends[0], 10, 0, MOST_VALUE, out_first, NULL) &&
-         g_ascii_string_to_unsigned (ends[1], 10, *out_first, MOST_VALUE, out_last, NULL);
-}
-
 /* The first range is searched; each value of others is tried. */
 static void
 read_values (Sweep *sweep, Axis *axis, const char *text)
 {
   g_autoptr (GString) list = g_string_new (text);
 
-  if (read_range (text, &axis->first, &axis->last))
+  if (strstr (text, "..") != NULL &&
+      cli_read_range (text, "..", &axis->first, &axis->last))
     {
       if (sweep->searched == NULL)
         {
