@@ -26,14 +26,11 @@ cli_open_trace (const char *path,
   return tessera_open (path, &options, error, out_trace);
 }
 
-/* The trace, and what every command wants to know of it. */
-static TesseraStatus
-open_study (CliStudy *study, const char *path)
+void
+cli_study_open (CliStudy *study, const char *path)
 {
   *study = (CliStudy){ .path = g_strdup (path) };
-  TesseraStatus status = cli_open_trace (path, "opening", cli_error (), &study->trace);
-  if (status != TESSERA_OK)
-    return status;
+  cli_must (cli_open_trace (path, "opening", cli_error (), &study->trace));
   study->blocks = tessera_blocks_new (study->trace);
   cli_must_of (path, tessera_check_blocks (study->blocks, cli_error ()));
   study->structure = tessera_structure_new (study->trace, study->blocks);
@@ -44,22 +41,6 @@ open_study (CliStudy *study, const char *path)
       tessera_show_text (line, study->needs.leak_line, sizeof study->needs.leak_line);
     }
   cli_progress_end ();
-  return TESSERA_OK;
-}
-
-void
-cli_study_open (CliStudy *study, const char *path)
-{
-  cli_must (open_study (study, path));
-}
-
-gboolean
-cli_study_try (CliStudy *study, const char *path)
-{
-  if (open_study (study, path) != TESSERA_OK)
-    return FALSE;
-  cli_study_layout (study, TESSERA_LAYOUT_RECORDED);
-  return TRUE;
 }
 
 TesseraSimulateOptions
@@ -206,8 +187,7 @@ cli_study_advise (CliStudy *study)
   if (why_no_lengths != NULL)
     {
       g_free (study->why_no_lengths);
-      study->why_no_lengths = g_strdup (why_no_lengths);
-      free (why_no_lengths);
+      study->why_no_lengths = why_no_lengths;
     }
   study->lengths = study->plan->lengths;
   count_seconds (study);

@@ -58,8 +58,6 @@ TESSERA_MUST_USE TesseraStatus cli_open_trace (const char *path,
                                                TesseraTrace **out_trace);
 /* Opens and finds blocks, steps and phases. */
 void cli_study_open (CliStudy *study, const char *path);
-/* The same with the layout as recorded. Returns: whether the file is there and whole */
-gboolean cli_study_try (CliStudy *study, const char *path);
 void cli_study_clear (CliStudy *study);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliStudy, cli_study_clear)
 

@@ -36,24 +36,76 @@ typedef enum
   CAUSE_HOST,
 } Cause;
 
-static const char *const cause_names[] = {
-  [CAUSE_UNKNOWN] = "unknown",
-  [CAUSE_FRAGMENTATION] = "fragmentation",
-  [CAUSE_FULL] = "full",
-  [CAUSE_SIZE] = "size",
-  [CAUSE_PRIVATE_POOLS] = "private_pools",
-  [CAUSE_OTHER_PROCESS] = "other_process",
-  [CAUSE_FRACTION] = "memory_fraction",
-  [CAUSE_HAD_ROOM] = "device_had_room",
-  [CAUSE_RESERVE] = "segment_reserve",
-  [CAUSE_MEMPOOL] = "mempool",
-  [CAUSE_OUTSIDE] = "outside_pytorch",
-  [CAUSE_HOST] = "host_memory",
+/* What each cause is called, and the sentences: where the sizes are known, and where the text tells
+ * none or too few. fill_in() puts what is known in the place of @NAMES@. */
+static const struct
+{
+  const char *name, *sized, *bare;
+} causes[] = {
+  [CAUSE_UNKNOWN] = { "unknown", NULL,
+                      "PyTorch found no memory@FOR@, and the text does not say what held "
+                      "it: "
+                      "@WHY@." },
+  [CAUSE_FRAGMENTATION] = { "fragmentation",
+                            "Died of fragmentation: @ASKED@ asked, @FREE@ free at the "
+                            "driver, "
+                            "and @PIECES@ lie in pieces inside PyTorch's "
+                            "segments@EXPANDED@." },
+  [CAUSE_FULL] = { "full", "The GPU is full: tensors hold @ALLOCATED@ of @CAPACITY@. "
+                           "What is free "
+                           "(@FREE@) and in pieces inside PyTorch's segments (@PIECES@) "
+                           "would do for "
+                           "the @ASKED@ asked, and for little more." },
+  [CAUSE_SIZE] = { "size",
+                   "Died of size: even with no byte wasted @MISSING@ are missing "
+                   "(@ASKED@ "
+                   "asked, @FREE@ free, @PIECES@ in pieces inside PyTorch's segments)." },
+  [CAUSE_PRIVATE_POOLS] = { "private_pools",
+                            "Died of private pools: @ASKED@ asked, and @PRIVATE@ lie "
+                            "unused "
+                            "where only the CUDA graphs or the MemPool that they were "
+                            "reserved for may use them." },
+  [CAUSE_OTHER_PROCESS] = { "other_process",
+                            "@FOREIGN@: without it the @ASKED@ asked would fit." },
+  [CAUSE_FRACTION] = { "memory_fraction",
+                       "Died of the memory fraction, not of the device: @ALLOWED@ "
+                       "allowed, "
+                       "@RESERVED@ of it reserved, @ASKED@ asked, while @FREE@ of the "
+                       "GPU are "
+                       "free.",
+                       "Died of the memory fraction, not of the device: PyTorch refused "
+                       "before it asked the driver." },
+  [CAUSE_HAD_ROOM] = { "device_had_room",
+                       "The GPU had room: @ASKED@ asked, @FREE@ free. @HAD_ROOM@." },
+  [CAUSE_RESERVE] = { "segment_reserve", NULL,
+                      "Died of a setting: the request is larger than "
+                      "expandable_segments_reserve lets a segment become." },
+  [CAUSE_MEMPOOL] = { "mempool", NULL,
+                      "The allocator behind a torch.cuda.MemPool gave no memory: what is "
+                      "free "
+                      "on the GPU says nothing about it." },
+  [CAUSE_OUTSIDE] = { "outside_pytorch", NULL, "@OUTSIDE@" },
+  [CAUSE_HOST] = { "host_memory", NULL, "The host's memory ran out, not the GPU's." },
 };
 
-static const char *const kind_names[] = {
-  [CLI_OOM_PYTORCH] = "pytorch", [CLI_OOM_NCCL] = "nccl", [CLI_OOM_LIBRARY] = "library",
-  [CLI_OOM_DRIVER] = "driver",   [CLI_OOM_HOST] = "host",
+static const struct
+{
+  const char *name, *outside; /* of PyTorch, what found no memory */
+} kinds[] = {
+  [CLI_OOM_PYTORCH] = { "pytorch" },
+  [CLI_OOM_NCCL] = { "nccl",
+                     "NCCL found no memory for its own buffers: it asks the driver, "
+                     "and so can only have what PyTorch and other processes leave." },
+  [CLI_OOM_LIBRARY] = { "library",
+                        "A library (cuBLAS, cuDNN) found no memory for its handle or "
+                        "workspace: it asks the driver, and so can only have what "
+                        "PyTorch "
+                        "and other processes leave." },
+  [CLI_OOM_DRIVER] = { "driver", "The driver itself found no memory, for a CUDA context, "
+                                 "a kernel or a "
+                                 "library: not PyTorch's pool, which fails with its own "
+                                 "sentence." },
+  [CLI_OOM_HOST] = { "host" },
 };
 
 typedef struct
@@ -176,98 +228,53 @@ foreign_text (const CliOom *oom, const Verdict *verdict)
                           TESSERA_SIZE (verdict->others_bytes));
 }
 
+/* @text with what is known. @foreign: (nullable) */
 static char *
-pytorch_sentence (const CliOom *oom, const Verdict *verdict, const char *foreign)
+fill_in (const CliOom *oom, const Verdict *verdict, const char *foreign, const char *text)
 {
+  static const char *const settings[] = { "PYTORCH_CUDA_ALLOC_CONF",
+                                          "PYTORCH_HIP_ALLOC_CONF",
+                                          "PYTORCH_ALLOC_CONF" };
   const guint64 *facts = oom->facts;
   const char *asked = TESSERA_SIZE (facts[CLI_OOM_ASKED]);
-  const char *free = TESSERA_SIZE (facts[CLI_OOM_FREE]);
-  const char *pieces = TESSERA_SIZE (facts[CLI_OOM_UNALLOCATED]);
+  const gboolean is_expanded = says (oom, "expandable_segments is enabled");
+  GString *filled = g_string_new (text);
+  size_t i = 0;
 
-  switch (verdict->cause)
-    {
-    case CAUSE_FRAGMENTATION:
-      return g_strdup_printf (
-          "Died of fragmentation: %s asked, %s free at the driver, and %s lie in pieces "
-          "inside PyTorch's segments%s.",
-          asked, free, pieces,
-          says (oom, "expandable_segments is enabled") ? ", though they are expandable"
-                                                       : "");
-    case CAUSE_FULL:
-      return g_strdup_printf (
-          "The GPU is full: tensors hold %s of %s. What is free (%s) and in pieces "
-          "inside PyTorch's segments (%s) would do for the %s asked, and for little "
-          "more.",
-          TESSERA_SIZE (facts[CLI_OOM_ALLOCATED]), TESSERA_SIZE (facts[CLI_OOM_CAPACITY]),
-          free, pieces, asked);
-    case CAUSE_PRIVATE_POOLS:
-      return g_strdup_printf (
-          "Died of private pools: %s asked, and %s lie unused where only the CUDA graphs "
-          "or the MemPool that they were reserved for may use them.",
-          asked, TESSERA_SIZE (facts[CLI_OOM_PRIVATE]));
-    case CAUSE_OTHER_PROCESS:
-      return g_strdup_printf ("%s: without it the %s asked would fit.", foreign, asked);
-    case CAUSE_FRACTION:
-      return g_strdup_printf ("Died of the memory fraction, not of the device: %s "
-                              "allowed, %s of it reserved, %s asked, while %s of the GPU "
-                              "are free.",
-                              TESSERA_SIZE (facts[CLI_OOM_ALLOWED]),
-                              TESSERA_SIZE (facts[CLI_OOM_RESERVED]), asked, free);
-    case CAUSE_HAD_ROOM:
-      return g_strdup_printf (
-          "The GPU had room: %s asked, %s free. %s.", asked, free,
-          says (oom, "expandable_segments is enabled")
-              ? "So the process ran out of address space, of which expandable segments "
-                "set much aside"
-              : "So another process or a library had it for a moment, or the driver "
-                "refused for another reason");
-    default:
-      return g_strdup_printf ("Died of size: even with no byte wasted %s are missing (%s "
-                              "asked, %s free, %s in pieces inside PyTorch's segments).",
-                              TESSERA_SIZE (verdict->missing_bytes), asked, free, pieces);
-    }
-}
-
-/* Of what tells no sizes, or too few. */
-static char *
-short_sentence (const CliOom *oom, const Verdict *verdict)
-{
-  static const char *const of_kinds[] = {
-    [CLI_OOM_NCCL] = "NCCL found no memory for its own buffers: it asks the driver, and "
-                     "so can only have what PyTorch and other processes leave.",
-    [CLI_OOM_LIBRARY] =
-        "A library (cuBLAS, cuDNN) found no memory for its handle or workspace: it asks "
-        "the driver, and so can only have what PyTorch and other processes leave.",
-    [CLI_OOM_DRIVER] = "The driver itself found no memory, for a CUDA context, a kernel "
-                       "or a library: not PyTorch's pool, which fails with its own "
-                       "sentence.",
-    [CLI_OOM_HOST] = "The host's memory ran out, not the GPU's.",
+  /* By the name that this version knows: it says so itself. */
+  while (i + 1 < G_N_ELEMENTS (settings) && !says (oom, settings[i]))
+    i++;
+  const char *const values[][2] = {
+    { "@FOR@", facts[CLI_OOM_ASKED] != CLI_OOM_UNKNOWN ? " for @ASKED@" : "" },
+    { "@ASKED@", asked },
+    { "@FREE@", TESSERA_SIZE (facts[CLI_OOM_FREE]) },
+    { "@PIECES@", TESSERA_SIZE (facts[CLI_OOM_UNALLOCATED]) },
+    { "@ALLOCATED@", TESSERA_SIZE (facts[CLI_OOM_ALLOCATED]) },
+    { "@CAPACITY@", TESSERA_SIZE (facts[CLI_OOM_CAPACITY]) },
+    { "@ALLOWED@", TESSERA_SIZE (facts[CLI_OOM_ALLOWED]) },
+    { "@RESERVED@", TESSERA_SIZE (facts[CLI_OOM_RESERVED]) },
+    { "@PRIVATE@", TESSERA_SIZE (facts[CLI_OOM_PRIVATE]) },
+    { "@MISSING@", TESSERA_SIZE (verdict->missing_bytes) },
+    { "@FOREIGN@", foreign != NULL ? foreign : "" },
+    { "@OUTSIDE@", kinds[oom->kind].outside != NULL ? kinds[oom->kind].outside : "" },
+    { "@EXPANDED@", is_expanded ? ", though they are expandable" : "" },
+    { "@HAD_ROOM@",
+      is_expanded
+          ? "So the process ran out of address space, of which expandable segments "
+            "set much aside"
+          : "So another process or a library had it for a moment, or the driver "
+            "refused for another reason" },
+    { "@WHY@", verdict->is_whole ? "with cudaMallocAsync the driver keeps the pool"
+                                 : "the rest of the sentence is missing" },
+    { "@SETTINGS@", settings[i] },
+    { "@SMI@", says (oom, "HIP") || says (oom, "hip")
+                   ? "rocm-smi --showpids"
+                   : "nvidia-smi --query-compute-apps=pid,used_memory,process_name "
+                     "--format=csv" },
   };
-
-  switch (verdict->cause)
-    {
-    case CAUSE_MEMPOOL:
-      return g_strdup (
-          "The allocator behind a torch.cuda.MemPool gave no memory: what is free on the "
-          "GPU says nothing about it.");
-    case CAUSE_RESERVE:
-      return g_strdup ("Died of a setting: the request is larger than "
-                       "expandable_segments_reserve lets a segment become.");
-    case CAUSE_FRACTION:
-      return g_strdup ("Died of the memory fraction, not of the device: PyTorch refused "
-                       "before it asked the driver.");
-    case CAUSE_UNKNOWN:
-      return g_strdup_printf (
-          "PyTorch found no memory%s%s, and the text does not say what held it: %s.",
-          oom->facts[CLI_OOM_ASKED] != CLI_OOM_UNKNOWN ? " for " : "",
-          oom->facts[CLI_OOM_ASKED] != CLI_OOM_UNKNOWN
-              ? TESSERA_SIZE (oom->facts[CLI_OOM_ASKED])
-              : "",
-          verdict->is_whole ? "with cudaMallocAsync the driver keeps the pool"
-                            : "the rest of the sentence is missing");
-    default:
-      return g_strdup (of_kinds[oom->kind]);
-    }
+  for (size_t k = 0; k < G_N_ELEMENTS (values); k++)
+    g_string_replace (filled, values[k][0], values[k][1], 0);
+  return g_string_free (filled, FALSE);
 }
 
 static Verdict
@@ -288,10 +295,9 @@ judge (const CliOom *oom)
     }
   verdict.cause = find_cause (oom, &verdict);
   g_autofree char *foreign = foreign_text (oom, &verdict);
-  gboolean tells_sizes = verdict.is_whole && verdict.cause != CAUSE_UNKNOWN &&
-                         verdict.cause != CAUSE_MEMPOOL && verdict.cause != CAUSE_RESERVE;
-  g_autofree char *sentence = tells_sizes ? pytorch_sentence (oom, &verdict, foreign)
-                                          : short_sentence (oom, &verdict);
+  const char *sized = verdict.is_whole ? causes[verdict.cause].sized : NULL;
+  g_autofree char *sentence = fill_in (
+      oom, &verdict, foreign, sized != NULL ? sized : causes[verdict.cause].bare);
   gboolean has_more = foreign != NULL && verdict.cause != CAUSE_OTHER_PROCESS &&
                       verdict.foreign_bytes >= facts[CLI_OOM_CAPACITY] / 20;
   verdict.sentence = has_more ? g_strdup_printf ("%s %s.", sentence, foreign)
@@ -357,7 +363,7 @@ tell_parts (const CliOom *oom, const Verdict *verdict)
   (OF (UNKNOWN) | OF (FRAGMENTATION) | OF (FULL) | OF (SIZE) | OF (PRIVATE_POOLS) |      \
    OF (FRACTION) | OF (HAD_ROOM))
 
-/* In order of rank. @SETTINGS@, @PIECES@ and @SMI@ are filled in. */
+/* In order of rank. Filled in as sentences are. */
 static const struct
 {
   unsigned causes; /* OF() */
@@ -395,29 +401,6 @@ static const struct
     "on the GPU: only what is alive has to fit, so the run may go on and be planned" },
 };
 
-static char *
-fill_in (const CliOom *oom, const char *text)
-{
-  static const char *const names[] = { "PYTORCH_CUDA_ALLOC_CONF",
-                                       "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_ALLOC_CONF" };
-  GString *filled = g_string_new (text);
-  size_t i = 0;
-
-  /* By the name that this version knows: it says so itself. */
-  while (i + 1 < G_N_ELEMENTS (names) && !says (oom, names[i]))
-    i++;
-  g_string_replace (filled, "@SETTINGS@", names[i], 0);
-  g_string_replace (filled, "@PIECES@", TESSERA_SIZE (oom->facts[CLI_OOM_UNALLOCATED]),
-                    0);
-  g_string_replace (
-      filled, "@SMI@",
-      says (oom, "HIP") || says (oom, "hip")
-          ? "rocm-smi --showpids"
-          : "nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv",
-      0);
-  return g_string_free (filled, FALSE);
-}
-
 static void
 tell_advice (const CliOom *oom, const Verdict *verdict)
 {
@@ -433,8 +416,8 @@ tell_advice (const CliOom *oom, const Verdict *verdict)
       if (!(advices[i].causes >> verdict->cause & 1) ||
           (expands && !can_expand && verdict->cause != CAUSE_RESERVE))
         continue;
-      g_autofree char *type = fill_in (oom, advices[i].type);
-      g_autofree char *why = fill_in (oom, advices[i].why);
+      g_autofree char *type = fill_in (oom, verdict, NULL, advices[i].type);
+      g_autofree char *why = fill_in (oom, verdict, NULL, advices[i].why);
       g_auto (GStrv) lines = g_strsplit (type, "\n", -1);
       g_autofree char *shown = g_strjoinv ("\n     ", lines);
       cli_say ("%s%3u. %s\n       %s\n", n == 0 ? "\nWhat to type\n" : "", n + 1, shown,
@@ -522,8 +505,8 @@ tell (const char *source, const CliOom *oom, const Verdict *verdict)
 {
   cli_answer_begin ();
   cli_say ("%s\n%s", verdict->sentence, verdict->is_whole ? "\n" : "");
-  cli_member ("kind", kind_names[oom->kind]);
-  cli_member ("cause", cause_names[verdict->cause]);
+  cli_member ("kind", kinds[oom->kind].name);
+  cli_member ("cause", causes[verdict->cause].name);
   cli_member ("sentence", verdict->sentence);
   tell_facts (oom, verdict);
   tell_parts (oom, verdict);

@@ -6,7 +6,6 @@
 #include "db/output.h"
 
 #define LARGEST_BLOCKS 20
-#define MOST_GROUPS 24
 
 /* A text of a file, which can hold anything, is escaped. */
 G_GNUC_PRINTF (2, 3)
@@ -289,16 +288,6 @@ append_plan (GString *html, const CliStudy *study)
       proof, plan->n_slots, study->planned->n_hits, study->planned->n_misses, planned,
       cli_shown (plan->strategy), cli_shown (followable));
   append_edits (html, plan);
-  append (html, "<table><tr><th>group<th class=n>height<th class=n>blocks<th "
-                "class=n>time-memory product</tr>\n");
-  for (size_t i = 0; i < MIN (plan->n_groups, MOST_GROUPS); i++)
-    {
-      append (html, "<tr><td>%s</td>", cli_shown (plan->groups[i].name));
-      append_bytes (html, plan->groups[i].height_bytes);
-      append (html, "<td class=n>%u</td><td class=n>%.3f</td></tr>\n",
-              plan->groups[i].n_blocks, plan->groups[i].time_memory_product);
-    }
-  append (html, "</table>\n");
 }
 
 static void

@@ -175,41 +175,36 @@ typedef struct
   char *text; /* a sentence */
 } SecondRun;
 
-static void
-describe (const CliRehearsal *first, SecondRun *second)
-{
-  g_autofree char *batch = second->batch <= 0 || second->batch == second->batch_before
-                               ? g_strdup ("")
-                               : g_strdup_printf (" with batch %" G_GINT64_FORMAT
-                                                  " instead of %" G_GINT64_FORMAT,
-                                                  second->batch, second->batch_before);
-
-  second->text = g_strdup_printf (
-      "Catches that memory is out and goes on%s: with the memory of %s %" G_GUINT64_FORMAT
-      " request%s failed and %zu steps were done, at most %s reserved (%s).",
-      batch, first->question.gpu, second->n_failed, second->n_failed == 1 ? "" : "s",
-      second->n_steps, TESSERA_SIZE (second->reserved_bytes), second->trace_path);
-}
-
-/* What the trace of the second run says. */
+/* What the trace of the second run says, where it made one. */
 static void
 judge (const CliRehearsal *first, const CliStudy *study, SecondRun *second)
 {
   g_auto (CliStudy) again = { 0 };
 
-  if (!cli_study_try (&again, second->trace_path))
+  if (!g_file_test (second->trace_path, G_FILE_TEST_EXISTS))
     return;
+  cli_study_open (&again, second->trace_path);
+  cli_study_layout (&again, TESSERA_LAYOUT_RECORDED);
   const TesseraStructure *structure = again.structure;
   const TesseraLayout *layout = again.layout;
-  if (structure->n_steps > 0 && layout->n_ooms > 0 &&
-      structure->steps[structure->n_steps - 1].begin_index > layout->ooms[0].event_index)
-    second->n_failed = layout->n_ooms;
+  if (structure->n_steps == 0 || layout->n_ooms == 0 ||
+      structure->steps[structure->n_steps - 1].begin_index <= layout->ooms[0].event_index)
+    return;
+  second->n_failed = layout->n_ooms;
   second->n_steps = structure->n_steps;
   second->reserved_bytes = layout->peak_reserved_bytes;
   second->batch = (gint64) cli_study_number (&again, "batch");
   second->batch_before = (gint64) cli_study_number (study, "batch");
-  if (second->n_failed > 0)
-    describe (first, second);
+  g_autofree char *batch = second->batch <= 0 || second->batch == second->batch_before
+                               ? g_strdup ("")
+                               : g_strdup_printf (" with batch %" G_GINT64_FORMAT
+                                                  " instead of %" G_GINT64_FORMAT,
+                                                  second->batch, second->batch_before);
+  second->text = g_strdup_printf (
+      "Catches that memory is out and goes on%s: with the memory of %s %" G_GUINT64_FORMAT
+      " request%s failed and %zu steps were done, at most %s reserved (%s).",
+      batch, first->question.gpu, second->n_failed, second->n_failed == 1 ? "" : "s",
+      second->n_steps, TESSERA_SIZE (second->reserved_bytes), second->trace_path);
 }
 
 /* What goes wrong is no news: the script did not get on. The trace stays where it did. */
