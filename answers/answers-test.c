@@ -34,8 +34,11 @@ enum
 static const char *const stacks[N_STACKS][6] = {
   [IN_SETUP] = { "/site-packages/torch/nn/modules/linear.py", "Linear.__init__",
                  "/home/me/train.py", "main" },
+  /* In a wrapper, which is in the stacks of all that the model asks for. */
   [IN_LAYER] = { "/site-packages/torch/nn/modules/linear.py", "Linear.forward",
-                 "/home/me/model.py", "Layer.forward" },
+                 "/home/me/model.py", "Layer.forward",
+                 "/site-packages/torch/nn/parallel/distributed.py",
+                 "DistributedDataParallel.forward" },
   [IN_LOSS] = { "/site-packages/torch/nn/functional.py", "cross_entropy",
                 "/site-packages/transformers/loss/loss_utils.py", "ForCausalLMLoss",
                 "/home/me/train.py", "main" },
