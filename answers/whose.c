@@ -372,91 +372,33 @@ tessera_owners (const TesseraWhose *whose,
 
 /* ---- Modules as a tree ---- */
 
+/* An owner, and what of its path is below the module that it is listed in; NULL: nothing. */
 typedef struct
 {
-  TesseraOwner row;
-  GPtrArray *inside; /* Node */
-} Node;
+  const TesseraOwner *owner;
+  const char *rest;
+} Path;
+
+/* One module, or several that hold the same. */
+typedef struct
+{
+  TesseraOwner row; /* of all of them; the name is the module's */
+  GArray *paths;    /* Path: what is inside of one */
+} Module;
 
 static void
-node_free (gpointer data)
+clear_module (gpointer data)
 {
-  Node *node = data;
+  Module *module = data;
 
-  g_ptr_array_unref (node->inside);
-  g_free (node->row.name);
-  g_free (node);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Node, node_free)
-
-static Node *
-node_new (const char *name)
-{
-  Node *node = g_new0 (Node, 1);
-
-  node->row = (TesseraOwner){ .name = g_strdup (name), .n_times = 1 };
-  node->inside = g_ptr_array_new_with_free_func (node_free);
-  return node;
-}
-
-static void
-add_to (Node *node, const TesseraOwner *owner)
-{
-  if (node->row.n_blocks == 0)
-    node->row.stack = owner->stack;
-  node->row.bytes += owner->bytes;
-  node->row.n_blocks += owner->n_blocks;
-}
-
-/* @nodes: by path, all there are. */
-static void
-add_path (GHashTable *nodes, Node *root, const TesseraOwner *owner)
-{
-  /* Only paths have parts: "(no module)" and "modeling_llama.py forward" are names. */
-  const bool is_path = strpbrk (owner->name, " (") == NULL;
-  g_auto (GStrv) parts = g_strsplit (owner->name, is_path ? "." : "\n", -1);
-  g_autoptr (GString) path = g_string_new (NULL);
-  Node *node = root;
-
-  add_to (root, owner);
-  for (char **part = parts; *part != NULL; part++)
-    {
-      g_string_append_printf (path, "%s.", *part);
-      Node *next = g_hash_table_lookup (nodes, path->str);
-      if (next == NULL)
-        {
-          next = node_new (*part);
-          g_ptr_array_add (node->inside, next);
-          g_hash_table_insert (nodes, g_strdup (path->str), next);
-        }
-      add_to (next, owner);
-      node = next;
-    }
-}
-
-/* Whether two numbered modules hold the same, all the way down. */
-static bool
-are_equal (const Node *a, const Node *b)
-{
-  if (a->row.bytes != b->row.bytes || a->row.n_blocks != b->row.n_blocks ||
-      a->row.n_times != b->row.n_times || a->inside->len != b->inside->len)
-    return false;
-  for (guint i = 0; i < a->inside->len; i++)
-    {
-      const Node *x = g_ptr_array_index (a->inside, i);
-      const Node *y = g_ptr_array_index (b->inside, i);
-
-      if (strcmp (x->row.name, y->row.name) != 0 || !are_equal (x, y))
-        return false;
-    }
-  return true;
+  g_free (module->row.name);
+  g_array_unref (module->paths);
 }
 
 static int
-compare_nodes (const void *a, const void *b)
+compare_modules (const void *a, const void *b)
 {
-  const TesseraOwner *x = &(*(Node *const *) a)->row, *y = &(*(Node *const *) b)->row;
+  const TesseraOwner *x = &((const Module *) a)->row, *y = &((const Module *) b)->row;
 
   if (x->bytes == y->bytes && is_number (x->name) && is_number (y->name) &&
       strlen (x->name) != strlen (y->name))
@@ -464,14 +406,22 @@ compare_nodes (const void *a, const void *b)
   return compare_owners (x, y);
 }
 
-static void
-sum_up (Node *node, const Node *other)
+/* Whether two modules hold the same, all the way down. */
+static bool
+are_equal (const Module *a, const Module *b)
 {
-  node->row.bytes += other->row.bytes;
-  node->row.n_blocks += other->row.n_blocks;
-  node->row.n_times += other->row.n_times;
-  for (guint i = 0; i < node->inside->len; i++)
-    sum_up (g_ptr_array_index (node->inside, i), g_ptr_array_index (other->inside, i));
+  bool is_equal = a->paths->len == b->paths->len;
+
+  for (guint i = 0; is_equal && i < a->paths->len; i++)
+    {
+      const Path *x = &g_array_index (a->paths, Path, i);
+      const Path *y = &g_array_index (b->paths, Path, i);
+
+      is_equal = g_strcmp0 (x->rest, y->rest) == 0 &&
+                 x->owner->bytes == y->owner->bytes &&
+                 x->owner->n_blocks == y->owner->n_blocks;
+    }
+  return is_equal;
 }
 
 char *
@@ -495,21 +445,18 @@ tessera_list_numbers (const GArray *numbers, const char *separator)
   return g_string_free (text, FALSE);
 }
 
-/* Numbered modules that hold the same become one, from the innermost outward. */
+/* Numbered modules that hold the same become one. */
 static void
-fold (Node *node)
+fold (GArray *modules)
 {
-  for (guint i = 0; i < node->inside->len; i++)
-    fold (g_ptr_array_index (node->inside, i));
-  g_ptr_array_sort (node->inside, compare_nodes);
-  for (guint i = 0; i < node->inside->len; i++)
+  for (guint i = 0; i < modules->len; i++)
     {
-      Node *first = g_ptr_array_index (node->inside, i);
+      Module *first = &g_array_index (modules, Module, i);
       g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (uint64_t));
 
-      for (guint j = i; is_number (first->row.name) && j < node->inside->len; j++)
+      for (guint j = i; is_number (first->row.name) && j < modules->len; j++)
         {
-          const Node *next = g_ptr_array_index (node->inside, j);
+          const Module *next = &g_array_index (modules, Module, j);
           const uint64_t number = g_ascii_strtoull (next->row.name, NULL, 10);
 
           if (!is_number (next->row.name) || !are_equal (first, next))
@@ -518,70 +465,104 @@ fold (Node *node)
         }
       if (numbers->len < 2)
         continue;
-      for (guint j = 1; j < numbers->len; j++)
-        sum_up (first, g_ptr_array_index (node->inside, i + j));
-      g_ptr_array_remove_range (node->inside, i + 1, numbers->len - 1);
+      first->row.bytes *= numbers->len;
+      first->row.n_blocks *= numbers->len;
+      first->row.n_times *= numbers->len;
       g_free (first->row.name);
       first->row.name = tessera_list_numbers (numbers, ",");
+      g_array_remove_range (modules, i + 1, numbers->len - 1);
     }
-  g_ptr_array_sort (node->inside, compare_nodes);
+  g_array_sort (modules, compare_modules);
 }
 
-/* What a module with others inside has of its own. */
-static void
-list_itself (const Node *node, uint32_t depth, GArray *owners)
+/* The modules that @paths begin with, which are there @n_times: array of Module. Only paths have
+ * parts: "(no module)" and "modeling_llama.py forward" are names. */
+static GArray *
+list_modules (const GArray *paths, uint32_t n_times)
 {
-  TesseraOwner owner = node->row;
+  g_autoptr (GHashTable) places = g_hash_table_new (g_str_hash, g_str_equal);
+  GArray *modules = g_array_new (FALSE, FALSE, sizeof (Module));
 
-  for (guint i = 0; i < node->inside->len; i++)
+  g_array_set_clear_func (modules, clear_module);
+  for (guint i = 0; i < paths->len; i++)
     {
-      owner.bytes -= ((const Node *) g_ptr_array_index (node->inside, i))->row.bytes;
-      owner.n_blocks -=
-          ((const Node *) g_ptr_array_index (node->inside, i))->row.n_blocks;
+      const Path *path = &g_array_index (paths, Path, i);
+      gpointer place;
+
+      if (path->rest == NULL)
+        continue;
+      const size_t n = strcspn (path->rest, strpbrk (path->rest, " (") ? "" : ".");
+      const Path below = { path->owner,
+                           path->rest[n] != '\0' ? path->rest + n + 1 : NULL };
+      g_autofree char *name = g_strndup (path->rest, n);
+      if (!g_hash_table_lookup_extended (places, name, NULL, &place))
+        {
+          const Module fresh = { .row = { .name = g_steal_pointer (&name),
+                                          .n_times = n_times,
+                                          .stack = path->owner->stack },
+                                 .paths = g_array_new (FALSE, FALSE, sizeof (Path)) };
+
+          place = GUINT_TO_POINTER (modules->len);
+          g_hash_table_insert (places, fresh.row.name, place);
+          g_array_append_val (modules, fresh);
+        }
+      Module *module = &g_array_index (modules, Module, GPOINTER_TO_UINT (place));
+      module->row.bytes += n_times * path->owner->bytes;
+      module->row.n_blocks += n_times * path->owner->n_blocks;
+      g_array_append_val (module->paths, below);
     }
-  if (node->inside->len == 0 || owner.n_blocks == 0)
-    return;
-  owner.name = g_strdup ("(itself)");
-  owner.depth = depth;
-  g_array_append_val (owners, owner);
+  g_array_sort (modules, compare_modules);
+  fold (modules);
+  return modules;
 }
 
 /* A module that holds nothing but one other is told in one row with that. @before: its path
  * up to there. */
 static void
-list_node (const Node *node, const char *before, uint32_t depth, GArray *owners)
+list_module (const Module *module, const char *before, uint32_t depth, GArray *owners)
 {
-  const Node *only = node->inside->len == 1 ? g_ptr_array_index (node->inside, 0) : NULL;
-  g_autofree char *path = g_strconcat (before, node->row.name, ".", NULL);
-  TesseraOwner owner = node->row;
+  g_autoptr (GArray) inside = list_modules (module->paths, module->row.n_times);
+  const Module *first = &g_array_index (inside, Module, 0);
+  g_autofree char *path = g_strconcat (before, module->row.name, ".", NULL);
+  TesseraOwner owner = module->row, itself = module->row;
 
-  if (only != NULL && only->row.bytes == node->row.bytes)
+  if (inside->len == 1 && first->row.bytes == owner.bytes)
     {
-      list_node (only, path, depth, owners);
+      list_module (first, path, depth, owners);
       return;
     }
-  owner.name = g_strconcat (before, node->row.name, NULL);
+  owner.name = g_strconcat (before, module->row.name, NULL);
   owner.depth = depth;
   g_array_append_val (owners, owner);
-  for (guint i = 0; i < node->inside->len; i++)
-    list_node (g_ptr_array_index (node->inside, i), "", depth + 1, owners);
-  list_itself (node, depth + 1, owners);
+  for (guint i = 0; i < inside->len; i++)
+    {
+      list_module (&first[i], "", depth + 1, owners);
+      itself.bytes -= first[i].row.bytes;
+      itself.n_blocks -= first[i].row.n_blocks;
+    }
+  if (inside->len == 0 || itself.n_blocks == 0)
+    return;
+  itself.name = g_strdup ("(itself)");
+  itself.depth = depth + 1;
+  g_array_append_val (owners, itself);
 }
 
 static GArray *
 build_tree (GArray *owners)
 {
-  g_autoptr (GHashTable) nodes =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  g_autoptr (Node) root = node_new ("");
+  g_autoptr (GArray) paths = g_array_new (FALSE, FALSE, sizeof (Path));
   GArray *tree = g_array_new (FALSE, FALSE, sizeof (TesseraOwner));
 
   g_array_set_clear_func (tree, clear_owner);
   for (guint i = 0; i < owners->len; i++)
-    add_path (nodes, root, &g_array_index (owners, TesseraOwner, i));
-  fold (root);
-  for (guint i = 0; i < root->inside->len; i++)
-    list_node (g_ptr_array_index (root->inside, i), "", 0, tree);
+    {
+      const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
+      const Path path = { owner, owner->name };
+      g_array_append_val (paths, path);
+    }
+  g_autoptr (GArray) modules = list_modules (paths, 1);
+  for (guint i = 0; i < modules->len; i++)
+    list_module (&g_array_index (modules, Module, i), "", 0, tree);
   g_array_unref (owners);
   return tree;
 }

@@ -172,28 +172,18 @@ height_of (const TesseraPlan *plan, const TesseraSection *section)
 static char *
 phases_of (const TesseraPlan *plan, const TesseraSection *section)
 {
-  GString *text = g_string_new (NULL);
-  uint32_t seen[N_PHASES];
-  guint n = 0;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
-  for (uint32_t i = 0; i < section->n_slots; i++)
+  for (uint32_t i = 0; i < section->n_slots && names->len <= N_PHASES; i++)
     {
-      uint32_t phase = plan->slots[section->first_slot + i].phase;
-      gboolean is_new = phase < plan->n_strings && plan->strings[phase][0] != '\0';
+      const uint32_t phase = plan->slots[section->first_slot + i].phase;
+      char *name = phase < plan->n_strings ? plan->strings[phase] : "";
 
-      for (guint k = 0; k < n && is_new; k++)
-        is_new = seen[k] != phase;
-      if (!is_new)
-        continue;
-      if (n == N_PHASES)
-        {
-          g_string_append (text, " ...");
-          break;
-        }
-      seen[n++] = phase;
-      g_string_append_printf (text, "%s%s", n > 1 ? ", " : "", plan->strings[phase]);
+      if (*name != '\0' && !g_ptr_array_find (names, name, NULL))
+        g_ptr_array_add (names, names->len < N_PHASES ? name : "...");
     }
-  return g_string_free (text, FALSE);
+  g_ptr_array_add (names, NULL);
+  return g_strjoinv (", ", (char **) names->pdata);
 }
 
 /* Two layouts of a kind are one row. */

@@ -182,16 +182,17 @@ tell_kind (CliTable *table, const CliRank *rank, const CliRanks *ranks)
   const TesseraVerdict *verdict = answer != NULL ? &answer->verdict : NULL;
   g_autofree char *where = NULL, *listed = list_ranks (rank, ranks, &where);
   g_autoptr (GString) named = g_string_new (listed);
+  const guint64 native_bytes = need_bytes (rank, TESSERA_LAYOUT_NATIVE);
+  const guint64 expandable_bytes = need_bytes (rank, TESSERA_LAYOUT_EXPANDABLE);
+  const guint64 plan_bytes = need_bytes (rank, TESSERA_LAYOUT_PLAN);
 
   if (rank->alike->len > 1)
     g_string_append_printf (named, " (x %u)", rank->alike->len);
   if (*where != '\0')
     g_string_append_printf (named, ", %s", where);
   cli_table_text (table, named->str);
-  CLI_INTEGERS (table, peak_bytes (rank), most_reserved_bytes (rank),
-                need_bytes (rank, TESSERA_LAYOUT_NATIVE),
-                need_bytes (rank, TESSERA_LAYOUT_EXPANDABLE),
-                need_bytes (rank, TESSERA_LAYOUT_PLAN));
+  CLI_INTEGERS (table, peak_bytes (rank), most_reserved_bytes (rank), native_bytes,
+                expandable_bytes, plan_bytes);
   cli_table_text (table, verdict != NULL ? verdict->headline : "");
   cli_array ("ranks");
   for (guint i = 0; i < rank->alike->len; i++)
@@ -199,6 +200,11 @@ tell_kind (CliTable *table, const CliRank *rank, const CliRanks *ranks)
   cli_close ();
   cli_member ("where", where);
   cli_member ("file", rank->path);
+  cli_member ("peak_live_bytes", peak_bytes (rank));
+  cli_member ("peak_reserved_bytes", most_reserved_bytes (rank));
+  cli_member ("native_bytes", native_bytes);
+  cli_member ("expandable_bytes", expandable_bytes);
+  cli_member ("plan_bytes", plan_bytes);
   cli_member_bool ("died", cli_rank_look (rank)->n_failures > 0);
   cli_member ("cause", verdict != NULL ? cli_cause_name (verdict->cause) : NULL);
   cli_member ("headline", verdict != NULL ? verdict->headline : NULL);
@@ -212,23 +218,15 @@ tell_kind (CliTable *table, const CliRank *rank, const CliRanks *ranks)
 static void
 tell_kinds (const CliRanks *ranks)
 {
-  static const char *const text_columns[] = { "ranks",
-                                              "live_bytes",
-                                              "reserved_bytes",
-                                              "smallest_native_bytes",
-                                              "expandable_bytes",
-                                              "plan_bytes",
-                                              "why",
-                                              NULL };
-  static const char *const json_columns[] = { "+ranks",
-                                              "peak_live_bytes",
-                                              "peak_reserved_bytes",
-                                              "native_bytes",
-                                              "expandable_bytes",
-                                              "plan_bytes",
-                                              "+why",
-                                              NULL };
-  CliTable *table = cli_table_new ("kinds", cli_given.json ? json_columns : text_columns);
+  static const char *const columns[] = { "+ranks",
+                                         "+live_bytes",
+                                         "+reserved_bytes",
+                                         "+smallest_native_bytes",
+                                         "+expandable_bytes",
+                                         "+plan_bytes",
+                                         "+why",
+                                         NULL };
+  CliTable *table = cli_table_new ("kinds", columns);
 
   cli_say ("\n");
   for (guint i = 0; i < ranks->kinds->len; i++)
