@@ -413,11 +413,10 @@ static void
 say_failure (Picture *p, const TesseraOom *oom, double x)
 {
   const TesseraParts *parts = &p->document->verdict.parts;
-  g_autofree char *asked = tessera_describe_bytes (oom->size_bytes);
-  g_autofree char *hole = tessera_describe_bytes (parts->largest_hole_bytes);
-  g_autofree char *text = parts->event_index == oom->event_index
-                              ? g_strdup_printf ("asked %s, hole %s", asked, hole)
-                              : g_strdup_printf ("asked %s", asked);
+  gboolean is_verdict = parts->event_index == oom->event_index;
+  g_autofree char *text = g_strdup_printf (
+      "asked %s%s%s", TESSERA_SIZE (oom->size_bytes), is_verdict ? ", hole " : "",
+      is_verdict ? TESSERA_SIZE (parts->largest_hole_bytes) : "");
   g_autoptr (PangoLayout) title =
       tessera_text_new (p->canvas->panel.box, "✗ out of memory", 0.9, TRUE);
   g_autoptr (PangoLayout) line = NULL;
@@ -571,15 +570,15 @@ draw_band_words (Picture *p, uint32_t rgb)
 {
   const TesseraAxis *axis = p->sheet->axis;
   TesseraView view = tessera_canvas_band_view (p->canvas);
-  g_autofree char *events = tessera_describe_counted (
-      tessera_axis_event_at (axis, view.t1) - tessera_axis_event_at (axis, view.t0) + 1,
-      "event");
+  uint32_t n_events =
+      tessera_axis_event_at (axis, view.t1) - tessera_axis_event_at (axis, view.t0) + 1;
   g_autofree char *text =
       g_strdup_printf ("%s %s × %s",
                        p->canvas->band == TESSERA_BAND_ZOOM          ? "zoom into"
                        : p->canvas->band == TESSERA_BAND_SELECT_MORE ? "select also"
                                                                      : "select",
-                       TESSERA_SIZE ((uint64_t) MAX (view.y1 - view.y0, 0)), events);
+                       TESSERA_SIZE ((uint64_t) MAX (view.y1 - view.y0, 0)),
+                       TESSERA_COUNTED (n_events, "event"));
   g_autoptr (PangoLayout) layout =
       tessera_text_new (p->canvas->panel.box, text, 0.85, FALSE);
   int w, h;

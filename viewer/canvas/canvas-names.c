@@ -28,10 +28,9 @@ draw_name (TesseraCanvas *self,
   const uint32_t rgb = tessera_palette_text_on (ground_rgb);
   const int most = (int) room->width - 2 * PAD;
   g_autofree char *name = tessera_name_block (&data->whose, room->block);
-  g_autofree char *size =
-      tessera_describe_bytes (data->blocks->blocks[room->block].size_bytes);
-  g_autofree char *both = g_strjoin ("\n", cli_shown (name), size, NULL);
-  char *text = *name != '\0' ? both : size;
+  g_autofree char *text =
+      g_strconcat (cli_shown (name), *name != '\0' ? "\n" : "",
+                   TESSERA_SIZE (data->blocks->blocks[room->block].size_bytes), NULL);
   g_autoptr (PangoLayout) layout = tessera_text_new (self->panel.box, text, 0.85, FALSE);
   PangoRectangle last; /* the size, which is never cut */
   graphene_rect_t box;

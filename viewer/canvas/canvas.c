@@ -152,7 +152,7 @@ draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
   uint32_t block = document->hovered;
   int canvas_width = gtk_widget_get_width (self->panel.box);
   int canvas_height = gtk_widget_get_height (self->panel.box);
-  g_autofree char *size = NULL, *title = NULL, *lines = NULL;
+  g_autofree char *title = NULL, *lines = NULL;
   g_autoptr (PangoLayout) head = NULL, body = NULL;
   int w1, w2, h1, h2;
   double x, y, width, height;
@@ -160,9 +160,8 @@ draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
   if (block == TESSERA_NONE || document->hovered_side != self->side ||
       self->pointer_x < 0 || self->band != TESSERA_BAND_NONE)
     return;
-  size = tessera_describe_bytes (document->data->blocks->blocks[block].size_bytes);
   title = g_strdup_printf (
-      "%s, %s", size,
+      "%s, %s", TESSERA_SIZE (document->data->blocks->blocks[block].size_bytes),
       tessera_class_name (document->data->blocks->blocks[block].lifetime_class));
   lines = describe_hovered (self, block);
   head = tessera_text_new (self->panel.box, title, 1.0, TRUE);

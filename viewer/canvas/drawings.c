@@ -219,14 +219,13 @@ on_lane_tooltip (GtkWidget *widget,
                  GtkTooltip *tooltip,
                  TesseraPanel *self)
 {
-  g_autofree char *first = NULL, *last = NULL, *text = NULL;
+  g_autofree char *text = NULL;
   Stretch found;
 
   if (keyboard || !find_stretch (self, x, y, &found))
     return FALSE;
-  first = tessera_describe_count (found.begin);
-  last = tessera_describe_count (found.end);
-  text = g_strdup_printf ("%s\nevents %s to %s", found.name, first, last);
+  text = g_strdup_printf ("%s\nevents %s to %s", found.name, TESSERA_COUNT (found.begin),
+                          TESSERA_COUNT (found.end));
   gtk_tooltip_set_text (tooltip, text);
   g_free (found.name);
   return TRUE;
@@ -326,10 +325,9 @@ draw_events (Ruler *self, GtkSnapshot *snapshot, const TesseraAxis *axis)
 
   for (double at = ceil (first / step) * step; at <= last && n < 200; at += step, n++)
     {
-      g_autofree char *count = tessera_describe_count ((uint64_t) at);
       /* The first that is written says what the others count. */
-      g_autofree char *text =
-          g_strconcat (self->free_from < 0 ? "event " : "", count, NULL);
+      g_autofree char *text = g_strconcat (self->free_from < 0 ? "event " : "",
+                                           TESSERA_COUNT ((uint64_t) at), NULL);
 
       if (!draw_mark (self, snapshot, axis->at[(uint32_t) at], text))
         return;

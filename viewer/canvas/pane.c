@@ -69,8 +69,7 @@ right_tooltip (const TesseraFollowed *planned)
   else
     g_string_append (text, "From a file");
   if (plan->n_edits > 0)
-    g_string_append_printf (text, ", with %zu edit%s", plan->n_edits,
-                            plan->n_edits == 1 ? "" : "s");
+    g_string_append_printf (text, ", with %s", TESSERA_COUNTED (plan->n_edits, "edit"));
   if (plan->cut_short != TESSERA_CUT_NOT)
     g_string_append (text, "\nCut short: planning again makes the full plan");
   if (plan->follow_reason != NULL && *plan->follow_reason != '\0')
@@ -97,8 +96,8 @@ plan_title (TesseraDocument *document, const TesseraFollowed *planned)
   if (name == NULL ||
       (tessera_document_n_kept (document) < 2 && document->left_planned == NULL))
     return planned->plan->n_edits > 0
-               ? g_strdup_printf ("Plan, %zu edit%s", planned->plan->n_edits,
-                                  planned->plan->n_edits == 1 ? "" : "s")
+               ? g_strdup_printf ("Plan, %s",
+                                  TESSERA_COUNTED (planned->plan->n_edits, "edit"))
                : g_strdup ("Plan");
   return g_strdup_printf ("Plan, %s", name);
 }
@@ -123,7 +122,6 @@ show_titles (Pane *self)
   if (sheet != NULL && sheet->planned != NULL)
     tooltip = right_tooltip (sheet->planned);
   tessera_name_set (self->title, title);
-  tessera_set_tip (self->title, title);
   gtk_label_set_text (GTK_LABEL (self->subtitle), subtitle);
   tessera_set_tip (self->subtitle, tooltip);
 }

@@ -26,11 +26,14 @@ GtkWidget *tessera_label_new (const char *text, const char *css_classes);
 /* As many lines as it takes. A number and its unit stay on one. */
 GtkWidget *tessera_sentence_new (const char *text, const char *css_classes);
 /* For names that people give, which have no end: at most @most_lines lines, the last
- * ellipsized in its middle. Whoever makes it gives it, or what is around it, a tooltip
- * with all of it. */
+ * ellipsized in its middle. */
 GtkWidget *
 tessera_name_new (const char *widget_name, const char *css_classes, int most_lines);
+/* With a tooltip that has all of it; the other where what is around it has one. */
 void tessera_name_set (GtkWidget *label, const char *text);
+void tessera_name_write (GtkWidget *label, const char *text);
+/* The text of a GtkLabel. */
+void tessera_label_set (GtkWidget *label, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* GtkInscription: a text in a cell of a list, on one line, which asks for the room of
  * @n_chars whatever it says; what is too long is ellipsized in its middle, and a tooltip
  * has all of it. @is_number: at the end of its cell, digits of one width. */
@@ -67,6 +70,7 @@ void tessera_set_accessible_label (GtkWidget *widget, const char *label);
  * display twice where the pointer is, and waits for the answers, which took a tenth of
  * what the window does after an edit. This one tells when it is asked. NULL: none. */
 void tessera_set_tip (GtkWidget *widget, const char *text);
+void tessera_set_tip_of (GtkWidget *widget, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* What a widget's tooltip says, whoever set it; NULL: it has none. The widget's. */
 const char *tessera_get_tip (GtkWidget *widget);
 /* gtk_widget_set_css_classes() styles a widget anew even where it had just these. */
@@ -113,7 +117,10 @@ typedef struct
   GtkWidget *name, *value;
 } TesseraFact;
 
-GtkWidget *tessera_grid_new (void);
+GtkWidget *tessera_grid_new (int column_spacing, int row_spacing);
+/* Widgets beside each other in a row of a grid; NULL at the end. */
+void tessera_grid_add (GtkWidget *grid, int row, ...) G_GNUC_NULL_TERMINATED;
+void tessera_grid_show (GtkWidget *grid, int row, gboolean is_seen);
 /* A grid of @n facts, each of at most @most_lines lines. */
 GtkWidget *
 tessera_facts_new (TesseraFact *facts, const char *const *names, int n, int most_lines);

@@ -82,19 +82,37 @@ tessera_panel_add (gpointer panel, ...)
 /* --- facts ------------------------------------------------------------------------ */
 
 GtkWidget *
-tessera_grid_new (void)
+tessera_grid_new (int column_spacing, int row_spacing)
 {
-  GtkWidget *grid = gtk_grid_new ();
+  return g_object_new (GTK_TYPE_GRID, "column-spacing", column_spacing, "row-spacing",
+                       row_spacing, NULL);
+}
 
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 12);
-  gtk_grid_set_row_spacing (GTK_GRID (grid), 4);
-  return grid;
+void
+tessera_grid_add (GtkWidget *grid, int row, ...)
+{
+  int column = 0;
+  va_list cells;
+
+  va_start (cells, row);
+  for (GtkWidget *cell; (cell = va_arg (cells, GtkWidget *)) != NULL; column++)
+    gtk_grid_attach (GTK_GRID (grid), cell, column, row, 1, 1);
+  va_end (cells);
+}
+
+void
+tessera_grid_show (GtkWidget *grid, int row, gboolean is_seen)
+{
+  GtkWidget *cell;
+
+  for (int i = 0; (cell = gtk_grid_get_child_at (GTK_GRID (grid), i, row)) != NULL; i++)
+    gtk_widget_set_visible (cell, is_seen);
 }
 
 GtkWidget *
 tessera_facts_new (TesseraFact *facts, const char *const *names, int n, int most_lines)
 {
-  GtkWidget *grid = tessera_grid_new ();
+  GtkWidget *grid = tessera_grid_new (12, 4);
 
   for (int i = 0; i < n; i++)
     {
@@ -102,8 +120,7 @@ tessera_facts_new (TesseraFact *facts, const char *const *names, int n, int most
       facts[i].value = tessera_name_new ("fact", NULL, most_lines);
       gtk_widget_set_valign (facts[i].name, GTK_ALIGN_START);
       gtk_widget_set_hexpand (facts[i].value, TRUE);
-      gtk_grid_attach (GTK_GRID (grid), facts[i].name, 0, i, 1, 1);
-      gtk_grid_attach (GTK_GRID (grid), facts[i].value, 1, i, 1, 1);
+      tessera_grid_add (grid, i, facts[i].name, facts[i].value, NULL);
     }
   return grid;
 }
@@ -116,10 +133,7 @@ tessera_fact_set (TesseraFact *fact, char *text)
   gtk_widget_set_visible (fact->name, is_known);
   gtk_widget_set_visible (fact->value, is_known);
   if (is_known)
-    {
-      tessera_name_set (fact->value, text);
-      tessera_set_tip (fact->value, text);
-    }
+    tessera_name_set (fact->value, text);
   g_free (text);
 }
 
@@ -207,8 +221,8 @@ tessera_links_add (GtkWidget *blocks, uint32_t block, uint64_t bytes, const char
     row = gtk_widget_get_next_sibling (row);
   size = gtk_widget_get_first_child (gtk_button_get_child (GTK_BUTTON (row)));
   g_object_set_data (G_OBJECT (row), block_key, GUINT_TO_POINTER (block));
-  gtk_label_set_text (GTK_LABEL (size), TESSERA_SIZE (bytes));
-  tessera_name_set (gtk_widget_get_next_sibling (size), words);
+  tessera_label_set (size, "%s", TESSERA_SIZE (bytes));
+  tessera_name_write (gtk_widget_get_next_sibling (size), words);
   tessera_set_tip (row, words);
   gtk_widget_set_visible (head, TRUE);
   gtk_widget_set_visible (row, TRUE);

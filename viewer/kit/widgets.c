@@ -206,11 +206,30 @@ mark_breaks (const char *text)
 }
 
 void
-tessera_name_set (GtkWidget *label, const char *text)
+tessera_name_write (GtkWidget *label, const char *text)
 {
   g_autofree char *marked = mark_breaks (text);
 
   gtk_label_set_text (GTK_LABEL (label), marked);
+}
+
+void
+tessera_name_set (GtkWidget *label, const char *text)
+{
+  tessera_name_write (label, text);
+  tessera_set_tip (label, text);
+}
+
+void
+tessera_label_set (GtkWidget *label, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list arguments;
+
+  va_start (arguments, format);
+  text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  gtk_label_set_text (GTK_LABEL (label), text);
 }
 
 static gboolean
@@ -399,6 +418,18 @@ tessera_set_tip (GtkWidget *widget, const char *text)
     g_signal_connect (widget, "query-tooltip", G_CALLBACK (tell_tip), NULL);
   g_object_set_data_full (G_OBJECT (widget), tip_key, g_strdup (text), g_free);
   gtk_widget_set_has_tooltip (widget, text != NULL);
+}
+
+void
+tessera_set_tip_of (GtkWidget *widget, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list arguments;
+
+  va_start (arguments, format);
+  text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  tessera_set_tip (widget, text);
 }
 
 const char *

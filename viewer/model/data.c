@@ -254,9 +254,8 @@ planned_clear (gpointer user)
 
 TESSERA_DEFINE_SHARED (TesseraFollowed, tessera_followed, planned_clear)
 
-/* The planner's sentences are for behind a colon. */
-static void
-make_whole (TesseraError *error)
+void
+tessera_make_sentence (TesseraError *error)
 {
   error->text[0] = g_ascii_toupper (error->text[0]);
   if (!g_str_has_suffix (error->text, "."))
@@ -301,7 +300,7 @@ tessera_followed_new (TesseraData *data,
                                            &options, error, &planned->plan),
                        error, "planning");
   if (status != TESSERA_OK && error != NULL)
-    make_whole (error);
+    tessera_make_sentence (error);
   if (status == TESSERA_OK && history != NULL && planned->plan->n_edits == 0)
     tessera_history_into_plan (history, planned->plan);
   if (status == TESSERA_OK)

@@ -111,6 +111,9 @@ TesseraStatus tessera_data_get_layout (TesseraData *data,
 TesseraStatus
 tessera_explain (TesseraStatus status, TesseraError *error, const char *doing);
 
+/* What is said elsewhere behind a colon stands alone from now on. */
+void tessera_make_sentence (TesseraError *error);
+
 /* --- plans that were made or read, and how the trace runs when it follows them ----- */
 
 /* What a plan is to be. */

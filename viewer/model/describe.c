@@ -15,14 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-char *
-tessera_describe_bytes (uint64_t bytes)
-{
-  char buffer[32];
-
-  return g_strdup (tessera_format_bytes (bytes, buffer, sizeof buffer));
-}
-
 /* "40.00 GiB" -> "40 GiB". */
 static char *
 without_idle_decimals (char *text)
@@ -50,28 +42,15 @@ tessera_describe_height (uint64_t bytes, double step_bytes)
   int decimals = (int) ceil (log10 (unit->bytes / MAX (step_bytes, 1)));
 
   if (decimals <= 2)
-    return without_idle_decimals (tessera_describe_bytes (bytes));
+    return without_idle_decimals (g_strdup (TESSERA_SIZE (bytes)));
   return g_strdup_printf ("%.*f %s", decimals, (double) bytes / unit->bytes, unit->name);
 }
 
 char *
-tessera_describe_count (uint64_t count)
+tessera_format_counted (uint64_t count, const char *noun, char text[64])
 {
-  char text[32];
-
-  return g_strdup (tessera_format_count (count, text, sizeof text));
-}
-
-char *
-tessera_describe_counted (uint64_t count, const char *noun)
-{
-  return g_strdup_printf ("%s %s%s", TESSERA_COUNT (count), noun, count == 1 ? "" : "s");
-}
-
-char *
-tessera_describe_bytes_exact (uint64_t bytes)
-{
-  return tessera_describe_counted (bytes, "byte");
+  g_snprintf (text, 64, "%s %s%s", TESSERA_COUNT (count), noun, count == 1 ? "" : "s");
+  return text;
 }
 
 uint64_t
@@ -106,14 +85,14 @@ tessera_describe_news (const TesseraNews *news)
 {
   TesseraPlan plan = { .height_bytes = news->height_bytes,
                        .bound_bytes = news->bound_bytes };
-  g_autofree char *height = tessera_describe_bytes (news->height_bytes);
-  g_autofree char *bound = tessera_describe_bytes (news->bound_bytes);
+  const char *height = TESSERA_SIZE (news->height_bytes);
 
   if (news->height_bytes == 0)
     return NULL;
   if (tessera_plan_is_optimal (&plan))
     return g_strdup_printf ("%s so far, the bound", height);
-  return g_strdup_printf ("%s so far, bound %s (+%.2f %%)", height, bound,
+  return g_strdup_printf ("%s so far, bound %s (+%.2f %%)", height,
+                          TESSERA_SIZE (news->bound_bytes),
                           MAX (100 * tessera_plan_gap (&plan), 0.01));
 }
 
@@ -199,7 +178,7 @@ tessera_describe_life (TesseraData *data, uint32_t block)
 {
   const TesseraBlock *b = &data->blocks->blocks[block];
   uint32_t end = MIN (b->died_index, data->blocks->n_events);
-  g_autofree char *events = tessera_describe_counted (end - b->born_index, "event");
+  const char *events = TESSERA_COUNTED (end - b->born_index, "event");
 
   if (data->trace->has_time && end > b->born_index && end < data->trace->n_events)
     {
@@ -208,7 +187,7 @@ tessera_describe_life (TesseraData *data, uint32_t block)
 
       return g_strdup_printf ("%s, %s", events, time);
     }
-  return g_steal_pointer (&events);
+  return g_strdup (events);
 }
 
 /* Where the plan's pool that holds an address begins; TESSERA_NOWHERE: none does. */
@@ -232,7 +211,6 @@ tessera_describe_place (const TesseraSheet *sheet, uint32_t block)
   const TesseraLayout *layout = sheet->layout;
   const TesseraBlock *b = &sheet->data->blocks->blocks[block];
   uint64_t addr = layout->addr[block], begin;
-  g_autofree char *offset = NULL;
 
   if (addr == TESSERA_NOWHERE)
     return g_strdup ("nowhere: the request failed");
@@ -247,8 +225,7 @@ tessera_describe_place (const TesseraSheet *sheet, uint32_t block)
     return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x, %s", addr,
                             layout->is_left[block] ? "left to the dynamic allocator"
                                                    : "outside the plan");
-  offset = tessera_describe_bytes (addr - begin);
-  return g_strdup_printf ("%s into the pool", offset);
+  return g_strdup_printf ("%s into the pool", TESSERA_SIZE (addr - begin));
 }
 
 char *
@@ -324,11 +301,7 @@ tessera_document_describe_moment (TesseraDocument *document)
   const TesseraLayout *layout;
 
   if (event_index != verdict->event_index)
-    {
-      g_autofree char *event = tessera_describe_count (event_index);
-
-      return g_strconcat ("event ", event, NULL);
-    }
+    return g_strdup_printf ("event %s", TESSERA_COUNT (event_index));
   if (document->verdict.died)
     return g_strdup ("the failure");
   if (document->data != NULL &&
@@ -438,10 +411,10 @@ text_of_block (TesseraDocument *document, uint32_t index)
   const TesseraData *data = document->data;
   const TesseraBlock *block = &data->blocks->blocks[index];
   GString *lines = g_string_new (NULL);
-  g_autofree char *exact = tessera_describe_bytes_exact (block->size_bytes);
 
   g_string_append_printf (lines, "block %s: %s (%s)\n", TESSERA_COUNT (index),
-                          TESSERA_SIZE (block->size_bytes), exact);
+                          TESSERA_SIZE (block->size_bytes),
+                          TESSERA_BYTES (block->size_bytes));
   for (TesseraFactKind fact = 0; fact < TESSERA_N_FACTS; fact++)
     {
       const char *name;
@@ -483,11 +456,8 @@ text_of_several (TesseraDocument *document)
   for (size_t i = 0; i < MIN (selection->n_blocks, MOST_ROWS); i++)
     add_row (rows, document->data, selection->blocks[i]);
   if (selection->n_blocks > MOST_ROWS)
-    {
-      g_autofree char *n = tessera_describe_count (selection->n_blocks - MOST_ROWS);
-
-      g_string_append_printf (rows, "and %s more\n", n);
-    }
+    g_string_append_printf (rows, "and %s more\n",
+                            TESSERA_COUNT (selection->n_blocks - MOST_ROWS));
   return g_string_free (rows, FALSE);
 }
 

@@ -405,17 +405,17 @@ char *tessera_document_describe_proposal (TesseraDocument *self);
 
 /* --- words for what is drawn ------------------------------------------------------ */
 
-/* One way of saying each thing. All strings are (transfer full). */
+/* One way of saying each thing. Macros are in place, as TESSERA_SIZE() is; all other strings
+ * are (transfer full). */
 
-char *tessera_describe_bytes (uint64_t bytes);       /* "7.83 GiB" */
-char *tessera_describe_bytes_exact (uint64_t bytes); /* "8,407,552,000 bytes" */
+#define TESSERA_COUNT(count) /* "33,457" */                                              \
+  tessera_format_count ((count), (char[32]){ 0 }, 32)
+#define TESSERA_COUNTED(count, noun) /* "1 block", "11,411 blocks" */                    \
+  tessera_format_counted ((count), (noun), (char[64]){ 0 })
+#define TESSERA_BYTES(bytes) TESSERA_COUNTED ((bytes), "byte")
+char *tessera_format_counted (uint64_t count, const char *noun, char text[64]);
 /* "33.172 GiB": with as many decimals as tell it from one @step_bytes away. */
 char *tessera_describe_height (uint64_t bytes, double step_bytes);
-char *tessera_describe_count (uint64_t count); /* "33,457" */
-/* The same in place, as TESSERA_SIZE() is of bytes. */
-#define TESSERA_COUNT(count) tessera_format_count ((count), (char[32]){ 0 }, 32)
-/* "1 block", "11,411 blocks". */
-char *tessera_describe_counted (uint64_t count, const char *noun);
 /* The bound that is shown: proven for the full plan on the right, else of the trace. */
 uint64_t tessera_document_bound (TesseraDocument *document);
 /* Of a plan's height: "= bound" where no layout is lower, "by edits" where those force

@@ -404,7 +404,7 @@ name_of (const TesseraFollowed *followed, const char *path)
   if (followed->plan->crosses_streams)
     g_string_append (name, ", across streams");
   if (n_edits > 0)
-    g_string_append_printf (name, ", %zu edit%s", n_edits, n_edits == 1 ? "" : "s");
+    g_string_append_printf (name, ", %s", TESSERA_COUNTED (n_edits, "edit"));
   if (followed->plan->cut_short != TESSERA_CUT_NOT)
     g_string_append (name, ", cut short");
   return g_string_free (name, FALSE);

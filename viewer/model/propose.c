@@ -595,15 +595,14 @@ char *
 tessera_document_describe_proposal (TesseraDocument *self)
 {
   const TesseraProposal *proposal = &self->proposal;
-  g_autofree char *place = NULL, *blocks = NULL;
+  const char *place = TESSERA_SIZE (proposal->offset_bytes);
 
   if (proposal->landings == NULL)
     return NULL;
-  place = tessera_describe_bytes (proposal->offset_bytes);
   if (proposal->offset_bytes == proposal->landings->base_bytes)
     return g_strdup_printf ("%s, as it lies", place);
   if (proposal->pushed == NULL)
     return g_strdup_printf ("%s, free", place);
-  blocks = tessera_describe_counted (proposal->pushed->n_blocks, "block");
-  return g_strdup_printf ("%s, pushes %s", place, blocks);
+  return g_strdup_printf ("%s, pushes %s", place,
+                          TESSERA_COUNTED (proposal->pushed->n_blocks, "block"));
 }

@@ -11,14 +11,12 @@
 #include "picture/figure.h"
 #include "planner/check.h"
 
-#include <cairo-svg.h>
 #include <gio/gio.h>
 
 /* A file is made in memory and takes its place whole: what was there stays until then,
  * and nothing half-written is ever left. What is written outlives what is open: opening
  * another file does not stop it. */
 
-/* The file is there whole, or as it was before. */
 static TesseraStatus
 write_bytes (const char *path,
              const void *bytes,
@@ -55,10 +53,6 @@ save_plan (const TesseraJob *job, const TesseraProgress *progress, TesseraError 
 
 /* --- what is on screen as a picture -------------------------------------------------- */
 
-#define WIDTH 1600
-#define HEIGHT 1000
-#define PNG_SCALE 2 /* pixels a unit: sharp in print and on dense screens */
-
 /* "edited: Pin ... ; Keep ...", or "". */
 static char *
 name_edits (const TesseraFollowed *planned)
@@ -71,13 +65,14 @@ name_edits (const TesseraFollowed *planned)
   return g_string_free (text, FALSE);
 }
 
-static TesseraFigure
-figure_of (const TesseraJob *job, const char *edits)
+static TesseraStatus
+draw (cairo_t *cr, const CliSheet *sheet, gconstpointer user, TesseraError *error)
 {
+  const TesseraJob *job = user;
   const TesseraSheet *left = job->sheets[TESSERA_SIDE_LEFT];
   const TesseraSheet *right = job->sheets[TESSERA_SIDE_RIGHT];
-
-  return (TesseraFigure){
+  g_autofree char *edits = name_edits (job->planned);
+  const TesseraFigure figure = {
     .trace = job->data->trace,
     .blocks = job->data->blocks,
     .structure = job->data->structure,
@@ -99,67 +94,31 @@ figure_of (const TesseraJob *job, const char *edits)
     .dark = job->dark,
     .stacked = job->stacked,
   };
-}
 
-static cairo_status_t
-append (void *closure, const unsigned char *data, unsigned int length)
-{
-  g_byte_array_append (closure, data, length);
-  return CAIRO_STATUS_SUCCESS;
-}
-
-static TesseraStatus
-draw (const TesseraFigure *figure,
-      cairo_surface_t *surface,
-      double scale,
-      TesseraError *error)
-{
-  cairo_t *cr = cairo_create (surface);
-  TesseraStatus status = tessera_figure_draw (figure, cr, WIDTH, HEIGHT, scale, error);
-
-  cairo_destroy (cr);
-  return status;
+  return tessera_figure_draw (&figure, cr, sheet->width, sheet->height, sheet->scale,
+                              error);
 }
 
 static TesseraStatus
 save_picture (const TesseraJob *job, const TesseraProgress *progress, TesseraError *error)
 {
-  gboolean svg = g_str_has_suffix (job->path, ".svg");
-  g_autoptr (GByteArray) bytes = g_byte_array_new ();
-  g_autofree char *edits = NULL;
-  cairo_surface_t *surface;
-  cairo_status_t drawn;
-  TesseraFigure figure;
+  gboolean is_svg = g_str_has_suffix (job->path, ".svg");
+  /* A PNG has two pixels a unit: sharp in print and on dense screens. */
+  const CliSheet sheet = {
+    .width = 1600, .height = 1000, .scale = is_svg ? 1 : 2, .is_svg = is_svg
+  };
+  g_autoptr (GBytes) bytes = NULL;
   TesseraStatus status;
 
   if (job->sheets[TESSERA_SIDE_LEFT] == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "There is nothing to save: open a trace first.");
-  edits = name_edits (job->planned);
-  figure = figure_of (job, edits);
-  if (svg)
-    surface = cairo_svg_surface_create_for_stream (append, bytes, WIDTH, HEIGHT);
-  else
-    surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, WIDTH * PNG_SCALE,
-                                          HEIGHT * PNG_SCALE);
-  if (!svg)
-    cairo_surface_set_device_scale (surface, PNG_SCALE, PNG_SCALE);
-  status = draw (&figure, surface, svg ? 1 : PNG_SCALE, error);
-  if (status == TESSERA_OK && !progress->report (progress->user, 0.6))
-    status = TESSERA_CANCELLED;
-  /* An SVG is written as it is finished; of a finished image nothing can be read. */
-  if (svg)
-    cairo_surface_finish (surface);
-  drawn = cairo_surface_status (surface);
-  if (status == TESSERA_OK && !svg && drawn == CAIRO_STATUS_SUCCESS)
-    drawn = cairo_surface_write_to_png_stream (surface, append, bytes);
-  cairo_surface_destroy (surface);
-  if (status == TESSERA_OK && drawn != CAIRO_STATUS_SUCCESS)
-    status = tessera_fail (error, TESSERA_NO_MEMORY,
-                           "The picture could not be drawn (%s): close other programs.",
-                           cairo_status_to_string (drawn));
+  status = cli_draw_picture (&sheet, draw, job, error, &bytes);
   if (status == TESSERA_OK)
-    status = write_bytes (job->path, bytes->data, bytes->len, progress, error);
+    status = write_bytes (job->path, g_bytes_get_data (bytes, NULL),
+                          g_bytes_get_size (bytes), progress, error);
+  else
+    tessera_make_sentence (error);
   return tessera_explain (status, error, "drawing the picture");
 }
 

@@ -16,12 +16,6 @@
 /* Of "Copy" and "Copied": nothing moves when it is pressed. */
 #define COPY_CHARS 6
 
-/* A category, or the last: those that are too small. */
-typedef struct
-{
-  GtkWidget *swatch, *name, *bytes, *share;
-} Row;
-
 typedef struct
 {
   TesseraPanel panel;
@@ -29,8 +23,8 @@ typedef struct
   GtkWidget *to_do_rows;
   GtkWidget *whose; /* heading and grid */
   GtkWidget *heading;
-  Row rows[TESSERA_N_CATEGORIES + 1];
-  char *words; /* that the rows of what to do have */
+  GtkWidget *rows; /* a grid: a category each, the last: those that are too small */
+  char *words;     /* that the rows of what to do have */
 } Answers;
 
 static void
@@ -76,19 +70,17 @@ copy_button_new (const char *text)
 static void
 add_suggestion (Answers *self, const TesseraSuggestion *suggestion)
 {
-  g_autofree char *wins = g_strdup_printf (
-      "%s less %s", TESSERA_SIZE (suggestion->wins_bytes), suggestion->of);
   g_autofree char *sentence = g_strdup (cli_shown (suggestion->sentence));
   g_autofree char *text = g_strdup (cli_shown (suggestion->type));
-  GtkWidget *title = tessera_named (tessera_sentence_new (wins, "strong"), "to-do-wins");
+  GtkWidget *title = tessera_named (tessera_sentence_new ("", "strong"), "to-do-wins");
   GtkWidget *why = tessera_name_new ("to-do-why", "quiet", 4);
   GtkWidget *type = tessera_name_new ("to-do-type", "code", 6);
 
   sentence[0] = g_ascii_toupper (sentence[0]);
+  tessera_label_set (title, "%s less %s", TESSERA_SIZE (suggestion->wins_bytes),
+                     suggestion->of);
   tessera_name_set (why, sentence);
-  tessera_set_tip (why, sentence);
   tessera_name_set (type, text);
-  tessera_set_tip (type, text);
   gtk_widget_set_hexpand (title, TRUE);
   gtk_box_append (
       GTK_BOX (self->to_do_rows),
@@ -138,25 +130,25 @@ show_to_do (Answers *self)
 
 /* --- whose it is ------------------------------------------------------------------ */
 
-/* @name: NULL: the row is not seen. */
 static void
-write_row (Row *row, const char *name, uint32_t rgb, uint64_t bytes, uint64_t all_bytes)
+write_row (Answers *self,
+           int row,
+           const char *name,
+           uint32_t rgb,
+           uint64_t bytes,
+           uint64_t all_bytes)
 {
-  GtkWidget *cells[] = { row->swatch, row->name, row->bytes, row->share };
-  g_autofree char *share =
-      g_strdup_printf ("%.1f %%", 100.0 * (double) bytes / (double) MAX (all_bytes, 1));
-  g_autofree char *exact = tessera_describe_bytes_exact (bytes);
+  GtkWidget *cells[4];
 
-  for (size_t i = 0; i < G_N_ELEMENTS (cells); i++)
-    gtk_widget_set_visible (cells[i], name != NULL);
-  if (name == NULL)
-    return;
-  tessera_swatch_set (row->swatch, rgb, TESSERA_NONE);
-  tessera_name_set (row->name, name);
-  tessera_set_tip (row->name, name);
-  gtk_label_set_text (GTK_LABEL (row->bytes), TESSERA_SIZE (bytes));
-  tessera_set_tip (row->bytes, exact);
-  gtk_label_set_text (GTK_LABEL (row->share), share);
+  for (int i = 0; i < 4; i++)
+    cells[i] = gtk_grid_get_child_at (GTK_GRID (self->rows), i, row);
+  tessera_grid_show (self->rows, row, TRUE);
+  tessera_swatch_set (cells[0], rgb, TESSERA_NONE);
+  tessera_name_set (cells[1], name);
+  tessera_label_set (cells[2], "%s", TESSERA_SIZE (bytes));
+  tessera_set_tip (cells[2], TESSERA_BYTES (bytes));
+  tessera_label_set (cells[3], "%.1f %%",
+                     100.0 * (double) bytes / (double) MAX (all_bytes, 1));
 }
 
 static int
@@ -175,7 +167,6 @@ show_whose (Answers *self)
   TesseraDocument *document = self->panel.document;
   TesseraMoment *described = &document->described;
   g_autofree char *moment = tessera_document_describe_moment (document);
-  g_autofree char *heading = g_strconcat ("Whose it is at ", moment, NULL);
   g_autofree char *more = NULL;
   int order[TESSERA_N_CATEGORIES], n = 0, n_small = 0;
   uint64_t all_bytes = 0, known_bytes = 0, small_bytes = 0;
@@ -195,7 +186,7 @@ show_whose (Answers *self)
       const uint64_t bytes = described->category_bytes[category];
 
       if (bytes > 0 && bytes >= all_bytes / SMALL_SHARE)
-        write_row (&self->rows[n++], tessera_category_name (category),
+        write_row (self, n++, tessera_category_name (category),
                    tessera_colour_of_category (category, document->dark), bytes,
                    all_bytes);
       else if (bytes > 0)
@@ -207,12 +198,12 @@ show_whose (Answers *self)
   if (n_small > 0)
     {
       more = g_strdup_printf ("%d more", n_small);
-      write_row (&self->rows[n++], more, tessera_palette_other (document->dark),
-                 small_bytes, all_bytes);
+      write_row (self, n++, more, tessera_palette_other (document->dark), small_bytes,
+                 all_bytes);
     }
   for (; n < TESSERA_N_CATEGORIES + 1; n++)
-    write_row (&self->rows[n], NULL, 0, 0, 0);
-  gtk_label_set_text (GTK_LABEL (self->heading), heading);
+    tessera_grid_show (self->rows, n, FALSE);
+  tessera_label_set (self->heading, "Whose it is at %s", moment);
   gtk_widget_set_visible (self->whose, document->data != NULL && known_bytes > 0);
 }
 
@@ -241,35 +232,27 @@ section_new (Answers *self, const char *name, GtkWidget *heading, GtkWidget *con
   return section;
 }
 
-static void
-add_row (Row *row, GtkGrid *grid, int at)
-{
-  row->swatch = tessera_swatch_new (0, TESSERA_NONE);
-  row->name = tessera_name_new ("whose-name", NULL, 5);
-  row->bytes = tessera_number_new ("whose-bytes", "figure");
-  row->share = tessera_number_new ("whose-share", "amount");
-  gtk_widget_set_hexpand (row->name, TRUE);
-  gtk_grid_attach (grid, row->swatch, 0, at, 1, 1);
-  gtk_grid_attach (grid, row->name, 1, at, 1, 1);
-  gtk_grid_attach (grid, row->bytes, 2, at, 1, 1);
-  gtk_grid_attach (grid, row->share, 3, at, 1, 1);
-}
-
 GtkWidget *
 tessera_answers_view_new (TesseraDocument *document)
 {
   Answers *self =
       tessera_panel_new (sizeof *self, document, "answers", 12, clear_answers);
-  GtkWidget *grid = tessera_grid_new ();
 
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
+  self->rows = tessera_grid_new (8, 4);
   for (int i = 0; i < TESSERA_N_CATEGORIES + 1; i++)
-    add_row (&self->rows[i], GTK_GRID (grid), i);
+    {
+      GtkWidget *name = tessera_name_new ("whose-name", NULL, 5);
+
+      gtk_widget_set_hexpand (name, TRUE);
+      tessera_grid_add (self->rows, i, tessera_swatch_new (0, TESSERA_NONE), name,
+                        tessera_number_new ("whose-bytes", "figure"),
+                        tessera_number_new ("whose-share", "amount"), NULL);
+    }
   self->to_do_rows = gtk_box_new (GTK_ORIENTATION_VERTICAL, 10);
   self->to_do =
       section_new (self, "to-do", tessera_heading_new ("What to do"), self->to_do_rows);
   self->heading = tessera_sentence_new ("", "panel-heading");
-  self->whose = section_new (self, "whose", self->heading, grid);
+  self->whose = section_new (self, "whose", self->heading, self->rows);
   tessera_panel_add (self, tessera_line_new (), NULL);
   return tessera_panel_watch (self, answers_changed);
 }

@@ -48,34 +48,15 @@ typedef struct
 } Several;
 
 static char *
-describe_peak (const TesseraSelectionFacts *facts, uint64_t bound_bytes)
-{
-  return g_strdup_printf ("%s, %.1f %% of it", TESSERA_SIZE (facts->peak_bytes),
-                          100.0 * (double) facts->peak_bytes /
-                              (double) MAX (bound_bytes, 1));
-}
-
-static char *
-describe_at_once (const TesseraSelectionFacts *facts)
-{
-  g_autofree char *event = tessera_describe_count (facts->most_index);
-
-  return g_strdup_printf ("%s at most, from event %s", TESSERA_SIZE (facts->most_bytes),
-                          event);
-}
-
-static char *
 describe_classes (const TesseraSelectionFacts *facts)
 {
   GString *text = g_string_new (NULL);
 
   for (uint8_t class = 0; class < TESSERA_N_CLASSES; class ++)
     if (facts->n_of_class[class] > 0)
-      {
-        g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "",
-                                TESSERA_COUNT (facts->n_of_class[class]),
-                                tessera_class_name (class));
-      }
+      g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "",
+                              TESSERA_COUNT (facts->n_of_class[class]),
+                              tessera_class_name (class));
   return g_string_free (text, FALSE);
 }
 
@@ -84,7 +65,7 @@ typedef char *(*DescribeValue) (TesseraData *data, uint64_t value);
 static char *
 describe_size (TesseraData *data, uint64_t value)
 {
-  return tessera_describe_bytes (value);
+  return g_strdup (TESSERA_SIZE (value));
 }
 
 static char *
@@ -110,17 +91,14 @@ describe_common (TesseraData *data,
 
   for (size_t i = 0; i < MIN (n_different, TESSERA_N_COMMON); i++)
     {
-      g_autofree char *n = tessera_describe_count (common[i].n_blocks);
       g_autofree char *value = describe (data, common[i].value);
 
-      g_string_append_printf (text, "%s%s × %s", i > 0 ? "\n" : "", n, value);
+      g_string_append_printf (text, "%s%s × %s", i > 0 ? "\n" : "",
+                              TESSERA_COUNT (common[i].n_blocks), value);
     }
   if (n_different > TESSERA_N_COMMON)
-    {
-      g_autofree char *n = tessera_describe_count (n_different - TESSERA_N_COMMON);
-
-      g_string_append_printf (text, "\n%s more", n);
-    }
+    g_string_append_printf (text, "\n%s more",
+                            TESSERA_COUNT (n_different - TESSERA_N_COMMON));
   return g_string_free (text, FALSE);
 }
 
@@ -141,11 +119,11 @@ describe_steps (TesseraData *data, const TesseraSelectionFacts *facts)
 static char *
 describe_lifetimes (const TesseraSelectionFacts *facts)
 {
-  g_autofree char *most = tessera_describe_counted (facts->most_life, "event");
+  gboolean is_one = facts->least_life == facts->most_life;
 
-  return facts->least_life == facts->most_life
-             ? g_strdup (most)
-             : g_strdup_printf ("%s to %s", TESSERA_COUNT (facts->least_life), most);
+  return g_strconcat (is_one ? "" : TESSERA_COUNT (facts->least_life),
+                      is_one ? "" : " to ", TESSERA_COUNTED (facts->most_life, "event"),
+                      NULL);
 }
 
 static void
@@ -153,25 +131,27 @@ show_common (Several *self)
 {
   TesseraData *data = self->panel.document->data;
   const TesseraSelectionFacts *facts = &self->panel.document->facts;
-  TesseraFact *all = self->facts;
-  g_autofree char *exact = tessera_describe_bytes_exact (facts->size_bytes);
-  g_autofree char *asked = g_strdup_printf ("%s asked", TESSERA_SIZE (facts->size_bytes));
+  char *const texts[N_COMMON] = {
+    [AT_PEAK] = g_strdup_printf ("%s, %.1f %% of it", TESSERA_SIZE (facts->peak_bytes),
+                                 100.0 * (double) facts->peak_bytes /
+                                     (double) MAX (data->bound_bytes, 1)),
+    [AT_ONCE] =
+        g_strdup_printf ("%s at most, from event %s", TESSERA_SIZE (facts->most_bytes),
+                         TESSERA_COUNT (facts->most_index)),
+    [CLASSES] = describe_classes (facts),
+    [PHASES_OF_SEVERAL] =
+        describe_common (data, facts->phases, facts->n_phases, describe_phases),
+    [SIZES] = describe_common (data, facts->sizes, facts->n_sizes, describe_size),
+    [GROUPS] = describe_common (data, facts->groups, facts->n_groups, describe_group),
+    [STEPS] = describe_steps (data, facts),
+    [LIVES_OF_SEVERAL] = describe_lifetimes (facts),
+    [STREAMS] = g_strdup_printf ("%u", facts->n_streams),
+  };
 
-  gtk_label_set_text (GTK_LABEL (self->bytes), asked);
-  tessera_set_tip (self->bytes, exact);
-  tessera_fact_set (&all[AT_PEAK], describe_peak (facts, data->bound_bytes));
-  tessera_fact_set (&all[AT_ONCE], describe_at_once (facts));
-  tessera_fact_set (&all[CLASSES], describe_classes (facts));
-  tessera_fact_set (
-      &all[PHASES_OF_SEVERAL],
-      describe_common (data, facts->phases, facts->n_phases, describe_phases));
-  tessera_fact_set (&all[SIZES],
-                    describe_common (data, facts->sizes, facts->n_sizes, describe_size));
-  tessera_fact_set (&all[GROUPS], describe_common (data, facts->groups, facts->n_groups,
-                                                   describe_group));
-  tessera_fact_set (&all[STEPS], describe_steps (data, facts));
-  tessera_fact_set (&all[LIVES_OF_SEVERAL], describe_lifetimes (facts));
-  tessera_fact_set (&all[STREAMS], g_strdup_printf ("%u", facts->n_streams));
+  tessera_label_set (self->bytes, "%s asked", TESSERA_SIZE (facts->size_bytes));
+  tessera_set_tip (self->bytes, TESSERA_BYTES (facts->size_bytes));
+  for (int i = 0; i < N_COMMON; i++)
+    tessera_fact_set (&self->facts[i], texts[i]);
 }
 
 static void
@@ -181,7 +161,6 @@ several_changed (TesseraDocument *document, guint what, gpointer user)
   const TesseraSelection *selection = document->selection;
   gboolean many = selection != NULL && selection->n_blocks > 1;
   gboolean is_known = many && document->facts.selection == selection;
-  g_autofree char *text = NULL;
 
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SELECTION |
                 TESSERA_CHANGED_FACTS | TESSERA_CHANGED_GROUPS)))
@@ -189,8 +168,7 @@ several_changed (TesseraDocument *document, guint what, gpointer user)
   gtk_widget_set_visible (self->panel.box, many);
   if (!many)
     return;
-  text = tessera_describe_counted (selection->n_blocks, "block");
-  gtk_label_set_text (GTK_LABEL (self->count), text);
+  tessera_label_set (self->count, "%s", TESSERA_COUNTED (selection->n_blocks, "block"));
   /* Old facts are another selection's. */
   gtk_widget_set_opacity (self->grid, is_known ? 1 : 0.3);
   if (is_known)
@@ -229,21 +207,20 @@ frame_new (const TesseraTrace *trace, uint32_t frame, gboolean is_own)
   const char *name = cli_shown (tessera_trace_string (trace, trace->frames[frame].name));
   const char *file = cli_shown (tessera_trace_string (trace, trace->frames[frame].file));
   g_autofree char *place = tessera_describe_frame_place (trace, frame);
-  g_autofree char *tip =
-      g_strdup_printf ("%s\n%s:%" G_GINT64_FORMAT, name, file, trace->frames[frame].line);
   gboolean is_long =
       g_utf8_strlen (name, -1) + g_utf8_strlen (place, -1) > MOST_BESIDE_CHARS;
   GtkWidget *row;
   GtkWidget *function = tessera_name_new ("frame", is_own ? "strong" : "quiet", 3);
   GtkWidget *where = tessera_name_new ("frame", is_own ? "place own" : "place", 3);
 
-  tessera_name_set (function, name);
-  tessera_name_set (where, place);
+  tessera_name_write (function, name);
+  tessera_name_write (where, place);
   gtk_widget_set_hexpand (function, TRUE);
   gtk_label_set_xalign (GTK_LABEL (where), 1);
   row = is_long ? tessera_column_new (0, function, where, NULL)
                 : tessera_row_new (8, function, where, NULL);
-  tessera_set_tip (row, tip);
+  tessera_set_tip_of (row, "%s\n%s:%" G_GINT64_FORMAT, name, file,
+                      trace->frames[frame].line);
   return row;
 }
 
@@ -267,12 +244,12 @@ show_frames (Stack *self)
     }
   if (n_folded > 0)
     {
-      g_autofree char *number = tessera_describe_count (n_folded);
-      g_autofree char *text =
-          all ? g_strdup_printf ("and %s more frames", number)
-              : g_strdup_printf ("%s frames of libraries folded", number);
+      GtkWidget *label = tessera_label_new ("", "quiet");
 
-      gtk_box_append (GTK_BOX (self->frames), tessera_label_new (text, "quiet"));
+      tessera_label_set (label,
+                         all ? "and %s more frames" : "%s frames of libraries folded",
+                         TESSERA_COUNT (n_folded));
+      gtk_box_append (GTK_BOX (self->frames), label);
     }
 }
 
@@ -347,15 +324,12 @@ show_sizes (Inspector *self, const TesseraBlock *block)
           ? sheet->layout->block_bytes[document->selected]
           : block->block_bytes;
   uint64_t lost = taken > block->size_bytes ? taken - block->size_bytes : 0;
-  g_autofree char *asked = tessera_describe_bytes_exact (block->size_bytes);
-  g_autofree char *rounding = tessera_describe_bytes_exact (lost);
-  g_autofree char *exact =
-      lost > 0 ? g_strdup_printf ("%s asked, %s rounding", asked, rounding)
-               : g_strdup_printf ("%s asked", asked);
 
-  gtk_label_set_text (GTK_LABEL (self->size), TESSERA_SIZE (block->size_bytes));
-  gtk_label_set_text (GTK_LABEL (self->exact), exact);
-  tessera_set_tip (self->exact, exact);
+  tessera_label_set (self->size, "%s", TESSERA_SIZE (block->size_bytes));
+  tessera_label_set (self->exact, "%s asked%s%s%s", TESSERA_BYTES (block->size_bytes),
+                     lost > 0 ? ", " : "", lost > 0 ? TESSERA_BYTES (lost) : "",
+                     lost > 0 ? " rounding" : "");
+  tessera_set_tip (self->exact, gtk_label_get_text (GTK_LABEL (self->exact)));
 }
 
 static void
@@ -448,14 +422,13 @@ static void
 show_largest (Inspector *self)
 {
   TesseraDocument *document = self->panel.document;
-  g_autofree char *moment = NULL, *text = NULL;
+  g_autofree char *moment = NULL;
 
   tessera_links_begin (self->largest);
   if (document->data == NULL)
     return;
   moment = tessera_document_describe_moment (document);
-  text = g_strconcat ("Largest at ", moment, NULL);
-  gtk_label_set_text (GTK_LABEL (gtk_widget_get_first_child (self->largest)), text);
+  tessera_label_set (gtk_widget_get_first_child (self->largest), "Largest at %s", moment);
   for (size_t i = 0; i < document->described.n_largest; i++)
     add_alike (self->largest, document->data, &document->described.largest[i]);
 }

@@ -139,27 +139,23 @@ show_what (Bar *self)
 {
   TesseraDocument *document = self->panel.document;
   const TesseraRule *rule = document->rule;
-  g_autofree char *text = NULL, *count = NULL;
-  size_t n_chosen = tessera_document_n_selected (document);
+  const char *blocks = TESSERA_COUNTED (tessera_document_n_selected (document), "block");
+  g_autofree char *text = NULL;
 
   if (self->command == NULL)
     return;
-  count = tessera_describe_count (n_chosen);
   if (self->command->kind == TESSERA_EDIT_CAP)
     text = g_strdup ("The pool of the plan. What does not fit is served by the dynamic "
                      "allocator.");
   else if (rule == NULL)
-    text = g_strdup_printf ("%s block%s; looking for a rule…", count,
-                            n_chosen == 1 ? "" : "s");
+    text = g_strdup_printf ("%s; looking for a rule…", blocks);
   else if (rule->is_rule)
-    text = g_strdup_printf ("%s block%s: %s", count, n_chosen == 1 ? "" : "s",
+    text = g_strdup_printf ("%s: %s", blocks,
                             *rule->text != '\0' ? rule->text : "all there are");
   else
-    text = g_strdup_printf ("%s block%s; no rule selects just these: the edit holds for "
-                            "this trace",
-                            count, n_chosen == 1 ? "" : "s");
+    text = g_strdup_printf (
+        "%s; no rule selects just these: the edit holds for this trace", blocks);
   tessera_name_set (self->what, text);
-  tessera_set_tip (self->what, text);
   gtk_widget_set_visible (self->by_rule, self->command->kind != TESSERA_EDIT_CAP &&
                                              rule != NULL && rule->is_rule);
 }
@@ -199,6 +195,7 @@ fill (Bar *self, TesseraEdit *edit)
 static void
 check (Bar *self)
 {
+  const char *text = gtk_editable_get_text (GTK_EDITABLE (self->entry));
   g_autofree char *problem = NULL;
   TesseraEdit edit;
 
@@ -206,18 +203,14 @@ check (Bar *self)
     return;
   problem = fill (self, &edit);
   tessera_edit_clear (&edit);
-  gtk_label_set_text (GTK_LABEL (self->problem), problem != NULL ? problem : "");
+  tessera_label_set (self->problem, "%s", problem != NULL ? problem : "");
   /* Nothing typed yet is nothing wrong yet. */
-  gtk_widget_set_visible (
-      self->problem,
-      problem != NULL && (*gtk_editable_get_text (GTK_EDITABLE (self->entry)) != '\0' ||
-                          gtk_widget_get_visible (self->choice)));
+  gtk_widget_set_visible (self->problem,
+                          problem != NULL &&
+                              (*text != '\0' || gtk_widget_get_visible (self->choice)));
   gtk_widget_set_sensitive (self->apply, problem == NULL);
   tessera_set_tip (self->apply, problem);
-  if (problem != NULL && *gtk_editable_get_text (GTK_EDITABLE (self->entry)) != '\0')
-    gtk_widget_add_css_class (self->entry, "error");
-  else
-    gtk_widget_remove_css_class (self->entry, "error");
+  tessera_set_class (self->entry, "error", problem != NULL && *text != '\0');
 }
 
 static void
@@ -346,11 +339,8 @@ on_choice_setup (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer 
 static void
 on_choice_bind (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer unused)
 {
-  const char *name = gtk_string_object_get_string (gtk_list_item_get_item (item));
-  GtkWidget *label = gtk_list_item_get_child (item);
-
-  tessera_name_set (label, name);
-  tessera_set_tip (label, name);
+  tessera_name_set (gtk_list_item_get_child (item),
+                    gtk_string_object_get_string (gtk_list_item_get_item (item)));
 }
 
 /* Names of groups have no end. */

@@ -25,48 +25,37 @@ char *
 tessera_describe_change (TesseraDocument *document)
 {
   const TesseraFollowed *planned = document->planned;
-  uint64_t former = document->former_bytes, peak, beside, difference;
-  g_autofree char *before = NULL, *after = NULL, *bound = NULL;
+  const uint64_t former = document->former_bytes;
+  const char *before = TESSERA_SIZE (former);
+  uint64_t peak, beside;
   GString *text;
 
   if (planned == NULL || former == 0 || document->conflict.first != TESSERA_NONE)
     return NULL;
   if (planned->request.generation != document->request.generation)
-    {
-      before = tessera_describe_bytes (former);
-      return g_strdup_printf ("Peak reserved %s before the change; %s", before,
-                              document->jobs[TESSERA_WORK_PLAN] != NULL
-                                  ? "planning…"
-                                  : "not planned again yet");
-    }
+    return g_strdup_printf ("Peak reserved %s before the change; %s", before,
+                            document->jobs[TESSERA_WORK_PLAN] != NULL
+                                ? "planning…"
+                                : "not planned again yet");
   peak = tessera_followed_peak_bytes (planned, &beside);
-  before = tessera_describe_bytes (former);
-  after = tessera_describe_bytes (peak);
-  bound = tessera_describe_bytes (tessera_document_bound (document));
-  difference = former > peak ? former - peak : peak - former;
   text = g_string_new ("Peak reserved ");
   /* By less than what both are written with. */
-  if (!g_str_equal (before, after))
+  if (!g_str_equal (before, TESSERA_SIZE (peak)))
     g_string_append_printf (text, "%s → ", before);
-  g_string_append (text, after);
+  g_string_append (text, TESSERA_SIZE (peak));
   if (planned->request.is_preview)
     g_string_append (text, " (preview)");
   else if (planned->plan->cut_short != TESSERA_CUT_NOT)
     g_string_append (text, " (cut short)");
-  if (difference == 0)
+  if (former == peak)
     g_string_append (text, ", as before");
   else
-    {
-      g_autofree char *bytes = tessera_describe_bytes (difference);
-
-      g_string_append_printf (text, ", the change %s %s",
-                              former > peak ? "wins" : "costs", bytes);
-    }
+    g_string_append_printf (text, ", the change %s %s", former > peak ? "wins" : "costs",
+                            TESSERA_SIZE (MAX (former, peak) - MIN (former, peak)));
   if (beside != 0)
-    {
-      g_string_append_printf (text, "; %s of it outside the pool", TESSERA_SIZE (beside));
-    }
-  g_string_append_printf (text, "; bound %s", bound);
+    g_string_append_printf (text, "; %s of it outside the pool", TESSERA_SIZE (beside));
+  g_string_append_printf (text, "; bound %s",
+                          TESSERA_SIZE (tessera_document_bound (document)));
   return g_string_free (text, FALSE);
 }
 
@@ -176,7 +165,6 @@ write_name (GtkStack *stack, const char *name)
   if (g_strcmp0 (tessera_get_tip (label), name) == 0)
     return;
   tessera_name_set (label, name);
-  tessera_set_tip (label, name);
   gtk_editable_set_text (GTK_EDITABLE (entry), name);
   gtk_stack_set_visible_child (stack, label);
 }
@@ -200,13 +188,11 @@ show_row (Row *self)
   gboolean stands = index < tessera_document_n_standing (document);
   const TesseraEdit *edit = &tessera_history_get (document->history, &n_edits)[index];
   g_autofree char *words = tessera_edit_describe (edit);
-  g_autofree char *number = g_strdup_printf ("%zu", index + 1);
-  g_autofree char *tip = g_strdup_printf (
-      "%s\n%s", words, stands ? "Undo what comes after it" : "Redo up to here");
 
-  gtk_label_set_text (GTK_LABEL (self->number), number);
+  tessera_label_set (self->number, "%zu", index + 1);
   write_name (GTK_STACK (self->name), edit->name);
-  tessera_set_tip (self->row, tip);
+  tessera_set_tip_of (self->row, "%s\n%s", words,
+                      stands ? "Undo what comes after it" : "Redo up to here");
   tessera_set_class (self->row, "undone", !stands);
   tessera_set_class (self->row, "conflict",
                      index == document->conflict.first ||

@@ -21,62 +21,62 @@ key_of_double (double value)
   return key;
 }
 
-static uint64_t
-key_of_row (const TesseraGroupRow *row, TesseraTreeColumn column)
+TesseraGroupRow
+tessera_node_row (const TesseraGrouping *grouping, TesseraNode node)
 {
-  switch (column)
-    {
-    case TESSERA_TREE_PEAK:
-      return row->peak_bytes;
-    case TESSERA_TREE_BYTES:
-      return row->size_bytes;
-    case TESSERA_TREE_FILLED:
-      return key_of_double (row->filled);
-    default:
-      return row->height_bytes;
-    }
+  const TesseraData *data = grouping->data;
+  const TesseraBlock *b = &data->blocks->blocks[node.index];
+
+  if (node.kind != TESSERA_NODE_BLOCK)
+    return node.kind == TESSERA_NODE_CLASS ? grouping->classes[node.index]
+                                           : grouping->rows[node.index];
+  return (TesseraGroupRow){
+    .n_blocks = 1,
+    .size_bytes = b->size_bytes,
+    .height_bytes = b->block_bytes,
+    .peak_bytes = b->born_index <= data->bound_index && b->died_index > data->bound_index
+                      ? b->block_bytes
+                      : 0,
+    .filled = b->died_index - b->born_index,
+  };
 }
 
 static uint64_t
-key_of_class (gconstpointer user, uint32_t class)
+key_of (const TesseraGroupTree *self, TesseraNodeKind kind, uint32_t index)
 {
-  const TesseraGroupTree *self = user;
-
-  return self->column == TESSERA_TREE_NAME
-             ? class
-             : key_of_row (&self->grouping->classes[class], self->column);
-}
-
-static uint64_t
-key_of_place (gconstpointer user, uint32_t place)
-{
-  const TesseraGroupTree *self = user;
-
-  return key_of_row (&self->grouping->rows[place], self->column);
-}
-
-static uint64_t
-key_of_block (gconstpointer user, uint32_t block)
-{
-  const TesseraGroupTree *self = user;
-  const TesseraData *data = self->grouping->data;
-  const TesseraBlock *b = &data->blocks->blocks[block];
+  TesseraGroupRow row = tessera_node_row (self->grouping, (TesseraNode){ kind, index });
 
   switch (self->column)
     {
+    case TESSERA_TREE_NAME:
+      return index;
     case TESSERA_TREE_PEAK:
-      return b->born_index <= data->bound_index && b->died_index > data->bound_index
-                 ? b->block_bytes
-                 : 0;
-    case TESSERA_TREE_HEIGHT:
-      return b->block_bytes;
+      return row.peak_bytes;
     case TESSERA_TREE_BYTES:
-      return b->size_bytes;
+      return row.size_bytes;
     case TESSERA_TREE_FILLED:
-      return b->died_index - b->born_index;
+      return key_of_double (row.filled);
     default:
-      return block;
+      return row.height_bytes;
     }
+}
+
+static uint64_t
+key_of_class (gconstpointer self, uint32_t class)
+{
+  return key_of (self, TESSERA_NODE_CLASS, class);
+}
+
+static uint64_t
+key_of_place (gconstpointer self, uint32_t place)
+{
+  return key_of (self, TESSERA_NODE_GROUP, place);
+}
+
+static uint64_t
+key_of_block (gconstpointer self, uint32_t block)
+{
+  return key_of (self, TESSERA_NODE_BLOCK, block);
 }
 
 /* Equals stay as they are numbered, whichever way. */

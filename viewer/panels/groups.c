@@ -28,13 +28,6 @@ typedef struct
 
 /* --- cells ------------------------------------------------------------------------ */
 
-static const TesseraGroupRow *
-row_of (const TesseraGrouping *grouping, TesseraNode node)
-{
-  return node.kind == TESSERA_NODE_CLASS ? &grouping->classes[node.index]
-                                         : &grouping->rows[node.index];
-}
-
 /* Its class stands above it already. */
 static const char *
 short_name (TesseraData *data, uint32_t place)
@@ -62,69 +55,21 @@ static char *
 name_of (const TesseraGrouping *grouping, TesseraNode node)
 {
   TesseraData *data = grouping->data;
-  g_autofree char *n = NULL;
+  const char *n = TESSERA_COUNT (tessera_node_row (grouping, node).n_blocks);
+  const char *index = TESSERA_COUNT (node.index);
 
   if (node.kind == TESSERA_NODE_BLOCK)
     {
       g_autofree char *source =
           tessera_describe_owner (data, TESSERA_BY_LINE, node.index);
 
-      n = tessera_describe_count (node.index);
-      return *source != '\0' ? g_strdup_printf ("%s · %s", n, source)
-                             : g_strdup_printf ("block %s", n);
+      return *source != '\0' ? g_strdup_printf ("%s · %s", index, source)
+                             : g_strdup_printf ("block %s", index);
     }
-  n = tessera_describe_count (row_of (grouping, node)->n_blocks);
   return g_strdup_printf ("%s (%s)",
                           node.kind == TESSERA_NODE_CLASS ? class_name (node.index)
                                                           : short_name (data, node.index),
                           n);
-}
-
-static char *
-describe_share (uint64_t bytes, uint64_t bound_bytes)
-{
-  return g_strdup_printf ("%.1f %%",
-                          100.0 * (double) bytes / (double) MAX (bound_bytes, 1));
-}
-
-static char *
-cell_of_block (TesseraData *data, uint32_t block, TesseraTreeColumn column)
-{
-  const TesseraBlock *b = &data->blocks->blocks[block];
-
-  switch (column)
-    {
-    case TESSERA_TREE_HEIGHT:
-      return tessera_describe_bytes (b->block_bytes);
-    case TESSERA_TREE_BYTES:
-      return tessera_describe_bytes (b->size_bytes);
-    case TESSERA_TREE_PEAK:
-      if (b->born_index > data->bound_index || b->died_index <= data->bound_index)
-        return g_strdup ("–");
-      return describe_share (b->block_bytes, data->bound_bytes);
-    default:
-      return g_strdup ("");
-    }
-}
-
-static char *
-cell_of_row (const TesseraGrouping *grouping, TesseraNode node, TesseraTreeColumn column)
-{
-  const TesseraGroupRow *row = row_of (grouping, node);
-
-  switch (column)
-    {
-    case TESSERA_TREE_HEIGHT:
-      return tessera_describe_bytes (row->height_bytes);
-    case TESSERA_TREE_BYTES:
-      return tessera_describe_bytes (row->size_bytes);
-    case TESSERA_TREE_PEAK:
-      return describe_share (row->peak_bytes, grouping->data->bound_bytes);
-    case TESSERA_TREE_FILLED:
-      return g_strdup_printf ("%.0f %%", row->filled * 100);
-    default:
-      return g_strdup ("");
-    }
 }
 
 /* Below the name: why these blocks are together, how long a block lives. */
@@ -207,7 +152,6 @@ show_name (gpointer user, GtkWidget *cell, guint position)
   show_arrow (self, gtk_widget_get_first_child (cell), position);
   tessera_name_set (name, text);
   gtk_label_set_text (GTK_LABEL (reason), reason_text);
-  tessera_set_tip (name, text);
   tessera_set_tip (reason, reason_text);
   gtk_widget_set_visible (reason, *reason_text != '\0');
 }
@@ -218,10 +162,26 @@ cell_text (gpointer user, guint position, int column)
   Groups *self = user;
   const TesseraGrouping *grouping = self->tree->grouping;
   TesseraNode node = node_at (self, position);
+  gboolean is_block = node.kind == TESSERA_NODE_BLOCK;
+  TesseraGroupRow row = tessera_node_row (grouping, node);
 
-  if (node.kind == TESSERA_NODE_BLOCK)
-    return cell_of_block (grouping->data, node.index, (TesseraTreeColumn) column);
-  return cell_of_row (grouping, node, (TesseraTreeColumn) column);
+  switch ((TesseraTreeColumn) column)
+    {
+    case TESSERA_TREE_HEIGHT:
+      return g_strdup (TESSERA_SIZE (row.height_bytes));
+    case TESSERA_TREE_BYTES:
+      return g_strdup (TESSERA_SIZE (row.size_bytes));
+    case TESSERA_TREE_PEAK:
+      return is_block && row.peak_bytes == 0
+                 ? g_strdup ("–")
+                 : g_strdup_printf ("%.1f %%",
+                                    100.0 * (double) row.peak_bytes /
+                                        (double) MAX (grouping->data->bound_bytes, 1));
+    case TESSERA_TREE_FILLED:
+      return is_block ? g_strdup ("") : g_strdup_printf ("%.0f %%", row.filled * 100);
+    default:
+      return g_strdup ("");
+    }
 }
 
 /* --- rows to blocks --------------------------------------------------------------- */

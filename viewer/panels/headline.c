@@ -82,8 +82,7 @@ static void
 show_number (Headline *self, int which, uint64_t bytes)
 {
   TesseraDocument *document = self->panel.document;
-  g_autofree char *text = NULL;
-  g_autofree char *exact = tessera_describe_bytes_exact (bytes);
+  GtkWidget *number = self->numbers[which];
   const char *verdict = verdict_class (document, which, bytes);
   /* Red and green are not all that tells them apart. */
   const char *sign = g_str_equal (verdict, "bad")    ? "✗ "
@@ -92,16 +91,14 @@ show_number (Headline *self, int which, uint64_t bytes)
   gboolean coming = document->jobs[TESSERA_WORK_NEEDS] != NULL ||
                     document->jobs[TESSERA_WORK_PLAN] != NULL;
 
-  text = bytes != 0 ? g_strconcat (sign, TESSERA_SIZE (bytes), NULL)
-                    : g_strdup (coming ? "…" : "–");
-  gtk_label_set_text (GTK_LABEL (self->numbers[which]), text);
-  tessera_set_classes (self->numbers[which], (const char *[]){ "number", verdict, NULL });
+  tessera_label_set (number, "%s%s", bytes != 0 ? sign : "",
+                     bytes != 0 ? TESSERA_SIZE (bytes)
+                     : coming   ? "…"
+                                : "–");
+  tessera_set_classes (number, (const char *[]){ "number", verdict, NULL });
   if (bytes != 0)
-    {
-      g_autofree char *tip = g_strdup_printf ("%s: %s", captions[which].tooltip, exact);
-
-      tessera_set_tip (gtk_widget_get_parent (self->numbers[which]), tip);
-    }
+    tessera_set_tip_of (gtk_widget_get_parent (number), "%s: %s", captions[which].tooltip,
+                        TESSERA_BYTES (bytes));
 }
 
 /* One bound is shown; the tooltip has what it is, and the other. */
@@ -111,23 +108,21 @@ show_bound (Headline *self)
   TesseraDocument *document = self->panel.document;
   uint64_t load_bytes = document->needs.bound_bytes;
   uint64_t bytes = tessera_document_bound (document);
-  g_autofree char *exact = tessera_describe_bytes_exact (bytes);
-  g_autofree char *load = tessera_describe_bytes_exact (load_bytes);
-  g_autofree char *tip = g_strdup_printf (
-      "Proven that no plan of what this one is held to (its streams) has "
-      "a lower pool: %s\n%s: %s",
-      exact, captions[BOUND].tooltip, load);
 
   show_number (self, BOUND, load_bytes != 0 ? bytes : 0);
   if (bytes != load_bytes && load_bytes != 0)
-    tessera_set_tip (gtk_widget_get_parent (self->numbers[BOUND]), tip);
+    tessera_set_tip_of (gtk_widget_get_parent (self->numbers[BOUND]),
+                        "Proven that no plan of what this one is held to (its streams) "
+                        "has a lower pool: %s\n%s: %s",
+                        TESSERA_BYTES (bytes), captions[BOUND].tooltip,
+                        TESSERA_BYTES (load_bytes));
 }
 
 /* @text: (nullable): nothing is to be said. */
 static void
 say (GtkWidget *sentence, const char *text)
 {
-  gtk_label_set_text (GTK_LABEL (sentence), text != NULL ? text : "");
+  tessera_label_set (sentence, "%s", text != NULL ? text : "");
   gtk_widget_set_visible (sentence, text != NULL);
 }
 
@@ -163,25 +158,21 @@ show_hint (Headline *self)
 {
   TesseraDocument *document = self->panel.document;
   const TesseraFollowed *planned = document->planned;
-  g_autofree char *proven = NULL, *text = NULL, *waits = NULL;
+  const gboolean is_full = planned != NULL && !planned->request.is_preview;
+  const uint64_t proven = is_full ? tessera_plan_proven_bound (planned->plan) : 0;
+  g_autofree char *text = NULL;
 
-  if (planned != NULL && document->data != NULL && document->data->trace->n_streams > 1 &&
-      !planned->request.is_preview && planned->plan->n_edits == 0 &&
-      !planned->plan->crosses_streams &&
-      (double) tessera_plan_proven_bound (planned->plan) >
-          WORTH_A_HINT * (double) document->data->bound_bytes)
-    {
-      proven = tessera_describe_bytes (tessera_plan_proven_bound (planned->plan));
-      text = g_strdup_printf (
-          "This plan keeps streams apart: no such plan is below %s. Plan > One pool over "
-          "all streams takes less, if the program allows it.",
-          proven);
-    }
-  else if (planned != NULL && planned->plan->crosses_streams &&
-           !planned->request.is_preview)
+  if (is_full && planned->plan->crosses_streams)
     text = g_strdup_printf (
         "Streams wait for each other %s times over the trace, to get what others freed.",
-        waits = tessera_describe_count (planned->layout->n_barriers));
+        TESSERA_COUNT (planned->layout->n_barriers));
+  else if (is_full && tessera_document_has_streams (document) &&
+           planned->plan->n_edits == 0 &&
+           (double) proven > WORTH_A_HINT * (double) document->data->bound_bytes)
+    text = g_strdup_printf (
+        "This plan keeps streams apart: no such plan is below %s. Plan > One pool over "
+        "all streams takes less, if the program allows it.",
+        TESSERA_SIZE (proven));
   say (self->hint, text);
 }
 
@@ -190,24 +181,25 @@ static void
 show_proof (Headline *self)
 {
   const TesseraFollowed *planned = self->panel.document->planned;
-  g_autofree char *text = NULL, *tip = NULL, *height = NULL, *exact = NULL, *bound = NULL;
+  g_autofree char *text = NULL;
   char proof[128];
 
-  if (planned != NULL)
+  if (planned == NULL)
     {
-      height = tessera_describe_bytes (planned->plan->height_bytes);
-      exact = tessera_describe_bytes_exact (planned->plan->height_bytes);
-      bound = tessera_describe_bytes_exact (tessera_plan_proven_bound (planned->plan));
-      tessera_plan_describe_proof (planned->plan, proof, sizeof proof);
-      text = planned->request.is_preview ? g_strdup_printf ("pool %s, a preview", height)
-                                         : g_strdup_printf ("pool %s: %s", height, proof);
-      tip = g_strdup_printf (
-          "The plan's pool: %s\nProven that no layout of what it is held to "
-          "(its streams, its edits) is lower: %s",
-          exact, bound);
+      say (self->proof, NULL);
+      return;
     }
+  tessera_plan_describe_proof (planned->plan, proof, sizeof proof);
+  text = g_strdup_printf ("pool %s%s", TESSERA_SIZE (planned->plan->height_bytes),
+                          planned->request.is_preview ? ", a preview" : ": ");
+  if (!planned->request.is_preview)
+    text = g_strconcat (g_steal_pointer (&text), proof, NULL);
   say (self->proof, text);
-  tessera_set_tip (self->proof, tip);
+  tessera_set_tip_of (self->proof,
+                      "The plan's pool: %s\nProven that no layout of what it is held to "
+                      "(its streams, its edits) is lower: %s",
+                      TESSERA_BYTES (planned->plan->height_bytes),
+                      TESSERA_BYTES (tessera_plan_proven_bound (planned->plan)));
 }
 
 static void
@@ -229,9 +221,9 @@ headline_changed (TesseraDocument *document, guint what, gpointer user)
   gtk_widget_set_visible (self->panel.box, document->data != NULL);
   if (document->data == NULL)
     return;
-  gtk_label_set_text (GTK_LABEL (self->title), document->verdict.headline);
-  gtk_label_set_text (GTK_LABEL (self->filling), cli_shown (document->data->filling));
-  gtk_label_set_text (GTK_LABEL (self->sentence), document->verdict.sentence);
+  tessera_label_set (self->title, "%s", document->verdict.headline);
+  tessera_label_set (self->filling, "%s", cli_shown (document->data->filling));
+  tessera_label_set (self->sentence, "%s", document->verdict.sentence);
   show_number (self, NATIVE, document->needs.native_bytes);
   show_number (self, EXPANDABLE, document->needs.expandable_bytes);
   show_number (self, PLAN, document->needs.plan_bytes);
@@ -240,10 +232,9 @@ headline_changed (TesseraDocument *document, guint what, gpointer user)
 static GtkWidget *
 numbers_new (Headline *self)
 {
-  GtkWidget *grid = gtk_grid_new ();
+  GtkWidget *grid = tessera_grid_new (12, 0);
   GtkWidget *above = tessera_label_new ("smallest device", "caption");
 
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 12);
   gtk_widget_add_css_class (above, "number-span");
   gtk_grid_attach (GTK_GRID (grid), above, 0, 0, BOUND, 1);
   for (int i = 0; i < N_NUMBERS; i++)
@@ -377,23 +368,20 @@ show_moment (StatusBar *self)
 {
   TesseraDocument *document = self->panel.document;
   const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
-  g_autofree char *moment = NULL, *live = NULL, *reserved = NULL;
-  g_autofree char *text = NULL;
+  const TesseraCurves *curves = sheet != NULL ? &sheet->layout->curves : NULL;
+  g_autofree char *moment = NULL, *text = NULL;
 
   if (sheet == NULL || document->moment >= sheet->layout->n_events)
     {
-      gtk_label_set_text (GTK_LABEL (self->moment), "");
+      tessera_name_set (self->moment, "");
       return;
     }
   moment = tessera_describe_moment (document->data, document->moment);
-  live = tessera_describe_bytes (sheet->layout->curves.live_bytes[document->moment]);
-  reserved =
-      tessera_describe_bytes (sheet->layout->curves.reserved_bytes[document->moment]);
   text = g_strdup_printf ("Event %s%s%s · live %s, reserved %s",
                           TESSERA_COUNT (document->moment), *moment != '\0' ? " · " : "",
-                          moment, live, reserved);
+                          moment, TESSERA_SIZE (curves->live_bytes[document->moment]),
+                          TESSERA_SIZE (curves->reserved_bytes[document->moment]));
   tessera_name_set (self->moment, text);
-  tessera_set_tip (self->moment, text);
 }
 
 /* What the planner has while it works. */
@@ -403,18 +391,11 @@ show_news (StatusBar *self, int work, const char *name)
   TesseraJob *job = self->panel.document->jobs[work];
   TesseraNews news = tessera_job_news (job);
   g_autofree char *text = tessera_describe_news (&news);
-  const char *stop = "Stop";
 
-  if (text != NULL)
-    {
-      g_autofree char *both = g_strdup_printf ("%s: %s", name, text);
-
-      gtk_label_set_text (GTK_LABEL (self->work), both);
-      stop = "Stop, and keep the best plan so far";
-    }
-  else
-    gtk_label_set_text (GTK_LABEL (self->work), name);
-  tessera_set_tip (self->cancel, stop);
+  tessera_label_set (self->work, "%s%s%s", name, text != NULL ? ": " : "",
+                     text != NULL ? text : "");
+  tessera_set_tip (self->cancel,
+                   text != NULL ? "Stop, and keep the best plan so far" : "Stop");
 }
 
 static void

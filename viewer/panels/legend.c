@@ -79,7 +79,7 @@ fixed_row_new (GtkWidget *box, const char *name, const char *widget_name)
 {
   Row row = row_new ();
 
-  tessera_name_set (row.name, name);
+  tessera_name_write (row.name, name);
   gtk_widget_add_css_class (row.box, "legend-fixed");
   gtk_widget_set_name (row.box, widget_name);
   gtk_box_append (GTK_BOX (box), row.box);
@@ -96,44 +96,23 @@ write_entry (Legend *self, Row *row, size_t index)
   const TesseraMoment *described = &self->panel.document->described;
   gboolean is_counted = described->colouring == paint->colouring;
   g_autofree char *moment = tessera_document_describe_moment (self->panel.document);
-  g_autofree char *amount =
-      is_counted ? tessera_describe_bytes (described->live_bytes[index]) : g_strdup ("…");
-  g_autofree char *count = tessera_describe_counted (entry->n_blocks, "block");
-  g_autofree char *tip = g_strdup_printf ("%s: %s, %s live at %s\n"
-                                          "Click: this alone. Ctrl+click: out or in.",
-                                          entry->name, count, amount, moment);
+  const char *amount = is_counted ? TESSERA_SIZE (described->live_bytes[index]) : "…";
 
   row->entry = index;
   tessera_swatch_set (row->swatch, entry->rgb, TESSERA_NONE);
-  tessera_name_set (row->name, entry->name);
-  gtk_label_set_text (GTK_LABEL (row->amount), amount);
-  tessera_set_tip (row->button, tip);
-  if (paint->shown_entries[index])
-    gtk_widget_remove_css_class (row->button, "filtered");
-  else
-    gtk_widget_add_css_class (row->button, "filtered");
-}
-
-/* @amount: NULL: the row is not seen. Takes it and @tip over. */
-static void
-write_fixed (Row *row, uint32_t rgb, uint32_t hatch_rgb, char *amount, char *tip)
-{
-  gtk_widget_set_visible (row->box, amount != NULL);
-  if (amount != NULL)
-    {
-      tessera_swatch_set (row->swatch, rgb, hatch_rgb);
-      gtk_label_set_text (GTK_LABEL (row->amount), amount);
-      tessera_set_tip (row->box, tip);
-    }
-  g_free (amount);
-  g_free (tip);
+  tessera_name_write (row->name, entry->name);
+  tessera_label_set (row->amount, "%s", amount);
+  tessera_set_tip_of (
+      row->button, "%s: %s, %s live at %s\nClick: this alone. Ctrl+click: out or in.",
+      entry->name, TESSERA_COUNTED (entry->n_blocks, "block"), amount, moment);
+  tessera_set_class (row->button, "filtered", !paint->shown_entries[index]);
 }
 
 static void
 write_missed (Legend *self, const TesseraPalette *palette)
 {
+  const Row *row = &self->fixed[MISSED];
   const TesseraLayout *layout = NULL;
-  g_autofree char *count = NULL, *bytes = NULL;
 
   for (int side = 0; side < TESSERA_N_SIDES && layout == NULL; side++)
     {
@@ -142,58 +121,45 @@ write_missed (Legend *self, const TesseraPalette *palette)
       if (sheet != NULL && sheet->layout->n_misses > sheet->layout->n_planned_misses)
         layout = sheet->layout;
     }
+  gtk_widget_set_visible (row->box, layout != NULL);
   if (layout == NULL)
-    {
-      write_fixed (&self->fixed[MISSED], 0, TESSERA_NONE, NULL, NULL);
-      return;
-    }
+    return;
   /* Only a run that followed a plan can have missed it. */
-  tessera_name_set (self->fixed[MISSED].name,
-                    layout->pool_bytes > 0 ? "missed the plan" : "beside the pool");
-  count =
-      tessera_describe_counted (layout->n_misses - layout->n_planned_misses, "request");
-  bytes = tessera_describe_bytes (layout->miss_bytes - layout->planned_miss_bytes);
-  write_fixed (&self->fixed[MISSED], palette->reserved, palette->missed,
-               g_strdup_printf ("%s in all", bytes),
-               g_strdup_printf ("%s found no place in the plan's pool%s", count,
-                                layout->pool_bytes > 0
-                                    ? " when the run was recorded; in the "
-                                      "table, look for \"missed\""
-                                    : " in simulation"));
+  tessera_name_write (row->name,
+                      layout->pool_bytes > 0 ? "missed the plan" : "beside the pool");
+  tessera_swatch_set (row->swatch, palette->reserved, palette->missed);
+  tessera_label_set (row->amount, "%s in all",
+                     TESSERA_SIZE (layout->miss_bytes - layout->planned_miss_bytes));
+  tessera_set_tip_of (
+      row->box, "%s found no place in the plan's pool%s",
+      TESSERA_COUNTED (layout->n_misses - layout->n_planned_misses, "request"),
+      layout->pool_bytes > 0
+          ? " when the run was recorded; in the table, look for \"missed\""
+          : " in simulation");
 }
 
 /* What a request asked for that failed is not live: no number stands with those that are.
  */
 static void
-write_failed (Legend *self, const TesseraLayout *layout, uint32_t rgb)
-{
-  size_t n = layout != NULL ? layout->n_ooms : 0;
-
-  if (n == 0)
-    write_fixed (&self->fixed[FAILED], 0, TESSERA_NONE, NULL, NULL);
-  else
-    {
-      g_autofree char *count = tessera_describe_counted (n, "request");
-
-      write_fixed (&self->fixed[FAILED], rgb, TESSERA_NONE, g_strdup (""),
-                   g_strdup_printf ("%s failed, the last of %s", count,
-                                    TESSERA_SIZE (layout->ooms[n - 1].size_bytes)));
-    }
-}
-
-static void
 write_fixed_rows (Legend *self)
 {
   const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
-  TesseraSheet *sheet = self->panel.document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *sheet = self->panel.document->sheets[TESSERA_SIDE_LEFT];
   const TesseraParts *parts = &self->panel.document->described.parts;
+  const Row *failed = &self->fixed[FAILED], *unused = &self->fixed[RESERVED_FREE];
+  size_t n = sheet != NULL ? sheet->layout->n_ooms : 0;
 
-  write_failed (self, sheet != NULL ? sheet->layout : NULL, palette->bad);
   write_missed (self, palette);
-  write_fixed (&self->fixed[RESERVED_FREE], palette->reserved, palette->hatch,
-               sheet != NULL ? tessera_describe_bytes (tessera_parts_free_bytes (parts))
-                             : NULL,
-               g_strdup ("Taken from the device and used by nothing at that moment"));
+  gtk_widget_set_visible (failed->box, n > 0);
+  gtk_widget_set_visible (unused->box, sheet != NULL);
+  tessera_swatch_set (failed->swatch, palette->bad, TESSERA_NONE);
+  tessera_swatch_set (unused->swatch, palette->reserved, palette->hatch);
+  tessera_label_set (unused->amount, "%s",
+                     TESSERA_SIZE (tessera_parts_free_bytes (parts)));
+  if (n > 0)
+    tessera_set_tip_of (failed->box, "%s failed, the last of %s",
+                        TESSERA_COUNTED (n, "request"),
+                        TESSERA_SIZE (sheet->layout->ooms[n - 1].size_bytes));
 }
 
 /* --- all of them ------------------------------------------------------------------ */
@@ -222,11 +188,10 @@ write_all (Legend *self)
 {
   const TesseraPaint *paint = self->panel.document->paint;
   g_autofree char *moment = tessera_document_describe_moment (self->panel.document);
-  g_autofree char *caption = g_strconcat ("live at ", moment, NULL);
   guint n = write_entries (self);
   g_autofree char *more = g_strdup_printf ("%u more", n - MIN (n, MOST_OPEN));
 
-  gtk_label_set_text (GTK_LABEL (self->caption), caption);
+  tessera_label_set (self->caption, "live at %s", moment);
   gtk_widget_set_visible (self->expander, n > MOST_OPEN);
   gtk_expander_set_label (GTK_EXPANDER (self->expander), more);
   write_fixed_rows (self);
@@ -281,6 +246,8 @@ below_new (Legend *self, GtkWidget *more)
   self->fixed[FAILED] = fixed_row_new (below, "request that failed", "legend-failed");
   self->fixed[MISSED] = fixed_row_new (below, "missed the plan", "legend-missed");
   self->fixed[RESERVED_FREE] = fixed_row_new (below, "reserved, free", "legend-free");
+  tessera_set_tip (self->fixed[RESERVED_FREE].box,
+                   "Taken from the device and used by nothing at that moment");
   gtk_widget_add_css_class (below, "legend-below");
   return below;
 }
@@ -322,9 +289,7 @@ typedef struct
 {
   TesseraPanel panel;
   GtkWidget *heading;
-  GtkWidget *names[N_PART_ROWS];
-  GtkWidget *bars[N_PART_ROWS]; /* NULL: none */
-  GtkWidget *amounts[N_PART_ROWS];
+  GtkWidget *grid; /* a name, a bar up to the sum, an amount */
 } Parts;
 
 /* What stands in the rows at the chosen moment. */
@@ -354,10 +319,9 @@ static void
 set_heading (Parts *self)
 {
   g_autofree char *moment = tessera_document_describe_moment (self->panel.document);
-  g_autofree char *text = g_strconcat ("At ", moment, NULL);
 
-  gtk_label_set_text (GTK_LABEL (self->heading), text);
-  tessera_set_tip (self->heading, strstr (text, "later") == NULL
+  tessera_label_set (self->heading, "At %s", moment);
+  tessera_set_tip (self->heading, strstr (moment, "later") == NULL
                                       ? NULL
                                       : "At its first peak reserved memory was higher, "
                                         "with caches full from the start: what a run "
@@ -369,18 +333,18 @@ show_part (Parts *self, int row, const TesseraPart *part)
 {
   const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
   double whole = (double) MAX (self->panel.document->described.parts.reserved_bytes, 1);
-  g_autofree char *exact = tessera_describe_bytes_exact (part->bytes);
-  g_autofree char *tip = g_strdup_printf ("%s: %s", part->meaning, exact);
+  GtkWidget *cells[3];
 
-  gtk_label_set_text (GTK_LABEL (self->names[row]), part->name);
-  gtk_label_set_text (GTK_LABEL (self->amounts[row]), TESSERA_SIZE (part->bytes));
-  tessera_set_tip (self->names[row], tip);
-  tessera_set_tip (self->amounts[row], tip);
-  if (self->bars[row] == NULL)
-    return;
-  tessera_set_tip (self->bars[row], tip);
-  tessera_bar_set (self->bars[row], (double) part->bytes / whole,
-                   row == SUM ? palette->dim : palette->curve_live);
+  for (int i = 0; i < 3; i++)
+    {
+      cells[i] = gtk_grid_get_child_at (GTK_GRID (self->grid), i, row);
+      tessera_set_tip_of (cells[i], "%s: %s", part->meaning, TESSERA_BYTES (part->bytes));
+    }
+  tessera_label_set (cells[0], "%s", part->name);
+  tessera_label_set (cells[2], "%s", TESSERA_SIZE (part->bytes));
+  if (row <= SUM)
+    tessera_bar_set (cells[1], (double) part->bytes / whole,
+                     row == SUM ? palette->dim : palette->curve_live);
 }
 
 static void
@@ -401,42 +365,34 @@ parts_changed (TesseraDocument *document, guint what, gpointer user)
       uint64_t bytes = rows[row].bytes;
       gboolean is_seen = !rows[row].is_rare || (bytes != TESSERA_NOWHERE && bytes != 0);
 
-      gtk_widget_set_visible (self->names[row], is_seen);
-      gtk_widget_set_visible (self->amounts[row], is_seen);
-      if (self->bars[row] != NULL)
-        gtk_widget_set_visible (self->bars[row], is_seen);
+      tessera_grid_show (self->grid, row, is_seen);
       if (is_seen)
         show_part (self, row, &rows[row]);
     }
 }
 
 static void
-add_part (Parts *self, GtkGrid *grid, int row)
+add_part (Parts *self, int row)
 {
   const char *css_class = row < SUM ? NULL : row == SUM ? "strong" : "quiet";
+  GtkWidget *name = tessera_label_new ("", css_class);
+  GtkWidget *bar = row <= SUM ? tessera_bar_new (0, 0) : tessera_label_new ("", NULL);
+  GtkWidget *amount = tessera_number_new ("amount", css_class);
 
-  self->names[row] = tessera_label_new ("", css_class);
-  self->bars[row] = row <= SUM ? tessera_bar_new (0, 0) : NULL;
-  self->amounts[row] = tessera_number_new ("amount", css_class);
-  gtk_widget_add_css_class (self->amounts[row], "figure");
-  gtk_widget_set_hexpand (self->names[row], TRUE);
-  gtk_grid_attach (grid, self->names[row], 0, row, 1, 1);
-  if (self->bars[row] != NULL)
-    gtk_grid_attach (grid, self->bars[row], 1, row, 1, 1);
-  gtk_grid_attach (grid, self->amounts[row], 2, row, 1, 1);
+  gtk_widget_add_css_class (amount, "figure");
+  gtk_widget_set_hexpand (name, TRUE);
+  tessera_grid_add (self->grid, row, name, bar, amount, NULL);
 }
 
 GtkWidget *
 tessera_parts_view_new (TesseraDocument *document)
 {
   Parts *self = tessera_panel_new (sizeof *self, document, "parts", 6, NULL);
-  GtkWidget *grid = gtk_grid_new ();
 
   self->heading = tessera_named (tessera_heading_new (""), "parts-heading");
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
-  gtk_grid_set_row_spacing (GTK_GRID (grid), 4);
+  self->grid = tessera_grid_new (8, 4);
   for (int row = 0; row < N_PART_ROWS; row++)
-    add_part (self, GTK_GRID (grid), row);
-  tessera_panel_add (self, self->heading, grid, NULL);
+    add_part (self, row);
+  tessera_panel_add (self, self->heading, self->grid, NULL);
   return tessera_panel_watch (self, parts_changed);
 }

@@ -49,24 +49,6 @@ static const char *const amount_names[2] = { "blocks", "bytes" };
 static const char *const count_names[N_COUNTS] = { "same", "moved", "left only",
                                                    "right only" };
 
-/* @text: (transfer full) (nullable) */
-static void
-take_text (GtkWidget *label, char *text)
-{
-  gtk_label_set_text (GTK_LABEL (label), text != NULL ? text : "–");
-  g_free (text);
-}
-
-static char *
-describe_misses (const TesseraLayout *layout)
-{
-  g_autofree char *all = tessera_describe_count (layout->n_misses);
-  g_autofree char *planned = tessera_describe_count (layout->n_planned_misses);
-
-  return layout->n_planned_misses > 0 ? g_strdup_printf ("%s (%s planned)", all, planned)
-                                      : g_steal_pointer (&all);
-}
-
 static void
 show_side (Comparison *self, int side)
 {
@@ -74,34 +56,36 @@ show_side (Comparison *self, int side)
   const TesseraSheet *sheet = document->sheets[side];
   const TesseraPlan *plan =
       sheet != NULL && sheet->planned != NULL ? sheet->planned->plan : NULL;
-  char *texts[N_FACTS] = { NULL };
+  uint64_t height, bound;
 
-  if (sheet != NULL)
-    {
-      uint64_t height =
-          plan != NULL ? plan->height_bytes : sheet->layout->peak_reserved_bytes;
-      uint64_t bound = plan != NULL ? tessera_plan_proven_bound (plan)
-                                    : tessera_document_bound (document);
-
-      texts[HEIGHT] = tessera_describe_bytes (height);
-      texts[ABOVE] = g_strdup_printf (
-          "%.1f %%", 100 * ((double) height / (double) MAX (bound, 1) - 1));
-    }
-  if (sheet != NULL && sheet->layout->is_hit != NULL)
-    {
-      texts[HITS] = tessera_describe_count (sheet->layout->n_hits);
-      texts[MISSES] = describe_misses (sheet->layout);
-    }
   for (int fact = 0; fact < N_FACTS; fact++)
-    take_text (self->facts[fact][side], texts[fact]);
+    tessera_label_set (self->facts[fact][side], "–");
+  if (sheet == NULL)
+    return;
+  height = plan != NULL ? plan->height_bytes : sheet->layout->peak_reserved_bytes;
+  bound =
+      plan != NULL ? tessera_plan_proven_bound (plan) : tessera_document_bound (document);
+  tessera_label_set (self->facts[HEIGHT][side], "%s", TESSERA_SIZE (height));
+  tessera_label_set (self->facts[ABOVE][side], "%.1f %%",
+                     100 * ((double) height / (double) MAX (bound, 1) - 1));
+  if (sheet->layout->is_hit == NULL)
+    return;
+  tessera_label_set (self->facts[HITS][side], "%s",
+                     TESSERA_COUNT (sheet->layout->n_hits));
+  if (sheet->layout->n_planned_misses > 0)
+    tessera_label_set (self->facts[MISSES][side], "%s (%s planned)",
+                       TESSERA_COUNT (sheet->layout->n_misses),
+                       TESSERA_COUNT (sheet->layout->n_planned_misses));
+  else
+    tessera_label_set (self->facts[MISSES][side], "%s",
+                       TESSERA_COUNT (sheet->layout->n_misses));
 }
 
 static void
 add_moved (GtkWidget *moved, const TesseraMovedBlock *move)
 {
   uint64_t before = move->offset_bytes[0], after = move->offset_bytes[1];
-  g_autofree char *from = tessera_describe_bytes (before);
-  g_autofree char *to = tessera_describe_bytes (after);
+  const char *from = TESSERA_SIZE (before), *to = TESSERA_SIZE (after);
   /* By less than what both are written with. */
   g_autofree char *place =
       g_str_equal (from, to)
@@ -128,8 +112,8 @@ show_differences (Comparison *self)
 
   for (int i = 0; i < N_COUNTS; i++)
     {
-      take_text (self->counts[i][0], tessera_describe_count (amounts[i].n));
-      take_text (self->counts[i][1], tessera_describe_bytes (amounts[i].bytes));
+      tessera_label_set (self->counts[i][0], "%s", TESSERA_COUNT (amounts[i].n));
+      tessera_label_set (self->counts[i][1], "%s", TESSERA_SIZE (amounts[i].bytes));
     }
   gtk_widget_set_sensitive (self->select, self->panel.document->difference != NULL);
   tessera_links_begin (self->moved);
@@ -165,19 +149,17 @@ numbers_new (GtkWidget *(*numbers)[2],
              const char *const heads[2],
              gboolean by_side)
 {
-  GtkWidget *widget = tessera_grid_new ();
-  GtkGrid *grid = GTK_GRID (widget);
+  GtkWidget *grid = tessera_grid_new (12, 4);
 
   for (int column = 0; column < 2; column++)
     {
       GtkWidget *head = tessera_number_new ("head", "quiet");
 
-      gtk_label_set_text (GTK_LABEL (head), heads[column]);
-      gtk_grid_attach (grid, head, column + 1, 0, 1, 1);
+      tessera_label_set (head, "%s", heads[column]);
+      gtk_grid_attach (GTK_GRID (grid), head, column + 1, 0, 1, 1);
     }
   for (int i = 0; i < n; i++)
     {
-      gtk_grid_attach (grid, tessera_label_new (names[i], "quiet"), 0, i + 1, 1, 1);
       for (int column = 0; column < 2; column++)
         {
           g_autofree char *name =
@@ -186,10 +168,11 @@ numbers_new (GtkWidget *(*numbers)[2],
 
           numbers[i][column] = tessera_number_new (name, "figure");
           gtk_widget_set_hexpand (numbers[i][column], TRUE);
-          gtk_grid_attach (grid, numbers[i][column], column + 1, i + 1, 1, 1);
         }
+      tessera_grid_add (grid, i + 1, tessera_label_new (names[i], "quiet"), numbers[i][0],
+                        numbers[i][1], NULL);
     }
-  return widget;
+  return grid;
 }
 
 static GtkWidget *
@@ -309,7 +292,7 @@ add_row (Plans *self)
 {
   gboolean is_plan = self->rows->len > 0;
   GtkWidget *buttons;
-  Row row = { .grid = gtk_grid_new (),
+  Row row = { .grid = tessera_grid_new (8, 2),
               .title = tessera_name_new ("plan-name", "strong", 2),
               .height = tessera_number_new ("plan-height", "figure"),
               .words = tessera_label_new ("", "quiet"),
@@ -324,28 +307,21 @@ add_row (Plans *self)
   gtk_widget_set_visible (row.forget, is_plan);
   gtk_widget_set_halign (buttons, GTK_ALIGN_END);
   gtk_widget_set_hexpand (row.title, TRUE);
-  gtk_grid_set_column_spacing (GTK_GRID (row.grid), 8);
-  gtk_grid_set_row_spacing (GTK_GRID (row.grid), 2);
-  gtk_grid_attach (GTK_GRID (row.grid), row.title, 0, 0, 1, 1);
-  gtk_grid_attach (GTK_GRID (row.grid), row.height, 1, 0, 1, 1);
-  gtk_grid_attach (GTK_GRID (row.grid), row.words, 0, 1, 1, 1);
-  gtk_grid_attach (GTK_GRID (row.grid), buttons, 1, 1, 1, 1);
+  tessera_grid_add (row.grid, 0, row.title, row.height, NULL);
+  tessera_grid_add (row.grid, 1, row.words, buttons, NULL);
   gtk_box_insert_child_after (GTK_BOX (self->box), row.grid,
                               is_plan ? g_array_index (self->rows, Row, 0).grid : NULL);
   g_array_append_val (self->rows, row);
 }
 
-/* @tip: of @facts. */
+/* @tip: of what row->words says. */
 static void
-write_row (
-    const Row *row, const char *name, uint64_t bytes, const char *facts, const char *tip)
+write_row (const Row *row, const char *name, uint64_t bytes, const char *tip)
 {
   g_autofree char *forget = g_strdup_printf ("Forget the plan %s", name);
 
   tessera_name_set (row->title, name);
-  tessera_set_tip (row->title, name);
-  take_text (row->height, tessera_describe_bytes (bytes));
-  gtk_label_set_text (GTK_LABEL (row->words), facts);
+  tessera_label_set (row->height, "%s", TESSERA_SIZE (bytes));
   tessera_set_tip (row->words, tip);
   tessera_set_tip (row->forget, forget);
   tessera_set_accessible_label (row->forget, forget);
@@ -363,8 +339,8 @@ show_reality (Plans *self, const Row *row)
     return;
   name = g_strdup_printf ("%s, %s", tessera_layout_owner (layout),
                           tessera_layout_kind_name (layout->kind));
-  write_row (row, name, layout->peak_reserved_bytes, "reserved",
-             "The most that was reserved");
+  tessera_label_set (row->words, "reserved");
+  write_row (row, name, layout->peak_reserved_bytes, "The most that was reserved");
   set_active (self, row->sides[TESSERA_SIDE_LEFT], document->left_planned == NULL);
 }
 
@@ -379,9 +355,9 @@ show_plan (Plans *self, const Row *row, const TesseraKept *kept)
       tessera_plan_is_optimal (plan)
           ? tessera_describe_gap (plan, tessera_document_bound (document))
           : g_strdup_printf ("+%.2f %%", MAX (100 * tessera_plan_gap (plan), 0.01));
-  g_autofree char *facts = g_strdup_printf ("%s · %s", gap, clock);
 
-  write_row (row, kept->name, plan->height_bytes, facts,
+  tessera_label_set (row->words, "%s · %s", gap, clock);
+  write_row (row, kept->name, plan->height_bytes,
              "Height above the bound, and when it was made");
   set_active (self, row->sides[TESSERA_SIDE_LEFT],
               kept->followed == document->left_planned);

@@ -90,6 +90,9 @@ typedef struct
   uint32_t index; /* class, place, block */
 } TesseraNode;
 
+/* What is told of a node in numbers: of a block its own, and for filled how long it lives. */
+TesseraGroupRow tessera_node_row (const TesseraGrouping *grouping, TesseraNode node);
+
 typedef struct
 {
   TesseraGrouping *grouping;

@@ -91,23 +91,23 @@ show_count (Query *self)
 {
   const TesseraGrouping *grouping = self->panel.document->grouping;
   gboolean is_query = self->panel.document->query != NULL;
-  g_autofree char *text = NULL, *shown = NULL, *all = NULL, *groups = NULL;
+  const char *all;
   uint32_t n_groups = 0;
 
   gtk_widget_set_visible (self->select, is_query);
   if (grouping == NULL)
     {
-      gtk_label_set_text (GTK_LABEL (self->count), "");
+      tessera_label_set (self->count, "%s", "");
       return;
     }
   for (size_t i = 0; i < grouping->data->n_groups; i++)
     n_groups += grouping->rows[i].n_blocks > 0;
-  shown = tessera_describe_count (grouping->begin[grouping->n_places]);
-  all = tessera_describe_counted (grouping->data->blocks->n_blocks, "block");
-  groups = tessera_describe_counted (n_groups, "group");
-  text = is_query ? g_strdup_printf ("%s of %s", shown, all)
-                  : g_strdup_printf ("%s, %s", groups, all);
-  gtk_label_set_text (GTK_LABEL (self->count), text);
+  all = TESSERA_COUNTED (grouping->data->blocks->n_blocks, "block");
+  if (is_query)
+    tessera_label_set (self->count, "%s of %s",
+                       TESSERA_COUNT (grouping->begin[grouping->n_places]), all);
+  else
+    tessera_label_set (self->count, "%s, %s", TESSERA_COUNTED (n_groups, "group"), all);
   gtk_widget_set_sensitive (self->select, grouping->begin[grouping->n_places] > 0);
 }
 
@@ -150,11 +150,10 @@ static GtkWidget *
 help_new (Query *self)
 {
   GtkWidget *popover = gtk_popover_new ();
-  GtkWidget *grid = gtk_grid_new ();
+  GtkWidget *grid = tessera_grid_new (8, 0);
   GtkWidget *head =
       tessera_heading_new ("Conditions. Of several, with blanks between, all must hold");
 
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 8);
   gtk_widget_add_css_class (head, "conditions-head");
   gtk_grid_attach (GTK_GRID (grid), head, 0, 0, 2, 1);
   for (size_t i = 0; i < G_N_ELEMENTS (conditions); i++)
@@ -165,10 +164,8 @@ help_new (Query *self)
 
       gtk_label_set_xalign (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (button))), 0);
       g_signal_connect (button, "clicked", G_CALLBACK (on_example), self);
-      gtk_grid_attach (GTK_GRID (grid), button, 0, (int) i + 1, 1, 1);
-      gtk_grid_attach (GTK_GRID (grid),
-                       tessera_label_new (conditions[i].meaning, "quiet"), 1, (int) i + 1,
-                       1, 1);
+      tessera_grid_add (grid, (int) i + 1, button,
+                        tessera_label_new (conditions[i].meaning, "quiet"), NULL);
     }
   gtk_popover_set_child (GTK_POPOVER (popover), grid);
   self->help = g_object_new (GTK_TYPE_MENU_BUTTON, "icon-name", "tessera-help-symbolic",

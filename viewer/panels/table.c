@@ -30,7 +30,7 @@ cell_text (gpointer user, guint position, int column)
   switch ((TesseraColumn) column)
     {
     case TESSERA_COLUMN_SIZE:
-      return tessera_describe_bytes (data->blocks->blocks[block].size_bytes);
+      return g_strdup (TESSERA_SIZE (data->blocks->blocks[block].size_bytes));
     case TESSERA_COLUMN_LIFE:
       return tessera_describe_life (data, block);
     case TESSERA_COLUMN_CLASS:
@@ -44,7 +44,7 @@ cell_text (gpointer user, guint position, int column)
     case TESSERA_COLUMN_SOURCE:
       return tessera_describe_owner (data, TESSERA_BY_LINE, block);
     default:
-      return tessera_describe_count (block);
+      return g_strdup (TESSERA_COUNT (block));
     }
 }
 
@@ -86,11 +86,9 @@ show_count (Table *self)
   size_t n_all = self->base.panel.document->data != NULL
                      ? self->base.panel.document->data->blocks->n_blocks
                      : 0;
-  g_autofree char *all = tessera_describe_counted (n_all, "block");
-  g_autofree char *text =
-      n == n_all ? g_strdup (all) : g_strdup_printf ("%s of %s", TESSERA_COUNT (n), all);
 
-  gtk_label_set_text (GTK_LABEL (self->count), text);
+  tessera_label_set (self->count, "%s%s%s", n != n_all ? TESSERA_COUNT (n) : "",
+                     n != n_all ? " of " : "", TESSERA_COUNTED (n_all, "block"));
 }
 
 /* To the block that leads, where it is in the list. */
@@ -166,10 +164,8 @@ entered_bytes (GtkWidget *entry, uint64_t otherwise)
   const char *text = gtk_editable_get_text (GTK_EDITABLE (entry));
   uint64_t bytes = otherwise;
 
-  if (*text != '\0' && !tessera_parse_bytes (text, &bytes))
-    gtk_widget_add_css_class (entry, "error");
-  else
-    gtk_widget_remove_css_class (entry, "error");
+  tessera_set_class (entry, "error",
+                     *text != '\0' && !tessera_parse_bytes (text, &bytes));
   return bytes;
 }
 

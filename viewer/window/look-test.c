@@ -115,7 +115,7 @@ test_follows_the_desktop (TestView *f, gconstpointer unused)
 static void
 test_reads_english (TestView *f, gconstpointer unused)
 {
-  g_autofree char *size = tessera_describe_bytes (UINT64_C (3) << 19);
+  const char *size = TESSERA_SIZE (UINT64_C (3) << 19);
   graphene_point_t left, right;
 
   g_assert_cmpstr (size, ==, "1.50 MiB");

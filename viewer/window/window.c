@@ -189,21 +189,16 @@ tessera_window_get_said (TesseraWindow *self)
 static char *
 describe_file (TesseraDocument *document)
 {
-  const TesseraTrace *trace = document->data->trace;
-  g_autofree char *blocks =
-      tessera_describe_counted (document->data->blocks->n_blocks, "block");
-  size_t n_steps = document->data->structure->n_steps;
+  const TesseraData *data = document->data;
   GString *text = g_string_new (NULL);
 
-  if (trace->device_bytes != 0)
-    {
-      g_autofree char *device = tessera_describe_bytes (trace->device_bytes);
-
-      g_string_append_printf (text, "%s device · ", device);
-    }
-  if (n_steps > 0)
-    g_string_append_printf (text, "%zu step%s · ", n_steps, n_steps == 1 ? "" : "s");
-  g_string_append (text, blocks);
+  if (data->trace->device_bytes != 0)
+    g_string_append_printf (text, "%s device · ",
+                            TESSERA_SIZE (data->trace->device_bytes));
+  if (data->structure->n_steps > 0)
+    g_string_append_printf (text, "%s · ",
+                            TESSERA_COUNTED (data->structure->n_steps, "step"));
+  g_string_append (text, TESSERA_COUNTED (data->blocks->n_blocks, "block"));
   return g_string_free (text, FALSE);
 }
 
