@@ -90,7 +90,7 @@ typedef struct
  * free, until its memory can be used again, is paler. Exact area coverage at every zoom:
  * blocks thinner than a pixel blend by density, so no peak vanishes and nothing pops.
  * Thread-safe for different @pixels. Hatching is in device pixels from the view's origin,
- * so that tiles join: @origin_x, @origin_y place pixel (0, 0) within the whole picture.
+ * so that pictures join: @origin_x, @origin_y place pixel (0, 0) within the whole picture.
  */
 void tessera_scene_render (const TesseraScene *scene,
                            const TesseraView *view,

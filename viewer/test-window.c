@@ -64,7 +64,7 @@ test_window_settle (TesseraWindow *window)
 {
   int quiet = 0;
 
-  /* Settled twice in a row: a frame may still ask for tiles. */
+  /* Settled twice in a row: a frame may still ask for a picture. */
   while (quiet < 3)
     {
       gboolean passed = FALSE;

@@ -1,5 +1,5 @@
 /*
- * What lies on top of a canvas's tiles: grid, lines, failures, holes, outlines; and what
+ * What lies on top of a canvas's picture: grid, lines, failures, holes, outlines; and what
  * they are, in words.
  *
  * SPDX-License-Identifier: Apache-2.0

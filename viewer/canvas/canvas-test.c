@@ -332,7 +332,7 @@ on_after_paint (GdkFrameClock *clock, gpointer painted)
   *(gboolean *) painted = TRUE;
 }
 
-/* From everything to a speck in one step: old tiles would be stretched beyond what the X
+/* From everything to a speck in one step: the old picture would be stretched beyond what the X
  * server's pictures can be; the frame must be drawn all the same. */
 static void
 test_far_jump (Fixture *f, gconstpointer unused)

@@ -101,12 +101,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
   TesseraCanvas *self = user;
 
   if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_SHEETS))
-    {
-      say_label (self);
-      tessera_tiles_set_sheet (self->tiles, document->sheets[self->side]);
-    }
-  if (what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_COLOUR | TESSERA_CHANGED_SELECTION))
-    tessera_tiles_set_paint (self->tiles, document->paint);
+    say_label (self);
+  tessera_picture_set (self->picture, document->sheets[self->side], document->paint);
   if (self->side == TESSERA_SIDE_RIGHT && (what & TESSERA_CHANGED_SHEETS) &&
       (what & TESSERA_CHANGED_TRACE) == 0)
     tessera_canvas_start_moves (self);
@@ -239,7 +235,7 @@ tessera_canvas_ask (GtkWidget *canvas)
 /* --- the canvas ------------------------------------------------------------------- */
 
 static void
-on_tile (gpointer user)
+on_picture (gpointer user)
 {
   gtk_widget_queue_draw (((TesseraCanvas *) user)->panel.box);
 }
@@ -249,7 +245,7 @@ tessera_canvas_is_complete (GtkWidget *canvas)
 {
   const TesseraCanvas *self = tessera_panel_of (canvas);
 
-  return self->moves == NULL && tessera_tiles_is_complete (self->tiles);
+  return self->moves == NULL && tessera_picture_is_complete (self->picture);
 }
 
 static void
@@ -259,10 +255,8 @@ draw (gpointer user, GtkSnapshot *snapshot, int width, int height)
   const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
 
   tessera_draw_box (snapshot, TESSERA_BOX (0, 0, width, height), palette->background, 1);
-  tessera_tiles_snapshot (self->tiles, snapshot, &self->panel.document->view, width,
-                          height, gtk_widget_get_scale_factor (self->panel.box),
-                          self->pointer_x >= 0 ? self->pointer_x : width / 2.0,
-                          self->pointer_y >= 0 ? self->pointer_y : height / 2.0);
+  tessera_picture_snapshot (self->picture, snapshot, &self->panel.document->view, width,
+                            height, gtk_widget_get_scale_factor (self->panel.box));
   tessera_canvas_draw_moves (self, snapshot);
   if (tessera_canvas_sheet (self) != NULL)
     {
@@ -284,7 +278,7 @@ on_destroy (GtkWidget *canvas, TesseraCanvas *self)
 static void
 canvas_clear (gpointer canvas)
 {
-  tessera_tiles_free (((TesseraCanvas *) canvas)->tiles);
+  tessera_picture_free (((TesseraCanvas *) canvas)->picture);
 }
 
 GtkWidget *
@@ -296,7 +290,7 @@ tessera_canvas_new (TesseraDocument *document, TesseraSide side)
       &kind, canvas_clear);
 
   self->side = side;
-  self->tiles = tessera_tiles_new (on_tile, self);
+  self->picture = tessera_picture_new (on_picture, self);
   self->pointer_x = self->pointer_y = -1;
   gtk_widget_set_focusable (self->panel.box, TRUE);
   gtk_widget_set_hexpand (self->panel.box, TRUE);

@@ -465,18 +465,10 @@ static void
 make_node (Curves *self, int width, int height, int scale)
 {
   cairo_surface_t *image = draw_image (self, width * scale, height * scale);
-  cairo_t *cr;
 
   forget_node (self);
-  self->node =
-      gsk_cairo_node_new (&GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
-  cr = gsk_cairo_node_get_draw_context (self->node);
   cairo_surface_set_device_scale (image, scale, scale);
-  cairo_set_source_surface (cr, image, 0, 0);
-  cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
-  cairo_paint (cr);
-  cairo_destroy (cr);
-  cairo_surface_destroy (image);
+  self->node = tessera_image_node (image, width, height);
   self->node_width = width;
   self->node_height = height;
   self->node_scale = scale;

@@ -9,38 +9,29 @@
 
 #include <graphene.h>
 
-/* --- the picture of one layout in pieces ------------------------------------------- */
+/* --- the picture of one layout ----------------------------------------------------- */
 
-/* Workers draw them, and the main thread only shows them: tiles of 256 x 256 device pixels
- * at the scale in force. While new ones are drawn, old ones are stretched into their place,
- * so that a view changes at once. The latest request wins: what an older scale still had in
- * the queue is thrown away. */
+/* Workers draw it, and the main thread only shows it. While a new one is drawn, the old one
+ * is stretched into its place, so that a view changes at once. One is drawn at a time: what
+ * is seen when it is done is next. */
 
-#define TESSERA_TILE_PIXELS 256
+typedef struct TesseraPicture TesseraPicture;
 
-typedef struct TesseraTiles TesseraTiles;
-
-/* @ready: called on the main thread whenever a tile arrived. */
-TesseraTiles *tessera_tiles_new (void (*ready) (gpointer user), gpointer user);
-/* @ready is not called any more; tiles that are being drawn are forgotten. */
-void tessera_tiles_free (TesseraTiles *tiles);
-
+/* @ready: called on the main thread whenever one arrived. */
+TesseraPicture *tessera_picture_new (void (*ready) (gpointer user), gpointer user);
+/* @ready is not called any more. */
+void tessera_picture_free (TesseraPicture *self);
 /* NULL: nothing to draw. */
-void tessera_tiles_set_sheet (TesseraTiles *tiles, TesseraSheet *sheet);
-void tessera_tiles_set_paint (TesseraTiles *tiles, TesseraPaint *paint);
-
-/* Shows @view on @width x @height logical pixels; asks for what is missing, nearest to
- * (@focus_x, @focus_y) first. */
-void tessera_tiles_snapshot (TesseraTiles *tiles,
-                             GtkSnapshot *snapshot,
-                             const TesseraView *view,
-                             int width,
-                             int height,
-                             int scale,
-                             double focus_x,
-                             double focus_y);
-/* Everything that the last snapshot asked for is there. */
-gboolean tessera_tiles_is_complete (const TesseraTiles *tiles);
+void tessera_picture_set (TesseraPicture *self, TesseraSheet *sheet, TesseraPaint *paint);
+/* Shows @view on @width x @height logical pixels; asks for what is missing. */
+void tessera_picture_snapshot (TesseraPicture *self,
+                               GtkSnapshot *snapshot,
+                               const TesseraView *view,
+                               int width,
+                               int height,
+                               int scale);
+/* What the last snapshot showed is exact. */
+gboolean tessera_picture_is_complete (const TesseraPicture *self);
 
 /* --- what shares the time of the view: lanes above a canvas, a ruler below it ------ */
 
@@ -91,7 +82,7 @@ typedef struct
 {
   TesseraPanel panel;
   TesseraSide side;
-  TesseraTiles *tiles;
+  TesseraPicture *picture;
 
   double pointer_x, pointer_y; /* last seen; < 0: not here */
   TesseraBand band;
@@ -119,7 +110,7 @@ uint32_t tessera_canvas_block_at (const TesseraCanvas *self, double x, double y)
 TesseraView tessera_canvas_band_view (const TesseraCanvas *self);
 const TesseraSheet *tessera_canvas_sheet (const TesseraCanvas *self); /* or NULL */
 
-/* canvas-draw.c: what lies on top of the tiles. */
+/* canvas-draw.c: what lies on top of the picture. */
 void tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot);
 /* Where a rectangle of the world lies, a pixel at least, cut to little more than can be seen: a
  * box of a million pixels is slow, and one of a billion more than the renderer can count.

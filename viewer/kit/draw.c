@@ -140,6 +140,20 @@ tessera_draw_label (GtkSnapshot *snapshot,
   tessera_draw_text (snapshot, layout, x, y, rgb);
 }
 
+GskRenderNode *
+tessera_image_node (cairo_surface_t *image, int width, int height)
+{
+  GskRenderNode *node = gsk_cairo_node_new (TESSERA_BOX (0, 0, width, height));
+  cairo_t *cr = gsk_cairo_node_get_draw_context (node);
+
+  cairo_set_source_surface (cr, image, 0, 0);
+  cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (cr);
+  cairo_destroy (cr);
+  cairo_surface_destroy (image);
+  return node;
+}
+
 double
 tessera_nice_step (double span, int most)
 {

@@ -184,6 +184,9 @@ void tessera_draw_label (GtkSnapshot *snapshot,
                          uint32_t rgb,
                          uint32_t ground_rgb);
 
+/* An image, which it takes over, pixel by pixel. */
+GskRenderNode *tessera_image_node (cairo_surface_t *image, int width, int height);
+
 /* A step of 1, 2 or 5 times a power of ten (or of two, for bytes) of which about
  * @most fit into @span. */
 double tessera_nice_step (double span, int most);

@@ -1,6 +1,6 @@
 /*
- * Tiles put together are the picture that one exact drawing gives: no seam, no shift, at
- * any place and zoom. Needs no display.
+ * What workers draw in bands, and what is moved without them, is the picture that one exact
+ * drawing gives: no seam, no shift, at any place and zoom. Needs no display.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@ typedef struct
   TesseraData *data;
   TesseraSheet *sheet;
   TesseraPaint *paint;
-  TesseraTiles *tiles;
+  TesseraPicture *picture;
   int n_ready;
 } Fixture;
 
@@ -46,9 +46,8 @@ set_up (Fixture *f, gconstpointer unused)
   f->sheet->axis = tessera_data_get_axis (f->data, TESSERA_AXIS_EVENTS);
   f->sheet->scene = tessera_scene_new (f->data->blocks, f->sheet->layout, f->sheet->axis);
   f->paint = tessera_paint_new (f->data, TESSERA_COLOUR_SIZE, FALSE);
-  f->tiles = tessera_tiles_new (on_ready, f);
-  tessera_tiles_set_sheet (f->tiles, f->sheet);
-  tessera_tiles_set_paint (f->tiles, f->paint);
+  f->picture = tessera_picture_new (on_ready, f);
+  tessera_picture_set (f->picture, f->sheet, f->paint);
 }
 
 static void
@@ -56,8 +55,8 @@ tear_down (Fixture *f, gconstpointer unused)
 {
   gboolean passed = FALSE;
 
-  tessera_tiles_free (f->tiles);
-  /* The last tiles on their way let go of sheet and colours. */
+  tessera_picture_free (f->picture);
+  /* What is on its way lets go of sheet and colours. */
   g_timeout_add (100, test_set_true, &passed);
   WAIT (passed, 5000);
   /* Trace and blocks were only lent by the made-up layout. */
@@ -77,7 +76,7 @@ draw (Fixture *f, const TesseraView *view, int scale)
   g_autoptr (GskRenderNode) node = NULL;
   cairo_t *cr = cairo_create (surface);
 
-  tessera_tiles_snapshot (f->tiles, snapshot, view, WIDTH, HEIGHT, scale, 0, 0);
+  tessera_picture_snapshot (f->picture, snapshot, view, WIDTH, HEIGHT, scale);
   node = gtk_snapshot_free_to_node (snapshot);
   cairo_scale (cr, scale, scale);
   if (node != NULL)
@@ -102,7 +101,7 @@ assert_exact (Fixture *f, const TesseraView *view, int scale)
   int width = WIDTH * scale, height = HEIGHT * scale;
   g_autofree uint32_t *expected = g_new (uint32_t, (size_t) width * (size_t) height);
   double sx = width / (view->t1 - view->t0), sy = height / (view->y1 - view->y0);
-  /* Tiles lie on whole pixels: so does the picture that they make. */
+  /* The picture lies on whole pixels. */
   double left = round (view->t0 * sx), low = round (view->y0 * sy);
   TesseraView whole = { left / sx, (left + width) / sx, low / sy, (low + height) / sy };
   cairo_surface_t *surface;
@@ -112,7 +111,7 @@ assert_exact (Fixture *f, const TesseraView *view, int scale)
 
   cairo_surface_destroy (draw (f, view, scale));
   WAIT ((cairo_surface_destroy (draw (f, view, scale)),
-         tessera_tiles_is_complete (f->tiles)),
+         tessera_picture_is_complete (f->picture)),
         SLOW_MS);
   surface = draw (f, view, scale);
   pixels = (const uint32_t *) (const void *) cairo_image_surface_get_data (surface);
@@ -143,20 +142,30 @@ test_is_exact (Fixture *f, gconstpointer unused)
       assert_exact (f, &views[i], scale);
 }
 
-/* Panning asks only for what comes into sight. */
+/* A little way, both ways, is gone without any worker; then one more picture is drawn. */
 static void
 test_pans_cheaply (Fixture *f, gconstpointer unused)
 {
   double top = (double) tessera_scene_height_bytes (f->sheet->scene);
-  TesseraView view = { 0.5, 0.6, 0, top };
-  int n_before;
+  const TesseraView view = { 0.5, 0.6, 0.4 * top, 0.8 * top };
+  const struct
+  {
+    double by;
+    int n_drawn;
+  } pans[] = { { 0.001, 0 }, { 0.015, 0 }, { -0.015, 0 }, { 0.03, 1 } };
 
   assert_exact (f, &view, 1);
-  n_before = f->n_ready;
-  view.t0 += 0.001;
-  view.t1 += 0.001;
-  assert_exact (f, &view, 1);
-  g_assert_cmpint (f->n_ready - n_before, <=, HEIGHT / TESSERA_TILE_PIXELS + 2);
+  for (size_t i = 0; i < G_N_ELEMENTS (pans); i++)
+    {
+      double by = pans[i].by;
+      int n_before = f->n_ready;
+
+      assert_exact (f,
+                    &(TesseraView){ view.t0 + by, view.t1 + by, view.y0 + by * top,
+                                    view.y1 + by * top },
+                    1);
+      g_assert_cmpint (f->n_ready - n_before, ==, pans[i].n_drawn);
+    }
 }
 
 /* After a jump the old picture is stretched: something is there at once. */
@@ -172,14 +181,14 @@ test_never_blank (Fixture *f, gconstpointer unused)
   assert_exact (f, &all, 1);
   surface = draw (f, &part, 1);
   pixels = (const uint32_t *) (const void *) cairo_image_surface_get_data (surface);
-  g_assert_false (tessera_tiles_is_complete (f->tiles));
+  g_assert_false (tessera_picture_is_complete (f->picture));
   for (size_t i = 0; i < WIDTH * HEIGHT; i++)
     n_drawn += (pixels[i] & 0xffffff) != 0;
   cairo_surface_destroy (surface);
   g_assert_cmpuint (n_drawn, >, WIDTH * HEIGHT * 9 / 10);
 }
 
-/* Freed while tiles are on their way: nothing is called, nothing is lost. */
+/* Freed while it is on its way: nothing is called, nothing is lost. */
 static void
 test_free_early (Fixture *f, gconstpointer unused)
 {
@@ -189,12 +198,12 @@ test_free_early (Fixture *f, gconstpointer unused)
   int n_ready;
 
   cairo_surface_destroy (draw (f, &all, 1));
-  tessera_tiles_free (f->tiles);
+  tessera_picture_free (f->picture);
   n_ready = f->n_ready;
   g_timeout_add (200, test_set_true, &passed);
   WAIT (passed, 5000);
   g_assert_cmpint (f->n_ready, ==, n_ready);
-  f->tiles = tessera_tiles_new (on_ready, f);
+  f->picture = tessera_picture_new (on_ready, f);
 }
 
 int
@@ -204,7 +213,7 @@ main (int argc, char **argv)
   (void) gtk_init_check ();
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, function)                                                              \
-  g_test_add ("/tiles/" name, Fixture, NULL, set_up, function, tear_down)
+  g_test_add ("/picture/" name, Fixture, NULL, set_up, function, tear_down)
   ADD ("is exact", test_is_exact);
   ADD ("pans cheaply", test_pans_cheaply);
   ADD ("never blank", test_never_blank);
