@@ -1,5 +1,5 @@
-/* See axis.h. SPDX-License-Identifier: Apache-2.0 */
-#include "picture/axis.h"
+/* See axis.h and marks.h. SPDX-License-Identifier: Apache-2.0 */
+#include "picture/marks.h"
 
 #include <glib.h>
 #include <string.h>
@@ -25,65 +25,56 @@ tessera_fold_columns (const uint64_t *values,
     }
 }
 
-/* ---- drawing ---------------------------------------------------------------------- */
-
-double
-tessera_graph_y_of (const TesseraGraph *graph, double bytes)
-{
-  return graph->y + graph->height * (1.0 - bytes / graph->top_bytes);
-}
-
-/* A path along the values of the columns, left to right, as steps. */
+/* Fills what lies below @values of the columns, as steps. */
 static void
-trace_columns (const TesseraGraph *graph, const uint64_t *values)
+fill_columns (
+    cairo_t *cr, TesseraArea area, const uint64_t *values, uint32_t n, double top_bytes)
 {
-  double step = graph->width / graph->n_columns;
-  for (uint32_t c = 0; c < graph->n_columns; c++)
+  double step = area.width / n;
+  for (uint32_t c = 0; c < n; c++)
     {
-      double y = tessera_graph_y_of (graph, (double) values[c]), x = graph->x + c * step;
-      if (c > 0 && values[c] == values[c - 1] && c + 1 < graph->n_columns &&
-          values[c] == values[c + 1])
+      double y = area.y + area.height * (1.0 - (double) values[c] / top_bytes);
+      if (c > 0 && values[c] == values[c - 1] && c + 1 < n && values[c] == values[c + 1])
         continue;
-      cairo_line_to (graph->cr, x, y);
-      cairo_line_to (graph->cr, x + step, y);
+      cairo_line_to (cr, area.x + c * step, y);
+      cairo_line_to (cr, area.x + (c + 1) * step, y);
     }
+  cairo_line_to (cr, area.x + area.width, area.y + area.height);
+  cairo_line_to (cr, area.x, area.y + area.height);
+  cairo_close_path (cr);
+  cairo_fill (cr);
 }
 
 void
-tessera_graph_fill (const TesseraGraph *graph,
-                    const uint64_t *values,
-                    const TesseraAxis *axis,
-                    uint32_t rgb,
-                    double high_alpha,
-                    double low_alpha)
+tessera_curves_draw (cairo_t *cr,
+                     TesseraArea area,
+                     const TesseraCurves *curves,
+                     const TesseraAxis *axis,
+                     double top_bytes,
+                     uint32_t n_columns,
+                     const TesseraPalette *palette)
 {
-  g_autofree uint64_t *low = g_new (uint64_t, graph->n_columns + 1);
-  g_autofree uint64_t *high = g_new (uint64_t, graph->n_columns + 1);
-  double bottom = graph->y + graph->height;
-  tessera_fold_columns (values, axis, graph->n_columns, low, high);
-  for (int is_low = 0; is_low < 2; is_low++)
+  const struct
+  {
+    const uint64_t *values;
+    uint32_t rgb;
+  } all[] = { { curves->reserved_bytes, palette->curve_reserved },
+              { curves->allocated_bytes, palette->curve_allocated },
+              { curves->live_bytes, palette->curve_live } };
+  g_autofree uint64_t *low = g_new (uint64_t, n_columns + 1);
+  g_autofree uint64_t *high = g_new (uint64_t, n_columns + 1);
+  for (size_t i = 0; i < G_N_ELEMENTS (all); i++)
     {
-      cairo_set_source_rgba (graph->cr, (rgb >> 16 & 255) / 255.0,
-                             (rgb >> 8 & 255) / 255.0, (rgb & 255) / 255.0,
-                             is_low ? low_alpha : high_alpha);
-      trace_columns (graph, is_low ? low : high);
-      cairo_line_to (graph->cr, graph->x + graph->width, bottom);
-      cairo_line_to (graph->cr, graph->x, bottom);
-      cairo_close_path (graph->cr);
-      cairo_fill (graph->cr);
+      const uint32_t rgb = all[i].rgb;
+      if (all[i].values == NULL)
+        continue;
+      tessera_fold_columns (all[i].values, axis, n_columns, low, high);
+      /* What every event of a column has is stronger. */
+      for (int is_low = 0; is_low < 2; is_low++)
+        {
+          cairo_set_source_rgba (cr, (rgb >> 16 & 255) / 255.0, (rgb >> 8 & 255) / 255.0,
+                                 (rgb & 255) / 255.0, is_low ? 1.0 : 0.55);
+          fill_columns (cr, area, is_low ? low : high, n_columns, top_bytes);
+        }
     }
-}
-
-void
-tessera_graph_line (const TesseraGraph *graph,
-                    const uint64_t *values,
-                    const TesseraAxis *axis)
-{
-  g_autofree uint64_t *low = g_new (uint64_t, graph->n_columns + 1);
-  g_autofree uint64_t *high = g_new (uint64_t, graph->n_columns + 1);
-  tessera_fold_columns (values, axis, graph->n_columns, low, high);
-  trace_columns (graph, high);
-  cairo_set_line_width (graph->cr, 1.0);
-  cairo_set_line_join (graph->cr, CAIRO_LINE_JOIN_BEVEL);
-  cairo_stroke (graph->cr);
 }

@@ -111,3 +111,53 @@ tessera_palette_text_on (uint32_t rgb)
     }
   return (light + 0.05) * (light + 0.05) > 1.05 * 0.05 ? 0x000000 : 0xffffff;
 }
+
+/* ---- of all that is not a block ---- */
+
+static const TesseraPalette light = {
+  .sheet = 0xfcfcfc,
+  .background = 0xffffff,
+  .reserved = 0xeceef1,
+  .hatch = 0xc3c7ce,
+  .edge = 0xb4b9c2,
+  .missed = 0x101216,
+  .frame = 0xd0d4da,
+  .text = 0x1c1f24,
+  .dim = 0x5c636e,
+  .bad = 0xc01c28,
+  .good = 0x17834f,
+  .select = 0xf08000,
+  .select_text = 0xb35900,
+  .accent = 0x1c71d8,
+  .lane = 0xe4e7eb,
+  .curve_reserved = 0xc9cfd7,
+  .curve_allocated = 0xa8c4ea,
+  .curve_live = 0x5d95d9,
+};
+
+static const TesseraPalette dark_one = {
+  .sheet = 0x232428,
+  .background = 0x1b1d20,
+  .reserved = 0x2b2e33,
+  .hatch = 0x4a4f57,
+  .edge = 0x5a606a,
+  .missed = 0xffffff,
+  .frame = 0x3c4048,
+  .text = 0xf2f3f5,
+  .dim = 0xa2a8b3,
+  .bad = 0xff7b72,
+  .good = 0x4cd48a,
+  .select = 0xffc233,
+  .select_text = 0xffc233,
+  .accent = 0x62a0ea,
+  .lane = 0x3d424a,
+  .curve_reserved = 0x4a5059,
+  .curve_allocated = 0x3f5f8c,
+  .curve_live = 0x5787c6,
+};
+
+const TesseraPalette *
+tessera_palette (bool dark)
+{
+  return dark ? &dark_one : &light;
+}

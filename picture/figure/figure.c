@@ -43,7 +43,7 @@ static void
 draw_number (
     const TesseraSheet *sheet, const Number *number, double x, double y, double width)
 {
-  const TesseraTextStyle label = { 10.5, false, sheet->theme->dim, TESSERA_TEXT_LEFT };
+  const TesseraTextStyle label = { 10.5, false, sheet->palette->dim, TESSERA_TEXT_LEFT };
   const TesseraTextStyle value = { 17.0, true, number->rgb, TESSERA_TEXT_LEFT };
   char text[32] = "\xe2\x80\x93";
   if (number->bytes > 0)
@@ -51,9 +51,9 @@ draw_number (
   tessera_text_draw (sheet->cr, &label, x, y, width, number->label);
   tessera_text_draw (sheet->cr, &value, x, y + 22.0, width, text);
   /* Red and green are not all that tells them apart. */
-  if (number->rgb == sheet->theme->red || number->rgb == sheet->theme->green)
+  if (number->rgb == sheet->palette->bad || number->rgb == sheet->palette->good)
     tessera_text_draw (sheet->cr, &label, x, y + 37.0, width,
-                       number->rgb == sheet->theme->red ? "does not fit" : "fits");
+                       number->rgb == sheet->palette->bad ? "does not fit" : "fits");
 }
 
 /* What a policy needs is red where the device does not have it, and green where it does
@@ -64,10 +64,10 @@ verdict_rgb (const TesseraSheet *sheet, uint64_t bytes)
   uint64_t device = sheet->room_bytes;
   uint64_t native = sheet->figure->needs->native_bytes;
   if (device == 0 || bytes == 0)
-    return sheet->theme->text;
+    return sheet->palette->text;
   if (bytes > device)
-    return sheet->theme->red;
-  return native > device ? sheet->theme->green : sheet->theme->text;
+    return sheet->palette->bad;
+  return native > device ? sheet->palette->good : sheet->palette->text;
 }
 
 static const TesseraTextStyle label_style = { 10.5, false, 0, TESSERA_TEXT_LEFT };
@@ -99,7 +99,7 @@ draw_numbers (const TesseraSheet *sheet, TesseraArea area)
     { "expandable", needs->expandable_bytes,
       verdict_rgb (sheet, needs->expandable_bytes) },
     { "plan", needs->plan_bytes, verdict_rgb (sheet, needs->plan_bytes) },
-    { "bound", sheet->bound_bytes, sheet->theme->dim }
+    { "bound", sheet->bound_bytes, sheet->palette->dim }
   };
   double x = area.x + area.width - numbers_width (sheet) + HEAD_GAP;
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -131,7 +131,7 @@ static void
 draw_head (const TesseraSheet *sheet, TesseraArea area)
 {
   const TesseraVerdict *verdict = sheet->figure->verdict;
-  TesseraTextStyle headline = { 19.0, true, sheet->theme->text, TESSERA_TEXT_LEFT };
+  TesseraTextStyle headline = { 19.0, true, sheet->palette->text, TESSERA_TEXT_LEFT };
   TesseraTextStyle sentence = sentence_style;
   double room = area.width - numbers_width (sheet), y = area.y + SENTENCE_Y;
   draw_numbers (sheet, area);
@@ -142,12 +142,12 @@ draw_head (const TesseraSheet *sheet, TesseraArea area)
     headline.size -= 1.0;
   tessera_text_draw (sheet->cr, &headline, area.x, area.y + 33.0, room,
                      verdict->headline);
-  sentence.rgb = sheet->theme->text;
+  sentence.rgb = sheet->palette->text;
   if (sheet->figure->filling != NULL)
     y += LINE_HEIGHT * tessera_text_wrap (sheet->cr, &sentence, area.x, y, room,
                                           LINE_HEIGHT, MAX_FILLING_LINES,
                                           sheet->figure->filling);
-  sentence.rgb = sheet->theme->dim;
+  sentence.rgb = sheet->palette->dim;
   tessera_text_wrap (sheet->cr, &sentence, area.x, y, room, LINE_HEIGHT,
                      MAX_SENTENCE_LINES, verdict->sentence);
 }
@@ -228,7 +228,7 @@ static void
 draw_foot (const TesseraSheet *sheet, TesseraArea area)
 {
   const TesseraFigure *f = sheet->figure;
-  const TesseraTextStyle dim = { 10.5, false, sheet->theme->dim, TESSERA_TEXT_LEFT };
+  const TesseraTextStyle dim = { 10.5, false, sheet->palette->dim, TESSERA_TEXT_LEFT };
   char text[400], device[32] = "", blocks[32], events[32];
   if (f->trace->device_bytes > 0)
     tessera_format_bytes (f->trace->device_bytes, device, sizeof device);
@@ -273,9 +273,10 @@ draw_sheet (const TesseraSheet *sheet, double width, double height)
   double legend = floor (fmin (fmax (width * LEGEND_SHARE, LEGEND_LEAST), LEGEND_MOST));
   double right_x = MARGIN + legend + GAP, right_width = width - MARGIN - right_x;
   double foot_y = height - FOOT_HEIGHT - 4.0, curves_y = floor (foot_y - curves);
-  tessera_fill_area (cr, (TesseraArea){ 0, 0, width, height }, sheet->theme->sheet, 1.0);
+  tessera_fill_area (cr, (TesseraArea){ 0, 0, width, height }, sheet->palette->sheet,
+                     1.0);
   draw_head (sheet, (TesseraArea){ MARGIN, 0, inner, below });
-  tessera_fill_area (cr, (TesseraArea){ 0, below, width, 1 }, sheet->theme->line, 1.0);
+  tessera_fill_area (cr, (TesseraArea){ 0, below, width, 1 }, sheet->palette->frame, 1.0);
   tessera_draw_legend (
       sheet, (TesseraArea){ MARGIN, below + 12.0, legend - 8.0, foot_y - below - 12.0 });
   draw_panels (sheet, (TesseraArea){ right_x, below + 10.0, right_width,
@@ -311,9 +312,12 @@ tessera_figure_draw (const TesseraFigure *figure,
       (figure->right != NULL && !is_of_trace (figure, figure->right)))
     return tessera_fail (error, TESSERA_INVALID,
                          "The layouts of this picture do not belong to one trace.");
-  TesseraSheet sheet = {
-    .figure = figure, .theme = tessera_theme (figure->dark), .cr = cr, .scale = scale
-  };
+  TesseraSheetPen pen = tessera_sheet_pen (cr, tessera_palette (figure->dark));
+  TesseraSheet sheet = { .figure = figure,
+                         .pen = &pen.base,
+                         .palette = tessera_palette (figure->dark),
+                         .cr = cr,
+                         .scale = scale };
   cairo_save (cr);
   tessera_text_prepare (cr);
   sheet_init (&sheet);

@@ -25,7 +25,7 @@ static void
 draw_text (cairo_t *cr, double x, double y, TesseraTextAlign align, const char *text)
 {
   const TesseraTextStyle style = { .size = SIZE,
-                                   .rgb = tessera_theme (false)->text,
+                                   .rgb = tessera_palette (false)->text,
                                    .align = align };
 
   tessera_text_draw (cr, &style, x, y, 190.0, text);
@@ -65,7 +65,7 @@ draw_scale (const TesseraFrontier *frontier, cairo_t *cr, TesseraArea area)
       const double y = y_of (frontier, area, value);
 
       tessera_fill_area (cr, (TesseraArea){ area.x, y, area.width, 1.0 },
-                         tessera_theme (false)->line, 1.0);
+                         tessera_palette (false)->frame, 1.0);
       draw_text (cr, area.x - 6.0, y + SIZE / 3, TESSERA_TEXT_RIGHT, text);
     }
   for (size_t at = 0; at < frontier->n_at; at += each)
@@ -121,12 +121,12 @@ tessera_frontier_draw (const TesseraFrontier *frontier,
   const double top = 3 * MARGIN;
   const double panel_width = (width - MARGIN) / (double) n_columns;
   const double panel_height = (height - top) / (double) n_rows;
-  TesseraTextStyle title = { 1.5 * SIZE, true, tessera_theme (false)->text,
+  TesseraTextStyle title = { 1.5 * SIZE, true, tessera_palette (false)->text,
                              TESSERA_TEXT_LEFT, false };
 
   tessera_text_prepare (cr);
   tessera_fill_area (cr, (TesseraArea){ 0, 0, width, height },
-                     tessera_theme (false)->sheet, 1.0);
+                     tessera_palette (false)->sheet, 1.0);
   tessera_text_draw (cr, &title, MARGIN, 1.5 * MARGIN, width, frontier->title);
   for (size_t i = 0; i < TESSERA_FRONTIER_POLICIES; i++)
     {

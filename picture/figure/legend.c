@@ -25,8 +25,9 @@ typedef struct
 static TesseraTextStyle
 style_of (const Column *column, bool is_bold, bool is_dim, TesseraTextAlign align)
 {
-  const TesseraTheme *theme = column->sheet->theme;
-  return (TesseraTextStyle){ 11.0, is_bold, is_dim ? theme->dim : theme->text, align };
+  const TesseraPalette *palette = column->sheet->palette;
+  return (TesseraTextStyle){ 11.0, is_bold, is_dim ? palette->dim : palette->text,
+                             align };
 }
 
 /* A caption with the unit of the numbers below it. */
@@ -97,7 +98,7 @@ static void
 draw_hatched_swatch (const TesseraSheet *sheet, TesseraArea area, uint32_t hatch)
 {
   cairo_t *cr = sheet->cr;
-  tessera_fill_area (cr, area, sheet->theme->reserved, 1.0);
+  tessera_fill_area (cr, area, sheet->palette->reserved, 1.0);
   cairo_save (cr);
   cairo_rectangle (cr, area.x, area.y, area.width, area.height);
   cairo_clip (cr);
@@ -110,7 +111,7 @@ draw_hatched_swatch (const TesseraSheet *sheet, TesseraArea area, uint32_t hatch
     }
   cairo_stroke (cr);
   cairo_restore (cr);
-  tessera_frame_area (cr, area, sheet->theme->edge, 1.0);
+  tessera_pen_outline (sheet->pen, area, 1.0, sheet->palette->edge);
 }
 
 static void
@@ -120,17 +121,17 @@ draw_special_entries (Column *column, const TesseraParts *parts)
   if (sheet->figure->left->n_ooms > 0)
     {
       TesseraArea swatch = swatch_of (column);
-      tessera_fill_area (sheet->cr, swatch, sheet->theme->red, 0.25);
-      tessera_frame_area (sheet->cr, swatch, sheet->theme->red, 1.0);
+      tessera_fill_area (sheet->cr, swatch, sheet->palette->bad, 0.25);
+      tessera_pen_outline (sheet->pen, swatch, 1.0, sheet->palette->bad);
       draw_row (column, NAME_X, "request that failed", TESSERA_NOWHERE);
     }
   const TesseraLayout *left = sheet->figure->left;
   if (left->pool_bytes > 0 && left->n_misses > 0)
     {
-      draw_hatched_swatch (sheet, swatch_of (column), sheet->theme->missed);
+      draw_hatched_swatch (sheet, swatch_of (column), sheet->palette->missed);
       draw_row (column, NAME_X, "missed the plan", left->miss_bytes);
     }
-  draw_hatched_swatch (sheet, swatch_of (column), sheet->theme->hatch);
+  draw_hatched_swatch (sheet, swatch_of (column), sheet->palette->hatch);
   draw_row (column, NAME_X, "reserved, free",
             parts != NULL ? tessera_parts_free_bytes (parts) : TESSERA_NOWHERE);
 }
@@ -187,7 +188,7 @@ draw_part (
   double bar_x = fmin (BAR_X, column->area.width / 2.0);
   double room = column->area.width - bar_x - BAR_RIGHT;
   double share = of_bytes > 0 ? (double) bytes / (double) of_bytes : 0.0;
-  uint32_t rgb = is_sum ? sheet->theme->dim : sheet->theme->live;
+  uint32_t rgb = is_sum ? sheet->palette->dim : sheet->palette->curve_live;
   tessera_text_draw (sheet->cr, &style, column->area.x, column->y + 13.0, bar_x - 6.0,
                      name);
   TesseraArea bar = { column->area.x + bar_x, column->y + 6.0, fmax (room * share, 0.75),
@@ -215,7 +216,7 @@ draw_rule (Column *column)
 {
   TesseraArea line = { column->area.x, column->y + RULE_HEIGHT / 2.0, column->area.width,
                        1.0 };
-  tessera_fill_area (column->sheet->cr, line, column->sheet->theme->line, 1.0);
+  tessera_fill_area (column->sheet->cr, line, column->sheet->palette->frame, 1.0);
   column->y += RULE_HEIGHT;
 }
 

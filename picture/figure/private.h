@@ -6,6 +6,7 @@
 #pragma once
 
 #include "picture/figure.h"
+#include "picture/marks.h"
 
 #include <cairo.h>
 
@@ -53,26 +54,12 @@ int tessera_text_wrap (cairo_t *cr,
 
 /* ---- a sheet ---- */
 
-/* Colours of a sheet. Red and green are verdicts and nothing else. */
-typedef struct
-{
-  uint32_t sheet, canvas, line, text, dim;
-  uint32_t reserved, hatch, edge, missed;
-  uint32_t red, green, live, allocated;
-} TesseraTheme;
-
-const TesseraTheme *tessera_theme (bool dark);
-
-typedef struct
-{
-  double x, y, width, height;
-} TesseraArea;
-
 typedef struct
 {
   const TesseraFigure *figure;
-  const TesseraTheme *theme;
+  const TesseraPalette *palette;
   cairo_t *cr;
+  TesseraPen *pen; /* on it */
   double scale;
   TesseraAxis *axis;
   TesseraColouring *colouring;
@@ -93,13 +80,17 @@ void tessera_draw_panel (const TesseraSheet *sheet,
                          bool with_scale);
 void tessera_draw_curves (const TesseraSheet *sheet, TesseraArea area);
 
+/* A pen (marks.h) on a cairo_t. */
+typedef struct
+{
+  TesseraPen base;
+  cairo_t *cr;
+} TesseraSheetPen;
+
+TesseraSheetPen tessera_sheet_pen (cairo_t *cr, const TesseraPalette *palette);
+
 void tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha);
 void tessera_fill_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);
-/* A crisp line one unit wide along the area's inside. */
-void tessera_frame_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);
-/* A line of the bound. */
-void
-tessera_draw_bound_line (const TesseraSheet *sheet, double x, double y, double width);
 /* Bytes as "12.34", in the unit of all of a sheet's tables; see tessera_unit_name(). */
 void
 tessera_number (const TesseraSheet *sheet, uint64_t bytes, char *text, size_t n_text);

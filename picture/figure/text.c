@@ -15,6 +15,7 @@
 /* ---- words --------------------------------------------------------------------- */
 
 #define MAX_TEXT_BYTES 640
+#define PEN_SIZE 12.0 /* usual */
 #define ELLIPSIS "\xe2\x80\xa6"
 
 void
@@ -195,40 +196,7 @@ tessera_text_wrap (cairo_t *cr,
   return n;
 }
 
-/* ---- colours, lines and numbers ------------------------------------------------ */
-
-static const TesseraTheme light = { .sheet = 0xfcfcfc,
-                                    .canvas = 0xffffff,
-                                    .line = 0xdfe0e3,
-                                    .text = 0x1b1d21,
-                                    .dim = 0x696d75,
-                                    .reserved = 0xf1f1f3,
-                                    .hatch = 0xcccdd2,
-                                    .edge = 0xb4b7bd,
-                                    .missed = 0x101216,
-                                    .red = 0xc01c28,
-                                    .green = 0x1b8f54,
-                                    .live = 0x5b8fd9,
-                                    .allocated = 0x2f5fa5 };
-static const TesseraTheme dark = { .sheet = 0x232428,
-                                   .canvas = 0x191a1d,
-                                   .line = 0x3b3d42,
-                                   .text = 0xf1f2f4,
-                                   .dim = 0x9da1a8,
-                                   .reserved = 0x26272b,
-                                   .hatch = 0x4a4d53,
-                                   .edge = 0x5c6068,
-                                   .missed = 0xffffff,
-                                   .red = 0xff7168,
-                                   .green = 0x4bcf87,
-                                   .live = 0x5583c4,
-                                   .allocated = 0x9cc0f5 };
-
-const TesseraTheme *
-tessera_theme (bool is_dark)
-{
-  return is_dark ? &dark : &light;
-}
+/* ---- a pen, lines and numbers --------------------------------------------------- */
 
 void
 tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha)
@@ -245,31 +213,55 @@ tessera_fill_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha)
   cairo_fill (cr);
 }
 
-void
-tessera_draw_bound_line (const TesseraSheet *sheet, double x, double y, double width)
+static TesseraTextStyle
+style_of (const TesseraWords *words)
 {
-  const double dashes[] = { 5.0, 4.0 };
-  tessera_set_rgb (sheet->cr, sheet->theme->green, 1.0);
-  cairo_set_line_width (sheet->cr, 1.0);
-  cairo_set_dash (sheet->cr, dashes, 2, 0.0);
-  cairo_move_to (sheet->cr, x, y);
-  cairo_line_to (sheet->cr, x + width, y);
-  cairo_stroke (sheet->cr);
-  cairo_set_dash (sheet->cr, NULL, 0, 0.0);
+  return (TesseraTextStyle){ .size = PEN_SIZE * words->scale,
+                             .is_bold = words->is_bold,
+                             .cuts_middle = words->cuts_middle };
 }
 
-void
-tessera_frame_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha)
+static void
+pen_fill (TesseraPen *pen, TesseraArea area, double radius, uint32_t rgb, double alpha)
 {
-  if (area.width < 1.0 || area.height < 1.0)
+  cairo_t *cr = ((TesseraSheetPen *) pen)->cr;
+  radius = fmin (radius, fmin (area.width, area.height) / 2.0);
+  if (radius <= 0.0)
     {
       tessera_fill_area (cr, area, rgb, alpha);
       return;
     }
   tessera_set_rgb (cr, rgb, alpha);
-  cairo_set_line_width (cr, 1.0);
-  cairo_rectangle (cr, area.x + 0.5, area.y + 0.5, area.width - 1.0, area.height - 1.0);
-  cairo_stroke (cr);
+  cairo_new_sub_path (cr);
+  for (int i = 0; i < 4; i++) /* corners, from the top left */
+    cairo_arc (cr, area.x + (i % 3 > 0 ? area.width - radius : radius),
+               area.y + (i > 1 ? area.height - radius : radius), radius,
+               (i + 2) * G_PI / 2.0, (i + 3) * G_PI / 2.0);
+  cairo_fill (cr);
+}
+
+static void
+pen_measure (TesseraPen *pen, const TesseraWords *words, double *width, double *height)
+{
+  cairo_t *cr = ((TesseraSheetPen *) pen)->cr;
+  const TesseraTextStyle style = style_of (words);
+  *width = tessera_text_width (cr, &style, words->text);
+  *height = ceil (style.size * 1.2);
+}
+
+static void
+pen_write (TesseraPen *pen, const TesseraWords *words, double x, double y, uint32_t rgb)
+{
+  TesseraTextStyle style = style_of (words);
+  style.rgb = rgb;
+  tessera_text_draw (((TesseraSheetPen *) pen)->cr, &style, x, y + style.size * 0.95,
+                     words->most_width > 0.0 ? words->most_width : INFINITY, words->text);
+}
+
+TesseraSheetPen
+tessera_sheet_pen (cairo_t *cr, const TesseraPalette *palette)
+{
+  return (TesseraSheetPen){ { palette, pen_fill, pen_measure, pen_write }, cr };
 }
 
 /* The largest unit of which there are at least two. */
@@ -301,7 +293,7 @@ tessera_draw_scale (const TesseraSheet *sheet,
                     bool with_numbers)
 {
   static const double steps[] = { 1, 2, 5, 10, 20, 50, 100, 200, 500 };
-  const TesseraTextStyle style = { 10.0, false, sheet->theme->dim, TESSERA_TEXT_RIGHT };
+  const TesseraTextStyle style = { 10.0, false, sheet->palette->dim, TESSERA_TEXT_RIGHT };
   const TesseraSizeUnit *unit = unit_for (top_bytes);
   size_t i = 0;
   while (i + 1 < sizeof steps / sizeof steps[0] &&
@@ -316,7 +308,7 @@ tessera_draw_scale (const TesseraSheet *sheet,
       char text[32];
       if (at > 0.0)
         tessera_fill_area (sheet->cr, (TesseraArea){ area.x, y, area.width, 1.0 },
-                           sheet->theme->text, 0.09);
+                           sheet->palette->text, 0.09);
       snprintf (text, sizeof text, "%.0f %s", at, at > 0.0 ? unit->name : "");
       if (with_numbers)
         tessera_text_draw (sheet->cr, &style, area.x - 6.0, y + (at > 0.0 ? 3.5 : 0.0),

@@ -76,10 +76,10 @@ tessera_canvas_start_moves (TesseraCanvas *self)
 
 /* Boxes go to the nearest pixels. */
 static void
-add_box (cairo_t *cr, const graphene_rect_t *box)
+add_box (cairo_t *cr, TesseraArea box)
 {
-  cairo_rectangle (cr, round (box->origin.x), round (box->origin.y),
-                   MAX (round (box->size.width), 1), MAX (round (box->size.height), 1));
+  cairo_rectangle (cr, round (box.x), round (box.y), MAX (round (box.width), 1),
+                   MAX (round (box.height), 1));
 }
 
 static void
@@ -89,42 +89,42 @@ draw_move (TesseraCanvas *self, cairo_t *cr, const TesseraMove *move)
   double dy = (move->from_y0 - move->to.y0) * (1 - progress_of (self));
   TesseraView rect = { move->to.t0, move->to.t1, move->to.y0 + dy, move->to.y1 + dy };
   gboolean is_lit = paint->lit == NULL || tessera_selection_has (paint->lit, move->block);
-  graphene_rect_t box;
+  TesseraArea box;
 
   if ((paint->shown != NULL && !paint->shown[move->block]) ||
       !tessera_canvas_box_of (self, &rect, &box))
     return;
   tessera_set_source (cr, paint->ink.block_rgb[move->block], is_lit ? 1 : DIMMED);
-  add_box (cr, &box);
+  add_box (cr, box);
   cairo_fill (cr);
-  if (box.size.height <= EDGED || box.size.width <= EDGED)
+  if (box.height <= EDGED || box.width <= EDGED)
     return;
   tessera_set_source (cr, tessera_palette (self->panel.document->dark)->background, 1);
-  cairo_rectangle (cr, round (box.origin.x) + 0.5, round (box.origin.y) + 0.5,
-                   round (box.size.width) - 1, round (box.size.height) - 1);
+  cairo_rectangle (cr, round (box.x) + 0.5, round (box.y) + 0.5, round (box.width) - 1,
+                   round (box.height) - 1);
   cairo_stroke (cr);
 }
 
 /* A renderer takes 2 us for each box that it hears of: all of them are one node. */
 void
-tessera_canvas_draw_moves (TesseraCanvas *self, GtkSnapshot *snapshot)
+tessera_canvas_draw_moves (TesseraCanvas *self, TesseraWidgetPen *pen)
 {
   int width = gtk_widget_get_width (self->panel.box);
   int height = gtk_widget_get_height (self->panel.box);
   cairo_t *cr;
-  graphene_rect_t box;
+  TesseraArea box;
 
   if (self->moves == NULL || self->panel.document->paint == NULL)
     return;
   cr = gtk_snapshot_append_cairo (
-      snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
+      pen->snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
   cairo_set_antialias (cr, CAIRO_ANTIALIAS_NONE);
   cairo_set_line_width (cr, 1);
   /* The picture below shows where they are to be: nobody is there yet. */
-  tessera_set_source (cr, tessera_palette (self->panel.document->dark)->reserved, 1);
+  tessera_set_source (cr, pen->base.palette->reserved, 1);
   for (size_t i = 0; i < self->moves->n_moves; i++)
     if (tessera_canvas_box_of (self, &self->moves->moves[i].to, &box))
-      add_box (cr, &box);
+      add_box (cr, box);
   cairo_fill (cr);
   for (size_t i = 0; i < self->moves->n_moves; i++)
     draw_move (self, cr, &self->moves->moves[i]);
@@ -186,7 +186,7 @@ tessera_canvas_end_pin (TesseraCanvas *self, gboolean is_drop)
 }
 
 static void
-draw_pushed (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *palette)
+draw_pushed (TesseraCanvas *self, TesseraPen *pen)
 {
   const TesseraScene *scene = tessera_canvas_sheet (self)->scene;
   const TesseraSelection *pushed = self->panel.document->proposal.pushed;
@@ -194,55 +194,50 @@ draw_pushed (TesseraCanvas *self, GtkSnapshot *snapshot, const TesseraPalette *p
   for (size_t i = 0; pushed != NULL && i < MIN (pushed->n_blocks, MOST_OUTLINES); i++)
     {
       TesseraView rect;
-      graphene_rect_t box;
+      TesseraArea box;
 
-      if (tessera_scene_block_rect (scene, pushed->blocks[i], &rect) &&
-          tessera_canvas_box_of (self, &rect, &box))
-        {
-          tessera_draw_box (snapshot, &box, palette->bad, 0.18);
-          tessera_draw_outline (snapshot, &box, 1.5, palette->bad);
-        }
+      if (!tessera_scene_block_rect (scene, pushed->blocks[i], &rect) ||
+          !tessera_canvas_box_of (self, &rect, &box))
+        continue;
+      pen->fill (pen, box, 0, pen->palette->bad, 0.18);
+      tessera_pen_outline (pen, box, 1.5, pen->palette->bad);
     }
 }
 
+/* Above the highest of what is moved, or below. */
 static void
-draw_label (TesseraCanvas *self,
-            GtkSnapshot *snapshot,
-            const TesseraPalette *palette,
-            graphene_rect_t box)
+draw_label (TesseraCanvas *self, TesseraPen *pen, TesseraArea box)
 {
-  int width = gtk_widget_get_width (self->panel.box), w, h;
+  int canvas_width = gtk_widget_get_width (self->panel.box);
   g_autofree char *text = tessera_document_describe_proposal (self->panel.document);
-  g_autoptr (PangoLayout) layout = tessera_text_new (self->panel.box, text, 1, TRUE);
-  double y;
+  const TesseraWords words = { text, 1, .is_bold = true };
+  double width, height;
 
-  pango_layout_get_pixel_size (layout, &w, &h);
-  y = (double) box.origin.y - h - 6;
-  tessera_draw_label (snapshot, layout,
-                      CLAMP ((double) box.origin.x, 6, MAX (width - w - 8, 6)),
-                      y > 4 ? y : box.origin.y + box.size.height + 6,
-                      palette->select_text, palette->background);
+  pen->measure (pen, &words, &width, &height);
+  tessera_canvas_write (pen, &words, CLAMP (box.x, 6, MAX (canvas_width - width - 8, 6)),
+                        box.y - height - 6 > 4 ? box.y - height - 6
+                                               : box.y + box.height + 6,
+                        pen->palette->select_text);
 }
 
 void
-tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot)
+tessera_canvas_draw_proposal (TesseraCanvas *self, TesseraPen *pen)
 {
-  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
   const TesseraProposal *proposal = &self->panel.document->proposal;
   const TesseraLandings *landings = proposal->landings;
   const TesseraPaint *paint = self->panel.document->paint;
-  graphene_rect_t whole = GRAPHENE_RECT_INIT (0, INFINITY, 0, 0);
+  TesseraArea highest = { .y = INFINITY };
   double dy;
 
   if (landings == NULL || self->side != TESSERA_SIDE_RIGHT || paint == NULL)
     return;
-  draw_pushed (self, snapshot, palette);
+  draw_pushed (self, pen);
   dy = (double) proposal->offset_bytes - (double) landings->base_bytes;
   for (size_t i = 0; i < MIN (landings->n_blocks, MOST_OUTLINES); i++)
     {
       uint32_t block = landings->blocks[i];
       TesseraView rect;
-      graphene_rect_t box;
+      TesseraArea box;
 
       if (!tessera_scene_block_rect (tessera_canvas_sheet (self)->scene, block, &rect))
         continue;
@@ -251,15 +246,16 @@ tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot)
       if (!tessera_canvas_box_of (self, &rect, &box))
         continue;
       /* Of thin ones the outlines would be all there is. */
-      tessera_draw_box (snapshot, &box,
-                        box.size.height > EDGED ? paint->ink.block_rgb[block]
-                                                : palette->select,
-                        box.size.height > EDGED ? 0.85 : 0.5);
-      if (box.size.height > EDGED)
-        tessera_draw_outline (snapshot, &box, 2, palette->select);
-      if (box.origin.y < whole.origin.y)
-        whole = box;
+      if (box.height > EDGED)
+        {
+          pen->fill (pen, box, 0, paint->ink.block_rgb[block], 0.85);
+          tessera_pen_outline (pen, box, 2, pen->palette->select);
+        }
+      else
+        pen->fill (pen, box, 0, pen->palette->select, 0.5);
+      if (box.y < highest.y)
+        highest = box;
     }
-  if (isfinite (whole.origin.y))
-    draw_label (self, snapshot, palette, whole);
+  if (isfinite (highest.y))
+    draw_label (self, pen, highest);
 }

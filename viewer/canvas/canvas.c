@@ -141,31 +141,27 @@ describe_hovered (TesseraCanvas *self, uint32_t block)
 }
 
 static void
-draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
+draw_card (TesseraCanvas *self,
+           TesseraPen *pen,
+           double canvas_width,
+           double canvas_height)
 {
   TesseraDocument *document = self->panel.document;
-  const TesseraPalette *palette = tessera_palette (document->dark);
   uint32_t block = document->hovered;
-  int canvas_width = gtk_widget_get_width (self->panel.box);
-  int canvas_height = gtk_widget_get_height (self->panel.box);
   g_autofree char *title = NULL, *lines = NULL;
-  g_autoptr (PangoLayout) head = NULL, body = NULL;
-  int w1, w2, h1, h2;
-  double x, y, width, height;
+  TesseraWords head = { .scale = 1, .is_bold = true };
+  TesseraWords body = { .scale = 0.85, .most_width = canvas_width - 2 * MARGIN - 8 };
+  double x, y, w1, w2, h1, h2, width, height;
 
   if (block == TESSERA_NONE || document->hovered_side != self->side ||
       self->pointer_x < 0 || self->band != TESSERA_BAND_NONE)
     return;
-  title = g_strdup_printf (
+  head.text = title = g_strdup_printf (
       "%s, %s", TESSERA_SIZE (document->data->blocks->blocks[block].size_bytes),
       tessera_class_name (document->data->blocks->blocks[block].lifetime_class));
-  lines = describe_hovered (self, block);
-  head = tessera_text_new (self->panel.box, title, 1.0, TRUE);
-  body = tessera_text_new (self->panel.box, lines, 0.85, FALSE);
-  pango_layout_set_ellipsize (body, PANGO_ELLIPSIZE_END);
-  pango_layout_set_width (body, (canvas_width - 2 * MARGIN - 8) * PANGO_SCALE);
-  pango_layout_get_pixel_size (head, &w1, &h1);
-  pango_layout_get_pixel_size (body, &w2, &h2);
+  body.text = lines = describe_hovered (self, block);
+  pen->measure (pen, &head, &w1, &h1);
+  pen->measure (pen, &body, &w2, &h2);
   width = MAX (w1, w2) + 2 * MARGIN;
   height = h1 + h2 + 2 * MARGIN - 2;
   x = self->pointer_x + AWAY;
@@ -174,12 +170,12 @@ draw_card (TesseraCanvas *self, GtkSnapshot *snapshot)
   y = self->pointer_y + AWAY;
   if (y + height > canvas_height - 4)
     y = MAX (self->pointer_y - AWAY - height, 4);
-  tessera_draw_pill (snapshot, TESSERA_BOX (x - 1, y - 1, width + 2, height + 2), 7,
-                     palette->frame, 1);
-  tessera_draw_pill (snapshot, TESSERA_BOX (x, y, width, height), 6, palette->background,
-                     0.97);
-  tessera_draw_text (snapshot, head, x + MARGIN, y + MARGIN - 2, palette->text);
-  tessera_draw_text (snapshot, body, x + MARGIN, y + MARGIN + h1, palette->dim);
+  pen->fill (pen, (TesseraArea){ x - 1, y - 1, width + 2, height + 2 }, 7,
+             pen->palette->frame, 1);
+  pen->fill (pen, (TesseraArea){ x, y, width, height }, 6, pen->palette->background,
+             0.97);
+  pen->write (pen, &head, x + MARGIN, y + MARGIN - 2, pen->palette->text);
+  pen->write (pen, &body, x + MARGIN, y + MARGIN + h1, pen->palette->dim);
 }
 
 /* --- what can be done with the selected blocks, as a menu where they are ----------- */
@@ -249,23 +245,24 @@ tessera_canvas_is_complete (GtkWidget *canvas)
 }
 
 static void
-draw (gpointer user, GtkSnapshot *snapshot, int width, int height)
+draw (gpointer user, TesseraWidgetPen *own, int width, int height)
 {
   TesseraCanvas *self = user;
-  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
+  TesseraPen *pen = &own->base;
+  const TesseraArea all = { 0, 0, width, height };
 
-  tessera_draw_box (snapshot, TESSERA_BOX (0, 0, width, height), palette->background, 1);
-  tessera_picture_snapshot (self->picture, snapshot, &self->panel.document->view, width,
-                            height, gtk_widget_get_scale_factor (self->panel.box));
-  tessera_canvas_draw_moves (self, snapshot);
+  pen->fill (pen, all, 0, pen->palette->background, 1);
+  tessera_picture_snapshot (self->picture, own->snapshot, &self->panel.document->view,
+                            width, height, gtk_widget_get_scale_factor (self->panel.box));
+  tessera_canvas_draw_moves (self, own);
   if (tessera_canvas_sheet (self) != NULL)
     {
-      tessera_canvas_draw_marks (self, snapshot);
-      tessera_canvas_draw_proposal (self, snapshot);
+      tessera_canvas_draw_marks (self, pen);
+      tessera_canvas_draw_proposal (self, pen);
     }
-  tessera_draw_outline (snapshot, TESSERA_BOX (0, 0, width, height), 1, palette->frame);
+  tessera_pen_outline (pen, all, 1, pen->palette->frame);
   if (tessera_canvas_sheet (self) != NULL)
-    draw_card (self, snapshot);
+    draw_card (self, pen, width, height);
 }
 
 static void

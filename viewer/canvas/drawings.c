@@ -30,15 +30,6 @@ tessera_view_t_at (const TesseraPanel *drawing, double x)
 
 /* --- lanes: steps, and two levels of phases --------------------------------------- */
 
-#define STEP_HEIGHT 18
-#define PHASE_HEIGHT 15
-#define GAP 3
-/* Pixels for the first letters of a name. */
-#define LEAST_CUT 30
-/* Deeper phases than this are found by hovering blocks; a lane each would eat the
- * canvas. */
-#define MOST_DEPTH 2
-
 static const TesseraAxis *
 axis_of (TesseraPanel *self)
 {
@@ -47,168 +38,42 @@ axis_of (TesseraPanel *self)
   return sheet != NULL ? sheet->axis : NULL;
 }
 
-static double
-x_of (TesseraPanel *self, uint32_t event_index)
-{
-  const TesseraAxis *axis = axis_of (self);
-
-  return tessera_view_x_of (self, axis->at[MIN (event_index, axis->n_events)]);
-}
-
-/* In the middle of a box, or as much of it as there is room for, but not of a number. */
 static void
-draw_name (TesseraPanel *self,
-           GtkSnapshot *snapshot,
-           const graphene_rect_t *box,
-           uint32_t ground_rgb,
-           const char *name)
-{
-  g_autoptr (PangoLayout) layout = tessera_text_new (self->box, name, 0.82, FALSE);
-  int w, h, room = (int) box->size.width - 6;
-
-  pango_layout_get_pixel_size (layout, &w, &h);
-  if (w > room)
-    {
-      if (room < LEAST_CUT || g_ascii_isdigit (*name))
-        return;
-      pango_layout_set_width (layout, room * PANGO_SCALE);
-      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
-      w = room;
-    }
-  tessera_draw_text (snapshot, layout,
-                     (double) box->origin.x + ((double) box->size.width - w) / 2,
-                     (double) box->origin.y + ((double) box->size.height - h) / 2,
-                     tessera_palette_text_on (ground_rgb));
-}
-
-/* A stretch of a lane with its name where there is room for it. Where it ends within the
- * pixel that is drawn already, which *@last is the end of, it adds nothing. Returns:
- * FALSE: past the right edge. */
-static gboolean
-draw_stretch (TesseraPanel *self,
-              GtkSnapshot *snapshot,
-              double x0,
-              double x1,
-              double y,
-              double height,
-              uint32_t rgb,
-              const char *name,
-              double *last)
-{
-  int width = gtk_widget_get_width (self->box);
-
-  if (x1 < 0 || x1 < *last + 0.5)
-    return TRUE;
-  if (x0 > width)
-    return FALSE;
-  x0 = MAX (x0, -8);
-  *last = x1 = MIN (x1, width + 8);
-  /* A pixel between neighbours, but never nothing. */
-  tessera_draw_pill (snapshot, TESSERA_BOX (x0, y, MAX (x1 - x0 - 1, 1), height),
-                     x1 - x0 > 8 ? 3 : 0, rgb, 1);
-  if (x1 - x0 < 24)
-    return TRUE;
-  x0 = MAX (x0, 0);
-  draw_name (self, snapshot,
-             &GRAPHENE_RECT_INIT ((float) x0, (float) y, (float) (MIN (x1, width) - x0),
-                                  (float) height),
-             rgb, name);
-  return TRUE;
-}
-
-static void
-draw_lanes (gpointer user, GtkSnapshot *snapshot, int width, int height)
+draw_lanes (gpointer user, TesseraWidgetPen *pen, int width, int height)
 {
   TesseraPanel *self = user;
   const TesseraDocument *document = self->document;
-  const TesseraStructure *structure;
-  double last = -1e9, last_of_depth[MOST_DEPTH] = { -1e9, -1e9 };
-  gboolean more = TRUE;
 
-  if (axis_of (self) == NULL)
-    return;
-  structure = document->data->structure;
-  for (size_t i = 0; more && i < structure->n_steps; i++)
-    {
-      const TesseraStep *step = &structure->steps[i];
-      double x0 = x_of (self, step->begin_index), x1 = x_of (self, step->end_index);
-      g_autofree char *name = g_strdup_printf ("%s%" G_GINT64_FORMAT,
-                                               x1 - x0 > 60 ? "step " : "", step->number);
-
-      more = draw_stretch (self, snapshot, x0, x1, 0, STEP_HEIGHT,
-                           tessera_palette (document->dark)->lane, name, &last);
-    }
-  more = TRUE;
-  for (size_t i = 0; more && i < structure->n_phases; i++)
-    {
-      const TesseraPhase *phase = &structure->phases[i];
-      const char *name = tessera_phase_name (document->data->trace, phase);
-
-      if (phase->depth < MOST_DEPTH)
-        more = draw_stretch (self, snapshot, x_of (self, phase->begin_index),
-                             x_of (self, phase->end_index),
-                             STEP_HEIGHT + GAP + phase->depth * (PHASE_HEIGHT + GAP),
-                             PHASE_HEIGHT, tessera_colour_of_name (name, document->dark),
-                             cli_shown (name), &last_of_depth[phase->depth]);
-    }
+  if (axis_of (self) != NULL)
+    tessera_lanes_draw (&pen->base, document->data->trace, document->data->structure,
+                        axis_of (self), &document->view, width, document->dark);
 }
 
-typedef struct
-{
-  uint32_t begin, end; /* events */
-  char *name;
-} Stretch;
-
-/* The innermost step or phase at a point, with its name (g_free()); FALSE: none. */
-static gboolean
-find_stretch (TesseraPanel *self, double x, double y, Stretch *out)
+/* The innermost step or phase at a point, with its name (g_free()); NULL: none. */
+static char *
+find_stretch (TesseraPanel *self, double x, double y, uint32_t *begin, uint32_t *end)
 {
   const TesseraAxis *axis = axis_of (self);
   const TesseraData *data = self->document->data;
-  guint depth = (guint) MAX ((y - STEP_HEIGHT - GAP) / (PHASE_HEIGHT + GAP), 0);
-  uint32_t event;
 
   if (axis == NULL)
-    return FALSE;
-  event = tessera_axis_event_at (axis, tessera_view_t_at (self, x));
-  for (size_t i = 0; y < STEP_HEIGHT && i < data->structure->n_steps; i++)
-    {
-      const TesseraStep *step = &data->structure->steps[i];
-
-      if (event < step->begin_index || event >= step->end_index)
-        continue;
-      *out = (Stretch){ step->begin_index, step->end_index,
-                        g_strdup_printf ("step %" G_GINT64_FORMAT, step->number) };
-      return TRUE;
-    }
-  for (size_t i = 0; y >= STEP_HEIGHT && i < data->structure->n_phases; i++)
-    {
-      const TesseraPhase *phase = &data->structure->phases[i];
-
-      if (phase->depth != depth || event < phase->begin_index ||
-          event >= phase->end_index)
-        continue;
-      *out = (Stretch){ phase->begin_index, phase->end_index,
-                        g_strconcat (cli_shown (tessera_phase_name (data->trace, phase)),
-                                     phase->is_inferred ? " (inferred from stacks)" : "",
-                                     NULL) };
-      return TRUE;
-    }
-  return FALSE;
+    return NULL;
+  return tessera_lanes_find (data->trace, data->structure, y,
+                             tessera_axis_event_at (axis, tessera_view_t_at (self, x)),
+                             begin, end);
 }
 
 static void
 on_lane_pressed (GtkGestureClick *gesture, int n, double x, double y, TesseraPanel *self)
 {
   const TesseraAxis *axis = axis_of (self);
-  Stretch found;
+  uint32_t begin, end;
+  g_autofree char *name = find_stretch (self, x, y, &begin, &end);
 
   gtk_widget_grab_focus (self->box);
-  if (!find_stretch (self, x, y, &found))
-    return;
-  tessera_document_show_time (self->document, axis->at[found.begin],
-                              axis->at[MIN (found.end, axis->n_events)]);
-  g_free (found.name);
+  if (name != NULL)
+    tessera_document_show_time (self->document, axis->at[begin],
+                                axis->at[MIN (end, axis->n_events)]);
 }
 
 static gboolean
@@ -219,15 +84,15 @@ on_lane_tooltip (GtkWidget *widget,
                  GtkTooltip *tooltip,
                  TesseraPanel *self)
 {
+  uint32_t begin, end;
+  g_autofree char *name = keyboard ? NULL : find_stretch (self, x, y, &begin, &end);
   g_autofree char *text = NULL;
-  Stretch found;
 
-  if (keyboard || !find_stretch (self, x, y, &found))
+  if (name == NULL)
     return FALSE;
-  text = g_strdup_printf ("%s\nevents %s to %s", found.name, TESSERA_COUNT (found.begin),
-                          TESSERA_COUNT (found.end));
+  text = g_strdup_printf ("%s\nevents %s to %s", name, TESSERA_COUNT (begin),
+                          TESSERA_COUNT (end));
   gtk_tooltip_set_text (tooltip, text);
-  g_free (found.name);
   return TRUE;
 }
 
@@ -236,15 +101,10 @@ static void
 make_room (TesseraPanel *self)
 {
   const TesseraData *data = self->document->data;
-  guint n_depths = 0;
+  int height = (int) tessera_lanes_height (data != NULL ? data->structure : NULL);
 
-  for (size_t i = 0; data != NULL && i < data->structure->n_phases; i++)
-    n_depths = MAX (n_depths, data->structure->phases[i].depth + 1);
-  gtk_widget_set_visible (self->box,
-                          data != NULL && (data->structure->n_steps > 0 || n_depths > 0));
-  gtk_widget_set_size_request (self->box, 80,
-                               STEP_HEIGHT + (int) MIN (n_depths, MOST_DEPTH) *
-                                                 (PHASE_HEIGHT + GAP));
+  gtk_widget_set_visible (self->box, height > 0);
+  gtk_widget_set_size_request (self->box, 80, height);
 }
 
 static void
@@ -292,29 +152,27 @@ typedef struct
 
 /* Returns: FALSE past the right edge. */
 static gboolean
-draw_mark (Ruler *self, GtkSnapshot *snapshot, double t, const char *text)
+draw_mark (Ruler *self, TesseraPen *pen, double t, const char *text)
 {
-  uint32_t rgb = tessera_palette (self->panel.document->dark)->dim;
-  int width = gtk_widget_get_width (self->panel.box), w, h;
-  double x = round (tessera_view_x_of (&self->panel, t));
-  g_autoptr (PangoLayout) layout = NULL;
+  const TesseraWords words = { text, 0.82 };
+  double x = round (tessera_view_x_of (&self->panel, t)), w, h;
+  int width = gtk_widget_get_width (self->panel.box);
 
   if (x < 0)
     return TRUE;
   if (x > width || x < self->free_from)
     return x <= width;
-  layout = tessera_text_new (self->panel.box, text, 0.82, FALSE);
-  pango_layout_get_pixel_size (layout, &w, &h);
+  pen->measure (pen, &words, &w, &h);
   if (x + 3 + w > width)
     return FALSE;
-  tessera_draw_box (snapshot, TESSERA_BOX (x, 0, 1, TICK), rgb, 0.5);
-  tessera_draw_text (snapshot, layout, x + 4, 1, rgb);
+  pen->fill (pen, (TesseraArea){ x, 0, 1, TICK }, 0, pen->palette->dim, 0.5);
+  pen->write (pen, &words, x + 4, 1, pen->palette->dim);
   self->free_from = x + MAX (LEAST_GAP, w + 14);
   return TRUE;
 }
 
 static void
-draw_events (Ruler *self, GtkSnapshot *snapshot, const TesseraAxis *axis)
+draw_events (Ruler *self, TesseraPen *pen, const TesseraAxis *axis)
 {
   const TesseraView *v = &self->panel.document->view;
   uint32_t first = tessera_axis_event_at (axis, v->t0);
@@ -329,13 +187,13 @@ draw_events (Ruler *self, GtkSnapshot *snapshot, const TesseraAxis *axis)
       g_autofree char *text = g_strconcat (self->free_from < 0 ? "event " : "",
                                            TESSERA_COUNT ((uint64_t) at), NULL);
 
-      if (!draw_mark (self, snapshot, axis->at[(uint32_t) at], text))
+      if (!draw_mark (self, pen, axis->at[(uint32_t) at], text))
         return;
     }
 }
 
 static void
-draw_times (Ruler *self, GtkSnapshot *snapshot, const TesseraTrace *trace, int width)
+draw_times (Ruler *self, TesseraPen *pen, const TesseraTrace *trace, int width)
 {
   const TesseraView *v = &self->panel.document->view;
   double begin = (double) trace->events[0].at_ns;
@@ -348,13 +206,13 @@ draw_times (Ruler *self, GtkSnapshot *snapshot, const TesseraTrace *trace, int w
     {
       g_autofree char *text = tessera_describe_duration ((int64_t) at);
 
-      if (!draw_mark (self, snapshot, at / whole, text))
+      if (!draw_mark (self, pen, at / whole, text))
         return;
     }
 }
 
 static void
-draw_ruler (gpointer user, GtkSnapshot *snapshot, int width, int height)
+draw_ruler (gpointer user, TesseraWidgetPen *pen, int width, int height)
 {
   Ruler *self = user;
   const TesseraSheet *sheet = self->panel.document->sheets[TESSERA_SIDE_LEFT];
@@ -363,9 +221,9 @@ draw_ruler (gpointer user, GtkSnapshot *snapshot, int width, int height)
   if (sheet == NULL || sheet->axis->n_events == 0)
     return;
   if (sheet->axis->kind == TESSERA_AXIS_TIME && sheet->data->trace->has_time)
-    draw_times (self, snapshot, sheet->data->trace, width);
+    draw_times (self, &pen->base, sheet->data->trace, width);
   else
-    draw_events (self, snapshot, sheet->axis);
+    draw_events (self, &pen->base, sheet->axis);
 }
 
 static void
@@ -438,25 +296,13 @@ forget_node (gpointer curves)
 static cairo_surface_t *
 draw_image (Curves *self, int width, int height)
 {
-  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
-  const TesseraCurves *all = &layout_of (self)->curves;
-  const struct
-  {
-    const uint64_t *values;
-    uint32_t rgb;
-  } curves[] = { { all->reserved_bytes, palette->curve_reserved },
-                 { all->allocated_bytes, palette->curve_allocated },
-                 { all->live_bytes, palette->curve_live } };
   cairo_surface_t *image =
       cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
   cairo_t *cr = cairo_create (image);
-  const TesseraGraph graph = {
-    cr, 0, 0, width, height, top_bytes (self), (uint32_t) width
-  };
 
-  for (size_t i = 0; i < G_N_ELEMENTS (curves); i++)
-    tessera_graph_fill (&graph, curves[i].values, sheet_of (self)->axis, curves[i].rgb,
-                        0.55, 1);
+  tessera_curves_draw (cr, (TesseraArea){ 0, 0, width, height },
+                       &layout_of (self)->curves, sheet_of (self)->axis, top_bytes (self),
+                       (uint32_t) width, tessera_palette (self->panel.document->dark));
   cairo_destroy (cr);
   return image;
 }
@@ -475,37 +321,37 @@ make_node (Curves *self, int width, int height, int scale)
 }
 
 static void
-draw_window (Curves *self, GtkSnapshot *snapshot, int width, int height)
+draw_window (Curves *self, TesseraPen *pen, int width, int height)
 {
-  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
   const TesseraView *v = &self->panel.document->view;
   double x0 = floor (v->t0 * width), x1 = ceil (v->t1 * width);
   double moment =
       round (tessera_sheet_t_of (sheet_of (self), self->panel.document->moment) * width);
 
-  tessera_draw_dashes (snapshot, TESSERA_BOX (MIN (moment, width - 1), 0, 1, height), 3,
-                       palette->dim);
+  tessera_pen_dashes (pen, (TesseraArea){ MIN (moment, width - 1), 0, 1, height }, 3,
+                      pen->palette->dim);
   /* A window of a thousandth must still be seen and grasped. */
   if (x1 - x0 < 6)
     {
       x0 = CLAMP ((x0 + x1) / 2 - 3, 0, width - 6);
       x1 = x0 + 6;
     }
-  tessera_draw_box (snapshot, TESSERA_BOX (0, 0, x0, height), palette->background, 0.6);
-  tessera_draw_box (snapshot, TESSERA_BOX (x1, 0, width - x1, height),
-                    palette->background, 0.6);
-  tessera_draw_outline (snapshot, TESSERA_BOX (x0, 0, x1 - x0, height), 2,
-                        palette->accent);
+  pen->fill (pen, (TesseraArea){ 0, 0, x0, height }, 0, pen->palette->background, 0.6);
+  pen->fill (pen, (TesseraArea){ x1, 0, width - x1, height }, 0, pen->palette->background,
+             0.6);
+  tessera_pen_outline (pen, (TesseraArea){ x0, 0, x1 - x0, height }, 2,
+                       pen->palette->accent);
 }
 
 static void
-draw_curves (gpointer user, GtkSnapshot *snapshot, int width, int height)
+draw_curves (gpointer user, TesseraWidgetPen *own, int width, int height)
 {
   Curves *self = user;
-  const TesseraPalette *palette = tessera_palette (self->panel.document->dark);
+  TesseraPen *pen = &own->base;
+  const TesseraArea all = { 0, 0, width, height };
   int scale = gtk_widget_get_scale_factor (self->panel.box);
 
-  tessera_draw_box (snapshot, TESSERA_BOX (0, 0, width, height), palette->background, 1);
+  pen->fill (pen, all, 0, pen->palette->background, 1);
   if (sheet_of (self) != NULL && width > 0)
     {
       double bound = height - (double) tessera_document_bound (self->panel.document) /
@@ -514,12 +360,12 @@ draw_curves (gpointer user, GtkSnapshot *snapshot, int width, int height)
       if (self->node == NULL || self->node_width != width ||
           self->node_height != height || self->node_scale != scale)
         make_node (self, width, height, scale);
-      gtk_snapshot_append_node (snapshot, self->node);
-      tessera_draw_dashes (snapshot, TESSERA_BOX (0, round (bound), width, 1), 6,
-                           palette->good);
-      draw_window (self, snapshot, width, height);
+      gtk_snapshot_append_node (own->snapshot, self->node);
+      tessera_pen_dashes (pen, (TesseraArea){ 0, round (bound), width, 1 }, 6,
+                          pen->palette->good);
+      draw_window (self, pen, width, height);
     }
-  tessera_draw_outline (snapshot, TESSERA_BOX (0, 0, width, height), 1, palette->frame);
+  tessera_pen_outline (pen, all, 1, pen->palette->frame);
 }
 
 static void

@@ -7,8 +7,6 @@
 
 #include "viewer/canvas/canvas.h"
 
-#include <graphene.h>
-
 /* --- the picture of one layout ----------------------------------------------------- */
 
 /* Workers draw it, and the main thread only shows it. While a new one is drawn, the old one
@@ -42,30 +40,6 @@ double tessera_view_t_at (const TesseraPanel *drawing, double x);
 GtkWidget *tessera_lanes_new (TesseraDocument *document);
 /* Event numbers where they fall, or clock time. */
 GtkWidget *tessera_ruler_new (TesseraDocument *document);
-
-/* --- room for words on a picture --------------------------------------------------- */
-
-/* None covers another, or a line that must be seen. First come, first served: what is
- * asked for first stands where it wants to, what comes later makes way up or down, by as
- * little as it takes, and what finds no room is left out. Draws nothing and needs no
- * display. */
-#define TESSERA_MOST_LABELS 128
-
-typedef struct
-{
-  float width, height; /* of the picture, pixels */
-  graphene_rect_t taken[TESSERA_MOST_LABELS];
-  unsigned n_taken;
-} TesseraLabels;
-
-/* @width, @height: pixels. */
-void tessera_labels_begin (TesseraLabels *self, double width, double height);
-/* No label will stand on @box. */
-void tessera_labels_avoid (TesseraLabels *self, const graphene_rect_t *box);
-/* Room for @box, which is moved into the picture and then up or down by at most
- * @most_pixels. Returns: whether there is; @box is then where, and taken. */
-gboolean
-tessera_labels_place (TesseraLabels *self, graphene_rect_t *box, double most_pixels);
 
 /* --- the canvas -------------------------------------------------------------------- */
 
@@ -111,18 +85,15 @@ TesseraView tessera_canvas_band_view (const TesseraCanvas *self);
 const TesseraSheet *tessera_canvas_sheet (const TesseraCanvas *self); /* or NULL */
 
 /* canvas-draw.c: what lies on top of the picture. */
-void tessera_canvas_draw_marks (TesseraCanvas *self, GtkSnapshot *snapshot);
-/* Where a rectangle of the world lies, a pixel at least, cut to little more than can be seen: a
- * box of a million pixels is slow, and one of a billion more than the renderer can count.
- * Returns: whether any of it is in sight. */
+void tessera_canvas_draw_marks (TesseraCanvas *self, TesseraPen *pen);
+/* Where a rectangle of the world lies: tessera_view_box_of(). */
 gboolean tessera_canvas_box_of (const TesseraCanvas *self,
                                 const TesseraView *rect,
-                                graphene_rect_t *out_box);
+                                TesseraArea *out_box);
 double tessera_canvas_grid_step_bytes (const TesseraCanvas *self);
-/* canvas-names.c: what blocks are called, inside those that have the room. */
-void tessera_canvas_draw_names (TesseraCanvas *self,
-                                GtkSnapshot *snapshot,
-                                TesseraLabels *labels);
+/* Words on a ground of their own, just there. */
+void tessera_canvas_write (
+    TesseraPen *pen, const TesseraWords *words, double x, double y, uint32_t rgb);
 
 /* canvas-input.c: pointer, wheel, pinch, drag. */
 void tessera_canvas_add_controllers (TesseraCanvas *self);
@@ -134,11 +105,11 @@ void tessera_canvas_pop_menu_up (TesseraCanvas *self, double x, double y);
 /* Blocks set out from where they were, unless the person wants no motion. */
 void tessera_canvas_start_moves (TesseraCanvas *self);
 void tessera_canvas_stop_moves (TesseraCanvas *self);
-void tessera_canvas_draw_moves (TesseraCanvas *self, GtkSnapshot *snapshot);
+void tessera_canvas_draw_moves (TesseraCanvas *self, TesseraWidgetPen *pen);
 
 /* A press on what is selected takes it in hand. Returns: whether it did. */
 gboolean tessera_canvas_begin_pin (TesseraCanvas *self, double x, double y);
 void tessera_canvas_update_pin (TesseraCanvas *self, double dy);
 /* @is_drop: the hand has moved; else it was a click. */
 void tessera_canvas_end_pin (TesseraCanvas *self, gboolean is_drop);
-void tessera_canvas_draw_proposal (TesseraCanvas *self, GtkSnapshot *snapshot);
+void tessera_canvas_draw_proposal (TesseraCanvas *self, TesseraPen *pen);

@@ -1,5 +1,5 @@
 /*
- * Small pieces that every drawing uses.
+ * What every drawing uses: a pen, steps of a scale, a widget that draws itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,126 +24,103 @@ tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha)
   gdk_cairo_set_source_rgba (cr, &colour);
 }
 
-void
-tessera_draw_box (GtkSnapshot *snapshot,
-                  const graphene_rect_t *box,
-                  uint32_t rgb,
-                  double alpha)
+/* --- a pen ------------------------------------------------------------------------ */
+
+/* Texts that were shaped and are kept for the next frame. */
+#define MOST_LAYOUTS 512
+
+static void
+fill (TesseraPen *pen, TesseraArea area, double radius, uint32_t rgb, double alpha)
 {
+  GtkSnapshot *snapshot = ((TesseraWidgetPen *) pen)->snapshot;
+  const graphene_rect_t box = GRAPHENE_RECT_INIT (
+      (float) area.x, (float) area.y, (float) area.width, (float) area.height);
   GdkRGBA colour = rgba_of (rgb, alpha);
-
-  if (box->size.width > 0 && box->size.height > 0)
-    gtk_snapshot_append_color (snapshot, &colour, box);
-}
-
-void
-tessera_draw_outline (GtkSnapshot *snapshot,
-                      const graphene_rect_t *box,
-                      double line,
-                      uint32_t rgb)
-{
-  const float x = box->origin.x, y = box->origin.y, width = box->size.width;
-  const float height = box->size.height, thick = (float) line;
-
-  tessera_draw_box (snapshot, TESSERA_BOX (x, y, width, thick), rgb, 1);
-  tessera_draw_box (snapshot, TESSERA_BOX (x, y + height - thick, width, thick), rgb, 1);
-  tessera_draw_box (snapshot, TESSERA_BOX (x, y + thick, thick, height - 2 * thick), rgb,
-                    1);
-  tessera_draw_box (snapshot,
-                    TESSERA_BOX (x + width - thick, y + thick, thick, height - 2 * thick),
-                    rgb, 1);
-}
-
-void
-tessera_draw_pill (GtkSnapshot *snapshot,
-                   const graphene_rect_t *box,
-                   double radius,
-                   uint32_t rgb,
-                   double alpha)
-{
   GskRoundedRect shape;
 
-  if (box->size.width <= 0 || box->size.height <= 0)
+  if (area.width <= 0 || area.height <= 0)
     return;
-  gsk_rounded_rect_init_from_rect (&shape, box,
-                                   fminf ((float) radius, box->size.width / 2));
-  gtk_snapshot_push_rounded_clip (snapshot, &shape);
-  tessera_draw_box (snapshot, box, rgb, alpha);
-  gtk_snapshot_pop (snapshot);
-}
-
-void
-tessera_draw_dashes (GtkSnapshot *snapshot,
-                     const graphene_rect_t *box,
-                     double dash,
-                     uint32_t rgb)
-{
-  const gboolean across = box->size.width > box->size.height;
-  const float length = across ? box->size.width : box->size.height;
-  graphene_rect_t piece = *box;
-
-  for (float at = 0; at < length; at += 2 * (float) dash)
+  if (radius > 0)
     {
-      *(across ? &piece.origin.x : &piece.origin.y) =
-          (across ? box->origin.x : box->origin.y) + at;
-      *(across ? &piece.size.width : &piece.size.height) =
-          fminf ((float) dash, length - at);
-      tessera_draw_box (snapshot, &piece, rgb, 1);
+      gsk_rounded_rect_init_from_rect (&shape, &box,
+                                       (float) fmin (radius, area.width / 2));
+      gtk_snapshot_push_rounded_clip (snapshot, &shape);
     }
+  gtk_snapshot_append_color (snapshot, &colour, &box);
+  if (radius > 0)
+    gtk_snapshot_pop (snapshot);
 }
 
-PangoLayout *
-tessera_text_new (GtkWidget *widget,
-                  const char *text,
-                  double relative_size,
-                  gboolean bold)
+static PangoLayout *
+layout_new (GtkWidget *widget, const TesseraWords *words)
 {
-  PangoLayout *layout = gtk_widget_create_pango_layout (widget, text);
-  PangoAttrList *attributes = pango_attr_list_new ();
+  PangoLayout *layout = gtk_widget_create_pango_layout (widget, words->text);
+  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
 
-  pango_attr_list_insert (attributes, pango_attr_scale_new (relative_size));
+  pango_attr_list_insert (attributes, pango_attr_scale_new (words->scale));
   /* Figures of equal width: numbers that change do not dance. */
   pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum"));
-  if (bold)
+  if (words->is_bold)
     pango_attr_list_insert (attributes, pango_attr_weight_new (PANGO_WEIGHT_BOLD));
   pango_layout_set_attributes (layout, attributes);
-  pango_attr_list_unref (attributes);
+  if (words->most_width > 0)
+    {
+      pango_layout_set_width (layout, (int) words->most_width * PANGO_SCALE);
+      pango_layout_set_ellipsize (layout, words->cuts_middle ? PANGO_ELLIPSIZE_MIDDLE
+                                                             : PANGO_ELLIPSIZE_END);
+    }
   return layout;
 }
 
-void
-tessera_draw_text (
-    GtkSnapshot *snapshot, PangoLayout *layout, double x, double y, uint32_t rgb)
+static PangoLayout *
+layout_of (TesseraWidgetPen *self, const TesseraWords *words)
 {
-  GdkRGBA colour = rgba_of (rgb, 1);
+  guint serial = pango_context_get_serial (gtk_widget_get_pango_context (self->widget));
+  g_autofree char *key =
+      g_strdup_printf ("%g %d %d %d %s", words->scale, words->is_bold, words->cuts_middle,
+                       (int) words->most_width, words->text);
+  PangoLayout *layout;
 
-  gtk_snapshot_save (snapshot);
-  gtk_snapshot_translate (snapshot,
-                          &GRAPHENE_POINT_INIT ((float) round (x), (float) round (y)));
-  gtk_snapshot_append_layout (snapshot, layout, &colour);
-  gtk_snapshot_restore (snapshot);
+  if (self->serial != serial || g_hash_table_size (self->layouts) > MOST_LAYOUTS)
+    g_hash_table_remove_all (self->layouts);
+  self->serial = serial;
+  layout = g_hash_table_lookup (self->layouts, key);
+  if (layout == NULL)
+    {
+      layout = layout_new (self->widget, words);
+      g_hash_table_insert (self->layouts, g_steal_pointer (&key), layout);
+    }
+  return layout;
 }
 
-void
-tessera_draw_label (GtkSnapshot *snapshot,
-                    PangoLayout *layout,
-                    double x,
-                    double y,
-                    uint32_t rgb,
-                    uint32_t ground_rgb)
+static void
+measure (TesseraPen *pen, const TesseraWords *words, double *width, double *height)
 {
-  int width, height;
+  int w, h;
 
-  pango_layout_get_pixel_size (layout, &width, &height);
-  tessera_draw_pill (snapshot, TESSERA_BOX (round (x) - 3, round (y), width + 6, height),
-                     3, ground_rgb, 0.78);
-  tessera_draw_text (snapshot, layout, x, y, rgb);
+  pango_layout_get_pixel_size (layout_of ((TesseraWidgetPen *) pen, words), &w, &h);
+  *width = w;
+  *height = h;
+}
+
+static void
+write_words (TesseraPen *pen, const TesseraWords *words, double x, double y, uint32_t rgb)
+{
+  TesseraWidgetPen *self = (TesseraWidgetPen *) pen;
+  GdkRGBA colour = rgba_of (rgb, 1);
+
+  gtk_snapshot_save (self->snapshot);
+  gtk_snapshot_translate (self->snapshot,
+                          &GRAPHENE_POINT_INIT ((float) round (x), (float) round (y)));
+  gtk_snapshot_append_layout (self->snapshot, layout_of (self, words), &colour);
+  gtk_snapshot_restore (self->snapshot);
 }
 
 GskRenderNode *
 tessera_image_node (cairo_surface_t *image, int width, int height)
 {
-  GskRenderNode *node = gsk_cairo_node_new (TESSERA_BOX (0, 0, width, height));
+  GskRenderNode *node =
+      gsk_cairo_node_new (&GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
   cairo_t *cr = gsk_cairo_node_get_draw_context (node);
 
   cairo_set_source_surface (cr, image, 0, 0);
@@ -187,6 +164,7 @@ typedef struct
   GtkWidget parent_instance;
 
   const TesseraDrawingKind *kind;
+  TesseraWidgetPen pen;
 } TesseraDrawing;
 
 typedef GtkWidgetClass TesseraDrawingClass;
@@ -199,13 +177,16 @@ drawing_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
   TesseraPanel *panel = tessera_panel_of (widget);
+  TesseraWidgetPen *pen = &((TesseraDrawing *) widget)->pen;
 
+  pen->snapshot = snapshot;
+  pen->base.palette = tessera_palette (panel->document->dark);
   gtk_snapshot_push_clip (snapshot,
                           &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
-  ((TesseraDrawing *) widget)->kind->draw (panel, snapshot, width, height);
+  ((TesseraDrawing *) widget)->kind->draw (panel, pen, width, height);
   if (gtk_widget_has_visible_focus (widget))
-    tessera_draw_outline (snapshot, TESSERA_BOX (0, 0, width, height), 2,
-                          tessera_palette (panel->document->dark)->accent);
+    tessera_pen_outline (&pen->base, (TesseraArea){ 0, 0, width, height }, 2,
+                         pen->base.palette->accent);
   gtk_snapshot_pop (snapshot);
 }
 
@@ -236,8 +217,16 @@ drawing_size_allocate (GtkWidget *widget, int width, int height, int baseline)
 }
 
 static void
+drawing_finalize (GObject *drawing)
+{
+  g_hash_table_unref (((TesseraDrawing *) drawing)->pen.layouts);
+  G_OBJECT_CLASS (tessera_drawing_parent_class)->finalize (drawing);
+}
+
+static void
 tessera_drawing_class_init (TesseraDrawingClass *class)
 {
+  G_OBJECT_CLASS (class)->finalize = drawing_finalize;
   class->snapshot = drawing_snapshot;
   class->measure = drawing_measure;
   class->size_allocate = drawing_size_allocate;
@@ -247,6 +236,11 @@ tessera_drawing_class_init (TesseraDrawingClass *class)
 static void
 tessera_drawing_init (TesseraDrawing *self)
 {
+  self->pen = (TesseraWidgetPen){
+    .base = { NULL, fill, measure, write_words },
+    .widget = GTK_WIDGET (self),
+    .layouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref),
+  };
 }
 
 gpointer

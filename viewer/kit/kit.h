@@ -7,6 +7,7 @@
 
 #include <gtk/gtk.h>
 
+#include "picture/marks.h"
 #include "viewer/model/document.h"
 
 /* @user: the widget, or the panel, that follows the document. */
@@ -140,49 +141,22 @@ tessera_links_add (GtkWidget *blocks, uint32_t block, uint64_t bytes, const char
 /* Whether Control or Shift is held while something is pressed. */
 gboolean tessera_wants_more (GtkWidget *pressed);
 
-/* --- small pieces that every drawing uses ------------------------------------------- */
+/* --- what every drawing uses --------------------------------------------------------- */
 
 /* Coordinates are logical pixels. Colours are 0xRRGGBB, @alpha 0..1. */
 
 void tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha);
-/* A box in place. */
-#define TESSERA_BOX(x, y, width, height)                                                 \
-  (&GRAPHENE_RECT_INIT ((float) (x), (float) (y), (float) (width), (float) (height)))
 
-void tessera_draw_box (GtkSnapshot *snapshot,
-                       const graphene_rect_t *box,
-                       uint32_t rgb,
-                       double alpha);
-/* Inside the box, @line pixels thick. */
-void tessera_draw_outline (GtkSnapshot *snapshot,
-                           const graphene_rect_t *box,
-                           double line,
-                           uint32_t rgb);
-void tessera_draw_pill (GtkSnapshot *snapshot,
-                        const graphene_rect_t *box,
-                        double radius,
-                        uint32_t rgb,
-                        double alpha);
-/* Dashes of @dash pixels with equal gaps, along x or y, whichever is longer. */
-void tessera_draw_dashes (GtkSnapshot *snapshot,
-                          const graphene_rect_t *box,
-                          double dash,
-                          uint32_t rgb);
-
-/* Text of a widget's font at @points (0: the widget's own size). */
-PangoLayout *tessera_text_new (GtkWidget *widget,
-                               const char *text,
-                               double relative_size,
-                               gboolean bold);
-void tessera_draw_text (
-    GtkSnapshot *snapshot, PangoLayout *layout, double x, double y, uint32_t rgb);
-/* The same on a ground of its own, so that it can be read on anything. */
-void tessera_draw_label (GtkSnapshot *snapshot,
-                         PangoLayout *layout,
-                         double x,
-                         double y,
-                         uint32_t rgb,
-                         uint32_t ground_rgb);
+/* A pen (picture/marks.h) of a widget, with its font. */
+typedef struct
+{
+  TesseraPen base;
+  GtkWidget *widget;
+  GtkSnapshot *snapshot;
+  GHashTable
+      *layouts; /* PangoLayout by what they are of, while the font is that of ... */
+  guint serial;
+} TesseraWidgetPen;
 
 /* An image, which it takes over, pixel by pixel. */
 GskRenderNode *tessera_image_node (cairo_surface_t *image, int width, int height);
@@ -195,7 +169,7 @@ double tessera_nice_step_bytes (double span, int most);
 /* What a widget draws, and its size in logical pixels. */
 typedef struct
 {
-  void (*draw) (gpointer drawing, GtkSnapshot *snapshot, int width, int height);
+  void (*draw) (gpointer drawing, TesseraWidgetPen *pen, int width, int height);
   int least_width, least_height;
   int width, height; /* where there is room */
 } TesseraDrawingKind;

@@ -11,6 +11,7 @@
 #include "answers/suggestions.h"
 #include "db/plan.h"
 #include "edits/edits.h"
+#include "picture/palette.h"
 #include "picture/scene.h"
 #include "planner/edit.h"
 #include "planner/groups.h"
@@ -267,34 +268,7 @@ void tessera_selection_facts_clear (TesseraSelectionFacts *facts);
  * that no two of its phases read alike. */
 char *tessera_selection_facts_describe_phases (const TesseraData *data, uint32_t block);
 
-/* --- colours of the drawing: of every block by the chosen key, and of all that is not a */
-
-/* block. */
-
-/* 0xRRGGBB each. */
-typedef struct
-{
-  uint32_t background;
-  uint32_t reserved; /* fill of what is reserved and free */
-  uint32_t hatch;
-  uint32_t edge;   /* of segments */
-  uint32_t missed; /* stripes over blocks that missed the plan */
-  uint32_t frame;
-  uint32_t grid;
-  uint32_t text;
-  uint32_t dim; /* less important text */
-  uint32_t bad; /* verdicts only, as is good */
-  uint32_t good;
-  uint32_t select;
-  uint32_t select_text; /* as words: what is selected */
-  uint32_t accent;
-  uint32_t lane;
-  uint32_t curve_reserved;
-  uint32_t curve_allocated;
-  uint32_t curve_live;
-} TesseraPalette;
-
-const TesseraPalette *tessera_palette (gboolean dark);
+/* --- colours of the drawing --------------------------------------------------------- */
 
 /* Colours of all blocks. Shared between threads by reference counting, never changed. */
 typedef struct TesseraPaint

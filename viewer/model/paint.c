@@ -7,54 +7,6 @@
 
 #include <string.h>
 
-static const TesseraPalette light = {
-  .background = 0xffffff,
-  .reserved = 0xeceef1,
-  .hatch = 0xc3c7ce,
-  .edge = 0xb4b9c2,
-  .missed = 0x101216,
-  .frame = 0xd0d4da,
-  .grid = 0xe3e6ea,
-  .text = 0x1c1f24,
-  .dim = 0x5c636e,
-  .bad = 0xc01c28,
-  .good = 0x17834f,
-  .select = 0xf08000,
-  .select_text = 0xb35900,
-  .accent = 0x1c71d8,
-  .lane = 0xe4e7eb,
-  .curve_reserved = 0xc9cfd7,
-  .curve_allocated = 0xa8c4ea,
-  .curve_live = 0x5d95d9,
-};
-
-static const TesseraPalette dark_one = {
-  .background = 0x1b1d20,
-  .reserved = 0x2b2e33,
-  .hatch = 0x4a4f57,
-  .edge = 0x5a606a,
-  .missed = 0xffffff,
-  .frame = 0x3c4048,
-  .grid = 0x2d3036,
-  .text = 0xf2f3f5,
-  .dim = 0xa2a8b3,
-  .bad = 0xff7b72,
-  .good = 0x4cd48a,
-  .select = 0xffc233,
-  .select_text = 0xffc233,
-  .accent = 0x62a0ea,
-  .lane = 0x3d424a,
-  .curve_reserved = 0x4a5059,
-  .curve_allocated = 0x3f5f8c,
-  .curve_live = 0x5787c6,
-};
-
-const TesseraPalette *
-tessera_palette (gboolean dark)
-{
-  return dark ? &dark_one : &light;
-}
-
 static void
 paint_clear (gpointer user)
 {
