@@ -84,60 +84,39 @@ tessera_document_select_toggle (TesseraDocument *self, uint32_t block)
                                   block);
 }
 
-static gboolean
-is_in_sight (const TesseraDocument *self, uint32_t block)
-{
-  const TesseraView *v = &self->view;
-
-  for (int side = 0; side < TESSERA_N_SIDES; side++)
-    {
-      TesseraView rect;
-
-      if (self->sheets[side] != NULL &&
-          tessera_scene_block_rect (self->sheets[side]->scene, block, &rect) &&
-          rect.y0 < v->y1 && rect.y1 > v->y0)
-        return TRUE;
-    }
-  return FALSE;
-}
-
-/* How many blocks were born before a place on the axis. */
-static uint32_t
-n_born_before (const TesseraDocument *self, double t)
-{
-  const TesseraBlocks *blocks = self->data->blocks;
-  uint32_t n = 0;
-
-  while (n < blocks->n_blocks && tessera_sheet_t_of (self->sheets[TESSERA_SIDE_LEFT],
-                                                     blocks->blocks[n].born_index) < t)
-    n++;
-  return n;
-}
-
 /* Where nothing leads: the block under the pointer, else the first or the last one born
  * in the part that is shown; where none is, the nearest beyond it. */
 static uint32_t
 first_of (TesseraDocument *self, int direction)
 {
-  uint32_t n = (uint32_t) n_blocks_of (self), begin, end;
+  uint32_t n = (uint32_t) n_blocks_of (self), first = TESSERA_NONE, before = 0;
+  double beyond = direction > 0 ? self->view.t0 : self->view.t1;
 
   if (self->hovered < n)
     return self->hovered;
-  if (self->sheets[TESSERA_SIDE_LEFT] == NULL)
-    return direction > 0 ? 0 : n - 1;
-  begin = n_born_before (self, self->view.t0);
-  end = n_born_before (self, self->view.t1);
-  /* All is shown to the very end. */
-  if (self->view.t1 >= 1)
-    end = n;
-  for (uint32_t i = begin; i < end; i++)
+  for (int side = 0; side < TESSERA_N_SIDES; side++)
     {
-      uint32_t block = direction > 0 ? i : begin + end - 1 - i;
+      const TesseraSheet *sheet = self->sheets[side];
+      g_autoptr (GArray) seen =
+          sheet != NULL ? tessera_scene_blocks_in (sheet->scene, &self->view) : NULL;
 
-      if (is_in_sight (self, block))
-        return block;
+      for (guint i = 0; seen != NULL && i < seen->len; i++)
+        {
+          uint32_t block = g_array_index (seen, uint32_t, i);
+
+          if (tessera_sheet_t_of (sheet, self->data->blocks->blocks[block].born_index) >=
+                  self->view.t0 &&
+              (first == TESSERA_NONE || (direction > 0 ? block < first : block > first)))
+            first = block;
+        }
     }
-  return direction > 0 ? MIN (begin, n - 1) : MAX (end, 1) - 1;
+  while (first == TESSERA_NONE && before < n && self->sheets[TESSERA_SIDE_LEFT] != NULL &&
+         tessera_sheet_t_of (self->sheets[TESSERA_SIDE_LEFT],
+                             self->data->blocks->blocks[before].born_index) < beyond)
+    before++;
+  if (first == TESSERA_NONE)
+    first = direction > 0 ? MIN (before, n - 1) : MAX (before, 1) - 1;
+  return first;
 }
 
 /* The block born before or after the one that leads; TESSERA_NONE: there are none. */
