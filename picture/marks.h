@@ -51,6 +51,11 @@ void tessera_pen_outline (TesseraPen *pen, TesseraArea area, double line, uint32
 /* Dashes of @dash with equal gaps, along x or y, whichever is longer. */
 void tessera_pen_dashes (TesseraPen *pen, TesseraArea area, double dash, uint32_t rgb);
 
+/* A step of 1, 2 or 5 times a power of ten (or of two, for bytes) of which about
+ * @most fit into @span. */
+double tessera_nice_step (double span, int most);
+double tessera_nice_step_bytes (double span, int most);
+
 /* --- room for words on a picture --------------------------------------------------- */
 
 /* None covers another, or a line that must be seen. First come, first served: what is

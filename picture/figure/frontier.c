@@ -31,16 +31,6 @@ draw_text (cairo_t *cr, double x, double y, TesseraTextAlign align, const char *
   tessera_text_draw (cr, &style, x, y, 190.0, text);
 }
 
-/* 1, 2 or 5, and noughts. */
-static double
-tick_step (double last)
-{
-  const double power = pow (10.0, floor (log10 (fmax (last / N_TICKS, 1.0))));
-  const double part = last / N_TICKS / power;
-
-  return power * (part <= 1.0 ? 1.0 : part <= 2.0 ? 2.0 : part <= 5.0 ? 5.0 : 10.0);
-}
-
 static double
 x_of (const TesseraFrontier *frontier, TesseraArea area, size_t at)
 {
@@ -59,7 +49,8 @@ draw_scale (const TesseraFrontier *frontier, cairo_t *cr, TesseraArea area)
   const double last = (double) frontier->last;
   const size_t each = (size_t) ceil (90.0 * (double) frontier->n_at / area.width);
 
-  for (double value = 0; value <= last; value += tick_step (last))
+  for (double value = 0; value <= last;
+       value += fmax (tessera_nice_step (last, N_TICKS), 1))
     {
       g_autofree char *text = g_strdup_printf ("%.0f", value);
       const double y = y_of (frontier, area, value);

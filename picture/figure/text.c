@@ -53,65 +53,25 @@ tessera_text_width (cairo_t *cr, const TesseraTextStyle *style, const char *text
   return measure (cr, text);
 }
 
-/* Takes the last letter off. */
-static size_t
-drop_letter (char *text, size_t n)
-{
-  char *last = g_utf8_find_prev_char (text, text + n);
-  n = last != NULL ? (size_t) (last - text) : 0;
-  text[n] = '\0';
-  return n;
-}
-
-/* Keeps the first half of what fits and the end of @text, in place. */
-static void
-cut_middle (cairo_t *cr, char *text, double max_width)
-{
-  char tried[MAX_TEXT_BYTES + 4], head[MAX_TEXT_BYTES + 4];
-  const char *tail = text;
-  strcpy (head, text);
-  for (size_t n = strlen (head); n > 0 && measure (cr, head) > max_width * 0.45;)
-    n = drop_letter (head, n);
-  tail += strlen (head);
-  do
-    {
-      if (*tail == '\0')
-        {
-          text[0] = '\0';
-          return;
-        }
-      tail = g_utf8_next_char (tail);
-      snprintf (tried, sizeof tried, "%s" ELLIPSIS "%s", head, tail);
-    }
-  while (measure (cr, tried) > max_width);
-  strcpy (text, tried);
-}
-
-/* Cuts @text in place until it fits, the ellipsis included. */
+/* Cuts @text in place until it fits: the ellipsis stands for its end, or its middle. */
 static void
 cut (cairo_t *cr, const TesseraTextStyle *style, char *text, double max_width)
 {
-  size_t n = strlen (text);
+  glong n = g_utf8_strlen (text, -1);
   if (measure (cr, text) <= max_width)
     return;
-  if (style->cuts_middle)
+  for (glong n_kept = n - 1; n_kept > 0; n_kept--)
     {
-      cut_middle (cr, text, max_width);
+      glong n_tail = style->cuts_middle ? n_kept / 2 : 0;
+      g_autofree char *head = g_utf8_substring (text, 0, n_kept - n_tail);
+      g_autofree char *tried = g_strconcat (
+          g_strchomp (head), ELLIPSIS, g_utf8_offset_to_pointer (text, n - n_tail), NULL);
+      if (measure (cr, tried) > max_width)
+        continue;
+      strcpy (text, tried);
       return;
     }
-  while (n > 0)
-    {
-      n = drop_letter (text, n);
-      while (n > 0 && text[n - 1] == ' ')
-        text[--n] = '\0';
-      char tried[MAX_TEXT_BYTES + 4];
-      snprintf (tried, sizeof tried, "%s" ELLIPSIS, text);
-      if (n > 0 && measure (cr, tried) <= max_width)
-        {
-          strcpy (text, tried);
-          return;
-        }
-    }
+  text[0] = '\0';
 }
 
 double
@@ -140,39 +100,6 @@ tessera_text_draw (cairo_t *cr,
   return width;
 }
 
-/* Bytes of @text that fit into a line: up to a space, or all. */
-static size_t
-fit_line (cairo_t *cr, const char *text, double max_width)
-{
-  char line[MAX_TEXT_BYTES + 4];
-  size_t fits = 0, n = 0;
-  for (;;)
-    {
-      size_t end = n + strcspn (text + n, " ");
-      memcpy (line, text, end);
-      line[end] = '\0';
-      if (measure (cr, line) > max_width)
-        return fits;
-      fits = end;
-      if (text[end] == '\0')
-        return fits;
-      n = end + 1;
-    }
-}
-
-/* Takes the next line off *@rest, all of what is left when it @is_last. */
-static void
-next_line (cairo_t *cr, const char **rest, double max_width, bool is_last, char *line)
-{
-  size_t fits = fit_line (cr, *rest, max_width);
-  if (is_last || fits == 0) /* to be cut; so is one long word */
-    fits = strlen (*rest);
-  memcpy (line, *rest, fits);
-  line[fits] = '\0';
-  *rest += fits;
-  *rest += strspn (*rest, " ");
-}
-
 int
 tessera_text_wrap (cairo_t *cr,
                    const TesseraTextStyle *style,
@@ -183,13 +110,18 @@ tessera_text_wrap (cairo_t *cr,
                    int max_lines,
                    const char *text)
 {
-  char all[MAX_TEXT_BYTES + 4], line[MAX_TEXT_BYTES + 4];
+  char all[MAX_TEXT_BYTES + 4], *space;
   int n = 0;
   tessera_show_text (text, all, sizeof all);
   for (const char *rest = all; n < max_lines && *rest != '\0'; n++)
     {
+      g_autofree char *line = g_strdup (rest);
       select_font (cr, style);
-      next_line (cr, &rest, max_width, n + 1 == max_lines, line);
+      while (n + 1 < max_lines && measure (cr, line) > max_width &&
+             (space = strrchr (line, ' ')) != NULL)
+        *space = '\0';
+      rest += strlen (line);
+      rest += strspn (rest, " ");
       if (line_height > 0.0)
         tessera_text_draw (cr, style, x, y + n * line_height, max_width, line);
     }

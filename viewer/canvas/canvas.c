@@ -8,20 +8,6 @@
 #include "cli/command.h"
 
 double
-tessera_canvas_x_of (const TesseraCanvas *self, double t)
-{
-  return tessera_view_x_of (&self->panel, t);
-}
-
-double
-tessera_canvas_y_of (const TesseraCanvas *self, double bytes)
-{
-  const TesseraView *v = &self->panel.document->view;
-
-  return (v->y1 - bytes) / (v->y1 - v->y0) * gtk_widget_get_height (self->panel.box);
-}
-
-double
 tessera_canvas_t_at (const TesseraCanvas *self, double x)
 {
   return tessera_view_t_at (&self->panel, x);
@@ -213,19 +199,18 @@ void
 tessera_canvas_ask (GtkWidget *canvas)
 {
   TesseraCanvas *self = tessera_panel_of (canvas);
-  int width = gtk_widget_get_width (self->panel.box);
-  int height = gtk_widget_get_height (self->panel.box);
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
   TesseraView rect = self->panel.document->view;
-  double x, y;
+  TesseraArea box;
 
   if (sheet == NULL)
     return;
   if (self->panel.document->selected != TESSERA_NONE)
     (void) tessera_scene_block_rect (sheet->scene, self->panel.document->selected, &rect);
-  x = tessera_canvas_x_of (self, (rect.t0 + rect.t1) / 2);
-  y = tessera_canvas_y_of (self, (rect.y0 + rect.y1) / 2);
-  tessera_canvas_pop_menu_up (self, CLAMP (x, 0, width), CLAMP (y, 0, height));
+  (void) tessera_canvas_box_of (self, &rect, &box);
+  tessera_canvas_pop_menu_up (
+      self, CLAMP (box.x + box.width / 2, 0, gtk_widget_get_width (self->panel.box)),
+      CLAMP (box.y + box.height / 2, 0, gtk_widget_get_height (self->panel.box)));
 }
 
 /* --- the canvas ------------------------------------------------------------------- */

@@ -74,8 +74,6 @@ typedef struct
 } TesseraCanvas;
 
 /* Between logical pixels and the world. */
-double tessera_canvas_x_of (const TesseraCanvas *self, double t);
-double tessera_canvas_y_of (const TesseraCanvas *self, double bytes);
 double tessera_canvas_t_at (const TesseraCanvas *self, double x);
 double tessera_canvas_bytes_at (const TesseraCanvas *self, double y);
 /* TESSERA_NONE: none. There is a sheet. */

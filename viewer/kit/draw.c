@@ -131,32 +131,6 @@ tessera_image_node (cairo_surface_t *image, int width, int height)
   return node;
 }
 
-double
-tessera_nice_step (double span, int most)
-{
-  double raw = span / MAX (most, 1);
-  double power = pow (10, floor (log10 (raw)));
-  double share = raw / power;
-
-  return power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
-}
-
-double
-tessera_nice_step_bytes (double span, int most)
-{
-  double raw = span / MAX (most, 1);
-  double unit = 1;
-
-  while (unit * 1024 <= raw)
-    unit *= 1024;
-  raw /= unit;
-  /* Within a unit by tens, as people read them; what goes on into the next by parts of
-   * that: 512 MiB, 1 GiB, 1.5 GiB, but no 500 MiB, 1000 MiB, 1.46 GiB. */
-  if (span < 1024 * unit)
-    return unit * tessera_nice_step (raw, 1);
-  return unit * MAX (exp2 (ceil (log2 (raw))), 256);
-}
-
 /* --- a drawing -------------------------------------------------------------------- */
 
 typedef struct

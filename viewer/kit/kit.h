@@ -59,10 +59,10 @@ GtkWidget *tessera_button_new (const char *label,
 GtkWidget *tessera_note_new (GtkWidget *child, const char *text);
 void tessera_note_show (GtkWidget *note, gboolean is_empty);
 /* A little square of colour (0xRRGGBB), hatched with @hatch_rgb unless TESSERA_NONE. */
-GtkWidget *tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb);
+GtkWidget *tessera_swatch_new (void);
 void tessera_swatch_set (GtkWidget *swatch, uint32_t rgb, uint32_t hatch_rgb);
 /* A bar of @share (0..1) of its width. */
-GtkWidget *tessera_bar_new (double share, uint32_t rgb);
+GtkWidget *tessera_bar_new (void);
 void tessera_bar_set (GtkWidget *bar, double share, uint32_t rgb);
 void tessera_remove_children (GtkWidget *box);
 void tessera_set_accessible_label (GtkWidget *widget, const char *label);
@@ -160,11 +160,6 @@ typedef struct
 
 /* An image, which it takes over, pixel by pixel. */
 GskRenderNode *tessera_image_node (cairo_surface_t *image, int width, int height);
-
-/* A step of 1, 2 or 5 times a power of ten (or of two, for bytes) of which about
- * @most fit into @span. */
-double tessera_nice_step (double span, int most);
-double tessera_nice_step_bytes (double span, int most);
 
 /* What a widget draws, and its size in logical pixels. */
 typedef struct

@@ -109,28 +109,22 @@ tessera_button_new (const char *label,
   return button;
 }
 
-/* Of the unit behind the number that @text, a blank behind a digit, ends; 0: none. */
+/* Of the unit behind a number, which @text, a blank behind a digit, ends; 0: none. */
 static size_t
 unit_length (const char *text)
 {
   static const char *const others[] = { "%", "bytes" };
+  size_t n = strcspn (text + 1, " ,.;:)");
 
   for (size_t i = 0; i < TESSERA_N_SIZE_UNITS + G_N_ELEMENTS (others); i++)
     {
       const char *unit = i < TESSERA_N_SIZE_UNITS ? tessera_size_units[i].name
                                                   : others[i - TESSERA_N_SIZE_UNITS];
-      size_t n = strlen (unit);
 
-      if (g_str_has_prefix (text + 1, unit) && !g_ascii_isalnum (text[1 + n]))
+      if (strlen (unit) == n && strncmp (text + 1, unit, n) == 0)
         return n;
     }
   return 0;
-}
-
-static gboolean
-is_before_unit (const char *text, const char *at)
-{
-  return *at == ' ' && at > text && g_ascii_isdigit (at[-1]) && unit_length (at) > 0;
 }
 
 /* Of attributes, since what is written is what is copied and compared. */
@@ -143,7 +137,7 @@ keep_units (GtkLabel *label)
   /* A hyphen would be taken for a part of a name. */
   pango_attr_list_insert (attributes, pango_attr_insert_hyphens_new (FALSE));
   for (const char *at = text; *at != '\0'; at++)
-    if (is_before_unit (text, at))
+    if (*at == ' ' && at > text && g_ascii_isdigit (at[-1]) && unit_length (at) > 0)
       {
         PangoAttribute *join = pango_attr_allow_breaks_new (FALSE);
 
@@ -284,25 +278,25 @@ tessera_note_show (GtkWidget *note, gboolean is_empty)
 
 typedef struct
 {
-  uint32_t rgb;
-  uint32_t hatch_rgb;
+  uint32_t rgb, hatch_rgb;
   double share;
 } Patch;
 
+static const char patch_key[] = "patch";
+
 static void
-draw_swatch (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
+draw_patch (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
 {
   const Patch *patch = user;
 
   tessera_set_source (cr, patch->rgb, 1);
-  cairo_rectangle (cr, 0, 0, width, height);
-  cairo_fill (cr);
+  cairo_rectangle (cr, 0, 0, MAX (patch->share * width, 1), height);
+  cairo_fill_preserve (cr);
   if (patch->hatch_rgb == TESSERA_NONE)
     return;
+  cairo_clip (cr);
   tessera_set_source (cr, patch->hatch_rgb, 1);
   cairo_set_line_width (cr, 1);
-  cairo_rectangle (cr, 0, 0, width, height);
-  cairo_clip (cr);
   for (int x = 0; x < width + height; x += 4)
     {
       cairo_move_to (cr, x, 0);
@@ -311,67 +305,53 @@ draw_swatch (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer 
   cairo_stroke (cr);
 }
 
-static void
-draw_bar (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
-{
-  const Patch *patch = user;
-
-  tessera_set_source (cr, patch->rgb, 1);
-  cairo_rectangle (cr, 0, 0, MAX (patch->share * width, 1), height);
-  cairo_fill (cr);
-}
-
-static const char patch_key[] = "patch";
-
 static GtkWidget *
-patch_new (int width, int height, GtkDrawingAreaDrawFunc draw, const Patch *patch)
+patch_new (int width, int height)
 {
-  GtkWidget *area = gtk_drawing_area_new ();
-  Patch *own = g_memdup2 (patch, sizeof *patch);
+  Patch *patch = g_new0 (Patch, 1);
+  GtkWidget *area =
+      g_object_new (GTK_TYPE_DRAWING_AREA, "content-width", width, "content-height",
+                    height, "valign", GTK_ALIGN_CENTER, NULL);
 
-  gtk_drawing_area_set_content_width (GTK_DRAWING_AREA (area), width);
-  gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (area), height);
-  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (area), draw, own, NULL);
-  g_object_set_data_full (G_OBJECT (area), patch_key, own, g_free);
-  gtk_widget_set_valign (area, GTK_ALIGN_CENTER);
+  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (area), draw_patch, patch, NULL);
+  g_object_set_data_full (G_OBJECT (area), patch_key, patch, g_free);
   return area;
 }
 
-GtkWidget *
-tessera_swatch_new (uint32_t rgb, uint32_t hatch_rgb)
+static void
+patch_set (GtkWidget *area, Patch wanted)
 {
-  return patch_new (12, 12, draw_swatch, &(Patch){ rgb, hatch_rgb, 1 });
+  Patch *patch = g_object_get_data (G_OBJECT (area), patch_key);
+
+  if (patch->rgb == wanted.rgb && patch->hatch_rgb == wanted.hatch_rgb &&
+      patch->share == wanted.share)
+    return;
+  *patch = wanted;
+  gtk_widget_queue_draw (area);
+}
+
+GtkWidget *
+tessera_swatch_new (void)
+{
+  return patch_new (12, 12);
 }
 
 void
 tessera_swatch_set (GtkWidget *swatch, uint32_t rgb, uint32_t hatch_rgb)
 {
-  Patch *patch = g_object_get_data (G_OBJECT (swatch), patch_key);
-
-  if (patch->rgb == rgb && patch->hatch_rgb == hatch_rgb)
-    return;
-  patch->rgb = rgb;
-  patch->hatch_rgb = hatch_rgb;
-  gtk_widget_queue_draw (swatch);
+  patch_set (swatch, (Patch){ rgb, hatch_rgb, 1 });
 }
 
 GtkWidget *
-tessera_bar_new (double share, uint32_t rgb)
+tessera_bar_new (void)
 {
-  return patch_new (36, 6, draw_bar, &(Patch){ rgb, TESSERA_NONE, CLAMP (share, 0, 1) });
+  return patch_new (36, 6);
 }
 
 void
 tessera_bar_set (GtkWidget *bar, double share, uint32_t rgb)
 {
-  Patch *patch = g_object_get_data (G_OBJECT (bar), patch_key);
-
-  share = CLAMP (share, 0, 1);
-  if (patch->share == share && patch->rgb == rgb)
-    return;
-  patch->share = share;
-  patch->rgb = rgb;
-  gtk_widget_queue_draw (bar);
+  patch_set (bar, (Patch){ rgb, TESSERA_NONE, CLAMP (share, 0, 1) });
 }
 
 void

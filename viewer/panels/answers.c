@@ -244,7 +244,7 @@ tessera_answers_view_new (TesseraDocument *document)
       GtkWidget *name = tessera_name_new ("whose-name", NULL, 5);
 
       gtk_widget_set_hexpand (name, TRUE);
-      tessera_grid_add (self->rows, i, tessera_swatch_new (0, TESSERA_NONE), name,
+      tessera_grid_add (self->rows, i, tessera_swatch_new (), name,
                         tessera_number_new ("whose-bytes", "figure"),
                         tessera_number_new ("whose-share", "amount"), NULL);
     }

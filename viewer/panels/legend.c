@@ -52,7 +52,7 @@ on_entry_clicked (GtkWidget *button, Legend *self)
 static Row
 row_new (void)
 {
-  Row row = { .swatch = tessera_swatch_new (0, TESSERA_NONE),
+  Row row = { .swatch = tessera_swatch_new (),
               .name = tessera_name_new ("legend-name", NULL, 5),
               .amount = tessera_label_new ("", "amount") };
 
@@ -376,7 +376,7 @@ add_part (Parts *self, int row)
 {
   const char *css_class = row < SUM ? NULL : row == SUM ? "strong" : "quiet";
   GtkWidget *name = tessera_label_new ("", css_class);
-  GtkWidget *bar = row <= SUM ? tessera_bar_new (0, 0) : tessera_label_new ("", NULL);
+  GtkWidget *bar = row <= SUM ? tessera_bar_new () : tessera_label_new ("", NULL);
   GtkWidget *amount = tessera_number_new ("amount", css_class);
 
   gtk_widget_add_css_class (amount, "figure");
