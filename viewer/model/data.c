@@ -262,61 +262,22 @@ tessera_make_sentence (TesseraError *error)
     g_strlcat (error->text, ".", sizeof error->text);
 }
 
-TesseraStatus
-tessera_followed_new (TesseraData *data,
-                      const TesseraPlanRequest *request,
-                      const TesseraHistory *history,
-                      const TesseraFollowed *former,
-                      const TesseraPlanWatch *watch,
-                      TesseraError *error,
-                      TesseraEditConflict *out_conflict,
-                      TesseraFollowed **out_planned)
+TesseraFollowed *
+tessera_followed_new (TesseraData *data)
 {
   TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
-  TesseraPlanOptions options = { .strategy = request->strategy,
-                                 .streams = request->streams,
-                                 .is_preview = request->is_preview,
-                                 .former = former != NULL ? former->plan : NULL,
-                                 .out_conflict = out_conflict,
-                                 .first_step = -1,
-                                 .last_step = -1,
-                                 .progress = watch->planning,
-                                 .keeps_best = !request->is_preview,
-                                 .listener = watch->listener };
-  gint64 begin_us = g_get_monotonic_time ();
-  g_autofree char *no_lengths = NULL;
-  TesseraStatus status;
 
-  *out_planned = NULL;
   planned->data = tessera_data_ref (data);
-  planned->request = *request;
-  if (history != NULL)
-    {
-      options.edits = tessera_history_get (history, &options.n_edits);
-      options.n_edits = tessera_history_get_n_standing (history);
-    }
-  status =
-      tessera_explain (tessera_plan_trace (data->trace, data->blocks, data->structure,
-                                           &options, error, &planned->plan),
-                       error, "planning");
-  if (status != TESSERA_OK && error != NULL)
-    tessera_make_sentence (error);
-  if (status == TESSERA_OK && history != NULL && planned->plan->n_edits == 0)
-    tessera_history_into_plan (history, planned->plan);
-  if (status == TESSERA_OK)
-    status = simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, watch->following, error,
-                       &planned->layout);
-  /* Plans made here hold nothing for other lengths, so nothing is dropped. */
-  if (status == TESSERA_OK && !request->is_preview)
-    status = tessera_explain (
-        tessera_advise_plan (data->trace, data->blocks, data->structure, planned->plan,
-                             planned->layout, watch->following, error, &no_lengths),
-        error, "following the plan");
-  planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
-  if (status == TESSERA_OK)
-    *out_planned = g_steal_pointer (&planned);
-  tessera_followed_unref (planned);
-  return status;
+  return planned;
+}
+
+TesseraStatus
+tessera_followed_simulate (TesseraFollowed *planned,
+                           const TesseraProgress *progress,
+                           TesseraError *error)
+{
+  return simulate (planned->data, TESSERA_LAYOUT_PLAN, planned->plan, progress, error,
+                   &planned->layout);
 }
 
 TesseraStatus
@@ -326,18 +287,16 @@ tessera_followed_load (TesseraData *data,
                        TesseraError *error,
                        TesseraFollowed **out_planned)
 {
-  TesseraFollowed *planned = g_atomic_rc_box_new0 (TesseraFollowed);
+  TesseraFollowed *planned = tessera_followed_new (data);
   TesseraLaw law;
   TesseraStatus status;
 
   *out_planned = NULL;
-  planned->data = tessera_data_ref (data);
   status = tessera_plan_load (path, error, &planned->plan);
   if (status == TESSERA_OK)
     status = tessera_check_plan (planned->plan, data->trace, &law, error);
   if (status == TESSERA_OK)
-    status = simulate (data, TESSERA_LAYOUT_PLAN, planned->plan, progress, error,
-                       &planned->layout);
+    status = tessera_followed_simulate (planned, progress, error);
   if (status == TESSERA_OK)
     *out_planned = g_steal_pointer (&planned);
   tessera_followed_unref (planned);

@@ -136,26 +136,11 @@ typedef struct
   double seconds;             /* that planning took; 0: it is from a file */
 } TesseraFollowed;
 
-/* Who is told, and who stops it. */
-typedef struct
-{
-  const TesseraProgress *planning;  /* where it says stop, the best plan so far is the
-                                       result, cut short; no preview */
-  const TesseraProgress *following; /* what comes after: TESSERA_CANCELLED there */
-  const TesseraListener *listener;  /* (nullable): height and bound so far */
-} TesseraPlanWatch;
-
-/* @history: (nullable): edits to be applied.
- * @former: (nullable): the plan that stands; a hint for a preview.
- * @out_conflict: (nullable): set on TESSERA_REFUSED. */
-TesseraStatus tessera_followed_new (TesseraData *data,
-                                    const TesseraPlanRequest *request,
-                                    const TesseraHistory *history,
-                                    const TesseraFollowed *former,
-                                    const TesseraPlanWatch *watch,
-                                    TesseraError *error,
-                                    TesseraEditConflict *out_conflict,
-                                    TesseraFollowed **out_planned);
+/* Without plan and layout yet; the other finds the layout of its plan. */
+TesseraFollowed *tessera_followed_new (TesseraData *data);
+TesseraStatus tessera_followed_simulate (TesseraFollowed *planned,
+                                         const TesseraProgress *progress,
+                                         TesseraError *error);
 /* A plan from a file, checked against the trace it is to serve. */
 TesseraStatus tessera_followed_load (TesseraData *data,
                                      const char *path,

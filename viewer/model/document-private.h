@@ -124,12 +124,10 @@ void tessera_job_cancel (TesseraJob *job);
 void tessera_job_drop (TesseraJob *job);
 void tessera_job_unref (TesseraJob *job);
 /* For the worker: what to hand to long calls. @begin and @end: the part of the whole job
- * that the call is. Valid until the next call of this on the same job. */
-const TesseraProgress *tessera_job_progress (TesseraJob *job, double begin, double end);
-/* The same, for what follows work that keeps the best it has: only a drop stops it, so
- * that what was found is not lost to the stop that was for the search. */
+ * that the call is. @to_keep: of what follows work that keeps the best it has: only a drop
+ * stops it, so that what was found is not lost to the stop that was for the search. */
 const TesseraProgress *
-tessera_job_progress_to_keep (TesseraJob *job, double begin, double end);
+tessera_job_progress (TesseraJob *job, double begin, double end, gboolean to_keep);
 
 /* Looks for the smallest device under a policy, then under those that come after it. */
 void tessera_document_start_needs (TesseraDocument *self, TesseraLayoutKind policy);

@@ -137,19 +137,11 @@ tessera_job_news (TesseraJob *job)
 }
 
 const TesseraProgress *
-tessera_job_progress (TesseraJob *job, double begin, double end)
+tessera_job_progress (TesseraJob *job, double begin, double end, gboolean to_keep)
 {
   job->begin = begin;
   job->end = end;
-  return &job->progress;
-}
-
-const TesseraProgress *
-tessera_job_progress_to_keep (TesseraJob *job, double begin, double end)
-{
-  job->begin = begin;
-  job->end = end;
-  return &job->to_keep;
+  return to_keep ? &job->to_keep : &job->progress;
 }
 
 /* --- from begin to end -------------------------------------------------------------- */

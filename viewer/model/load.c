@@ -36,9 +36,10 @@ static TesseraStatus
 make_left_sheet (TesseraJob *job, TesseraError *error)
 {
   GThread *thread = g_thread_new ("analysis", analyse, job);
-  TesseraStatus status = tessera_sheet_new (
-      job->new_data, NULL, job->new_data->own_kind, job->axis_kind,
-      tessera_job_progress (job, 0.7, 1), error, &job->new_sheets[TESSERA_SIDE_LEFT]);
+  TesseraStatus status =
+      tessera_sheet_new (job->new_data, NULL, job->new_data->own_kind, job->axis_kind,
+                         tessera_job_progress (job, 0.7, 1, FALSE), error,
+                         &job->new_sheets[TESSERA_SIDE_LEFT]);
 
   g_thread_join (thread);
   return status;
@@ -68,8 +69,9 @@ read_trace (TesseraJob *job, TesseraError *error)
 
   if (stat (job->path, &job->seen) != 0)
     job->seen = (struct stat){ 0 };
-  status = tessera_data_read (job->path, job->device, tessera_job_progress (job, 0, 0.7),
-                              error, &job->new_data);
+  status = tessera_data_read (job->path, job->device,
+                              tessera_job_progress (job, 0, 0.7, FALSE), error,
+                              &job->new_data);
   if (status == TESSERA_OK)
     status = make_left_sheet (job, error);
   if (status != TESSERA_OK)

@@ -17,20 +17,55 @@ keeps_best (const TesseraJob *job)
   return !job->request.is_preview && job->path == NULL && job->shown == NULL;
 }
 
+/* Where it is stopped the best plan so far is the result, cut short, and followed all the
+ * same; a preview is none. The plan that stands is a hint for a preview. */
 static TesseraStatus
 make_plan (TesseraJob *job, TesseraError *error)
 {
-  TesseraPlanWatch watch = { .planning = tessera_job_progress (job, 0, 0.9) };
+  TesseraData *data = tessera_data_origin (job->data);
+  TesseraFollowed *planned = job->made = tessera_followed_new (data);
+  const gboolean is_preview = job->request.is_preview;
+  TesseraPlanOptions options = {
+    .strategy = job->request.strategy,
+    .streams = job->request.streams,
+    .is_preview = is_preview,
+    .former = job->planned != NULL ? job->planned->plan : NULL,
+    .out_conflict = &job->conflict,
+    .first_step = -1,
+    .last_step = -1,
+    .progress = tessera_job_progress (job, 0, 0.9, FALSE),
+    .keeps_best = !is_preview,
+    .listener = keeps_best (job) ? &job->listener : NULL,
+  };
+  const TesseraProgress *following = tessera_job_progress (job, 0, 0.9, keeps_best (job));
+  gint64 begin_us = g_get_monotonic_time ();
+  g_autofree char *no_lengths = NULL;
+  TesseraStatus status;
 
-  watch.following = watch.planning;
-  if (keeps_best (job))
+  planned->request = job->request;
+  if (job->history != NULL)
     {
-      watch.following = tessera_job_progress_to_keep (job, 0, 0.9);
-      watch.listener = &job->listener;
+      options.edits = tessera_history_get (job->history, &options.n_edits);
+      options.n_edits = tessera_history_get_n_standing (job->history);
     }
-  return tessera_followed_new (tessera_data_origin (job->data), &job->request,
-                               job->history, job->planned, &watch, error, &job->conflict,
-                               &job->made);
+  status =
+      tessera_explain (tessera_plan_trace (data->trace, data->blocks, data->structure,
+                                           &options, error, &planned->plan),
+                       error, "planning");
+  if (status != TESSERA_OK)
+    tessera_make_sentence (error);
+  if (status == TESSERA_OK && job->history != NULL && planned->plan->n_edits == 0)
+    tessera_history_into_plan (job->history, planned->plan);
+  if (status == TESSERA_OK)
+    status = tessera_followed_simulate (planned, following, error);
+  /* Plans made here hold nothing for other lengths, so nothing is dropped. */
+  if (status == TESSERA_OK && !is_preview)
+    status = tessera_explain (
+        tessera_advise_plan (data->trace, data->blocks, data->structure, planned->plan,
+                             planned->layout, following, error, &no_lengths),
+        error, "following the plan");
+  planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
+  return status;
 }
 
 static TesseraStatus
@@ -43,17 +78,15 @@ find_plan (TesseraJob *job, TesseraError *error)
   if (job->shown != NULL)
     job->made = tessera_followed_ref (job->shown);
   else if (job->path != NULL)
-    status = tessera_followed_load (data, job->path, tessera_job_progress (job, 0, 0.9),
-                                    error, &job->made);
+    status = tessera_followed_load (
+        data, job->path, tessera_job_progress (job, 0, 0.9, FALSE), error, &job->made);
   else
     status = make_plan (job, error);
   if (status != TESSERA_OK)
     return status;
-  status =
-      tessera_sheet_new (data, job->made, TESSERA_LAYOUT_PLAN, job->axis_kind,
-                         keeps_best (job) ? tessera_job_progress_to_keep (job, 0.9, 1)
-                                          : tessera_job_progress (job, 0.9, 1),
-                         error, &job->new_sheets[TESSERA_SIDE_RIGHT]);
+  status = tessera_sheet_new (data, job->made, TESSERA_LAYOUT_PLAN, job->axis_kind,
+                              tessera_job_progress (job, 0.9, 1, keeps_best (job)), error,
+                              &job->new_sheets[TESSERA_SIDE_RIGHT]);
   if (status == TESSERA_OK && was != NULL)
     job->moves = tessera_moves_new (was, job->new_sheets[TESSERA_SIDE_RIGHT]);
   return status;
@@ -256,7 +289,7 @@ find_need (TesseraJob *job, TesseraError *error)
     .first_step = -1,
     .last_step = -1,
     .without_curves = true,
-    .progress = tessera_job_progress (job, 0, 1),
+    .progress = tessera_job_progress (job, 0, 1, FALSE),
   };
 
   return tessera_explain (tessera_fit (data->trace, data->blocks, data->structure,

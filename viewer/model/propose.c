@@ -434,9 +434,9 @@ tessera_moves_new (const TesseraSheet *from, const TesseraSheet *to)
 static TesseraStatus
 find_places (TesseraJob *job, TesseraError *error)
 {
-  return tessera_landings_new (job->planned, job->selection->blocks,
-                               job->selection->n_blocks, tessera_job_progress (job, 0, 1),
-                               error, &job->landings);
+  return tessera_landings_new (
+      job->planned, job->selection->blocks, job->selection->n_blocks,
+      tessera_job_progress (job, 0, 1, FALSE), error, &job->landings);
 }
 
 static void

@@ -173,7 +173,7 @@ save_report (const TesseraJob *job, const TesseraProgress *progress, TesseraErro
 static TesseraStatus
 write_file (TesseraJob *job, TesseraError *error)
 {
-  const TesseraProgress *progress = tessera_job_progress (job, 0, 1);
+  const TesseraProgress *progress = tessera_job_progress (job, 0, 1, FALSE);
 
   if (job->save == TESSERA_SAVE_PLAN)
     return save_plan (job, progress, error);

@@ -213,13 +213,14 @@ static TesseraStatus
 make_sheets (TesseraJob *job, TesseraError *error)
 {
   TesseraData *data = tessera_data_origin (job->data);
-  TesseraStatus status = tessera_sheet_new (
-      data, job->left_planned, job->left_kind, job->axis_kind,
-      tessera_job_progress (job, 0, 0.8), error, &job->new_sheets[TESSERA_SIDE_LEFT]);
+  TesseraStatus status =
+      tessera_sheet_new (data, job->left_planned, job->left_kind, job->axis_kind,
+                         tessera_job_progress (job, 0, 0.8, FALSE), error,
+                         &job->new_sheets[TESSERA_SIDE_LEFT]);
 
   if (status == TESSERA_OK && job->planned != NULL)
     status = tessera_sheet_new (data, job->planned, TESSERA_LAYOUT_PLAN, job->axis_kind,
-                                tessera_job_progress (job, 0.8, 1), error,
+                                tessera_job_progress (job, 0.8, 1, FALSE), error,
                                 &job->new_sheets[TESSERA_SIDE_RIGHT]);
   return status;
 }
