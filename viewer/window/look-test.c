@@ -1,18 +1,22 @@
 /*
- * The window as somebody sees it: under the desktop's theme and locale, on a low screen.
+ * The window as somebody sees it: under the desktop's theme and locale, on a low screen; what
+ * is expected of any window, and what a person should be told who would not look for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "db/size-text.h"
+#include "picture/palette.h"
 #include "viewer/canvas/private.h"
 #include "viewer/kit/kit.h"
-#include "picture/palette.h"
+#include "viewer/model/document-private.h"
 #include "viewer/model/document.h"
 #include "viewer/panels/private.h"
 #include "viewer/test-window.h"
+#include "viewer/window/window.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
+#include <string.h>
 
 /* What opens over the window has its size from what is in it: all of that fits a screen
  * of 1280 x 720 with a panel on it. */
@@ -311,6 +315,291 @@ test_words_have_contrast (TestView *f, gconstpointer unused)
     }
 }
 
+/* --- what is expected, and told ------------------------------------------------------ */
+
+static char *
+clipboard_text (TestView *f)
+{
+  GdkClipboard *clipboard = gtk_widget_get_clipboard (GTK_WIDGET (f->window));
+  GdkContentProvider *content = gdk_clipboard_get_content (clipboard);
+  g_auto (GValue) value = G_VALUE_INIT;
+
+  g_value_init (&value, G_TYPE_STRING);
+  g_assert_nonnull (content);
+  g_assert_true (gdk_content_provider_get_value (content, &value, NULL));
+  return g_value_dup_string (&value);
+}
+
+static void
+test_copy (TestView *f, gconstpointer unused)
+{
+  g_autofree char *one = NULL, *all = NULL;
+  g_auto (GStrv) lines = NULL;
+
+  g_assert_null (tessera_copy_text (f->document));
+  test_window_open (f->window, f->path);
+  g_assert_false (test_view_is_enabled (f, "copy"));
+  tessera_document_select (f->document, 1);
+  test_view_act (f, "copy");
+  one = clipboard_text (f);
+  g_assert_true (
+      g_str_has_prefix (one, "block 1: 2.00 MiB (2,097,152 bytes)\ncategory: "));
+  g_assert_nonnull (strstr (one, "\nclass: "));
+  g_assert_nonnull (strstr (one, "\nlives: 3 events, 20 µs\n"));
+  g_assert_nonnull (strstr (one, "\nplanned at: "));
+  test_view_act (f, "select-all");
+  test_window_settle (f->window);
+  test_view_act (f, "copy");
+  all = clipboard_text (f);
+  lines = g_strsplit (all, "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 5); /* a head, three, the end */
+  g_assert_true (g_str_has_prefix (lines[0], "block\tbytes\t"));
+  g_assert_true (g_str_has_prefix (lines[2], "1\t2097152\t1\t4\t"));
+  /* As many columns in each. */
+  for (int i = 0; i < 4; i++)
+    {
+      g_auto (GStrv) columns = g_strsplit (lines[i], "\t", -1);
+
+      g_assert_cmpuint (g_strv_length (columns), ==, 9);
+    }
+}
+
+static void
+test_size (TestView *f, gconstpointer unused)
+{
+  GtkWindow *window = GTK_WINDOW (f->window);
+  g_autofree char *path =
+      g_build_filename (g_get_user_config_dir (), "tessera", "window.ini", NULL);
+  g_autofree char *folder = g_path_get_dirname (path);
+  static const char *const bad[] = { "", "nonsense", "[window]\nwidth=3\nheight=900\n",
+                                     "[window]\nwidth=99999\nheight=900\n",
+                                     "[window]\nwidth=1000\nheight=x\n" };
+  int width, height;
+
+  gtk_window_set_default_size (window, 1111, 777);
+  tessera_window_keep_size (window);
+  gtk_window_set_default_size (window, 900, 700);
+  tessera_window_restore_size (window);
+  gtk_window_get_default_size (window, &width, &height);
+  g_assert_cmpint (width, ==, 1111);
+  g_assert_cmpint (height, ==, 777);
+  for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      gtk_window_set_default_size (window, 900, 700);
+      g_assert_true (g_file_set_contents (path, bad[i], -1, NULL));
+      tessera_window_restore_size (window);
+      gtk_window_get_default_size (window, &width, &height);
+      g_assert_cmpint (width, ==, 900);
+      g_assert_cmpint (height, ==, 700);
+    }
+  g_unlink (path);
+  g_rmdir (folder);
+}
+
+/* A plan that keeps streams apart and is far above the bound says so. */
+static void
+test_hint (TestView *f, gconstpointer unused)
+{
+  g_autofree char *path = test_turns_path ();
+
+  test_window_open (f->window, f->path);
+  g_assert_false (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
+  test_window_open (f->window, path);
+  g_assert_true (gtk_widget_get_visible (test_view_find (f, "plan-hint")));
+  /* PyTorch does with less than what is proven of a plan that keeps streams apart. */
+  g_assert_cmpstr (test_view_text (f, "need-bound"), ==, "40.00 MiB");
+  g_assert_cmpstr (test_view_text (f, "plan-proof"), ==,
+                   "pool 80.00 MiB: optimal (proven)");
+  /* With one pool over all streams it is what lives, and says what it waits for. */
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.across", NULL));
+  test_window_settle (f->window);
+  g_assert_true (f->document->planned->plan->crosses_streams);
+  g_assert_cmpuint (f->document->planned->plan->height_bytes, ==, 40u << 20);
+  g_assert_nonnull (strstr (test_view_text (f, "plan-hint"), "wait for each other"));
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.across", NULL));
+  test_window_settle (f->window);
+  g_assert_false (f->document->planned->plan->crosses_streams);
+  g_unlink (path);
+}
+
+/* Parts that sum to less than the most that was ever reserved say why. */
+static void
+test_later_peak (TestView *f, gconstpointer unused)
+{
+  test_window_open (f->window, f->path);
+  g_assert_cmpstr (test_view_text (f, "parts-heading"), ==, "At the peak of reserved");
+  g_assert_null (tessera_get_tip (test_view_find (f, "parts-heading")));
+  f->document->verdict.parts.reserved_bytes--;
+  tessera_document_changed (f->document, TESSERA_CHANGED_MOMENT);
+  g_assert_cmpstr (test_view_text (f, "parts-heading"), ==,
+                   "At the later peak of reserved");
+  g_assert_nonnull (tessera_get_tip (test_view_find (f, "parts-heading")));
+}
+
+static guint
+count_rows (GtkWidget *widget)
+{
+  guint n = gtk_widget_has_css_class (widget, "legend-row") &&
+            gtk_widget_get_child_visible (widget) && gtk_widget_get_visible (widget);
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += count_rows (child);
+  return n;
+}
+
+/* Twelve entries are in sight; the others are made when they unfold, all of them, and go
+ * where other colours have fewer. */
+static void
+test_legend_unfolds (TestView *f, gconstpointer unused)
+{
+  g_autoptr (GString) csv = g_string_new ("seq,time_us,action,id,size_bytes,stream\n");
+  GtkWidget *legend, *more;
+
+  for (int i = 0; i < 40; i++)
+    g_string_append_printf (csv, "%d,%d,alloc,%d,1048576,%d\n", i, i, i, i);
+  g_assert_true (g_file_set_contents (f->path, csv->str, -1, NULL));
+  test_window_open (f->window, f->path);
+  legend = test_view_find (f, "legend");
+  more = test_view_find (f, "legend-more");
+  g_assert_false (gtk_widget_get_visible (more));
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_STREAM);
+  test_window_settle (f->window);
+  WAIT (gtk_widget_get_visible (more), SLOW_MS);
+  g_assert_cmpuint (count_rows (legend), ==, 12);
+  gtk_expander_set_expanded (GTK_EXPANDER (more), TRUE);
+  WAIT (count_rows (legend) ==
+            MIN (f->document->paint->colouring->n_entries, (size_t) 200),
+        SLOW_MS);
+  g_assert_cmpuint (count_rows (legend), >, 12);
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_CLASS);
+  WAIT (count_rows (legend) <= 4, SLOW_MS);
+  g_assert_false (gtk_widget_get_visible (more));
+}
+
+/* Requests that found no place in a plan's pool: a recording that followed the plan has
+ * missed it, a simulation serves them beside its pool. */
+static void
+test_legend_missed (TestView *f, gconstpointer unused)
+{
+  GtkWidget *row, *name;
+  TesseraLayout *layout;
+
+  test_window_open (f->window, f->path);
+  row = test_view_find (f, "legend-missed");
+  name = gtk_widget_get_next_sibling (gtk_widget_get_first_child (row));
+  g_assert_false (gtk_widget_get_visible (row));
+  layout = (TesseraLayout *) f->document->sheets[0]->layout;
+  layout->n_misses = 2;
+  layout->miss_bytes = 3 << 20;
+  for (int has_pool = 0; has_pool < 2; has_pool++)
+    {
+      layout->pool_bytes = has_pool ? 8 << 20 : 0;
+      tessera_document_changed (f->document, TESSERA_CHANGED_MOMENT);
+      g_assert_true (gtk_widget_get_visible (row));
+      g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (name)), ==,
+                       has_pool ? "missed the plan" : "beside the pool");
+      g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (gtk_widget_get_last_child (row))),
+                       ==, "3.00 MiB in all");
+    }
+  layout->n_misses = 0;
+  tessera_document_changed (f->document, TESSERA_CHANGED_MOMENT);
+  g_assert_false (gtk_widget_get_visible (row));
+}
+
+/* Making rows anew is what held the window after edits. What a plan or an edit leaves as
+ * it was stays the same widget; so does the row of a plan when others come. */
+static void
+test_rows_stay (TestView *f, gconstpointer unused)
+{
+  static const char *const boxes[] = { "legend-entries", "plans", "parts" };
+  GtkWidget *rows[G_N_ELEMENTS (boxes)], *plan, *edit;
+
+  test_window_open (f->window, f->path);
+  for (size_t i = 0; i < G_N_ELEMENTS (boxes); i++)
+    rows[i] = gtk_widget_get_last_child (test_view_find (f, boxes[i]));
+  plan = rows[1];
+  test_view_act (f, "select-all");
+  test_window_settle (f->window);
+  test_view_act (f, "keep-plan");
+  test_view_act (f, "edit-split-size");
+  test_window_settle (f->window);
+  g_assert_cmpuint (f->document->kept->len, >, 1);
+  for (size_t i = 0; i < G_N_ELEMENTS (boxes); i++)
+    g_assert_true (gtk_widget_get_last_child (test_view_find (f, boxes[i])) == rows[i]);
+  g_assert_true (gtk_widget_get_last_child (test_view_find (f, "plans")) == plan);
+  edit = test_view_find (f, "edit-title");
+  test_view_act (f, "undo");
+  test_window_settle (f->window);
+  g_assert_true (test_view_find (f, "edit-title") == edit);
+}
+
+/* What `tessera info` says: what to do, with the text to type a click away, and whose the memory
+ * is, to the byte, at any moment. First until a block is selected, then below it. */
+static void
+test_answers (TestView *f, gconstpointer unused)
+{
+  g_autofree char *sample = test_sample_path ();
+  g_autofree char *copied = NULL;
+  GtkWidget *answers, *copy, *other;
+
+  if (sample == NULL)
+    {
+      g_test_skip ("the sample is not there");
+      return;
+    }
+  answers = test_view_find (f, "answers");
+  g_assert_false (gtk_widget_get_visible (answers));
+  test_window_open (f->window, sample);
+  copy = test_view_find (f, "to-do-copy");
+  g_assert_cmpstr (test_view_text (f, "to-do-wins"), ==, "7.66 GiB less reserved");
+  g_assert_cmpstr (gtk_test_accessible_check_property (
+                       GTK_ACCESSIBLE (copy), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                       "Copy: PYTORCH_ALLOC_CONF=expandable_segments:True"),
+                   ==, NULL);
+  g_signal_emit_by_name (copy, "clicked");
+  copied = clipboard_text (f);
+  g_assert_cmpstr (copied, ==, "PYTORCH_ALLOC_CONF=expandable_segments:True");
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (copy)), ==, "Copied");
+  other =
+      gtk_widget_get_last_child (gtk_widget_get_last_child (test_view_find (f, "to-do")));
+  other = test_find (other, "to-do-copy");
+  g_signal_emit_by_name (other, "clicked");
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (other)), ==, "Copied");
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (copy)), ==, "Copy");
+  g_assert_true (g_str_has_prefix (
+      test_view_text (f, "verdict-filling"),
+      "Refused in step 3, backward: 7.83 GiB for temporary of backward. Of 25.34 GiB in "
+      "use: 31 % loss and logits (loss_utils.py fixed_cross_entropy), 31 % "));
+  for (int turn = 0; turn < 2; turn++)
+    {
+      const TesseraMoment *described = &f->document->described;
+      TesseraWhose whose = f->document->data->whose;
+      g_autoptr (GArray) rows = NULL;
+      uint64_t all_bytes = 0;
+
+      whose.layout = f->document->sheets[TESSERA_SIDE_LEFT]->layout;
+      rows = tessera_whose (&whose, TESSERA_BY_CATEGORY, f->document->moment);
+      g_assert_cmpstr (test_view_text (f, "whose-name"), ==,
+                       g_array_index (rows, TesseraOwner, 0).name);
+      for (int i = 0; i < TESSERA_N_CATEGORIES; i++)
+        all_bytes += described->category_bytes[i];
+      g_assert_cmpuint (all_bytes, ==, described->parts.live_bytes);
+      test_view_act (f, "go-peak");
+      test_window_settle (f->window);
+      g_assert_cmpuint (f->document->described.parts.event_index, ==,
+                        f->document->moment);
+    }
+  g_assert_null (gtk_widget_get_prev_sibling (answers));
+  tessera_document_select (f->document, 900);
+  g_assert_nonnull (gtk_widget_get_prev_sibling (answers));
+  tessera_document_select (f->document, TESSERA_NONE);
+  g_assert_null (gtk_widget_get_prev_sibling (answers));
+  test_window_open (f->window, f->path);
+  g_assert_true (g_str_has_prefix (test_view_text (f, "verdict-filling"), "Fullest in "));
+  g_assert_cmpstr (test_view_text (f, "whose-name"), ==, "activation");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -330,5 +619,13 @@ main (int argc, char **argv)
   ADD ("heights can be read off", test_heights_can_be_read_off);
   ADD ("heights are round", test_heights_are_round);
   ADD ("words have contrast", test_words_have_contrast);
+  ADD ("answers", test_answers);
+  ADD ("copy", test_copy);
+  ADD ("size", test_size);
+  ADD ("hint", test_hint);
+  ADD ("later peak", test_later_peak);
+  ADD ("legend unfolds", test_legend_unfolds);
+  ADD ("legend missed", test_legend_missed);
+  ADD ("rows stay", test_rows_stay);
   return g_test_run ();
 }

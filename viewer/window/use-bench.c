@@ -41,7 +41,7 @@ typedef struct
   TesseraFollowed *other; /* a plan to compare with */
   gint64 begin_us;
   double begin_ms;
-  int n_actions, n_within, n_within_drawn;
+  int n_actions, n_within;
   guint stopper;       /* 0: nothing is to be stopped */
   gboolean is_stopped; /* planning was, before its end */
 } Bench;
@@ -54,11 +54,7 @@ typedef struct
 static struct
 {
   double begin_ms;
-  double render_ms; /* of it: drawn, here by the processor */
-  double paint_ms;  /* when that began */
-  double snapshot_ms;
-  double longest_ms, longest_drawn_ms; /* so far: all of it; but for the renderer */
-  void (*snapshot) (GtkWidget *, GtkSnapshot *);
+  double longest_ms; /* so far */
 } turn;
 
 static double
@@ -70,13 +66,6 @@ cpu_ms (void)
   return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-static void
-begin_turn (void)
-{
-  turn.render_ms = turn.snapshot_ms = 0;
-  turn.begin_ms = cpu_ms ();
-}
-
 /* The loop asks what is waiting: the turn before is over. */
 static int
 on_poll (GPollFD *fds, guint n_fds, int timeout_ms)
@@ -85,48 +74,9 @@ on_poll (GPollFD *fds, guint n_fds, int timeout_ms)
   int n;
 
   turn.longest_ms = MAX (turn.longest_ms, all_ms);
-  turn.longest_drawn_ms = MAX (turn.longest_drawn_ms, all_ms - turn.render_ms);
   n = g_poll (fds, n_fds, timeout_ms);
-  begin_turn ();
+  turn.begin_ms = cpu_ms ();
   return n;
-}
-
-/* A window's painting is the renderer's but for telling what is to be drawn. */
-static gboolean
-on_paint (GSignalInvocationHint *hint, guint n, const GValue *values, gpointer is_end)
-{
-  if (is_end == NULL)
-    turn.paint_ms = cpu_ms ();
-  else
-    turn.render_ms += cpu_ms () - turn.paint_ms - turn.snapshot_ms;
-  turn.snapshot_ms = 0;
-  return TRUE;
-}
-
-static void
-snapshot_window (GtkWidget *widget, GtkSnapshot *snapshot)
-{
-  double begin_ms = cpu_ms ();
-
-  turn.snapshot (widget, snapshot);
-  turn.snapshot_ms += cpu_ms () - begin_ms;
-}
-
-/* Before the first window is made: its class inherits what is set here. */
-static void
-watch_turns (void)
-{
-  GtkWidgetClass *window_class = g_type_class_ref (GTK_TYPE_WINDOW);
-  gpointer clock_class = g_type_class_ref (GDK_TYPE_FRAME_CLOCK);
-
-  g_signal_add_emission_hook (g_signal_lookup ("paint", GDK_TYPE_FRAME_CLOCK), 0,
-                              on_paint, NULL, NULL);
-  g_signal_add_emission_hook (g_signal_lookup ("after-paint", GDK_TYPE_FRAME_CLOCK), 0,
-                              on_paint, GINT_TO_POINTER (TRUE), NULL);
-  turn.snapshot = window_class->snapshot;
-  window_class->snapshot = snapshot_window;
-  g_type_class_unref (clock_class);
-  g_main_context_set_poll_func (NULL, on_poll);
 }
 
 /* --- one thing, measured -------------------------------------------------------------- */
@@ -170,8 +120,8 @@ settle (Bench *bench)
 static void
 begin (Bench *bench)
 {
-  turn.longest_ms = turn.longest_drawn_ms = 0;
-  begin_turn ();
+  turn.longest_ms = 0;
+  turn.begin_ms = cpu_ms ();
   bench->begin_us = g_get_monotonic_time ();
   bench->begin_ms = cpu_ms ();
 }
@@ -189,12 +139,9 @@ end (Bench *bench, const char *what, double preview_s)
   settle (bench);
   bench->n_actions++;
   bench->n_within += turn.longest_ms <= MOST_MS;
-  bench->n_within_drawn += turn.longest_drawn_ms <= MOST_MS;
-  g_print ("| %s | %.2f | %.2f%s | %.0f | %.1f%s | %.1f%s |\n", what, preview_s,
-           since_s (bench), bench->is_stopped ? ", stopped" : "",
-           cpu_ms () - bench->begin_ms, turn.longest_ms,
-           turn.longest_ms > MOST_MS ? " (!)" : "", turn.longest_drawn_ms,
-           turn.longest_drawn_ms > MOST_MS ? " (!)" : "");
+  g_print ("| %s | %.2f | %.2f%s | %.0f | %.1f%s |\n", what, preview_s, since_s (bench),
+           bench->is_stopped ? ", stopped" : "", cpu_ms () - bench->begin_ms,
+           turn.longest_ms, turn.longest_ms > MOST_MS ? " (!)" : "");
   bench->is_stopped = FALSE;
 }
 
@@ -658,8 +605,8 @@ measure (const char *path)
 
   g_print (
       "\nTimes of turns are the main thread's, of the processor\n\n"
-      "| what | preview after, s | all after, s | main thread, ms | longest turn, ms | "
-      "longest but for the renderer, ms |\n|---|---|---|---|---|---|\n");
+      "| what | preview after, s | all after, s | main thread, ms | longest turn, ms |\n"
+      "|---|---|---|---|---|\n");
   begin (&bench);
   bench.window = test_window_new ();
   bench.document = tessera_window_get_document (bench.window);
@@ -670,8 +617,8 @@ measure (const char *path)
   g_print ("%zu blocks\n", bench.document->data->blocks->n_blocks);
   for (size_t i = 0; i < G_N_ELEMENTS (steps); i++)
     measure_step (&bench, &steps[i]);
-  g_print ("\n%d of %d actions within %.0f ms, %d but for the renderer\n", bench.n_within,
-           bench.n_actions, MOST_MS, bench.n_within_drawn);
+  g_print ("\n%d of %d actions within %.0f ms\n", bench.n_within, bench.n_actions,
+           MOST_MS);
   gtk_window_destroy (GTK_WINDOW (bench.window));
 }
 
@@ -751,7 +698,7 @@ main (int argc, char **argv)
   mallopt (M_TRIM_THRESHOLD, 512 << 20);
   if (!test_init_display (&argc, &argv))
     return 0;
-  watch_turns ();
+  g_main_context_set_poll_func (NULL, on_poll);
   if (argc > 1 &&
       !g_ascii_string_to_unsigned (argv[1], 10, 2, UINT32_MAX, &n_blocks, NULL))
     measure_in_folder (argv[1], 0);

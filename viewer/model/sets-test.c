@@ -1,12 +1,10 @@
 /*
- * Choosing blocks without any display: sets, searches, what is told of them, what is lit.
- *
- * Three blocks of nine events: A [0, 7) 1 MiB, B [1, 4) 2 MiB, C [5, end) 2 MiB.
+ * Choosing blocks, and groups of blocks as edits make them; without any display.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/model/document.h"
 #include "edits/edits.h"
+#include "viewer/model/document.h"
 #include "viewer/test-session.h"
 
 #include <glib/gstdio.h>
@@ -316,12 +314,283 @@ test_close_forgets (TestSession *f, gconstpointer unused)
   g_assert_null (f->document->selection);
 }
 
+/* --- groups ------------------------------------------------------------------------- */
+
+/* Blocks in the group of that name, as the tree counts them; 0: there is none. What is
+ * told is of the groups that there are, and every block is in one place. */
+static uint64_t
+n_in_group (TestSession *f, const char *name)
+{
+  const TesseraGrouping *grouping = f->document->grouping;
+  uint64_t n = 0, n_all = 0;
+
+  g_assert_nonnull (grouping);
+  g_assert_true (grouping->data == f->document->data);
+  for (uint32_t place = 0; place < grouping->n_places; place++)
+    {
+      n_all += grouping->rows[place].n_blocks;
+      if (!g_str_equal (tessera_place_name (grouping->data, place), name))
+        continue;
+      n += grouping->rows[place].n_blocks;
+      /* The tree shows it under a class that has blocks. */
+      if (n > 0)
+        g_assert_cmpuint (
+            grouping->classes[grouping->rows[place].lifetime_class].n_blocks, >=, n);
+      if (n > 0)
+        g_assert_cmpuint (grouping->rows[place].height_bytes, >=, 1 << 20);
+    }
+  if (f->document->query == NULL)
+    g_assert_cmpuint (n_all, ==, f->document->data->blocks->n_blocks);
+  return n;
+}
+
+static const char *
+group_of (TestSession *f, uint32_t block)
+{
+  return tessera_place_name (f->document->data,
+                             tessera_place_of (f->document->data, block));
+}
+
+static void
+choose (TestSession *f, const uint32_t *blocks, size_t n_blocks)
+{
+  tessera_document_select_blocks (f->document, blocks, n_blocks, TESSERA_SELECT_ONLY,
+                                  blocks[0]);
+  test_session_settle (f);
+}
+
+/* An edit of just these blocks. */
+static void
+regroup (TestSession *f,
+         TesseraEditKind kind,
+         const char *group,
+         const uint32_t *blocks,
+         size_t n_blocks)
+{
+  TesseraEdit made = tessera_edit_of (kind);
+
+  made.group = group != NULL ? strdup (group) : NULL;
+  made.by = kind == TESSERA_EDIT_SPLIT ? TESSERA_SPLIT_SIZE : 0;
+  made.lifetime_class = kind == TESSERA_EDIT_CLASS ? TESSERA_CLASS_DYNAMIC : 0;
+  choose (f, blocks, n_blocks);
+  tessera_document_edit_selection (f->document, &made, FALSE);
+  test_session_settle (f);
+  g_assert_cmpstr (f->document->error, ==, NULL);
+}
+
+/* The places and what is in them, as one text. */
+static char *
+describe_places (TestSession *f)
+{
+  const TesseraGrouping *grouping = f->document->grouping;
+  GString *text = g_string_new (NULL);
+
+  g_assert_true (grouping->data == f->document->data);
+  for (uint32_t place = 0; place < grouping->n_places; place++)
+    {
+      if (grouping->rows[place].n_blocks == 0)
+        continue;
+      g_string_append_printf (text,
+                              "%s (%s, %s):", tessera_place_name (grouping->data, place),
+                              tessera_class_name (grouping->rows[place].lifetime_class),
+                              tessera_place_reason (grouping->data, place));
+      for (uint32_t i = grouping->begin[place]; i < grouping->begin[place + 1]; i++)
+        g_string_append_printf (text, " %u", grouping->blocks[i]);
+      g_string_append (text, "\n");
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+ask_for_groups (TestSession *f)
+{
+  tessera_document_set_query (f->document, "");
+  test_session_settle (f);
+}
+
+/* Groups are made, merged, split and moved to, and a class is set: each is to be seen at
+ * once; undone step by step each former picture is there again, redone and opened anew
+ * each later one. */
+static void
+test_groups (TestSession *f, gconstpointer unused)
+{
+  static const uint32_t a_b[] = { 0, 1 }, a_c[] = { 0, 2 }, a[] = { 0 };
+  char *pictures[6];
+
+  ask_for_groups (f);
+  pictures[0] = describe_places (f);
+  regroup (f, TESSERA_EDIT_GROUP, "mine", a_b, 2);
+  g_assert_cmpuint (n_in_group (f, "mine"), ==, 2);
+  g_assert_cmpstr (
+      tessera_place_reason (f->document->data, tessera_place_of (f->document->data, 0)),
+      ==, "made by hand");
+  pictures[1] = describe_places (f);
+  regroup (f, TESSERA_EDIT_MERGE, "all", a_c, 2);
+  g_assert_cmpuint (n_in_group (f, "all"), ==, 3);
+  g_assert_cmpuint (n_in_group (f, "mine"), ==, 0);
+  pictures[2] = describe_places (f);
+  regroup (f, TESSERA_EDIT_SPLIT, NULL, a, 1);
+  g_assert_cmpuint (n_in_group (f, "all, 1048576 bytes"), ==, 1);
+  g_assert_cmpuint (n_in_group (f, "all, 2097152 bytes"), ==, 2);
+  pictures[3] = describe_places (f);
+  regroup (f, TESSERA_EDIT_MOVE, "all, 2097152 bytes", a, 1);
+  g_assert_cmpuint (n_in_group (f, "all, 2097152 bytes"), ==, 3);
+  pictures[4] = describe_places (f);
+  regroup (f, TESSERA_EDIT_CLASS, NULL, a, 1);
+  g_assert_cmpint (f->document->data->blocks->blocks[0].lifetime_class, ==,
+                   TESSERA_CLASS_DYNAMIC);
+  g_assert_cmpuint (n_in_group (f, "all, 2097152 bytes"), ==, 2);
+  pictures[5] = describe_places (f);
+  for (int round = 0; round < 2; round++)
+    for (int i = 4; i >= -5; i--)
+      {
+        g_autofree char *picture = NULL;
+
+        if (i >= 0)
+          tessera_document_undo (f->document);
+        else
+          tessera_document_redo (f->document);
+        if (round == 1)
+          {
+            test_session_settle (f);
+            test_session_reopen (f);
+            ask_for_groups (f);
+          }
+        test_session_settle (f);
+        picture = describe_places (f);
+        g_assert_cmpstr (picture, ==, pictures[ABS (i)]);
+        if (i == 0)
+          g_assert_true (f->document->data == tessera_data_origin (f->document->data));
+      }
+  for (size_t i = 0; i < G_N_ELEMENTS (pictures); i++)
+    g_free (pictures[i]);
+}
+
+/* Queries and rules go by the groups and classes that edits have made, planning by those
+ * of the trace: a class is not set twice. */
+static void
+test_groups_are_asked_for (TestSession *f, gconstpointer unused)
+{
+  static const uint32_t b_c[] = { 1, 2 }, b[] = { 1 };
+  const TesseraPlan *plan;
+  guint n_mine = 0;
+
+  ask_for_groups (f);
+  regroup (f, TESSERA_EDIT_GROUP, "mine", b_c, 2);
+  g_assert_true (tessera_document_select_query (f->document, "group=mine",
+                                                TESSERA_SELECT_ONLY, NULL));
+  test_session_settle (f);
+  g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 2);
+  tessera_document_set_query (f->document, "group=mine");
+  test_session_settle (f);
+  g_assert_cmpuint (n_in_group (f, "mine"), ==, 2);
+  g_assert_cmpuint (f->document->grouping->begin[f->document->grouping->n_places], ==, 2);
+  regroup (f, TESSERA_EDIT_CLASS, NULL, b, 1);
+  g_assert_cmpstr (f->document->query, ==, "group=mine");
+  g_assert_cmpuint (f->document->grouping->begin[f->document->grouping->n_places], ==, 1);
+  g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 1);
+  tessera_document_select_query (f->document, "class=dynamic", TESSERA_SELECT_ONLY, NULL);
+  test_session_settle (f);
+  g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 1);
+  g_assert_cmpuint (f->document->selected, ==, 1);
+  plan = f->document->planned->plan;
+  g_assert_true (f->document->planned->data == tessera_data_origin (f->document->data));
+  g_assert_cmpuint (plan->n_groups, ==, f->document->data->n_groups);
+  for (size_t i = 0; i < plan->n_groups; i++)
+    {
+      g_assert_cmpstr (plan->groups[i].name, ==, f->document->data->groups[i].name);
+      g_assert_cmpuint (plan->groups[i].n_blocks, ==,
+                        f->document->data->groups[i].n_blocks);
+      n_mine += g_str_equal (plan->groups[i].name, "mine");
+    }
+  g_assert_cmpuint (n_mine, ==, 1);
+}
+
+/* What cannot be done leaves the picture as it was, as do edits of other things. */
+static void
+test_groups_stay (TestSession *f, gconstpointer unused)
+{
+  static const uint32_t a[] = { 0 };
+  TesseraEdit made = tessera_edit_of (TESSERA_EDIT_MOVE);
+  g_autofree char *before = NULL, *after = NULL;
+
+  ask_for_groups (f);
+  regroup (f, TESSERA_EDIT_DYNAMIC, NULL, a, 1);
+  g_assert_null (f->document->data->origin);
+  regroup (f, TESSERA_EDIT_GROUP, "mine", a, 1);
+  before = describe_places (f);
+  made.group = strdup ("nobody's");
+  tessera_document_edit_selection (f->document, &made, FALSE);
+  test_session_settle (f);
+  g_assert_nonnull (f->document->error);
+  g_clear_pointer (&f->document->error, g_free);
+  after = describe_places (f);
+  g_assert_cmpstr (after, ==, before);
+  g_assert_cmpstr (group_of (f, 0), ==, "mine");
+}
+
+/* Colours by class and group are of what the edits made. */
+static void
+test_colours_follow_groups (TestSession *f, gconstpointer unused)
+{
+  static const uint32_t a_b_c[] = { 0, 1, 2 };
+
+  tessera_document_set_colour_key (f->document, TESSERA_COLOUR_GROUP);
+  test_session_settle (f);
+  regroup (f, TESSERA_EDIT_GROUP, "mine", a_b_c, 3);
+  g_assert_true (f->document->paint->data == f->document->data);
+  g_assert_cmpuint (f->document->paint->colouring->n_entries, ==, 1);
+  tessera_document_undo (f->document);
+  test_session_settle (f);
+  g_assert_true (f->document->paint->data == f->document->data);
+}
+
+/* Whatever is asked for while the groups change comes to an end with those that there
+ * are then. */
+static void
+test_groups_in_haste (TestSession *f, gconstpointer unused)
+{
+  static const uint32_t a_b[] = { 0, 1 };
+  const TesseraEdit *edits;
+  size_t n_edits;
+
+  ask_for_groups (f);
+  regroup (f, TESSERA_EDIT_GROUP, "mine", a_b, 2);
+  for (int i = 0; i < 40; i++)
+    {
+      TesseraEdit made = tessera_edit_of (TESSERA_EDIT_DYNAMIC);
+
+      if (i % 2 == 0)
+        tessera_document_undo (f->document);
+      else
+        tessera_document_redo (f->document);
+      if (i % 4 == 1)
+        tessera_document_set_query (f->document, i % 8 == 1 ? "group=mine" : "");
+      if (i % 4 == 2)
+        tessera_document_set_colour_key (f->document, i % 8 == 2 ? TESSERA_COLOUR_GROUP
+                                                                 : TESSERA_COLOUR_CLASS);
+      if (i == 35)
+        tessera_document_edit_selection (f->document, &made, TRUE);
+      for (int turn = 0; turn < i % 5; turn++)
+        g_main_context_iteration (NULL, FALSE);
+    }
+  test_session_settle (f);
+  ask_for_groups (f);
+  /* What was made while the group was undone has taken its place. */
+  g_assert_cmpuint (tessera_document_n_standing (f->document), >=, 1);
+  edits = tessera_history_get (f->document->history, &n_edits);
+  g_assert_cmpuint (n_in_group (f, "mine"), ==,
+                    edits[0].kind == TESSERA_EDIT_GROUP ? 2 : 0);
+  g_assert_true (f->document->paint->data == f->document->data);
+  g_assert_true (f->document->facts.selection == f->document->selection);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, function)                                                              \
-  g_test_add ("/select/" name, TestSession, NULL, test_session_set_up, function,         \
+  g_test_add ("/sets/" name, TestSession, NULL, test_session_set_up, function,           \
               test_session_tear_down)
   ADD ("one", test_one);
   ADD ("toggle", test_toggle);
@@ -336,5 +605,10 @@ main (int argc, char **argv)
   ADD ("lit", test_lit);
   ADD ("edit", test_edit);
   ADD ("close forgets", test_close_forgets);
+  ADD ("groups", test_groups);
+  ADD ("groups are asked for", test_groups_are_asked_for);
+  ADD ("groups stay", test_groups_stay);
+  ADD ("colours follow groups", test_colours_follow_groups);
+  ADD ("groups in haste", test_groups_in_haste);
   return g_test_run ();
 }
