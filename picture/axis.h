@@ -33,7 +33,7 @@ void tessera_axis_free (TesseraAxis *axis);
  * right of it. */
 uint32_t tessera_axis_event_at (const TesseraAxis *axis, double position);
 
-/* ---- curves.c: curves folded to pixel columns, low and high per column, so that no peak can
+/* ---- lanes.c: curves folded to pixel columns, low and high per column, so that no peak can
  * vanish ---- */
 
 /* low[c], high[c] of column c of @n_columns over all of @axis, of a curve's @values in force after

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "picture/scene/private.h"
-#include "planner/check/marks.h"
 #include "planner/pack.h"
 
 #include <glib.h>
@@ -138,29 +137,25 @@ typedef struct
 {
   const TesseraLayout *layout;
   uint32_t *by_born, *by_died;
-  uint32_t *by_addr, *rank; /* the spans by address, and of each span its place there */
-  uint64_t *addr;           /* of by_addr: a search stays in the cache */
-  TesseraMarks alive;       /* ranks */
+  GTree *alive; /* address -> span */
   size_t next_born, next_died;
 } Sweep;
+
+static int
+compare_addresses (gconstpointer a, gconstpointer b, gpointer unused)
+{
+  return compare_u64 (GPOINTER_TO_SIZE (a), GPOINTER_TO_SIZE (b));
+}
 
 /* The span alive that begins at or below @addr and nearest to it, or NULL. */
 static const TesseraSpan *
 alive_below (const Sweep *sweep, uint64_t addr, uint32_t *out_span)
 {
-  size_t low = 0, high = sweep->layout->n_spans;
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-      if (sweep->addr[middle] <= addr)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  uint64_t rank = tessera_marks_below (&sweep->alive, low);
-  if (rank == TESSERA_NO_MARK)
+  GTreeNode *node = g_tree_upper_bound (sweep->alive, GSIZE_TO_POINTER (addr));
+  node = node != NULL ? g_tree_node_previous (node) : g_tree_node_last (sweep->alive);
+  if (node == NULL)
     return NULL;
-  *out_span = sweep->by_addr[rank];
+  *out_span = GPOINTER_TO_UINT (g_tree_node_value (node));
   return &sweep->layout->spans[*out_span];
 }
 
@@ -169,17 +164,24 @@ advance (Sweep *sweep, uint32_t event_index)
 {
   const TesseraSpan *spans = sweep->layout->spans;
   size_t n = sweep->layout->n_spans;
-  while (sweep->next_born < n &&
-         spans[sweep->by_born[sweep->next_born]].born_index <= event_index)
+  for (; sweep->next_died < n; sweep->next_died++)
     {
-      uint32_t span = sweep->by_born[sweep->next_born++];
-      if (spans[span].died_index <= event_index) /* over before anybody looked */
-        continue;
-      tessera_marks_add (&sweep->alive, sweep->rank[span]);
+      const uint32_t span = sweep->by_died[sweep->next_died];
+      const gpointer addr = GSIZE_TO_POINTER (spans[span].addr);
+      if (spans[span].died_index > event_index)
+        break;
+      if (GPOINTER_TO_UINT (g_tree_lookup (sweep->alive, addr)) == span)
+        g_tree_remove (sweep->alive, addr);
     }
-  while (sweep->next_died < n &&
-         spans[sweep->by_died[sweep->next_died]].died_index <= event_index)
-    tessera_marks_remove (&sweep->alive, sweep->rank[sweep->by_died[sweep->next_died++]]);
+  for (; sweep->next_born < n; sweep->next_born++)
+    {
+      const uint32_t span = sweep->by_born[sweep->next_born];
+      if (spans[span].born_index > event_index)
+        break;
+      if (spans[span].died_index > event_index) /* else over before anybody looked */
+        g_tree_insert (sweep->alive, GSIZE_TO_POINTER (spans[span].addr),
+                       GUINT_TO_POINTER (span));
+    }
 }
 
 /* Blocks come by born_index, those alive at the start first: one sweep finds all. */
@@ -213,28 +215,16 @@ find_rows_of_blocks (Builder *builder)
 {
   const TesseraLayout *layout = builder->layout;
   size_t n = layout->n_spans;
-  g_autofree uint32_t *rank = g_new (uint32_t, n + 1);
-  g_autofree uint64_t *addr = g_new (uint64_t, n + 1); /* first the keys of a sort */
+  g_autofree uint64_t *keys = g_new (uint64_t, n + 1);
   for (size_t i = 0; i < n; i++)
-    addr[i] = layout->spans[i].born_index;
-  g_autofree uint32_t *by_born = sorted_numbers (n, compare_keys, addr);
+    keys[i] = layout->spans[i].born_index;
+  g_autofree uint32_t *by_born = sorted_numbers (n, compare_keys, keys);
   for (size_t i = 0; i < n; i++)
-    addr[i] = layout->spans[i].died_index;
-  g_autofree uint32_t *by_died = sorted_numbers (n, compare_keys, addr);
-  for (size_t i = 0; i < n; i++)
-    addr[i] = layout->spans[i].addr;
-  g_autofree uint32_t *by_addr = sorted_numbers (n, compare_keys, addr);
-  Sweep sweep = { layout, by_born, by_died, by_addr, rank, addr, { { NULL } }, 0, 0 };
-  for (uint32_t i = 0; i < n; i++)
-    {
-      rank[by_addr[i]] = i;
-      addr[i] = layout->spans[by_addr[i]].addr;
-    }
-  if (tessera_marks_init (&sweep.alive, n) != TESSERA_OK)
-    g_error ("failed to allocate marks for %zu spans", n);
-  bool all_found = place_blocks (builder, &sweep);
-  tessera_marks_clear (&sweep.alive);
-  return all_found;
+    keys[i] = layout->spans[i].died_index;
+  g_autofree uint32_t *by_died = sorted_numbers (n, compare_keys, keys);
+  g_autoptr (GTree) alive = g_tree_new_full (compare_addresses, NULL, NULL, NULL);
+  Sweep sweep = { layout, by_born, by_died, alive, 0, 0 };
+  return place_blocks (builder, &sweep);
 }
 
 /* Blocks outside of any span: each run of addresses that they touch is a row range. */
