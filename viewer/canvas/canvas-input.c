@@ -179,7 +179,7 @@ ask (TesseraCanvas *self, double x, double y)
     return;
   block = tessera_canvas_block_at (self, x, y);
   if (block != TESSERA_NONE &&
-      !tessera_document_is_selected (self->panel.document, block))
+      !tessera_selection_has (self->panel.document->selection, block))
     tessera_document_select (self->panel.document, block);
   tessera_canvas_pop_menu_up (self, x, y);
 }

@@ -140,8 +140,8 @@ tessera_canvas_begin_pin (TesseraCanvas *self, double x, double y)
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
 
   if (self->side != TESSERA_SIDE_RIGHT || sheet == NULL ||
-      !tessera_document_is_selected (self->panel.document,
-                                     tessera_canvas_block_at (self, x, y)))
+      !tessera_selection_has (self->panel.document->selection,
+                              tessera_canvas_block_at (self, x, y)))
     return FALSE;
   self->pinning = TRUE;
   self->pin_dy = 0;

@@ -203,7 +203,7 @@ test_several (Fixture *f, gconstpointer unused)
   click_block (f, 0);
   WAIT (tessera_document_n_selected (f->document) == 1, 5000);
   test_hand_key (XK_Control_L, FALSE);
-  g_assert_true (tessera_document_is_selected (f->document, 2));
+  g_assert_true (tessera_selection_has (f->document->selection, 2));
   test_hand_key (XK_Shift_L, TRUE);
   test_hand_point (f->canvas, 0.02, 0.02);
   test_hand_button (1, TRUE);

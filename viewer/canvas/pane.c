@@ -93,8 +93,7 @@ plan_title (TesseraDocument *document, const TesseraFollowed *planned)
 {
   const char *name = tessera_document_plan_name (document, planned);
 
-  if (name == NULL ||
-      (tessera_document_n_kept (document) < 2 && document->left_planned == NULL))
+  if (name == NULL || (document->kept->len < 2 && document->left_planned == NULL))
     return planned->plan->n_edits > 0
                ? g_strdup_printf ("Plan, %s",
                                   TESSERA_COUNTED (planned->plan->n_edits, "edit"))

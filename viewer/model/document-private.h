@@ -63,7 +63,7 @@ struct TesseraJob
   TesseraFollowed *shown;    /* a plan that need not be made */
   TesseraLayoutKind policy;  /* whose smallest device is looked for */
   TesseraEdit edit;
-  gboolean by_rule, is_listed; /* of the edit: see tessera_document_add_listed() */
+  gboolean by_rule, is_listed; /* of the edit: it has a list of blocks */
   int direction;               /* of the key that began a proposal; 0: none */
   gboolean pushing, is_pin;    /* ... with Shift; at once, at @bytes */
   gboolean has_grouping;       /* is wanted with the groups */

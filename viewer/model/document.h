@@ -163,10 +163,8 @@ void tessera_document_set_device (TesseraDocument *self, uint32_t device);
 /* Shows a plan from a file in place of the one there is. */
 void tessera_document_open_plan (TesseraDocument *self, const char *path);
 void tessera_document_close (TesseraDocument *self);
-/* Makes or makes again the plan, in the background. */
-void tessera_document_plan (TesseraDocument *self);
-/* The same, with a preview of it at once. */
-void tessera_document_plan_at_once (TesseraDocument *self);
+/* Makes or makes again the plan, in the background; or a preview of it at once, and then it. */
+void tessera_document_plan (TesseraDocument *self, gboolean is_preview);
 /* Stops the most recent of the works that run; opening first. */
 void tessera_document_cancel (TesseraDocument *self);
 gboolean tessera_document_is_busy (TesseraDocument *self);
@@ -246,7 +244,6 @@ void tessera_document_set_selection (TesseraDocument *self,
 void tessera_document_select_toggle (TesseraDocument *self, uint32_t block);
 /* The block born before or after the one that leads, added to the selection. */
 void tessera_document_select_next_too (TesseraDocument *self, int direction);
-gboolean tessera_document_is_selected (TesseraDocument *self, uint32_t block);
 size_t tessera_document_n_selected (TesseraDocument *self);
 
 /* Of those found the largest block leads, unless who led is in it.
@@ -305,7 +302,6 @@ typedef struct
 
 /* Of all that are kept, oldest first. Borrowed until the next change. */
 const TesseraKept *tessera_document_get_kept (TesseraDocument *self, guint index);
-guint tessera_document_n_kept (TesseraDocument *self);
 /* What a plan is called; NULL: it is not kept. Borrowed. */
 const char *tessera_document_plan_name (TesseraDocument *self,
                                         const TesseraFollowed *followed);
@@ -360,18 +356,16 @@ void tessera_document_load_edits (TesseraDocument *self, const char *path);
 
 /*
  * tessera_document_edit_selection:
- * @edit: what is to be done; @what is not filled in yet
+ * @edit: what is to be done; what it is about is not filled in yet, but for a list of blocks
  * @by_rule: whatever else the rule of the selected blocks selects, too; else just them
  *
- * Makes *@edit about what is selected, which a worker finds out, and adds it then.
- * Takes what is in *@edit over and leaves it cleared.
+ * Makes *@edit about what is selected, which a worker finds out, or names what it lists
+ * (tessera_edits_name_blocks), and adds it then. Takes what is in *@edit over and leaves it
+ * cleared.
  */
 void tessera_document_edit_selection (TesseraDocument *self,
                                       TesseraEdit *edit,
                                       gboolean by_rule);
-/* Adds *@edit, which lists the blocks it is about, once a worker has named them
- * (tessera_edits_name_blocks). Takes what is in it over and leaves it cleared. */
-void tessera_document_add_listed (TesseraDocument *self, TesseraEdit *edit);
 /* Why this cannot be done to what is selected: one sentence, static; NULL: it can. */
 const char *tessera_document_why_no_edit (TesseraDocument *self,
                                           TesseraEditKind kind,

@@ -171,7 +171,7 @@ test_cancel (TestSession *f, gconstpointer unused)
   /* So short a trace may be planned before it hears of it. */
   if (!tessera_document_is_plan_current (f->document))
     g_assert_nonnull (tessera_document_why_no_export (f->document));
-  tessera_document_plan (f->document);
+  tessera_document_plan (f->document, FALSE);
   test_session_settle (f);
   g_assert_true (tessera_document_is_plan_current (f->document));
   tessera_followed_unref (before);

@@ -83,7 +83,7 @@ edits_changed (TesseraDocument *self)
   tessera_document_keep_edits (self);
   tessera_document_changed (self, TESSERA_CHANGED_EDITS);
   tessera_document_refresh_groups (self);
-  tessera_document_plan_at_once (self);
+  tessera_document_plan (self, TRUE);
 }
 
 void
@@ -115,15 +115,13 @@ tessera_document_add_edit (TesseraDocument *self, TesseraEdit *edit)
 void
 tessera_document_undo (TesseraDocument *self)
 {
-  if (self->history != NULL && tessera_history_undo (self->history))
-    edits_changed (self);
+  tessera_document_go_to_edits (self, tessera_document_n_standing (self) - 1);
 }
 
 void
 tessera_document_redo (TesseraDocument *self)
 {
-  if (self->history != NULL && tessera_history_redo (self->history))
-    edits_changed (self);
+  tessera_document_go_to_edits (self, tessera_document_n_standing (self) + 1);
 }
 
 void
@@ -352,13 +350,12 @@ tessera_document_seek_rule (TesseraDocument *self)
     tessera_job_start (self, tessera_job_new (self, &rule_kind));
 }
 
-/* Takes what is in *@edit over and leaves it cleared. */
-static void
-start_edit (TesseraDocument *self,
-            TesseraEdit *edit,
-            gboolean by_rule,
-            gboolean is_listed)
+void
+tessera_document_edit_selection (TesseraDocument *self,
+                                 TesseraEdit *edit,
+                                 gboolean by_rule)
 {
+  gboolean is_listed = edit->what.n_blocks > 0;
   TesseraJob *job;
 
   if (is_listed ? self->data == NULL : self->selection == NULL)
@@ -369,23 +366,9 @@ start_edit (TesseraDocument *self,
   job = tessera_job_new (self, &edit_kind);
   job->edit = *edit;
   *edit = tessera_edit_of (edit->kind);
-  job->by_rule = by_rule;
+  job->by_rule = by_rule && !is_listed;
   job->is_listed = is_listed;
   tessera_job_start (self, job);
-}
-
-void
-tessera_document_edit_selection (TesseraDocument *self,
-                                 TesseraEdit *edit,
-                                 gboolean by_rule)
-{
-  start_edit (self, edit, by_rule, FALSE);
-}
-
-void
-tessera_document_add_listed (TesseraDocument *self, TesseraEdit *edit)
-{
-  start_edit (self, edit, FALSE, TRUE);
 }
 
 const char *

@@ -207,7 +207,7 @@ take_over (TesseraDocument *self, TesseraJob *job)
                              file->path, job->is_look ? "" : ", with what you changed"));
   tessera_document_changed (self, TESSERA_CHANGED_EDITS);
   tessera_document_refresh_groups (self);
-  tessera_document_plan_at_once (self);
+  tessera_document_plan (self, TRUE);
 }
 
 static void start_look (TesseraDocument *self);

@@ -179,7 +179,7 @@ take_trace (TesseraDocument *self, TesseraJob *job)
     tessera_document_set_left_kind (self, self->left_kind);
   tessera_job_start (self, tessera_job_new (self, &suggest_kind));
   if (self->plan_automatically)
-    tessera_document_plan (self);
+    tessera_document_plan (self, FALSE);
   else
     tessera_document_start_needs (self, TESSERA_LAYOUT_NATIVE);
 }

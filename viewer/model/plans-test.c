@@ -76,22 +76,22 @@ test_keeps (Fixture *f, gconstpointer unused)
   const TesseraFollowed *first = f->document->planned;
   g_autofree char *last = NULL;
 
-  g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 1);
+  g_assert_cmpuint (f->document->kept->len, ==, 1);
   g_assert_cmpstr (name_of (f, 0), ==, "free");
   g_assert_cmpstr (tessera_document_plan_name (f->document, first), ==, "free");
   tessera_document_keep_plan (f->document);
   g_assert_cmpstr (name_of (f, 1), ==, "kept 1");
-  tessera_document_plan (f->document);
+  tessera_document_plan (f->document, FALSE);
   settle (f);
   g_assert_true (f->document->planned != first);
-  g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 2);
+  g_assert_cmpuint (f->document->kept->len, ==, 2);
   g_assert_true (tessera_document_get_kept (f->document, 0)->followed == first);
   g_assert_cmpstr (name_of (f, 1), ==, "free");
   tessera_document_open_plan (f->document, f->other);
   settle (f);
   g_assert_true (g_str_has_suffix (name_of (f, 2), ".night.tsp"));
   tessera_document_forget_kept (f->document, 0);
-  g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 2);
+  g_assert_cmpuint (f->document->kept->len, ==, 2);
   /* Not without end, but for what was kept by hand. */
   tessera_document_keep_plan (f->document);
   for (int i = 0; i < 12; i++)
@@ -105,7 +105,7 @@ test_keeps (Fixture *f, gconstpointer unused)
       last = g_strdup (path);
     }
   g_assert_cmpint (g_rename (last, f->other), ==, 0);
-  g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 8 + 1);
+  g_assert_cmpuint (f->document->kept->len, ==, 8 + 1);
   g_assert_cmpstr (name_of (f, 0), ==, "kept 2");
 }
 
@@ -131,7 +131,7 @@ test_sides (Fixture *f, gconstpointer unused)
   tessera_document_show_kept (f->document, TESSERA_SIDE_RIGHT, 0);
   settle (f);
   g_assert_true (f->document->planned == free_one);
-  g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 2);
+  g_assert_cmpuint (f->document->kept->len, ==, 2);
   tessera_document_set_left_kind (f->document, TESSERA_LAYOUT_EXPANDABLE);
   settle (f);
   g_assert_null (f->document->left_planned);
@@ -330,12 +330,12 @@ test_stop_keeps_best (TestSession *f, gconstpointer unused)
   g_assert_cmpstr (tessera_document_plan_name (f->document, f->document->planned), ==,
                    "free, cut short");
   assert_exported_cut (f);
-  tessera_document_plan (f->document);
+  tessera_document_plan (f->document, FALSE);
   test_session_settle (f);
   g_assert_cmpint (f->document->planned->plan->cut_short, ==, TESSERA_CUT_NOT);
   g_assert_cmpuint (f->document->planned->plan->height_bytes, <=, cut_bytes);
   g_assert_cmpuint (f->document->planned->plan->slot_digest, ==, full_digest (f));
-  g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 2);
+  g_assert_cmpuint (f->document->kept->len, ==, 2);
 }
 
 /* At the first moment, where the preview is likely to be lower. */
@@ -367,13 +367,13 @@ static void
 test_dropped_is_gone (TestSession *f, gconstpointer unused)
 {
   WAIT (is_planning (f), SLOW_MS);
-  tessera_document_plan (f->document);
+  tessera_document_plan (f->document, FALSE);
   WAIT (is_planning (f), SLOW_MS);
   g_assert_null (f->document->planned);
   tessera_document_cancel (f->document);
   test_session_settle (f);
   assert_cut_short (f);
-  g_assert_cmpuint (tessera_document_n_kept (f->document), ==, 1);
+  g_assert_cmpuint (f->document->kept->len, ==, 1);
 }
 
 static void

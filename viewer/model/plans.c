@@ -161,7 +161,7 @@ end_plan (TesseraDocument *self, TesseraJob *job)
   if (!keep_preview (self, job))
     take_plan (self, job);
   if (job->request.is_preview && job->path == NULL && job->shown == NULL)
-    tessera_document_plan (self);
+    tessera_document_plan (self, FALSE);
   else
     seek_needs (self);
 }
@@ -190,8 +190,8 @@ planning_new (TesseraDocument *self)
   return job;
 }
 
-static void
-start_plan (TesseraDocument *self, gboolean is_preview)
+void
+tessera_document_plan (TesseraDocument *self, gboolean is_preview)
 {
   TesseraJob *job;
 
@@ -200,18 +200,6 @@ start_plan (TesseraDocument *self, gboolean is_preview)
   job = planning_new (self);
   job->request.is_preview = is_preview;
   tessera_job_start (self, job);
-}
-
-void
-tessera_document_plan (TesseraDocument *self)
-{
-  start_plan (self, FALSE);
-}
-
-void
-tessera_document_plan_at_once (TesseraDocument *self)
-{
-  start_plan (self, TRUE);
 }
 
 static void
@@ -250,7 +238,7 @@ plan_otherwise (TesseraDocument *self)
   self->request.generation++;
   tessera_document_remember_height (self);
   tessera_document_changed (self, TESSERA_CHANGED_EDITS);
-  tessera_document_plan_at_once (self);
+  tessera_document_plan (self, TRUE);
 }
 
 void
@@ -341,12 +329,6 @@ tessera_kept_free (gpointer user)
   g_free (kept->name);
   tessera_followed_unref (kept->followed);
   g_free (kept);
-}
-
-guint
-tessera_document_n_kept (TesseraDocument *self)
-{
-  return self->kept->len;
 }
 
 const TesseraKept *

@@ -485,10 +485,7 @@ accept (TesseraDocument *self, gboolean by_rule)
                               landings->n_blocks * sizeof *landings->distance_bytes);
     }
   tessera_document_drop_proposal (self);
-  if (is_ruled)
-    tessera_document_edit_selection (self, &edit, by_rule);
-  else
-    tessera_document_add_listed (self, &edit);
+  tessera_document_edit_selection (self, &edit, by_rule);
 }
 
 static void

@@ -78,7 +78,7 @@ void
 tessera_document_select_toggle (TesseraDocument *self, uint32_t block)
 {
   tessera_document_select_blocks (self, &block, 1,
-                                  tessera_document_is_selected (self, block)
+                                  tessera_selection_has (self->selection, block)
                                       ? TESSERA_SELECT_LESS
                                       : TESSERA_SELECT_MORE,
                                   block);
@@ -152,12 +152,6 @@ tessera_document_select_next_too (TesseraDocument *self, int direction)
     return;
   tessera_document_select_blocks (self, &next, 1, TESSERA_SELECT_MORE, next);
   tessera_document_reveal (self, next);
-}
-
-gboolean
-tessera_document_is_selected (TesseraDocument *self, uint32_t block)
-{
-  return tessera_selection_has (self->selection, block);
 }
 
 size_t

@@ -18,7 +18,7 @@ assert_selected (TestSession *f, guint bits)
 
   for (uint32_t block = 0; block < 3; block++)
     {
-      gboolean is_in = tessera_document_is_selected (f->document, block);
+      gboolean is_in = tessera_selection_has (f->document->selection, block);
 
       g_assert_cmpint (is_in, ==, bits >> block & 1);
       n += is_in;
@@ -27,7 +27,7 @@ assert_selected (TestSession *f, guint bits)
   if (n == 0)
     g_assert_cmpuint (f->document->selected, ==, TESSERA_NONE);
   else
-    g_assert_true (tessera_document_is_selected (f->document, f->document->selected));
+    g_assert_true (tessera_selection_has (f->document->selection, f->document->selected));
 }
 
 static void

@@ -273,7 +273,7 @@ is_selected (gpointer user, guint position)
   if (self->base.panel.document->selection == NULL)
     return FALSE;
   return node.kind == TESSERA_NODE_BLOCK
-             ? tessera_document_is_selected (self->base.panel.document, node.index)
+             ? tessera_selection_has (self->base.panel.document->selection, node.index)
          : node.kind == TESSERA_NODE_GROUP ? is_place_whole (self, node.index)
                                            : is_class_whole (self, node.index);
 }

@@ -370,7 +370,7 @@ static void
 show_rows (Plans *self)
 {
   TesseraDocument *document = self->panel.document;
-  guint n = document->data != NULL ? tessera_document_n_kept (document) + 1 : 0;
+  guint n = document->data != NULL ? document->kept->len + 1 : 0;
 
   while (self->rows->len < n)
     add_row (self);

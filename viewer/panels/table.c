@@ -55,8 +55,8 @@ is_selected (gpointer user, guint position)
 {
   Table *self = user;
 
-  return tessera_document_is_selected (self->base.panel.document,
-                                       self->list->blocks[position]);
+  return tessera_selection_has (self->base.panel.document->selection,
+                                self->list->blocks[position]);
 }
 
 /* The last of them leads: that is where the person clicked. */

@@ -266,8 +266,8 @@ test_conflict (TestView *f, gconstpointer unused)
   WAIT (gtk_widget_get_mapped (test_view_find (f, "edits")), 5000);
   WAIT (gtk_widget_has_focus (GTK_WIDGET (row (f, 1))), 5000);
   test_window_settle (f->window);
-  g_assert_true (tessera_document_is_selected (f->document, 0));
-  g_assert_false (tessera_document_is_selected (f->document, 1));
+  g_assert_true (tessera_selection_has (f->document->selection, 0));
+  g_assert_false (tessera_selection_has (f->document->selection, 1));
   g_signal_emit_by_name (test_view_find (f, "conflict-undo"), "clicked");
   test_window_settle (f->window);
   g_assert_false (test_view_sees (f, "message"));

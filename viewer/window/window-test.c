@@ -193,8 +193,8 @@ test_selection_of_several (TestView *f, gconstpointer unused)
   g_assert_true (gtk_selection_model_is_selected (rows, 2));
   gtk_selection_model_select_range (rows, 0, 2, TRUE);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 2);
-  g_assert_true (tessera_document_is_selected (f->document, 2));
-  g_assert_false (tessera_document_is_selected (f->document, 0));
+  g_assert_true (tessera_selection_has (f->document->selection, 2));
+  g_assert_false (tessera_selection_has (f->document->selection, 0));
   gtk_selection_model_select_all (rows);
   test_window_settle (f->window);
   g_assert_cmpstr (test_view_text (f, "selection-count"), ==, "3 blocks");
