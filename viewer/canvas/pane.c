@@ -26,103 +26,70 @@ tessera_pane_get_canvas (GtkWidget *pane)
   return ((Pane *) tessera_panel_of (pane))->canvas;
 }
 
-static char *
-left_subtitle (const TesseraLayout *layout)
-{
-  const char *reserved = TESSERA_SIZE (layout->peak_reserved_bytes);
-
-  return layout->n_ooms == 0   ? g_strdup_printf ("%s reserved", reserved)
-         : layout->n_ooms == 1 ? g_strdup_printf ("%s reserved, died", reserved)
-                               : g_strdup_printf ("%s reserved, %zu requests failed",
-                                                  reserved, layout->n_ooms);
-}
-
 /* Two panes beside panels have no width for more. */
-static char *
-right_subtitle (const TesseraFollowed *planned, uint64_t bound_bytes)
+static void
+show_plan (Pane *self, const TesseraFollowed *planned)
 {
+  TesseraDocument *document = self->panel.document;
   const TesseraPlan *plan = planned->plan;
-  g_autofree char *gap = tessera_describe_gap (plan, bound_bytes);
-  GString *text = g_string_new (NULL);
-
-  g_string_append_printf (text, "%s%s%s", TESSERA_SIZE (plan->height_bytes),
-                          g_ascii_isdigit (*gap) ? ", " : " ", gap);
-  if (planned->request.is_preview)
-    g_string_append (text, ", preview");
-  else if (plan->cut_short != TESSERA_CUT_NOT)
-    g_string_append (text, ", cut short");
-  else if (plan->checked)
-    g_string_append (text, ", checked");
-  if (plan->followable == TESSERA_FOLLOWABLE_NO)
-    g_string_append (text, ", not to be followed");
-  return g_string_free (text, FALSE);
-}
-
-static char *
-right_tooltip (const TesseraFollowed *planned)
-{
-  const TesseraPlan *plan = planned->plan;
-  GString *text = g_string_new (NULL);
-
-  if (planned->seconds > 0)
-    g_string_append_printf (text, "Made in %.2f s", planned->seconds);
-  else
-    g_string_append (text, "From a file");
-  if (plan->n_edits > 0)
-    g_string_append_printf (text, ", with %s", TESSERA_COUNTED (plan->n_edits, "edit"));
-  if (plan->cut_short != TESSERA_CUT_NOT)
-    g_string_append (text, "\nCut short: planning again makes the full plan");
-  if (plan->follow_reason != NULL && *plan->follow_reason != '\0')
-    g_string_append_printf (text, "\n%s", plan->follow_reason);
-  return g_string_free (text, FALSE);
-}
-
-static char *
-left_title (TesseraDocument *document)
-{
-  const TesseraSheet *sheet = document->sheets[TESSERA_SIDE_LEFT];
-
-  return g_strdup_printf ("%s, %s",
-                          tessera_layout_owner (sheet != NULL ? sheet->layout : NULL),
-                          tessera_layout_kind_name (document->left_kind));
-}
-
-/* Where several are there, which it is. */
-static char *
-plan_title (TesseraDocument *document, const TesseraFollowed *planned)
-{
   const char *name = tessera_document_plan_name (document, planned);
+  const char *edits = plan->n_edits > 0 ? TESSERA_COUNTED (plan->n_edits, "edit") : NULL;
+  g_autofree char *gap = tessera_describe_gap (plan, tessera_document_bound (document));
+  g_autofree char *title = NULL, *made = NULL;
 
+  /* Where several are there, which it is. */
   if (name == NULL || (document->kept->len < 2 && document->left_planned == NULL))
-    return planned->plan->n_edits > 0
-               ? g_strdup_printf ("Plan, %s",
-                                  TESSERA_COUNTED (planned->plan->n_edits, "edit"))
-               : g_strdup ("Plan");
-  return g_strdup_printf ("Plan, %s", name);
+    name = edits;
+  title = g_strconcat ("Plan", name != NULL ? ", " : NULL, name, NULL);
+  tessera_name_set (self->title, title);
+  tessera_label_set (self->subtitle, "%s%s%s%s%s", TESSERA_SIZE (plan->height_bytes),
+                     g_ascii_isdigit (*gap) ? ", " : " ", gap,
+                     planned->request.is_preview          ? ", preview"
+                     : plan->cut_short != TESSERA_CUT_NOT ? ", cut short"
+                     : plan->checked                      ? ", checked"
+                                                          : "",
+                     plan->followable == TESSERA_FOLLOWABLE_NO ? ", not to be followed"
+                                                               : "");
+  made = planned->seconds > 0 ? g_strdup_printf ("Made in %.2f s", planned->seconds)
+                              : g_strdup ("From a file");
+  tessera_set_tip_of (self->subtitle, "%s%s%s%s%s%s", made,
+                      edits != NULL ? ", with " : "", edits != NULL ? edits : "",
+                      plan->cut_short != TESSERA_CUT_NOT
+                          ? "\nCut short: planning again makes the full plan"
+                          : "",
+                      plan->follow_reason != NULL && *plan->follow_reason != '\0' ? "\n"
+                                                                                  : "",
+                      plan->follow_reason != NULL ? plan->follow_reason : "");
 }
 
 static void
 show_titles (Pane *self)
 {
-  const TesseraSheet *sheet = self->panel.document->sheets[self->side];
-  g_autofree char *subtitle = NULL, *tooltip = NULL;
-  g_autofree char *title = sheet != NULL && sheet->planned != NULL
-                               ? plan_title (self->panel.document, sheet->planned)
-                           : self->side == TESSERA_SIDE_LEFT
-                               ? left_title (self->panel.document)
-                               : g_strdup ("Plan");
-  if (sheet == NULL)
-    subtitle = g_strdup ("");
-  else
-    subtitle = sheet->planned == NULL
-                   ? left_subtitle (sheet->layout)
-                   : right_subtitle (sheet->planned,
-                                     tessera_document_bound (self->panel.document));
+  TesseraDocument *document = self->panel.document;
+  const TesseraSheet *sheet = document->sheets[self->side];
+  const TesseraLayout *layout = sheet != NULL ? sheet->layout : NULL;
+  g_autofree char *title =
+      self->side == TESSERA_SIDE_LEFT
+          ? g_strdup_printf ("%s, %s", tessera_layout_owner (layout),
+                             tessera_layout_kind_name (document->left_kind))
+          : g_strdup ("Plan");
+
   if (sheet != NULL && sheet->planned != NULL)
-    tooltip = right_tooltip (sheet->planned);
+    {
+      show_plan (self, sheet->planned);
+      return;
+    }
   tessera_name_set (self->title, title);
-  gtk_label_set_text (GTK_LABEL (self->subtitle), subtitle);
-  tessera_set_tip (self->subtitle, tooltip);
+  tessera_set_tip (self->subtitle, NULL);
+  if (layout == NULL)
+    tessera_label_set (self->subtitle, "%s", "");
+  else if (layout->n_ooms > 1)
+    tessera_label_set (self->subtitle, "%s reserved, %zu requests failed",
+                       TESSERA_SIZE (layout->peak_reserved_bytes), layout->n_ooms);
+  else
+    tessera_label_set (self->subtitle, "%s reserved%s",
+                       TESSERA_SIZE (layout->peak_reserved_bytes),
+                       layout->n_ooms > 0 ? ", died" : "");
 }
 
 static void

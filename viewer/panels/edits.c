@@ -347,18 +347,9 @@ tessera_edits_view_new (TesseraDocument *document)
 
 typedef struct
 {
-  TesseraDocument *document;
+  TesseraPanel panel;           /* its box is the popover */
   GtkWidget *items[MOST_ITEMS]; /* by command */
 } Menu;
-
-static void
-menu_free (gpointer user)
-{
-  Menu *menu = user;
-
-  g_object_unref (menu->document);
-  g_free (menu);
-}
 
 /* An action that is off leaves no word: here whoever asks why reads it. */
 static void
@@ -368,68 +359,55 @@ show_reasons (Menu *menu)
   const TesseraEditCommand *commands = tessera_edit_commands (&n);
 
   for (size_t i = 0; i < n; i++)
-    tessera_set_tip (
-        menu->items[i],
-        tessera_document_why_no_edit (menu->document, commands[i].kind, commands[i].by));
+    tessera_set_tip (menu->items[i],
+                     tessera_document_why_no_edit (menu->panel.document, commands[i].kind,
+                                                   commands[i].by));
 }
 
 static GtkWidget *
-item_new (GtkWidget *popover, const char *title, const char *action, const char *key)
+add_item (GtkWidget *popover, const char *title, const char *action, const char *key)
 {
-  GtkWidget *button = gtk_button_new ();
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 24);
-  GtkWidget *name = tessera_label_new (title, NULL);
+  GtkWidget *button = gtk_button_new (), *name = tessera_label_new (title, NULL);
+  GtkWidget *hint = tessera_label_new ("", "quiet");
   g_autofree char *detailed = g_strconcat ("win.", action, NULL);
   g_autofree char *key_text = NULL;
   GdkModifierType modifiers;
   guint value;
 
-  gtk_widget_set_hexpand (name, TRUE);
-  gtk_box_append (GTK_BOX (row), name);
   if (gtk_accelerator_parse (key, &value, &modifiers))
-    {
-      GtkWidget *label;
-
-      key_text = gtk_accelerator_get_label (value, modifiers);
-      label = tessera_label_new (key_text, "quiet");
-      gtk_box_append (GTK_BOX (row), label);
-    }
-  gtk_button_set_child (GTK_BUTTON (button), row);
-  gtk_button_set_has_frame (GTK_BUTTON (button), FALSE);
+    key_text = gtk_accelerator_get_label (value, modifiers);
+  tessera_label_set (hint, "%s", key_text != NULL ? key_text : "");
+  gtk_widget_set_hexpand (name, TRUE);
+  g_object_set (button, "child", tessera_row_new (24, name, hint, NULL), "has-frame",
+                FALSE, "action-name", detailed, "name", action, NULL);
   gtk_widget_add_css_class (button, "menu-item");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), detailed);
-  gtk_widget_set_name (button, action);
   tessera_set_accessible_label (button, title);
   g_signal_connect_swapped (button, "clicked", G_CALLBACK (gtk_popover_popdown), popover);
+  gtk_box_append (GTK_BOX (gtk_popover_get_child (GTK_POPOVER (popover))), button);
   return button;
 }
 
 GtkWidget *
 tessera_edit_menu_new (TesseraDocument *document)
 {
-  GtkWidget *popover = gtk_popover_new ();
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  Menu *menu = g_new0 (Menu, 1);
+  GtkWidget *popover = gtk_popover_new (), *box = tessera_column_new (0, NULL);
+  Menu *menu = tessera_panel_new_on (popover, sizeof *menu, document, "edit-menu", NULL);
   size_t n;
   const TesseraEditCommand *commands = tessera_edit_commands (&n);
 
   g_assert (n <= MOST_ITEMS);
-  menu->document = g_object_ref (document);
-  gtk_box_append (GTK_BOX (box), item_new (popover, "Undo", "undo", "<Control>z"));
-  gtk_box_append (GTK_BOX (box), item_new (popover, "Redo", "redo", "<Control><Shift>z"));
-  gtk_box_append (GTK_BOX (box), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
-  for (size_t i = 0; i < n; i++)
-    {
-      if (commands[i].begins)
-        gtk_box_append (GTK_BOX (box), gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
-      menu->items[i] =
-          item_new (popover, commands[i].title, commands[i].action, commands[i].key);
-      gtk_box_append (GTK_BOX (box), menu->items[i]);
-    }
   gtk_popover_set_child (GTK_POPOVER (popover), box);
   gtk_popover_set_has_arrow (GTK_POPOVER (popover), FALSE);
   gtk_widget_add_css_class (popover, "edit-menu");
-  g_object_set_data_full (G_OBJECT (popover), "menu", menu, menu_free);
+  add_item (popover, "Undo", "undo", "<Control>z");
+  add_item (popover, "Redo", "redo", "<Control><Shift>z");
+  for (size_t i = 0; i < n; i++)
+    {
+      if (i == 0 || commands[i].begins)
+        gtk_box_append (GTK_BOX (box), tessera_line_new ());
+      menu->items[i] =
+          add_item (popover, commands[i].title, commands[i].action, commands[i].key);
+    }
   g_signal_connect_swapped (popover, "show", G_CALLBACK (show_reasons), menu);
   show_reasons (menu);
   return popover;
