@@ -169,7 +169,6 @@ test_random_histories (void)
       test_scene_open (&scene,
                        seed % 2 ? test_trace_loop (3, 4, true)
                                 : test_trace_random (seed, 60, (guint16) (1 + seed % 3)));
-      scene.options.n_threads = 1;
       scene.options.strategy = (TesseraStrategy) (seed % 2);
       play_history (&scene, seed);
     }

@@ -1,5 +1,5 @@
 /*
- * Comparing plans: against looking at every pair of slots, and where memory ends.
+ * Comparing plans: against looking at every pair of slots.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -45,6 +45,10 @@ typedef struct
   uint64_t work;        /* units spent */
 } TesseraExactResult;
 
+/* The greatest common divisor of all sizes: lowest offsets, and heights that matter, are
+ * multiples of it. @n_items: at least 1. */
+uint64_t tessera_exact_unit (const TesseraExactItem *items, size_t n_items);
+
 /*
  * tessera_exact_search:
  * @offsets: (array length=n_items): filled where the answer is TESSERA_EXACT_FITS, else

@@ -60,12 +60,11 @@ typedef struct
 
 typedef struct
 {
-  uint32_t n_threads;   /* 0: one per processor */
   uint64_t work_budget; /* units (placements tried); 0: default. Never seconds: the result
                            is a pure function of items and options */
   const uint64_t *former; /* (nullable) (array length=n_items): where the items lay in a
                              layout before, UINT64_MAX: nowhere. It is repaired first */
-  bool is_preview;        /* @former is repaired, orders are tried, little is improved */
+  bool is_preview;        /* @former is repaired, orders are tried, little is searched */
   const TesseraProgress *progress;
   bool keeps_best; /* where @progress says stop, what is known then is the answer, not
                       TESSERA_CANCELLED: is_cut_short. Once it says stop it has to stay

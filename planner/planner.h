@@ -45,7 +45,6 @@ typedef struct
   bool without_regions;  /* dynamic requests: none for small blocks above the slots */
   int64_t first_step;    /* plan from these steps only (numbers as shown); -1: all */
   int64_t last_step;
-  uint32_t n_threads;   /* 0: one per processor */
   uint64_t work_budget; /* 0: default */
   const TesseraProgress *progress;
   bool keeps_best;     /* stopped by @progress, the best plan so far is the result, and

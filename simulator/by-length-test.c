@@ -16,9 +16,7 @@
 static TesseraPlan *
 plan_of (TestStudied *of, uint64_t most_length)
 {
-  const TesseraPlanOptions options = { .first_step = -1,
-                                       .last_step = -1,
-                                       .n_threads = 1 };
+  const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   const TesseraLengthsOptions by_length = { .most = { most_length ? 4 : 0,
                                                       most_length } };
   TesseraError error = { 0 };

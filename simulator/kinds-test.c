@@ -25,7 +25,6 @@ make_edited (const Case *of, const TesseraEdit *edits, size_t n_edits)
 {
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
-                                       .n_threads = 1,
                                        .work_budget = 1 << 12,
                                        .edits = edits,
                                        .n_edits = n_edits };
@@ -205,11 +204,9 @@ test_costly (void)
 static TesseraPlan *
 plan_with (const Case *of, TesseraStrategy strategy)
 {
-  const TesseraPlanOptions options = { .first_step = -1,
-                                       .last_step = -1,
-                                       .n_threads = 1,
-                                       .work_budget = 1 << 12,
-                                       .strategy = strategy };
+  const TesseraPlanOptions options = {
+    .first_step = -1, .last_step = -1, .work_budget = 1 << 12, .strategy = strategy
+  };
 
   return case_plan (of, &options);
 }

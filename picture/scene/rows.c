@@ -269,7 +269,7 @@ stack_lone_rows (TesseraRows *rows)
 static void
 place_rows (TesseraRows *rows)
 {
-  const TesseraPackOptions options = { .n_threads = 1, .work_budget = PACK_WORK };
+  const TesseraPackOptions options = { .work_budget = PACK_WORK };
   g_autofree TesseraItem *items = g_new0 (TesseraItem, rows->n_span_rows + 1);
   g_autofree TesseraRow **placed = g_new (TesseraRow *, rows->n_span_rows + 1);
   g_autofree uint64_t *offsets = g_new0 (uint64_t, rows->n_span_rows + 1);

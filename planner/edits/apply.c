@@ -247,7 +247,7 @@ put_pins_back (const Apply *apply, Body *gathered)
 static TesseraStatus
 lay_out (Apply *apply, uint32_t body, Body *gathered)
 {
-  const TesseraPackOptions options = { .n_threads = 1, .work_budget = BODY_BUDGET };
+  const TesseraPackOptions options = { .work_budget = BODY_BUDGET };
   TesseraPacking packing;
   TesseraStatus status;
 

@@ -8,23 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/sort.h"
+#include "planner/memory.h"
+
 /* Entries of the two lists of pairs (members of sections, neighbours), each: 32 MiB. */
 #define MAX_PAIRS (UINT32_C (1) << 23)
 
-typedef struct
-{
-  uint64_t key;  /* time * 2 + (1 for a birth): deaths first */
-  uint32_t life; /* item * 2 + 1 for the earlier life */
-} Edge;
-
-static int
-compare_edges (const void *a, const void *b)
-{
-  const Edge *x = a, *y = b;
-  if (x->key != y->key)
-    return x->key < y->key ? -1 : 1;
-  return x->life < y->life ? -1 : x->life > y->life;
-}
+/* A birth or a death of one life: the key is its time * 2 + (1 for a birth), so that
+ * deaths come first; the value is item * 2 + 1 for the earlier life. */
+typedef TesseraKeyed Edge;
 
 static int
 compare_items (const void *a, const void *b)
@@ -59,11 +51,11 @@ tessera_core_cut (TesseraCoreItem *items, uint32_t n_items)
   const size_t n_edges = collect_edges (items, n_items, edges);
   uint32_t section = 0;
   bool has_died = false;
-  qsort (edges, n_edges, sizeof *edges, compare_edges);
+  tessera_demand_memory (tessera_sort_keyed (edges, n_edges));
   for (size_t e = 0; e < n_edges; e++)
     {
-      TesseraCoreItem *item = &items[edges[e].life / 2];
-      bool is_birth = edges[e].key & 1, is_early = edges[e].life & 1;
+      TesseraCoreItem *item = &items[edges[e].value / 2];
+      bool is_birth = edges[e].key & 1, is_early = edges[e].value & 1;
       section += is_birth && has_died ? 1 : 0;
       has_died = !is_birth;
       if (is_birth)

@@ -46,8 +46,8 @@ validate (const TesseraExactItem *items, size_t n_items, uint64_t *sum_bytes)
   return TESSERA_OK;
 }
 
-static uint64_t
-common_divisor (const TesseraExactItem *items, size_t n_items)
+uint64_t
+tessera_exact_unit (const TesseraExactItem *items, size_t n_items)
 {
   uint64_t divisor = items[0].size_bytes;
   for (size_t i = 1; i < n_items; i++)
@@ -297,7 +297,7 @@ tessera_exact_search (const TesseraExactItem *items,
       *out_result = result;
       return TESSERA_OK;
     }
-  const uint64_t unit_bytes = common_divisor (items, n_items);
+  const uint64_t unit_bytes = tessera_exact_unit (items, n_items);
   const uint64_t capacity_bytes = MIN (options->capacity_bytes, sum_bytes);
   const uint64_t work_budget =
       options->work_budget != 0 ? options->work_budget : DEFAULT_WORK_BUDGET;

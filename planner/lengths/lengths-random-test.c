@@ -112,7 +112,7 @@ place_fixed (TesseraLengths *of)
 static void
 add_order (TesseraLengths *of, const uint32_t *swept, bool is_first, GRand *rand)
 {
-  const TesseraPackOptions pack = { .n_threads = 1, .work_budget = 2000 };
+  const TesseraPackOptions pack = { .work_budget = 2000 };
   const TesseraLengthsOptions options = { .pack = &pack };
   const TesseraLengthsBuild build = { .options = &options, .out = of };
   const TesseraParameters at = { 1 + (uint64_t) below (rand, 4),

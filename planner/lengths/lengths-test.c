@@ -50,7 +50,7 @@ test_order (void)
       TesseraLaidOut laid_out[120];
       TesseraSizeLaw laws[120] = { { { 0 } } };
       uint64_t offsets[120], sizes[120], tops[120];
-      TesseraPackOptions options = { .n_threads = 1 };
+      TesseraPackOptions options = { 0 };
       TesseraLengths lengths = { .laws = laws,
                                  .n_laws = n,
                                  .n_swept = n,

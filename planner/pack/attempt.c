@@ -1,9 +1,9 @@
 /*
- * Attempts at a packing problem. See methods.h.
+ * Attempts at a packing problem: orders, fits among what lies already. See private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/methods.h"
+#include "planner/pack/private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +110,7 @@ narrow_chunk (TesseraPlacedChunk *chunk)
 {
   chunk->begin = UINT32_MAX;
   chunk->end = 0;
-  chunk->in = chunk->apart = 0;
+  chunk->in = chunk->apart = chunk->top = 0;
 }
 
 /* Where a walk over the neighbours of an item stands. */
@@ -168,9 +168,12 @@ walk_chunk (const TesseraPlaced *placed, const TesseraPlacedChunk *chunk, Walk *
 static bool
 matters (const TesseraPlaced *placed,
          const TesseraPlacedChunk *chunk,
-         const TesseraPackItem *item,
+         const Walk *walk,
          const uint32_t life[2])
 {
+  const TesseraPackItem *item = walk->item;
+  if (chunk->top <= walk->top)
+    return false;
   if (chunk->begin < life[1] && life[0] < chunk->end)
     return true;
   if (placed->problem->limits == NULL)
@@ -188,15 +191,19 @@ tessera_placed_fit (const TesseraPlaced *placed, uint32_t item_index, uint64_t f
   const uint32_t life[2] = { tessera_pack_first_section (item),
                              tessera_pack_last_section (item) };
   for (uint32_t c = 0; c < placed->n_chunks; c++)
-    if (matters (placed, &placed->chunks[c], item, life) &&
+    if (matters (placed, &placed->chunks[c], &walk, life) &&
         walk_chunk (placed, &placed->chunks[c], &walk))
       break;
   return walk.top;
 }
 
 static void
-widen_chunk (const TesseraPlaced *placed, TesseraPlacedChunk *chunk, uint32_t item_index)
+widen_chunk (const TesseraPlaced *placed,
+             TesseraPlacedChunk *chunk,
+             const TesseraPlacedEntry *entry)
 {
+  const uint32_t item_index = entry->item;
+  chunk->top = MAX (chunk->top, entry->top);
   if (item_index == TESSERA_PLACED_BLOCKED)
     {
       chunk->begin = 0;
@@ -230,7 +237,7 @@ split_chunk (TesseraPlaced *placed, uint32_t c)
     {
       narrow_chunk (chunk);
       for (uint32_t i = 0; i < chunk->n_entries; i++)
-        widen_chunk (placed, chunk, entries_of (placed, chunk)[i].item);
+        widen_chunk (placed, chunk, &entries_of (placed, chunk)[i]);
     }
 }
 
@@ -268,7 +275,7 @@ put_entry (TesseraPlaced *placed, const TesseraPlacedEntry *entry)
   entries[at] = *entry;
   chunk->n_entries++;
   chunk->lowest = entries[0].offset;
-  widen_chunk (placed, chunk, entry->item);
+  widen_chunk (placed, chunk, entry);
 }
 
 void
@@ -298,23 +305,17 @@ tessera_placed_empty (TesseraPlaced *placed)
 /* ---- workspaces ---- */
 
 void
-tessera_workspace_init (TesseraWorkspace *workspace,
-                        const TesseraPackProblem *problem,
-                        bool has_orders,
-                        size_t n_placed,
-                        const TesseraTimes *times)
+tessera_workspace_init (TesseraWorkspace *workspace, const TesseraPackProblem *problem)
 {
-  *workspace = (TesseraWorkspace){ .problem = problem };
-  workspace->order = g_new (uint32_t, problem->n_items);
-  workspace->offsets = g_new (uint64_t, problem->n_items);
-  workspace->bodies_put = g_new (uint8_t, (size_t) problem->n_bodies + 1);
-  tessera_placed_init (&workspace->placed, problem, n_placed);
-  if (has_orders)
-    workspace->entries = g_new (TesseraOrderEntry, problem->n_items);
-  if (has_orders && tessera_lowest_is_for (problem))
-    tessera_lowest_init (&workspace->lowest, problem);
-  if (times != NULL)
-    tessera_sweep_init (&workspace->sweep, times);
+  *workspace = (TesseraWorkspace){
+    .problem = problem,
+    .entries = g_new (TesseraOrderEntry, problem->n_items),
+    .order = g_new (uint32_t, problem->n_items),
+    .offsets = g_new (uint64_t, problem->n_items),
+    .bodies_put = g_new (uint8_t, (size_t) problem->n_bodies + 1),
+    .lowest = tessera_lowest_new (problem),
+  };
+  tessera_placed_init (&workspace->placed, problem, problem->n_items);
 }
 
 void
@@ -325,8 +326,8 @@ tessera_workspace_clear (TesseraWorkspace *workspace)
   g_free (workspace->offsets);
   g_free (workspace->bodies_put);
   tessera_placed_clear (&workspace->placed);
-  tessera_lowest_clear (&workspace->lowest);
-  tessera_sweep_clear (&workspace->sweep);
+  tessera_lowest_free (workspace->lowest);
+  tessera_sweep_free (workspace->sweep);
 }
 
 /* ---- attempts ---- */
@@ -423,14 +424,13 @@ tessera_attempt_first (TesseraWorkspace *workspace)
 
 bool
 tessera_attempt_first_fit (TesseraWorkspace *workspace,
-                           const TesseraPackWatch *watch,
+                           uint64_t below_bytes,
                            uint64_t *out_height_bytes)
 {
   *out_height_bytes = begin (workspace);
   for (size_t i = 0; i < workspace->problem->n_items; i++)
     {
-      if (i % TESSERA_LOOK_EVERY == 0 &&
-          !tessera_pack_watch_goes_on (watch, *out_height_bytes))
+      if (i % TESSERA_LOOK_EVERY == 0 && *out_height_bytes >= below_bytes)
         return false;
       fit (workspace, workspace->order[i], out_height_bytes);
     }
@@ -439,13 +439,58 @@ tessera_attempt_first_fit (TesseraWorkspace *workspace,
 
 bool
 tessera_attempt_lowest (TesseraWorkspace *workspace,
-                        const TesseraPackWatch *watch,
+                        uint64_t below_bytes,
                         uint64_t *out_height_bytes)
 {
   const uint64_t first_bytes = tessera_attempt_first (workspace);
-  if (!tessera_lowest_place (&workspace->lowest, workspace->order, watch,
+  if (!tessera_lowest_place (workspace->lowest, workspace->order, below_bytes,
                              workspace->offsets, out_height_bytes))
     return false;
   *out_height_bytes = MAX (*out_height_bytes, first_bytes);
   return true;
+}
+
+/* Those that are not held lie where they lay, the lower ones first, where that is free.
+ * @lies: (array): set by item. */
+static void
+settle (TesseraWorkspace *workspace, uint8_t *lies, uint64_t *height_bytes)
+{
+  const TesseraPackProblem *problem = workspace->problem;
+  TesseraKeyed *places = g_new (TesseraKeyed, problem->n_items);
+  size_t n_places = 0;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    if (!tessera_pack_is_held (problem, i) && problem->hints[i] != TESSERA_NOWHERE)
+      places[n_places++] = (TesseraKeyed){ problem->hints[i], i };
+  tessera_pack_sort (places, n_places);
+  for (size_t k = 0; k < n_places; k++)
+    {
+      const uint32_t item = places[k].value;
+      lies[item] =
+          tessera_placed_fit (&workspace->placed, item, places[k].key) == places[k].key;
+      if (lies[item])
+        put (workspace, item, places[k].key, height_bytes);
+    }
+  g_free (places);
+}
+
+void
+tessera_attempt_former (TesseraWorkspace *workspace,
+                        bool held_first,
+                        uint64_t *out_height_bytes)
+{
+  const TesseraPackProblem *problem = workspace->problem;
+  uint8_t *lies = g_new0 (uint8_t, problem->n_items);
+  *out_height_bytes = begin (workspace);
+  for (size_t i = 0; held_first && i < problem->n_items; i++)
+    {
+      const uint32_t item = workspace->order[i];
+      lies[item] = tessera_pack_is_held (problem, item);
+      if (lies[item])
+        fit (workspace, item, out_height_bytes);
+    }
+  settle (workspace, lies, out_height_bytes);
+  for (size_t i = 0; i < problem->n_items; i++)
+    if (!lies[workspace->order[i]])
+      fit (workspace, workspace->order[i], out_height_bytes);
+  g_free (lies);
 }

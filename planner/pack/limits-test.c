@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack.h"
+#include "tests/planner/judge.h"
 
 #include <glib.h>
 #include <string.h>
@@ -54,55 +54,12 @@ random_item (GRand *random, const Shape *shape)
   return item;
 }
 
-static gboolean
-spans_meet (uint32_t begin, uint32_t end, uint32_t begin2, uint32_t end2)
-{
-  return MAX (begin, begin2) < MIN (end, end2);
-}
-
-/* Whether the two may not share an address. */
-static gboolean
-keep_apart (const TesseraItem *a, const TesseraItem *b)
-{
-  if (a->zone != b->zone || (a->in & b->apart) != 0 || (b->in & a->apart) != 0)
-    return TRUE;
-  return spans_meet (a->begin, a->end, b->begin, b->end) ||
-         spans_meet (a->begin2, a->end2, b->begin, b->end) ||
-         spans_meet (a->begin, a->end, b->begin2, b->end2) ||
-         spans_meet (a->begin2, a->end2, b->begin2, b->end2);
-}
-
 /* Whether the two share an address that they may not. */
 static gboolean
 overlap (const TesseraItem *a, uint64_t at_a, const TesseraItem *b, uint64_t at_b)
 {
-  return at_a < at_b + b->size_bytes && at_b < at_a + a->size_bytes && keep_apart (a, b);
-}
-
-/* That the layout is one, as high as it is said to be: told pair by pair, from pack.h
- * alone. */
-static void
-assert_laws (const TesseraItem *items,
-             uint32_t n_items,
-             const uint64_t *offsets,
-             const TesseraPacking *packing)
-{
-  uint64_t top = 0;
-  for (uint32_t i = 0; i < n_items; i++)
-    {
-      top = MAX (top, offsets[i] + items[i].size_bytes);
-      if (items[i].is_pinned)
-        g_assert_cmpuint (offsets[i], ==, items[i].pinned_bytes);
-      for (uint32_t k = 0; k < i; k++)
-        {
-          g_assert_false (overlap (&items[i], offsets[i], &items[k], offsets[k]));
-          if (items[i].body != 0 && items[i].body == items[k].body)
-            g_assert_cmpuint (offsets[i] + items[k].body_offset_bytes, ==,
-                              offsets[k] + items[i].body_offset_bytes);
-        }
-    }
-  g_assert_cmpuint (packing->height_bytes, ==, top);
-  g_assert_cmpuint (packing->height_bytes, >=, packing->bound_bytes);
+  return at_a < at_b + b->size_bytes && at_b < at_a + a->size_bytes &&
+         judge_conflict (a, b);
 }
 
 static const Shape shapes[] = {
@@ -213,14 +170,11 @@ typedef struct
 static gboolean
 pack_checked (const TesseraItem *items,
               uint32_t n_items,
-              uint32_t n_threads,
               const uint64_t *former,
               uint64_t *offsets,
               Seen *seen)
 {
-  const TesseraPackOptions options = { .n_threads = n_threads,
-                                       .work_budget = 20000,
-                                       .former = former };
+  const TesseraPackOptions options = { .work_budget = 20000, .former = former };
   TesseraPacking packing;
   uint64_t bound = 0;
   TesseraStatus status = tessera_pack (items, n_items, &options, offsets, &packing);
@@ -236,7 +190,7 @@ pack_checked (const TesseraItem *items,
       return FALSE;
     }
   g_assert_cmpuint (bound, ==, packing.bound_bytes);
-  assert_laws (items, n_items, offsets, &packing);
+  judge_assert_packed (items, n_items, offsets, &packing);
   seen->n_packed++;
   for (uint32_t i = 0; i < n_items; i++)
     {
@@ -248,8 +202,7 @@ pack_checked (const TesseraItem *items,
   return TRUE;
 }
 
-/* Around where a packing of before had them, in one thread or several; or around what is
- * no layout at all. */
+/* Around where a packing of before had them, twice; or around what is no layout at all. */
 static void
 pack_as_before (GRand *random,
                 const TesseraItem *items,
@@ -261,13 +214,13 @@ pack_as_before (GRand *random,
   for (uint32_t i = 0; i < n_items; i++)
     if (pick (random, 30) == 0)
       former[i] = UINT64_MAX - pick (random, 3);
-  g_assert_true (pack_checked (items, n_items, 1, former, offsets, seen));
-  g_assert_true (pack_checked (items, n_items, 3, former, again, seen));
+  g_assert_true (pack_checked (items, n_items, former, offsets, seen));
+  g_assert_true (pack_checked (items, n_items, former, again, seen));
   g_assert_true (memcmp (offsets, again, n_items * sizeof *offsets) == 0);
   for (uint32_t i = 0; i < n_items; i++)
     former[i] =
         pick (random, 2) ? pick (random, 300) : UINT64_MAX / (1 + pick (random, 99));
-  g_assert_true (pack_checked (items, n_items, 1, former, offsets, seen));
+  g_assert_true (pack_checked (items, n_items, former, offsets, seen));
 }
 
 static void
@@ -282,20 +235,20 @@ test_random (void)
       uint64_t offsets[MAX_ITEMS], again[MAX_ITEMS], former[MAX_ITEMS];
       for (uint32_t i = 0; i < shape->n_items; i++)
         items[i] = random_item (random, shape);
-      g_assert_true (pack_checked (items, shape->n_items, 1, NULL, offsets, &seen));
+      g_assert_true (pack_checked (items, shape->n_items, NULL, offsets, &seen));
       make_bodies (random, items, shape, offsets);
       memcpy (former, offsets, sizeof former);
-      if (!pack_checked (items, shape->n_items, 1, NULL, offsets, &seen))
+      if (!pack_checked (items, shape->n_items, NULL, offsets, &seen))
         continue;
       if (run % 24 < 8)
         pack_as_before (random, items, shape->n_items, former, &seen);
       make_pins (random, items, shape, offsets);
       memcpy (former, offsets, sizeof former);
-      if (!pack_checked (items, shape->n_items, 1, NULL, offsets, &seen))
+      if (!pack_checked (items, shape->n_items, NULL, offsets, &seen))
         continue;
       if (run % 24 >= 16)
         pack_as_before (random, items, shape->n_items, former, &seen);
-      g_assert_true (pack_checked (items, shape->n_items, 3, NULL, again, &seen));
+      g_assert_true (pack_checked (items, shape->n_items, NULL, again, &seen));
       g_assert_true (memcmp (offsets, again, shape->n_items * sizeof *offsets) == 0);
     }
   g_test_message ("%u packed, %u refused, %u items pinned, %u in bodies", seen.n_packed,
@@ -332,7 +285,7 @@ test_refusals (void)
   /* Side by side, or one after the other, they can be. */
   items[2].pinned_bytes = 28;
   g_assert_cmpint (tessera_pack (items, 3, NULL, offsets, &packing), ==, TESSERA_OK);
-  assert_laws (items, 3, offsets, &packing);
+  judge_assert_packed (items, 3, offsets, &packing);
   g_assert_cmpuint (packing.height_bytes, ==, 36);
   g_assert_cmpuint (packing.bound_bytes, ==, 36);
   g_assert_cmpuint (offsets[0], ==, 0);
@@ -383,7 +336,7 @@ test_gaps_are_used (void)
   uint64_t offsets[5];
   TesseraPacking packing;
   g_assert_cmpint (tessera_pack (items, 5, NULL, offsets, &packing), ==, TESSERA_OK);
-  assert_laws (items, 5, offsets, &packing);
+  judge_assert_packed (items, 5, offsets, &packing);
   g_assert_cmpuint (packing.bound_bytes, ==, 10);
   g_assert_cmpuint (packing.height_bytes, ==, 10);
 
@@ -395,7 +348,7 @@ test_gaps_are_used (void)
     { .size_bytes = 2, .begin = 0, .end = 9, .zone = 1 },
   };
   g_assert_cmpint (tessera_pack (zones, 4, NULL, offsets, &packing), ==, TESSERA_OK);
-  assert_laws (zones, 4, offsets, &packing);
+  judge_assert_packed (zones, 4, offsets, &packing);
   g_assert_cmpuint (packing.height_bytes, ==, 12);
 }
 
@@ -412,7 +365,7 @@ test_many (void)
   uint64_t *offsets = g_new (uint64_t, N_ITEMS),
            *free_offsets = g_new (uint64_t, N_ITEMS);
   GRand *random = g_rand_new_with_seed (34);
-  TesseraPackOptions options = { .n_threads = 2, .work_budget = 40000 };
+  TesseraPackOptions options = { .work_budget = 40000 };
   TesseraPacking free_packing, packing;
   for (uint32_t i = 0; i < N_ITEMS; i++)
     {
@@ -433,7 +386,7 @@ test_many (void)
     }
   g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets, &packing), ==,
                    TESSERA_OK);
-  assert_laws (items, N_ITEMS, offsets, &packing);
+  judge_assert_packed (items, N_ITEMS, offsets, &packing);
   g_test_message ("%.4f of the bound, %.4f when nothing is held: %s",
                   (double) packing.height_bytes / (double) packing.bound_bytes,
                   (double) free_packing.height_bytes / (double) packing.bound_bytes,
@@ -480,7 +433,7 @@ test_below_pins (void)
   for (guint32 seed = 0; seed < 40; seed++)
     {
       GRand *random = g_rand_new_with_seed (seed + 50);
-      const TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 << 10 };
+      const TesseraPackOptions options = { .work_budget = 1 << 10 };
       uint64_t without_bytes;
 
       for (uint32_t i = 0; i < N; i++)
@@ -496,7 +449,7 @@ test_below_pins (void)
       items[0].pinned_bytes = without_bytes + without_bytes / 32 + pick (random, 30);
       g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
                        TESSERA_OK);
-      assert_laws (items, N, offsets, &packing);
+      judge_assert_packed (items, N, offsets, &packing);
       g_assert_cmpuint (packing.height_bytes, ==,
                         items[0].pinned_bytes + items[0].size_bytes);
       g_rand_free (random);
@@ -515,7 +468,7 @@ test_apart_is_proven (void)
   };
   TesseraItem items[N_ITEMS];
   uint64_t offsets[N_ITEMS], sum = 0;
-  const TesseraPackOptions options = { .n_threads = 1 };
+  const TesseraPackOptions options = { 0 };
   TesseraPacking packing;
   for (uint32_t i = 0; i < N_ITEMS; i++)
     {
@@ -531,7 +484,7 @@ test_apart_is_proven (void)
   items[3].size_bytes = 2;
   g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets, &packing), ==,
                    TESSERA_OK);
-  assert_laws (items, N_ITEMS, offsets, &packing);
+  judge_assert_packed (items, N_ITEMS, offsets, &packing);
   g_assert_cmpuint (packing.proven_bound_bytes, ==, sum);
   g_assert_cmpuint (packing.height_bytes, ==, sum);
   g_assert_true (packing.is_optimal);
@@ -549,7 +502,7 @@ test_pins_across (void)
   GRand *random = g_rand_new_with_seed (77);
   for (int run = 0; run < 200; run++)
     {
-      const TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 };
+      const TesseraPackOptions options = { .work_budget = 1 };
       TesseraItem items[N];
       uint64_t offsets[N], load;
       TesseraPacking packing;
@@ -567,7 +520,7 @@ test_pins_across (void)
         }
       g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
                        TESSERA_OK);
-      assert_laws (items, N, offsets, &packing);
+      judge_assert_packed (items, N, offsets, &packing);
     }
   g_rand_free (random);
 }

@@ -1,14 +1,13 @@
 /*
- * What items are held to, and where they lay before. See problem.h.
+ * What items are held to, and where they lay before. See private.h.
  *
- * Whether fixed items overlap is asked of the skyline: taken in ascending order of their
- * offsets, one lies free exactly when nothing that may not share with it reaches above
- * its own offset. That is O(log n) an item. Bodies are asked the same way, each for
- * itself: the virtual places where they are tried lie one body above the other.
+ * Whether fixed items overlap is asked of those that are placed, in ascending order of
+ * their offsets: one lies free exactly when it fits there. Bodies are asked the same way,
+ * each for itself: the virtual places where they are tried lie one body above the other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/trees.h"
+#include "planner/pack/private.h"
 
 static TesseraStatus
 refuse (uint32_t conflict[2], uint32_t a, uint32_t b)
@@ -115,26 +114,26 @@ refuse_entry (const TesseraPackProblem *problem,
 /* Entries are items of @problem, their keys where they lie. */
 static TesseraStatus
 check_entries (const TesseraPackProblem *problem,
-               TesseraReach *reach,
+               TesseraPlaced *placed,
                TesseraKeyed *entries,
                size_t n_entries,
                uint32_t conflict[2])
 {
   tessera_pack_sort (entries, n_entries);
-  tessera_reach_flatten (reach);
+  tessera_placed_empty (placed);
   for (size_t k = 0; k < n_entries; k++)
     {
       const uint32_t item = entries[k].value;
-      if (tessera_reach_floor (reach, item) > entries[k].key)
+      if (tessera_placed_fit (placed, item, entries[k].key) > entries[k].key)
         return refuse_entry (problem, entries, k, conflict);
-      tessera_reach_raise (reach, item, entries[k].key + problem->items[item].size_bytes);
+      tessera_placed_put (placed, item, entries[k].key);
     }
   return TESSERA_OK;
 }
 
 static TesseraStatus
 check_pins (const TesseraPackProblem *problem,
-            TesseraReach *reach,
+            TesseraPlaced *placed,
             TesseraKeyed *entries,
             uint32_t conflict[2])
 {
@@ -143,12 +142,12 @@ check_pins (const TesseraPackProblem *problem,
     if (problem->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
       entries[n_entries++] =
           (TesseraKeyed){ problem->limits[i].pinned_bytes, (uint32_t) i };
-  return check_entries (problem, reach, entries, n_entries, conflict);
+  return check_entries (problem, placed, entries, n_entries, conflict);
 }
 
 static TesseraStatus
 check_bodies (const TesseraPackProblem *problem,
-              TesseraReach *reach,
+              TesseraPlaced *placed,
               TesseraKeyed *entries,
               uint32_t conflict[2])
 {
@@ -168,7 +167,7 @@ check_bodies (const TesseraPackProblem *problem,
       begin = problem->body_ends[b];
       base = top;
     }
-  return check_entries (problem, reach, entries, n_entries, conflict);
+  return check_entries (problem, placed, entries, n_entries, conflict);
 }
 
 /* Of what is fixed alone: all others can be placed around. */
@@ -188,14 +187,14 @@ check (const TesseraPackLimit *limits,
       members[n_members++] = i;
   if (n_members > 0)
     {
-      TesseraReach reach;
+      TesseraPlaced placed;
       TesseraPackProblem *problem =
           tessera_pack_problem_new (items, limits, members, n_members, NULL);
-      tessera_reach_init (&reach, problem);
-      status = check_bodies (problem, &reach, entries, conflict);
+      tessera_placed_init (&placed, problem, n_members);
+      status = check_bodies (problem, &placed, entries, conflict);
       if (status == TESSERA_OK)
-        status = check_pins (problem, &reach, entries, conflict);
-      tessera_reach_clear (&reach);
+        status = check_pins (problem, &placed, entries, conflict);
+      tessera_placed_clear (&placed);
       tessera_pack_problem_free (problem);
     }
   g_free (members);

@@ -11,10 +11,9 @@
  */
 #include "planner/pack.h"
 
-#include "planner/pack/portfolio.h"
+#include "planner/pack/private.h"
 
 #include <string.h>
-#include <unistd.h>
 
 /* What improving may cost when the caller does not say: about a second of one
  * processor. */
@@ -22,9 +21,6 @@
 
 /* Of a preview: some fiftieth of a second. */
 #define PREVIEW_WORK_BUDGET (UINT64_C (1) << 15)
-
-/* More threads than this have nothing to do: there are hardly more attempts. */
-#define MAX_THREADS 16
 
 /* A zone of few blocks gets more than its share of the work, since it can be hard. */
 #define LEAST_PART 4
@@ -51,17 +47,17 @@ typedef struct
 {
   const TesseraItem *items;
   size_t n_items;
-  const TesseraPackOptions *options; /* (nullable) */
-  TesseraPackLimit *limits;          /* NULL: nobody is held to anything */
+  TesseraPackOptions options; /* as they were asked for */
+  TesseraPackJob job;         /* the group in work */
+  TesseraPackLimit *limits;   /* NULL: nobody is held to anything */
   uint64_t highest_pin_bytes;
   Groups groups;
   uint64_t *loads; /* [n_groups] peaks of the zones of each, summed */
   uint64_t *offsets;
   TesseraPacking packing;
   uint64_t highest_group_bytes; /* whose strategy is told */
-  bool has_stopped;
-  uint64_t base_bytes; /* of the group in work, that live always */
-  size_t n_left;       /* groups after it: nobody knows their height yet */
+  uint64_t base_bytes;          /* of the group in work, that live always */
+  size_t n_left;                /* groups after it: nobody knows their height yet */
 } Call;
 
 /* ---- groups ---- */
@@ -287,7 +283,7 @@ tell_of_whole (void *user, const TesseraNews *news)
 {
   const Call *call = user;
   const TesseraPacking *packing = &call->packing;
-  const TesseraListener *listener = call->options->listener;
+  const TesseraListener *listener = call->options.listener;
   const bool is_stacked = call->highest_pin_bytes == 0;
   TesseraNews whole = *news;
   whole.bound_bytes = packing->bound_bytes;
@@ -339,7 +335,7 @@ note_places (Call *call,
 }
 
 static TesseraStatus
-pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
+pack_group (Call *call, size_t group)
 {
   const char *strategy = NOTHING_TO_DO;
   TesseraStatus status = TESSERA_OK;
@@ -354,10 +350,10 @@ pack_group (Call *call, size_t group, const TesseraPortfolioOptions *options)
   call->base_bytes = problem->base_bytes;
   if (call->limits != NULL)
     set_limits (call, group, &blocked, problem);
-  if (call->options != NULL && call->options->former != NULL)
-    tessera_pack_find_hints (problem, call->options->former);
+  if (call->options.former != NULL)
+    tessera_pack_find_hints (problem, call->options.former);
   if (problem->n_items > 0)
-    status = tessera_portfolio_run (problem, options, places, &strategy);
+    status = tessera_pack_problem (problem, &call->job, places, &strategy);
   if (status == TESSERA_OK)
     note_places (call, group, problem, places, strategy);
   g_free (places);
@@ -379,25 +375,23 @@ tell_end (const Call *call)
   const TesseraNews news = { .height_bytes = call->packing.height_bytes,
                              .bound_bytes = call->packing.proven_bound_bytes,
                              .doing = "packed" };
-  if (call->options->listener != NULL)
-    call->options->listener->tell (call->options->listener->user, &news);
+  if (call->options.listener != NULL)
+    call->options.listener->tell (call->options.listener->user, &news);
 }
 
 static TesseraStatus
-pack_groups (Call *call, const TesseraPortfolioOptions *options)
+pack_groups (Call *call, uint64_t work_budget)
 {
   TesseraStatus status = TESSERA_OK;
   const size_t n_items = call->n_items;
   for (size_t g = 0; g < call->groups.n_groups && status == TESSERA_OK; g++)
     {
-      TesseraPortfolioOptions group_options = *options;
       const size_t begin = group_begin (&call->groups, g), end = call->groups.ends[g];
-      group_options.work_budget =
-          MAX (part_of (options->work_budget, end - begin, n_items),
-               options->work_budget / LEAST_PART);
-      group_options.fraction_begin = (double) begin / (double) n_items;
-      group_options.fraction_end = (double) end / (double) n_items;
-      status = pack_group (call, g, &group_options);
+      call->job.asked.work_budget =
+          MAX (part_of (work_budget, end - begin, n_items), work_budget / LEAST_PART);
+      call->job.fraction_begin = (double) begin / (double) n_items;
+      call->job.fraction_end = (double) end / (double) n_items;
+      status = pack_group (call, g);
     }
   return status;
 }
@@ -467,31 +461,6 @@ call_clear (Call *call)
   g_free (call->loads);
 }
 
-static TesseraPortfolioOptions
-portfolio_options (const TesseraPackOptions *options)
-{
-  TesseraPortfolioOptions result = { .work_budget = DEFAULT_WORK_BUDGET };
-  if (options != NULL)
-    {
-      result.n_threads = options->n_threads;
-      result.progress = options->progress;
-      result.listener = options->listener;
-      result.is_preview = options->is_preview;
-      if (options->is_preview)
-        result.work_budget = PREVIEW_WORK_BUDGET;
-      else if (options->work_budget != 0)
-        result.work_budget = options->work_budget;
-    }
-  if (result.n_threads == 0)
-    {
-      long n_processors = sysconf (_SC_NPROCESSORS_ONLN);
-      result.n_threads = n_processors > 0 ? (uint32_t) n_processors : 1;
-    }
-  if (result.n_threads > MAX_THREADS)
-    result.n_threads = MAX_THREADS;
-  return result;
-}
-
 TesseraStatus
 tessera_pack (const TesseraItem *items,
               size_t n_items,
@@ -502,24 +471,25 @@ tessera_pack (const TesseraItem *items,
   Call call;
   TesseraStatus status = call_init (&call, items, n_items);
   const TesseraListener listener = { tell_of_whole, &call };
-  TesseraPortfolioOptions options_of_all = portfolio_options (options);
   TesseraPacking *packing = &call.packing;
   call.offsets = offsets;
-  call.options = options;
-  if (options_of_all.listener != NULL)
-    options_of_all.listener = &listener;
-  if (options != NULL && options->keeps_best)
-    options_of_all.stopped = &call.has_stopped;
+  if (options != NULL)
+    call.options = call.job.asked = *options;
+  if (call.options.listener != NULL)
+    call.job.asked.listener = &listener;
   if (status == TESSERA_OK)
-    status = pack_groups (&call, &options_of_all);
+    status =
+        pack_groups (&call, call.options.is_preview         ? PREVIEW_WORK_BUDGET
+                            : call.options.work_budget != 0 ? call.options.work_budget
+                                                            : DEFAULT_WORK_BUDGET);
   if (status == TESSERA_OK && n_items > 0 &&
-      !tessera_progress (options_of_all.progress, 1) && options_of_all.stopped == NULL)
+      !tessera_progress (call.options.progress, 1) && !call.options.keeps_best)
     status = TESSERA_CANCELLED;
   packing->proven_bound_bytes = MAX (packing->proven_bound_bytes, packing->bound_bytes);
   packing->is_optimal = packing->height_bytes == packing->proven_bound_bytes;
-  packing->is_cut_short = call.has_stopped;
+  packing->is_cut_short = call.job.has_stopped;
   *out_packing = *packing;
-  if (status == TESSERA_OK && options != NULL && n_items > 0)
+  if (status == TESSERA_OK && n_items > 0)
     tell_end (&call);
   call_clear (&call);
   return status;

@@ -3,13 +3,18 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/methods.h"
+#include "planner/pack/private.h"
 #include "tests/planner/generate.h"
 
 #include <string.h>
 
 #define SEED 99
-#define N_RUNS 200
+
+enum
+{
+  MAX_ITEMS = 150,
+  MAX_MOMENTS = 50
+};
 
 static uint32_t
 pick (GRand *random, uint32_t n)
@@ -24,98 +29,10 @@ pick_range (GRand *random, uint32_t n, uint32_t *begin, uint32_t *end)
   *end = *begin + 1 + pick (random, n - *begin);
 }
 
-static void
-test_skyline (void)
-{
-  GRand *random = g_rand_new_with_seed (SEED);
-  for (int run = 0; run < N_RUNS; run++)
-    {
-      uint32_t n = 1 + pick (random, 70), begin, end;
-      uint64_t model[70] = { 0 };
-      TesseraSkyline skyline;
-      tessera_skyline_init (&skyline, n);
-      for (int step = 0; step < 60; step++)
-        {
-          uint64_t height = pick (random, 1000), highest = 0;
-          pick_range (random, n, &begin, &end);
-          tessera_skyline_raise (&skyline, begin, end, height);
-          for (uint32_t s = begin; s < end; s++)
-            model[s] = MAX (model[s], height);
-          pick_range (random, n, &begin, &end);
-          for (uint32_t s = begin; s < end; s++)
-            highest = MAX (highest, model[s]);
-          g_assert_cmpuint (tessera_skyline_highest (&skyline, begin, end), ==, highest);
-          g_assert_cmpuint (tessera_skyline_highest (&skyline, end, end), ==, 0);
-          g_assert_cmpuint (tessera_skyline_highest (&skyline, UINT32_MAX, 0), ==, 0);
-        }
-      tessera_skyline_flatten (&skyline);
-      g_assert_cmpuint (tessera_skyline_highest (&skyline, 0, n), ==, 0);
-      tessera_skyline_clear (&skyline);
-    }
-  g_rand_free (random);
-}
-
-/* The lowest window is the first longest run of the lowest height. */
-static void
-assert_lowest (const TesseraWindows *windows, const uint64_t *model, uint32_t n)
-{
-  uint32_t begin = 0, end;
-  uint64_t height;
-  for (uint32_t s = 1; s < n; s++)
-    if (model[s] < model[begin])
-      begin = s;
-  for (end = begin; end < n && model[end] == model[begin];)
-    end++;
-  uint32_t found_end;
-  g_assert_cmpuint (tessera_windows_lowest (windows, &height, &found_end), ==, begin);
-  g_assert_cmpuint (height, ==, model[begin]);
-  g_assert_cmpuint (found_end, ==, end);
-}
-
-static void
-lift_model (uint64_t *model, uint32_t n, uint32_t begin, uint32_t end)
-{
-  uint64_t left = begin > 0 ? model[begin - 1] : UINT64_MAX;
-  uint64_t right = end < n ? model[end] : UINT64_MAX;
-  for (uint32_t s = begin; s < end; s++)
-    model[s] = MIN (left, right);
-}
-
-static void
-test_windows (void)
-{
-  GRand *random = g_rand_new_with_seed (SEED + 2);
-  for (int run = 0; run < N_RUNS; run++)
-    {
-      uint32_t n = 1 + pick (random, 70), begin, end;
-      uint64_t model[70] = { 0 }, height;
-      TesseraWindows windows;
-      tessera_windows_init (&windows, n);
-      tessera_windows_flatten (&windows);
-      for (int step = 0; step < 60; step++)
-        {
-          pick_range (random, n, &begin, &end);
-          height = pick (random, 12);
-          tessera_windows_raise (&windows, begin, end, height);
-          for (uint32_t s = begin; s < end; s++)
-            model[s] = MAX (model[s], height);
-          assert_lowest (&windows, model, n);
-          if (step % 3 != 0)
-            continue;
-          begin = tessera_windows_lowest (&windows, &height, &end);
-          g_assert_true (tessera_windows_lift (&windows, begin) == (end - begin < n));
-          if (end - begin < n)
-            lift_model (model, n, begin, end);
-          assert_lowest (&windows, model, n);
-        }
-      tessera_windows_clear (&windows);
-    }
-  g_rand_free (random);
-}
-
-/* Items over [0, n_moments), some with two lives, and the problem they make. */
+/* Items over [0, n_moments), one in @seconds with two lives (0: none), and the problem they
+ * make. */
 static TesseraPackProblem *
-random_problem (GRand *random, uint32_t n_items, uint32_t n_moments, gboolean second)
+random_problem (GRand *random, uint32_t n_items, uint32_t n_moments, uint32_t seconds)
 {
   TesseraItem *items = g_new0 (TesseraItem, n_items);
   uint32_t *members = g_new (uint32_t, n_items);
@@ -125,7 +42,7 @@ random_problem (GRand *random, uint32_t n_items, uint32_t n_moments, gboolean se
       members[i] = i;
       items[i].size_bytes = 1 + pick (random, 20);
       pick_range (random, n_moments, &items[i].begin, &items[i].end);
-      if (second && items[i].begin > 0 && pick (random, 2))
+      if (seconds > 0 && items[i].begin > 0 && pick (random, seconds) == 0)
         pick_range (random, items[i].begin, &items[i].begin2, &items[i].end2);
     }
   TesseraPackProblem *problem =
@@ -136,39 +53,117 @@ random_problem (GRand *random, uint32_t n_items, uint32_t n_moments, gboolean se
   return problem;
 }
 
+/* The rule as it is told, over an array of heights by section: of the first longest run of
+ * the lowest height, whoever of those that wait lives inside it and comes first in
+ * @order; where nobody does, the run is lifted to its lower neighbour. */
+static uint32_t
+naive_next (const TesseraPackProblem *problem,
+            const uint32_t *order,
+            const gboolean *waits,
+            uint64_t *heights)
+{
+  const uint32_t n = problem->n_sections;
+  for (;;)
+    {
+      uint32_t begin = 0, end;
+      for (uint32_t s = 1; s < n; s++)
+        if (heights[s] < heights[begin])
+          begin = s;
+      for (end = begin; end < n && heights[end] == heights[begin];)
+        end++;
+      for (uint32_t rank = 0; rank < problem->n_items; rank++)
+        if (waits[order[rank]] && problem->items[order[rank]].lives.begin >= begin &&
+            problem->items[order[rank]].lives.end <= end)
+          return order[rank];
+      const uint64_t left = begin > 0 ? heights[begin - 1] : UINT64_MAX;
+      const uint64_t right = end < n ? heights[end] : UINT64_MAX;
+      for (uint32_t s = begin; s < end; s++)
+        heights[s] = MIN (left, right);
+    }
+}
+
 static void
-test_finder (void)
+raise_heights (uint64_t *heights, uint32_t begin, uint32_t end, uint64_t top)
+{
+  for (uint32_t s = begin; s < end; s++)
+    heights[s] = MAX (heights[s], top);
+}
+
+static void
+shuffle (GRand *random, uint32_t *order, uint32_t n)
+{
+  for (uint32_t i = 0; i < n; i++)
+    {
+      uint32_t other = pick (random, i + 1);
+      order[i] = order[other];
+      order[other] = i;
+    }
+}
+
+/* Each item lies where the rule says, around those that come first. */
+static void
+assert_lowest (const TesseraPackProblem *problem,
+               const uint32_t *order,
+               const uint64_t *offsets,
+               uint64_t height)
+{
+  const uint32_t n = (uint32_t) problem->n_items;
+  uint64_t heights[MAX_MOMENTS] = { 0 }, top = 0;
+  gboolean waits[MAX_ITEMS];
+  uint32_t n_waiting = 0;
+  for (uint32_t i = 0; i < n; i++)
+    {
+      const TesseraPackLives *lives = &problem->items[i].lives;
+      const uint64_t its_top = offsets[i] + problem->items[i].size_bytes;
+      waits[i] = !tessera_pack_is_first (problem, i);
+      n_waiting += waits[i];
+      if (waits[i])
+        continue;
+      raise_heights (heights, lives->begin, lives->end, its_top);
+      raise_heights (heights, lives->begin2, lives->end2, its_top);
+    }
+  for (; n_waiting > 0; n_waiting--)
+    {
+      const uint32_t item = naive_next (problem, order, waits, heights);
+      const TesseraPackItem *it = &problem->items[item];
+      const uint64_t its_top = heights[it->lives.begin] + it->size_bytes;
+      g_assert_cmpuint (offsets[item], ==, heights[it->lives.begin]);
+      waits[item] = FALSE;
+      raise_heights (heights, it->lives.begin, it->lives.end, its_top);
+      top = MAX (top, its_top);
+    }
+  g_assert_cmpuint (height, ==, top);
+}
+
+static void
+test_lowest (void)
 {
   GRand *random = g_rand_new_with_seed (SEED + 3);
-  for (int run = 0; run < N_RUNS; run++)
+  uint32_t n_first = 0;
+  for (int run = 0; run < 300; run++)
     {
-      TesseraPackProblem *problem = random_problem (random, 1 + pick (random, 80), 50, 0);
-      uint32_t n = (uint32_t) problem->n_items, begin, end;
-      uint32_t ranks[80];
-      TesseraFinder finder = { 0 };
-      tessera_finder_init (&finder, problem);
-      for (uint32_t i = 0; i < n; i++)
-        ranks[i] = pick (random, 3) ? i * 7 % 83 : TESSERA_NO_RANK;
-      tessera_finder_fill (&finder, ranks);
-      for (int step = 0; step < 80; step++)
+      TesseraPackProblem *problem = random_problem (random, 1 + pick (random, 80),
+                                                    MAX_MOMENTS, run % 3 == 0 ? 10 : 0);
+      uint32_t n = (uint32_t) problem->n_items, order[MAX_ITEMS];
+      TesseraLowest *lowest = tessera_lowest_new (problem);
+      for (int again = 0; lowest != NULL && again < 2; again++)
         {
-          uint32_t best = TESSERA_NO_RANK;
-          if (n > 0)
-            {
-              uint32_t item = pick (random, n);
-              ranks[item] = pick (random, 2) ? pick (random, 100) : TESSERA_NO_RANK;
-              tessera_finder_set (&finder, item, ranks[item]);
-            }
-          pick_range (random, problem->n_sections, &begin, &end);
+          uint64_t offsets[MAX_ITEMS] = { 0 }, height = 0;
+          shuffle (random, order, n);
           for (uint32_t i = 0; i < n; i++)
-            if (problem->items[i].lives.begin >= begin &&
-                problem->items[i].lives.end <= end)
-              best = MIN (best, ranks[i]);
-          g_assert_cmpuint (tessera_finder_best (&finder, begin, end), ==, best);
+            if (tessera_pack_is_first (problem, i))
+              {
+                offsets[i] = pick (random, 100);
+                n_first++;
+              }
+          g_assert_true (
+              tessera_lowest_place (lowest, order, UINT64_MAX, offsets, &height));
+          assert_lowest (problem, order, offsets, height);
         }
-      tessera_finder_clear (&finder);
+      tessera_lowest_free (lowest);
       tessera_pack_problem_free (problem);
     }
+  g_assert_cmpuint (n_first, >, 50);
   g_rand_free (random);
 }
 
@@ -209,19 +204,16 @@ test_placed (void)
   for (int run = 0; run < 80; run++)
     {
       TesseraPackProblem *problem =
-          random_problem (random, 1 + pick (random, 200), 60, run % 2);
+          random_problem (random, 1 + pick (random, 200), 60, run % 2 * 2);
       uint32_t n = (uint32_t) problem->n_items;
       uint64_t offsets[200];
       uint32_t order[200];
       TesseraPlaced placed;
       tessera_placed_init (&placed, problem, n);
-      for (uint32_t i = 0; i < n; i++)
-        order[i] = i;
+      shuffle (random, order, n);
       for (uint32_t i = 0; i < n; i++)
         {
-          uint32_t other = i + pick (random, n - i), item = order[other];
-          order[other] = order[i];
-          order[i] = item;
+          const uint32_t item = order[i];
           uint64_t first = tessera_placed_fit (&placed, item, 0);
           g_assert_cmpuint (first, ==, naive_fit (problem, offsets, order, i, item));
           /* Somewhere higher at times, so that gaps come about. */
@@ -236,11 +228,6 @@ test_placed (void)
 }
 
 /* ---- sweeps ---- */
-
-enum
-{
-  MAX_ITEMS = 150
-};
 
 static TesseraPackProblem *
 sweep_problem (GRand *random, uint32_t n_items, gboolean has_second)
@@ -299,6 +286,47 @@ naive_sweep_fit (const TesseraPackProblem *problem,
   return best != UINT64_MAX ? best : top;
 }
 
+static gboolean
+lives_in (const TesseraPackLives *lives, uint32_t section)
+{
+  return (lives->begin <= section && section < lives->end) ||
+         (lives->begin2 <= section && section < lives->end2);
+}
+
+/* Load and contention of each item: the highest of the sections in which it lives. */
+static void
+test_measures (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED + 5);
+  for (int run = 0; run < 60; run++)
+    {
+      TesseraPackProblem *problem =
+          sweep_problem (random, 1 + pick (random, 60), run % 2);
+      uint64_t loads[MAX_ITEMS] = { 0 }, n_alive[MAX_ITEMS] = { 0 };
+      for (uint32_t i = 0; i < problem->n_items; i++)
+        for (uint32_t section = 0; section < problem->n_sections; section++)
+          if (lives_in (&problem->items[i].lives, section))
+            {
+              loads[section] += problem->items[i].size_bytes;
+              n_alive[section]++;
+            }
+      for (uint32_t i = 0; i < problem->n_items; i++)
+        {
+          uint64_t load = 0, most = 0;
+          for (uint32_t section = 0; section < problem->n_sections; section++)
+            if (lives_in (&problem->items[i].lives, section))
+              {
+                load = MAX (load, loads[section]);
+                most = MAX (most, n_alive[section]);
+              }
+          g_assert_cmpuint (problem->items[i].load_bytes, ==, load);
+          g_assert_cmpuint (problem->items[i].contention, ==, most);
+        }
+      tessera_pack_problem_free (problem);
+    }
+  g_rand_free (random);
+}
+
 /* The order of a rule: classes as cut, in each by time, and everybody once. */
 static void
 assert_order (const TesseraPackProblem *problem,
@@ -333,13 +361,9 @@ test_against_naive (void)
     {
       uint32_t n = 1 + pick (random, MAX_ITEMS - 1), ends[TESSERA_RULE_N_CLASSES];
       TesseraPackProblem *problem = sweep_problem (random, n, run % 3 == 0);
-      TesseraTimes times;
       TesseraWorkspace workspace;
-      TesseraPackShared shared = { .best_height_bytes = UINT64_MAX,
-                                   .reached = UINT32_MAX };
-      const TesseraPackWatch watch = { &shared, 0 };
-      tessera_times_init (&times, problem);
-      tessera_workspace_init (&workspace, problem, false, n, &times);
+      tessera_workspace_init (&workspace, problem);
+      workspace.sweep = tessera_sweep_new (problem);
       for (int k = 0; k < 12; k++) /* what comes first is kept from rule to rule */
         {
           uint64_t height, top = 0, offsets[MAX_ITEMS];
@@ -347,8 +371,8 @@ test_against_naive (void)
           if (k % 2 == 0)
             rule.longest_short_events = pick (random, 60);
           g_assert_true (
-              tessera_attempt_sweep (&workspace, &rule, UINT64_MAX, &watch, &height));
-          tessera_rule_order (&rule, &times, workspace.order, ends);
+              tessera_attempt_sweep (&workspace, &rule, UINT64_MAX, UINT64_MAX, &height));
+          tessera_rule_order (&rule, workspace.sweep, workspace.order, ends);
           assert_order (problem, &rule, workspace.order, ends);
           for (uint32_t i = 0; i < n; i++)
             {
@@ -362,7 +386,6 @@ test_against_naive (void)
           g_assert_cmpuint (height, ==, top);
         }
       tessera_workspace_clear (&workspace);
-      tessera_times_clear (&times);
       tessera_pack_problem_free (problem);
     }
   g_rand_free (random);
@@ -399,15 +422,98 @@ test_generated (void)
   g_free (again);
 }
 
+/* ---- ejection ---- */
+
+/* All on top of each other: as bad as it gets. */
+static uint64_t
+stack (const TesseraPackProblem *problem, uint64_t *offsets)
+{
+  uint64_t height = 0;
+  for (size_t i = 0; i < problem->n_items; i++)
+    {
+      offsets[i] = height;
+      height += problem->items[i].size_bytes;
+    }
+  return height;
+}
+
+static void
+assert_apart (const TesseraPackProblem *problem, const uint64_t *offsets, uint64_t height)
+{
+  const TesseraPackItem *items = problem->items;
+  g_assert_cmpuint (tessera_pack_height (problem, offsets), ==, height);
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    for (uint32_t k = 0; k < i; k++)
+      g_assert_true (!tessera_pack_meet (problem, i, k) ||
+                     offsets[i] + items[i].size_bytes <= offsets[k] ||
+                     offsets[k] + items[k].size_bytes <= offsets[i]);
+}
+
+/* From the worst layout there is: valid, never higher, and most of the way to the bound;
+ * the same again; with nothing to spend nothing happens. */
+static void
+test_ejection (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED + 7);
+  double above = 0;
+  for (int run = 0; run < 120; run++)
+    {
+      TesseraPackProblem *problem = random_problem (
+          random, 2 + pick (random, MAX_ITEMS - 2), MAX_MOMENTS, run % 2 == 0 ? 0 : 5);
+      uint64_t once[MAX_ITEMS], offsets[MAX_ITEMS];
+      const uint64_t stacked = stack (problem, offsets);
+      uint64_t height = stacked;
+      if (stacked > problem->bound_bytes)
+        {
+          g_assert_false (tessera_eject (problem, 0, offsets, &height));
+          g_assert_cmpuint (height, ==, stacked);
+          g_assert_true (tessera_eject (problem, 1 << 18, offsets, &height));
+          memcpy (once, offsets, problem->n_items * sizeof *once);
+          assert_apart (problem, offsets, height);
+          height = stack (problem, offsets);
+          g_assert_true (tessera_eject (problem, 1 << 18, offsets, &height));
+          g_assert_true (memcmp (once, offsets, problem->n_items * sizeof *once) == 0);
+          above += (double) height / (double) problem->bound_bytes - 1;
+        }
+      tessera_pack_problem_free (problem);
+    }
+  g_assert_cmpfloat (above / 120, <, 0.03);
+  g_rand_free (random);
+}
+
+/* The example of eject.c: one block in the way of another. */
+static void
+test_ejection_example (void)
+{
+  static const TesseraItem items[] = {
+    { .size_bytes = 4, .begin = 0, .end = 10 }, /* below the hole */
+    { .size_bytes = 2, .begin = 1, .end = 4 },  /* frees its lower half */
+    { .size_bytes = 1, .begin = 3, .end = 6 },  /* lies in the middle of it */
+    { .size_bytes = 3, .begin = 5, .end = 10 },
+  };
+  static const uint32_t members[] = { 0, 1, 2, 3 };
+  static const uint64_t places[] = { 0, 4, 6, 7 };
+  TesseraPackProblem *problem =
+      tessera_pack_problem_new (items, NULL, members, G_N_ELEMENTS (items), NULL);
+  uint64_t offsets[G_N_ELEMENTS (items)], height = 10;
+  for (uint32_t i = 0; i < G_N_ELEMENTS (items); i++)
+    offsets[i] = places[problem->items[i].source];
+  g_assert_cmpuint (problem->bound_bytes, ==, 8);
+  g_assert_true (tessera_eject (problem, 10000, offsets, &height));
+  assert_apart (problem, offsets, 8);
+  tessera_pack_problem_free (problem);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/pack-parts/skyline", test_skyline);
-  g_test_add_func ("/pack-parts/windows", test_windows);
-  g_test_add_func ("/pack-parts/finder", test_finder);
+  g_test_add_func ("/pack-parts/measures", test_measures);
+  g_test_add_func ("/pack-parts/lowest", test_lowest);
   g_test_add_func ("/pack-parts/placed", test_placed);
   g_test_add_func ("/pack-parts/sweep/against-naive", test_against_naive);
+  g_test_add_func ("/pack-parts/ejection/random", test_ejection);
+  g_test_add_func ("/pack-parts/ejection/example", test_ejection_example);
   g_test_add_func ("/pack-parts/generated", test_generated);
   return g_test_run ();
 }

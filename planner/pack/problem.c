@@ -1,12 +1,12 @@
 /*
- * One zone's packing problem, brought to its shortest form. See problem.h.
+ * One zone's packing problem, brought to its shortest form. See private.h.
  *
  * Idea: sort births and deaths by time, deaths first; walk; a birth that follows a death
  * opens a section. Cost O(n log n).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/trees.h"
+#include "planner/pack/private.h"
 
 #include <string.h>
 
@@ -91,24 +91,62 @@ walk_edges (TesseraPackProblem *problem, const Edge *edges, size_t n_edges, Load
   problem->n_sections = section + 1;
 }
 
+/* A tree over sections: leaf s is node n_leaves + s, its parent is half of that, and a node
+ * has the highest value of its sections. */
+typedef struct
+{
+  Load *highest; /* [2 * n_leaves] */
+  size_t n_leaves;
+} Tree;
+
+static Load
+higher_of (Load a, Load b)
+{
+  return (Load){ MAX (a.load_bytes, b.load_bytes), MAX (a.n_alive, b.n_alive) };
+}
+
+/* @tree: its leaves are set. */
+static void
+sum_up (Tree *tree)
+{
+  for (size_t node = tree->n_leaves - 1; node >= 1; node--)
+    tree->highest[node] =
+        higher_of (tree->highest[node * 2], tree->highest[node * 2 + 1]);
+}
+
+/* The highest of the sections [begin, end), which may be none. */
+static Load
+highest_of (const Tree *tree, uint32_t begin, uint32_t end)
+{
+  Load highest = { 0 };
+  size_t low = tree->n_leaves + begin, high = tree->n_leaves + end;
+  for (; begin < end && low < high; low /= 2, high /= 2)
+    {
+      if (low & 1)
+        highest = higher_of (highest, tree->highest[low++]);
+      if (high & 1)
+        highest = higher_of (highest, tree->highest[--high]);
+    }
+  return highest;
+}
+
 /* Load and contention of every item: the highest of its sections. */
 static void
 measure_items (TesseraPackProblem *problem, const Load *loads)
 {
-  TesseraSkyline skyline;
-  tessera_skyline_init (&skyline, problem->n_sections);
-  for (uint32_t s = 0; s < problem->n_sections; s++)
-    tessera_skyline_raise (&skyline, s, s + 1, loads[s].load_bytes);
+  const size_t n = problem->n_sections;
+  Tree tree = { .highest = g_new (Load, 2 * n), .n_leaves = n };
+  memcpy (&tree.highest[n], loads, n * sizeof *loads);
+  sum_up (&tree);
   for (size_t i = 0; i < problem->n_items; i++)
-    problem->items[i].load_bytes =
-        tessera_skyline_highest_of (&skyline, &problem->items[i].lives);
-  tessera_skyline_flatten (&skyline);
-  for (uint32_t s = 0; s < problem->n_sections; s++)
-    tessera_skyline_raise (&skyline, s, s + 1, loads[s].n_alive);
-  for (size_t i = 0; i < problem->n_items; i++)
-    problem->items[i].contention =
-        (uint32_t) tessera_skyline_highest_of (&skyline, &problem->items[i].lives);
-  tessera_skyline_clear (&skyline);
+    {
+      const TesseraPackLives *lives = &problem->items[i].lives;
+      const Load highest = higher_of (highest_of (&tree, lives->begin, lives->end),
+                                      highest_of (&tree, lives->begin2, lives->end2));
+      problem->items[i].load_bytes = highest.load_bytes;
+      problem->items[i].contention = (uint32_t) highest.n_alive;
+    }
+  g_free (tree.highest);
 }
 
 static bool
@@ -270,7 +308,7 @@ tessera_pack_problem_new (const TesseraItem *items,
   problem->n_items = n_members;
   fill_items (problem, items, members);
   const size_t n_edges = list_edges (items, members, n_members, edges);
-  Load *loads = g_new (Load, n_edges / 2 + 1); /* a section begins with a birth */
+  Load *loads = g_new0 (Load, n_edges / 2 + 1); /* a section begins with a birth */
   walk_edges (problem, edges, n_edges, loads);
   g_free (edges);
   measure_items (problem, loads);

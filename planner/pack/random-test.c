@@ -8,7 +8,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/planner/generate.h"
 #include "tests/planner/judge.h"
 
 #include <glib.h>
@@ -29,22 +28,6 @@ static uint32_t
 pick (GRand *random, uint32_t n)
 {
   return (uint32_t) g_rand_int_range (random, 0, (gint32) n);
-}
-
-static void
-assert_packed (const Problem *problem,
-               const uint64_t *offsets,
-               const TesseraPacking *packing)
-{
-  judge_assert_keeps (problem->items, problem->n_items, offsets);
-  g_assert_cmpuint (packing->height_bytes, ==,
-                    judge_top (problem->items, problem->n_items, offsets));
-  g_assert_cmpuint (packing->height_bytes, >=, packing->proven_bound_bytes);
-  g_assert_cmpuint (packing->proven_bound_bytes, >=, packing->bound_bytes);
-  g_assert_cmpuint (packing->bound_bytes, >=,
-                    judge_load_bound (problem->items, problem->n_items));
-  g_assert_true (packing->is_optimal ==
-                 (packing->height_bytes == packing->proven_bound_bytes));
 }
 
 /* ---- problems ---- */
@@ -179,38 +162,31 @@ number_of_problems (void)
 static void
 test_any (void)
 {
-  static const uint32_t threads[] = { 1, 2, 4 };
+  const TesseraPackOptions options = { .work_budget = BUDGET };
   uint32_t n_refused = 0, n_held = 0, n_optimal = 0, n_problems = number_of_problems ();
   for (uint32_t seed = 0; seed < n_problems; seed++)
     {
       GRand *random = g_rand_new_with_seed (seed);
       Problem problem;
-      uint64_t offsets[3][MOST_ITEMS];
-      TesseraPacking packings[3];
-      TesseraStatus status = TESSERA_OK;
+      uint64_t offsets[MOST_ITEMS], again[MOST_ITEMS];
+      TesseraPacking packing;
       random_problem (random, &problem);
-      for (uint32_t i = 0; i < 3; i++)
-        {
-          TesseraPackOptions options = { .n_threads = threads[i], .work_budget = BUDGET };
-          TesseraStatus got = pack (&problem, &options, offsets[i], &packings[i]);
-          g_assert_true (i == 0 || got == status);
-          status = got;
-        }
+      TesseraStatus status = pack (&problem, &options, again, &packing);
+      g_assert_cmpint (pack (&problem, &options, offsets, &packing), ==, status);
       n_held += problem.is_held;
       if (status == TESSERA_OK)
         {
-          assert_packed (&problem, offsets[0], &packings[0]);
-          g_assert_cmpmem (offsets[0], sizeof offsets[0], offsets[1], sizeof offsets[1]);
-          g_assert_cmpmem (offsets[0], sizeof offsets[0], offsets[2], sizeof offsets[2]);
+          judge_assert_packed (problem.items, problem.n_items, offsets, &packing);
+          g_assert_true (memcmp (offsets, again, problem.n_items * sizeof *again) == 0);
           if (!problem.is_held)
-            compare_with_first_fit (&problem, &packings[0]);
-          compare_with_all (&problem, &packings[0]);
-          n_optimal += packings[0].is_optimal;
+            compare_with_first_fit (&problem, &packing);
+          compare_with_all (&problem, &packing);
+          n_optimal += packing.is_optimal;
         }
       else
         {
           g_assert_cmpint (status, ==, TESSERA_REFUSED);
-          assert_refused (&problem, &packings[0]);
+          assert_refused (&problem, &packing);
           n_refused++;
         }
       g_rand_free (random);
@@ -261,14 +237,13 @@ test_stopped (void)
       Stopper stopper = { .left = (int) pick (random, pick (random, 2) ? 4 : 40) };
       const TesseraProgress progress = { count_down, &stopper };
       const TesseraListener listener = { hear, &stopper };
-      TesseraPackOptions options = { .n_threads = 1 + pick (random, 3),
-                                     .work_budget = BUDGET,
+      TesseraPackOptions options = { .work_budget = BUDGET,
                                      .progress = &progress,
                                      .keeps_best = pick (random, 4) != 0,
                                      .listener = &listener };
       TesseraStatus status = pack (&problem, &options, offsets, &packing);
       if (status == TESSERA_OK)
-        assert_packed (&problem, offsets, &packing);
+        judge_assert_packed (problem.items, problem.n_items, offsets, &packing);
       else if (status == TESSERA_CANCELLED)
         g_assert_false (options.keeps_best);
       else
@@ -286,7 +261,7 @@ test_stopped (void)
 
 #define N_WORK 300
 
-/* More work and more threads never end higher. */
+/* More work never ends higher. */
 static void
 test_more_work (void)
 {
@@ -294,10 +269,10 @@ test_more_work (void)
   for (guint32 seed = 0; seed < 30; seed++)
     {
       GRand *random = g_rand_new_with_seed (seed + 7);
-      TesseraPackOptions options = { .n_threads = 1 };
+      TesseraPackOptions options = { 0 };
       TesseraItem items[N_WORK] = { 0 };
-      uint64_t offsets[N_WORK], others[N_WORK], first_bytes = 0, last_bytes = UINT64_MAX;
-      TesseraPacking packing, of_threads;
+      uint64_t offsets[N_WORK], first_bytes = 0, last_bytes = UINT64_MAX;
+      TesseraPacking packing;
       for (uint32_t i = 0; i < N_WORK; i++)
         {
           items[i].size_bytes = 1 + pick (random, 50);
@@ -307,48 +282,17 @@ test_more_work (void)
       for (uint64_t work = 1; work <= 1 << 17; work = work * 3 + 1)
         {
           options.work_budget = work;
-          options.n_threads = 1;
           g_assert_cmpint (tessera_pack (items, N_WORK, &options, offsets, &packing), ==,
                            TESSERA_OK);
           judge_assert_keeps (items, N_WORK, offsets);
           g_assert_cmpuint (packing.height_bytes, <=, last_bytes);
           last_bytes = packing.height_bytes;
           first_bytes = work == 1 ? last_bytes : first_bytes;
-          options.n_threads = 3;
-          g_assert_cmpint (tessera_pack (items, N_WORK, &options, others, &of_threads),
-                           ==, TESSERA_OK);
-          g_assert_cmpmem (offsets, sizeof offsets, others, sizeof others);
         }
       n_lower += last_bytes < first_bytes;
       g_rand_free (random);
     }
   g_assert_cmpuint (n_lower, >, 10);
-}
-
-/* So many that the exact search is not for them: rounds differ in re-packing alone. */
-static void
-test_more_work_of_many (void)
-{
-  guint n_lower = 0;
-  for (uint32_t rank = 0; rank < 4; rank++)
-    {
-      const GenerateSchedule schedule = { rank, 1 + rank % 2, false, 0.1 };
-      g_autoptr (GArray) items = generate_schedule (&schedule);
-      g_autofree uint64_t *offsets = g_new (uint64_t, items->len);
-      uint64_t last_bytes = UINT64_MAX;
-      for (uint64_t work = 1; work <= 1 << 18; work *= 64)
-        {
-          const TesseraPackOptions options = { .n_threads = 1, .work_budget = work };
-          TesseraPacking packing;
-          g_assert_cmpint (tessera_pack ((const TesseraItem *) items->data, items->len,
-                                         &options, offsets, &packing),
-                           ==, TESSERA_OK);
-          g_assert_cmpuint (packing.height_bytes, <=, last_bytes);
-          n_lower += work > 1 && packing.height_bytes < last_bytes;
-          last_bytes = packing.height_bytes;
-        }
-    }
-  g_assert_cmpuint (n_lower, >, 0);
 }
 
 int
@@ -358,6 +302,5 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-random/any", test_any);
   g_test_add_func ("/pack-random/stopped", test_stopped);
   g_test_add_func ("/pack-random/more-work", test_more_work);
-  g_test_add_func ("/pack-random/more-work-of-many", test_more_work_of_many);
   return g_test_run ();
 }

@@ -6,7 +6,7 @@
  */
 #include "tests/planner/generate.h"
 #include "planner/pack.h"
-#include "planner/pack/repack.h"
+#include "planner/pack/private.h"
 
 #include <glib.h>
 #include <string.h>
@@ -18,9 +18,7 @@ enum
 };
 
 /* Of what a preview spends: next to nothing. */
-static const TesseraPackOptions hurried = { .n_threads = 1,
-                                            .work_budget = 1,
-                                            .is_preview = true };
+static const TesseraPackOptions hurried = { .work_budget = 1, .is_preview = true };
 
 typedef struct
 {
@@ -32,7 +30,7 @@ typedef struct
 static void
 pack_well (Packed *packed, uint32_t seed)
 {
-  const TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 << 18 };
+  const TesseraPackOptions options = { .work_budget = 1 << 18 };
   generate_items (GENERATE_DRIFT, seed, packed->items, N_ITEMS);
   g_assert_cmpint (
       tessera_pack (packed->items, N_ITEMS, &options, packed->offsets, &packed->packing),
@@ -79,9 +77,7 @@ test_many_around (void)
   g_autofree TesseraItem *items = g_new0 (TesseraItem, N_MANY);
   g_autofree uint64_t *former = g_new0 (uint64_t, N_MANY);
   g_autofree uint64_t *offsets = g_new0 (uint64_t, N_MANY);
-  const TesseraPackOptions options = { .n_threads = 1,
-                                       .former = former,
-                                       .is_preview = true };
+  const TesseraPackOptions options = { .former = former, .is_preview = true };
   TesseraPacking packing;
   for (uint32_t i = 0; i < N_MANY; i++)
     {
@@ -110,8 +106,8 @@ count_equal (const uint64_t *a, const uint64_t *b)
   return n;
 }
 
-/* One block is pinned where others lie: no higher than without the hint, and most blocks
- * stay where they were, more than without. */
+/* One block is pinned where others lie: no higher than without the hint, and more
+ * blocks stay where they were. */
 static void
 test_pin (void)
 {
@@ -134,96 +130,47 @@ test_pin (void)
       n_stay_without += count_equal (packed->offsets, without);
     }
   g_test_message ("%zu of %d stay, %zu without", n_stay, 12 * N_ITEMS, n_stay_without);
-  g_assert_cmpuint (n_stay, >, 12 * N_ITEMS / 2);
-  g_assert_cmpuint (n_stay, >, n_stay_without);
+  g_assert_cmpuint (n_stay, >, n_stay_without * 5 / 4);
   g_rand_free (random);
 }
 
-/* A problem of items that all live together, with what holds them. */
-typedef struct
-{
-  TesseraItem items[4];
-  TesseraPackLimit *limits;
-  TesseraPackProblem *problem;
-  uint64_t former[4], offsets[4], height_bytes;
-} Small;
-
-static void
-small_init (Small *small, uint32_t n_items)
-{
-  const uint32_t members[] = { 0, 1, 2, 3 };
-  uint32_t conflict[2];
-  g_assert_cmpint (
-      tessera_pack_limits_new (small->items, n_items, &small->limits, conflict), ==,
-      TESSERA_OK);
-  small->problem =
-      tessera_pack_problem_new (small->items, small->limits, members, n_items, NULL);
-  small->height_bytes = UINT64_MAX;
-}
-
-static void
-small_clear (Small *small)
-{
-  tessera_pack_problem_free (small->problem);
-  g_free (small->limits);
-}
-
-static TesseraStatus
-small_repair (Small *small)
-{
-  TesseraPackProblem *problem = small->problem;
-  const TesseraRepackOptions options = { .looks = 10000 };
-  problem->hints = g_renew (uint64_t, problem->hints, problem->n_items);
-  for (uint32_t i = 0; i < problem->n_items; i++)
-    problem->hints[i] = small->former[problem->items[i].source];
-  return tessera_repair (problem, &options, small->offsets, &small->height_bytes);
-}
-
-static uint64_t
-place_of (const Small *small, uint32_t source)
-{
-  for (uint32_t i = 0; i < small->problem->n_items; i++)
-    if (small->problem->items[i].source == source)
-      return small->offsets[i];
-  g_assert_not_reached ();
-}
-
-/* That of repair.h. */
+/* A (size 4, at 0), B (2, at 4) and C (1, at 6) live together, and B is pinned to 0 now: A
+ * fits between B and C, which stays. */
 static void
 test_example (void)
 {
-  Small small = { .items = { { .size_bytes = 4, .begin = 0, .end = 4 },
-                             { .size_bytes = 2, .begin = 0, .end = 4, .is_pinned = 1 },
-                             { .size_bytes = 1, .begin = 0, .end = 4 } },
-                  .former = { 0, 4, 6 } };
-  small_init (&small, 3);
-  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
-  g_assert_cmpuint (small.height_bytes, ==, 7);
-  g_assert_cmpuint (place_of (&small, 0), ==, 2);
-  g_assert_cmpuint (place_of (&small, 1), ==, 0);
-  g_assert_cmpuint (place_of (&small, 2), ==, 6);
-  small_clear (&small);
+  const TesseraItem items[] = { { .size_bytes = 4, .begin = 0, .end = 4 },
+                                { .size_bytes = 2, .begin = 0, .end = 4, .is_pinned = 1 },
+                                { .size_bytes = 1, .begin = 0, .end = 4 } };
+  const uint64_t former[] = { 0, 4, 6 };
+  const TesseraPackOptions options = { .is_preview = true, .former = former };
+  uint64_t offsets[3];
+  TesseraPacking packing;
+  g_assert_cmpint (tessera_pack (items, 3, &options, offsets, &packing), ==, TESSERA_OK);
+  g_assert_cmpuint (packing.height_bytes, ==, 7);
+  g_assert_cmpuint (offsets[0], ==, 2);
+  g_assert_cmpuint (offsets[1], ==, 0);
+  g_assert_cmpuint (offsets[2], ==, 6);
 }
 
-/* That of hints.h. */
+/* That of tessera_pack_find_hints(). */
 static void
 test_hints (void)
 {
-  Small small = { .items = { { .size_bytes = 1, .begin = 0, .end = 4 },
-                             { .size_bytes = 2, .begin = 0, .end = 4 },
-                             { .size_bytes = 3, .begin = 0, .end = 4 } },
-                  .former = { 4, 5, 7 } };
-  const uint64_t expected[] = { 5, 7, 9 };
-  small_init (&small, 3);
-  small.problem->blocked = g_new (TesseraPackRange, 2);
-  small.problem->blocked[0] = (TesseraPackRange){ 0, 5 };
-  small.problem->blocked[1] = (TesseraPackRange){ 6, 7 };
-  small.problem->n_blocked = 2;
-  tessera_pack_find_hints (small.problem, small.former);
+  const TesseraItem items[] = { { .size_bytes = 1, .begin = 0, .end = 4 },
+                                { .size_bytes = 2, .begin = 0, .end = 4 },
+                                { .size_bytes = 3, .begin = 0, .end = 4 } };
+  const uint32_t members[] = { 0, 1, 2 };
+  const uint64_t former[] = { 4, 5, 7 }, expected[] = { 5, 7, 9 };
+  TesseraPackProblem *problem = tessera_pack_problem_new (items, NULL, members, 3, NULL);
+  problem->blocked = g_new (TesseraPackRange, 2);
+  problem->blocked[0] = (TesseraPackRange){ 0, 5 };
+  problem->blocked[1] = (TesseraPackRange){ 6, 7 };
+  problem->n_blocked = 2;
+  tessera_pack_find_hints (problem, former);
   for (uint32_t i = 0; i < 3; i++)
-    g_assert_cmpuint (small.problem->hints[i], ==,
-                      expected[small.problem->items[i].source]);
-  small_clear (&small);
+    g_assert_cmpuint (problem->hints[i], ==, expected[problem->items[i].source]);
+  tessera_pack_problem_free (problem);
 }
 
 /* Two zones, and one of the upper is pinned into the lower: that grows by it, which moves
@@ -231,8 +178,8 @@ test_hints (void)
 static void
 test_zones_make_room (void)
 {
-  TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 << 16 };
-  const TesseraPackOptions preview = { .n_threads = 1, .is_preview = true };
+  TesseraPackOptions options = { .work_budget = 1 << 16 };
+  const TesseraPackOptions preview = { .is_preview = true };
   for (uint32_t seed = 1; seed <= 6; seed++)
     {
       g_autofree Packed *packed = g_new0 (Packed, 1);
@@ -259,87 +206,8 @@ test_zones_make_room (void)
       g_assert_cmpuint (packing.height_bytes, <=,
                         (packed->packing.height_bytes + pinned->size_bytes) / 1000 *
                             1001);
-      options = (TesseraPackOptions){ .n_threads = 1, .work_budget = 1 << 16 };
+      options = (TesseraPackOptions){ .work_budget = 1 << 16 };
     }
-}
-
-/* Two of a body, 3 apart, among two others: they keep their distance, below what is
- * blocked. */
-static void
-test_body (void)
-{
-  Small small = { .items = { { .size_bytes = 1, .begin = 0, .end = 4, .body = 1 },
-                             { .size_bytes = 1,
-                               .begin = 0,
-                               .end = 4,
-                               .body = 1,
-                               .body_offset_bytes = 3 },
-                             { .size_bytes = 2, .begin = 0, .end = 4 },
-                             { .size_bytes = 1, .begin = 0, .end = 4 } },
-                  .former = { 0, 1, 2, 4 } };
-  small_init (&small, 4);
-  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
-  g_assert_cmpuint (place_of (&small, 1), ==, place_of (&small, 0) + 3);
-  g_assert_cmpuint (small.height_bytes, ==, 5);
-  small.problem->blocked = g_new (TesseraPackRange, 1);
-  small.problem->blocked[0] = (TesseraPackRange){ 1, 2 };
-  small.problem->n_blocked = 1;
-  small.problem->bound_bytes = 6;
-  small.height_bytes = UINT64_MAX;
-  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
-  g_assert_cmpuint (place_of (&small, 1), ==, place_of (&small, 0) + 3);
-  for (uint32_t i = 0; i < 4; i++)
-    g_assert_true (place_of (&small, i) >= 2 ||
-                   place_of (&small, i) + small.items[i].size_bytes <= 1);
-  g_assert_cmpuint (small.height_bytes, ==, 6);
-  small_clear (&small);
-}
-
-/* A pin higher up is no leave to spread: the others stay below what their load takes. */
-static void
-test_below_pin (void)
-{
-  Small small = { .items = { { .size_bytes = 2, .begin = 0, .end = 4 },
-                             { .size_bytes = 2, .begin = 0, .end = 4 },
-                             { .size_bytes = 2, .begin = 0, .end = 4 },
-                             { .size_bytes = 1,
-                               .begin = 5,
-                               .end = 6,
-                               .is_pinned = 1,
-                               .pinned_bytes = 10 } },
-                  .former = { 1, 3, TESSERA_NOWHERE, 0 } };
-  small_init (&small, 4);
-  small.problem->bound_bytes = 11;
-  small.problem->least_bytes = 6;
-  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
-  g_assert_cmpuint (small.height_bytes, ==, 6); /* of those that are not pinned */
-  for (uint32_t i = 0; i < 3; i++)
-    g_assert_cmpuint (place_of (&small, i), <=, 4);
-  small_clear (&small);
-}
-
-/* What is not lower than what is known is not told. */
-static void
-test_not_lower (void)
-{
-  Small small = { .items = { { .size_bytes = 4, .begin = 0, .end = 2 },
-                             { .size_bytes = 2, .begin = 1, .end = 4 },
-                             { .size_bytes = 3,
-                               .begin = 3,
-                               .end = 6,
-                               .is_pinned = 1,
-                               .pinned_bytes = 5 } },
-                  .former = { 0, 4, 0 } };
-  small_init (&small, 3);
-  small.problem->bound_bytes = 8; /* the pin's end */
-  small.height_bytes = 6;
-  small.offsets[0] = 77;
-  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
-  g_assert_cmpuint (small.offsets[0], ==, 77);
-  small.height_bytes = UINT64_MAX;
-  g_assert_cmpint (small_repair (&small), ==, TESSERA_OK);
-  g_assert_cmpuint (small.height_bytes, ==, 6);
-  small_clear (&small);
 }
 
 int
@@ -350,9 +218,6 @@ main (int argc, char **argv)
   g_test_add_func ("/repair/example", test_example);
   g_test_add_func ("/repair/hints", test_hints);
   g_test_add_func ("/repair/zones-make-room", test_zones_make_room);
-  g_test_add_func ("/repair/body", test_body);
-  g_test_add_func ("/repair/below-pin", test_below_pin);
-  g_test_add_func ("/repair/not-lower", test_not_lower);
   g_test_add_func ("/repair/same-again", test_same_again);
   g_test_add_func ("/repair/pin", test_pin);
   return g_test_run ();

@@ -1,5 +1,5 @@
 /*
- * Sweeps: fits in order of time, class after class. See methods.h.
+ * Sweeps: fits in order of time, class after class. See private.h.
  *
  * First fit or best fit of items in the order of their births, where some classes of
  * items come before others: all of the first class in order of time, then all of the
@@ -20,12 +20,41 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/pack/methods.h"
+#include "planner/pack/private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NO_END UINT64_MAX
+
+/* The free ranges of an address space, as an allocator has them. Ranges that touch are
+ * one, so there are few: dozens, where thousands of blocks are alive. */
+typedef struct
+{
+  uint64_t begin, end; /* [begin, end) */
+} Gap;
+
+typedef struct
+{
+  Gap *gaps; /* ascending; the last has no end */
+  uint32_t n;
+} Gaps;
+
+/* A life is its item's number * 2, + 1 for the second life. */
+struct TesseraSweep
+{
+  const TesseraPackProblem *problem;
+  uint32_t *by_begin, *by_end; /* [n_lives] all lives in order of time; in a section by
+                                  moments of end, then and by begin as the caller had
+                                  them */
+  uint32_t n_lives;
+  uint32_t *later;    /* [n_lives] lives of those placed in classes before, by begin */
+  uint8_t *is_placed; /* [n_items] */
+  Gaps gaps;
+  GArray *taken;       /* of Gap: what the item in hand has to go around */
+  uint64_t looks_left; /* at lives of earlier classes; at 0 a class is given up */
+  bool is_backward;
+};
 
 /* ---- lives in order of time ---- */
 
@@ -82,27 +111,10 @@ sort_lives (const TesseraPackProblem *problem,
   return sorted;
 }
 
-void
-tessera_times_init (TesseraTimes *times, const TesseraPackProblem *problem)
-{
-  TesseraKeyed *lives = g_new (TesseraKeyed, problem->n_items * 2);
-  times->problem = problem;
-  times->by_begin = sort_lives (problem, begin_key, lives, &times->n_lives);
-  times->by_end = sort_lives (problem, end_key, lives, &times->n_lives);
-  g_free (lives);
-}
-
-void
-tessera_times_clear (TesseraTimes *times)
-{
-  g_free (times->by_begin);
-  g_free (times->by_end);
-}
-
 /* ---- rules ---- */
 
 /* Cuts between long and short, in parts of the longest life. */
-static const double cuts[] = { 0, 0.015, 0.05, 0.004, 0.001 };
+static const double cuts[] = { 0, 0.015, 0.05 };
 #define N_WAYS 4 /* first and best fit, forward and backward */
 _Static_assert(sizeof cuts / sizeof *cuts * N_WAYS == TESSERA_N_RULES,
                "one rule for each cut and way");
@@ -127,11 +139,11 @@ class_of (const TesseraRule *rule, const TesseraPackProblem *problem, uint32_t i
 
 void
 tessera_rule_order (const TesseraRule *rule,
-                    const TesseraTimes *times,
+                    const TesseraSweep *sweep,
                     uint32_t *order,
                     uint32_t ends[TESSERA_RULE_N_CLASSES])
 {
-  const TesseraPackProblem *problem = times->problem;
+  const TesseraPackProblem *problem = sweep->problem;
   memset (ends, 0, TESSERA_RULE_N_CLASSES * sizeof *ends);
   for (uint32_t i = 0; i < problem->n_items; i++)
     ends[class_of (rule, problem, i)]++;
@@ -141,10 +153,10 @@ tessera_rule_order (const TesseraRule *rule,
       ends[c] = sum;
       sum += n;
     }
-  for (uint32_t k = 0; k < times->n_lives; k++)
+  for (uint32_t k = 0; k < sweep->n_lives; k++)
     {
       uint32_t life =
-          rule->is_backward ? times->by_end[times->n_lives - 1 - k] : times->by_begin[k];
+          rule->is_backward ? sweep->by_end[sweep->n_lives - 1 - k] : sweep->by_begin[k];
       if (life % 2 == 0) /* each item once, at its first life */
         order[ends[class_of (rule, problem, life / 2)]++] = life / 2;
     }
@@ -152,26 +164,9 @@ tessera_rule_order (const TesseraRule *rule,
 
 /* ---- free ranges ---- */
 
-/* All is free. */
-static void
-reset_gaps (TesseraGaps *gaps)
-{
-  gaps->gaps[0] = (TesseraGap){ 0, NO_END };
-  gaps->n = 1;
-}
-
-/* @n_taken: the most ranges that are ever taken at once. */
-static void
-gaps_init (TesseraGaps *gaps, size_t n_taken)
-{
-  gaps->gaps =
-      g_new (TesseraGap, n_taken + 2); /* one more than ranges, and one on the way */
-  reset_gaps (gaps);
-}
-
 /* How many gaps begin at or below @address. */
 static uint32_t
-count_below (const TesseraGaps *gaps, uint64_t address)
+count_below (const Gaps *gaps, uint64_t address)
 {
   uint32_t low = 0, high = gaps->n;
   while (low < high)
@@ -186,7 +181,7 @@ count_below (const TesseraGaps *gaps, uint64_t address)
 }
 
 static void
-insert_gap (TesseraGaps *gaps, uint32_t at, TesseraGap gap)
+insert_gap (Gaps *gaps, uint32_t at, Gap gap)
 {
   memmove (&gaps->gaps[at + 1], &gaps->gaps[at], (gaps->n - at) * sizeof gap);
   gaps->gaps[at] = gap;
@@ -194,7 +189,7 @@ insert_gap (TesseraGaps *gaps, uint32_t at, TesseraGap gap)
 }
 
 static void
-erase_gap (TesseraGaps *gaps, uint32_t at)
+erase_gap (Gaps *gaps, uint32_t at)
 {
   gaps->n--;
   memmove (&gaps->gaps[at], &gaps->gaps[at + 1], (gaps->n - at) * sizeof *gaps->gaps);
@@ -202,11 +197,11 @@ erase_gap (TesseraGaps *gaps, uint32_t at)
 
 /* [@begin, @end) must be free. */
 static void
-take_range (TesseraGaps *gaps, uint64_t begin, uint64_t end)
+take_range (Gaps *gaps, uint64_t begin, uint64_t end)
 {
   const uint32_t at = count_below (gaps, begin) - 1;
-  TesseraGap *gap = &gaps->gaps[at];
-  const TesseraGap rest = { end, gap->end };
+  Gap *gap = &gaps->gaps[at];
+  const Gap rest = { end, gap->end };
   if (gap->begin < begin)
     {
       gap->end = begin;
@@ -221,10 +216,10 @@ take_range (TesseraGaps *gaps, uint64_t begin, uint64_t end)
 
 /* [@begin, @end) must have been taken. */
 static void
-give_range (TesseraGaps *gaps, uint64_t begin, uint64_t end)
+give_range (Gaps *gaps, uint64_t begin, uint64_t end)
 {
   const uint32_t at = count_below (gaps, begin); /* of the gap above */
-  TesseraGap *low = at > 0 ? &gaps->gaps[at - 1] : NULL, *high = &gaps->gaps[at];
+  Gap *low = at > 0 ? &gaps->gaps[at - 1] : NULL, *high = &gaps->gaps[at];
   const bool joins_high = at < gaps->n && high->begin == end;
   if (low != NULL && low->end == begin)
     {
@@ -235,7 +230,7 @@ give_range (TesseraGaps *gaps, uint64_t begin, uint64_t end)
   else if (joins_high)
     high->begin = begin;
   else
-    insert_gap (gaps, at, (TesseraGap){ begin, end });
+    insert_gap (gaps, at, (Gap){ begin, end });
 }
 
 /* ---- sweeps ---- */
@@ -252,14 +247,14 @@ typedef struct
 static const TesseraPackItem *
 item_of (const TesseraSweep *sweep, uint32_t life)
 {
-  return &sweep->times->problem->items[life / 2];
+  return &sweep->problem->items[life / 2];
 }
 
 /* In the time of the sweep: backwards, the last section is 0. */
 static uint32_t
 begin_of (const TesseraSweep *sweep, uint32_t life)
 {
-  const TesseraPackProblem *problem = sweep->times->problem;
+  const TesseraPackProblem *problem = sweep->problem;
   return sweep->is_backward ? problem->n_sections - life_end (problem, life)
                             : life_begin (problem, life);
 }
@@ -267,7 +262,7 @@ begin_of (const TesseraSweep *sweep, uint32_t life)
 static uint32_t
 end_of (const TesseraSweep *sweep, uint32_t life)
 {
-  const TesseraPackProblem *problem = sweep->times->problem;
+  const TesseraPackProblem *problem = sweep->problem;
   return sweep->is_backward ? problem->n_sections - life_begin (problem, life)
                             : life_end (problem, life);
 }
@@ -276,39 +271,47 @@ end_of (const TesseraSweep *sweep, uint32_t life)
 static uint32_t
 kth_begin (const TesseraSweep *sweep, uint32_t k)
 {
-  const TesseraTimes *times = sweep->times;
-  return sweep->is_backward ? times->by_end[times->n_lives - 1 - k] : times->by_begin[k];
+  return sweep->is_backward ? sweep->by_end[sweep->n_lives - 1 - k] : sweep->by_begin[k];
 }
 
 static uint32_t
 kth_end (const TesseraSweep *sweep, uint32_t k)
 {
-  const TesseraTimes *times = sweep->times;
-  return sweep->is_backward ? times->by_begin[times->n_lives - 1 - k] : times->by_end[k];
+  return sweep->is_backward ? sweep->by_begin[sweep->n_lives - 1 - k] : sweep->by_end[k];
 }
 
-void
-tessera_sweep_init (TesseraSweep *sweep, const TesseraTimes *times)
+TesseraSweep *
+tessera_sweep_new (const TesseraPackProblem *problem)
 {
-  const TesseraPackProblem *problem = times->problem;
+  TesseraSweep *sweep = g_new0 (TesseraSweep, 1);
+  TesseraKeyed *lives = g_new (TesseraKeyed, problem->n_items * 2);
   uint32_t highest = 0;
   for (uint32_t i = 0; i < problem->n_items; i++)
     highest = MAX (highest, problem->items[i].contention);
-  sweep->times = times;
-  sweep->later = g_new (uint32_t, times->n_lives);
+  sweep->problem = problem;
+  sweep->by_begin = sort_lives (problem, begin_key, lives, &sweep->n_lives);
+  sweep->by_end = sort_lives (problem, end_key, lives, &sweep->n_lives);
+  sweep->later = g_new (uint32_t, sweep->n_lives);
   sweep->is_placed = g_new (uint8_t, problem->n_items);
-  sweep->taken = g_array_new (FALSE, FALSE, sizeof (TesseraGap));
-  gaps_init (&sweep->gaps, highest + problem->n_blocked);
+  sweep->taken = g_array_new (FALSE, FALSE, sizeof (Gap));
+  /* Of the most ranges that are ever taken at once: one more, and one on the way. */
+  sweep->gaps.gaps = g_new (Gap, highest + problem->n_blocked + 2);
+  g_free (lives);
+  return sweep;
 }
 
 void
-tessera_sweep_clear (TesseraSweep *sweep)
+tessera_sweep_free (TesseraSweep *sweep)
 {
+  if (sweep == NULL)
+    return;
+  g_free (sweep->by_begin);
+  g_free (sweep->by_end);
   g_free (sweep->later);
   g_free (sweep->is_placed);
   g_free (sweep->gaps.gaps);
-  if (sweep->taken != NULL)
-    g_array_unref (sweep->taken);
+  g_array_unref (sweep->taken);
+  g_free (sweep);
 }
 
 static void
@@ -329,7 +332,7 @@ go_on_to (TesseraSweep *sweep, Moment *moment, uint32_t time)
       bool enters = moment->entered < moment->n_later &&
                     begin_of (sweep, sweep->later[moment->entered]) <= time;
       uint32_t until = enters ? begin_of (sweep, sweep->later[moment->entered]) : time;
-      for (; moment->left < sweep->times->n_lives; moment->left++)
+      for (; moment->left < sweep->n_lives; moment->left++)
         {
           uint32_t life = kth_end (sweep, moment->left);
           if (end_of (sweep, life) > until)
@@ -348,7 +351,7 @@ go_on_to (TesseraSweep *sweep, Moment *moment, uint32_t time)
 static int
 compare_taken (const void *a, const void *b)
 {
-  const TesseraGap *x = a, *y = b;
+  const Gap *x = a, *y = b;
   return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
@@ -357,12 +360,12 @@ compare_taken (const void *a, const void *b)
 static void
 settle_taken (GArray *array, uint64_t hole_bytes)
 {
-  TesseraGap *taken = (TesseraGap *) array->data;
+  Gap *taken = (Gap *) array->data;
   guint n = 0;
   qsort (taken, array->len, sizeof *taken, compare_taken);
   for (guint i = 0; i < array->len; i++)
     {
-      TesseraGap *last = n > 0 ? &taken[n - 1] : NULL;
+      Gap *last = n > 0 ? &taken[n - 1] : NULL;
       if (last == NULL ||
           (taken[i].begin > last->end && taken[i].begin - last->end >= hole_bytes))
         taken[n++] = taken[i];
@@ -387,7 +390,7 @@ collect_taken (TesseraSweep *sweep, const Moment *moment, uint32_t life)
       sweep->looks_left--;
       uint32_t other = sweep->later[k];
       uint64_t offset = moment->offsets[other / 2];
-      const TesseraGap taken = { offset, offset + item_of (sweep, other)->size_bytes };
+      const Gap taken = { offset, offset + item_of (sweep, other)->size_bytes };
       g_array_append_val (sweep->taken, taken);
     }
   if (sweep->taken->len > 1)
@@ -418,9 +421,9 @@ look_between (Search *search, uint64_t begin, uint64_t end)
 
 /* The parts of one gap that stay free. Gaps come in ascending order. */
 static bool
-look_into (const GArray *array, Search *search, const TesseraGap *gap)
+look_into (const GArray *array, Search *search, const Gap *gap)
 {
-  const TesseraGap *taken = (const TesseraGap *) array->data;
+  const Gap *taken = (const Gap *) array->data;
   uint64_t begin = gap->begin;
   while (search->n_passed < array->len && taken[search->n_passed].end <= begin)
     search->n_passed++;
@@ -441,7 +444,7 @@ find (const TesseraSweep *sweep, uint64_t size_bytes, TesseraSweepFit fit)
                     .stops_at_first = fit == TESSERA_SWEEP_FIRST_FIT };
   for (uint32_t i = 0; i < sweep->gaps.n; i++)
     {
-      const TesseraGap *gap = &sweep->gaps.gaps[i];
+      const Gap *gap = &sweep->gaps.gaps[i];
       if (gap->end - gap->begin >= size_bytes && look_into (sweep->taken, &search, gap))
         break;
     }
@@ -452,8 +455,9 @@ find (const TesseraSweep *sweep, uint64_t size_bytes, TesseraSweepFit fit)
 static void
 open_gaps (TesseraSweep *sweep)
 {
-  const TesseraPackProblem *problem = sweep->times->problem;
-  reset_gaps (&sweep->gaps);
+  const TesseraPackProblem *problem = sweep->problem;
+  sweep->gaps.gaps[0] = (Gap){ 0, NO_END };
+  sweep->gaps.n = 1;
   for (size_t i = 0; i < problem->n_blocked; i++)
     take_range (&sweep->gaps, problem->blocked[i].begin_bytes,
                 problem->blocked[i].end_bytes);
@@ -463,7 +467,7 @@ open_gaps (TesseraSweep *sweep)
 static void
 list_later (TesseraSweep *sweep, Moment *moment)
 {
-  for (uint32_t k = 0; k < sweep->times->n_lives; k++)
+  for (uint32_t k = 0; k < sweep->n_lives; k++)
     {
       uint32_t life = kth_begin (sweep, k);
       if (sweep->is_placed[life / 2])
@@ -472,13 +476,13 @@ list_later (TesseraSweep *sweep, Moment *moment)
 }
 
 /* Places the items of @class, in the order of the sweep, each of one life. Returns: false
- * when the watch said stop, or what may be spent is spent. */
+ * when it stands at @below_bytes, or what may be spent is spent. */
 static bool
 place_class (TesseraSweep *sweep,
              const uint32_t *class,
              size_t n,
              TesseraSweepFit fit,
-             const TesseraPackWatch *watch,
+             uint64_t below_bytes,
              uint64_t *offsets,
              uint64_t *height_bytes)
 {
@@ -489,8 +493,7 @@ place_class (TesseraSweep *sweep,
     {
       uint32_t life = class[i] * 2;
       uint64_t size_bytes = item_of (sweep, life)->size_bytes;
-      if (i % TESSERA_LOOK_EVERY == 0 &&
-          !tessera_pack_watch_goes_on (watch, *height_bytes))
+      if (i % TESSERA_LOOK_EVERY == 0 && *height_bytes >= below_bytes)
         return false;
       go_on_to (sweep, &moment, begin_of (sweep, life));
       if (!collect_taken (sweep, &moment, life))
@@ -509,13 +512,13 @@ bool
 tessera_attempt_sweep (TesseraWorkspace *workspace,
                        const TesseraRule *rule,
                        uint64_t looks,
-                       const TesseraPackWatch *watch,
+                       uint64_t below_bytes,
                        uint64_t *out_height_bytes)
 {
-  TesseraSweep *sweep = &workspace->sweep;
+  TesseraSweep *sweep = workspace->sweep;
   uint32_t ends[TESSERA_RULE_N_CLASSES];
-  tessera_rule_order (rule, sweep->times, workspace->order, ends);
-  memset (sweep->is_placed, 0, sweep->times->problem->n_items * sizeof *sweep->is_placed);
+  tessera_rule_order (rule, sweep, workspace->order, ends);
+  memset (sweep->is_placed, 0, sweep->problem->n_items * sizeof *sweep->is_placed);
   sweep->is_backward = rule->is_backward;
   sweep->looks_left = looks;
   *out_height_bytes = tessera_attempt_first (workspace);
@@ -524,7 +527,7 @@ tessera_attempt_sweep (TesseraWorkspace *workspace,
   for (uint32_t c = 1; c < TESSERA_RULE_N_CLASSES; c++)
     if (ends[c] > ends[c - 1] &&
         !place_class (sweep, &workspace->order[ends[c - 1]], ends[c] - ends[c - 1],
-                      rule->fit, watch, workspace->offsets, out_height_bytes))
+                      rule->fit, below_bytes, workspace->offsets, out_height_bytes))
       return false;
   return true;
 }

@@ -21,8 +21,7 @@ TesseraPackOptions
 tessera_build_pack_options (const TesseraPlanBuild *build)
 {
   const TesseraPlanOptions *options = build->options;
-  TesseraPackOptions pack = { .n_threads = options->n_threads,
-                              .work_budget = options->work_budget,
+  TesseraPackOptions pack = { .work_budget = options->work_budget,
                               .progress = &build->stop.progress,
                               .keeps_best =
                                   options->keeps_best || options->time_limit_s > 0,

@@ -47,7 +47,7 @@ static const TesseraStallocItem alone = { .group = TESSERA_NONE,
 static TesseraStatus
 pack (Case *c)
 {
-  const TesseraPackOptions options = { .n_threads = 1 };
+  const TesseraPackOptions options = { 0 };
 
   return tessera_stalloc_pack (c->items, c->grouped, c->n, &options, c->offsets,
                                &c->packing);
@@ -390,7 +390,7 @@ test_many_held (void)
   {
     N = 20000
   };
-  const TesseraPackOptions options = { .n_threads = 1, .work_budget = 1 };
+  const TesseraPackOptions options = { .work_budget = 1 };
   g_autofree TesseraItem *items = g_new0 (TesseraItem, N);
   g_autofree TesseraStallocItem *grouped = g_new0 (TesseraStallocItem, N);
   g_autofree uint64_t *offsets = g_new0 (uint64_t, N);

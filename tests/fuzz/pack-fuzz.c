@@ -96,7 +96,7 @@ LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n_bytes)
   TesseraItem items[MOST_ITEMS] = { 0 };
   uint64_t offsets[MOST_ITEMS] = { 0 };
   TesseraPacking packing;
-  const TesseraPackOptions options = { .n_threads = 1, .work_budget = WORK_BUDGET };
+  const TesseraPackOptions options = { .work_budget = WORK_BUDGET };
   size_t n_items = n_bytes / BYTES_AN_ITEM;
   n_items = n_items < MOST_ITEMS ? n_items : MOST_ITEMS;
   for (size_t i = 0; i < n_items; i++)

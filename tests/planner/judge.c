@@ -96,6 +96,22 @@ judge_assert_keeps (const TesseraItem *items, uint32_t n_items, const uint64_t *
     }
 }
 
+void
+judge_assert_packed (const TesseraItem *items,
+                     uint32_t n_items,
+                     const uint64_t *offsets,
+                     const TesseraPacking *packing)
+{
+  judge_assert_keeps (items, n_items, offsets);
+  g_assert_cmpuint (packing->height_bytes, ==, judge_top (items, n_items, offsets));
+  g_assert_cmpuint (packing->height_bytes, >=, packing->proven_bound_bytes);
+  g_assert_cmpuint (packing->proven_bound_bytes, >=, packing->bound_bytes);
+  g_assert_cmpuint (packing->bound_bytes, >=, judge_load_bound (items, n_items));
+  g_assert_true (packing->is_optimal ==
+                 (packing->height_bytes == packing->proven_bound_bytes));
+  g_assert_nonnull (packing->strategy);
+}
+
 /* ---- what they are compared with ---- */
 
 typedef struct

@@ -21,6 +21,11 @@ uint64_t judge_load_bound (const TesseraItem *items, uint32_t n_items);
 /* No two that conflict share an address; pins and distances of bodies are kept. */
 void
 judge_assert_keeps (const TesseraItem *items, uint32_t n_items, const uint64_t *offsets);
+/* That, and that heights and bounds of the packing are what they are said to be. */
+void judge_assert_packed (const TesseraItem *items,
+                          uint32_t n_items,
+                          const uint64_t *offsets,
+                          const TesseraPacking *packing);
 /* Largest first, the longer of equal ones, ties as they come; zones on top of each other.
  * Without pins and bodies. */
 uint64_t judge_first_fit_by_size (const TesseraItem *items, uint32_t n_items);

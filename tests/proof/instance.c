@@ -89,7 +89,6 @@ draw_plan_options (Instance *instance)
 
   *options = (TesseraPlanOptions){ .first_step = -1,
                                    .last_step = -1,
-                                   .n_threads = 1 + instance_pick (random, 2),
                                    .work_budget = 512,
                                    .out_conflict = &instance->conflict };
   if (instance_pick (random, 6) == 0)

@@ -236,7 +236,7 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
   TesseraPlan *plan;
   TesseraError error = { 0 };
   TesseraLengthsOptions options = { 0 };
-  const TesseraPackOptions pack = { .n_threads = 1, .work_budget = 512 };
+  const TesseraPackOptions pack = { .work_budget = 512 };
   TesseraStatus status;
 
   totals->seed = seed;
