@@ -358,6 +358,8 @@ typedef struct
 {
   const TesseraSlots *slots;
   uint64_t *zones; /* [n_offsets] between this offset and the next */
+  uint64_t *ends;  /* [n_offsets] where those of the same zone end: what is not lent is
+                      passed over at once */
 } TesseraReuse;
 
 TESSERA_MUST_USE TesseraStatus tessera_reuse_init (TesseraReuse *reuse,

@@ -49,11 +49,17 @@ rank_of (const TesseraSlots *slots, uint64_t offset_bytes)
 TesseraStatus
 tessera_reuse_init (TesseraReuse *reuse, const TesseraSlots *slots)
 {
-  uint64_t *zones = malloc (((size_t) slots->n_offsets + 1) * sizeof *zones);
+  size_t n_offsets = (size_t) slots->n_offsets + 1;
+  uint64_t *zones = malloc (n_offsets * sizeof *zones);
+  uint64_t *ends = malloc (n_offsets * sizeof *ends);
+  uint64_t end_bytes = slots->plan->height_bytes;
 
-  *reuse = (TesseraReuse){ slots, zones };
-  if (zones == NULL)
-    return TESSERA_NO_MEMORY;
+  *reuse = (TesseraReuse){ slots, zones, ends };
+  if (zones == NULL || ends == NULL)
+    {
+      tessera_reuse_clear (reuse);
+      return TESSERA_NO_MEMORY;
+    }
   for (uint32_t r = 0; r < slots->n_offsets; r++)
     zones[r] = NOBODY;
   for (uint32_t i = 0; i < slots->plan->n_slots; i++)
@@ -67,6 +73,9 @@ tessera_reuse_init (TesseraReuse *reuse, const TesseraSlots *slots)
            r++)
         zones[r] = zones[r] == NOBODY || zones[r] == zone ? zone : SEVERAL;
     }
+  for (uint32_t r = slots->n_offsets; r-- > 0; ends[r] = end_bytes)
+    if (r + 1 < slots->n_offsets && zones[r + 1] != zones[r])
+      end_bytes = slots->offsets[r + 1];
   return TESSERA_OK;
 }
 
@@ -74,6 +83,7 @@ void
 tessera_reuse_clear (TesseraReuse *reuse)
 {
   free (reuse->zones);
+  free (reuse->ends);
   *reuse = (TesseraReuse){ 0 };
 }
 
@@ -130,27 +140,6 @@ is_needed (const TesseraSlots *slots,
   return false;
 }
 
-/* Whether [begin, end), which begins at the offset @r, is of that zone; else
- * *out_end_bytes is where what is in the way ends. */
-static bool
-is_of_zone (const TesseraReuse *reuse,
-            uint32_t r,
-            uint64_t end,
-            uint64_t zone,
-            uint64_t *out_end_bytes)
-{
-  const TesseraSlots *slots = reuse->slots;
-  bool is_inside = true;
-
-  for (; r < slots->n_offsets && slots->offsets[r] < end; r++)
-    if (reuse->zones[r] != zone)
-      {
-        is_inside = false;
-        *out_end_bytes = r + 1 < slots->n_offsets ? slots->offsets[r + 1] : end;
-      }
-  return is_inside;
-}
-
 bool
 tessera_reuse_take (const TesseraReuse *reuse,
                     const TesseraFollowerHook *hook,
@@ -160,7 +149,7 @@ tessera_reuse_take (const TesseraReuse *reuse,
   const TesseraSlots *slots = reuse->slots;
   const TesseraSlot *wanted = &slots->plan->slots[slot];
   uint32_t n_needed = count_needed (slots, slot), r = 0;
-  uint64_t zone = zone_of (slots, slot), next = 0;
+  uint64_t zone = zone_of (slots, slot);
 
   if (zone == TURNS || wanted->wraps || n_needed > MAX_NEEDED ||
       wanted->died > slots->plan->sections[wanted->section].end)
@@ -169,10 +158,11 @@ tessera_reuse_take (const TesseraReuse *reuse,
     {
       uint64_t begin = slots->offsets[r];
       uint64_t end = begin + wanted->block_bytes;
+      uint64_t next = reuse->ends[r]; /* no place that begins before it is long enough */
 
       if (end > slots->plan->height_bytes)
         return false;
-      if (is_of_zone (reuse, r, end, zone, &next) &&
+      if (reuse->zones[r] == zone && end <= next &&
           !is_needed (slots, slot, n_needed, begin, end, &next) &&
           hook->take (hook->user, begin, &next))
         {
