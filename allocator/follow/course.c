@@ -262,8 +262,9 @@ expect_elsewhere (TesseraCourse *course, uint32_t phase)
 
   if (is_kind)
     {
-      end = tessera_follow_kinds_turn (kinds, &s);
-      end += s;
+      /* In the layout of this step: the other's places may still be held. */
+      s = kinds->first + (kinds->is_second ? kinds->n_alternating : 0);
+      end = s + (kinds->n_alternating > 0 ? kinds->n_alternating : kinds->n_kinds);
     }
   for (; s < end; s++)
     for (uint32_t place = 0; place < tessera_slots_n_requests (course->slots, s); place++)

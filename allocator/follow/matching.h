@@ -224,10 +224,6 @@ bool tessera_follow_kinds_has (const TesseraFollowKinds *kinds, uint32_t section
 /* A step begins: all kinds are possible, in the layout whose turn it is. */
 void tessera_follow_kinds_begin (TesseraFollowKinds *kinds);
 
-/* Sections of the layout whose turn it is, or comes once the step at hand is known to be
- * of a kind: [first, first + n). Returns: n. */
-uint32_t tessera_follow_kinds_turn (const TesseraFollowKinds *kinds, uint32_t *out_first);
-
 /* The section of the kind that came most often; of equals, and at first, the one with
  * most requests. */
 uint32_t tessera_follow_kinds_likely (const TesseraFollowKinds *kinds);

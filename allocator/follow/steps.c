@@ -70,8 +70,10 @@ is_second_next (const TesseraFollowKinds *kinds)
              : kinds->is_second;
 }
 
-uint32_t
-tessera_follow_kinds_turn (const TesseraFollowKinds *kinds, uint32_t *out_first)
+/* Sections of the layout whose turn it is, or comes once the step at hand is known to be
+ * of a kind: [first, first + n). Returns: n. */
+static uint32_t
+find_turn (const TesseraFollowKinds *kinds, uint32_t *out_first)
 {
   *out_first = kinds->first + (is_second_next (kinds) ? kinds->n_alternating : 0);
   return kinds->n_alternating > 0 ? kinds->n_alternating : kinds->n_kinds;
@@ -85,7 +87,7 @@ tessera_follow_kinds_begin (TesseraFollowKinds *kinds)
   kinds->is_second = is_second_next (kinds);
   kinds->counted = TESSERA_NONE;
   kinds->n_asked = kinds->n_taken = 0;
-  n = tessera_follow_kinds_turn (kinds, &first);
+  n = find_turn (kinds, &first);
   kinds->possible = n < 64 ? (UINT64_C (1) << n) - 1 : UINT64_MAX;
   kinds->possible <<= first - kinds->first;
 }
@@ -93,7 +95,7 @@ tessera_follow_kinds_begin (TesseraFollowKinds *kinds)
 uint32_t
 tessera_follow_kinds_likely (const TesseraFollowKinds *kinds)
 {
-  uint32_t first, n = tessera_follow_kinds_turn (kinds, &first);
+  uint32_t first, n = find_turn (kinds, &first);
   uint32_t best = first - kinds->first;
 
   for (uint32_t k = best + 1; k < first - kinds->first + n; k++)
