@@ -27,6 +27,8 @@
 #define SMALLEST_PART (1u << 19)
 /* Without fewer waiting than ever before, a target gets this part of the looks. */
 #define PATIENCE_PART 8
+/* So many places are looked for between two reports: a stop is noticed in milliseconds. */
+#define PLACES_A_REPORT 256
 /* To ask whether an item is alive together with another costs so much less than a look. */
 #define ITEMS_A_LOOK 6
 
@@ -64,6 +66,8 @@ typedef struct
   GArray *edges;     /* of TesseraKeyed: where they begin and end */
   uint64_t looks_left;
   uint64_t patience; /* looks that a target gets while nothing gets better */
+  const TesseraProgress *progress;
+  uint64_t n_places; /* looked for so far */
 } Ejection;
 
 static Mover
@@ -256,6 +260,15 @@ put (Ejection *ejection, uint32_t item, uint64_t target_bytes)
 
 /* ---- targets ---- */
 
+/* Whether whoever waits for the layout wants no more of it: no look is left then. */
+static void
+note_stop (Ejection *ejection)
+{
+  if (ejection->n_places++ % PLACES_A_REPORT == 0 &&
+      !tessera_progress (ejection->progress, 0))
+    ejection->looks_left = 0;
+}
+
 /* Takes out what sticks out of @offsets, and puts it back below the target. Returns: false
  * where the looks are spent, nothing gets better for long, or somebody has no place. */
 static bool
@@ -273,6 +286,7 @@ reach (Ejection *ejection, const uint64_t *offsets, uint64_t target_bytes)
   guint fewest = ejection->waiting->len;
   for (uint64_t last = ejection->looks_left; ejection->waiting->len > 0;)
     {
+      note_stop (ejection);
       if (ejection->looks_left == 0 || last - ejection->looks_left > ejection->patience ||
           !put (ejection, pop_waiting (ejection), target_bytes))
         return false;
@@ -288,6 +302,7 @@ reach (Ejection *ejection, const uint64_t *offsets, uint64_t target_bytes)
 bool
 tessera_eject (const TesseraPackProblem *problem,
                uint64_t looks,
+               const TesseraProgress *progress,
                uint64_t *offsets,
                uint64_t *height_bytes)
 {
@@ -303,6 +318,7 @@ tessera_eject (const TesseraPackProblem *problem,
     .edges = g_array_new (FALSE, FALSE, sizeof (TesseraKeyed)),
     .looks_left = looks,
     .patience = looks / PATIENCE_PART,
+    .progress = progress,
   };
   weigh (&ejection);
   for (uint64_t step_bytes = (before_bytes - bound_bytes) / FIRST_PART + 1;

@@ -58,6 +58,7 @@ typedef struct
   uint64_t looks_left;
   uint32_t n_reports;
   bool has_found;
+  bool is_cancelled;
 } Search;
 
 static double
@@ -113,10 +114,21 @@ report_search (void *user, double fraction)
   (void) fraction;
   if (search->n_reports++ % SEARCH_REPORTS_A_REPORT != 0)
     return true;
-  return tessera_progress (job->asked.progress,
-                           job->fraction_begin +
-                               part_done (search) *
-                                   (job->fraction_end - job->fraction_begin));
+  search->is_cancelled = !tessera_progress (
+      job->asked.progress,
+      job->fraction_begin +
+          part_done (search) * (job->fraction_end - job->fraction_begin));
+  return !search->is_cancelled;
+}
+
+/* A call was cancelled: whoever keeps the best has it. */
+static TesseraStatus
+end_stopped (Search *search)
+{
+  if (!search->job->asked.keeps_best)
+    return TESSERA_CANCELLED;
+  search->job->has_stopped = true;
+  return TESSERA_OK;
 }
 
 /* Asks for a height, and notes what the answer says of heights. */
@@ -216,13 +228,14 @@ eject (Search *search, uint64_t work)
                            "re-packing around the peak", part_done (search));
   if (status != TESSERA_OK || search->job->has_stopped)
     return status;
-  if (tessera_eject (search->problem, work * LOOKS_OF_EJECTION_A_PLACEMENT, best->offsets,
-                     &best->height_bytes))
+  const TesseraProgress progress = { report_search, search };
+  if (tessera_eject (search->problem, work * LOOKS_OF_EJECTION_A_PLACEMENT, &progress,
+                     best->offsets, &best->height_bytes))
     best->strategy = "re-packed around the peak";
   /* Below the bound, which a pin may set, lower is no better. */
   best->height_bytes = MAX (best->height_bytes, search->problem->bound_bytes);
   search->spent += work;
-  return TESSERA_OK;
+  return search->is_cancelled ? end_stopped (search) : TESSERA_OK;
 }
 
 static TesseraStatus
@@ -250,10 +263,7 @@ search_exactly (Search *search, uint64_t work)
                                                                     : FOUND_LOWER;
   else if (is_optimal)
     best->strategy = PROVEN;
-  if (status != TESSERA_CANCELLED || !job->asked.keeps_best)
-    return status;
-  job->has_stopped = true;
-  return TESSERA_OK;
+  return status == TESSERA_CANCELLED ? end_stopped (search) : status;
 }
 
 TesseraStatus

@@ -465,13 +465,13 @@ test_ejection (void)
       uint64_t height = stacked;
       if (stacked > problem->bound_bytes)
         {
-          g_assert_false (tessera_eject (problem, 0, offsets, &height));
+          g_assert_false (tessera_eject (problem, 0, NULL, offsets, &height));
           g_assert_cmpuint (height, ==, stacked);
-          g_assert_true (tessera_eject (problem, 1 << 18, offsets, &height));
+          g_assert_true (tessera_eject (problem, 1 << 18, NULL, offsets, &height));
           memcpy (once, offsets, problem->n_items * sizeof *once);
           assert_apart (problem, offsets, height);
           height = stack (problem, offsets);
-          g_assert_true (tessera_eject (problem, 1 << 18, offsets, &height));
+          g_assert_true (tessera_eject (problem, 1 << 18, NULL, offsets, &height));
           g_assert_true (memcmp (once, offsets, problem->n_items * sizeof *once) == 0);
           above += (double) height / (double) problem->bound_bytes - 1;
         }
@@ -479,6 +479,48 @@ test_ejection (void)
     }
   g_assert_cmpfloat (above / 120, <, 0.03);
   g_rand_free (random);
+}
+
+static bool
+stop_soon (void *user, double fraction)
+{
+  int *left = user;
+  (void) fraction;
+  return --*left >= 0;
+}
+
+/* Stopped at any report, it ends at once, with a layout that is valid, and no higher than
+ * with fewer reports. */
+static void
+test_ejection_stopped (void)
+{
+  enum
+  {
+    N = 600
+  };
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, N);
+  g_autofree uint64_t *offsets = g_new (uint64_t, N);
+  g_autofree uint32_t *members = g_new (uint32_t, N);
+  uint64_t lowest = UINT64_MAX;
+  int n_stopped = 0;
+  generate_items (GENERATE_EXPERTS, 3, items, N);
+  for (uint32_t i = 0; i < N; i++)
+    members[i] = i;
+  TesseraPackProblem *problem = tessera_pack_problem_new (items, NULL, members, N, NULL);
+  for (int n_reports = 0; n_reports < 60; n_reports += 3)
+    {
+      int left = n_reports;
+      const TesseraProgress progress = { stop_soon, &left };
+      uint64_t height = stack (problem, offsets);
+      tessera_eject (problem, 1 << 22, &progress, offsets, &height);
+      assert_apart (problem, offsets, height);
+      g_assert_cmpint (left, >=, -1); /* it does not ask again */
+      g_assert_cmpuint (height, <=, lowest);
+      lowest = height;
+      n_stopped += left < 0;
+    }
+  g_assert_cmpint (n_stopped, >, 5);
+  tessera_pack_problem_free (problem);
 }
 
 /* The example of eject.c: one block in the way of another. */
@@ -499,7 +541,7 @@ test_ejection_example (void)
   for (uint32_t i = 0; i < G_N_ELEMENTS (items); i++)
     offsets[i] = places[problem->items[i].source];
   g_assert_cmpuint (problem->bound_bytes, ==, 8);
-  g_assert_true (tessera_eject (problem, 10000, offsets, &height));
+  g_assert_true (tessera_eject (problem, 10000, NULL, offsets, &height));
   assert_apart (problem, offsets, 8);
   tessera_pack_problem_free (problem);
 }
@@ -513,6 +555,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-parts/placed", test_placed);
   g_test_add_func ("/pack-parts/sweep/against-naive", test_against_naive);
   g_test_add_func ("/pack-parts/ejection/random", test_ejection);
+  g_test_add_func ("/pack-parts/ejection/stopped", test_ejection_stopped);
   g_test_add_func ("/pack-parts/ejection/example", test_ejection_example);
   g_test_add_func ("/pack-parts/generated", test_generated);
   return g_test_run ();

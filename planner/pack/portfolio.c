@@ -30,6 +30,10 @@
 /* What a preview repaired is replaced only by what is lower by this part. */
 #define REPAIRED_PART 1024
 
+/* What sticks out of a repaired layout is put elsewhere first, before another order moves
+ * all: in 13 ms. */
+#define LOOKS_OF_REPAIR (UINT64_C (1) << 18)
+
 /* What one sweep may spend on looking ahead. */
 #define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
 #define LOOKS_AN_ITEM 8
@@ -156,7 +160,8 @@ is_found (const Portfolio *portfolio)
   return portfolio->best.height_bytes != UINT64_MAX;
 }
 
-/* A layout of before may be better repaired with what is held placed first, or last. */
+/* A layout of before may be better repaired with what is held placed first, or last. What
+ * then sticks out makes room for itself, so that the rest can stay. */
 static void
 repair (Portfolio *portfolio)
 {
@@ -168,6 +173,12 @@ repair (Portfolio *portfolio)
       tessera_attempt_former (&portfolio->workspace, way == 0, &attempt.height_bytes);
       keep_attempt (portfolio, portfolio->best.height_bytes, attempt);
     }
+  TesseraPackLayout *best = &portfolio->best;
+  if (best->height_bytes > portfolio->problem->bound_bytes &&
+      portfolio->problem->n_items <= MOST_ITEMS_OF_PREVIEW)
+    tessera_eject (portfolio->problem, LOOKS_OF_REPAIR, portfolio->job->asked.progress,
+                   best->offsets, &best->height_bytes);
+  best->height_bytes = MAX (best->height_bytes, portfolio->problem->bound_bytes);
 }
 
 /* Whether there is to be another attempt. A preview of many items has enough with one. */

@@ -461,6 +461,8 @@ TESSERA_MUST_USE TesseraStatus tessera_pack_problem (TesseraPackProblem *problem
 /*
  * tessera_eject:
  * @looks: at other items, that may be spent: some 50 ns each
+ * @progress: (nullable): asked every few milliseconds; where it says no, the lowest layout
+ *   so far is kept
  * @offsets: (array): by item; none two overlap. Never worse on return
  * @height_bytes: of @offsets, above the bound
  *
@@ -468,6 +470,7 @@ TESSERA_MUST_USE TesseraStatus tessera_pack_problem (TesseraPackProblem *problem
  */
 bool tessera_eject (const TesseraPackProblem *problem,
                     uint64_t looks,
+                    const TesseraProgress *progress,
                     uint64_t *offsets,
                     uint64_t *height_bytes);
 

@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "tests/planner/generate.h"
 #include "tests/planner/judge.h"
 
 #include <glib.h>
@@ -295,6 +296,32 @@ test_more_work (void)
   g_assert_cmpuint (n_lower, >, 10);
 }
 
+/* So many that the exact search is not for them: rounds differ in re-packing alone. */
+static void
+test_more_work_of_many (void)
+{
+  guint n_lower = 0;
+  for (uint32_t rank = 0; rank < 4; rank++)
+    {
+      const GenerateSchedule schedule = { rank, 1 + rank % 2, false, 0.1 };
+      g_autoptr (GArray) items = generate_schedule (&schedule);
+      g_autofree uint64_t *offsets = g_new (uint64_t, items->len);
+      uint64_t last_bytes = UINT64_MAX;
+      for (uint64_t work = 1; work <= 1 << 18; work *= 64)
+        {
+          const TesseraPackOptions options = { .work_budget = work };
+          TesseraPacking packing;
+          g_assert_cmpint (tessera_pack ((const TesseraItem *) items->data, items->len,
+                                         &options, offsets, &packing),
+                           ==, TESSERA_OK);
+          g_assert_cmpuint (packing.height_bytes, <=, last_bytes);
+          n_lower += work > 1 && packing.height_bytes < last_bytes;
+          last_bytes = packing.height_bytes;
+        }
+    }
+  g_assert_cmpuint (n_lower, >, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -302,5 +329,6 @@ main (int argc, char **argv)
   g_test_add_func ("/pack-random/any", test_any);
   g_test_add_func ("/pack-random/stopped", test_stopped);
   g_test_add_func ("/pack-random/more-work", test_more_work);
+  g_test_add_func ("/pack-random/more-work-of-many", test_more_work_of_many);
   return g_test_run ();
 }
