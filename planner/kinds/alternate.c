@@ -120,6 +120,13 @@ typedef struct
   uint32_t counts[TESSERA_MAX_KINDS];
 } Shape;
 
+/* Whoever alternates. */
+static bool
+is_of_shape (const TesseraKindRequest *x, const TesseraKindRequest *y)
+{
+  return x->block_bytes == y->block_bytes && x->stream == y->stream && x->pool == y->pool;
+}
+
 static Shape
 make_shape (const Search *search, guint begin)
 {
@@ -127,7 +134,7 @@ make_shape (const Search *search, guint begin)
 
   memset (shape.first_born, 0xff, sizeof shape.first_born);
   for (; begin + shape.n < search->carried->len &&
-         tessera_carries_compare (shape.requests[0], shape.requests[shape.n]) == 0;
+         is_of_shape (shape.requests[0], shape.requests[shape.n]);
        shape.n++)
     {
       const TesseraKindRequest *request = shape.requests[shape.n];
@@ -247,17 +254,36 @@ choose (Search *search)
   return bytes;
 }
 
+/* Where some of a shape take turns, one that alternates and is born where its section begins
+ * would be taken for one of them: it has no interval from the begin to its birth. */
+static void
+leave_first (const Search *search, const Shape *shape)
+{
+  for (guint i = 0; i < shape->n; i++)
+    if (shape->requests[i]->born == search->units->kinds[shape->requests[i]->kind].begin)
+      shape->requests[i]->alternates = TESSERA_ALTERNATE_NOT;
+}
+
 /* All else that ends in the next unit that changes the turn: then each layout is free to
  * place its own. */
 static void
 choose_rest (Search *search)
 {
-  for (guint i = 0; i < search->carried->len; i++)
+  for (guint i = 0; i < search->carried->len;)
     {
-      TesseraKindRequest *request = search->carried->pdata[i];
+      const Shape shape = make_shape (search, i);
+      bool all = true;
 
-      request->alternates = request->alternates || (search->makes[request->kind] &&
-                                                    is_cleared (search, request));
+      for (guint k = 0; k < shape.n; k++)
+        {
+          TesseraKindRequest *request = shape.requests[k];
+          request->alternates = request->alternates || (search->makes[request->kind] &&
+                                                        is_cleared (search, request));
+          all = all && request->alternates;
+        }
+      if (!all)
+        leave_first (search, &shape);
+      i += shape.n;
     }
 }
 

@@ -274,6 +274,55 @@ test_edits (void)
   plan_case_clear (&c);
 }
 
+/* Each step begins with a number that is there until the next has made its own. Each third
+ * is an evaluation, which keeps another of that size until the next evaluation: that one
+ * takes turns, and the first of a step must not be taken for one that does. */
+static TesseraTrace *
+loop_with_evaluations (uint32_t n_steps)
+{
+  TesseraTrace *trace = test_trace_new ();
+  uint32_t best = TESSERA_NONE;
+
+  test_alloc (trace, 0x1000, WEIGHT_BYTES);
+  for (uint32_t s = 0; s < n_steps; s++)
+    {
+      g_autofree char *name = g_strdup_printf ("step %u", s);
+      uint32_t begin = (uint32_t) trace->n_events;
+      bool is_evaluation = s % 3 == 2;
+
+      test_alloc (trace, addr_of (s, 0), 512);
+      if (s > 0)
+        test_free (trace, addr_of (s - 1, 0), 512);
+      test_alloc (trace, addr_of (s, 1), sizes[2]);
+      if (s > 0)
+        test_free (trace, addr_of (s - 1, 1), sizes[2]);
+      test_alloc (trace, addr_of (s, 2), is_evaluation ? sizes[1] : sizes[3]);
+      test_free (trace, addr_of (s, 2), is_evaluation ? sizes[1] : sizes[3]);
+      if (is_evaluation)
+        {
+          test_alloc (trace, addr_of (s, 3), 512);
+          if (best != TESSERA_NONE)
+            test_free (trace, addr_of (best, 3), 512);
+          best = s;
+        }
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+static void
+test_first_request (void)
+{
+  PlanCase c =
+      plan_case_new (loop_with_evaluations (24), &plan_all_steps); /* is checked */
+
+  g_assert_cmpuint (c.plan->sections[1].alternate, ==, TESSERA_ALTERNATE_FIRST);
+  g_assert_cmpuint (c.plan->height_bytes, <=,
+                    WEIGHT_BYTES + sizes[2] + sizes[3] + 8 * TEST_UNIT);
+  plan_case_clear (&c);
+}
+
 /* A preview has as many layouts as the plan before. */
 static void
 test_plan_before (void)
@@ -298,6 +347,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planner/turns/height", test_height);
   g_test_add_func ("/planner/turns/follow", test_follow);
+  g_test_add_func ("/planner/turns/first-request", test_first_request);
   g_test_add_func ("/planner/turns/lost-step", test_lost_step);
   g_test_add_func ("/planner/turns/refused", test_refused);
   g_test_add_func ("/planner/turns/edits", test_edits);
