@@ -58,7 +58,8 @@ find_peak (const Advice *advice,
 /* Of so many steps the first half may miss: the first evaluation, the first copy of the
  * best weights come once. */
 #define SETTLING_STEPS 8
-/* What a step may miss: a part of the pool, and what nobody sees. */
+/* What a step may miss: a part of the pool, and what nobody sees; or more, where all that
+ * is reserved stays below what PyTorch's own allocators reserve by as much again. */
 #define MISSED_SHARE 1000
 #define MISSED_BYTES (UINT64_C (1) << 20)
 
@@ -110,10 +111,11 @@ find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
   uint64_t missed_bytes = 0;
   uint64_t n_misses = by_length ? layout->n_misses - layout->n_planned_misses
                                 : count_misses (advice, layout, &missed_bytes);
-  bool misses =
-      by_length
-          ? n_misses > layout->n_hits
-          : missed_bytes > MAX (layout->peak_reserved_bytes / MISSED_SHARE, MISSED_BYTES);
+  bool misses = by_length
+                    ? n_misses > layout->n_hits
+                    : missed_bytes > MAX (layout->peak_reserved_bytes / MISSED_SHARE,
+                                          MISSED_BYTES) &&
+                          layout->peak_reserved_bytes + missed_bytes > other_bytes;
 
   if (layout->declined_index != 0)
     return g_strdup_printf ("the trace that it was made from declines it at event %u",

@@ -167,7 +167,7 @@ count_in_place (Followed *follower, const TesseraPlan *plan, guint first, guint 
 
       if (!followed_malloc (follower, plan->slots[i].size_bytes, 0, 0, &offset, &slot))
         continue;
-      n_in_place += slot == i;
+      n_in_place += slot == i && offset == plan->slots[i].offset_bytes;
       g_assert_true (followed_free_at (follower, offset));
     }
   return n_in_place;
@@ -316,6 +316,66 @@ test_owed (void)
   followed_free (follower);
 }
 
+enum
+{
+  N_FORWARD = 20,
+  N_UPDATE = 60,
+  N_TAIL = 40
+};
+
+/* A step of which the second part is an optimizer's, or sums that nobody calls a phase; what
+ * the end asks for is like the begin. */
+static SmallPlan *
+make_step (bool is_optimizer)
+{
+  static const char *const names[] = { "forward", "optimizer" };
+  g_autoptr (GString) text = g_string_new ("Z|(");
+  SmallPlan *made;
+
+  for (guint i = 0; i < N_FORWARD; i++)
+    g_string_append_c (text, (char) ('B' + i % 9));
+  g_string_append_c (text, is_optimizer ? ')' : '.');
+  for (guint i = 0; i < N_UPDATE; i++)
+    g_string_append_c (text, is_optimizer ? (char) ('K' + i * i % 13) : 'A');
+  g_string_append_c (text, '.');
+  for (guint i = 0; i < N_TAIL; i++)
+    g_string_append_c (text, (char) ('B' + i % 9));
+  made = small_plan_make (text->str);
+  made->plan.strings = (char **) names;
+  return made;
+}
+
+/* Between two steps the weights are copied, for good, one after the other. They have the sizes
+ * of what the optimizer makes, or one size as sums have: their places stay free for it. */
+static void
+test_copy (void)
+{
+  for (guint is_optimizer = 0; is_optimizer < 2; is_optimizer++)
+    {
+      g_autofree SmallPlan *made = make_step (is_optimizer != 0);
+      const TesseraPlan *plan = &made->plan;
+      Followed *follower = followed_new (plan);
+      uint64_t offset_bytes;
+
+      count_in_place (follower, plan, 0, 1);
+      for (guint step = 0; step < 6; step++)
+        {
+          tessera_follower_step (follower->follower);
+          tessera_follower_phase (follower->follower, "forward");
+          g_assert_cmpuint (count_in_place (follower, plan, 1, N_FORWARD), ==, N_FORWARD);
+          tessera_follower_phase (follower->follower,
+                                  is_optimizer != 0 ? "optimizer" : NULL);
+          g_assert_cmpuint (count_in_place (follower, plan, 1 + N_FORWARD, N_UPDATE), >=,
+                            N_UPDATE - 1);
+          tessera_follower_phase (follower->follower, NULL);
+          for (guint i = 0; step == 2 && i < N_UPDATE; i++)
+            (void) followed_malloc (follower, plan->slots[1 + N_FORWARD + i].size_bytes,
+                                    0, 0, &offset_bytes, NULL);
+        }
+      followed_free (follower);
+    }
+}
+
 /* ---- The place in a sequence ---- */
 
 /* Which planned request each letter of @run was taken for, as a text: "-" for none, else
@@ -434,6 +494,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator/follow/course/lost", test_lost);
   g_test_add_func ("/allocator/follow/course/phase", test_phase);
   g_test_add_func ("/allocator/follow/course/far-phase", test_far_phase);
+  g_test_add_func ("/allocator/follow/course/copy", test_copy);
   g_test_add_func ("/allocator/follow/course/start-is-past", test_start_is_past);
   g_test_add_func ("/allocator/follow/course/owed", test_owed);
   g_test_add_func ("/allocator/align/as-planned", test_as_planned);

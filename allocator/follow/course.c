@@ -96,6 +96,16 @@ first_ahead (const TesseraCourse *course)
              : 0;
 }
 
+/* What an optimizer makes is made in its phase. A copy of the weights between two steps has
+ * the same sizes in the same order, and would stay where each step needs the place. */
+static bool
+is_in_other_phase (const TesseraCourse *course, uint32_t request)
+{
+  return course->tells_phases && course->phase == TESSERA_NONE &&
+         course->optimizer_phase != TESSERA_NONE &&
+         course->slots->phases[request] == course->optimizer_phase;
+}
+
 /* Looks for the last requests in the whole plan, and enters there. Returns: the last
  * one's request of the plan, or TESSERA_NONE: nothing is like them. */
 static uint32_t
@@ -113,7 +123,7 @@ find_again (TesseraCourse *course)
     recent[i] = course->recent[(course->n_recent + i) % TESSERA_GRAM_REQUESTS];
   last = tessera_slots_find_gram (slots, recent, cursor > 0 ? (uint32_t) cursor : 0,
                                   first_ahead (course));
-  if (last == TESSERA_NONE)
+  if (last == TESSERA_NONE || is_in_other_phase (course, last))
     return TESSERA_NONE;
   while (last >= slots->first_requests[s + 1])
     s++;
@@ -301,23 +311,32 @@ expect_phase (TesseraCourse *course, uint32_t phase)
   course->out_of_sync = 0;
 }
 
+/* Returns: the plan's number of the phase, or TESSERA_NONE: it knows none of that name. */
+static uint32_t
+find_name (const TesseraCourse *course, const char *name)
+{
+  const TesseraPhaseName key = { .name = name };
+  const TesseraPhaseName *found =
+      bsearch (&key, course->phases, course->plan->n_strings, sizeof key, compare_names);
+
+  return found != NULL ? found->phase : TESSERA_NONE;
+}
+
 void
 tessera_course_phase (TesseraCourse *course, const char *name)
 {
-  const TesseraPhaseName key = { .name = name };
-  const TesseraPhaseName *found;
-  uint32_t n_places, cursor;
+  uint32_t phase, n_places, cursor;
 
   course->far_phase = course->phase = TESSERA_NONE;
   if (name == NULL || course->section == TESSERA_NONE)
     return;
-  found =
-      bsearch (&key, course->phases, course->plan->n_strings, sizeof key, compare_names);
+  phase = find_name (course, name);
   n_places = n_requests_now (course);
-  if (found == NULL || n_places == 0)
+  if (phase == TESSERA_NONE || n_places == 0)
     return;
-  course->phase = found->phase;
-  if (found->phase == course->owed_phase)
+  course->phase = phase;
+  course->tells_phases = true;
+  if (phase == course->owed_phase)
     {
       course->far_section = 0;
       course->far_phase = course->owed_place;
@@ -326,8 +345,8 @@ tessera_course_phase (TesseraCourse *course, const char *name)
     }
   cursor = cursor_now (course);
   if (cursor >= n_places || is_out_of_sync (course) ||
-      course->slots->phases[first_request_now (course) + cursor] != found->phase)
-    expect_phase (course, found->phase);
+      course->slots->phases[first_request_now (course) + cursor] != phase)
+    expect_phase (course, phase);
   course->is_at_mark = false;
 }
 
@@ -389,6 +408,7 @@ tessera_course_init (TesseraCourse *course, const TesseraSlots *slots)
   tessera_follow_kinds_init (&course->kinds, slots);
   if (!sort_phases (course) || !fill_extras (course))
     return TESSERA_NO_MEMORY;
+  course->optimizer_phase = find_name (course, "optimizer");
   if (course->plan->n_sections > 0)
     enter (course, 0, 0);
   return TESSERA_OK;

@@ -100,7 +100,8 @@ take (TesseraFollower *follower, uint32_t slot)
 }
 
 /* For a request whose slot is not free: a place of its rotation, the spare or any, else
- * what the rest of the pool can spare. Returns: whether there is one. */
+ * what the rest of the pool can spare, unless the request only looks like that slot's: it is
+ * none of a phase, and came where others were expected. Returns: whether there is one. */
 static bool
 take_instead (TesseraFollower *follower,
               uint32_t wanted,
@@ -114,7 +115,8 @@ take_instead (TesseraFollower *follower,
     place = slots->next_places[place];
   *out_slot = place;
   if (place == wanted)
-    return tessera_reuse_take (&follower->reuse, &follower->hook, wanted,
+    return !tessera_course_is_guess (&follower->course) &&
+           tessera_reuse_take (&follower->reuse, &follower->hook, wanted,
                                out_offset_bytes);
   *out_offset_bytes = follower->plan->slots[place].offset_bytes;
   return true;

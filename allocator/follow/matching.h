@@ -285,6 +285,8 @@ typedef struct
   uint32_t next_section;
   uint32_t recent[TESSERA_GRAM_REQUESTS]; /* a ring: signatures of the last requests */
   uint64_t n_recent;                      /* ever */
+  uint32_t optimizer_phase;               /* of the plan, or NONE */
+  bool tells_phases;                      /* the run was in a phase of the plan */
   uint32_t phase;       /* that the run is in, or TESSERA_NONE: none of the plan's */
   uint32_t out_of_sync; /* how much missed of late */
   uint32_t far_phase; /* place in the section at which the phase begins that was entered,
@@ -307,6 +309,14 @@ void tessera_course_clear (TesseraCourse *course);
 /* As tessera_follower_step() and tessera_follower_phase(). */
 void tessera_course_step (TesseraCourse *course);
 void tessera_course_phase (TesseraCourse *course, const char *name);
+
+/* Whether what was found last may be chance: the run is not sure of its place, and it is in
+ * no phase though it tells phases. */
+static inline bool
+tessera_course_is_guess (const TesseraCourse *course)
+{
+  return course->tells_phases && course->phase == TESSERA_NONE && !course->align.is_sure;
+}
 
 /* A request came with this signature of the plan's. Returns: which of the plan's requests
  * it is, or TESSERA_NONE. */

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Epochs: short batches, validation, a data loader, a rate that warms up."""
+import copy
+
 import torch
 
 from common import HABITS, Job, habit
@@ -24,6 +26,29 @@ def epochs(args, sizes, validate):
         job.net.train()
 
 
+def best_weights(args, each):
+    """Validates after each epoch, and copies the weights: after EACH, or where they are the first."""
+    job = Job(args)
+    best, copied = float("inf"), None
+    for step in job.steps():
+        job.loss(job.tokens()).backward()
+        torch.nn.utils.clip_grad_norm_(job.net.parameters(), 1.0)
+        job.update()
+        if step % 3 == 2:
+            job.net.eval()
+            with torch.no_grad():
+                hits = torch.zeros(8, device="cuda")
+                total = sum(job.loss(job.tokens(size)).item() for size in (8, 3))
+                for k in range(8):
+                    hits[k] += (job.tokens(1) == k).sum()
+            job.net.train()
+            if each or best == float("inf"):
+                best, copied = total, copy.deepcopy(job.net.state_dict())
+    assert copied is not None
+
+
+HABITS["best-weights"] = lambda args: best_weights(args, False)
+HABITS["best-weights-each"] = lambda args: best_weights(args, True)
 HABITS["epoch-short-batch"] = lambda args: epochs(args, [4, 4, 4, 1], [])
 HABITS["epoch-short-batch-validate"] = lambda args: epochs(args, [4, 4, 4, 2], [8, 8, 3])
 HABITS["epoch-validate-larger"] = lambda args: epochs(args, [4, 4], [16, 16])
