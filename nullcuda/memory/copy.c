@@ -1,7 +1,8 @@
 /*
  * Copies and memsets: they take time on their stream, and what comes to the host is
  * filled by rule: an answer laid ready, else what the program sent there itself, else
- * zeros.
+ * zeros; a single number of 8 bytes is 1. That is PyTorch's int64, a count nearly always,
+ * which programs divide by; as a float64 it is nothing.
  *
  * A copy or memset that touches device addresses without memory behind them fails with
  * cudaErrorIllegalAddress: an allocator under test hears of it.
@@ -20,7 +21,10 @@
 static void
 fill_host (void *out, uint64_t addr, size_t n_bytes)
 {
+  static const uint64_t one = 1;
   null_host_clear (out, n_bytes);
+  if (n_bytes == sizeof one)
+    memcpy (out, &one, sizeof one);
   if (!null_answer_take (out, n_bytes))
     null_remembered_take (addr, out, n_bytes);
 }

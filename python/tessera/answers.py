@@ -12,6 +12,7 @@ constructors treat otherwise.
 
 import ctypes
 import functools
+import sys
 from typing import Any, Callable, List, Optional
 
 import torch
@@ -23,6 +24,7 @@ from .routed import MAX_VALUES, Routed, Router, replace
 from .skew import Skew
 
 _COUNT_BYTES = 4
+_OPTIMIZERS = "/torch/optim/"
 _FLAG_BYTES, _INDEX_BYTES = 1, 8
 
 
@@ -58,9 +60,33 @@ class Answers:
             self._wrap(owner, "nonzero", self._nonzero)
             self._wrap(owner, "masked_select", self._masked_select)
         self._wrap(torch, "where", self._where)
+        self._install_counts()
         self._router.install()
         nn_module.register_module_forward_pre_hook(self._before)
         nn_module.register_module_forward_hook(self._after, always_call=True)
+
+    def _install_counts(self) -> None:
+        """What PyTorch's optimizers read from the device is how many steps they have done, where their
+        state was loaded there: torch.load(..., map_location="cuda"). They divide by that or by what is
+        left of one, as NAdam: a half is neither. Batch norms that average divide by a count."""
+        item: Any = torch.Tensor.item
+        to_float: Any = torch.Tensor.__float__
+
+        @functools.wraps(item)
+        def answered(tensor: torch.Tensor) -> Any:
+            value = item(tensor)
+            if value == 0.0 and type(value) is float and tensor.is_cuda and _OPTIMIZERS in sys._getframe(1).f_code.co_filename:
+                return 0.5
+            return value
+
+        @functools.wraps(to_float)
+        def answered_float(tensor: torch.Tensor) -> Any:
+            value = to_float(tensor)
+            is_count = value == 0.0 and tensor.is_cuda and not tensor.is_floating_point()
+            return 1.0 if is_count else value
+
+        replace(torch.Tensor, "item", answered)
+        replace(torch.Tensor, "__float__", answered_float)
 
     def _wrap(self, owner: Any, name: str, count: Callable[..., Optional[int]]) -> None:
         function = getattr(owner, name)

@@ -211,6 +211,8 @@ class Router:
     def install(self) -> None:
         for owner in (torch, torch.Tensor):
             replace(owner, "all", _holding(getattr(owner, "all")))
+        # What torch.distributions asks of parameters and samples.
+        replace(torch, "_is_all_true", _holding(torch._is_all_true))
         for name in ("to", "cuda"):
             replace(torch.Tensor, name, _sending(getattr(torch.Tensor, name)))
         if not hasattr(torch.library, "get_kernel"):

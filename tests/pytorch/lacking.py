@@ -57,6 +57,41 @@ for _ in range(4):
 
 
 @test
+def what_programs_divide_by_is_not_zero(tmp):
+    """A state of the optimizer that was loaded to the device, averaged batch norms, samples, counts."""
+    done, _ = dry_run(tmp, """
+import torch
+from torch import nn
+
+for kind in torch.optim.AdamW, torch.optim.RAdam, torch.optim.Adafactor, torch.optim.NAdam:
+    for foreach in False, True:
+        model = nn.Sequential(nn.Linear(64, 64), nn.BatchNorm1d(64, momentum=None)).cuda()
+        optimizer = kind(model.parameters(), foreach=foreach)
+        for step in range(4):
+            model(torch.randn(8, 64, device="cuda")).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            if step == 1:
+                torch.save(optimizer.state_dict(), "state.pt")
+                optimizer.load_state_dict(torch.load("state.pt", map_location="cuda"))
+                assert next(iter(optimizer.state.values()))["step"].is_cuda
+        # What averaged norms and samples ask of the device.
+        policy = torch.distributions.Categorical(logits=model(torch.randn(8, 64, device="cuda")))
+        policy.log_prob(policy.sample())
+        labels = torch.full((8,), -100, device="cuda")
+        assert 1 / (labels != -100).sum().item() == 1
+        scaler = torch.amp.GradScaler("cuda")
+        scaler.scale(model(torch.randn(8, 64, device="cuda")).sum()).backward()
+        done = []
+        optimizer.register_step_post_hook(lambda *_: done.append(1))
+        scaler.step(optimizer)
+        scaler.update()
+        assert done, "no step is skipped for infinities"
+""")
+    assert done.returncode == 0, done.stderr
+
+
+@test
 def a_missing_call_is_one_sentence(tmp):
     for text, name in (("torch.fft.fft(torch.ones(4, device='cuda'))", "cuFFT"),
                        ("torch.linalg.inv(torch.ones(4, 4, device='cuda'))", "cusolverDnCreate"),

@@ -211,6 +211,7 @@ def values(_: str) -> None:
     library = ctypes.CDLL("libcuda.so.1")
     library.nullcuda_now_ns.restype = ctypes.c_double
     expect(library.nullcuda_now_ns() > 0, "the name of the driver is the null CUDA")
+    expect((torch.ones(4, device="cuda") > 0).sum().item() == 1, "a count that nobody answers is one")
     mask = torch.zeros(100, dtype=torch.bool, device="cuda")
     expect(mask.nonzero().shape == (0, 1), "nothing is found in zeros")
     library.nullcuda_answer(ctypes.byref(ctypes.c_int(37)), ctypes.c_size_t(4))
