@@ -59,7 +59,7 @@ find_peak (const Advice *advice,
  * best weights come once. */
 #define SETTLING_STEPS 8
 /* What a step may miss: a part of the pool, and what nobody sees; or more, where all that
- * is reserved stays below what PyTorch's own allocators reserve by as much again. */
+ * is reserved stays below what PyTorch's own allocators reserve by a part that is seen. */
 #define MISSED_SHARE 1000
 #define MISSED_BYTES (UINT64_C (1) << 20)
 
@@ -115,7 +115,7 @@ find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
                     ? n_misses > layout->n_hits
                     : missed_bytes > MAX (layout->peak_reserved_bytes / MISSED_SHARE,
                                           MISSED_BYTES) &&
-                          layout->peak_reserved_bytes + missed_bytes > other_bytes;
+                          layout->peak_reserved_bytes + more_bytes > other_bytes;
 
   if (layout->declined_index != 0)
     return g_strdup_printf ("the trace that it was made from declines it at event %u",
