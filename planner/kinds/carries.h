@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "planner/kinds/units.h"
+#include "planner/fold/units.h"
 
 typedef struct
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "planner/diff.h"
-#include "planner/kinds/search.h"
+#include "planner/fold/search.h"
 #include "planner/kinds/pack.h"
 #include "planner/structure/private.h"
 

@@ -3,13 +3,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/kinds/units.h"
+#include "planner/fold/units.h"
 
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/kinds/search.h"
+#include "planner/fold/search.h"
 
 enum
 {

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "planner/kinds/units.h"
+#include "planner/fold/units.h"
 #include "planner/fold.h"
 
 /* Units that ask for the same. */

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/kinds/search.h"
+#include "planner/fold/search.h"
 
 #include <stdlib.h>
 
