@@ -23,42 +23,27 @@
 #include <glib.h>
 
 #include "db/plan.h"
-#include "planner/structure.h"
+#include "planner/fold/units.h"
 
 typedef struct
 {
   const TesseraTrace *trace;
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
-  uint32_t limit;  /* events from here on are left out */
-  bool repeats;    /* else all below but n_positions is 0 */
-  bool is_assumed; /* the last step stands alone: that it repeats is an assumption */
-  uint32_t first_step, last_step; /* of structure: that repeat */
-  uint32_t step_begin, step_end;  /* first repeating step: events, positions */
-  uint32_t last_begin, last_end;  /* the last of them: events */
-  uint32_t n_positions;
-  uint32_t n_requests; /* of one repeating step */
-  uint32_t *requests;  /* their events: first step's, second's, ... last's */
-  uint32_t
-      *ordinal_of;     /* [last_end - step_begin] requests in its step before the event */
-  uint8_t *is_dynamic; /* [n_blocks] 1: no slot; or NULL */
-  uint8_t *is_kept;    /* [n_blocks] 1: of a repeating step, no slot; or
-                          NULL */
-  uint32_t n_kept;     /* ... requests of a step */
-  uint64_t
-      kept_bytes; /* ... what a step keeps; where is_kept is NULL: too much to fold */
+  uint32_t limit;     /* events from here on are left out */
+  bool repeats;       /* else the units are none */
+  bool is_assumed;    /* the last step stands alone: that it repeats is an assumption */
+  uint32_t last_step; /* of structure: the last that repeats */
+  TesseraUnits units; /* the steps that repeat, of one kind; each up to where the next
+                         begins */
   char reason[320];
 } TesseraRun;
 
-/* Lifetime of a block in positions; see TesseraSlot. Where died_next is beyond born, a
- * block outlives the birth of its successor. */
+/* How long a dynamic block lives, in positions; see TesseraSlot. */
 typedef struct
 {
   uint32_t born, died, died_next;
-  bool wraps;
-  uint32_t
-      tail; /* ordinal of the next step's request at which it ends, or TESSERA_NONE */
-} TesseraLifetime;
+} TesseraRunSpan;
 
 /* @first_step, @last_step: numbers as shown, -1: from the first, to the last. Returns
  * TESSERA_INVALID when the trace has no such steps. */
@@ -71,36 +56,14 @@ TESSERA_MUST_USE TesseraStatus tessera_run_init (const TesseraTrace *trace,
                                                  TesseraRun *out_run);
 void tessera_run_clear (TesseraRun *run);
 
-/* Returns: whether the canonical run holds the block; *out_lifetime is its lifetime
- * there.
- */
-bool tessera_run_lifetime (const TesseraRun *run,
-                           uint32_t block,
-                           TesseraLifetime *out_lifetime);
-
 /* How long a dynamic block lives in the canonical run, and after which planned requests
- * it may be born: @born is the position from which on. It wraps as slots do. Returns:
- * false: the block is none, or not held. */
+ * it may be born: @born is the position from which on. Where died_next is not 0 it lives
+ * into the next step, as slots do that wrap. *out_step: the step among those that repeat.
+ * Returns: false: the block is none, or not held. */
 bool tessera_run_span (const TesseraRun *run,
                        uint32_t block,
-                       TesseraLifetime *out_span,
+                       TesseraRunSpan *out_span,
                        uint32_t *out_step);
-
-/* The block whose slot stands for @block: of a repeating step the like of it in the first
- * of these, else itself; TESSERA_NONE: the canonical run does not hold it. */
-uint32_t tessera_run_stands_for (const TesseraRun *run, uint32_t block);
-
-/* Whether steps keep for good what this request of a repeating step gives: it gets no
- * place. */
-static inline bool
-tessera_run_keeps (const TesseraRun *run, uint32_t block)
-{
-  return run->is_kept && run->is_kept[block];
-}
-
-/* For a block of the start that dies in the first repeating step: how many of its
- * requests come before, else TESSERA_NONE. */
-uint32_t tessera_run_tail (const TesseraRun *run, uint32_t block);
 
 /* Writes "; each step keeps up to 512 bytes for good, in 1 request without a place": to
  * go behind a sentence. */

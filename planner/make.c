@@ -11,9 +11,7 @@
 
 #include "planner/check.h"
 #include "planner/edit.h"
-#include "planner/kinds/plan.h"
 #include "planner/plan/build.h"
-#include "planner/plan/cap.h"
 #include "planner/what-if.h"
 
 /* Sums of sizes, in the packer too (planner/pack.h), must not wrap: no device has so
@@ -100,24 +98,13 @@ describe (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
   const TesseraTrace *trace = build->trace;
-  const char *reason = build->run.reason;
 
-  plan->n_positions = build->run.n_positions;
   plan->alignment_bytes = trace->alignment_bytes ? trace->alignment_bytes : 1;
   plan->trace_fingerprint = tessera_trace_fingerprint (trace);
   plan->device = trace->device;
   plan->n_streams = (uint32_t) trace->n_streams;
   plan->work_budget = build->options->work_budget;
   plan->time_limit_s = build->options->time_limit_s;
-  plan->followable =
-      build->run.repeats ? TESSERA_FOLLOWABLE_YES : TESSERA_FOLLOWABLE_SAME_BATCHES;
-  if (plan->alignment_bytes == 1)
-    {
-      plan->followable = TESSERA_FOLLOWABLE_NO;
-      reason =
-          "this is a planner's instance, not the record of a run: nothing follows it";
-    }
-  plan->follow_reason = g_strdup (reason);
   plan->source = g_strdup (trace->source ? trace->source : "");
 }
 
@@ -143,174 +130,15 @@ describe_run (TesseraPlanBuild *build)
   plan->torch = g_strdup (tessera_trace_get_meta (build->trace, "torch"));
 }
 
-/* Above the most that the trace has alive by so much, one kind of step may be lower. */
-#define HIGH_KINDS 1.02
-
-static bool
-is_high (const TesseraPlanBuild *build)
-{
-  uint64_t bound = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
-
-  return (double) build->plan->height_bytes > HIGH_KINDS * (double) bound;
-}
-
-/* One kind of step in one layout. */
 static TesseraStatus
-lay_out_singles (TesseraPlanBuild *build)
-{
-  TesseraPlan *plan = build->plan;
-  TesseraStatus status;
-
-  tessera_build_forget (build);
-  plan->n_positions = build->run.n_positions;
-  free (plan->follow_reason);
-  plan->follow_reason = g_strdup (build->run.reason);
-  status = tessera_build_leave_out (build);
-  return status == TESSERA_OK ? tessera_build_layout (build) : status;
-}
-
-/* Rotations have places beyond those of their requests, and the plan is higher than what
- * the trace has alive. */
-static bool
-may_be_lower (const TesseraPlanBuild *build)
-{
-  const TesseraPlan *plan = build->plan;
-  bool has_spares = false;
-
-  for (size_t i = 0; i < plan->n_sections; i++)
-    has_spares = has_spares || build->n_spares[i] > 0;
-  return has_spares && plan->cut_short == TESSERA_CUT_NOT &&
-         tessera_kinds_are_worth (
-             tessera_blocks_bound (build->blocks, 0, build->run.limit, NULL),
-             plan->height_bytes);
-}
-
-/* The layout in hand, to come back to. The caller frees it. */
-static uint64_t *
-copy_offsets (const TesseraPlan *plan)
-{
-  uint64_t *offsets = g_new (uint64_t, plan->n_slots + 1);
-
-  for (size_t i = 0; i < plan->n_slots; i++)
-    offsets[i] = plan->slots[i].offset_bytes;
-  return offsets;
-}
-
-/* One layout once more, after two were tried. Where the time is up by now it is packed in
- * a hurry: then it lies as before. */
-static TesseraStatus
-lay_out_again (TesseraPlanBuild *build, const uint64_t *offsets, uint64_t height_bytes)
-{
-  TesseraPlan *plan = build->plan;
-  TesseraStatus status;
-
-  plan->cut_short = TESSERA_CUT_NOT;
-  status = lay_out_singles (build);
-  if (status != TESSERA_OK || plan->cut_short == TESSERA_CUT_NOT)
-    return status;
-  for (size_t i = 0; i < plan->n_slots; i++)
-    plan->slots[i].offset_bytes = offsets[i];
-  plan->height_bytes = height_bytes;
-  plan->proven_bound_bytes = MIN (plan->proven_bound_bytes, height_bytes);
-  return TESSERA_OK;
-}
-
-/* One kind of step: in one layout, or in two (@kinds) where rotations cost something and
- * that is lower. A preview has as many as the plan that it repairs. */
-static TesseraStatus
-lay_out_one_kind (TesseraPlanBuild *build, TesseraKindsBuild *kinds)
-{
-  const TesseraPlanOptions *options = build->options;
-  const TesseraPlan *before = options->is_preview ? options->former : NULL;
-  uint64_t single_bytes = UINT64_MAX;
-  g_autofree uint64_t *offsets = NULL; /* of one layout */
-  TesseraStatus status = TESSERA_OK;
-
-  if (before == NULL || !tessera_plan_alternates (before))
-    {
-      status = lay_out_singles (build);
-      if (status != TESSERA_OK || before != NULL || !may_be_lower (build))
-        return status;
-      single_bytes = build->plan->height_bytes;
-      offsets = copy_offsets (build->plan);
-    }
-  else
-    status = tessera_build_leave_out (build);
-  if (status != TESSERA_OK)
-    return status;
-  *kinds = tessera_kinds_find_turns (build);
-  if (kinds->units.n_kinds > 0)
-    status = tessera_kinds_plan (build, kinds);
-  else if (before != NULL)
-    status = lay_out_singles (build);
-  if (status != TESSERA_OK || kinds->units.n_kinds == 0 ||
-      tessera_kinds_are_worth (build->plan->height_bytes, single_bytes))
-    return status;
-  tessera_kinds_build_clear (kinds);
-  return lay_out_again (build, offsets, single_bytes);
-}
-
-/* Several kinds of step, planned already, or one where that is lower by more than what it
- * has no slots for. *@out_has_kinds: which it is. */
-static TesseraStatus
-take_lower (TesseraPlanBuild *build, TesseraKindsBuild *kinds, bool *out_has_kinds)
-{
-  const TesseraRun *run = &build->run;
-  const TesseraPlanOptions *options = build->options;
-  TesseraPlan *plan = build->plan;
-  uint64_t height_bytes = plan->height_bytes;
-  TesseraError *error = build->error, unheard = { 0 };
-  TesseraStatus status;
-
-  build->error = &unheard; /* edits that hold in several kinds need not in one */
-  status = lay_out_singles (build);
-  build->error = error;
-  if (status == TESSERA_REFUSED && options->out_conflict)
-    *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
-  *out_has_kinds =
-      status == TESSERA_REFUSED ||
-      (status == TESSERA_OK &&
-       plan->height_bytes +
-               tessera_units_load_beside (&kinds->units, run->step_begin, run->step_end) >
-           height_bytes);
-  return *out_has_kinds ? tessera_kinds_plan (build, kinds) : status;
-}
-
-/* Of one kind of step, or of several where that folds more of them; below what edits set
- * as the most. */
-static TesseraStatus
-lay_out (TesseraPlanBuild *build)
-{
-  TesseraKindsBuild kinds = tessera_kinds_find (build);
-  bool has_kinds = kinds.units.n_kinds > 0;
-  TesseraStatus status;
-
-  if (has_kinds)
-    {
-      status = tessera_kinds_plan (build, &kinds);
-      if (status == TESSERA_OK && build->run.repeats && is_high (build))
-        status = take_lower (build, &kinds, &has_kinds);
-    }
-  else
-    {
-      status = lay_out_one_kind (build, &kinds);
-      has_kinds = kinds.units.n_kinds > 0;
-    }
-  if (status == TESSERA_OK && build->plan->height_bytes > build->constraints.cap_bytes)
-    status = has_kinds ? tessera_kinds_under_cap (build, &kinds)
-                       : tessera_build_under_cap (build, &tessera_cap_of_one_kind, NULL);
-  tessera_kinds_build_clear (&kinds);
-  return status;
-}
-
-static TesseraStatus
-make (TesseraPlanBuild *build)
+make (TesseraPlanBuild *build, TesseraUnits *kinds)
 {
   TesseraStatus status;
 
   describe (build);
   describe_run (build);
-  status = lay_out (build);
+  *kinds = tessera_build_find_kinds (build);
+  status = tessera_build_plan (build, kinds);
   build->plan->slot_digest = tessera_plan_digest (build->plan);
   return status;
 }
@@ -356,6 +184,7 @@ plan_trace (const TesseraTrace *trace,
                              .options = options,
                              .error = error };
   TesseraBlocks ended = { 0 }, grouped = { 0 };
+  TesseraUnits kinds = { 0 };
   TesseraStatus status = tessera_check_blocks (blocks, error);
 
   *out_plan = NULL;
@@ -374,16 +203,17 @@ plan_trace (const TesseraTrace *trace,
     status = tessera_run_init (trace, build.blocks, structure, options->first_step,
                                options->last_step, error, &build.run);
   if (status == TESSERA_OK)
-    status = make (&build);
+    status = make (&build, &kinds);
   if (status == TESSERA_OK)
     status = check (&build, error);
   if (status == TESSERA_OK)
     *out_plan = build.plan;
   else
     tessera_plan_free (build.plan);
+  tessera_carries_clear (&build.carries);
+  tessera_units_clear (&kinds);
   tessera_run_clear (&build.run);
-  free (build.items);
-  free (build.item_of_slot);
+  free (build.holders);
   free (build.left_out);
   tessera_holds_clear (&build.holds);
   tessera_constraints_clear (&build.constraints);
@@ -470,14 +300,10 @@ count_reach (const TesseraPlanBuild *build,
              const uint8_t *selected,
              TesseraEditReach *reach)
 {
-  const TesseraRun *run = &build->run;
-  bool has_kinds = units->n_kinds > 0; /* then no request has a room */
-
   for (uint32_t i = 0; i < build->blocks->n_blocks; i++)
-    if (selected[i] && !has_kinds && run->is_dynamic && run->is_dynamic[i])
+    if (selected[i] && units->is_dynamic && units->is_dynamic[i])
       reach->n_dynamic++;
-    else if (selected[i] && (has_kinds ? tessera_units_stands_for (units, i)
-                                       : tessera_run_stands_for (run, i)) != TESSERA_NONE)
+    else if (selected[i] && tessera_units_stands_for (units, i) != TESSERA_NONE)
       reach->n_placed++;
 }
 
@@ -498,10 +324,11 @@ tessera_edit_reach (const TesseraTrace *trace,
   *out_reach = (TesseraEditReach){ 0 };
   if (status == TESSERA_OK)
     {
-      TesseraKindsBuild kinds = tessera_kinds_find (&build);
+      TesseraUnits kinds = tessera_build_find_kinds (&build);
 
-      count_reach (&build, &kinds.units, selected, out_reach);
-      tessera_kinds_build_clear (&kinds);
+      count_reach (&build, kinds.n_kinds > 0 ? &kinds : &build.run.units, selected,
+                   out_reach);
+      tessera_units_clear (&kinds);
     }
   tessera_run_clear (&build.run);
   return status;

@@ -31,21 +31,22 @@ find_left_out (const Case *c, const uint32_t *chosen, size_t n_chosen)
   g_autofree guint8 *is_gone = g_new0 (guint8, n_blocks + 1);
   guint8 *left_out = g_new0 (guint8, n_blocks + 1);
   TesseraRun run;
+  const TesseraStepKind *kind = &run.units.kinds[0];
 
   OK (tessera_run_init (c->trace, c->blocks, c->structure, -1, -1, NULL, &run));
   for (size_t i = 0; i < n_chosen; i++)
     {
-      uint32_t of = tessera_run_stands_for (&run, chosen[i]);
+      uint32_t of = tessera_units_stands_for (&run.units, chosen[i]);
 
       if (of != TESSERA_NONE)
         is_gone[of] = 1;
     }
-  for (uint32_t b = 0; b < n_blocks; b++)
-    if (tessera_run_keeps (&run, b) && tessera_run_stands_for (&run, b) != TESSERA_NONE)
-      is_gone[tessera_run_stands_for (&run, b)] = 1;
+  for (uint32_t r = 0; run.repeats && r < kind->n_requests; r++)
+    if (kind->is_kept != NULL && kind->is_kept[r])
+      is_gone[c->blocks->block_of_event[kind->requests[r]]] = 1;
   for (uint32_t b = 0; b < n_blocks; b++)
     {
-      uint32_t of = tessera_run_stands_for (&run, b);
+      uint32_t of = tessera_units_stands_for (&run.units, b);
 
       left_out[b] = of != TESSERA_NONE && is_gone[of];
     }
@@ -248,7 +249,7 @@ test_capped (gconstpointer user)
   layout = case_follow (&c, plan);
   for (uint32_t b = 0; b < c.blocks->n_blocks; b++)
     {
-      uint32_t of = tessera_run_stands_for (&run, b);
+      uint32_t of = tessera_units_stands_for (&run.units, b);
 
       g_assert_cmpint (layout->is_left[b], ==, of != TESSERA_NONE && is_left[of]);
       g_assert_true (of == TESSERA_NONE || layout->is_hit[b] == !layout->is_left[b]);

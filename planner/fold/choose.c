@@ -18,22 +18,13 @@
  * repeat without having been seen to. */
 #define ASSUMED_DIFFERENCE 0.1
 
-/* A digest of the requests in [begin, end). */
 static uint64_t
 digest (const TesseraRun *run, uint32_t begin, uint32_t end)
 {
-  uint64_t hash = TESSERA_FNV_BASIS;
+  TesseraUnit unit = { .begin = begin, .end = end };
 
-  for (uint32_t i = begin; i < end; i++)
-    {
-      const TesseraEvent *event = &run->trace->events[i];
-
-      if (!tessera_asks (event))
-        continue;
-      hash = tessera_mix (tessera_mix (hash, event->action), event->size_bytes);
-      hash = tessera_mix (hash, (uint64_t) event->stream << 16 | event->pool);
-    }
-  return hash;
+  tessera_unit_measure (run->trace, &unit);
+  return unit.digest;
 }
 
 /* What lies between steps k and k + 1, for first <= k < last, asks for the same. */
@@ -136,8 +127,11 @@ narrow (const TesseraRun *run,
 void
 tessera_run_whole (TesseraRun *run, const char *reason)
 {
+  TesseraUnits *units = &run->units;
+
   run->repeats = false;
-  run->n_positions = run->limit ? run->limit : 1;
+  units->begin = units->end = units->first_end = run->limit;
+  units->n_positions = run->limit ? run->limit : 1;
   snprintf (run->reason, sizeof run->reason, "%s", reason);
 }
 
@@ -169,14 +163,6 @@ end_of (const TesseraRun *run, uint32_t first, uint32_t last)
   return steps[last + 1].begin_index;
 }
 
-/* A request that all steps make. */
-static bool
-is_planned (const TesseraRun *run, uint32_t event)
-{
-  return tessera_asks (&run->trace->events[event]) &&
-         !(run->is_dynamic && run->is_dynamic[run->blocks->block_of_event[event]]);
-}
-
 /* The requests of steps [@first, @last], each step as many. For the caller to free. */
 static void
 list_requests (const TesseraRun *run,
@@ -194,7 +180,7 @@ list_requests (const TesseraRun *run,
   *out_requests = requests;
   *out_ends = ends;
   for (uint32_t i = begin; i < end; i++)
-    if (is_planned (run, i))
+    if (tessera_units_plan (&run->units, i))
       requests[n++] = i;
   for (uint32_t k = first; k <= last; k++)
     ends[k - first] = k < last ? of[k + 1].begin_index : end;
@@ -205,22 +191,11 @@ list_requests (const TesseraRun *run,
                                .n_requests = n / (last - first + 1) };
 }
 
-/* What is kept, of the blocks of all steps. */
-static void
-note_kept (TesseraRun *run, const TesseraKeptSteps *steps, const TesseraKept *kept)
-{
-  run->is_kept = g_new0 (uint8_t, run->blocks->n_blocks + 1);
-  for (size_t i = 0; i < (size_t) steps->n_steps * steps->n_requests; i++)
-    if (kept->is_kept[i % steps->n_requests])
-      run->is_kept[run->blocks->block_of_event[steps->requests[i]]] = 1;
-  run->n_kept = kept->n_kept;
-}
-
 static void
 forget_kept (TesseraRun *run)
 {
-  g_clear_pointer (&run->is_kept, g_free);
-  run->n_kept = 0;
+  g_clear_pointer (&run->units.kinds[0].is_kept, g_free);
+  run->units.kinds[0].n_kept = 0;
 }
 
 /* Of what steps [*first, *last] have in common, what they keep. Moves *first behind steps
@@ -238,11 +213,10 @@ find_kept (TesseraRun *run, uint32_t *first, uint32_t last)
                                            run->structure->steps[*first].begin_index,
                                            ends[0], NULL),
                      &kept);
-  if (kept.n_kept > 0)
-    note_kept (run, &steps, &kept);
-  run->kept_bytes = kept.step_bytes;
+  run->units.kinds[0].is_kept = kept.is_kept;
+  run->units.kinds[0].n_kept = kept.n_kept;
+  run->units.kinds[0].kept_bytes = kept.step_bytes;
   *first += kept.first;
-  tessera_kept_clear (&kept);
 }
 
 /* Narrows [*first, *last], which ask for the same, to steps that fold; false: none do. */
@@ -262,32 +236,32 @@ void
 tessera_run_fold (TesseraRun *run, uint32_t first, uint32_t last)
 {
   const TesseraStep *steps = run->structure->steps;
-  uint32_t n = 0, n_all = 0;
+  TesseraUnits *units = &run->units;
+  TesseraStepKind *kind = &units->kinds[0];
 
   run->repeats = true;
-  run->first_step = first;
   run->last_step = last;
-  run->step_begin = steps[first].begin_index;
-  run->last_begin = steps[last].begin_index;
-  run->last_end = end_of (run, first, last);
-  run->step_end = first < last ? steps[first + 1].begin_index : run->last_end;
-  run->n_positions = run->limit - run->last_end + run->step_end;
-  run->requests = g_new (uint32_t, run->last_end - run->step_begin + 1u);
-  run->ordinal_of = g_new (uint32_t, run->last_end - run->step_begin + 1u);
-  for (uint32_t i = run->step_begin, step = first; i < run->last_end; i++)
+  units->begin = steps[first].begin_index;
+  units->end = end_of (run, first, last);
+  units->n_kinds = 1;
+  kind->n_units = units->n_units = last - first + 1;
+  units->units = g_new0 (TesseraUnit, units->n_units);
+  units->place_of = g_new0 (uint32_t, units->end - units->begin + 1u);
+  for (uint32_t u = 0; u < units->n_units; u++)
     {
-      if (step < last && i == steps[step + 1].begin_index)
+      TesseraUnit *unit = &units->units[u];
+
+      unit->is_step = true;
+      unit->begin = steps[first + u].begin_index;
+      unit->end = u + 1 < units->n_units ? steps[first + u + 1].begin_index : units->end;
+      for (uint32_t e = unit->begin; e < unit->end; e++)
         {
-          step++;
-          n = 0;
+          units->place_of[e - units->begin] = unit->n_requests;
+          unit->n_requests += tessera_units_plan (units, e);
         }
-      run->ordinal_of[i - run->step_begin] = n;
-      if (!is_planned (run, i))
-        continue;
-      run->requests[n_all++] = i;
-      n++;
     }
-  run->n_requests = n_all / (last - first + 1);
+  kind->n_requests = units->units[0].n_requests;
+  tessera_units_lay_out (units);
 }
 
 /* The longest run of steps in [*first, *last] that ask for the same; of equals the
@@ -335,9 +309,9 @@ tessera_run_say_kept (TesseraRun *run)
 {
   size_t n = strlen (run->reason);
 
-  if (run->n_kept > 0)
-    tessera_kept_say (run->n_kept, run->kept_bytes, run->reason + n,
-                      sizeof run->reason - n);
+  if (run->units.kinds[0].n_kept > 0)
+    tessera_kept_say (run->units.kinds[0].n_kept, run->units.kinds[0].kept_bytes,
+                      run->reason + n, sizeof run->reason - n);
 }
 
 /* Folds the steps without the requests that they do not share, and without what they keep
@@ -357,8 +331,9 @@ fold_with_habits (TesseraRun *run,
   if (last - first >= TESSERA_SHARE_STEPS)
     first = last - TESSERA_SHARE_STEPS + 1;
   tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
-                        end_of (run, first, last), run->limit, &run->is_dynamic, &load);
-  if (!run->is_dynamic)
+                        end_of (run, first, last), run->limit, &run->units.is_dynamic,
+                        &load);
+  if (!run->units.is_dynamic)
     return;
   kept_first = first;
   if (tessera_habits_are_any (habits))
@@ -366,7 +341,7 @@ fold_with_habits (TesseraRun *run,
   if (kept_first != first)
     {
       forget_kept (run);
-      g_clear_pointer (&run->is_dynamic, g_free);
+      g_clear_pointer (&run->units.is_dynamic, g_free);
       return;
     }
   snprintf (run->reason, sizeof run->reason,
@@ -421,7 +396,7 @@ decline_alike (TesseraRun *run)
   snprintf (reason, sizeof reason,
             "steps are alike but keep some of what they allocate, %s each: a run "
             "follows this plan only by asking for the same things in the same order",
-            TESSERA_SIZE (run->kept_bytes));
+            TESSERA_SIZE (run->units.kinds[0].kept_bytes));
   tessera_run_whole (run, reason);
 }
 

@@ -62,7 +62,7 @@ fill (const Share *share, Step *step, uint32_t begin, uint32_t end)
     {
       const TesseraBlock *block;
 
-      if (!tessera_asks (&share->trace->events[i]))
+      if (!tessera_unit_asks (&share->trace->events[i]))
         continue;
       block = &share->blocks->blocks[share->blocks->block_of_event[i]];
       if (block->born_phase != phase)

@@ -13,13 +13,6 @@
 
 #include "planner/fold.h"
 
-/* A failed request is one as well. */
-static inline bool
-tessera_asks (const TesseraEvent *event)
-{
-  return event->action == TESSERA_ALLOC || event->action == TESSERA_OOM;
-}
-
 /* Folds steps among [@from, @to], if any do, and gives the reason. @is_asked: a person
  * chose these. */
 void tessera_run_choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked);

@@ -119,13 +119,6 @@ tessera_kept_say (uint32_t n_kept, uint64_t step_bytes, char *out_text, size_t n
             TESSERA_SIZE (step_bytes), n_kept, n_kept == 1 ? "" : "s");
 }
 
-static uint64_t
-token_of (const TesseraEvent *event)
-{
-  return (event->size_bytes << 20 ^ event->size_bytes >> 44) ^
-         ((uint64_t) event->stream << 4 | (uint64_t) event->pool << 12);
-}
-
 static const TesseraBlock *
 block_at (const TesseraHabits *habits, uint32_t event)
 {
@@ -155,7 +148,7 @@ tessera_habits_init (TesseraHabits *habits,
     for (uint32_t e = ranges[i].begin; e < ranges[i].end; e++)
       if (is_kept (habits, &ranges[i], e))
         {
-          gpointer token = GSIZE_TO_POINTER (token_of (&trace->events[e]));
+          gpointer token = GSIZE_TO_POINTER (tessera_unit_token (&trace->events[e]));
           gsize first = GPOINTER_TO_SIZE (g_hash_table_lookup (range_of, token));
 
           if (first == 0)
@@ -182,6 +175,6 @@ tessera_habits_have (const TesseraHabits *habits, uint32_t event)
 {
   return tessera_habits_are_any (habits) && /* else perhaps no trace */
          block_at (habits, event)->block_bytes <= habits->most_bytes &&
-         g_hash_table_contains (
-             habits->tokens, GSIZE_TO_POINTER (token_of (&habits->trace->events[event])));
+         g_hash_table_contains (habits->tokens, GSIZE_TO_POINTER (tessera_unit_token (
+                                                    &habits->trace->events[event])));
 }

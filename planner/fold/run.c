@@ -65,6 +65,8 @@ tessera_run_init (const TesseraTrace *trace,
     }
   if (status != TESSERA_OK)
     return status;
+  out_run->units =
+      (TesseraUnits){ .trace = trace, .blocks = blocks, .limit = out_run->limit };
   if (from > to)
     return tessera_fail (error, TESSERA_INVALID,
                          "the first step of the plan, %" PRId64 ", lies after the last, "
@@ -79,199 +81,59 @@ tessera_run_init (const TesseraTrace *trace,
   return TESSERA_OK;
 }
 
-/* The position of an event outside the repeating steps. */
-static uint32_t
-position_of (const TesseraRun *run, uint32_t event)
+/* In the @step-th of the steps that repeat. */
+static TesseraRunSpan
+span_in_step (const TesseraUnits *units, const TesseraBlock *block, uint32_t step)
 {
-  if (event >= run->limit)
-    return run->n_positions;
-  return run->repeats && event >= run->last_end ? event - run->last_end + run->step_end
-                                                : event;
-}
+  const TesseraStepKind *kind = &units->kinds[0];
+  uint32_t place = units->place_of[block->born_index - units->begin];
+  uint32_t died = block->died_index;
+  TesseraRunSpan span = { .born = place > 0 ? kind->requests[place - 1] + 1 : kind->begin,
+                          .died = kind->end };
 
-/* The latest end of the blocks that a request of the repeating step stands for, in
- * requests from its step's begin: beyond n_requests it lies in the next step. What the
- * last step leaves behind ends at *out_end, else that is 0. */
-static uint32_t
-latest_end (const TesseraRun *run, uint32_t ordinal, uint32_t *out_end)
-{
-  uint32_t n_steps = run->last_step - run->first_step + 1, latest = 0;
-  const TesseraStep *steps = &run->structure->steps[run->first_step];
-
-  *out_end = 0;
-  for (uint32_t k = 0; k < n_steps; k++)
-    {
-      uint32_t event = run->requests[(size_t) k * run->n_requests + ordinal];
-      uint32_t died = run->blocks->blocks[run->blocks->block_of_event[event]].died_index;
-      uint32_t end = k + 1 < n_steps ? steps[k + 1].begin_index : run->last_end;
-      uint32_t at;
-
-      if (died >= run->last_end)
-        {
-          *out_end = position_of (run, died);
-          continue;
-        }
-      at = run->ordinal_of[died - run->step_begin] + (died < end ? 0 : run->n_requests);
-      if (at > latest)
-        latest = at;
-    }
-  return latest;
-}
-
-/* Where in what repeats its request @ordinal is. */
-static uint32_t
-position_of_request (const TesseraRun *run, uint32_t ordinal)
-{
-  return ordinal < run->n_requests ? run->requests[ordinal] : run->step_end;
-}
-
-static void
-lifetime_of_step (const TesseraRun *run,
-                  const TesseraBlock *block,
-                  TesseraLifetime *lifetime)
-{
-  uint32_t after, n = run->n_requests;
-  uint32_t latest =
-      latest_end (run, run->ordinal_of[block->born_index - run->step_begin], &after);
-
-  lifetime->born = block->born_index;
-  lifetime->died = position_of_request (run, latest);
-  if (after)
-    lifetime->died = after > run->step_end ? after : run->step_end;
-  if (latest > n)
-    {
-      lifetime->tail = latest - n;
-      lifetime->died_next = position_of_request (run, lifetime->tail);
-    }
-  if (run->is_assumed && after)
-    lifetime->died_next = lifetime->born; /* until its successor comes, for all we know */
-  lifetime->wraps = lifetime->died_next > run->step_begin;
-  if (!lifetime->wraps)
-    lifetime->died_next = 0;
-}
-
-bool
-tessera_run_lifetime (const TesseraRun *run,
-                      uint32_t block,
-                      TesseraLifetime *out_lifetime)
-{
-  const TesseraBlock *of = &run->blocks->blocks[block];
-
-  *out_lifetime = (TesseraLifetime){ .tail = TESSERA_NONE };
-  if (of->born_index >= run->limit && !(of->flags & TESSERA_AT_START))
-    return false;
-  if (run->is_dynamic && run->is_dynamic[block])
-    return false;
-  if (!run->repeats || of->born_index < run->step_begin ||
-      of->born_index >= run->last_end)
-    {
-      out_lifetime->born = position_of (run, of->born_index);
-      out_lifetime->died = position_of (run, of->died_index);
-      /* Through the first of the repeating steps: through the one that stands for all. */
-      if (run->repeats && of->died_index >= run->step_end &&
-          of->died_index < run->last_end)
-        out_lifetime->died = run->step_end;
-    }
-  else if (of->born_index < run->step_end)
-    lifetime_of_step (run, of, out_lifetime);
+  if (died < units->units[step].end)
+    span.died = tessera_units_position (units, 0, units->place_of[died - units->begin]);
+  else if (step + 1 < units->n_units && died < units->units[step + 1].end)
+    span.died_next =
+        tessera_units_position (units, 0, units->place_of[died - units->begin]);
   else
-    return false;
-  if (out_lifetime->died <= out_lifetime->born)
-    out_lifetime->died = out_lifetime->born + 1;
-  return true;
-}
-
-static void
-span_in_step (const TesseraRun *run,
-              const TesseraBlock *block,
-              uint32_t step,
-              TesseraLifetime *span)
-{
-  const TesseraStep *steps = run->structure->steps;
-  uint32_t ordinal = run->ordinal_of[block->born_index - run->step_begin];
-  uint32_t end = step < run->last_step ? steps[step + 1].begin_index : run->last_end;
-  uint32_t after =
-      step + 1 < run->last_step ? steps[step + 2].begin_index : run->last_end;
-
-  span->born = ordinal > 0 ? run->requests[ordinal - 1] + 1 : run->step_begin;
-  span->died = run->step_end;
-  if (block->died_index < end)
-    {
-      span->died =
-          position_of_request (run, run->ordinal_of[block->died_index - run->step_begin]);
-      return;
-    }
-  span->wraps = true;
-  span->died_next = run->step_end;
-  if (block->died_index < after)
-    span->died_next =
-        position_of_request (run, run->ordinal_of[block->died_index - run->step_begin]);
-  span->wraps = span->died_next > run->step_begin;
-  span->died_next = span->wraps ? span->died_next : 0;
+    span.died_next = kind->end;
+  if (span.died_next <= kind->begin)
+    span.died_next = 0;
+  return span;
 }
 
 bool
 tessera_run_span (const TesseraRun *run,
                   uint32_t block,
-                  TesseraLifetime *out_span,
+                  TesseraRunSpan *out_span,
                   uint32_t *out_step)
 {
+  const TesseraUnits *units = &run->units;
   const TesseraBlock *of = &run->blocks->blocks[block];
 
-  *out_span = (TesseraLifetime){ .tail = TESSERA_NONE };
-  *out_step = run->first_step;
-  if (!run->is_dynamic || !run->is_dynamic[block] || of->born_index >= run->limit)
+  *out_step = 0;
+  if (!units->is_dynamic || !units->is_dynamic[block] || of->born_index >= run->limit)
     return false;
-  if (of->born_index >= run->step_begin && of->born_index < run->last_end)
+  if (of->born_index >= units->begin && of->born_index < units->end)
     {
-      while (*out_step < run->last_step &&
-             run->structure->steps[*out_step + 1].begin_index <= of->born_index)
-        ++*out_step;
-      span_in_step (run, of, *out_step, out_span);
+      *out_step = tessera_units_at (units, of->born_index);
+      *out_span = span_in_step (units, of, *out_step);
       return true;
     }
-  out_span->born = position_of (run, of->born_index);
-  out_span->died = position_of (run, of->died_index);
-  if (of->died_index >= run->step_end && of->died_index < run->last_end)
-    out_span->died = run->step_end;
-  if (out_span->died <= out_span->born)
-    out_span->died = out_span->born + 1;
+  *out_span =
+      (TesseraRunSpan){ .born = tessera_units_outside (units, of->born_index),
+                        .died =
+                            of->died_index >= units->begin && of->died_index < units->end
+                                ? MIN (of->died_index, units->first_end)
+                                : tessera_units_outside (units, of->died_index) };
+  out_span->died = MAX (out_span->died, out_span->born + 1);
   return true;
-}
-
-uint32_t
-tessera_run_stands_for (const TesseraRun *run, uint32_t block)
-{
-  const TesseraBlock *of = &run->blocks->blocks[block];
-
-  if (of->born_index >= run->limit && !(of->flags & TESSERA_AT_START))
-    return TESSERA_NONE;
-  if (run->is_dynamic && run->is_dynamic[block])
-    return TESSERA_NONE;
-  if (!run->repeats || of->flags & TESSERA_AT_START || of->born_index < run->step_end ||
-      of->born_index >= run->last_end)
-    return block;
-  return run->blocks
-      ->block_of_event[run->requests[run->ordinal_of[of->born_index - run->step_begin]]];
-}
-
-uint32_t
-tessera_run_tail (const TesseraRun *run, uint32_t block)
-{
-  const TesseraBlock *of = &run->blocks->blocks[block];
-
-  if (!run->repeats || of->born_index >= run->step_begin ||
-      of->died_index <= run->step_begin || of->died_index >= run->step_end)
-    return TESSERA_NONE;
-  return run->ordinal_of[of->died_index - run->step_begin];
 }
 
 void
 tessera_run_clear (TesseraRun *run)
 {
-  free (run->requests);
-  free (run->ordinal_of);
-  free (run->is_dynamic);
-  free (run->is_kept);
+  tessera_units_clear (&run->units);
   memset (run, 0, sizeof *run);
 }

@@ -10,12 +10,26 @@
 #include <string.h>
 
 #include "planner/fold/search.h"
+#include "planner/structure/private.h"
 
 enum
 {
   KEPT_UNITS = 4,      /* what is kept for good goes through so many, or to the end */
   STEPS_AT_MOST = 4096 /* more of them: the last ones are looked at */
 };
+
+void
+tessera_unit_measure (const TesseraTrace *trace, TesseraUnit *unit)
+{
+  unit->digest = TESSERA_FNV_BASIS;
+  unit->n_requests = 0;
+  for (uint32_t i = unit->begin; i < unit->end; i++)
+    if (tessera_unit_asks (&trace->events[i]))
+      {
+        unit->digest = tessera_mix (unit->digest, tessera_unit_token (&trace->events[i]));
+        unit->n_requests++;
+      }
+}
 
 /* Positions: the start, the unit that stands for each kind, the end. */
 void
@@ -34,7 +48,7 @@ tessera_units_lay_out (TesseraUnits *units)
       free (kind->requests);
       kind->requests = g_new (uint32_t, kind->n_requests + 1u);
       for (uint32_t e = unit->begin; e < unit->end; e++)
-        if (tessera_unit_asks (&units->trace->events[e]))
+        if (tessera_units_plan (units, e))
           kind->requests[n++] = e;
     }
   units->first_end = position;
@@ -230,7 +244,7 @@ tessera_units_init (TesseraUnits *units,
 void
 tessera_units_clear (TesseraUnits *units)
 {
-  for (uint32_t k = 0; k < units->n_kinds; k++)
+  for (uint32_t k = 0; k < TESSERA_MAX_KINDS; k++)
     {
       free (units->kinds[k].requests);
       free (units->kinds[k].is_kept);
@@ -238,6 +252,7 @@ tessera_units_clear (TesseraUnits *units)
     }
   free (units->units);
   free (units->place_of);
+  free (units->is_dynamic);
   *units = (TesseraUnits){ 0 };
 }
 
@@ -256,6 +271,43 @@ tessera_units_at (const TesseraUnits *units, uint32_t event)
         high = middle;
     }
   return low;
+}
+
+uint32_t
+tessera_units_stands_for (const TesseraUnits *units, uint32_t block)
+{
+  const TesseraBlock *of = &units->blocks->blocks[block];
+  const TesseraUnit *unit;
+  const TesseraStepKind *kind;
+
+  if (units->is_dynamic && units->is_dynamic[block])
+    return TESSERA_NONE;
+  if (of->flags & TESSERA_AT_START)
+    return units->begin > 0 ? block : TESSERA_NONE;
+  if (of->born_index < units->begin || of->born_index >= units->end)
+    return of->born_index < units->limit ? block : TESSERA_NONE;
+  unit = &units->units[tessera_units_at (units, of->born_index)];
+  if (unit->kind == TESSERA_NONE)
+    return TESSERA_NONE;
+  kind = &units->kinds[unit->kind];
+  return units->blocks
+      ->block_of_event[kind->requests[units->place_of[of->born_index - units->begin]]];
+}
+
+uint32_t
+tessera_units_twin (const TesseraUnits *units, uint32_t block)
+{
+  uint32_t born = units->blocks->blocks[block].born_index, unit, kind;
+
+  if (units->n_alternating == 0 || born < units->begin || born >= units->end ||
+      units->blocks->blocks[block].flags & TESSERA_AT_START)
+    return TESSERA_NONE;
+  unit = tessera_units_at (units, born);
+  kind = tessera_units_kind (units, unit, true);
+  return kind == TESSERA_NONE
+             ? TESSERA_NONE
+             : units->blocks->block_of_event
+                   [units->kinds[kind].requests[units->place_of[born - units->begin]]];
 }
 
 /*

@@ -61,7 +61,8 @@ typedef struct
   uint32_t limit;         /* events from here on are left out */
   uint32_t first_end;     /* position behind the last kind */
   uint32_t n_positions;
-  uint32_t *place_of; /* [end - begin] requests of its kind before the event */
+  uint32_t *place_of;  /* [end - begin] requests of its kind before the event */
+  uint8_t *is_dynamic; /* (nullable) [n_blocks] 1: no unit has a place for it */
 } TesseraUnits;
 
 /* Steps [@from, @to] of the structure; events from @limit on are left out. Where fewer
@@ -76,12 +77,8 @@ void tessera_units_init (TesseraUnits *units,
                          uint32_t least_kinds);
 void tessera_units_clear (TesseraUnits *units);
 
-/* Gives each kind two layouts in turn, where blocks that make as many bytes as
- * @least_bytes outlive the birth of their successors. @left_out: as of
- * tessera_carries_init(). Returns: whether it did. */
-bool tessera_units_alternate (TesseraUnits *units,
-                              const uint32_t *left_out,
-                              uint64_t least_bytes);
+/* Of its events: how many ask for something, and a digest of what. */
+void tessera_unit_measure (const TesseraTrace *trace, TesseraUnit *unit);
 
 /* Begins, ends and requests of the kinds, by the units that stand for them. */
 void tessera_units_lay_out (TesseraUnits *units);
@@ -112,7 +109,7 @@ void tessera_units_find_kept (TesseraUnits *units);
 uint32_t tessera_units_at (const TesseraUnits *units, uint32_t event);
 
 /* The block whose slot stands for @block: of a unit the like of it in the one that stands
- * for its kind, else itself; TESSERA_NONE: there is none. */
+ * for its kind, else itself; TESSERA_NONE: there is none, or it is dynamic. */
 uint32_t tessera_units_stands_for (const TesseraUnits *units, uint32_t block);
 
 /* Of a kind with two layouts: what the other layout's unit has like @block, which stands
@@ -147,6 +144,15 @@ tessera_unit_asks (const TesseraEvent *event)
   return event->action == TESSERA_ALLOC || event->action == TESSERA_OOM;
 }
 
+/* Whether the event asks for something that has a place in its kind. */
+static inline bool
+tessera_units_plan (const TesseraUnits *units, uint32_t event)
+{
+  return tessera_unit_asks (&units->trace->events[event]) &&
+         !(units->is_dynamic && units->is_dynamic[units->blocks->block_of_event[event]]);
+}
+
+/* Equal where two events ask for the same. */
 static inline uint64_t
 tessera_unit_token (const TesseraEvent *event)
 {

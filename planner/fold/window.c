@@ -8,22 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/structure/private.h"
-
-static void
-measure (const TesseraTrace *trace, TesseraUnit *unit)
-{
-  unit->digest = TESSERA_FNV_BASIS;
-  unit->n_requests = 0;
-  unit->kind = TESSERA_NONE;
-  for (uint32_t i = unit->begin; i < unit->end; i++)
-    if (tessera_unit_asks (&trace->events[i]))
-      {
-        unit->digest = tessera_mix (unit->digest, tessera_unit_token (&trace->events[i]));
-        unit->n_requests++;
-      }
-}
-
 /* A stretch without requests belongs to what comes before it. */
 static void
 add (TesseraKindSearch *search, uint32_t begin, uint32_t end, bool is_step)
@@ -33,7 +17,8 @@ add (TesseraKindSearch *search, uint32_t begin, uint32_t end, bool is_step)
   if (begin >= end)
     return;
   *unit = (TesseraUnit){ .begin = begin, .end = end, .is_step = is_step };
-  measure (search->units->trace, unit);
+  unit->kind = TESSERA_NONE;
+  tessera_unit_measure (search->units->trace, unit);
   if (unit->n_requests > 0 || search->n_all == 0)
     search->n_all++;
   else

@@ -1,6 +1,10 @@
 /*
  * What the files that make a plan share with each other, and nobody else.
  *
+ * A plan is made of the kinds of step that fold: of none, of one, which is what an
+ * ordinary program has, or of several. All of them have the same slots, items and
+ * constraints; what is of a kind is an array.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -11,6 +15,7 @@
 #include "planner/fold.h"
 #include "planner/memory.h"
 #include "planner/pack.h"
+#include "planner/plan/carries.h"
 #include "planner/planner.h"
 
 enum
@@ -47,86 +52,54 @@ typedef struct
 
   TesseraConstraints constraints; /* of the edits */
   TesseraHolds holds;             /* the same, of slots */
-  uint32_t *left_out; /* [n_blocks] of those that stand for others: 1 + the edit that
-                           leaves it without a slot, or TESSERA_LEFT_OUT_KEPT; 0: none */
   TesseraStop stop;
 
-  TesseraItem *items; /* what is packed: a slot, or two that share a range */
-  size_t n_items;
-  uint32_t *item_of_slot;
+  /* The layout in hand. */
+  const TesseraUnits *units; /* the steps that it folds: the run's, or of several kinds */
+  TesseraCarries carries;
+  uint64_t *holders;  /* (nullable): of the carries */
+  uint32_t *left_out; /* [n_blocks] of those that stand for others: 1 + the edit that
+                           leaves it without a slot, or TESSERA_LEFT_OUT_KEPT; 0: none */
+  bool splits_sizes;  /* small and large have zones of their own */
   uint64_t *last; /* (nullable) [n_blocks] of a preview under a cap: where the blocks lay
-                     in the round before, UINT64_MAX: nowhere */
+                         in the round before, UINT64_MAX: nowhere */
 } TesseraPlanBuild;
 
-/* A slot that reaches into a step: from the start into the first, or from the repeating
- * step into the next. */
-typedef struct
-{
-  uint64_t owner, block_bytes;
-  uint32_t tail; /* how far */
-  uint32_t slot;
-  uint32_t partner; /* slot, or TESSERA_NONE */
-} TesseraTail;
+/* The kinds of step of the trace, where they fold more of its steps than its one run of
+ * equal ones, and no steps are chosen; else there are none. */
+TesseraUnits tessera_build_find_kinds (const TesseraPlanBuild *build);
 
-/* Finds for each of @starts one of @wraps of equal owner and size that reaches no less
- * far, each at most once: the two never need their range at the same time. Those that
- * reach farthest come first. Sorts both. */
-void tessera_match_tails (TesseraTail *starts,
-                          size_t n_starts,
-                          TesseraTail *wraps,
-                          size_t n_wraps);
+/* Plans in that way of which the plan is lowest: one kind of step or several, in one
+ * layout or two, and below what edits set as the most. TESSERA_REFUSED where edits
+ * conflict. @kinds: what tessera_build_find_kinds() found; may change, and must stay
+ * where it is as long as @build is used. */
+TESSERA_MUST_USE TesseraStatus tessera_build_plan (TesseraPlanBuild *build,
+                                                   TesseraUnits *kinds);
 
-/* A slot of @block without an offset and names; the end is behind the birth. */
-TesseraSlot tessera_build_make_slot (const TesseraPlanBuild *build,
-                                     uint32_t block,
-                                     uint32_t section,
-                                     uint32_t born,
-                                     uint32_t died);
-void tessera_build_add_slot (TesseraPlanBuild *build, const TesseraSlot *slot);
-/* Adds an unplanned request, without its names: it comes before the next slot that is
- * added. */
-void tessera_build_unplanned (TesseraPlanBuild *build,
-                              uint32_t block,
-                              uint32_t section,
-                              uint32_t born);
-/* Slots in their order, without offsets; sections; phases and ordinals, and the unplanned
- * requests. */
+/* What edits leave out, and what steps keep, of those units. */
+TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build,
+                                                        const TesseraUnits *units);
+/* One more that stands for others, and its twin. @why: 1 + the edit. */
+void tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why);
+
+/* Sections, slots without offsets and unplanned requests, and what no layout of them is
+ * below: of build->units, without what is left out. */
 void tessera_build_slots (TesseraPlanBuild *build);
-void tessera_build_names (TesseraPlanBuild *build);
-/* Items of the slots, in zones that keep apart what must not share an address. */
-TESSERA_MUST_USE TesseraStatus tessera_build_items (TesseraPlanBuild *build);
-/* What edits leave out, and what steps keep, of one kind of step. */
-TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build);
-/* What edits hold, of slots. @stands_for: [n_blocks] the block whose slot stands for
- * each, or TESSERA_NONE. @map: all but the slots of blocks. */
-TESSERA_MUST_USE TesseraStatus tessera_build_find_holds (TesseraPlanBuild *build,
-                                                         const uint32_t *stands_for,
-                                                         TesseraHoldsMap map);
-/* Takes all of the layout back; the second one frees nothing: who has it keeps it. */
-void tessera_build_forget (TesseraPlanBuild *build);
-void tessera_build_release (TesseraPlanBuild *build);
-/* Slots, names, holds, items, bound, offsets and rooms, anew. */
+/* The same with names, holds, offsets, height and rooms. */
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
-/* Whom sentences about edits go to. */
-TesseraComplaint tessera_build_complaint (const TesseraPlanBuild *build);
-/* What the options say about packing. */
-TesseraPackOptions tessera_build_pack_options (const TesseraPlanBuild *build);
-/* What was cut short is told of, and kept where that was asked for (time that is up
- * always keeps the best): else TESSERA_CANCELLED. */
-TESSERA_MUST_USE TesseraStatus tessera_build_settle_cut (TesseraPlanBuild *build,
-                                                         const TesseraPacking *packing);
-/* Packs items with the groups of their slots as units, as the strategy `stalloc` does.
- * @item_of_slot: [n_slots] or TESSERA_NONE */
-TESSERA_MUST_USE TesseraStatus tessera_build_pack_groups (const TesseraPlanBuild *build,
-                                                          const TesseraItem *items,
-                                                          const uint32_t *item_of_slot,
-                                                          size_t n_items,
-                                                          uint64_t *offsets,
-                                                          TesseraPacking *out_packing);
-/* "free: lowest offset next", after the strategy asked for: of the plan. */
-void tessera_build_describe (TesseraPlanBuild *build, const char *packing);
-/* Offsets, height and strategy, for the items as they are. */
-TESSERA_MUST_USE TesseraStatus tessera_build_offsets (TesseraPlanBuild *build);
+/* Takes slots and all that comes of them back. */
+void tessera_build_forget (TesseraPlanBuild *build);
+
+/* Fills slots, sections, crossings and unplanned requests, from the carries. */
+void tessera_build_add_slots (TesseraPlanBuild *build);
+/* Phases and ordinals. */
+void tessera_build_names (TesseraPlanBuild *build);
+/* Edits: numbers of who is held by what (carries.h), for the caller to free; and holds on
+ * slots, once there are any. */
+uint64_t *tessera_build_find_holders (const TesseraPlanBuild *build);
+TESSERA_MUST_USE TesseraStatus tessera_build_find_holds (TesseraPlanBuild *build);
+/* Offsets of slots and carries, height and strategy. */
+TESSERA_MUST_USE TesseraStatus tessera_build_pack (TesseraPlanBuild *build);
 /* Of a layout in which streams share addresses: moves buffers so that fewer do, no higher
  * than it is, or than the options allow. */
 void tessera_build_part_streams (const TesseraPlanBuild *build,
@@ -136,6 +109,17 @@ void tessera_build_part_streams (const TesseraPlanBuild *build,
                                  uint64_t *offsets);
 /* Fills the rooms of a plan that has its offsets; none where nothing is dynamic. */
 void tessera_build_rooms (TesseraPlanBuild *build);
+/* Lays out again and again with fewer slots until the plan is no higher than the cap that
+ * an edit sets. */
+TESSERA_MUST_USE TesseraStatus tessera_build_under_cap (TesseraPlanBuild *build);
+
+/* Whom sentences about edits go to. */
+static inline TesseraComplaint
+tessera_build_complaint (const TesseraPlanBuild *build)
+{
+  return (TesseraComplaint){ build->options->edits, build->error,
+                             build->options->out_conflict };
+}
 
 /* Whether the slot is a spare. Its section has to be closed. */
 static inline bool
@@ -158,13 +142,6 @@ tessera_build_splits_sizes (const TesseraPlanBuild *build)
          tessera_trace_get_meta (build->trace, "policy") != NULL;
 }
 
-/* Whether they may share addresses all the same, and whether that they do not costs more
- * than it is worth: what one layout takes at least, if so and if not. */
-bool tessera_build_may_join_sizes (const TesseraPlanBuild *build);
-bool tessera_build_is_costly (const TesseraPlanBuild *build,
-                              uint64_t apart_bytes,
-                              uint64_t together_bytes);
-
 /* PyTorch's small pool, by rounded size. */
 static inline bool
 tessera_slot_is_small (const TesseraSlot *slot)
@@ -172,20 +149,14 @@ tessera_slot_is_small (const TesseraSlot *slot)
   return slot->block_bytes <= (UINT64_C (1) << 20);
 }
 
-/* Slots of equal owner may follow each other at once: same stream, pool and size class.
- */
-static inline uint64_t
-tessera_slot_owner (const TesseraSlot *slot)
-{
-  return (uint64_t) slot->pool << 32 | (uint64_t) slot->stream << 1 |
-         tessera_slot_is_small (slot);
-}
-
-/* The same, of what may share addresses at all: across streams only pool and size class. */
+/* Slots of equal owner may follow each other at once: same pool, and size class where
+ * these are split; across streams, else same stream. */
 static inline uint64_t
 tessera_build_owner (const TesseraPlanBuild *build, const TesseraSlot *slot)
 {
-  uint64_t stream = build->plan->crosses_streams ? (uint64_t) slot->stream << 1 : 0;
+  uint64_t stream = build->plan->crosses_streams ? 0 : (uint64_t) slot->stream << 1;
 
-  return tessera_slot_owner (slot) - stream;
+  return build->splits_sizes
+             ? (uint64_t) slot->pool << 32 | stream | tessera_slot_is_small (slot)
+             : slot->pool;
 }

@@ -1,5 +1,8 @@
 /*
- * A plan under a cap: see cap.h.
+ * A plan under a cap: fewer slots, until the pool is no higher; see cap.h.
+ *
+ * What the packing takes above the load is taken off in the next round, so a few rounds
+ * do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,6 +10,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "planner/plan/build.h"
 
 /* A round takes off what the layout was too high by. From the fifth on it takes off at
  * least a 256th of what is left, each time twice as much, up to an eighth. */
@@ -145,58 +150,106 @@ tessera_cap_choose (TesseraCapItem *items,
     sweep_zones (&cap, most_bytes, all_peaks, peaks);
 }
 
-static void
-list_lives (const TesseraPlanBuild *build,
-            TesseraCapItem *items,
-            TesseraCapLife *lives,
-            size_t *out_n_lives)
+/* Items are slots, and behind them carries. What a carry holds it holds in every kind of
+ * step, so all of it stays or goes. */
+typedef struct
 {
-  size_t n = 0;
+  const TesseraPlanBuild *build;
+  TesseraCapItem *items;
+  TesseraCapLife *lives;
+  size_t n_lives, cap_lives;
+} List;
 
-  for (uint32_t i = 0; i < build->n_items; i++)
-    {
-      const TesseraItem *item = &build->items[i];
-
-      items[i] = (TesseraCapItem){ .size_bytes = item->size_bytes };
-      lives[n++] = (TesseraCapLife){ item->zone, item->begin, item->end, i };
-      if (item->begin2 < item->end2)
-        lives[n++] = (TesseraCapLife){ item->zone, item->begin2, item->end2, i };
-    }
-  *out_n_lives = n;
-  for (size_t i = 0; i < build->plan->n_slots; i++)
-    if (tessera_build_is_spare (build, i) ||
-        (build->holds.is_held && build->holds.is_held[i]))
-      items[build->item_of_slot[i]].stays = true;
+static void
+add_life (List *list, const TesseraSlot *like, uint32_t begin, uint32_t end, size_t item)
+{
+  if (begin >= end)
+    return;
+  TESSERA_GROW (list->lives, list->cap_lives, list->n_lives + 1);
+  list->items[item].size_bytes = like->block_bytes;
+  list->lives[list->n_lives++] =
+      (TesseraCapLife){ .zone = tessera_build_owner (list->build, like),
+                        .begin = begin,
+                        .end = end,
+                        .item = (uint32_t) item };
 }
 
-/* Of one kind of step. */
-static size_t
-leave_out (TesseraPlanBuild *build, void *user, uint64_t most_bytes)
+static void
+add_carry (List *list, uint32_t index)
 {
-  g_autofree TesseraCapItem *items = g_new (TesseraCapItem, build->n_items + 1);
-  g_autofree TesseraCapLife *lives = g_new (TesseraCapLife, 2 * build->n_items + 1);
-  size_t n_lives, n_lost = 0;
+  const TesseraUnits *units = list->build->units;
+  const TesseraCarries *carries = &list->build->carries;
+  const TesseraCarry *carry = &carries->carries[index];
+  const TesseraSlot like = { .block_bytes = carry->block_bytes,
+                             .stream = carry->stream,
+                             .pool = carry->pool };
+  size_t item = list->build->plan->n_slots + index;
+  bool is_spare = true;
 
-  (void) user;
-  list_lives (build, items, lives, &n_lives);
-  tessera_cap_choose (items, lives, n_lives, most_bytes);
-  for (size_t i = 0; i < build->plan->n_slots; i++)
-    if (items[build->item_of_slot[i]].is_gone)
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    {
+      add_life (list, &like, units->kinds[k].begin, carry->ends[k], item);
+      if (carry->requests[k] == TESSERA_NONE)
+        continue;
+      is_spare = false;
+      if (!carry->is_turn)
+        add_life (list, &like, carries->requests[carry->requests[k]].born,
+                  units->kinds[k].end, item);
+    }
+  add_life (list, &like, units->first_end, carry->after, item);
+  if (carry->start != TESSERA_NONE)
+    add_life (list, &like, units->blocks->blocks[carry->start].born_index, units->begin,
+              item);
+  list->items[item].stays = is_spare;
+}
+
+static size_t
+item_of (const TesseraPlanBuild *build, size_t slot)
+{
+  uint32_t carry = build->carries.of_slot[slot];
+
+  return carry != TESSERA_NONE ? build->plan->n_slots + carry : slot;
+}
+
+static void
+list_items (List *list)
+{
+  const TesseraPlanBuild *build = list->build;
+  const TesseraPlan *plan = build->plan;
+
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (build->carries.of_slot[i] == TESSERA_NONE)
+      add_life (list, &plan->slots[i], plan->slots[i].born, plan->slots[i].died, i);
+  for (uint32_t i = 0; i < build->carries.n_carries; i++)
+    add_carry (list, i);
+  for (size_t i = 0; build->holds.is_held && i < plan->n_slots; i++)
+    if (build->holds.is_held[i])
+      list->items[item_of (build, i)].stays = true;
+}
+
+/* Returns: how many slots go. */
+static size_t
+leave_out (TesseraPlanBuild *build, uint64_t most_bytes)
+{
+  const TesseraPlan *plan = build->plan;
+  size_t n_lost = 0;
+  List list = { .build = build,
+                .items = g_new0 (TesseraCapItem,
+                                 plan->n_slots + build->carries.n_carries + 1) };
+
+  list_items (&list);
+  tessera_cap_choose (list.items, list.lives, list.n_lives, most_bytes);
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (list.items[item_of (build, i)].is_gone && !tessera_build_is_spare (build, i))
       {
-        build->left_out[build->plan->slots[i].block] = build->constraints.cap_edit + 1;
+        tessera_build_mark_left_out (build, plan->slots[i].block,
+                                     build->constraints.cap_edit + 1);
         n_lost++;
       }
+  free (list.items);
+  free (list.lives);
   return n_lost;
 }
-
-static TesseraStatus
-lay_out (TesseraPlanBuild *build, void *user)
-{
-  (void) user;
-  return tessera_build_layout (build);
-}
-
-const TesseraCapWays tessera_cap_of_one_kind = { leave_out, lay_out };
 
 /* A pin beyond the cap can't be had, whatever else goes. */
 static TesseraStatus
@@ -253,17 +306,13 @@ most_of_round (const TesseraPlanBuild *build, uint64_t most_bytes, int round)
 }
 
 static TesseraStatus
-lose_some (TesseraPlanBuild *build,
-           const TesseraCapWays *ways,
-           void *user,
-           uint64_t most_bytes,
-           bool is_last)
+lose_some (TesseraPlanBuild *build, uint64_t most_bytes, bool is_last)
 {
-  size_t n_lost = ways->leave_out (build, user, most_bytes);
+  size_t n_lost = leave_out (build, most_bytes);
 
   if (n_lost == 0 && (most_bytes == 0 || is_last))
     return give_up (build);
-  return ways->lay_out (build, user);
+  return tessera_build_layout (build);
 }
 
 /* What is left of a layout is nearer to the next one than the plan before the cap. */
@@ -281,7 +330,7 @@ note_last (TesseraPlanBuild *build)
 }
 
 TesseraStatus
-tessera_build_under_cap (TesseraPlanBuild *build, const TesseraCapWays *ways, void *user)
+tessera_build_under_cap (TesseraPlanBuild *build)
 {
   uint64_t most_bytes = 0;
   TesseraStatus status = check_pins (build);
@@ -294,7 +343,7 @@ tessera_build_under_cap (TesseraPlanBuild *build, const TesseraCapWays *ways, vo
     {
       most_bytes = most_of_round (build, most_bytes, round);
       note_last (build);
-      status = lose_some (build, ways, user, most_bytes, round == MOST_ROUNDS);
+      status = lose_some (build, most_bytes, round == MOST_ROUNDS);
     }
   free (build->last);
   build->last = NULL;

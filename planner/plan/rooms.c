@@ -638,7 +638,7 @@ add_guest (const TesseraPlanBuild *build, Guests *guests, uint32_t index)
   const TesseraPlan *plan = build->plan;
   Guest *guest = &guests->guests[guests->n_guests];
   const TesseraSection *section = plan->sections;
-  TesseraLifetime span;
+  TesseraRunSpan span;
 
   if (block->pool != 0 || !tessera_run_span (&build->run, index, &span, &guest->step))
     return;
@@ -761,7 +761,7 @@ are_sizes_apart (const TesseraPlanBuild *build)
 void
 tessera_build_rooms (TesseraPlanBuild *build)
 {
-  const uint8_t *is_dynamic = build->run.is_dynamic;
+  const uint8_t *is_dynamic = build->units->is_dynamic;
   size_t n_blocks = build->blocks->n_blocks, n_dynamic = 0;
   Guests guests = { 0 };
 

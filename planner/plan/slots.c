@@ -5,61 +5,30 @@
  */
 #include "planner/plan/build.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <assert.h>
 
-void
-tessera_build_add_slot (TesseraPlanBuild *build, const TesseraSlot *slot)
+static_assert (TESSERA_MAX_KINDS + 2 <= TESSERA_BUILD_MOST_SECTIONS,
+               "a section for the start, each kind and the end");
+
+typedef struct
 {
-  TesseraPlan *plan = build->plan;
+  TesseraPlanBuild *build;
+  TesseraCarries *carries;
+  uint32_t section;
+  size_t cap_crossings;
+} Slots;
 
-  TESSERA_GROW (plan->slots, build->cap_slots, plan->n_slots + 1);
-  plan->slots[plan->n_slots++] = *slot;
-}
-
-static void
-add_sections (TesseraPlanBuild *build)
+/* A slot of @block without an offset and names; the end is behind the birth. */
+static TesseraSlot
+make_slot (const Slots *slots, uint32_t block, uint32_t born, uint32_t died)
 {
-  const TesseraRun *run = &build->run;
-  const TesseraSection all[] = {
-    { 0, run->step_begin, 0, 0, TESSERA_SECTION_ONCE, 0, TESSERA_ALTERNATE_NOT },
-    { run->step_begin, run->step_end, 0, 0, TESSERA_SECTION_REPEATS,
-      run->last_step - run->first_step + 1, TESSERA_ALTERNATE_NOT },
-    { run->step_end, run->n_positions, 0, 0, TESSERA_SECTION_ONCE, 0,
-      TESSERA_ALTERNATE_NOT },
-  };
-
-  build->plan->sections = g_new0 (TesseraSection, 3);
-  for (size_t i = 0; i < 3; i++)
-    if (all[i].begin < all[i].end)
-      build->plan->sections[build->plan->n_sections++] = all[i];
-}
-
-/* The section that the position lies in. */
-static uint32_t
-section_at (const TesseraPlan *plan, uint32_t position)
-{
-  uint32_t section = 0;
-
-  while (section + 1 < plan->n_sections && position >= plan->sections[section].end)
-    section++;
-  return section;
-}
-
-TesseraSlot
-tessera_build_make_slot (const TesseraPlanBuild *build,
-                         uint32_t block,
-                         uint32_t section,
-                         uint32_t born,
-                         uint32_t died)
-{
-  const TesseraBlock *of = &build->blocks->blocks[block];
+  const TesseraBlock *of = &slots->build->blocks->blocks[block];
 
   return (TesseraSlot){ .size_bytes = of->size_bytes,
                         .block_bytes = of->block_bytes,
                         .born = born,
                         .died = died > born ? died : born + 1,
-                        .section = section,
+                        .section = slots->section,
                         .phase = TESSERA_NONE,
                         .ordinal = TESSERA_NONE,
                         .group = of->group,
@@ -70,31 +39,29 @@ tessera_build_make_slot (const TesseraPlanBuild *build,
 }
 
 static void
-add_spare (TesseraPlanBuild *build, uint32_t like)
+add_slot (Slots *slots, const TesseraSlot *slot, uint32_t carry)
 {
-  uint32_t last = build->run.step_end - 1;
-  TesseraSlot spare = build->plan->slots[like];
+  TesseraCarries *carries = slots->carries;
+  TesseraPlan *plan = slots->build->plan;
 
-  spare.born = last;
-  spare.wraps = true;
-  spare.died_next = last > build->run.step_begin ? last : last + 1;
-  tessera_build_add_slot (build, &spare);
+  TESSERA_GROW (carries->of_slot, carries->cap_of_slot, plan->n_slots + 1);
+  TESSERA_GROW (plan->slots, slots->build->cap_slots, plan->n_slots + 1);
+  carries->of_slot[plan->n_slots] = carry;
+  plan->slots[plan->n_slots++] = *slot;
 }
 
-void
-tessera_build_unplanned (TesseraPlanBuild *build,
-                         uint32_t block,
-                         uint32_t section,
-                         uint32_t born)
+/* An unplanned request, without its names: it comes before the next slot that is added. */
+static void
+add_unplanned (Slots *slots, uint32_t block, uint32_t born)
 {
-  TesseraPlan *plan = build->plan;
-  const TesseraBlock *of = &build->blocks->blocks[block];
+  TesseraPlan *plan = slots->build->plan;
+  const TesseraBlock *of = &slots->build->blocks->blocks[block];
 
-  TESSERA_GROW (plan->unplanned, build->cap_unplanned, plan->n_unplanned + 1);
+  TESSERA_GROW (plan->unplanned, slots->build->cap_unplanned, plan->n_unplanned + 1);
   plan->unplanned[plan->n_unplanned++] =
       (TesseraUnplanned){ .size_bytes = of->size_bytes,
                           .block_bytes = of->block_bytes,
-                          .section = section,
+                          .section = slots->section,
                           .before = (uint32_t) plan->n_slots,
                           .born = born,
                           .phase = TESSERA_NONE,
@@ -105,216 +72,311 @@ tessera_build_unplanned (TesseraPlanBuild *build,
 }
 
 static void
-count_slots (TesseraPlan *plan)
+open_section (Slots *slots, uint32_t begin, uint32_t end, TesseraSectionKind kind)
 {
-  size_t next = 0;
+  TesseraPlan *plan = slots->build->plan;
 
-  for (size_t i = 0; i < plan->n_sections; i++)
+  slots->section = (uint32_t) plan->n_sections;
+  plan->sections[plan->n_sections++] =
+      (TesseraSection){ .begin = begin,
+                        .end = end,
+                        .first_slot = (uint32_t) plan->n_slots,
+                        .kind = (uint8_t) kind };
+}
+
+static void
+close_section (Slots *slots)
+{
+  TesseraSection *section = &slots->build->plan->sections[slots->section];
+
+  section->n_slots = (uint32_t) slots->build->plan->n_slots - section->first_slot;
+}
+
+/* Up to the window's begin, and over all kinds of step where it lives longer, unless a
+ * carry stands for the rest; of a single kind only up to its end. */
+static void
+add_start (Slots *slots, uint32_t index)
+{
+  const TesseraUnits *units = slots->carries->units;
+  const TesseraBlock *block = &slots->build->blocks->blocks[index];
+  uint32_t born = block->flags & TESSERA_AT_START ? 0 : block->born_index;
+  uint32_t died = block->died_index, carry = slots->carries->of_start[index];
+  TesseraSlot slot;
+
+  if (slots->build->left_out[index])
     {
-      TesseraSection *section = &plan->sections[i];
+      add_unplanned (slots, index, born);
+      return;
+    }
+  if (died >= units->end)
+    died = tessera_units_outside (units, died);
+  else if (carry != TESSERA_NONE)
+    died = units->begin;
+  else if (died > units->begin && (units->n_kinds > 1 || died > units->first_end))
+    died = units->first_end;
+  slot = make_slot (slots, index, born, died);
+  add_slot (slots, &slot, carry);
+}
 
-      section->first_slot = (uint32_t) next;
-      while (next < plan->n_slots && plan->slots[next].section == i)
-        next++;
-      section->n_slots = (uint32_t) (next - section->first_slot);
+static void
+cross (Slots *slots, uint32_t kind, const uint32_t *ends)
+{
+  const TesseraUnits *units = slots->carries->units;
+  TesseraPlan *plan = slots->build->plan;
+
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    {
+      if (k == kind || ends[k] >= units->kinds[k].end)
+        continue;
+      TESSERA_GROW (plan->crossings, slots->cap_crossings, plan->n_crossings + 1);
+      plan->crossings[plan->n_crossings++] =
+          (TesseraCrossing){ .slot = (uint32_t) plan->n_slots,
+                             .section = slots->section - kind + k,
+                             .died = ends[k] };
     }
 }
 
 static void
-add_request (TesseraPlanBuild *build, uint32_t block, const TesseraLifetime *lifetime)
+add_request (Slots *slots, TesseraKindRequest *request)
 {
-  uint32_t section = section_at (build->plan, lifetime->born);
-  TesseraSlot slot =
-      tessera_build_make_slot (build, block, section, lifetime->born, lifetime->died);
+  TesseraPlanBuild *build = slots->build;
+  TesseraSlot slot = make_slot (slots, request->block, request->born, request->died);
 
-  slot.died_next = lifetime->died_next;
-  slot.wraps = lifetime->wraps;
-  if (build->left_out[block])
-    tessera_build_unplanned (build, block, section, slot.born);
+  if (request->is_left_out)
+    {
+      add_unplanned (slots, request->block, request->born);
+      return;
+    }
+  request->slot = (uint32_t) build->plan->n_slots;
+  if (request->carry != TESSERA_NONE)
+    {
+      const TesseraCarry *carry = &slots->carries->carries[request->carry];
+      const uint32_t *ends = carry->is_turn ? request->ends : carry->ends;
+
+      slot.wraps = true;
+      slot.died_next = ends[request->kind];
+      slot.died =
+          carry->after ? carry->after : slots->carries->units->kinds[request->kind].end;
+      cross (slots, request->kind, ends);
+    }
+  add_slot (slots, &slot, request->carry);
+}
+
+/* The places of a rotation that a kind uses and makes no requests of its own for. */
+static void
+add_spares (Slots *slots, uint32_t kind)
+{
+  const TesseraCarries *carries = slots->carries;
+  const TesseraStepKind *of = &carries->units->kinds[kind];
+
+  for (uint32_t i = 0; i < carries->n_carries; i++)
+    {
+      const TesseraCarry *carry = &carries->carries[i];
+      TesseraSlot slot;
+
+      if (!carry->is_turn || carry->requests[kind] != TESSERA_NONE ||
+          carries->carries[carry->rotation].requests[kind] == TESSERA_NONE)
+        continue;
+      slot =
+          make_slot (slots, carries->requests[carry->like].block, of->end - 1, of->end);
+      slot.wraps = true;
+      slot.died = carry->after ? carry->after : of->end;
+      slot.died_next = of->end - 1 > of->begin ? of->end - 1 : of->end;
+      add_slot (slots, &slot, i);
+      slots->build->n_spares[slots->section]++;
+    }
+}
+
+static void
+add_kind (Slots *slots, uint32_t kind)
+{
+  TesseraCarries *carries = slots->carries;
+
+  for (uint32_t i = carries->first_request[kind]; i < carries->first_request[kind + 1];
+       i++)
+    add_request (slots, &carries->requests[i]);
+  add_spares (slots, kind);
+}
+
+static void
+add_end (Slots *slots, uint32_t index)
+{
+  const TesseraUnits *units = slots->carries->units;
+  const TesseraBlock *block = &slots->build->blocks->blocks[index];
+  uint32_t born = tessera_units_outside (units, block->born_index);
+  const TesseraSlot slot =
+      make_slot (slots, index, born, tessera_units_outside (units, block->died_index));
+
+  if (slots->build->left_out[index])
+    add_unplanned (slots, index, born);
   else
-    tessera_build_add_slot (build, &slot);
+    add_slot (slots, &slot, TESSERA_NONE);
+}
+
+/* Blocks from @block on that are born before @until. */
+static void
+add_blocks (Slots *slots, uint32_t *block, uint32_t until, bool is_start)
+{
+  const TesseraBlocks *blocks = slots->build->blocks;
+  const uint8_t *is_dynamic = slots->carries->units->is_dynamic;
+
+  for (; *block < blocks->n_blocks; ++*block)
+    {
+      const TesseraBlock *of = &blocks->blocks[*block];
+
+      if (of->born_index >= until && !(of->flags & TESSERA_AT_START))
+        break;
+      if (is_dynamic && is_dynamic[*block])
+        continue;
+      if (is_start)
+        add_start (slots, *block);
+      else
+        add_end (slots, *block);
+    }
+}
+
+void
+tessera_build_add_slots (TesseraPlanBuild *build)
+{
+  const TesseraUnits *units = build->units;
+  Slots slots = { .build = build, .carries = &build->carries };
+  const TesseraBlocks *blocks = build->blocks;
+  uint32_t block = 0;
+
+  build->plan->sections = g_new0 (TesseraSection, TESSERA_MAX_KINDS + 2);
+  if (units->begin > 0)
+    {
+      open_section (&slots, 0, units->begin, TESSERA_SECTION_ONCE);
+      add_blocks (&slots, &block, units->begin, true);
+      close_section (&slots);
+    }
+  for (uint32_t k = 0; k < units->n_kinds; k++)
+    {
+      open_section (&slots, units->kinds[k].begin, units->kinds[k].end,
+                    TESSERA_SECTION_REPEATS);
+      build->plan->sections[slots.section].n_steps = units->kinds[k].n_units;
+      if (units->n_alternating > 0)
+        build->plan->sections[slots.section].alternate =
+            k < units->n_alternating ? TESSERA_ALTERNATE_FIRST : TESSERA_ALTERNATE_SECOND;
+      add_kind (&slots, k);
+      close_section (&slots);
+    }
+  if (units->first_end == units->n_positions)
+    return;
+  while (block < blocks->n_blocks && blocks->blocks[block].born_index < units->end)
+    block++;
+  open_section (&slots, units->first_end, units->n_positions, TESSERA_SECTION_ONCE);
+  add_blocks (&slots, &block, units->limit, false);
+  close_section (&slots);
 }
 
 /*
- * Rotations: places that blocks of one size take in turn.
+ * Rotations of several kinds of step: how many places they need.
  *
- * Where blocks outlive the birth of their successors (an optimizer that makes new state
- * before it lets go of the old), a slot of its own and a spare for each would do, and
- * would reserve everything twice. But seldom are all old and all new ones alive together.
- * Slots of equal stream, pool and size that are taken over the whole step are one
- * rotation: any of its blocks may lie in any of its places, so it needs as many as blocks
- * are ever alive. A free one is then there for every request, whoever lies where, and
- * however many steps went by.
+ * A step of a kind *clears* a rotation when all blocks that it finds of it end in it.
+ * Where every kind that makes requests of the rotation clears it, the blocks found are
+ * those of one earlier step; else each kind may have left all that it makes. What was
+ * never seen to enter a kind that makes such requests is taken to end with its step.
  */
 
 typedef struct
 {
-  uint64_t block_bytes;
-  uint32_t stream_pool;
-  uint32_t slot;
-} Member;
+  const TesseraUnits *units;
+  TesseraKindRequest **requests;
+  size_t n_requests;
+  bool makes[TESSERA_MAX_KINDS];
+  bool are_cleared;
+} Rotation;
 
-static int
-compare_rotations (const Member *x, const Member *y)
+static void
+guess_ends (Rotation *rotation)
 {
-  if (x->block_bytes != y->block_bytes)
-    return x->block_bytes < y->block_bytes ? -1 : 1;
-  return (x->stream_pool > y->stream_pool) - (x->stream_pool < y->stream_pool);
+  rotation->are_cleared = true;
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    rotation->makes[rotation->requests[i]->kind] = true;
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    for (uint32_t k = 0; k < rotation->units->n_kinds; k++)
+      {
+        const TesseraStepKind *kind = &rotation->units->kinds[k];
+        uint32_t *end = &rotation->requests[i]->ends[k];
+
+        if (*end == 0)
+          *end = rotation->makes[k] && kind->end - kind->begin > 1 ? kind->end - 1
+                                                                   : kind->end;
+        /* Of its own kind only ends count that are not before the birth. */
+        if (k == rotation->requests[i]->kind && *end < rotation->requests[i]->born)
+          *end = rotation->requests[i]->born;
+        if (k == rotation->requests[i]->kind && *end <= kind->begin)
+          *end = kind->begin + 1;
+        if (rotation->makes[k] && *end == kind->end)
+          rotation->are_cleared = false;
+      }
 }
 
-static int
-compare_members (const void *a, const void *b)
-{
-  const Member *x = a, *y = b;
-  int order = compare_rotations (x, y);
-
-  return order ? order : (x->slot > y->slot) - (x->slot < y->slot);
-}
-
-static bool
-outlives_a_birth (const TesseraSlot *slot)
-{
-  return slot->died_next > slot->born;
-}
-
-static bool
-has_turns (const TesseraPlan *plan, const Member *members, size_t n_members)
-{
-  for (size_t i = 0; i < n_members; i++)
-    if (outlives_a_birth (&plan->slots[members[i].slot]))
-      return true;
-  return false;
-}
-
+/* Blocks that a step of @kind found and that are there at @position: of the one kind that
+ * left most, or of all. */
 static size_t
-list_members (const TesseraPlanBuild *build, Member *members)
+count_found (const Rotation *rotation, uint32_t kind, uint32_t position)
 {
-  const TesseraPlan *plan = build->plan;
-  size_t n = 0;
+  size_t counts[TESSERA_MAX_KINDS] = { 0 }, most = 0, sum = 0;
 
-  for (uint32_t i = 0; i < plan->n_slots; i++)
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    counts[rotation->requests[i]->kind] += rotation->requests[i]->ends[kind] > position;
+  for (uint32_t k = 0; k < rotation->units->n_kinds; k++)
     {
-      const TesseraSlot *slot = &plan->slots[i];
-
-      if (slot->wraps && slot->died_next >= slot->born)
-        members[n++] =
-            (Member){ .block_bytes = slot->block_bytes,
-                      .stream_pool = (uint32_t) slot->stream << 16 | slot->pool,
-                      .slot = i };
+      most = counts[k] > most ? counts[k] : most;
+      sum += counts[k];
     }
-  qsort (members, n, sizeof *members, compare_members);
-  return n;
+  return rotation->are_cleared ? most : sum;
 }
 
-static int
-compare_positions (const void *a, const void *b)
-{
-  const uint32_t *x = a, *y = b;
-
-  return (*x > *y) - (*x < *y);
-}
-
-/* The most blocks of the rotation that are alive together. When the step begins, those of
- * the step before all are; @members are in order of birth. @ends: room for as many. */
 static size_t
-most_alive (const TesseraPlan *plan,
-            const Member *members,
-            size_t n_members,
-            uint32_t *ends)
+count_places (const Rotation *rotation)
 {
-  size_t n_alive = n_members, most = n_members, n_ended = 0;
+  size_t most = 0, n_born = 0;
 
-  for (size_t i = 0; i < n_members; i++)
-    ends[i] = plan->slots[members[i].slot].died_next;
-  qsort (ends, n_members, sizeof *ends, compare_positions);
-  for (size_t i = 0; i < n_members; i++)
+  for (size_t i = 0; i < rotation->n_requests; i++)
     {
-      uint32_t born = plan->slots[members[i].slot].born;
+      const TesseraKindRequest *request = rotation->requests[i];
+      size_t n;
 
-      for (; n_ended < n_members && ends[n_ended] <= born; n_ended++)
-        n_alive--;
-      n_alive++;
-      most = n_alive > most ? n_alive : most;
+      n_born = i > 0 && rotation->requests[i - 1]->kind == request->kind ? n_born + 1 : 1;
+      n = n_born + count_found (rotation, request->kind, request->born);
+      most = n > most ? n : most;
     }
   return most;
 }
 
-/* Who is left in which place after the last step nobody knows: all are taken until the
- * last of them is free. */
-static void
-end_together (TesseraPlan *plan, const Member *members, size_t n_members)
-{
-  uint32_t died = 0;
-
-  for (size_t i = 0; i < n_members; i++)
-    if (plan->slots[members[i].slot].died > died)
-      died = plan->slots[members[i].slot].died;
-  for (size_t i = 0; i < n_members; i++)
-    plan->slots[members[i].slot].died = died;
-}
-
-static void
-build_rotation (TesseraPlanBuild *build,
-                const Member *members,
-                size_t n_members,
-                uint32_t *ends)
-{
-  TesseraPlan *plan = build->plan;
-  size_t n_spares = most_alive (plan, members, n_members, ends) - n_members;
-
-  end_together (plan, members, n_members);
-  /* At most one for each that outlives a birth. */
-  for (size_t i = 0; n_spares > 0; i++)
-    if (outlives_a_birth (&plan->slots[members[i].slot]))
-      {
-        add_spare (build, members[i].slot);
-        n_spares--;
-      }
-}
-
-/* Those of the repeating step come at its very end, after all slots so far: as few as
- * serve all rotations (db/plan.h). */
-static void
-add_spares (TesseraPlanBuild *build)
-{
-  size_t n_slots = build->plan->n_slots, n_members, end;
-  g_autofree Member *members = g_new (Member, n_slots + 1);
-  g_autofree uint32_t *ends = g_new (uint32_t, n_slots + 1);
-
-  n_members = list_members (build, members);
-  for (size_t i = 0; i < n_members; i = end)
-    {
-      for (end = i + 1;
-           end < n_members && compare_rotations (&members[i], &members[end]) == 0;)
-        end++;
-      if (has_turns (build->plan, members + i, end - i))
-        build_rotation (build, members + i, end - i, ends);
-    }
-  build->n_spares[section_at (build->plan, build->run.step_begin)] =
-      build->plan->n_slots - n_slots;
-}
-
 void
-tessera_build_slots (TesseraPlanBuild *build)
+tessera_carries_rotation (TesseraCarries *carries,
+                          TesseraKindRequest **requests,
+                          size_t n_requests)
 {
-  const TesseraRun *run = &build->run;
-  bool are_spares_due = run->repeats;
+  Rotation rotation = { .units = carries->units,
+                        .requests = requests,
+                        .n_requests = n_requests };
+  uint32_t first = carries->n_carries, after = 0, n_of_kind = 0;
+  size_t n_places;
 
-  add_sections (build);
-  for (uint32_t i = 0; i < build->blocks->n_blocks; i++)
+  guess_ends (&rotation);
+  n_places = count_places (&rotation);
+  for (size_t i = 0; i < n_requests; i++)
+    after = MAX (requests[i]->after, after);
+  for (size_t i = 0; i < n_places; i++)
     {
-      TesseraLifetime lifetime;
+      TesseraCarry *carry = tessera_carries_add (carries, requests[0]);
 
-      if (!tessera_run_lifetime (run, i, &lifetime))
-        continue;
-      if (are_spares_due && lifetime.born >= run->step_end)
-        {
-          add_spares (build);
-          are_spares_due = false;
-        }
-      add_request (build, i, &lifetime);
+      carry->is_turn = true;
+      carry->rotation = first;
+      carry->after = after;
+      for (uint32_t k = 0; k < carries->units->n_kinds; k++)
+        carry->ends[k] = carries->units->kinds[k].end;
     }
-  if (are_spares_due)
-    add_spares (build);
-  count_slots (build->plan);
+  for (size_t i = 0; i < n_requests; i++)
+    {
+      n_of_kind = i > 0 && requests[i - 1]->kind == requests[i]->kind ? n_of_kind + 1 : 0;
+      requests[i]->carry = first + n_of_kind;
+      carries->carries[first + n_of_kind].requests[requests[i]->kind] =
+          (uint32_t) (requests[i] - carries->requests);
+    }
 }

@@ -1,5 +1,5 @@
 /*
- * What lives from one step into the next where steps are of several kinds.
+ * What lives from one step into the next.
  *
  * What a kind's section asks for are its *requests*. A request whose block outlives a
  * step is *carried*: it holds its place in the steps that follow, of whatever kind, up to
@@ -8,7 +8,8 @@
  * stream, pool and size, if everywhere the others are seen to be gone when it is born.
  * Such a *carry* has at most one request of each kind. What was never seen to enter a
  * kind of step is held over the whole of it; where the carry is born there again, up to
- * its birth.
+ * its birth. Of a single kind the trace shows all that a step can find: what no later
+ * step was seen to find is not carried.
  *
  * Where blocks outlive the birth of their successors, all carried requests of the stream,
  * pool and size are one rotation (db/plan.h): a carry for each of its places.
@@ -64,7 +65,9 @@ typedef struct
   TesseraCarry *carries;
   uint32_t n_carries;
   size_t cap_carries;
-  uint32_t *of_slot; /* [n_slots of the plan] the carry where it lies, or TESSERA_NONE */
+  uint32_t *of_start; /* [n_blocks] of the start: the carry that stands for the rest of
+                         it, or TESSERA_NONE */
+  uint32_t *of_slot;  /* [n_slots of the plan] the carry where it lies, or TESSERA_NONE */
   size_t cap_of_slot;
 } TesseraCarries;
 
@@ -84,16 +87,24 @@ void tessera_carries_list (TesseraCarries *carries,
                            const TesseraUnits *units,
                            const uint32_t *left_out);
 
-/* For a block of the start that ends in the first unit of the window: a carry that stands
- * for the rest of it, or TESSERA_NONE. Each carry does so for one block at most; one that
- * edits hold asks for a carry that they hold alike. */
-uint32_t tessera_carries_take_start (TesseraCarries *carries, uint32_t block);
-
 /* A carry for each place that the carried @requests of one stream, pool and size need
  * together; they are in order of kind and birth. */
 void tessera_carries_rotation (TesseraCarries *carries,
                                TesseraKindRequest **requests,
                                size_t n_requests);
+
+/* Finds, for blocks of the start that end in the first unit of the window, carries that
+ * stand for the rest: each for one block at most, of those that live longest first. One
+ * that edits hold asks for a carry that they hold alike. Fills of_start, and start of the
+ * carries. */
+void tessera_carries_match_starts (TesseraCarries *carries, const uint32_t *left_out);
+
+/* Gives each kind two layouts in turn, where blocks that make as many bytes as
+ * @least_bytes outlive the birth of their successors (alternate.c). @left_out: as above.
+ * Returns: whether it did. */
+bool tessera_carries_alternate (TesseraUnits *units,
+                                const uint32_t *left_out,
+                                uint64_t least_bytes);
 
 /* Adds a carry like a request; valid until the next. */
 TesseraCarry *tessera_carries_add (TesseraCarries *carries,

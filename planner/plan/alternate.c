@@ -1,13 +1,12 @@
 /*
- * Steps of several kinds that take two layouts in turn: see units.h.
+ * Steps that take two layouts in turn: see carries.h.
  *
  * Example: outputs = model (batch) keeps what one step made until the next has made the
  * same, and so does an evaluation in between. One place for each is not enough, and two
  * that are reserved all the time leave one idle nearly always. So each kind gets two
  * layouts. What a step of the first leaves lies in one place, what a step of the second
  * leaves in another, and a step finds only what the other layout left: the place of its
- * own is free until it makes its own. planner/plan/pairs.c does so where all steps are of
- * one kind.
+ * own is free until it makes its own.
  *
  * The turn changes with each unit that makes what outlives the birth of its successor.
  * All that such units carry on and that ends in the next of them *alternates*. A unit
@@ -15,7 +14,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/kinds/carries.h"
+#include "planner/plan/carries.h"
 
 #include <glib.h>
 #include <stdlib.h>
@@ -294,8 +293,7 @@ unit_makes (const TesseraUnits *units, const TesseraUnit *unit)
   const uint8_t *alternates = units->kinds[unit->kind].alternates;
 
   for (uint32_t e = unit->begin; e < unit->end; e++)
-    if (tessera_unit_asks (&units->trace->events[e]) &&
-        alternates[units->place_of[e - units->begin]])
+    if (tessera_units_plan (units, e) && alternates[units->place_of[e - units->begin]])
       return true;
   return false;
 }
@@ -364,9 +362,9 @@ write_alternates (const Search *search, TesseraUnits *units)
 }
 
 bool
-tessera_units_alternate (TesseraUnits *units,
-                         const uint32_t *left_out,
-                         uint64_t least_bytes)
+tessera_carries_alternate (TesseraUnits *units,
+                           const uint32_t *left_out,
+                           uint64_t least_bytes)
 {
   g_autoptr (GPtrArray) carried = g_ptr_array_new ();
   g_autoptr (GPtrArray) candidates = g_ptr_array_new ();

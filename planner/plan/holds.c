@@ -1,60 +1,21 @@
 /*
- * What edits want where steps are of several kinds: see plan.h.
+ * What edits want of slots, and of what is packed: see build.h and pack.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/kinds/plan.h"
+#include "planner/plan/pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "planner/diff.h"
 #include "planner/fold/search.h"
-#include "planner/kinds/pack.h"
 #include "planner/structure/private.h"
 
-uint32_t
-tessera_units_stands_for (const TesseraUnits *units, uint32_t block)
-{
-  const TesseraBlock *of = &units->blocks->blocks[block];
-  const TesseraUnit *unit;
-  const TesseraStepKind *kind;
-
-  if (of->flags & TESSERA_AT_START)
-    return units->begin > 0 ? block : TESSERA_NONE;
-  if (of->born_index < units->begin || of->born_index >= units->end)
-    return of->born_index < units->limit ? block : TESSERA_NONE;
-  unit = &units->units[tessera_units_at (units, of->born_index)];
-  if (unit->kind == TESSERA_NONE)
-    return TESSERA_NONE;
-  kind = &units->kinds[unit->kind];
-  return units->blocks
-      ->block_of_event[kind->requests[units->place_of[of->born_index - units->begin]]];
-}
-
-uint32_t
-tessera_units_twin (const TesseraUnits *units, uint32_t block)
-{
-  uint32_t born = units->blocks->blocks[block].born_index, unit, kind;
-
-  if (units->n_alternating == 0 || born < units->begin || born >= units->end ||
-      units->blocks->blocks[block].flags & TESSERA_AT_START)
-    return TESSERA_NONE;
-  unit = tessera_units_at (units, born);
-  kind = tessera_units_kind (units, unit, true);
-  return kind == TESSERA_NONE
-             ? TESSERA_NONE
-             : units->blocks->block_of_event
-                   [units->kinds[kind].requests[units->place_of[born - units->begin]]];
-}
-
 void
-tessera_kinds_mark_left_out (TesseraPlanBuild *build,
-                             const TesseraUnits *units,
-                             uint32_t block,
-                             uint32_t why)
+tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why)
 {
-  uint32_t twin = tessera_units_twin (units, block);
+  uint32_t twin = tessera_units_twin (build->units, block);
 
   build->left_out[block] = why;
   if (twin != TESSERA_NONE)
@@ -63,8 +24,10 @@ tessera_kinds_mark_left_out (TesseraPlanBuild *build,
 
 /* What units keep, of those that stand for their kind. */
 static void
-leave_kept_out (TesseraPlanBuild *build, const TesseraUnits *units)
+leave_kept_out (TesseraPlanBuild *build)
 {
+  const TesseraUnits *units = build->units;
+
   for (uint32_t k = 0; k < units->n_kinds; k++)
     for (uint32_t r = 0; units->kinds[k].is_kept && r < units->kinds[k].n_requests; r++)
       if (units->kinds[k].is_kept[r])
@@ -72,23 +35,43 @@ leave_kept_out (TesseraPlanBuild *build, const TesseraUnits *units)
             TESSERA_LEFT_OUT_KEPT;
 }
 
-void
-tessera_kinds_leave_out (TesseraPlanBuild *build, const TesseraUnits *units)
+/* An edit all of whose blocks are dynamic leaves nothing out: no plan pretends that it
+ * did. Where several edits are about a block, the first is asked. */
+static TesseraStatus
+refuse_dynamic (TesseraPlanBuild *build)
 {
+  const TesseraComplaint complaint = tessera_build_complaint (build);
+  const uint32_t *left_out = build->constraints.left_out;
+  size_t n_edits = build->options->n_edits;
+  g_autofree uint8_t *reaches = g_new0 (uint8_t, n_edits + 1); /* 1: dynamic, 2: others */
+
+  for (size_t i = 0; i < build->blocks->n_blocks; i++)
+    if (left_out[i])
+      reaches[left_out[i] - 1] |= build->units->is_dynamic[i] ? 1 : 2;
+  for (uint32_t i = 0; i < n_edits; i++)
+    if (reaches[i] == 1)
+      return tessera_complain (&complaint, i, i, TESSERA_ALL_DYNAMIC);
+  return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_build_leave_out (TesseraPlanBuild *build, const TesseraUnits *units)
+{
+  const uint32_t *left_out = build->constraints.left_out;
   size_t n_blocks = build->blocks->n_blocks;
 
+  build->units = units;
   free (build->left_out);
   build->left_out = g_new0 (uint32_t, n_blocks + 1);
-  leave_kept_out (build, units);
-  for (uint32_t i = 0; build->constraints.left_out && i < n_blocks; i++)
+  leave_kept_out (build);
+  for (uint32_t i = 0; left_out && i < n_blocks; i++)
     {
-      uint32_t block = build->constraints.left_out[i]
-                           ? tessera_units_stands_for (units, i)
-                           : TESSERA_NONE;
+      uint32_t block = left_out[i] ? tessera_units_stands_for (units, i) : TESSERA_NONE;
 
       if (block != TESSERA_NONE && !build->left_out[block])
-        tessera_kinds_mark_left_out (build, units, block, build->constraints.left_out[i]);
+        tessera_build_mark_left_out (build, block, left_out[i]);
     }
+  return left_out && units->is_dynamic ? refuse_dynamic (build) : TESSERA_OK;
 }
 
 /* Adds to what holds each of the blocks; @seen: [n_blocks] the last number that was added
@@ -117,8 +100,9 @@ add_holder (const TesseraUnits *units,
 }
 
 uint64_t *
-tessera_kinds_find_holders (const TesseraPlanBuild *build, const TesseraUnits *units)
+tessera_build_find_holders (const TesseraPlanBuild *build)
 {
+  const TesseraUnits *units = build->units;
   const TesseraConstraints *constraints = &build->constraints;
   size_t n_blocks = build->blocks->n_blocks;
   g_autofree uint32_t *seen = NULL;
@@ -140,45 +124,63 @@ tessera_kinds_find_holders (const TesseraPlanBuild *build, const TesseraUnits *u
   return holders;
 }
 
-/* Of slots in one place for good the first; of all others themselves. */
+/* Of slots in one place for good the first that wraps; of all others themselves. */
 static uint32_t *
 find_places (const TesseraPlan *plan, const TesseraCarries *carries)
 {
   g_autofree uint32_t *first = tessera_new_nones (carries->n_carries);
   uint32_t *places = tessera_new_nones (plan->n_slots);
 
+  for (size_t i = plan->n_slots; i-- > 0;)
+    if (carries->of_slot[i] != TESSERA_NONE && plan->slots[i].wraps)
+      first[carries->of_slot[i]] = (uint32_t) i;
   for (uint32_t i = 0; i < plan->n_slots; i++)
-    {
-      uint32_t carry = carries->of_slot[i];
-
-      if (carry != TESSERA_NONE && first[carry] == TESSERA_NONE)
-        first[carry] = i;
-      places[i] = carry != TESSERA_NONE ? first[carry] : i;
-    }
+    places[i] = carries->of_slot[i] != TESSERA_NONE ? first[carries->of_slot[i]] : i;
   return places;
 }
 
-TesseraStatus
-tessera_kinds_find_holds (TesseraPlanBuild *build, const TesseraCarries *carries)
+/* Of each block the slot that stands for it, or TESSERA_NONE, and whether steps keep it. */
+static void
+find_slots (const TesseraPlanBuild *build, uint32_t *slot_of_block, uint8_t *is_kept)
 {
+  const TesseraPlan *plan = build->plan;
   size_t n_blocks = build->blocks->n_blocks;
-  g_autofree uint32_t *stands_for = NULL, *places = NULL;
+  g_autofree uint32_t *own = tessera_new_nones (n_blocks); /* of what stands for itself */
+
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    if (!tessera_build_is_spare (build, i))
+      own[plan->slots[i].block] = i;
+  for (uint32_t i = 0; i < n_blocks; i++)
+    {
+      uint32_t block = tessera_units_stands_for (build->units, i);
+
+      if (block == TESSERA_NONE)
+        continue;
+      slot_of_block[i] = own[block];
+      is_kept[i] = build->left_out[block] == TESSERA_LEFT_OUT_KEPT;
+    }
+}
+
+TesseraStatus
+tessera_build_find_holds (TesseraPlanBuild *build)
+{
+  const TesseraComplaint complaint = tessera_build_complaint (build);
+  size_t n_blocks = build->blocks->n_blocks;
+  g_autofree uint32_t *slots = NULL, *places = NULL;
   g_autofree uint8_t *is_kept = NULL;
 
   if (build->constraints.n_constraints == 0)
     return TESSERA_OK;
-  stands_for = tessera_new_nones (n_blocks);
-  places = find_places (build->plan, carries);
+  slots = tessera_new_nones (n_blocks);
+  places = find_places (build->plan, &build->carries);
   is_kept = g_new0 (uint8_t, n_blocks + 1);
-  for (uint32_t i = 0; i < n_blocks; i++)
-    {
-      stands_for[i] = tessera_units_stands_for (carries->units, i);
-      is_kept[i] = stands_for[i] != TESSERA_NONE &&
-                   build->left_out[stands_for[i]] == TESSERA_LEFT_OUT_KEPT;
-    }
-  return tessera_build_find_holds (
-      build, stands_for,
-      (TesseraHoldsMap){ .first_at_place = places, .is_kept = is_kept });
+  find_slots (build, slots, is_kept);
+  return tessera_holds_init (&build->constraints, build->plan,
+                             &(TesseraHoldsMap){ .slot_of_block = slots,
+                                                 .first_at_place = places,
+                                                 .is_dynamic = build->units->is_dynamic,
+                                                 .is_kept = is_kept },
+                             &complaint, &build->holds);
 }
 
 /*
@@ -202,9 +204,9 @@ set_of_kind (uint32_t kind)
 }
 
 uint64_t
-tessera_kinds_own_sets (void)
+tessera_kind_own_sets (const TesseraUnits *units)
 {
-  return UINT64_C (0xff) << 56;
+  return units->n_kinds > 1 ? UINT64_C (0xff) << 56 : 0;
 }
 
 /* Of one kind's slots that came along with the first kind: from the first birth to the
@@ -225,24 +227,24 @@ kind_of (const TesseraUnits *units, const TesseraSlot *slot)
 
 /* Slots of other kinds that pins and the like place together with the first one. */
 static void
-add_later (TesseraKindsPacking *packing, Stretch *stretches)
+add_later (TesseraKindPacking *packing, Stretch *stretches)
 {
   const TesseraPlan *plan = packing->build->plan;
   const TesseraHolds *holds = &packing->build->holds;
-  uint32_t behind = tessera_kinds_after_all (packing);
+  uint32_t behind = tessera_kind_after_all (packing);
 
   for (size_t h = 0; h < holds->n_holds; h++)
     for (size_t i = 0; i < holds->holds[h].n_slots; i++)
       {
         uint32_t index = holds->holds[h].slots[i];
         const TesseraSlot *slot = &plan->slots[index];
-        uint32_t kind = kind_of (packing->carries->units, slot);
+        uint32_t kind = kind_of (packing->build->units, slot);
 
         if (holds->holds[h].kind == TESSERA_EDIT_APART ||
             packing->item_of_slot[index] != TESSERA_NONE)
           continue;
-        tessera_kinds_add_elsewhere (packing, index, behind + slot->born,
-                                     behind + slot->died);
+        tessera_kind_add_elsewhere (packing, index, behind + slot->born,
+                                    behind + slot->died);
         packing->items[packing->item_of_slot[index]].apart = set_of_kind (kind);
         stretches[kind].begin = MIN (slot->born, stretches[kind].begin);
         stretches[kind].end = MAX (slot->died, stretches[kind].end);
@@ -263,9 +265,9 @@ carry_meets (const TesseraCarries *carries,
 }
 
 static void
-keep_clear (TesseraKindsPacking *packing, uint32_t kind, const Stretch *stretch)
+keep_clear (TesseraKindPacking *packing, uint32_t kind, const Stretch *stretch)
 {
-  const TesseraCarries *carries = packing->carries;
+  const TesseraCarries *carries = &packing->build->carries;
   const TesseraPlan *plan = packing->build->plan;
 
   if (stretch->begin >= stretch->end)
@@ -281,7 +283,7 @@ keep_clear (TesseraKindsPacking *packing, uint32_t kind, const Stretch *stretch)
 }
 
 static TesseraStatus
-hold_first (TesseraKindsPacking *packing)
+hold_first (TesseraKindPacking *packing)
 {
   const TesseraComplaint complaint = tessera_build_complaint (packing->build);
   TesseraPlanBuild *build = packing->build;
@@ -290,7 +292,7 @@ hold_first (TesseraKindsPacking *packing)
   for (uint32_t k = 0; k < TESSERA_MAX_KINDS; k++)
     stretches[k] = (Stretch){ UINT32_MAX, 0 };
   add_later (packing, stretches);
-  for (uint32_t k = 0; k < packing->carries->units->n_kinds; k++)
+  for (uint32_t k = 0; k < packing->build->units->n_kinds; k++)
     keep_clear (packing, k, &stretches[k]);
   return tessera_holds_apply (&build->holds, packing->item_of_slot, build->plan,
                               &complaint, packing->items, packing->n_items);
@@ -298,17 +300,17 @@ hold_first (TesseraKindsPacking *packing)
 
 /* What has its place and is held to something comes along, each in a moment by itself. */
 static TesseraStatus
-hold_next (TesseraKindsPacking *packing)
+hold_next (TesseraKindPacking *packing)
 {
   const TesseraComplaint complaint = tessera_build_complaint (packing->build);
   const TesseraPlanBuild *build = packing->build;
-  uint32_t moment = tessera_kinds_after_all (packing);
+  uint32_t moment = tessera_kind_after_all (packing);
 
   for (uint32_t i = 0; i < build->plan->n_slots; i++)
     if (build->holds.is_held[i] && packing->has_place[i] &&
         packing->item_of_slot[i] == TESSERA_NONE)
       {
-        tessera_kinds_add_elsewhere (packing, i, moment, moment + 1);
+        tessera_kind_add_elsewhere (packing, i, moment, moment + 1);
         moment++;
       }
   return tessera_holds_apply_sets (&build->holds, packing->item_of_slot, build->plan,
@@ -316,7 +318,7 @@ hold_next (TesseraKindsPacking *packing)
 }
 
 TesseraStatus
-tessera_kinds_hold (TesseraKindsPacking *packing)
+tessera_kind_hold (TesseraKindPacking *packing)
 {
   if (packing->build->holds.n_holds == 0)
     return TESSERA_OK;
@@ -344,12 +346,12 @@ tokens_of (const TesseraUnits *units, uint32_t kind)
 /* For each request of the kind at hand the like of it in @other, or TESSERA_NONE; of all,
  * or only of those that both begin with. Returns: how many have one. */
 static uint32_t
-compare_with (const TesseraKindsPacking *packing,
+compare_with (const TesseraKindPacking *packing,
               uint32_t other,
               bool begins_only,
               uint32_t *likes)
 {
-  const TesseraUnits *units = packing->carries->units;
+  const TesseraUnits *units = packing->build->units;
   uint32_t n = units->kinds[packing->kind].n_requests;
   uint32_t n_other = units->kinds[other].n_requests;
   g_autofree uint64_t *a = tokens_of (units, packing->kind);
@@ -412,17 +414,18 @@ is_free (Pinned *pinned, const TesseraItem *item)
 }
 
 static size_t
-pin_likes (TesseraKindsPacking *packing,
+pin_likes (TesseraKindPacking *packing,
            uint32_t other,
            const uint32_t *likes,
            Pinned *pinned)
 {
   const TesseraPlan *plan = packing->build->plan;
-  const TesseraUnits *units = packing->carries->units;
+  const TesseraUnits *units = packing->build->units;
   const TesseraKindRequest *requests =
-      &packing->carries->requests[packing->carries->first_request[packing->kind]];
+      &packing->build->carries
+           .requests[packing->build->carries.first_request[packing->kind]];
   const TesseraKindRequest *other_requests =
-      &packing->carries->requests[packing->carries->first_request[other]];
+      &packing->build->carries.requests[packing->build->carries.first_request[other]];
   size_t n_pinned = 0;
 
   for (uint32_t i = 0; i < packing->n_items; i++)
@@ -451,9 +454,9 @@ pin_likes (TesseraKindsPacking *packing,
 }
 
 size_t
-tessera_kinds_pin (TesseraKindsPacking *packing, bool begins_only)
+tessera_kind_pin (TesseraKindPacking *packing, bool begins_only)
 {
-  const TesseraUnits *units = packing->carries->units;
+  const TesseraUnits *units = packing->build->units;
   g_autofree uint32_t *best = NULL;
   g_autofree uint32_t *list = g_new (uint32_t, packing->n_items + 1);
   Pinned pinned = { .items = packing->items, .list = list };

@@ -1,9 +1,9 @@
 /*
- * What lives from one step into the next where steps are of several kinds: see carries.h.
+ * What lives from one step into the next: see carries.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/kinds/carries.h"
+#include "planner/plan/carries.h"
 
 #include "planner/memory.h"
 
@@ -40,12 +40,16 @@ follow_block (const TesseraUnits *units,
   else if (!outlives && units->units[last].kind != TESSERA_NONE)
     {
       uint32_t kind = tessera_units_kind (units, last, flips);
-      uint32_t end = tessera_units_position (units, kind,
-                                             units->place_of[died_index - units->begin]);
+      uint32_t place = units->place_of[died_index - units->begin];
+      uint32_t begin = units->kinds[kind].begin;
+      uint32_t end = tessera_units_position (units, kind, place);
 
-      /* All that is carried is there for a moment. */
-      if (end <= units->kinds[kind].begin)
-        end = units->kinds[kind].begin + 1;
+      /* What has gone by the first request no step of a single kind finds; of several
+       * kinds all that is carried is there for a moment. */
+      if (units->n_kinds == 1 && place == 0)
+        end = begin;
+      else if (end <= begin)
+        end = begin + 1;
       if (end > request->ends[kind])
         request->ends[kind] = end;
     }
@@ -64,7 +68,7 @@ see_unit (TesseraCarries *carries, uint32_t u, bool flips)
       const TesseraBlock *block;
       TesseraKindRequest *request;
 
-      if (!tessera_unit_asks (&units->trace->events[e]))
+      if (!tessera_units_plan (units, e))
         continue;
       request = &carries->requests[carries->first_request[kind] +
                                    units->place_of[e - units->begin]];
@@ -127,6 +131,27 @@ tessera_carries_list (TesseraCarries *carries,
     for (int flips = 0; flips <= (units->n_alternating > 0); flips++)
       if (units->units[u].kind != TESSERA_NONE)
         see_unit (carries, u, flips != 0);
+}
+
+/* Of a single kind: what no step found is not carried, unless nobody saw a later step. */
+static void
+end_single (TesseraCarries *carries)
+{
+  const TesseraUnits *units = carries->units;
+  const TesseraStepKind *kind = &units->kinds[0];
+
+  for (uint32_t i = 0; units->n_kinds == 1 && i < carries->n_requests; i++)
+    {
+      TesseraKindRequest *request = &carries->requests[i];
+
+      if (!request->is_carried)
+        continue;
+      if (units->n_units == 1)
+        request->ends[0] = request->born;
+      request->is_carried = request->ends[0] > kind->begin;
+      if (!request->is_carried)
+        request->died = request->after ? request->after : kind->end;
+    }
 }
 
 /* A step finds what the other layout left: of its own it finds nothing. */
@@ -272,12 +297,31 @@ outlives_a_birth (const TesseraCarries *carries, const TesseraKindRequest *reque
          request->born == carries->units->kinds[request->kind].begin;
 }
 
+/* Moves those that take turns before the others of their shape. Of a single kind what has
+ * gone when its like is born keeps a place of its own. Returns: how many take turns. */
+static size_t
+part_turns (const TesseraCarries *carries,
+            TesseraKindRequest **requests,
+            size_t n_requests)
+{
+  g_autofree TesseraKindRequest **others = g_new (TesseraKindRequest *, n_requests + 1);
+  size_t n_turns = 0, n_others = 0;
+
+  for (size_t i = 0; i < n_requests; i++)
+    if (carries->units->n_kinds == 1 && requests[i]->ends[0] < requests[i]->born)
+      others[n_others++] = requests[i];
+    else
+      requests[n_turns++] = requests[i];
+  memcpy (requests + n_turns, others, n_others * sizeof *others);
+  return n_turns;
+}
+
 static void
 join_requests (TesseraCarries *carries)
 {
   g_autofree TesseraKindRequest **requests =
       g_new (TesseraKindRequest *, carries->n_requests + 1);
-  size_t n = 0, end;
+  size_t n = 0, end, n_turns;
 
   for (uint32_t i = 0; i < carries->n_requests; i++)
     if (carries->requests[i].is_carried && !carries->requests[i].is_left_out)
@@ -290,32 +334,11 @@ join_requests (TesseraCarries *carries)
       for (end = i; end < n && tessera_carries_compare (requests[i], requests[end]) == 0;
            end++)
         takes_turns = takes_turns || outlives_a_birth (carries, requests[end]);
-      if (takes_turns)
-        tessera_carries_rotation (carries, requests + i, end - i);
-      else
-        join_shape (carries, requests + i, end - i);
+      n_turns = takes_turns ? part_turns (carries, requests + i, end - i) : 0;
+      if (n_turns > 0)
+        tessera_carries_rotation (carries, requests + i, n_turns);
+      join_shape (carries, requests + i + n_turns, end - i - n_turns);
     }
-}
-
-void
-tessera_carries_init (TesseraCarries *carries,
-                      const TesseraUnits *units,
-                      const uint32_t *left_out,
-                      const uint64_t *holders)
-{
-  tessera_carries_list (carries, units, left_out);
-  carries->holders = holders;
-  end_alternating (carries);
-  join_requests (carries);
-}
-
-void
-tessera_carries_clear (TesseraCarries *carries)
-{
-  free (carries->requests);
-  free (carries->carries);
-  free (carries->of_slot);
-  *carries = (TesseraCarries){ 0 };
 }
 
 /* Whether what edits want of the block is what they want of the carry. Of a rotation
@@ -333,34 +356,146 @@ is_held_alike (const TesseraCarries *carries, const TesseraCarry *carry, uint32_
   return !carry->is_turn;
 }
 
-uint32_t
-tessera_carries_take_start (TesseraCarries *carries, uint32_t block)
+/* A block of the start that ends in the first unit. */
+typedef struct
+{
+  uint32_t end; /* position */
+  uint32_t block;
+} Start;
+
+static int
+compare_starts (const void *a, const void *b)
+{
+  const Start *x = a, *y = b;
+
+  if (x->end != y->end)
+    return x->end < y->end ? -1 : 1;
+  return (x->block > y->block) - (x->block < y->block);
+}
+
+/* The caller frees them. */
+static Start *
+list_starts (const TesseraUnits *units, const uint32_t *left_out, size_t *out_n)
+{
+  const TesseraBlocks *blocks = units->blocks;
+  Start *starts = g_new (Start, blocks->n_blocks + 1);
+  size_t n = 0;
+
+  for (uint32_t i = 0; i < blocks->n_blocks && units->units[0].kind != TESSERA_NONE; i++)
+    {
+      const TesseraBlock *of = &blocks->blocks[i];
+
+      if (of->born_index >= units->begin)
+        break;
+      if (of->died_index > units->begin && of->died_index < units->units[0].end &&
+          !left_out[i] && !(units->is_dynamic && units->is_dynamic[i]))
+        starts[n++] = (Start){ tessera_units_position (
+                                   units, units->units[0].kind,
+                                   units->place_of[of->died_index - units->begin]),
+                               i };
+    }
+  qsort (starts, n, sizeof *starts, compare_starts);
+  *out_n = n;
+  return starts;
+}
+
+/* Up to where the carry is held when a step of the kind begins. In a rotation it is one of
+ * the blocks that a step of this kind leaves behind. */
+static uint32_t
+held_until (const TesseraCarries *carries, const TesseraCarry *carry, uint32_t kind)
+{
+  if (!carry->is_turn)
+    return carry->ends[kind];
+  return carry->requests[kind] != TESSERA_NONE
+             ? carries->requests[carry->requests[kind]].ends[kind]
+             : 0;
+}
+
+/* The first carry of so many bytes or more: they are in order of their bytes. */
+static uint32_t
+first_of_bytes (const TesseraCarries *carries, uint64_t bytes)
+{
+  uint32_t low = 0, high = carries->n_carries;
+
+  while (low < high)
+    {
+      uint32_t middle = low + (high - low) / 2;
+
+      if (carries->carries[middle].block_bytes < bytes)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* The carry that is held longest of those that may stand for the rest of the block, or
+ * TESSERA_NONE. */
+static uint32_t
+find_rest (const TesseraCarries *carries, const Start *start)
 {
   const TesseraUnits *units = carries->units;
-  const TesseraBlock *of = &units->blocks->blocks[block];
-  uint32_t kind = units->units[0].kind;
-  uint32_t end;
+  const TesseraBlock *of = &units->blocks->blocks[start->block];
+  uint32_t longest = start->end, best = TESSERA_NONE;
 
-  if (of->born_index >= units->begin || of->died_index <= units->begin ||
-      of->died_index >= units->units[0].end || kind == TESSERA_NONE)
-    return TESSERA_NONE;
-  end = tessera_units_position (units, kind,
-                                units->place_of[of->died_index - units->begin]);
-  for (uint32_t i = 0; i < carries->n_carries; i++)
+  for (uint32_t i = first_of_bytes (carries, of->block_bytes);
+       i < carries->n_carries && carries->carries[i].block_bytes == of->block_bytes; i++)
     {
-      TesseraCarry *carry = &carries->carries[i];
-      uint32_t until = carry->is_turn ? 0 : carry->ends[kind];
+      const TesseraCarry *carry = &carries->carries[i];
+      uint32_t until = held_until (carries, carry, units->units[0].kind);
 
-      /* In a rotation it is one of the blocks that a step of this kind leaves behind. */
-      if (carry->is_turn && carry->requests[kind] != TESSERA_NONE)
-        until = carries->requests[carry->requests[kind]].ends[kind];
-      if (carry->start == TESSERA_NONE && carry->block_bytes == of->block_bytes &&
-          carry->stream == of->stream && carry->pool == of->pool && until >= end &&
-          is_held_alike (carries, carry, block))
+      if (carry->start == TESSERA_NONE && carry->stream == of->stream &&
+          carry->pool == of->pool && until >= longest &&
+          is_held_alike (carries, carry, start->block))
         {
-          carry->start = block;
-          return i;
+          longest = until;
+          best = i;
         }
     }
-  return TESSERA_NONE;
+  return best;
+}
+
+/* The rest of such a block, and what steps carry of its like, are never there together. */
+void
+tessera_carries_match_starts (TesseraCarries *carries, const uint32_t *left_out)
+{
+  g_autofree Start *starts = NULL;
+  size_t n;
+
+  carries->of_start = tessera_new_nones (carries->units->blocks->n_blocks);
+  if (carries->units->n_kinds == 0)
+    return;
+  starts = list_starts (carries->units, left_out, &n);
+  while (n-- > 0)
+    {
+      uint32_t carry = find_rest (carries, &starts[n]);
+
+      carries->of_start[starts[n].block] = carry;
+      if (carry != TESSERA_NONE)
+        carries->carries[carry].start = starts[n].block;
+    }
+}
+
+void
+tessera_carries_init (TesseraCarries *carries,
+                      const TesseraUnits *units,
+                      const uint32_t *left_out,
+                      const uint64_t *holders)
+{
+  tessera_carries_list (carries, units, left_out);
+  carries->holders = holders;
+  end_single (carries);
+  end_alternating (carries);
+  join_requests (carries);
+  tessera_carries_match_starts (carries, left_out);
+}
+
+void
+tessera_carries_clear (TesseraCarries *carries)
+{
+  free (carries->requests);
+  free (carries->carries);
+  free (carries->of_start);
+  free (carries->of_slot);
+  *carries = (TesseraCarries){ 0 };
 }

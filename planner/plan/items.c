@@ -1,24 +1,28 @@
 /*
- * What is packed for one of several kinds of step: see pack.h.
+ * What is packed for a kind of step: see pack.h.
+ *
+ * Zones: blocks of different pools never share an address (the memory of a captured graph
+ * is in use whenever it is replayed, whatever the trace shows), nor do those of different
+ * streams, nor, where several streams may be at work, PyTorch's two size classes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/plan/pack.h"
 
 #include "db/sort.h"
-#include "planner/kinds/pack.h"
 
 static bool
-is_in (const TesseraKindsPacking *packing, uint32_t kind, uint32_t position)
+is_in (const TesseraKindPacking *packing, uint32_t kind, uint32_t position)
 {
-  const TesseraStepKind *of = &packing->carries->units->kinds[kind];
+  const TesseraStepKind *of = &packing->build->units->kinds[kind];
 
   return position >= of->begin && position <= of->end;
 }
 
 static uint32_t
-length_of (const TesseraKindsPacking *packing, uint32_t kind)
+length_of (const TesseraKindPacking *packing, uint32_t kind)
 {
-  const TesseraStepKind *kinds = packing->carries->units->kinds;
+  const TesseraStepKind *kinds = packing->build->units->kinds;
 
   return kind != TESSERA_NONE ? kinds[kind].end - kinds[kind].begin : 0;
 }
@@ -26,9 +30,9 @@ length_of (const TesseraKindsPacking *packing, uint32_t kind)
 /* Positions as this kind's own run, and behind it its twin's, has them: the others are
  * left out. */
 static uint32_t
-map (const TesseraKindsPacking *packing, uint32_t position)
+map (const TesseraKindPacking *packing, uint32_t position)
 {
-  const TesseraUnits *units = packing->carries->units;
+  const TesseraUnits *units = packing->build->units;
   uint32_t twin = packing->twin;
   uint32_t twin_begin = units->begin + length_of (packing, packing->kind);
 
@@ -42,26 +46,20 @@ map (const TesseraKindsPacking *packing, uint32_t position)
 }
 
 static uint32_t
-step_end (const TesseraKindsPacking *packing)
+step_end (const TesseraKindPacking *packing)
 {
-  return map (packing, packing->carries->units->first_end);
-}
-
-uint64_t
-tessera_kinds_owner (const TesseraKindsPacking *packing, const TesseraSlot *slot)
-{
-  return packing->splits_sizes ? tessera_build_owner (packing->build, slot) : slot->pool;
+  return map (packing, packing->build->units->first_end);
 }
 
 static uint32_t
-zone_of (const TesseraKindsPacking *packing, const TesseraSlot *slot)
+zone_of (const TesseraKindPacking *packing, const TesseraSlot *slot)
 {
   return tessera_count_below (packing->owners, packing->n_zones,
-                              tessera_kinds_owner (packing, slot));
+                              tessera_build_owner (packing->build, slot));
 }
 
 static uint32_t
-add_item (TesseraKindsPacking *packing, const TesseraItem *item)
+add_item (TesseraKindPacking *packing, const TesseraItem *item)
 {
   TESSERA_GROW (packing->items, packing->cap_items, packing->n_items + 1);
   packing->items[packing->n_items] = *item;
@@ -70,9 +68,9 @@ add_item (TesseraKindsPacking *packing, const TesseraItem *item)
 
 /* In the kind at hand, or its twin. */
 static bool
-is_born_in (const TesseraKindsPacking *packing, const TesseraSlot *slot)
+is_born_in (const TesseraKindPacking *packing, const TesseraSlot *slot)
 {
-  const TesseraStepKind *kinds = packing->carries->units->kinds;
+  const TesseraStepKind *kinds = packing->build->units->kinds;
   const TesseraStepKind *kind = &kinds[packing->kind];
   const TesseraStepKind *twin =
       packing->twin != TESSERA_NONE ? &kinds[packing->twin] : kind;
@@ -83,10 +81,10 @@ is_born_in (const TesseraKindsPacking *packing, const TesseraSlot *slot)
 
 /* What is no carry's: alive over one stretch. */
 static void
-add_slot (TesseraKindsPacking *packing, uint32_t index)
+add_slot (TesseraKindPacking *packing, uint32_t index)
 {
   const TesseraSlot *slot = &packing->build->plan->slots[index];
-  const TesseraUnits *units = packing->carries->units;
+  const TesseraUnits *units = packing->build->units;
   bool is_local = is_born_in (packing, slot);
   TesseraItem item = { .size_bytes = slot->block_bytes,
                        .begin = map (packing, slot->born),
@@ -109,9 +107,9 @@ add_slot (TesseraKindsPacking *packing, uint32_t index)
 
 /* Is the slot of interest while this kind is packed? */
 static bool
-is_wanted (const TesseraKindsPacking *packing, const TesseraSlot *slot)
+is_wanted (const TesseraKindPacking *packing, const TesseraSlot *slot)
 {
-  const TesseraUnits *units = packing->carries->units;
+  const TesseraUnits *units = packing->build->units;
 
   if (slot->born < units->begin)
     return packing->is_first || slot->died > units->begin;
@@ -121,7 +119,7 @@ is_wanted (const TesseraKindsPacking *packing, const TesseraSlot *slot)
 }
 
 static uint32_t
-born_of_start (const TesseraKindsPacking *packing, uint32_t block)
+born_of_start (const TesseraKindPacking *packing, uint32_t block)
 {
   const TesseraBlock *of = &packing->build->blocks->blocks[block];
 
@@ -152,13 +150,13 @@ add_span (Spans *spans, uint32_t begin, uint32_t end)
 /* What two layouts leave, @x and @y, may share a place in a step of the pair at hand and
  * be there at once in one of another kind: where @x is born and @y is still held. */
 static bool
-meet_elsewhere (const TesseraKindsPacking *packing,
+meet_elsewhere (const TesseraKindPacking *packing,
                 const TesseraCarry *x,
                 const TesseraCarry *y)
 {
-  for (uint32_t k = 0; k < packing->carries->units->n_kinds; k++)
+  for (uint32_t k = 0; k < packing->build->units->n_kinds; k++)
     if (k != packing->kind && k != packing->twin && x->requests[k] != TESSERA_NONE &&
-        y->ends[k] > packing->carries->requests[x->requests[k]].born)
+        y->ends[k] > packing->build->carries.requests[x->requests[k]].born)
       return true;
   return false;
 }
@@ -166,9 +164,9 @@ meet_elsewhere (const TesseraKindsPacking *packing,
 /* Up to where the carry is held when a step of the kind begins: in the pair at hand until
  * all are born there that it meets in steps of other kinds. */
 static uint32_t
-held_until (const TesseraKindsPacking *packing, const TesseraCarry *carry, uint32_t kind)
+held_until (const TesseraKindPacking *packing, const TesseraCarry *carry, uint32_t kind)
 {
-  const TesseraCarries *carries = packing->carries;
+  const TesseraCarries *carries = &packing->build->carries;
   uint32_t until = carry->ends[kind];
 
   if (packing->twin == TESSERA_NONE || carry->alternates == TESSERA_ALTERNATE_NOT ||
@@ -190,18 +188,18 @@ held_until (const TesseraKindsPacking *packing, const TesseraCarry *carry, uint3
 
 /* In a step of the kind: when it begins, and from the birth of its request on. */
 static void
-add_spans_of_kind (const TesseraKindsPacking *packing,
+add_spans_of_kind (const TesseraKindPacking *packing,
                    const TesseraCarry *carry,
                    uint32_t kind,
                    Spans *spans)
 {
-  const TesseraStepKind *of = &packing->carries->units->kinds[kind];
+  const TesseraStepKind *of = &packing->build->units->kinds[kind];
   uint32_t request = carry->requests[kind];
 
   add_span (spans, map (packing, of->begin),
             map (packing, held_until (packing, carry, kind)));
   if (request != TESSERA_NONE)
-    add_span (spans, map (packing, packing->carries->requests[request].born),
+    add_span (spans, map (packing, packing->build->carries.requests[request].born),
               map (packing, of->end));
 }
 
@@ -228,7 +226,7 @@ join_spans (Spans *spans)
 
 /* Of the pair at hand neither step makes it: when it meets what is like it, none tells. */
 static bool
-is_of_others (const TesseraKindsPacking *packing, const TesseraCarry *carry)
+is_of_others (const TesseraKindPacking *packing, const TesseraCarry *carry)
 {
   return packing->twin != TESSERA_NONE && carry->alternates != TESSERA_ALTERNATE_NOT &&
          carry->requests[packing->kind] == TESSERA_NONE &&
@@ -237,11 +235,11 @@ is_of_others (const TesseraKindsPacking *packing, const TesseraCarry *carry)
 
 /* How a carry holds its place in this kind's own run. Returns: whether it does. */
 static bool
-set_lives (const TesseraKindsPacking *packing,
+set_lives (const TesseraKindPacking *packing,
            const TesseraCarry *carry,
            TesseraItem *item)
 {
-  const TesseraUnits *units = packing->carries->units;
+  const TesseraUnits *units = packing->build->units;
   Spans spans = { .n = 0 };
 
   if (packing->is_first && carry->start != TESSERA_NONE)
@@ -267,20 +265,19 @@ set_lives (const TesseraKindsPacking *packing,
   return spans.n > 0;
 }
 
+/* The carry of @slot. */
 static void
-add_carry (TesseraKindsPacking *packing, uint32_t index)
+add_carry (TesseraKindPacking *packing, uint32_t index, const TesseraSlot *slot)
 {
-  const TesseraCarry *carry = &packing->carries->carries[index];
-  const TesseraSlot like = { .block_bytes = carry->block_bytes,
-                             .stream = carry->stream,
-                             .pool = carry->pool };
+  const TesseraCarry *carry = &packing->build->carries.carries[index];
   TesseraItem item = { .size_bytes = carry->block_bytes,
-                       .zone = zone_of (packing, &like),
+                       .zone = zone_of (packing, slot),
+                       .prefer_low = slot->lifetime_class == TESSERA_CLASS_PERSISTENT,
                        .is_pinned = !packing->is_first,
                        .pinned_bytes = packing->is_first ? 0 : carry->offset_bytes };
 
-  packing->item_of_carry[index] =
-      set_lives (packing, carry, &item) ? add_item (packing, &item) : TESSERA_NONE;
+  if (set_lives (packing, carry, &item))
+    packing->item_of_carry[index] = add_item (packing, &item);
 }
 
 typedef struct
@@ -301,7 +298,7 @@ compare_ranges (const void *a, const void *b)
 
 /* What one zone has been given no other may use: fences, in a moment after all others. */
 static void
-add_fences (TesseraKindsPacking *packing)
+add_fences (TesseraKindPacking *packing)
 {
   const TesseraPlan *plan = packing->build->plan;
   uint32_t moment = step_end (packing) + 1;
@@ -333,10 +330,10 @@ add_fences (TesseraKindsPacking *packing)
 }
 
 void
-tessera_kinds_add_elsewhere (TesseraKindsPacking *packing,
-                             uint32_t slot,
-                             uint32_t begin,
-                             uint32_t end)
+tessera_kind_add_elsewhere (TesseraKindPacking *packing,
+                            uint32_t slot,
+                            uint32_t begin,
+                            uint32_t end)
 {
   const TesseraSlot *of = &packing->build->plan->slots[slot];
   const TesseraItem item = { .size_bytes = of->block_bytes,
@@ -351,30 +348,35 @@ tessera_kinds_add_elsewhere (TesseraKindsPacking *packing,
 
 /* The fences' moment is the last before. */
 uint32_t
-tessera_kinds_after_all (const TesseraKindsPacking *packing)
+tessera_kind_after_all (const TesseraKindPacking *packing)
 {
-  return map (packing, packing->carries->units->n_positions) + 2;
+  return map (packing, packing->build->units->n_positions) + 2;
 }
 
-TesseraStatus
-tessera_kinds_items (TesseraKindsPacking *packing)
+void
+tessera_kind_items (TesseraKindPacking *packing)
 {
   const TesseraPlan *plan = packing->build->plan;
-  const uint32_t *carry_of = packing->carries->of_slot;
+  const TesseraCarries *carries = &packing->build->carries;
 
   packing->n_items = 0;
+  for (uint32_t i = 0; i < carries->n_carries; i++)
+    packing->item_of_carry[i] = TESSERA_NONE;
   for (uint32_t i = 0; i < plan->n_slots; i++)
     {
+      const TesseraSlot *slot = &plan->slots[i];
+      uint32_t carry = carries->of_slot[i];
+
       packing->item_of_slot[i] = TESSERA_NONE;
-      if (carry_of[i] == TESSERA_NONE && is_wanted (packing, &plan->slots[i]))
+      if (carry == TESSERA_NONE && is_wanted (packing, slot))
         add_slot (packing, i);
+      else if (carry != TESSERA_NONE && slot->wraps &&
+               packing->item_of_carry[carry] == TESSERA_NONE)
+        add_carry (packing, carry, slot);
     }
-  for (uint32_t i = 0; i < packing->carries->n_carries; i++)
-    add_carry (packing, i);
   for (uint32_t i = 0; i < plan->n_slots; i++)
-    if (carry_of[i] != TESSERA_NONE)
-      packing->item_of_slot[i] = packing->item_of_carry[carry_of[i]];
+    if (carries->of_slot[i] != TESSERA_NONE)
+      packing->item_of_slot[i] = packing->item_of_carry[carries->of_slot[i]];
   if (!packing->is_first && packing->n_zones > 1)
     add_fences (packing);
-  return tessera_kinds_hold (packing);
 }
