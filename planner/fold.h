@@ -96,16 +96,23 @@ typedef struct
   GHashTable *tokens;  /* of size, stream and pool; NULL: nothing was looked for */
 } TesseraHabits;
 
-/* What at least two of the ranges keep, in blocks of at most @most_bytes. The trace and
- * blocks must outlive it. */
+/* What at least two of the ranges keep, or one that is none of the @n_early first, in
+ * blocks of at most @most_bytes. The trace and blocks must outlive it. */
 void tessera_habits_init (TesseraHabits *habits,
                           const TesseraTrace *trace,
                           const TesseraBlocks *blocks,
                           const TesseraHabitRange *ranges,
                           size_t n_ranges,
+                          size_t n_early,
                           uint64_t most_bytes);
 void tessera_habits_clear (TesseraHabits *habits);
 bool tessera_habits_are_any (const TesseraHabits *habits);
 
 /* Whether what is asked for at @event, an allocation, is such. */
 bool tessera_habits_have (const TesseraHabits *habits, uint32_t event);
+
+/* Whether the range keeps something that is none. */
+bool tessera_habits_leak (const TesseraHabits *habits,
+                          const TesseraTrace *trace,
+                          const TesseraBlocks *blocks,
+                          const TesseraHabitRange *range);

@@ -82,45 +82,33 @@ leave_start (const TesseraRun *run, uint32_t *first, uint32_t last)
   return *first < last;
 }
 
-/* A block born in [begin, end) that is alive at @until and is not kept by habit. */
-static bool
-leaks (const TesseraRun *run,
-       uint32_t begin,
-       uint32_t end,
-       uint32_t until,
-       const TesseraHabits *habits)
-{
-  const TesseraBlocks *blocks = run->blocks;
-
-  for (uint32_t i = begin; i < end; i++)
-    if (run->trace->events[i].action == TESSERA_ALLOC &&
-        blocks->blocks[blocks->block_of_event[i]].died_index >= until &&
-        !tessera_habits_have (habits, i))
-      return true;
-  return false;
-}
-
-/* Narrows [*first, *last] to steps that fold where requests differ; false: none do. What
- * several steps keep does no harm: @habits. */
+/* Narrows [*first, *last] to steps that fold; false: none do. @are_alike: what lies between
+ * them is to be equal too. What several steps keep does no harm: @habits. */
 static bool
 narrow (const TesseraRun *run,
         const TesseraHabits *habits,
+        bool are_alike,
         uint32_t *first,
         uint32_t *last)
 {
   const TesseraStep *steps = run->structure->steps;
   bool has_gaps = have_gaps (run, *first, *last);
 
-  if (!close_gaps (run, false, *first, last))
+  if (!close_gaps (run, are_alike, *first, last))
     return false;
   for (uint32_t k = *last; k > *first; k--)
-    if (leaks (run, steps[k - 1].begin_index, steps[k].begin_index,
-               k == *last && !has_gaps ? steps[k].end_index : steps[k + 1].begin_index,
-               habits))
-      {
-        *first = k;
-        break;
-      }
+    {
+      const TesseraHabitRange before = { steps[k - 1].begin_index, steps[k].begin_index,
+                                         k == *last && !has_gaps
+                                             ? steps[k].end_index
+                                             : steps[k + 1].begin_index };
+
+      if (tessera_habits_leak (habits, run->trace, run->blocks, &before))
+        {
+          *first = k;
+          break;
+        }
+    }
   return leave_start (run, first, *last);
 }
 
@@ -161,75 +149,6 @@ end_of (const TesseraRun *run, uint32_t first, uint32_t last)
       (has_gap (run, last) && !have_gaps (run, first, last)))
     return steps[last].end_index;
   return steps[last + 1].begin_index;
-}
-
-/* The requests of steps [@first, @last], each step as many. For the caller to free. */
-static void
-list_requests (const TesseraRun *run,
-               uint32_t first,
-               uint32_t last,
-               TesseraKeptSteps *steps,
-               uint32_t **out_requests,
-               uint32_t **out_ends)
-{
-  const TesseraStep *of = run->structure->steps;
-  uint32_t begin = of[first].begin_index, end = end_of (run, first, last), n = 0;
-  uint32_t *requests = g_new (uint32_t, (size_t) end - begin + 1);
-  uint32_t *ends = g_new (uint32_t, (size_t) last - first + 1);
-
-  *out_requests = requests;
-  *out_ends = ends;
-  for (uint32_t i = begin; i < end; i++)
-    if (tessera_units_plan (&run->units, i))
-      requests[n++] = i;
-  for (uint32_t k = first; k <= last; k++)
-    ends[k - first] = k < last ? of[k + 1].begin_index : end;
-  *steps = (TesseraKeptSteps){ .blocks = run->blocks,
-                               .requests = requests,
-                               .ends = ends,
-                               .n_steps = last - first + 1,
-                               .n_requests = n / (last - first + 1) };
-}
-
-static void
-forget_kept (TesseraRun *run)
-{
-  g_clear_pointer (&run->units.kinds[0].is_kept, g_free);
-  run->units.kinds[0].n_kept = 0;
-}
-
-/* Of what steps [*first, *last] have in common, what they keep. Moves *first behind steps
- * that keep more than that. */
-static void
-find_kept (TesseraRun *run, uint32_t *first, uint32_t last)
-{
-  g_autofree uint32_t *requests = NULL, *ends = NULL;
-  TesseraKeptSteps steps;
-  TesseraKept kept;
-
-  list_requests (run, *first, last, &steps, &requests, &ends);
-  tessera_kept_find (&steps,
-                     tessera_blocks_bound (run->blocks,
-                                           run->structure->steps[*first].begin_index,
-                                           ends[0], NULL),
-                     &kept);
-  run->units.kinds[0].is_kept = kept.is_kept;
-  run->units.kinds[0].n_kept = kept.n_kept;
-  run->units.kinds[0].kept_bytes = kept.step_bytes;
-  *first += kept.first;
-}
-
-/* Narrows [*first, *last], which ask for the same, to steps that fold; false: none do. */
-static bool
-narrow_alike (TesseraRun *run, uint32_t *first, uint32_t *last)
-{
-  if (!close_gaps (run, true, *first, last))
-    return false;
-  find_kept (run, first, *last);
-  if (leave_start (run, first, *last))
-    return true;
-  forget_kept (run);
-  return false;
 }
 
 void
@@ -304,105 +223,142 @@ count_alike (const TesseraRun *run, uint32_t from, uint32_t to, uint32_t like)
   return n;
 }
 
-void
-tessera_run_say_kept (TesseraRun *run)
+/* Forgets what was folded. */
+static void
+unfold (TesseraRun *run)
 {
-  size_t n = strlen (run->reason);
-
-  if (run->units.kinds[0].n_kept > 0)
-    tessera_kept_say (run->units.kinds[0].n_kept, run->units.kinds[0].kept_bytes,
-                      run->reason + n, sizeof run->reason - n);
+  tessera_units_clear (&run->units);
+  run->units =
+      (TesseraUnits){ .trace = run->trace, .blocks = run->blocks, .limit = run->limit };
+  run->repeats = false;
 }
 
-/* Folds the steps without the requests that they do not share, and without what they keep
- * by habit, where that is worth it. */
+/* "steps 3 to 12 ask for the same but for ..." */
+static void
+describe (TesseraRun *run, uint32_t first, uint32_t last, const TesseraDynamicLoad *load)
+{
+  const TesseraStep *steps = run->structure->steps;
+  const TesseraStepKind *kind = &run->units.kinds[0];
+  char but[120] = "", kept[120] = "";
+
+  if (run->units.is_dynamic)
+    snprintf (but, sizeof but,
+              " but for %" PRIu32 " dynamic requests a step, %s at most alive",
+              load->n_a_step, TESSERA_SIZE (load->most_bytes));
+  if (kind->n_kept > 0)
+    tessera_kept_say (kind->n_kept, kind->kept_bytes, kept, sizeof kept);
+  snprintf (run->reason, sizeof run->reason,
+            "steps %" PRId64 " to %" PRId64
+            " ask for the same%s: a run follows this plan for any number of steps%s",
+            steps[first].number, steps[last].number, but, kept);
+}
+
+/* Folds the steps without what they keep by habit; where they are not alike, also without
+ * the requests that they do not share, if that is worth it. */
 static void
 fold_with_habits (TesseraRun *run,
                   const TesseraHabits *habits,
+                  bool are_alike,
                   uint32_t from,
                   uint32_t to)
 {
-  const TesseraStep *steps = run->structure->steps;
-  uint32_t first = from, last = to, kept_first;
+  uint32_t first = from, last = to;
   TesseraDynamicLoad load = { 0 };
 
-  if (from == to || !narrow (run, habits, &first, &last))
+  if (from == to || !narrow (run, habits, are_alike, &first, &last))
     return;
-  if (last - first >= TESSERA_SHARE_STEPS)
-    first = last - TESSERA_SHARE_STEPS + 1;
-  tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
-                        end_of (run, first, last), run->limit, &run->units.is_dynamic,
-                        &load);
-  if (!run->units.is_dynamic)
-    return;
-  kept_first = first;
-  if (tessera_habits_are_any (habits))
-    find_kept (run, &kept_first, last);
-  if (kept_first != first)
+  if (!are_alike)
     {
-      forget_kept (run);
-      g_clear_pointer (&run->units.is_dynamic, g_free);
-      return;
+      if (last - first >= TESSERA_SHARE_STEPS)
+        first = last - TESSERA_SHARE_STEPS + 1;
+      tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
+                            end_of (run, first, last), run->limit, &run->units.is_dynamic,
+                            &load);
+      if (!run->units.is_dynamic)
+        return;
     }
-  snprintf (run->reason, sizeof run->reason,
-            "steps %" PRId64 " to %" PRId64 " ask for the same but for %" PRIu32
-            " dynamic requests a step, %s at most alive: a run follows this plan for "
-            "any number of steps",
-            steps[first].number, steps[last].number, load.n_a_step,
-            TESSERA_SIZE (load.most_bytes));
-  tessera_run_say_kept (run);
   tessera_run_fold (run, first, last);
+  if (tessera_habits_are_any (habits))
+    tessera_units_find_kept (&run->units);
+  if (run->units.kinds[0].kept_bytes > habits->most_bytes)
+    unfold (run);
+  else
+    describe (run, first, last, &load);
 }
 
 /* What several of the steps keep, little as it is. */
 static void
-find_habits (const TesseraRun *run, uint32_t from, uint32_t to, TesseraHabits *out_habits)
+find_habits (const TesseraRun *run,
+             bool are_alike,
+             uint32_t from,
+             uint32_t to,
+             TesseraHabits *out_habits)
 {
   const TesseraStep *steps = run->structure->steps;
   g_autofree TesseraHabitRange *ranges =
       g_new (TesseraHabitRange, (size_t) to - from + 1);
   uint64_t peak_bytes = tessera_blocks_bound (run->blocks, steps[from].begin_index,
                                               steps[from + 1].end_index, NULL);
+  uint32_t n = to - from + 1;
+  /* What one step alone keeps is no habit if half of the steps, and two, come after it. */
+  uint32_t n_early = are_alike ? MIN (n / 2, n - 2) : n;
 
   for (uint32_t k = from; k < to; k++)
     ranges[k - from] =
         (TesseraHabitRange){ steps[k].begin_index, steps[k + 1].begin_index,
                              k + 1 < to ? steps[k + 2].begin_index
                                         : steps[k + 1].end_index };
-  tessera_habits_init (out_habits, run->trace, run->blocks, ranges, to - from,
-                       tessera_kept_most (peak_bytes, false));
+  tessera_habits_init (out_habits, run->trace, run->blocks, ranges, to - from, n_early,
+                       tessera_kept_most (peak_bytes, run->repeats));
 }
 
-/* Folds what the steps share: as if none may keep anything, else with what they keep. */
+/* Folds the steps, or what they share: as if none may keep anything; else with what they
+ * keep, where that folds steps that are alike and would not else. */
 static void
-fold_partly (TesseraRun *run, uint32_t from, uint32_t to)
+fold (TesseraRun *run, bool are_alike, uint32_t from, uint32_t to)
 {
   TesseraHabits habits = { 0 };
+  TesseraRun without;
 
-  fold_with_habits (run, &habits, from, to);
-  if (run->repeats || from == to)
+  fold_with_habits (run, &habits, are_alike, from, to);
+  if (from == to || (run->repeats && !are_alike))
     return;
-  find_habits (run, from, to, &habits);
+  find_habits (run, are_alike, from, to, &habits);
   if (tessera_habits_are_any (&habits))
-    fold_with_habits (run, &habits, from, to);
+    {
+      without = *run;
+      run->units = (TesseraUnits){ 0 };
+      unfold (run);
+      fold_with_habits (run, &habits, are_alike, from, to);
+      if (run->units.n_units > without.units.n_units)
+        tessera_units_clear (&without.units);
+      else
+        {
+          tessera_units_clear (&run->units);
+          *run = without;
+        }
+    }
   tessera_habits_clear (&habits);
 }
 
 static void
-decline_alike (TesseraRun *run)
+decline_alike (TesseraRun *run, uint32_t first, uint32_t last)
 {
   char reason[300];
 
+  tessera_run_fold (run, first, last);
+  tessera_units_find_kept (&run->units);
   snprintf (reason, sizeof reason,
             "steps are alike but keep some of what they allocate, %s each: a run "
             "follows this plan only by asking for the same things in the same order",
             TESSERA_SIZE (run->units.kinds[0].kept_bytes));
+  unfold (run);
   tessera_run_whole (run, reason);
 }
 
-/* Nothing is folded: why, and what that means for a run. */
+/* Nothing is folded: why, and what that means for a run. Steps [@first, @last] are alike. */
 static void
-decline (TesseraRun *run, bool is_one_step, bool are_alike)
+decline (TesseraRun *run, bool is_one_step, uint32_t first, uint32_t last)
 {
   if (is_one_step && run->structure->n_steps > 1)
     tessera_run_whole (
@@ -413,8 +369,8 @@ decline (TesseraRun *run, bool is_one_step, bool are_alike)
     tessera_run_whole (
         run, "the trace shows one step only and can't tell whether it repeats: a run "
              "follows this plan only by asking for the same things in the same order");
-  else if (are_alike)
-    decline_alike (run);
+  else if (first < last)
+    decline_alike (run, first, last);
   else
     tessera_run_whole (
         run, "each step asks for other sizes: a run follows this plan only with the same "
@@ -426,24 +382,14 @@ tessera_run_choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
 {
   const TesseraStep *steps = run->structure->steps;
   uint32_t first = from, last = to;
-  bool are_alike;
 
   longest_run (run, &first, &last);
   /* Among steps that vary, two may be equal by chance. */
   if (2 * count_alike (run, from, to, first) < to - from + 1)
     last = first;
-  are_alike = first < last;
-  if (are_alike && narrow_alike (run, &first, &last))
-    {
-      snprintf (run->reason, sizeof run->reason,
-                "steps %" PRId64 " to %" PRId64
-                " ask for the same: a run follows this plan for any number of steps",
-                steps[first].number, steps[last].number);
-      tessera_run_say_kept (run);
-      tessera_run_fold (run, first, last);
-      return;
-    }
-  fold_partly (run, from, to);
+  fold (run, true, first, last);
+  if (!run->repeats)
+    fold (run, false, from, to);
   if (run->repeats)
     return;
   if (is_asked && to > from && steps[to].begin_index > 0 &&
@@ -457,5 +403,5 @@ tessera_run_choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
       tessera_run_fold (run, to, to);
       return;
     }
-  decline (run, from == to, are_alike);
+  decline (run, from == to, first, last);
 }

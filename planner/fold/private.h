@@ -23,40 +23,6 @@ void tessera_run_fold (TesseraRun *run, uint32_t first, uint32_t last);
 /* Nothing is folded. */
 void tessera_run_whole (TesseraRun *run, const char *reason);
 
-/* Adds to the reason what the steps that fold keep, if they do. */
-void tessera_run_say_kept (TesseraRun *run);
-
-/* What steps keep: retained.c. */
-
-/* Steps in a row that ask for the same: at least one. */
-typedef struct
-{
-  const TesseraBlocks *blocks;
-  const uint32_t *requests; /* [n_steps * n_requests] events: the first step's, ... */
-  const uint32_t *ends;     /* [n_steps] events: where the next one begins */
-  uint32_t n_steps;
-  uint32_t n_requests; /* of a step */
-} TesseraKeptSteps;
-
-typedef struct
-{
-  uint32_t first;      /* step from which on they fold; n_steps - 1: none do */
-  uint8_t *is_kept;    /* [n_requests] 1: gets no place; NULL: none is */
-  uint32_t n_kept;     /* of a step */
-  uint64_t step_bytes; /* of them: what a step keeps at most */
-} TesseraKept;
-
-/*
- * tessera_kept_find:
- * @peak_bytes: what is alive at once at most in the first of them, before much was kept:
- *   what a step keeps has to be small beside it
- * @out_kept: for the caller to clear
- */
-void tessera_kept_find (const TesseraKeptSteps *steps,
-                        uint64_t peak_bytes,
-                        TesseraKept *out_kept);
-void tessera_kept_clear (TesseraKept *kept);
-
 /* What steps do not have in common: dynamic.c. */
 enum
 {

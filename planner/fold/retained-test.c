@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/fold/private.h"
+#include "planner/fold.h"
 #include "planner/plan/case.h"
 
 #include <string.h>
@@ -310,38 +310,55 @@ typedef struct
   bool is_kept;
 } Question;
 
-static void
-ask_question (const Question *question, uint32_t n_steps)
+/* Each step asks for @bytes, and for what makes 64 MiB of it. */
+static TesseraTrace *
+trace_of_question (const Question *question, uint32_t n_steps)
 {
-  uint32_t requests[16], ends[8], block_of_event[16];
-  TesseraBlock all[16];
-  TesseraBlocks blocks = { .blocks = all, .block_of_event = block_of_event };
-  const TesseraKeptSteps steps = { &blocks, requests, ends, n_steps, 2 };
-  TesseraKept kept;
+  TesseraTrace *trace = test_trace_new ();
+  const uint64_t rest_bytes = 64 * MIB - question->bytes;
+  uint32_t n_kept = 0;
 
   for (uint32_t k = 0; k < n_steps; k++)
     {
-      ends[k] = 2 * k + 2;
-      for (uint32_t i = 2 * k; i < 2 * k + 2; i++)
-        {
-          requests[i] = block_of_event[i] = i;
-          all[i] = (TesseraBlock){ .block_bytes = question->bytes,
-                                   .born_index = i,
-                                   .died_index = i + 1 };
-        }
+      g_autofree char *name = g_strdup_printf ("step %u", k);
+      uint32_t begin = (uint32_t) trace->n_events;
+      uint64_t addr = (uint64_t) (k + 1) << 32;
+
+      test_alloc (trace, addr, question->bytes);
+      test_alloc (trace, 1, rest_bytes);
+      test_free (trace, 1, rest_bytes);
+      if (n_kept < 4 && question->steps[n_kept] == k)
+        n_kept++;
+      else
+        test_free (trace, addr, question->bytes);
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
     }
-  for (uint32_t i = 0; i < 4 && question->steps[i] < n_steps; i++)
-    all[2 * question->steps[i]].died_index = 100;
-  tessera_kept_find (&steps, 64 * MIB, &kept);
-  g_assert_cmpuint (kept.first, ==, question->first);
-  g_assert_cmpint (kept.is_kept != NULL, ==, question->is_kept);
+  tessera_trace_settle_ranges (trace);
+  return trace;
+}
+
+static void
+ask_question (const Question *question, uint32_t n_steps)
+{
+  PlanCase c = plan_case_look (trace_of_question (question, n_steps));
+  const TesseraStepKind *kind;
+  TesseraRun run;
+
+  g_assert_cmpint (tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, NULL, &run),
+                   ==, TESSERA_OK);
+  kind = &run.units.kinds[0];
+  g_assert_cmpint (run.repeats, ==, question->first + 2 <= n_steps);
+  if (run.repeats)
+    g_assert_cmpuint (run.last_step + 1 - run.units.n_units, ==, question->first);
+  g_assert_cmpuint (kind->n_kept, ==, question->is_kept);
   if (question->is_kept)
     {
-      g_assert_cmpuint (kept.is_kept[0], ==, 1);
-      g_assert_cmpuint (kept.is_kept[1], ==, 0);
-      g_assert_cmpuint (kept.step_bytes, ==, question->bytes);
+      g_assert_cmpuint (kind->is_kept[0], ==, 1);
+      g_assert_cmpuint (kind->is_kept[1], ==, 0);
+      g_assert_cmpuint (kind->kept_bytes, ==, question->bytes);
     }
-  tessera_kept_clear (&kept);
+  tessera_run_clear (&run);
+  plan_case_clear (&c);
 }
 
 static void

@@ -169,7 +169,7 @@ find_habits (TesseraKindSearch *search, uint64_t most_bytes)
                                        search->all[last].end };
     }
   tessera_habits_init (&search->habits, search->units->trace, search->units->blocks,
-                       ranges, n, most_bytes);
+                       ranges, n, n, most_bytes);
 }
 
 /* Looks again, with what may be kept; takes it where more than @n_folded steps fold.

@@ -48,8 +48,6 @@ tessera_kind_window_init (TesseraKindSearch *search,
 static uint32_t
 find_leak (const TesseraKindSearch *search, uint32_t *out_later)
 {
-  const TesseraTrace *trace = search->units->trace;
-  const TesseraBlocks *blocks = search->units->blocks;
   uint32_t later[TESSERA_MAX_KINDS]; /* the next unit of each kind */
 
   memset (later, 0xff, sizeof later);
@@ -60,15 +58,15 @@ find_leak (const TesseraKindSearch *search, uint32_t *out_later)
       if (unit->kind == TESSERA_NONE)
         continue;
       *out_later = later[unit->kind];
-      for (uint32_t e = unit->begin; *out_later != TESSERA_NONE && e < unit->end; e++)
-        if (trace->events[e].action == TESSERA_ALLOC)
-          {
-            const TesseraBlock *block = &blocks->blocks[blocks->block_of_event[e]];
+      if (*out_later != TESSERA_NONE)
+        {
+          const TesseraHabitRange range = { unit->begin, unit->end,
+                                            search->all[*out_later].end };
 
-            if (block->died_index >= search->all[*out_later].end &&
-                !tessera_habits_have (&search->habits, e))
-              return i;
-          }
+          if (tessera_habits_leak (&search->habits, search->units->trace,
+                                   search->units->blocks, &range))
+            return i;
+        }
       later[unit->kind] = i;
     }
   return TESSERA_NONE;
