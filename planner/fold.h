@@ -32,7 +32,6 @@ typedef struct
   const TesseraStructure *structure;
   uint32_t limit;     /* events from here on are left out */
   bool repeats;       /* else the units are none */
-  bool is_assumed;    /* the last step stands alone: that it repeats is an assumption */
   uint32_t last_step; /* of structure: the last that repeats */
   TesseraUnits units; /* the steps that repeat, of one kind; each up to where the next
                          begins */

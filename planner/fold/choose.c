@@ -395,7 +395,6 @@ tessera_run_choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
   if (is_asked && to > from && steps[to].begin_index > 0 &&
       difference (run, to) <= ASSUMED_DIFFERENCE)
     {
-      run->is_assumed = true;
       snprintf (run->reason, sizeof run->reason,
                 "step %" PRId64 " is taken for the one that repeats: it differs little "
                 "from the step before",

@@ -190,8 +190,9 @@ compare_requests (const void *a, const void *b)
   return order ? order : (*x > *y) - (*x < *y);
 }
 
-TesseraCarry *
-tessera_carries_add (TesseraCarries *carries, const TesseraKindRequest *like)
+/* Valid until the next one. */
+static TesseraCarry *
+add_carry (TesseraCarries *carries, const TesseraKindRequest *like)
 {
   TesseraCarry *carry;
 
@@ -279,13 +280,128 @@ join_shape (TesseraCarries *carries, TesseraKindRequest **requests, size_t n_req
         if (may_join (carries, &carries->carries[carry], requests[i]))
           break;
       if (carry == carries->n_carries)
-        tessera_carries_add (carries, requests[i]);
+        add_carry (carries, requests[i]);
       join (carries, carry, requests[i]);
       next = carry == next ? next + 1 : next;
     }
   for (uint32_t carry = first; carry < carries->n_carries; carry++)
     guess_ends (carries, &carries->carries[carry]);
 }
+
+/*
+ * Rotations: how many places they need.
+ *
+ * A step of a kind *clears* a rotation when all blocks that it finds of it end in it.
+ * Where every kind that makes requests of the rotation clears it, the blocks found are
+ * those of one earlier step; else each kind may have left all that it makes. What was
+ * never seen to enter a kind that makes such requests is taken to end with its step.
+ */
+
+typedef struct
+{
+  const TesseraUnits *units;
+  TesseraKindRequest **requests;
+  size_t n_requests;
+  bool makes[TESSERA_MAX_KINDS];
+  bool are_cleared;
+} Rotation;
+
+static void
+guess_ends_of_rotation (Rotation *rotation)
+{
+  rotation->are_cleared = true;
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    rotation->makes[rotation->requests[i]->kind] = true;
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    for (uint32_t k = 0; k < rotation->units->n_kinds; k++)
+      {
+        const TesseraStepKind *kind = &rotation->units->kinds[k];
+        uint32_t *end = &rotation->requests[i]->ends[k];
+
+        if (*end == 0)
+          *end = rotation->makes[k] && kind->end - kind->begin > 1 ? kind->end - 1
+                                                                   : kind->end;
+        /* Of its own kind only ends count that are not before the birth. */
+        if (k == rotation->requests[i]->kind && *end < rotation->requests[i]->born)
+          *end = rotation->requests[i]->born;
+        if (k == rotation->requests[i]->kind && *end <= kind->begin)
+          *end = kind->begin + 1;
+        if (rotation->makes[k] && *end == kind->end)
+          rotation->are_cleared = false;
+      }
+}
+
+/* Blocks that a step of @kind found and that are there at @position: of the one kind that
+ * left most, or of all. */
+static size_t
+count_found (const Rotation *rotation, uint32_t kind, uint32_t position)
+{
+  size_t counts[TESSERA_MAX_KINDS] = { 0 }, most = 0, sum = 0;
+
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    counts[rotation->requests[i]->kind] += rotation->requests[i]->ends[kind] > position;
+  for (uint32_t k = 0; k < rotation->units->n_kinds; k++)
+    {
+      most = counts[k] > most ? counts[k] : most;
+      sum += counts[k];
+    }
+  return rotation->are_cleared ? most : sum;
+}
+
+static size_t
+count_places (const Rotation *rotation)
+{
+  size_t most = 0, n_born = 0;
+
+  for (size_t i = 0; i < rotation->n_requests; i++)
+    {
+      const TesseraKindRequest *request = rotation->requests[i];
+      size_t n;
+
+      n_born = i > 0 && rotation->requests[i - 1]->kind == request->kind ? n_born + 1 : 1;
+      n = n_born + count_found (rotation, request->kind, request->born);
+      most = n > most ? n : most;
+    }
+  return most;
+}
+
+/* A carry for each place that the carried @requests of one shape need together; they are
+ * in order of kind and birth. */
+static void
+add_rotation (TesseraCarries *carries, TesseraKindRequest **requests, size_t n_requests)
+{
+  Rotation rotation = { .units = carries->units,
+                        .requests = requests,
+                        .n_requests = n_requests };
+  uint32_t first = carries->n_carries, after = 0, n_of_kind = 0;
+  size_t n_places;
+
+  guess_ends_of_rotation (&rotation);
+  n_places = count_places (&rotation);
+  for (size_t i = 0; i < n_requests; i++)
+    after = MAX (requests[i]->after, after);
+  for (size_t i = 0; i < n_places; i++)
+    {
+      TesseraCarry *carry = add_carry (carries, requests[0]);
+
+      carry->is_turn = true;
+      carry->rotation = first;
+      carry->after = after;
+      for (uint32_t k = 0; k < carries->units->n_kinds; k++)
+        carry->ends[k] = carries->units->kinds[k].end;
+    }
+  for (size_t i = 0; i < n_requests; i++)
+    {
+      n_of_kind = i > 0 && requests[i - 1]->kind == requests[i]->kind ? n_of_kind + 1 : 0;
+      requests[i]->carry = first + n_of_kind;
+      carries->carries[first + n_of_kind].requests[requests[i]->kind] =
+          (uint32_t) (requests[i] - carries->requests);
+    }
+}
+
+/*
+ * Who shares a place.
+ */
 
 /* A birth at the very begin of a section leaves no moment for the block before it. */
 static bool
@@ -336,7 +452,7 @@ join_requests (TesseraCarries *carries)
         takes_turns = takes_turns || outlives_a_birth (carries, requests[end]);
       n_turns = takes_turns ? part_turns (carries, requests + i, end - i) : 0;
       if (n_turns > 0)
-        tessera_carries_rotation (carries, requests + i, n_turns);
+        add_rotation (carries, requests + i, n_turns);
       join_shape (carries, requests + i + n_turns, end - i - n_turns);
     }
 }

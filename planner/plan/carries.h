@@ -87,12 +87,6 @@ void tessera_carries_list (TesseraCarries *carries,
                            const TesseraUnits *units,
                            const uint32_t *left_out);
 
-/* A carry for each place that the carried @requests of one stream, pool and size need
- * together; they are in order of kind and birth. */
-void tessera_carries_rotation (TesseraCarries *carries,
-                               TesseraKindRequest **requests,
-                               size_t n_requests);
-
 /* Finds, for blocks of the start that end in the first unit of the window, carries that
  * stand for the rest: each for one block at most, of those that live longest first. One
  * that edits hold asks for a carry that they hold alike. Fills of_start, and start of the
@@ -105,7 +99,3 @@ void tessera_carries_match_starts (TesseraCarries *carries, const uint32_t *left
 bool tessera_carries_alternate (TesseraUnits *units,
                                 const uint32_t *left_out,
                                 uint64_t least_bytes);
-
-/* Adds a carry like a request; valid until the next. */
-TesseraCarry *tessera_carries_add (TesseraCarries *carries,
-                                   const TesseraKindRequest *like);
