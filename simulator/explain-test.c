@@ -1,14 +1,25 @@
 /*
- * Tests of why a block lies where it lies, against a search byte by byte.
+ * Tests of why a block lies where it lies, against a search byte by byte; of what steps
+ * keep, on traces of a few blocks a step: leaks, and what looks like one; and of traces
+ * that no allocator would write: whatever they say, nothing breaks, and where a layout
+ * comes of them its parts still sum up.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "simulator/verdict.h"
 
+#include <glib.h>
+#include <string.h>
+
+#include "simulator/simulate.h"
 #include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 
 #define SEED 20261121
+#define MIB ((uint64_t) 1 << 20)
+#define STEP_EVENTS 100
+#define MOST_STEPS 40
+#define SEED_HOSTILE 20260616
 
 static bool
 meet (const Case *c, const TesseraLayout *layout, uint32_t a, uint32_t b)
@@ -148,11 +159,342 @@ test_failed (void)
   case_clear (&c);
 }
 
+/* What a program keeps of a step (0, 1 ...), in bytes; and for how many steps. */
+typedef struct
+{
+  uint64_t bytes;
+  uint32_t n_steps; /* 0: for good */
+  uint32_t stack;
+} Keep;
+
+typedef void (*Program) (uint32_t step, Keep out_keeps[4]);
+
+static TesseraLeak
+find_leak (uint32_t n_steps, Program program)
+{
+  TesseraStep steps[MOST_STEPS];
+  TesseraBlock all[MOST_STEPS * 4];
+  TesseraStructure structure = { .steps = steps, .n_steps = n_steps };
+  TesseraBlocks blocks = { .blocks = all, .n_events = n_steps * STEP_EVENTS };
+  TesseraLeak leak;
+
+  for (uint32_t step = 0; step < n_steps; step++)
+    {
+      Keep keeps[4] = { { 0 } };
+
+      steps[step] = (TesseraStep){ .begin_index = step * STEP_EVENTS,
+                                   .end_index = (step + 1) * STEP_EVENTS };
+      program (step, keeps);
+      for (int i = 0; i < 4; i++)
+        if (keeps[i].bytes > 0)
+          {
+            uint32_t born = step * STEP_EVENTS + (uint32_t) i;
+            uint32_t end =
+                keeps[i].n_steps == 0
+                    ? blocks.n_events
+                    : MIN (blocks.n_events, born + keeps[i].n_steps * STEP_EVENTS);
+
+            all[blocks.n_blocks++] = (TesseraBlock){ .size_bytes = keeps[i].bytes,
+                                                     .block_bytes = keeps[i].bytes,
+                                                     .born_index = born,
+                                                     .freed_index = end,
+                                                     .died_index = end,
+                                                     .stack = keeps[i].stack,
+                                                     .step = step };
+          }
+    }
+  leak = tessera_leak_find (&blocks, &structure);
+  return leak;
+}
+
+static void
+keep_outputs (uint32_t step, Keep out_keeps[4])
+{
+  out_keeps[0] = (Keep){ 64 * MIB, 0, 7 };
+  if (step == 0)
+    out_keeps[1] = (Keep){ 500 * MIB, 0, 3 }; /* the optimizer's state */
+}
+
+static void
+keep_without_stacks (uint32_t step, Keep out_keeps[4])
+{
+  keep_outputs (step, out_keeps);
+  for (int i = 0; i < 4; i++)
+    out_keeps[i].stack = TESSERA_NONE;
+}
+
+/* Batches of other lengths, whose later steps nobody took stacks of. */
+static void
+keep_varied (uint32_t step, Keep out_keeps[4])
+{
+  out_keeps[0] = (Keep){ (40 + step * 7 % 13) * MIB, 0, step < 4 ? 7 : TESSERA_NONE };
+  if (step == 0)
+    out_keeps[1] = (Keep){ 500 * MIB, 0, 3 };
+}
+
+/* Only the first three steps were recorded with stacks. */
+static void
+keep_after_stacks (uint32_t step, Keep out_keeps[4])
+{
+  keep_outputs (step, out_keeps);
+  for (int i = 0; i < 4 && step >= 3; i++)
+    out_keeps[i].stack = TESSERA_NONE;
+}
+
+static void
+keep_state (uint32_t step, Keep out_keeps[4])
+{
+  if (step == 0)
+    out_keeps[1] = (Keep){ 500 * MIB, 0, 3 };
+  if (step == 1)
+    out_keeps[2] = (Keep){ 25 * MIB, 0, 4 }; /* buckets made anew in the second */
+}
+
+/* Experts that got their first token later get their state later. */
+static void
+keep_late_state (uint32_t step, Keep out_keeps[4])
+{
+  for (int i = 0; i < 4; i++)
+    if (step == 0 ? i < 3 : step == 1 && i == 3)
+      out_keeps[i] = (Keep){ 30 * MIB, 0, 3 };
+}
+
+static void
+keep_until_next (uint32_t step, Keep out_keeps[4])
+{
+  (void) step;
+  out_keeps[0] = (Keep){ 64 * MIB, 1, 7 };
+}
+
+/* Python's collector comes by every fifth step. */
+static void
+keep_until_collected (uint32_t step, Keep out_keeps[4])
+{
+  out_keeps[0] = (Keep){ 64 * MIB, 5 - step % 5, 7 };
+}
+
+static void
+test_leaks (void)
+{
+  const struct
+  {
+    Program program;
+    uint32_t n_steps;
+    uint64_t step_mib;
+    uint32_t stack;
+  } cases[] = {
+    { keep_outputs, 2, 0, TESSERA_NONE }, /* nothing can be known yet */
+    { keep_outputs, 3, 64, 7 },
+    { keep_outputs, 12, 64, 7 },
+    { keep_outputs, 40, 64, 7 },
+    { keep_without_stacks, 3, 64, TESSERA_NONE },
+    { keep_without_stacks, 12, 64, TESSERA_NONE },
+    { keep_varied, 40, 46, 7 },
+    { keep_after_stacks, 6, 64, 7 },
+    { keep_after_stacks, 12, 64, 7 },
+    { keep_state, 3, 0, TESSERA_NONE },
+    { keep_state, 12, 0, TESSERA_NONE },
+    { keep_late_state, 3, 0, TESSERA_NONE },
+    { keep_late_state, 12, 0, TESSERA_NONE },
+    { keep_until_next, 3, 0, TESSERA_NONE },
+    { keep_until_next, 12, 0, TESSERA_NONE },
+    { keep_until_collected, 40, 0, TESSERA_NONE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      TesseraLeak leak = find_leak (cases[i].n_steps, cases[i].program);
+
+      g_test_message ("case %u", i);
+      g_assert_cmpuint (leak.step_bytes / MIB, ==, cases[i].step_mib);
+      g_assert_cmpuint (leak.n_steps, ==, cases[i].n_steps);
+      g_assert_cmpuint (leak.stack, ==, cases[i].stack);
+    }
+}
+
+static void
+test_words (void)
+{
+  const struct
+  {
+    uint64_t step_bytes, needed_bytes, device_bytes;
+    const char *text;
+  } cases[] = {
+    { 64 * MIB, 440 * MIB, 2990 * MIB,
+      "Keeps 64.00 MiB more each step (train.py:6 main): dies at about step 43 of this "
+      "device." },
+    { 64 * MIB, 0, 0,
+      "Keeps 64.00 MiB more each step (train.py:6 main), in each of the "
+      "3 seen." },
+    { 64 * MIB, 4000 * MIB, 3000 * MIB,
+      "Keeps 64.00 MiB more each step (train.py:6 main)." },
+    { 512, 440 * MIB, 2990 * MIB, "" }, /* a list of losses: in 5 million steps */
+    { 512, 0, 0, "" },
+    { 0, 440 * MIB, 2990 * MIB, "" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      TesseraLeak leak = { .step_bytes = cases[i].step_bytes,
+                           .kept_bytes = 2 * cases[i].step_bytes,
+                           .n_steps = 3,
+                           .stack = 7 };
+      char text[256];
+
+      g_assert_cmpint (tessera_leak_describe (&leak, "train.py:6 main",
+                                              cases[i].needed_bytes,
+                                              cases[i].device_bytes, text, sizeof text),
+                       ==, *cases[i].text != '\0');
+      g_assert_cmpstr (text, ==, cases[i].text);
+    }
+}
+
+enum
+{
+  N_TRACES = 3000,
+  N_EVENTS = 60
+};
+
+static uint64_t
+strange_number (GRand *rand)
+{
+  static const uint64_t numbers[] = { 0,
+                                      1,
+                                      511,
+                                      512,
+                                      1 << 20,
+                                      (1 << 20) + 1,
+                                      2 << 20,
+                                      20 << 20,
+                                      (uint64_t) 1 << 60,
+                                      (uint64_t) 1 << 63,
+                                      UINT64_MAX - 511,
+                                      UINT64_MAX };
+
+  if (g_rand_int_range (rand, 0, 8) == 0)
+    return numbers[g_rand_int_range (rand, 0, G_N_ELEMENTS (numbers))];
+  return (uint64_t) g_rand_int_range (rand, 0, 64) << 19;
+}
+
+static void
+add_state (GRand *rand, TesseraHeld *held)
+{
+  for (guint i = 0; i < 4; i++)
+    {
+      const TesseraSegment segment = { .addr = (uint64_t) (i + 1) << 24,
+                                       .size_bytes = strange_number (rand),
+                                       .stream = (uint16_t) g_rand_int_range (rand, 0, 2),
+                                       .is_small = g_rand_boolean (rand),
+                                       .is_expandable = g_rand_boolean (rand) };
+      const TesseraHeldBlock block = { .addr = segment.addr + 512 * i,
+                                       .size_bytes = strange_number (rand),
+                                       .block_bytes = strange_number (rand),
+                                       .stack = TESSERA_NONE,
+                                       .state = (uint8_t) g_rand_int_range (rand, 0, 3) };
+
+      if (g_rand_boolean (rand))
+        OK (tessera_trace_add_segment (held, &segment));
+      if (g_rand_boolean (rand))
+        OK (tessera_trace_add_block (held, &block));
+    }
+}
+
+static TesseraTrace *
+make_trace (GRand *rand)
+{
+  TesseraTrace *trace;
+  uint16_t stream;
+
+  OK (tessera_trace_new (&trace));
+  OK (tessera_trace_add_stream (trace, 77, &stream));
+  trace->alignment_bytes = g_rand_boolean (rand) ? 512 : 1;
+  trace->has_addresses = trace->has_segments = true;
+  trace->settings.is_expandable = g_rand_boolean (rand);
+  trace->device_bytes = g_rand_boolean (rand) ? strange_number (rand) : 0;
+  trace->limit_bytes = g_rand_int_range (rand, 0, 4) == 0 ? strange_number (rand) : 0;
+  if (g_rand_boolean (rand))
+    add_state (rand, &trace->start);
+  for (guint i = 0; i < N_EVENTS; i++)
+    {
+      const TesseraEvent event = { .addr = strange_number (rand),
+                                   .size_bytes = strange_number (rand),
+                                   .stack = TESSERA_NONE,
+                                   .stream = (uint16_t) g_rand_int_range (rand, 0, 2),
+                                   .action = (uint8_t) g_rand_int_range (rand, 1, 11) };
+
+      OK (tessera_trace_add_event (trace, &event));
+    }
+  return trace;
+}
+
+static void
+check_layout (const TesseraTrace *trace,
+              const TesseraBlocks *blocks,
+              const TesseraLayout *layout)
+{
+  for (uint32_t e = 0; e < layout->n_events; e += 7)
+    {
+      TesseraParts p;
+      TesseraVerdict verdict;
+
+      p = tessera_parts_at (trace, blocks, layout, e);
+      g_assert_cmpuint (p.live_bytes + p.rounding_bytes + p.pending_bytes +
+                            p.new_segment_bytes + p.other_stream_bytes +
+                            p.other_size_bytes + p.hard_bytes + p.soft_bytes +
+                            p.cache_bytes,
+                        ==, p.reserved_bytes);
+      tessera_verdict (trace, layout, &p, NULL, &verdict);
+      g_assert_cmpstr (verdict.headline, !=, "");
+      g_assert_true (g_utf8_validate (verdict.sentence, -1, NULL));
+    }
+}
+
+static void
+test_hostile_random (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED_HOSTILE);
+  guint n_layouts = 0;
+
+  g_test_message ("seed %d", SEED_HOSTILE);
+  for (guint i = 0; i < N_TRACES; i++)
+    {
+      TesseraTrace *trace = make_trace (rand);
+      TesseraBlocks *blocks;
+
+      blocks = tessera_blocks_new (trace);
+      for (int kind = TESSERA_LAYOUT_RECORDED; kind <= TESSERA_LAYOUT_EXPANDABLE; kind++)
+        {
+          const TesseraSimulateOptions options = { .kind = kind,
+                                                   .device_bytes = trace->device_bytes };
+          TesseraError error = { 0 };
+          TesseraLayout *layout;
+          TesseraStatus status =
+              tessera_simulate (trace, blocks, NULL, &options, &error, &layout);
+
+          if (status == TESSERA_OK)
+            {
+              check_layout (trace, blocks, layout);
+              n_layouts++;
+            }
+          else
+            g_assert_cmpstr (error.text, !=, "");
+          tessera_layout_free (layout);
+        }
+      tessera_blocks_free (blocks);
+      tessera_trace_free (trace);
+    }
+  g_test_message ("%u layouts of %u", n_layouts, 3 * N_TRACES);
+  g_assert_cmpuint (n_layouts, >, N_TRACES);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/simulator/explain/random", test_random);
   g_test_add_func ("/simulator/explain/failed", test_failed);
+  g_test_add_func ("/leak/leaks", test_leaks);
+  g_test_add_func ("/leak/words", test_words);
+  g_test_add_func ("/simulator/hostile/random", test_hostile_random);
   return g_test_run ();
 }

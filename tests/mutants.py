@@ -31,15 +31,15 @@ WATCHERS = {
         ["planner-check", "planner-check-kinds", "planner-check-lengths",
          "planner-check-unplanned", "fuzz-corpus-check", "planner-plan-rotations",
          "planner-compare", "planner-lengths-places", "planner-kept", "planner-dynamic", "edits-conflicts"],
-        ["planner-lengths", "planner-lengths-edits", "planner-lengths-random", "edits-plan",
+        ["planner-lengths", "planner-lengths-places", "edits-plan",
          "by-length", "kinds", "unplanned", "plan", "golden", "fuzz-corpus-follow"]),
     "allocator/caching": (
-        ["caching", "caching-random", "reuse", "tree", "simulate", "verify", "peak"],
-        ["verify-real", "real", "policy", "policy-pool", "policy-faults", "policy-plan", "leak", "small-programs",
-         "runtime-runtime", "runtime-pools", "runtime-streams", "runtime-refused", "verdict", "figures", "golden", "hostile", "books"]),
+        ["caching", "reuse", "tree", "simulate", "verify", "peak"],
+        ["real", "policy", "policy-pool", "policy-plan", "explain", "small-programs",
+         "runtime-runtime", "runtime-pools", "runtime-streams", "runtime-refused", "verdict", "figures", "golden", "books"]),
     "recorder/import": (
         ["snapshot", "start", "open", "csv", "pickle", "fuzz-corpus-import", "fuzz-corpus-csv", "fuzz-corpus-pickle"],
-        ["verify", "verify-real", "real", "figures", "golden", "round-trip", "cli"]),
+        ["verify", "real", "figures", "golden", "round-trip", "cli"]),
 }
 FAULTS = [
     (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),

@@ -1,17 +1,278 @@
 /*
- * What the caching allocator refuses, and that its check notices damage; its rules are
- * those of a second implementation (caching-random-test.c).
+ * The caching allocator against the naive one: random settings, random histories, every
+ * address, every call to the device and every figure equal; what it refuses, and that its
+ * check notices damage.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "allocator/caching/internal.h"
-#include "allocator/virtual.h"
-#include "tests/fail_alloc.h"
-#include "tests/allocator/check.h"
+#include "tests/allocator/made-options.h"
 
 #include <glib.h>
 
+#include "allocator/caching/internal.h"
+#include "allocator/virtual.h"
+#include "tests/allocator/check.h"
+#include "tests/allocator/naive.h"
+#include "tests/fail_alloc.h"
+
+#define ADDRESSES_OF_OPERATION ((uint64_t) 1 << 42)
 #define MIB ((uint64_t) 1 << 20)
+
+enum
+{
+  N_HISTORIES = 400,
+  N_OPERATIONS = 600
+};
+
+typedef struct
+{
+  GRand *rand;
+  Naive naive;
+  TesseraVirtual device;
+  TesseraCaching *caching;
+  GArray *calls; /* NaiveCall: ours */
+  GArray *live;  /* uint64_t */
+  uint64_t n_ooms, n_calls;
+} Pair;
+
+static void
+note (Pair *pair, char what, const TesseraSegment *memory)
+{
+  NaiveCall call = { what, memory->addr, memory->size_bytes };
+
+  g_array_append_val (pair->calls, call);
+}
+
+static void
+on_came (void *user, const TesseraSegment *memory)
+{
+  note (user, memory->is_expandable ? 'm' : 'a', memory);
+}
+
+static void
+on_went (void *user, const TesseraSegment *memory)
+{
+  note (user, memory->is_expandable ? 'u' : 'f', memory);
+}
+
+/* The naive model runs second and still has the pending blocks of this moment. */
+static void
+complete_all (void *user)
+{
+  Pair *pair = user;
+
+  for (guint i = 0; i < pair->naive.waiting->len; i++)
+    g_assert_cmpint (tessera_caching_free_completed (
+                         pair->caching, g_array_index (pair->naive.waiting, uint64_t, i)),
+                     ==, TESSERA_OK);
+}
+
+static void
+pair_open (Pair *pair, guint32 seed)
+{
+  TesseraCachingOptions options;
+  TesseraObserver observer = { on_came, on_went, .user = pair };
+  uint64_t device_bytes;
+
+  *pair = (Pair){ .rand = g_rand_new_with_seed (seed) };
+  made_options (pair->rand, &options);
+  device_bytes = made_device_bytes (pair->rand);
+  naive_open (&pair->naive, &options, device_bytes);
+  tessera_virtual_init (&pair->device, device_bytes);
+  pair->device.synchronize = complete_all;
+  pair->device.user = pair;
+  pair->calls = g_array_new (FALSE, FALSE, sizeof (NaiveCall));
+  pair->live = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+  g_assert_cmpint (
+      tessera_caching_new (&options, &pair->device.device, &observer, &pair->caching), ==,
+      TESSERA_OK);
+}
+
+static void
+pair_close (Pair *pair)
+{
+  tessera_caching_free (pair->caching);
+  naive_close (&pair->naive);
+  g_array_unref (pair->calls);
+  g_array_unref (pair->live);
+  g_rand_free (pair->rand);
+}
+
+static void
+compare_calls (Pair *pair)
+{
+  g_assert_cmpuint (pair->calls->len, ==, pair->naive.calls->len);
+  for (guint i = 0; i < pair->calls->len; i++)
+    {
+      const NaiveCall *ours = &g_array_index (pair->calls, NaiveCall, i);
+      const NaiveCall *theirs = &g_array_index (pair->naive.calls, NaiveCall, i);
+
+      g_assert_cmpint (ours->what, ==, theirs->what);
+      g_assert_cmphex (ours->addr, ==, theirs->addr);
+      g_assert_cmpuint (ours->size, ==, theirs->size);
+    }
+  pair->n_calls += pair->calls->len;
+  g_array_set_size (pair->calls, 0);
+  g_array_set_size (pair->naive.calls, 0);
+}
+
+static void
+compare_figures (Pair *pair)
+{
+  TesseraCachingStats stats;
+  TesseraError error = { 0 };
+  uint64_t active = 0, allocated = 0, requested = 0;
+
+  for (guint i = 0; i < pair->naive.blocks->len; i++)
+    {
+      const NaiveBlock *block = &g_array_index (pair->naive.blocks, NaiveBlock, i);
+
+      active += block->state != NAIVE_FREE ? block->size : 0;
+      requested += block->state != NAIVE_FREE ? block->requested : 0;
+      allocated += block->state == NAIVE_LIVE ? block->size : 0;
+    }
+  stats = *tessera_caching_stats (pair->caching);
+  g_assert_cmpuint (stats.reserved_bytes, ==, naive_reserved (&pair->naive));
+  g_assert_cmpuint (stats.active_bytes, ==, active);
+  g_assert_cmpuint (stats.allocated_bytes, ==, allocated);
+  g_assert_cmpuint (stats.requested_bytes, ==, requested);
+  g_assert_cmpuint (stats.n_retries, ==, pair->naive.n_retries);
+  tessera_caching_check (pair->caching, &error);
+  g_assert_cmpstr (error.text, ==, "");
+}
+
+/* What was mapped for a request, where nothing had to go for it, is what was told before. */
+static void
+check_growth (const Pair *pair, uint64_t growth)
+{
+  uint64_t mapped = 0;
+
+  for (guint i = 0; i < pair->calls->len; i++)
+    {
+      const NaiveCall *call = &g_array_index (pair->calls, NaiveCall, i);
+
+      if (call->what != 'm')
+        return;
+      mapped += call->size;
+    }
+  g_assert_cmpuint (growth, ==, mapped);
+}
+
+static void
+do_malloc (Pair *pair)
+{
+  uint64_t size = made_request_bytes (pair->rand);
+  uint32_t stream = made_stream (pair->rand);
+  uint32_t pool = made_pool (pair->rand);
+  TesseraGrant ours, theirs;
+  uint64_t growth = tessera_caching_growth (pair->caching, size, stream, pool);
+  uint64_t n_retries = tessera_caching_stats (pair->caching)->n_retries;
+  TesseraStatus status =
+      tessera_caching_malloc (pair->caching, size, stream, pool, &ours);
+
+  if (pair->naive.options.settings.is_expandable && status == TESSERA_OK &&
+      n_retries == tessera_caching_stats (pair->caching)->n_retries)
+    check_growth (pair, growth);
+  g_assert_cmpint (status, ==, naive_malloc (&pair->naive, size, stream, pool, &theirs));
+  g_assert_cmphex (ours.addr, ==, theirs.addr);
+  g_assert_cmpuint (ours.block_bytes, ==, theirs.block_bytes);
+  if (status == TESSERA_OK)
+    g_array_append_val (pair->live, ours.addr);
+  else
+    pair->n_ooms++;
+}
+
+static void
+do_free (Pair *pair)
+{
+  guint i = (guint) g_rand_int_range (pair->rand, 0, (gint32) pair->live->len);
+  uint64_t addr = g_array_index (pair->live, uint64_t, i);
+
+  g_array_remove_index_fast (pair->live, i);
+  g_assert_cmpint (tessera_caching_free_requested (pair->caching, addr), ==, TESSERA_OK);
+  naive_free_requested (&pair->naive, addr);
+}
+
+static void
+do_complete (Pair *pair)
+{
+  guint i = (guint) g_rand_int_range (pair->rand, 0, (gint32) pair->naive.waiting->len);
+  uint64_t addr = g_array_index (pair->naive.waiting, uint64_t, i);
+
+  g_assert_cmpint (tessera_caching_free_completed (pair->caching, addr), ==, TESSERA_OK);
+  naive_free_completed (&pair->naive, addr);
+}
+
+static void
+do_rare (Pair *pair)
+{
+  uint32_t pool = (uint32_t) g_rand_int_range (pair->rand, 1, MADE_N_POOLS);
+
+  switch (g_rand_int_range (pair->rand, 0, 3))
+    {
+    case 0:
+      tessera_caching_empty_cache (pair->caching);
+      naive_empty_cache (&pair->naive);
+      break;
+    case 1:
+      pair->naive.is_routed = !pair->naive.is_routed;
+      tessera_caching_set_routed (pair->caching, pair->naive.is_routed);
+      break;
+    default:
+      if (tessera_caching_release_pool (pair->caching, pool) == TESSERA_OK)
+        pair->naive.is_unused[pool] = true;
+      break;
+    }
+}
+
+static void
+run_history (guint32 seed, uint64_t *n_ooms, uint64_t *n_calls)
+{
+  Pair pair;
+
+  pair_open (&pair, seed);
+  for (guint i = 0; i < N_OPERATIONS; i++)
+    {
+      double kind = g_rand_double (pair.rand);
+
+      /* Where a driver puts what comes later is below what came before as often as not. */
+      if (seed % 2 == 0)
+        pair.device.next_addr = pair.naive.device.next_addr =
+            (uint64_t) (N_OPERATIONS - i) * ADDRESSES_OF_OPERATION;
+
+      if (kind < 0.02)
+        do_rare (&pair);
+      else if (kind < 0.35 && pair.live->len > 0)
+        do_free (&pair);
+      else if (kind < 0.66 && pair.naive.waiting->len > 0)
+        do_complete (&pair);
+      else
+        do_malloc (&pair);
+      compare_calls (&pair);
+      if (i % 16 == 0 || i + 1 == N_OPERATIONS)
+        compare_figures (&pair);
+    }
+  *n_ooms += pair.n_ooms;
+  *n_calls += pair.n_calls;
+  pair_close (&pair);
+}
+
+static void
+test_random_histories (void)
+{
+  uint64_t n_ooms = 0, n_calls = 0;
+
+  for (guint32 seed = 1; seed <= N_HISTORIES; seed++)
+    {
+      g_test_message ("seed %u", seed);
+      run_history (seed, &n_ooms, &n_calls);
+    }
+  g_test_message ("%" G_GUINT64_FORMAT " ooms, %" G_GUINT64_FORMAT " device calls",
+                  n_ooms, n_calls);
+  /* The histories must reach what they are meant to reach. */
+  g_assert_cmpuint (n_ooms, >, 100);
+  g_assert_cmpuint (n_calls, >, 2000);
+}
 
 typedef struct
 {
@@ -247,6 +508,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/caching/random-histories", test_random_histories);
   g_test_add_func ("/caching/rounding", test_rounding);
   g_test_add_func ("/caching/unknown-frees", test_unknown_frees);
   g_test_add_func ("/caching/check-notices", test_check_notices);

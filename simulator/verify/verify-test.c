@@ -1,13 +1,26 @@
 /*
- * The replay on recordings of our own: what the policy did it must recognise, and every
- * change of the record it must notice.
+ * The replay, on recordings of our own: what the policy did it must recognise, and every
+ * change of the record it must notice. On recordings of real PyTorch: every file of the
+ * shared data must agree in every address, segment, oom and final block, and wrong rules
+ * must not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/db/trace-text.h"
-#include "tests/simulator/made-trace.h"
+
+#include <glib.h>
+#include <json-glib/json-glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/import/private.h"
 #include "simulator/private.h"
 #include "simulator/verify/private.h"
+#include "tests/ok.h"
+#include "tests/shared.h"
+#include "tests/simulator/made-trace.h"
+
+#define MIB ((uint64_t) 1 << 20)
 
 enum
 {
@@ -315,6 +328,313 @@ test_hostile (void)
   g_rand_free (rand);
 }
 
+static const char *const folders[] = { "sample", "snapshots/real",
+                                       "snapshots/pytorch-2.6", "snapshots/jobs" };
+
+/* The six recorded on real GPUs that have a history. */
+static const char *const real_names[] = {
+  "cnn-small",           "finetune-2.1-no-time", "large-ctx256-fullstep",
+  "medium-seq128-train", "medium-seq512-train",  "xl-ctx128-forward-amp"
+};
+
+/* A snapshot does not tell the memory of its device: a file beside the made ones does. */
+static void
+read_limits (const char *folder, const char *name, TesseraOpenOptions *options)
+{
+  g_autofree char *beside =
+      g_build_filename (g_getenv ("TESSERA_SHARED_DATA"), folder, "params.json", NULL);
+  g_autofree char *bare = g_strndup (name, (gsize) (strstr (name, ".pickle") - name));
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonObject *limits;
+
+  if (!json_parser_load_from_file (parser, beside, NULL))
+    return;
+  limits = json_node_get_object (json_parser_get_root (parser));
+  limits = json_object_get_object_member (limits, bare);
+  options->device_bytes = (uint64_t) json_object_get_int_member (limits, "total");
+  options->limit_bytes =
+      (uint64_t) json_object_get_int_member_with_default (limits, "limit", 0);
+}
+
+/* Returns: NULL when it is not there. */
+static TesseraTrace *
+open_shared (const char *folder, const char *name)
+{
+  TesseraOpenOptions options = { .device = TESSERA_NONE };
+  g_autofree char *path =
+      g_build_filename (g_getenv ("TESSERA_SHARED_DATA"), folder, name, NULL);
+  TesseraError error = { 0 };
+  TesseraTrace *trace = NULL;
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    return NULL;
+  read_limits (folder, name, &options);
+  if (tessera_open (path, &options, &error, &trace) != TESSERA_OK)
+    g_error ("%s", error.text);
+  return trace;
+}
+
+static bool
+is_snapshot (const char *name)
+{
+  return g_str_has_suffix (name, ".pickle") || g_str_has_suffix (name, ".pickle.gz");
+}
+
+static void
+check_file (const char *folder, const char *name)
+{
+  TesseraTrace *trace = open_shared (folder, name);
+  TesseraVerification verification;
+
+  OK (tessera_verify (trace, NULL, &verification));
+  g_test_message (
+      "%s: addresses %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT
+      " segments %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT " oom %" G_GUINT64_FORMAT
+      "/%" G_GUINT64_FORMAT " final %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT "%s",
+      name, verification.addresses_right, verification.addresses,
+      verification.segments_right, verification.segments, verification.ooms_right,
+      verification.ooms, verification.final_right, verification.final_blocks,
+      verification.has_history ? "" : " (not verified)");
+  if (verification.first_difference != TESSERA_NONE)
+    g_test_message ("event %u: %s", verification.first_difference,
+                    verification.difference);
+  g_assert_cmpstr (verification.difference, ==, "");
+  g_assert_true (tessera_verification_is_exact (&verification));
+  g_assert_cmpint (verification.has_history, ==, verification.addresses > 0);
+  if (verification.has_history)
+    {
+      g_assert_cmpuint (verification.addresses_right, ==, verification.addresses);
+      g_assert_cmpuint (verification.segments_right, ==, verification.segments);
+      g_assert_cmpuint (verification.ooms_right, ==, verification.ooms);
+      g_assert_cmpuint (verification.final_right, ==, verification.final_blocks);
+    }
+  tessera_verification_clear (&verification);
+  tessera_trace_free (trace);
+}
+
+enum
+{
+  N_CHANGES = 6
+};
+
+/* One entry is changed at a time: an address, or the size of a segment. */
+static void
+change_entries (TesseraTrace *trace, GRand *rand)
+{
+  for (guint k = 0; k < N_CHANGES; k++)
+    {
+      guint32 i = (guint32) g_rand_int_range (rand, 0, (gint32) trace->n_events);
+      TesseraEvent *event = &trace->events[i], was = *event;
+      TesseraVerification verification;
+
+      if (event->action > TESSERA_SEGMENT_UNMAP)
+        continue;
+      if (event->action >= TESSERA_SEGMENT_ALLOC && k % 2 == 0)
+        event->size_bytes += 2 * MIB;
+      else
+        event->addr ^= (uint64_t) g_rand_int_range (rand, 1, 1 << 30) * 512;
+      OK (tessera_verify (trace, NULL, &verification));
+      g_assert_false (tessera_verification_is_exact (&verification));
+      g_assert_cmpuint (verification.first_difference, >=, i);
+      g_assert_cmpuint (verification.addresses_right, <=, verification.addresses);
+      tessera_verification_clear (&verification);
+      *event = was;
+    }
+}
+
+/* As if the file had said so: the state at the start follows from the changed entry, and
+ * what is wrong there shows before it. */
+static void
+change_file (TesseraTrace *trace, GRand *rand, guint *n_changed, guint *n_noticed)
+{
+  gsize n_bytes = trace->n_events * sizeof *trace->events;
+  g_autofree TesseraEvent *events = g_memdup2 (trace->events, n_bytes);
+
+  for (guint k = 0; k < N_CHANGES; k++)
+    {
+      guint32 i = (guint32) g_rand_int_range (rand, 0, (gint32) trace->n_events);
+      TesseraEvent *event = &trace->events[i];
+      TesseraHeld start = trace->start;
+      TesseraVerification verification;
+
+      if (event->action > TESSERA_SEGMENT_UNMAP)
+        continue;
+      event->addr ^= (uint64_t) g_rand_int_range (rand, 1, 1 << 30) * 512;
+      trace->start = (TesseraHeld){ 0 };
+      tessera_rewind (trace);
+      OK (tessera_verify (trace, NULL, &verification));
+      *n_noticed += !tessera_verification_is_exact (&verification);
+      ++*n_changed;
+      tessera_verification_clear (&verification);
+      free (trace->start.segments);
+      free (trace->start.blocks);
+      trace->start = start;
+      memcpy (trace->events, events, n_bytes); /* rewinding finds pools, too */
+    }
+}
+
+static void
+change_final_blocks (TesseraTrace *trace, GRand *rand)
+{
+  for (guint k = 0; k < N_CHANGES / 2; k++)
+    {
+      TesseraHeldBlock *block =
+          &trace->end.blocks[g_rand_int_range (rand, 0, (gint32) trace->end.n_blocks)];
+      TesseraHeldBlock was = *block;
+      TesseraVerification verification;
+
+      if (k % 3 == 0)
+        block->addr += TESSERA_MIN_BLOCK_BYTES / 2;
+      else if (k % 3 == 1)
+        block->block_bytes += TESSERA_MIN_BLOCK_BYTES;
+      else
+        block->state = (uint8_t) ((block->state + 1) % 3);
+      OK (tessera_verify (trace, NULL, &verification));
+      g_assert_cmpuint (verification.first_difference, ==, trace->n_events);
+      tessera_verification_clear (&verification);
+      *block = was;
+    }
+}
+
+static void
+test_changes (gconstpointer folder)
+{
+  g_autofree char *path =
+      g_build_filename (g_getenv ("TESSERA_SHARED_DATA"), folder, NULL);
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  GRand *rand = g_rand_new_with_seed (20260105);
+  guint n_changed = 0, n_noticed = 0;
+  const char *name;
+
+  if (dir == NULL)
+    g_test_skip ("the shared traces are not there");
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      TesseraTrace *trace = is_snapshot (name) ? open_shared (folder, name) : NULL;
+
+      if (trace != NULL && trace->n_events > 1)
+        {
+          g_test_message ("%s", name);
+          change_entries (trace, rand);
+          change_final_blocks (trace, rand);
+          change_file (trace, rand, &n_changed, &n_noticed);
+        }
+      tessera_trace_free (trace);
+    }
+  /* Nothing tells the base address of a segment that was free before the trace until it was
+   * given back. */
+  g_test_message ("%u changed, %u of them noticed", n_changed, n_noticed);
+  g_assert_cmpuint (n_noticed * 20, >=, n_changed * 19);
+  g_rand_free (rand);
+}
+
+static void
+test_folder (gconstpointer folder)
+{
+  g_autofree char *path =
+      g_build_filename (g_getenv ("TESSERA_SHARED_DATA"), folder, NULL);
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  if (dir == NULL)
+    {
+      g_test_skip ("the shared traces are not there");
+      return;
+    }
+  while ((name = g_dir_read_name (dir)) != NULL)
+    if (is_snapshot (name))
+      check_file (folder, name);
+}
+
+typedef struct
+{
+  const char *name;
+  TesseraRules rules;
+  bool has_no_tails; /* start blocks are taken as large as their request */
+  uint64_t n_right;  /* of all addresses of the six files, up to the first difference */
+} AlteredRule;
+
+/* Blocks freed in the trace but allocated before it lose what the importer found out. */
+static void
+forget_tails (TesseraTrace *trace)
+{
+  g_autoptr (GHashTable) freed = g_hash_table_new (g_int64_hash, g_int64_equal);
+
+  for (size_t i = 0; i < trace->n_events; i++)
+    if (trace->events[i].action == TESSERA_FREE_COMPLETED)
+      g_hash_table_add (freed, &trace->events[i].addr);
+  for (size_t i = 0; i < trace->start.n_blocks; i++)
+    if (g_hash_table_contains (freed, &trace->start.blocks[i].addr))
+      {
+        TesseraHeldBlock *block = &trace->start.blocks[i];
+
+        block->block_bytes = tessera_round_size (&trace->settings, block->size_bytes);
+        block->tail_open = false;
+      }
+}
+
+static uint64_t
+count_right (const AlteredRule *altered, uint64_t *n_addresses)
+{
+  uint64_t n_right = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (real_names); i++)
+    {
+      g_autofree char *name = g_strconcat ("snapshots/real/", real_names[i], NULL);
+      TesseraTrace *trace = test_shared_trace (name);
+      TesseraVerification verification;
+
+      if (altered->has_no_tails)
+        forget_tails (trace);
+      OK (tessera_verify_with_rules (trace, &altered->rules, NULL, &verification));
+      n_right += verification.addresses_right;
+      *n_addresses += verification.addresses;
+      tessera_verification_clear (&verification);
+      tessera_trace_free (trace);
+    }
+  return n_right;
+}
+
+/* The last differs in no address of these files; verify-test has a case made for it. */
+static void
+test_altered_rules (void)
+{
+  const TesseraRules right = tessera_rules_pytorch;
+  AlteredRule altered[] = {
+    { .name = "PyTorch's", .n_right = 29029 },
+    { .name = "split at >= 512", .n_right = 22544 },
+    { .name = "ties to the high address", .n_right = 81 },
+    { .name = "20 MiB at exactly 10 MiB", .n_right = 19680 },
+    { .name = "small pool below 1 MiB", .n_right = 17099 },
+    { .name = "small flushed first", .n_right = 22260 },
+    { .name = "no tail", .has_no_tails = true, .n_right = 21529 },
+    { .name = "forward merge only", .n_right = 302 },
+    { .name = "split at >= 1 MiB", .n_right = 29029 },
+  };
+
+  g_autofree char *there = test_shared (folders[1]);
+
+  if (there == NULL)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (altered); i++)
+    altered[i].rules = right;
+  altered[1].rules.large_remainder_bytes = TESSERA_MIN_BLOCK_BYTES;
+  altered[2].rules.equal_sizes_from_the_top = true;
+  altered[3].rules.made_to_measure_bytes++;
+  altered[4].rules.small_bytes--;
+  altered[5].rules.small_pool_first = true;
+  altered[7].rules.forward_merge_only = true;
+  altered[8].rules.large_remainder_bytes--;
+  for (guint i = 0; i < G_N_ELEMENTS (altered); i++)
+    {
+      uint64_t n_addresses = 0, n_right = count_right (&altered[i], &n_addresses);
+
+      g_test_message ("%s: %" G_GUINT64_FORMAT, altered[i].name, n_right);
+      g_assert_cmpuint (n_addresses, ==, 29029);
+      g_assert_cmpuint (n_right, ==, altered[i].n_right);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -329,5 +649,14 @@ main (int argc, char **argv)
   g_test_add_func ("/verify/changed-entry", test_changed_entry);
   g_test_add_func ("/verify/changed-final-state", test_changed_final_state);
   g_test_add_func ("/verify/hostile", test_hostile);
+  for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
+    {
+      g_autofree char *name = g_strconcat ("/verify-real/", folders[i], NULL);
+      g_autofree char *changed = g_strconcat ("/verify-real/changed/", folders[i], NULL);
+
+      g_test_add_data_func (name, folders[i], test_folder);
+      g_test_add_data_func (changed, folders[i], test_changes);
+    }
+  g_test_add_func ("/verify-real/altered-rules", test_altered_rules);
   return g_test_run ();
 }
