@@ -1,13 +1,16 @@
 /*
- * What edits of places do to a plan: pins, together, apart, dynamic, cap.
+ * What edits of places do to a plan: pins, together, apart, dynamic, cap. Edits that
+ * conflict, random histories undone and redone, strategies, other traces, and the
+ * checker's laws of edits broken one by one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "edits/test-edits.h"
-#include "edits/test-scene.h"
 
 #include <string.h>
 
+#include "edits/test-scene.h"
+#include "planner/check.h"
 #include "planner/test-traces.h"
 
 static void
@@ -302,23 +305,390 @@ test_cap_keeps_the_heavy (void)
   g_assert_cmpuint (made->slots[0].block_bytes, ==, 4096);
 }
 
+static void
+assert_conflict (TestScene *scene, guint first, guint second, const char *pattern)
+{
+  TesseraPlan *made;
+
+  g_assert_cmpint (test_try_plan (scene, &made), ==, TESSERA_REFUSED);
+  g_assert_null (made);
+  g_assert_cmpuint (MIN (scene->conflict.first, scene->conflict.second), ==, first);
+  g_assert_cmpuint (MAX (scene->conflict.first, scene->conflict.second), ==, second);
+  if (!g_pattern_match_simple (pattern, scene->error.text))
+    g_error ("expected %s, found %s", pattern, scene->error.text);
+  for (guint i = 0; i < 2; i++) /* both are named */
+    g_assert_nonnull (
+        strstr (scene->error.text,
+                tessera_history_get (scene->history, NULL)[i ? second : first].name));
+  tessera_history_go (scene->history, 0);
+}
+
+static void
+test_conflicts (TestScene *scene, gconstpointer data)
+{
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  test_add (scene, TESSERA_EDIT_CAP, "", 64 * MIB);
+  test_add (scene, TESSERA_EDIT_PIN, FIRST " step=2", 2 * MIB);
+  assert_conflict (scene, 0, 2, "*same place to different offsets*");
+
+  test_add (scene, TESSERA_EDIT_PIN, "size=9216", MIB + 512);
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  assert_conflict (scene, 0, 1, "*may not share an address would share one");
+
+  test_add (scene, TESSERA_EDIT_PIN, ACTIVATIONS, MIB); /* all at one offset */
+  assert_conflict (scene, 0, 0, "*may not share an address would share one");
+
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB + 3);
+  assert_conflict (scene, 0, 0, "*multiples of the alignment*");
+
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, UINT64_C (1) << 62);
+  assert_conflict (scene, 0, 0, "*no pool is so large*");
+
+  test_add (scene, TESSERA_EDIT_CAP, "", MIB);
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  assert_conflict (scene, 0, 1, "*lies above the cap*");
+
+  test_add (scene, TESSERA_EDIT_TOGETHER, ACTIVATIONS, 0);
+  test_add (scene, TESSERA_EDIT_CAP, "", 8192);
+  assert_conflict (scene, 0, 1, "*more than the pool may*");
+
+  test_add_group (scene, TESSERA_EDIT_MOVE, FIRST, "nobody's");
+  assert_conflict (scene, 0, 0, "*no group called \"nobody's\"*");
+
+  test_add_apart (scene, ACTIVATIONS, FIRST);
+  assert_conflict (scene, 0, 0, "*on both sides*");
+
+  for (guint i = 0; i < 65; i++)
+    test_add_apart (scene, FIRST, NULL);
+  assert_conflict (scene, 64, 64, "*64 sets*");
+}
+
+/* Two that live one after the other may lie at one place, unless they are kept apart. */
+static void
+test_conflict_of_pins_kept_apart (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  g_auto (TestScene) scene = { 0 };
+
+  test_alloc (trace, 1 << 20, 1024);
+  test_free (trace, 1 << 20, 1024);
+  test_alloc (trace, 2 << 20, 2048);
+  test_free (trace, 2 << 20, 2048);
+  test_scene_open (&scene, trace);
+  test_add (&scene, TESSERA_EDIT_PIN, "size=1024", 512);
+  test_add (&scene, TESSERA_EDIT_PIN, "size=2048", 512);
+  tessera_plan_free (test_plan (&scene));
+  test_add_apart (&scene, "size=1024", "size=2048");
+  assert_conflict (&scene, 0, 2, "*to be kept apart*");
+}
+
+/* Edits made for one trace, applied to a longer one of the same program. */
+static void
+test_other_trace (TestScene *scene, gconstpointer data)
+{
+  g_auto (TestScene) other = { 0 };
+  g_autoptr (TesseraPlan) made = NULL;
+  g_autofree char *text = NULL;
+  gsize n = 0;
+
+  test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
+  test_add (scene, TESSERA_EDIT_DYNAMIC, "size=10240 phase=forward ordinal=0", 0);
+  tessera_plan_free (test_plan (scene));
+  text = tessera_history_to_json (scene->history);
+  test_scene_open (&other, test_trace_loop (7, 6, true));
+  tessera_history_free (other.history);
+  other.history = tessera_history_from_json (text, -1, "it", NULL);
+  made = test_plan (&other);
+  for (gsize i = 0; i < made->n_slots; i++)
+    if (made->slots[i].size_bytes == 8192)
+      {
+        g_assert_cmpuint (made->slots[i].offset_bytes, ==, MIB);
+        n++;
+      }
+  g_assert_cmpuint (n, ==, 1);
+  g_assert_cmpuint (test_count_slots (&other, made, "size=10240"), ==, 0);
+  g_assert_cmpuint (test_follow (&other, made), ==, 7);
+}
+
+/* Random edits until one is refused, which is dropped; undone and redone in part as they
+ * come. Undone completely they give the first plan, redone the last. */
+static void
+play_history (TestScene *scene, guint32 seed)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (seed);
+  uint64_t first = test_digest (scene), last = first;
+  guint n_edits = (guint) g_rand_int_range (random, 1, 8);
+  size_t n_standing;
+
+  for (guint i = 0; i < n_edits; i++)
+    {
+      TesseraEdit edit = test_edit_random (random, scene->blocks);
+      g_autoptr (TesseraPlan) made = NULL;
+      TesseraStatus status;
+
+      tessera_history_add (scene->history, &edit);
+      status = test_try_plan (scene, &made);
+      if (status == TESSERA_REFUSED)
+        {
+          g_assert_cmpuint (scene->conflict.first, <,
+                            tessera_history_get_n_standing (scene->history));
+          g_assert_cmpuint (scene->conflict.second, <,
+                            tessera_history_get_n_standing (scene->history));
+          tessera_history_undo (scene->history);
+        }
+      else
+        {
+          g_assert_cmpint (status, ==, TESSERA_OK);
+          last = made->slot_digest;
+        }
+    }
+  n_standing = tessera_history_get_n_standing (scene->history);
+  while (tessera_history_undo (scene->history))
+    ;
+  g_assert_cmpuint (test_digest (scene), ==, first);
+  tessera_history_go (scene->history, n_standing);
+  g_assert_cmpuint (test_digest (scene), ==, last);
+}
+
+static void
+test_random_histories (void)
+{
+  guint32 n = g_getenv ("TESSERA_TEST_LONG") != NULL ? 1000 : 100;
+
+  for (guint32 seed = 0; seed < n; seed++)
+    {
+      g_auto (TestScene) scene = { 0 };
+
+      test_scene_open (&scene,
+                       seed % 2 ? test_trace_loop (3, 4, true)
+                                : test_trace_random (seed, 60, (guint16) (1 + seed % 3)));
+      scene.options.strategy = (TesseraStrategy) (seed % 2);
+      play_history (&scene, seed);
+    }
+}
+
+/* Groups made by hand are units under the strategy that looks at them. */
+static void
+test_strategies (void)
+{
+  g_auto (TestScene) scene = { 0 };
+  g_autoptr (TesseraPlan) bare = NULL, grouped = NULL, merged = NULL;
+
+  test_scene_open (&scene, test_trace_random (20, 400, 1));
+  bare = test_plan (&scene);
+  scene.options.strategy = TESSERA_STRATEGY_STALLOC;
+  grouped = test_plan (&scene);
+  test_add_group (&scene, TESSERA_EDIT_MERGE, "", "all");
+  merged = test_plan (&scene);
+  g_assert_true (g_str_has_prefix (bare->strategy, "free: "));
+  g_assert_true (g_str_has_prefix (grouped->strategy, "stalloc: "));
+  g_assert_cmpuint (grouped->height_bytes, >, bare->height_bytes);
+  g_assert_cmpuint (merged->height_bytes, !=, grouped->height_bytes);
+}
+
+/* Of traces that no rule brings to the bound at once: with the full plan as a hint a
+ * preview is never higher, without some are. */
+static void
+test_preview_of_former (void)
+{
+  guint n_higher = 0;
+
+  for (guint32 seed = 20; seed < 60; seed++)
+    {
+      g_auto (TestScene) scene = { 0 };
+      g_autoptr (TesseraPlan) full = NULL, preview = NULL, hinted = NULL;
+
+      test_scene_open (&scene, test_trace_random (seed, 800, 1));
+      scene.options.work_budget = 0;
+      full = test_plan (&scene);
+      scene.options.is_preview = true;
+      preview = test_plan (&scene);
+      scene.options.former = full;
+      hinted = test_plan (&scene);
+      n_higher += preview->height_bytes > full->height_bytes;
+      g_assert_cmpuint (hinted->height_bytes, <=, full->height_bytes);
+      g_assert_cmpuint (hinted->height_bytes, <=, preview->height_bytes);
+    }
+  g_test_message ("%u of 40 are higher without", n_higher);
+  g_assert_cmpuint (n_higher, >, 0);
+}
+
+static void
+leave_out_smallest (TestScene *scene, const TesseraPlan *plan)
+{
+  TesseraEdit *edit = test_add (scene, TESSERA_EDIT_DYNAMIC, "", 0);
+  const TesseraSlot *smallest = &plan->slots[0];
+
+  for (size_t i = 1; i < plan->n_slots; i++)
+    if (plan->slots[i].block_bytes < smallest->block_bytes)
+      smallest = &plan->slots[i];
+  edit->what.blocks = g_new (uint32_t, 1);
+  edit->what.blocks[0] = smallest->block;
+  edit->what.n_blocks = 1;
+}
+
+static uint64_t
+offset_in (const TesseraPlan *plan, uint32_t block)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].block == block)
+      return plan->slots[i].offset_bytes;
+  return UINT64_MAX;
+}
+
+/* A small block goes that makes no difference to the load: nobody else moves, since a
+ * full plan would hardly be lower. */
+static void
+test_preview_left_out (void)
+{
+  guint n_looked_at = 0;
+
+  for (guint32 seed = 20; seed < 28; seed++)
+    {
+      g_auto (TestScene) scene = { 0 };
+      g_autoptr (TesseraPlan) full = NULL, preview = NULL;
+
+      test_scene_open (&scene, test_trace_random (seed, 400, 1));
+      full = test_plan (&scene);
+      leave_out_smallest (&scene, full);
+      scene.options.is_preview = true;
+      scene.options.former = full;
+      preview = test_plan (&scene);
+      g_assert_cmpuint (preview->n_slots, ==, full->n_slots - 1);
+      if (preview->bound_bytes == full->bound_bytes)
+        {
+          n_looked_at++;
+          for (size_t i = 0; i < preview->n_slots; i++)
+            g_assert_cmpuint (preview->slots[i].offset_bytes, ==,
+                              offset_in (full, preview->slots[i].block));
+        }
+    }
+  g_assert_cmpuint (n_looked_at, >, 4);
+}
+
+/* Blocks pinned anywhere: a preview is legal (it was checked), has what is pinned where
+ * it is to be, and is at most so much higher than the full plan, which no preview
+ * changes. */
+static void
+test_preview_of_pins (void)
+{
+  for (guint32 seed = 1; seed <= 8; seed++)
+    {
+      g_autoptr (GRand) random = g_rand_new_with_seed (seed);
+      g_auto (TestScene) scene = { 0 };
+      TesseraPlan *full, *preview;
+      uint64_t digest;
+
+      test_scene_open (&scene, test_trace_random (seed, 1500, 1));
+      full = test_plan (&scene);
+      for (guint i = 0; i <= seed % 3; i++)
+        {
+          const TesseraSlot *slot =
+              &full->slots[g_rand_int_range (random, 0, (gint32) full->n_slots)];
+          TesseraEdit *edit = test_add (&scene, TESSERA_EDIT_PIN, "", 0);
+
+          edit->what.blocks = g_new (uint32_t, 1);
+          edit->what.blocks[0] = slot->block;
+          edit->what.n_blocks = 1;
+          edit->at = full->height_bytes / 512 / (2 + i) * 512 + i * full->height_bytes;
+        }
+      tessera_plan_free (full);
+      full = test_plan (&scene);
+      digest = full->slot_digest;
+      scene.options.is_preview = true;
+      preview = test_plan (&scene);
+      scene.options.is_preview = false;
+      scene.options.former = preview; /* a full plan never looks at it */
+      g_assert_cmpuint (preview->n_slots, ==, full->n_slots);
+      g_assert_cmpuint (preview->height_bytes, <=,
+                        full->height_bytes + full->height_bytes / 100);
+      g_assert_cmpuint (test_digest (&scene), ==, digest);
+      tessera_plan_free (full);
+      tessera_plan_free (preview);
+    }
+}
+
+static void
+assert_breaks (const TesseraPlan *made, TesseraHold *hold, uint64_t cap, TesseraLaw law)
+{
+  const TesseraHolds holds = { hold, hold != NULL, NULL };
+  TesseraError error = { 0 };
+  TesseraLaw found;
+
+  g_assert_cmpint (tessera_check_edits (made, &holds, cap, &found, &error), ==,
+                   law == TESSERA_LAW_NONE ? TESSERA_OK : TESSERA_REFUSED);
+  g_assert_cmpint (found, ==, law);
+  g_assert_cmpint (*error.text != '\0', ==, law != TESSERA_LAW_NONE);
+}
+
+/* Each law of edits kept, and broken by moving one slot. */
+static void
+test_laws (void)
+{
+  TesseraSlot slots[] = { { .block_bytes = 1024, .offset_bytes = 0, .died = 4 },
+                          { .block_bytes = 1024, .offset_bytes = 1024, .died = 4 },
+                          { .block_bytes = 2048, .offset_bytes = 4096, .died = 4 } };
+  TesseraPlan made = { .slots = slots, .n_slots = 3, .height_bytes = 6144 };
+  uint32_t two[] = { 0, 1 }, third[] = { 2 }, all[] = { 0, 1, 2 };
+  uint64_t offsets[] = { 0, 1024 }, distances[] = { 0, 1024, 3584 };
+  TesseraHold hold = {
+    .kind = TESSERA_EDIT_PIN, .slots = two, .n_slots = 2, .offsets = offsets
+  };
+
+  assert_breaks (&made, NULL, 6144, TESSERA_LAW_NONE);
+  assert_breaks (&made, NULL, 6143, TESSERA_LAW_CAP);
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  slots[1].offset_bytes = 1536;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_PIN);
+  hold.kind = TESSERA_EDIT_TOGETHER;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_TOGETHER);
+  slots[0].offset_bytes = 512;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  hold = (TesseraHold){
+    .kind = TESSERA_EDIT_TOGETHER, .slots = all, .n_slots = 3, .offsets = distances
+  };
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  slots[2].offset_bytes += 512;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_TOGETHER);
+  hold = (TesseraHold){ .kind = TESSERA_EDIT_APART, .slots = two, .n_slots = 2 };
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  slots[0].offset_bytes = 1024;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_APART);
+  hold.has_with = true; /* among themselves they may */
+  hold.with = third;
+  hold.n_with = 1;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_NONE);
+  slots[2].offset_bytes = 2048;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_APART);
+  slots[2].offset_bytes = 0;
+  assert_breaks (&made, &hold, UINT64_MAX, TESSERA_LAW_APART);
+}
+
 #define ADD(path, test)                                                                  \
-  g_test_add ("/edits/plan/" path, TestScene, NULL, test_scene_begin, test,              \
-              test_scene_end)
+  g_test_add ("/edits/" path, TestScene, NULL, test_scene_begin, test, test_scene_end)
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  ADD ("pin", test_pin);
-  ADD ("pin-in-any-step", test_pin_in_any_step);
-  ADD ("pin-with-shape", test_pin_with_shape);
-  ADD ("together", test_together);
+  ADD ("plan/pin", test_pin);
+  ADD ("plan/pin-in-any-step", test_pin_in_any_step);
+  ADD ("plan/pin-with-shape", test_pin_with_shape);
+  ADD ("plan/together", test_together);
   g_test_add_func ("/edits/plan/apart", test_apart);
-  ADD ("dynamic", test_dynamic);
+  ADD ("plan/dynamic", test_dynamic);
   g_test_add_func ("/edits/plan/dynamic-among-equals", test_dynamic_among_equals);
   g_test_add_func ("/edits/cap/any", test_cap);
   g_test_add_func ("/edits/cap/takes-little", test_cap_takes_little);
   g_test_add_func ("/edits/cap/keeps-the-heavy", test_cap_keeps_the_heavy);
+  ADD ("conflicts/conflicts", test_conflicts);
+  g_test_add_func ("/edits/conflicts/pins-kept-apart", test_conflict_of_pins_kept_apart);
+  ADD ("conflicts/other-trace", test_other_trace);
+  g_test_add_func ("/edits/conflicts/random-histories", test_random_histories);
+  g_test_add_func ("/edits/conflicts/strategies", test_strategies);
+  g_test_add_func ("/edits/conflicts/preview-of-former", test_preview_of_former);
+  g_test_add_func ("/edits/conflicts/preview-left-out", test_preview_left_out);
+  g_test_add_func ("/edits/conflicts/preview-of-pins", test_preview_of_pins);
+  g_test_add_func ("/edits/conflicts/laws", test_laws);
   return g_test_run ();
 }

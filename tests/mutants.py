@@ -30,9 +30,8 @@ WATCHERS = {
     "planner/check": (
         ["planner-check", "planner-check-kinds", "planner-check-lengths",
          "planner-check-unplanned", "fuzz-corpus-check", "planner-plan-rotations",
-         "planner-compare", "planner-lengths-places", "planner-kept", "planner-dynamic", "edits-conflicts"],
-        ["planner-lengths", "planner-lengths-places", "edits-plan",
-         "by-length", "kinds", "unplanned", "plan", "golden", "fuzz-corpus-follow"]),
+         "planner-compare", "planner-lengths-places", "planner-kept", "planner-dynamic", "edits-plan"],
+        ["planner-lengths", "by-length", "kinds", "plan", "golden", "fuzz-corpus-follow"]),
     "allocator/caching": (
         ["caching", "reuse", "tree", "simulate", "verify", "peak"],
         ["real", "policy", "policy-pool", "policy-plan", "explain", "small-programs",
