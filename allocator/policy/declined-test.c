@@ -501,25 +501,6 @@ test_fills (void)
   close_case (&c);
 }
 
-/* What lies idle beside the pool stays there, as without a plan: to give it back and take
- * it again at each step would hold the run up. */
-static void
-test_keeps (void)
-{
-  TesseraPolicyGrant grant;
-  Case c;
-
-  open_case (&c, 0, 0);
-  misfit (&c);
-  program_give_back (c.policy, program_take (c.policy, 20 * MIB, 0));
-  g_assert_cmpuint (c.device.used_bytes, ==, 20 * MIB);
-  grant = program_take (c.policy, 40 * MIB, 0);
-  g_assert_cmpuint (c.device.used_bytes, ==, 40 * MIB); /* 20 of them the same */
-  program_give_back (c.policy, grant);
-  g_assert_cmpuint (c.device.used_bytes, ==, 40 * MIB);
-  close_case (&c);
-}
-
 /* What a graph uses without asking stays while one is captured, whatever is asked for. */
 static void
 test_routed (void)
@@ -555,7 +536,6 @@ main (int argc, char **argv)
   g_test_add_func ("/declined/faults", test_faults);
   g_test_add_func ("/declined/random", test_random);
   g_test_add_func ("/declined/fills", test_fills);
-  g_test_add_func ("/declined/keeps", test_keeps);
   g_test_add_func ("/declined/routed", test_routed);
   return g_test_run ();
 }

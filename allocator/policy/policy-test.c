@@ -41,43 +41,6 @@ new_policy (const TesseraPolicyOptions *options, TesseraVirtual *device)
   return policy;
 }
 
-static void
-test_peaks_and_limit (void)
-{
-  const TesseraPolicyOptions options = make_options (TESSERA_POLICY_NATIVE);
-  TesseraVirtual device;
-  TesseraPolicy *policy;
-  TesseraPolicyGrant grant;
-  TesseraPolicyStats stats;
-
-  tessera_virtual_init (&device, 0);
-  policy = new_policy (&options, &device);
-  g_assert_cmpint (tessera_policy_malloc (policy, 30 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_policy_free_requested (policy, grant.grant.addr), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_policy_free_completed (policy, grant.grant.addr), ==,
-                   TESSERA_OK);
-  tessera_policy_empty_cache (policy);
-  tessera_policy_get_stats (policy, &stats);
-  g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 30 * MIB);
-  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 30 * MIB);
-  tessera_policy_reset_peaks (policy);
-  tessera_policy_get_stats (policy, &stats);
-  g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 0);
-  g_assert_cmpuint (stats.caching.peak_active_bytes, ==, 0);
-  g_assert_cmpuint (stats.caching.peak_requested_bytes, ==, 0);
-  g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 0);
-
-  tessera_policy_set_limit (policy, 10 * MIB);
-  g_assert_cmpint (tessera_policy_malloc (policy, 12 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
-  tessera_policy_set_limit (policy, 0);
-  g_assert_cmpint (tessera_policy_malloc (policy, 12 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OK);
-  tessera_policy_free (policy);
-}
-
 static TesseraPolicyGrant
 take (TesseraPolicy *policy, uint64_t size_bytes, uint32_t stream, uint32_t pool)
 {
@@ -538,7 +501,6 @@ main (int argc, char **argv)
 
       g_test_add_data_func (faults, GINT_TO_POINTER (kinds[i].kind), test_refusals);
     }
-  g_test_add_func ("/policy/peaks-and-limit", test_peaks_and_limit);
   g_test_add_func ("/policy/direct/figures", test_direct);
   g_test_add_func ("/policy/direct/random", test_direct_random);
   g_test_add_func ("/policy/direct/out-of-memory", test_direct_out_of_memory);
