@@ -276,34 +276,6 @@ test_three_blocks (void)
   check_three_blocks (2);
 }
 
-static void
-test_tiles_join (void)
-{
-  g_auto (Stage) stage =
-      stage_of (made_layout_random (900, SEED), TESSERA_AXIS_BYTES_MOVED);
-  TesseraInk ink = ink_of (stage.rgb);
-  double top = (double) tessera_scene_height_bytes (stage.scene);
-  TesseraView whole = { 0.0, 1.0, 0.0, top };
-  uint32_t *one = g_new (uint32_t, 320 * 200), *many = g_new (uint32_t, 320 * 200);
-  tessera_scene_render (stage.scene, &whole, &ink, one, 320, 320, 200, 0, 0);
-  for (int x = 0; x < 320; x += 64)
-    for (int y = 0; y < 200; y += 50)
-      {
-        TesseraView part = { x / 320.0, (x + 64) / 320.0, top * (150 - y) / 200,
-                             top * (200 - y) / 200 };
-        tessera_scene_render (stage.scene, &part, &ink, many + y * 320 + x, 320, 64, 50,
-                              x, y);
-      }
-  int worst = 0;
-  for (int i = 0; i < 320 * 200; i++)
-    for (int shift = 0; shift <= 16; shift += 8)
-      worst = MAX (worst,
-                   ABS ((int) (one[i] >> shift & 255) - (int) (many[i] >> shift & 255)));
-  g_assert_cmpint (worst, <=, 1);
-  g_free (one);
-  g_free (many);
-}
-
 /* A block of full height that lives for one of 100,000 events changes its column in
  * proportion, wherever it lies, at every zoom, and covers it once zoomed in. */
 static void
@@ -513,7 +485,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/render/three-blocks", test_three_blocks);
   g_test_add_func ("/render/brute-force", test_brute_force);
-  g_test_add_func ("/render/tiles-join", test_tiles_join);
   g_test_add_func ("/render/thin-peak", test_thin_peak);
   g_test_add_func ("/render/threads", test_threads);
   g_test_add_func ("/render/filter", test_filter);
