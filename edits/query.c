@@ -12,29 +12,23 @@
 #define BLANKS " \t\r\n\f\v"
 #define MOST_BLOCKS (10 * 1000 * 1000) /* by hand: what asks for memory is a text */
 
-typedef enum
-{
-  OP_EQUAL,
-  OP_LESS,
-  OP_LESS_EQUAL,
-  OP_MORE,
-  OP_MORE_EQUAL
-} Operator;
-
-static const struct
+typedef struct
 {
   const char *text;
-  Operator operator;
-} operators[] = { { "<=", OP_LESS_EQUAL },
-                  { ">=", OP_MORE_EQUAL },
-                  { "<", OP_LESS },
-                  { ">", OP_MORE },
-                  { "=", OP_EQUAL } };
+  gboolean takes_less, takes_equal, takes_more; /* than its number */
+} Operator;
+
+/* Longer ones first. */
+static const Operator operators[] = { { "<=", TRUE, TRUE, FALSE },
+                                      { ">=", FALSE, TRUE, TRUE },
+                                      { "<", TRUE, FALSE, FALSE },
+                                      { ">", FALSE, FALSE, TRUE },
+                                      { "=", FALSE, TRUE, FALSE } };
 
 typedef struct
 {
   char *key;
-  Operator operator;
+  const Operator *operator;
   char *value;
 } Condition;
 
@@ -83,7 +77,7 @@ take_condition (const char **text, Condition *condition, char **out_error)
   for (gsize i = 0; i < G_N_ELEMENTS (operators); i++)
     if (g_str_has_prefix (at + n_key + n_blanks, operators[i].text))
       {
-        condition->operator= operators[i].operator;
+        condition->operator= & operators[i];
         condition->key = g_strndup (at, n_key);
         at += n_key + n_blanks + strlen (operators[i].text);
         break;
@@ -119,35 +113,19 @@ take_condition (const char **text, Condition *condition, char **out_error)
 
 /* Narrows [*least, *most] (most 0: no limit). FALSE: nothing is left. */
 static gboolean
-narrow (Operator operator, guint64 number, guint64 *least, guint64 *most)
+narrow (const Operator *operator, guint64 number, guint64 *least, guint64 *most)
 {
-  guint64 from = 0, to = G_MAXUINT64;
+  guint64 from = number + !operator->takes_equal, to = number - !operator->takes_equal;
 
-  switch (operator)
-    {
-    case OP_EQUAL:
-      from = to = number;
-      break;
-    case OP_LESS:
-      if (number == 0)
-        return FALSE;
-      to = number - 1;
-      break;
-    case OP_LESS_EQUAL:
-      to = number;
-      break;
-    case OP_MORE:
-      from = number + 1;
-      break;
-    case OP_MORE_EQUAL:
-      from = number;
-      break;
-    }
-  *least = MAX (*least, from);
-  if (to < G_MAXUINT64)
-    *most = *most > 0 ? MIN (*most, to) : to;
+  if (!operator->takes_less)
+    *least = MAX (*least, from);
+  if (operator->takes_more)
+    return *most == 0 || *least <= *most;
   /* 0 would mean that there is no limit. */
-  return to != 0 && (*most == 0 || *least <= *most);
+  if (number == 0 || to == 0)
+    return FALSE;
+  *most = *most > 0 ? MIN (*most, to) : to;
+  return *least <= *most;
 }
 
 static gboolean
@@ -180,38 +158,36 @@ apply_life (const Condition *condition, TesseraSelector *selector, char **out_er
   return TRUE;
 }
 
-typedef struct
-{
-  guint64 first, last;
-} Range;
-
 static int
-compare_ranges (gconstpointer a, gconstpointer b)
+compare_blocks (gconstpointer a, gconstpointer b)
 {
-  const Range *x = a, *y = b;
+  const guint32 *x = a, *y = b;
 
-  return (x->first > y->first) - (x->first < y->first);
+  return (*x > *y) - (*x < *y);
 }
 
 /* "3,7-9" */
 static gboolean
-parse_ranges (const char *text, GArray *ranges, char **out_error)
+parse_ranges (const char *text, GArray *blocks, char **out_error)
 {
   g_auto (GStrv) parts = g_strsplit (text, ",", -1);
 
   for (gsize i = 0; parts[i] != NULL; i++)
     {
       g_auto (GStrv) ends = g_strsplit (parts[i], "-", 2);
-      Range range;
+      guint64 first, last;
 
-      if (ends[0] == NULL || !parse_u32 (ends[0], &range.first) ||
-          !parse_u32 (ends[1] != NULL ? ends[1] : ends[0], &range.last) ||
-          range.last < range.first)
+      if (ends[0] == NULL || !parse_u32 (ends[0], &first) ||
+          !parse_u32 (ends[1] != NULL ? ends[1] : ends[0], &last) || last < first)
         return complain (
             out_error, "blocks takes numbers, as in blocks=3,7-9, not \"%s\"", parts[i]);
-      g_array_append_val (ranges, range);
+      if (last - first >= MOST_BLOCKS - blocks->len)
+        return complain (out_error, "blocks takes numbers of at most %d blocks",
+                         MOST_BLOCKS);
+      for (guint32 block = (guint32) first; block <= last; block++)
+        g_array_append_val (blocks, block);
     }
-  return ranges->len > 0 ||
+  return blocks->len > 0 ||
          complain (out_error, "blocks takes numbers, as in blocks=3,7-9");
 }
 
@@ -219,33 +195,18 @@ parse_ranges (const char *text, GArray *ranges, char **out_error)
 static gboolean
 apply_blocks (const Condition *condition, TesseraSelector *selector, char **out_error)
 {
-  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (Range));
-  guint64 n = 0, next = 0;
+  g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (guint32));
 
-  if (!parse_ranges (condition->value, ranges, out_error))
+  if (!parse_ranges (condition->value, blocks, out_error))
     return FALSE;
-  g_array_sort (ranges, compare_ranges);
-  for (guint i = 0; i < ranges->len; i++)
+  g_array_sort (blocks, compare_blocks);
+  selector->blocks = g_new (guint32, blocks->len);
+  for (guint i = 0; i < blocks->len; i++)
     {
-      Range *range = &g_array_index (ranges, Range, i);
+      guint32 block = g_array_index (blocks, guint32, i);
 
-      range->first = MAX (range->first, next);
-      next = MAX (next, range->last + 1);
-      n += next - MIN (range->first, next);
-    }
-  if (n > MOST_BLOCKS)
-    return complain (
-        out_error, "blocks takes numbers of at most %d blocks, not of %" G_GUINT64_FORMAT,
-        MOST_BLOCKS, n);
-  g_free (selector->blocks);
-  selector->blocks = g_new (guint32, n);
-  selector->n_blocks = 0;
-  for (guint i = 0; i < ranges->len; i++)
-    {
-      const Range *range = &g_array_index (ranges, Range, i);
-
-      for (guint64 k = range->first; k <= range->last; k++)
-        selector->blocks[selector->n_blocks++] = (guint32) k;
+      if (i == 0 || block != selector->blocks[selector->n_blocks - 1])
+        selector->blocks[selector->n_blocks++] = block;
     }
   return TRUE;
 }
@@ -306,7 +267,7 @@ apply (const Condition *condition,
     return apply_size (condition, selector, out_error);
   if (g_str_equal (condition->key, "life"))
     return apply_life (condition, selector, out_error);
-  if (condition->operator!= OP_EQUAL)
+  if (condition->operator->takes_less || condition->operator->takes_more)
     return complain (out_error, "%s takes = only", condition->key);
   if (!g_hash_table_add (seen, g_strdup (condition->key)))
     return complain (out_error, "%s is there twice, and all conditions have to hold",

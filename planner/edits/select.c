@@ -47,30 +47,7 @@ match (const char *pattern, const char *text)
   return *pattern == '\0';
 }
 
-/* Answers of one text: whether the thing with that index is meant. NULL: no condition. */
-typedef struct
-{
-  uint8_t *phases, *died_phases; /* by phase */
-  uint8_t *groups;               /* by group */
-  uint8_t *stacks;               /* by stack: source */
-  uint8_t *modules;              /* by string, or by stack where there are no modules */
-  uint32_t *module_of_event;
-  uint32_t *ordinals; /* by block */
-} Answers;
-
-static void
-clear (Answers *answers)
-{
-  free (answers->phases);
-  free (answers->died_phases);
-  free (answers->groups);
-  free (answers->stacks);
-  free (answers->modules);
-  free (answers->module_of_event);
-  free (answers->ordinals);
-}
-
-/* A phase is meant if it or an enclosing one is; outer ones come first. */
+/* By phase: whether the phase or an enclosing one is meant; outer ones come first. */
 static uint8_t *
 ask_phases (const TesseraTrace *trace,
             const TesseraStructure *structure,
@@ -133,69 +110,57 @@ ask_stacks (const TesseraTrace *trace, const char *pattern)
   return answers;
 }
 
+/* Of the selected, those stay whose @index_bytes'th bytes of the block are the index of a
+ * thing that is meant. @answers: [n] whether a thing is; freed */
 static void
-ask_modules (const TesseraTrace *trace, const char *pattern, Answers *answers)
+keep_answered (const TesseraBlocks *blocks,
+               size_t index_bytes,
+               uint8_t *answers,
+               size_t n,
+               uint8_t *selected)
 {
-  bool by_string;
-  size_t n;
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      uint32_t index = G_STRUCT_MEMBER (uint32_t, &blocks->blocks[i], index_bytes);
 
-  answers->module_of_event = tessera_find_modules (trace);
-  by_string = answers->module_of_event != NULL;
-  n = by_string ? tessera_trace_n_strings (trace) : trace->n_stacks;
-  answers->modules = g_new0 (uint8_t, n + 1);
+      selected[i] = selected[i] && index < n && answers[index];
+    }
+  free (answers);
+}
+
+/* Where the trace has no modules, a stack says of which it is. */
+static void
+keep_of_module (const TesseraTrace *trace,
+                const TesseraBlocks *blocks,
+                const char *pattern,
+                uint8_t *selected)
+{
+  g_autofree uint32_t *module_of_event = tessera_find_modules (trace);
+  size_t n = module_of_event ? tessera_trace_n_strings (trace) : trace->n_stacks;
+  uint8_t *answers = g_new0 (uint8_t, n + 1);
+
   for (uint32_t i = 0; i < n; i++)
     {
-      const char *name = by_string ? tessera_trace_string (trace, i)
-                                   : tessera_module_of_stack (trace, i);
+      const char *name = module_of_event ? tessera_trace_string (trace, i)
+                                         : tessera_module_of_stack (trace, i);
 
-      answers->modules[i] = name && match (pattern, name);
+      answers[i] = name && match (pattern, name);
     }
-}
+  if (!module_of_event)
+    {
+      keep_answered (blocks, offsetof (TesseraBlock, stack), answers, n, selected);
+      return;
+    }
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &blocks->blocks[i];
+      bool is_born =
+          !(block->flags & TESSERA_AT_START) && block->born_index < trace->n_events;
+      uint32_t module = is_born ? module_of_event[block->born_index] : TESSERA_NONE;
 
-static void
-ask (const TesseraSelector *selector,
-     const TesseraTrace *trace,
-     const TesseraBlocks *blocks,
-     const TesseraStructure *structure,
-     const TesseraGroup *groups,
-     size_t n_groups,
-     Answers *answers)
-{
-  if (selector->phase)
-    answers->phases = ask_phases (trace, structure, selector->phase);
-  if (selector->died_phase)
-    answers->died_phases = ask_phases (trace, structure, selector->died_phase);
-  if (selector->group)
-    answers->groups = ask_groups (groups, n_groups, selector->group);
-  if (selector->source)
-    answers->stacks = ask_stacks (trace, selector->source);
-  if (selector->module)
-    ask_modules (trace, selector->module, answers);
-  if (selector->ordinal == TESSERA_NONE)
-    return;
-  answers->ordinals = g_new (uint32_t, blocks->n_blocks + 1);
-  tessera_block_ordinals (trace, blocks, structure, answers->ordinals);
-}
-
-static bool
-is_answered (const uint8_t *answers, uint32_t index, size_t n)
-{
-  return !answers || (index < n && answers[index]);
-}
-
-static bool
-is_of_module (const Answers *answers,
-              const TesseraTrace *trace,
-              const TesseraBlock *block)
-{
-  if (!answers->modules)
-    return true;
-  if (!answers->module_of_event)
-    return is_answered (answers->modules, block->stack, trace->n_stacks);
-  if (block->flags & TESSERA_AT_START || block->born_index >= trace->n_events)
-    return false;
-  return is_answered (answers->modules, answers->module_of_event[block->born_index],
-                      tessera_trace_n_strings (trace));
+      selected[i] = selected[i] && module < n && answers[module];
+    }
+  free (answers);
 }
 
 /* What needs no text. */
@@ -231,27 +196,36 @@ tessera_select (const TesseraSelector *selector,
                 size_t n_groups,
                 uint8_t *selected)
 {
-  Answers answers = { 0 };
-
-  ask (selector, trace, blocks, structure, groups, n_groups, &answers);
   memset (selected, selector->blocks ? 0 : 1, blocks->n_blocks);
   for (size_t i = 0; selector->blocks && i < selector->n_blocks; i++)
     if (selector->blocks[i] < blocks->n_blocks)
       selected[selector->blocks[i]] = 1;
   for (size_t i = 0; i < blocks->n_blocks; i++)
+    selected[i] = selected[i] && is_of_numbers (selector, structure, &blocks->blocks[i]);
+  if (selector->phase)
+    keep_answered (blocks, offsetof (TesseraBlock, born_phase),
+                   ask_phases (trace, structure, selector->phase), structure->n_phases,
+                   selected);
+  if (selector->died_phase)
+    keep_answered (blocks, offsetof (TesseraBlock, died_phase),
+                   ask_phases (trace, structure, selector->died_phase),
+                   structure->n_phases, selected);
+  if (selector->group)
+    keep_answered (blocks, offsetof (TesseraBlock, group),
+                   ask_groups (groups, n_groups, selector->group), n_groups, selected);
+  if (selector->source)
+    keep_answered (blocks, offsetof (TesseraBlock, stack),
+                   ask_stacks (trace, selector->source), trace->n_stacks, selected);
+  if (selector->module)
+    keep_of_module (trace, blocks, selector->module, selected);
+  if (selector->ordinal != TESSERA_NONE)
     {
-      const TesseraBlock *block = &blocks->blocks[i];
+      g_autofree uint32_t *ordinals = g_new (uint32_t, blocks->n_blocks + 1);
 
-      selected[i] =
-          selected[i] && is_of_numbers (selector, structure, block) &&
-          is_answered (answers.phases, block->born_phase, structure->n_phases) &&
-          is_answered (answers.died_phases, block->died_phase, structure->n_phases) &&
-          is_answered (answers.groups, block->group, n_groups) &&
-          is_answered (answers.stacks, block->stack, trace->n_stacks) &&
-          is_of_module (&answers, trace, block) &&
-          (!answers.ordinals || answers.ordinals[i] == selector->ordinal);
+      tessera_block_ordinals (trace, blocks, structure, ordinals);
+      for (size_t i = 0; i < blocks->n_blocks; i++)
+        selected[i] = selected[i] && ordinals[i] == selector->ordinal;
     }
-  clear (&answers);
 }
 
 void
