@@ -118,6 +118,8 @@ typedef struct
   bool is_undone;
 } TesseraEdit;
 
+/* Merge, split, group, move, class: the kind shapes groups. All others are of places. */
+bool tessera_edit_is_of_groups (const TesseraEdit *edit);
 /* Owned once, all zero; for g_atomic_rc_box_release(). */
 TesseraBlockNames *tessera_block_names_new (size_t n_names);
 void tessera_selector_init (TesseraSelector *selector);

@@ -89,7 +89,7 @@ group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grou
   build->blocks = grouped;
   return tessera_constraints_of_trace (
       build->trace, blocks, build->structure, build->options->edits,
-      build->options->n_edits, build->error, build->options->out_conflict, grouped,
+      build->options->n_edits, NULL, build->error, build->options->out_conflict, grouped,
       &build->plan->groups, &build->plan->n_groups, &build->constraints);
 }
 

@@ -222,8 +222,7 @@ check_reach (Call *call,
 {
   TesseraEditReach reach;
 
-  if (edit->kind != TESSERA_EDIT_PIN && edit->kind != TESSERA_EDIT_TOGETHER &&
-      edit->kind != TESSERA_EDIT_APART && edit->kind != TESSERA_EDIT_DYNAMIC)
+  if (tessera_edit_is_of_groups (edit))
     return;
   cli_must_of (study->path, tessera_edit_reach (study->trace, study->blocks,
                                                 study->structure, selected, &reach));

@@ -336,7 +336,6 @@ tessera_holds_apply (TesseraHolds *holds,
                      size_t n_items)
 {
   Apply apply = { holds, item_of_slot, plan, complaint, items, n_items, NULL };
-  bool is_any_together = false;
   TesseraStatus status = TESSERA_OK;
 
   if (holds->n_holds == 0)
@@ -353,11 +352,9 @@ tessera_holds_apply (TesseraHolds *holds,
   for (size_t h = 0; h < holds->n_holds && status == TESSERA_OK; h++)
     if (holds->holds[h].kind == TESSERA_EDIT_PIN)
       status = apply_pin (&apply, &holds->holds[h]);
-    else if (holds->holds[h].kind == TESSERA_EDIT_TOGETHER)
-      is_any_together = true;
   if (status == TESSERA_OK)
     status = tessera_holds_apply_sets (holds, item_of_slot, plan, complaint, items);
-  if (status == TESSERA_OK && is_any_together)
+  if (status == TESSERA_OK)
     status = lay_out_bodies (&apply);
   for (size_t h = 0; h < holds->n_holds && status == TESSERA_OK; h++)
     if (holds->holds[h].kind == TESSERA_EDIT_TOGETHER)

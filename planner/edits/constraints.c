@@ -365,7 +365,7 @@ list_selected (const Apply *apply, uint32_t **out_blocks, size_t *out_n_blocks)
                          out_n_blocks);
 }
 
-static void
+static const TesseraConstraint *
 add_constraint (Apply *apply, uint32_t index)
 {
   TesseraConstraints *constraints = apply->constraints;
@@ -386,6 +386,7 @@ add_constraint (Apply *apply, uint32_t index)
       select_blocks (apply, &edit->with);
       list_selected (apply, &constraint->with, &constraint->n_with);
     }
+  return constraint;
 }
 
 static void
@@ -410,18 +411,14 @@ settle_on (TesseraSelector *selector, const uint32_t *blocks, size_t n_blocks)
   selector->n_blocks = n_blocks;
 }
 
-/* The edit that was applied lists what it selected; of a shape the distances go along. */
+/* The edit that was applied lists what it selected; of a shape the distances go along.
+ * @made: (nullable) the edit's constraint */
 static void
-settle (Apply *apply, uint32_t index)
+settle (Apply *apply, uint32_t index, const TesseraConstraint *made)
 {
-  TesseraConstraints *constraints = apply->constraints;
   TesseraEdit *edit = &apply->settled[index];
-  const TesseraConstraint *last =
-      constraints->n_constraints > 0
-          ? &constraints->constraints[constraints->n_constraints - 1]
-          : NULL;
 
-  if (!last || last->edit != index)
+  if (!made)
     {
       g_autofree uint32_t *blocks = NULL;
       size_t n_blocks;
@@ -430,14 +427,14 @@ settle (Apply *apply, uint32_t index)
       settle_on (&edit->what, blocks, n_blocks);
       return;
     }
-  settle_on (&edit->what, last->blocks, last->n_blocks);
+  settle_on (&edit->what, made->blocks, made->n_blocks);
   if (edit->has_with)
-    settle_on (&edit->with, last->with, last->n_with);
+    settle_on (&edit->with, made->with, made->n_with);
   if (!edit->shape)
     return;
   g_free (edit->shape);
-  edit->shape = g_memdup2 (last->offsets, (last->n_blocks + 1) * sizeof *edit->shape);
-  for (size_t i = 0; i < last->n_blocks; i++)
+  edit->shape = g_memdup2 (made->offsets, (made->n_blocks + 1) * sizeof *edit->shape);
+  for (size_t i = 0; i < made->n_blocks; i++)
     edit->shape[i] -= edit->at;
 }
 
@@ -445,6 +442,7 @@ static TesseraStatus
 apply_edit (Apply *apply, uint32_t index)
 {
   const TesseraEdit *edit = &apply->edits[index];
+  const TesseraConstraint *made = NULL;
 
   select_blocks (apply, &edit->what);
   switch (edit->kind)
@@ -452,7 +450,7 @@ apply_edit (Apply *apply, uint32_t index)
     case TESSERA_EDIT_PIN:
     case TESSERA_EDIT_TOGETHER:
     case TESSERA_EDIT_APART:
-      add_constraint (apply, index);
+      made = add_constraint (apply, index);
       break;
     case TESSERA_EDIT_DYNAMIC:
       leave_out (apply, index);
@@ -469,25 +467,23 @@ apply_edit (Apply *apply, uint32_t index)
         return refuse_group (apply, index);
     }
   if (apply->settled)
-    settle (apply, index);
+    settle (apply, index, made);
   return TESSERA_OK;
 }
 
-/* Groups the blocks anew and applies the edits: tessera_constraints_of_trace().
- * @settled: (nullable) the edits, which become lists of blocks as they are applied */
-static TesseraStatus
-apply_all (const TesseraTrace *trace,
-           const TesseraBlocks *blocks,
-           const TesseraStructure *structure,
-           const TesseraEdit *edits,
-           size_t n_edits,
-           TesseraEdit *settled,
-           TesseraError *error,
-           TesseraEditConflict *out_conflict,
-           TesseraBlocks *edited,
-           TesseraGroup **groups,
-           size_t *n_groups,
-           TesseraConstraints *out_constraints)
+TesseraStatus
+tessera_constraints_of_trace (const TesseraTrace *trace,
+                              const TesseraBlocks *blocks,
+                              const TesseraStructure *structure,
+                              const TesseraEdit *edits,
+                              size_t n_edits,
+                              TesseraEdit *settled,
+                              TesseraError *error,
+                              TesseraEditConflict *out_conflict,
+                              TesseraBlocks *edited,
+                              TesseraGroup **groups,
+                              size_t *n_groups,
+                              TesseraConstraints *out_constraints)
 {
   g_autofree uint8_t *selected = g_new (uint8_t, blocks->n_blocks + 1);
   Apply apply = { .regroup = { trace, edited, structure },
@@ -520,23 +516,6 @@ apply_all (const TesseraTrace *trace,
 }
 
 TesseraStatus
-tessera_constraints_of_trace (const TesseraTrace *trace,
-                              const TesseraBlocks *blocks,
-                              const TesseraStructure *structure,
-                              const TesseraEdit *edits,
-                              size_t n_edits,
-                              TesseraError *error,
-                              TesseraEditConflict *out_conflict,
-                              TesseraBlocks *edited,
-                              TesseraGroup **groups,
-                              size_t *n_groups,
-                              TesseraConstraints *out_constraints)
-{
-  return apply_all (trace, blocks, structure, edits, n_edits, NULL, error, out_conflict,
-                    edited, groups, n_groups, out_constraints);
-}
-
-TesseraStatus
 tessera_edits_regroup (const TesseraTrace *trace,
                        const TesseraBlocks *blocks,
                        const TesseraStructure *structure,
@@ -557,9 +536,9 @@ tessera_edits_regroup (const TesseraTrace *trace,
   *out_n_groups = 0;
   if (out_conflict)
     *out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
-  status = tessera_constraints_of_trace (trace, blocks, structure, edits, n_edits, error,
-                                         out_conflict, &edited, out_groups, out_n_groups,
-                                         &constraints);
+  status = tessera_constraints_of_trace (trace, blocks, structure, edits, n_edits, NULL,
+                                         error, out_conflict, &edited, out_groups,
+                                         out_n_groups, &constraints);
   tessera_constraints_clear (&constraints);
   if (status == TESSERA_OK)
     {
@@ -584,7 +563,8 @@ tessera_edits_settle (const TesseraTrace *trace,
   TesseraGroup *groups = NULL;
   TesseraConstraints constraints;
   size_t n_groups = 0;
-  TesseraStatus status = apply_all (trace, blocks, structure, edits, n_edits, edits, NULL,
+  TesseraStatus status =
+      tessera_constraints_of_trace (trace, blocks, structure, edits, n_edits, edits, NULL,
                                     NULL, &edited, &groups, &n_groups, &constraints);
 
   tessera_constraints_clear (&constraints);

@@ -9,6 +9,12 @@
 
 #include "planner/memory.h"
 
+bool
+tessera_edit_is_of_groups (const TesseraEdit *edit)
+{
+  return edit->kind <= TESSERA_EDIT_MOVE || edit->kind == TESSERA_EDIT_CLASS;
+}
+
 void
 tessera_selector_init (TesseraSelector *selector)
 {

@@ -36,7 +36,7 @@ typedef struct
  * @edited: to be all zero; becomes @blocks with an array of blocks of its own, grouped
  * and edited
  * @groups: to be NULL; the groups of that
- *
+ * @settled: (nullable): the edits, which become lists of blocks as they are applied
  * @error: a sentence that names the edit
  *
  * Groups the blocks anew, and applies the edits. What was made is the caller's to free
@@ -51,6 +51,7 @@ tessera_constraints_of_trace (const TesseraTrace *trace,
                               const TesseraStructure *structure,
                               const TesseraEdit *edits,
                               size_t n_edits,
+                              TesseraEdit *settled,
                               TesseraError *error,
                               TesseraEditConflict *out_conflict,
                               TesseraBlocks *edited,

@@ -26,19 +26,10 @@ tessera_lengths_edits_refuse (const TesseraLengthsEdits *edits,
 }
 
 static bool
-is_of_places (const TesseraEdit *edit)
-{
-  return !edit->is_undone &&
-         (edit->kind == TESSERA_EDIT_PIN || edit->kind == TESSERA_EDIT_DYNAMIC ||
-          edit->kind == TESSERA_EDIT_TOGETHER || edit->kind == TESSERA_EDIT_APART ||
-          edit->kind == TESSERA_EDIT_CAP);
-}
-
-static bool
 are_any_of_places (const TesseraLengthsOptions *options)
 {
   for (size_t i = 0; i < options->n_edits; i++)
-    if (is_of_places (&options->edits[i]))
+    if (!options->edits[i].is_undone && !tessera_edit_is_of_groups (&options->edits[i]))
       return true;
   return false;
 }
@@ -247,8 +238,8 @@ tessera_lengths_edits_init (TesseraLengthsEdits *edits,
     return TESSERA_OK;
   places = find_places (build, n_start);
   status = tessera_constraints_of_trace (build->trace, build->blocks, structure,
-                                         options->edits, options->n_edits, error, NULL,
-                                         &edited, &groups, &n_groups, &constraints);
+                                         options->edits, options->n_edits, NULL, error,
+                                         NULL, &edited, &groups, &n_groups, &constraints);
   if (status == TESSERA_OK)
     status = read_constraints (
         &(Reading){ .edits = edits, .build = build, .places = places, .error = error },

@@ -115,17 +115,8 @@ gboolean
 tessera_edits_are_of_groups (const TesseraEdit *edits, size_t n_edits)
 {
   for (size_t i = 0; i < n_edits; i++)
-    switch (edits[i].kind)
-      {
-      case TESSERA_EDIT_MERGE:
-      case TESSERA_EDIT_SPLIT:
-      case TESSERA_EDIT_GROUP:
-      case TESSERA_EDIT_MOVE:
-      case TESSERA_EDIT_CLASS:
-        return TRUE;
-      default:
-        break;
-      }
+    if (tessera_edit_is_of_groups (&edits[i]))
+      return TRUE;
   return FALSE;
 }
 
