@@ -117,10 +117,9 @@ tessera_describe_duration (int64_t ns)
 const char *
 tessera_class_name (uint8_t lifetime_class)
 {
-  static const char *const names[] = { "", "persistent", "scoped", "transient",
-                                       "dynamic" };
+  const char *name = edits_get_name (EDITS_CLASSES, lifetime_class);
 
-  return lifetime_class < G_N_ELEMENTS (names) ? names[lifetime_class] : "";
+  return name != NULL ? name : "";
 }
 
 const char *

@@ -122,28 +122,28 @@ test_selection_begins_in_view (TestSession *f, gconstpointer unused)
   g_assert_true (
       tessera_scene_block_rect (f->document->sheets[TESSERA_SIDE_LEFT]->scene, 2, &last));
   /* All of it, at the height of a block that was born before; none comes after it. */
-  tessera_document_select_next (f->document, -1);
+  tessera_document_select_next (f->document, -1, TESSERA_SELECT_ONLY);
   g_assert_cmpuint (f->document->selected, ==, 2);
-  tessera_document_select_next (f->document, 1);
-  g_assert_cmpuint (f->document->selected, ==, 2);
-  tessera_document_select (f->document, TESSERA_NONE);
-  tessera_document_set_view (f->document, &last);
-  tessera_document_select_next (f->document, 1);
+  tessera_document_select_next (f->document, 1, TESSERA_SELECT_ONLY);
   g_assert_cmpuint (f->document->selected, ==, 2);
   tessera_document_select (f->document, TESSERA_NONE);
   tessera_document_set_view (f->document, &last);
-  tessera_document_select_next_too (f->document, -1);
+  tessera_document_select_next (f->document, 1, TESSERA_SELECT_ONLY);
+  g_assert_cmpuint (f->document->selected, ==, 2);
+  tessera_document_select (f->document, TESSERA_NONE);
+  tessera_document_set_view (f->document, &last);
+  tessera_document_select_next (f->document, -1, TESSERA_SELECT_MORE);
   g_assert_cmpuint (f->document->selected, ==, 2);
   /* Nobody is born at the very end: the nearest. */
   tessera_document_select (f->document, TESSERA_NONE);
   tessera_document_show_time (f->document, 0.999, 1);
-  tessera_document_select_next (f->document, 1);
+  tessera_document_select_next (f->document, 1, TESSERA_SELECT_ONLY);
   g_assert_cmpuint (f->document->selected, ==, 2);
   /* Under the pointer. */
   tessera_document_select (f->document, TESSERA_NONE);
   tessera_document_set_view (f->document, &all);
   tessera_document_hover (f->document, TESSERA_SIDE_LEFT, 1);
-  tessera_document_select_next (f->document, 1);
+  tessera_document_select_next (f->document, 1, TESSERA_SELECT_ONLY);
   g_assert_cmpuint (f->document->selected, ==, 1);
 }
 

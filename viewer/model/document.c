@@ -240,33 +240,24 @@ tessera_document_zoom (
 void
 tessera_document_pan (TesseraDocument *self, double pages_t, double pages_y)
 {
-  TesseraView next = self->view;
-  double dt = pages_t * (next.t1 - next.t0);
-  double dy = pages_y * (next.y1 - next.y0);
+  const TesseraView *v = &self->view;
+  double dt = pages_t * (v->t1 - v->t0), dy = pages_y * (v->y1 - v->y0);
 
-  next.t0 += dt;
-  next.t1 += dt;
-  next.y0 += dy;
-  next.y1 += dy;
-  tessera_document_set_view (self, &next);
+  tessera_document_set_view (
+      self, &(TesseraView){ v->t0 + dt, v->t1 + dt, v->y0 + dy, v->y1 + dy });
 }
 
 void
 tessera_document_show_time (TesseraDocument *self, double t0, double t1)
 {
-  TesseraView next = self->view;
-
-  next.t0 = t0;
-  next.t1 = t1;
-  tessera_document_set_view (self, &next);
+  tessera_document_set_view (self,
+                             &(TesseraView){ t0, t1, self->view.y0, self->view.y1 });
 }
 
 void
 tessera_document_fit (TesseraDocument *self)
 {
-  TesseraView all = { 0, 1, 0, self->world_bytes };
-
-  tessera_document_set_view (self, &all);
+  tessera_document_set_view (self, &(TesseraView){ 0, 1, 0, self->world_bytes });
 }
 
 /* Moves [*low, *high) so that [begin, end) is seen, with a little room around. */

@@ -202,9 +202,6 @@ void tessera_document_set_moment (TesseraDocument *self, uint32_t event_index);
 void tessera_document_select_hole_keeper (TesseraDocument *self);
 /* The moment of the verdict: the failure, else the peak. */
 void tessera_document_reset_moment (TesseraDocument *self);
-/* The block born before or after the selected one; where none is, the one under the
- * pointer, else the first or last one born in the part that is shown. */
-void tessera_document_select_next (TesseraDocument *self, int direction);
 
 /* --- moving about: the part of time and address that both canvases show ------------ */
 
@@ -230,7 +227,7 @@ void tessera_document_show_step (TesseraDocument *self, uint32_t event_index);
  * that is outlined and told of in full. Whoever changes one changes both here. A new
  * choice gives up a search that is still running. */
 
-/* At once. @lead: leads where it is in the selection; else who led, or the first. */
+/* At once. @lead leads where it is in the selection; else who led, or the largest. */
 void tessera_document_select_blocks (TesseraDocument *self,
                                      const uint32_t *blocks,
                                      size_t n_blocks,
@@ -242,12 +239,13 @@ void tessera_document_set_selection (TesseraDocument *self,
                                      uint32_t lead);
 /* One block in or out; it leads when it came in. */
 void tessera_document_select_toggle (TesseraDocument *self, uint32_t block);
-/* The block born before or after the one that leads, added to the selection. */
-void tessera_document_select_next_too (TesseraDocument *self, int direction);
+/* The block born before or after the one that leads; where none does, the one under the
+ * pointer, else the first or last one born in the part that is shown. */
+void
+tessera_document_select_next (TesseraDocument *self, int direction, TesseraSelectHow how);
 size_t tessera_document_n_selected (TesseraDocument *self);
 
-/* Of those found the largest block leads, unless who led is in it.
- * All that meet @rect of a side, in time and address. */
+/* All that meet @rect of a side, in time and address. */
 void tessera_document_select_in (TesseraDocument *self,
                                  TesseraSide side,
                                  const TesseraView *rect,

@@ -15,6 +15,17 @@
 
 /* --- at once ---------------------------------------------------------------------- */
 
+static uint32_t
+largest_of (const TesseraSelection *selection, const TesseraBlock *blocks)
+{
+  uint32_t largest = selection != NULL ? selection->blocks[0] : TESSERA_NONE;
+
+  for (size_t i = 0; selection != NULL && i < selection->n_blocks; i++)
+    if (blocks[selection->blocks[i]].size_bytes > blocks[largest].size_bytes)
+      largest = selection->blocks[i];
+  return largest;
+}
+
 void
 tessera_document_set_selection (TesseraDocument *self,
                                 TesseraSelection *selection,
@@ -23,8 +34,8 @@ tessera_document_set_selection (TesseraDocument *self,
   g_clear_pointer (&self->jobs[TESSERA_WORK_SELECT], tessera_job_drop);
   if (!tessera_selection_has (selection, lead))
     lead = self->selected;
-  if (!tessera_selection_has (selection, lead))
-    lead = selection != NULL ? selection->blocks[0] : TESSERA_NONE;
+  if (!tessera_selection_has (selection, lead) && self->data != NULL)
+    lead = largest_of (selection, self->data->blocks->blocks);
   if (lead == self->selected && tessera_selection_equals (selection, self->selection))
     {
       tessera_selection_unref (selection);
@@ -52,6 +63,13 @@ join (TesseraDocument *self, TesseraSelection *found, TesseraSelectHow how, uint
   tessera_document_set_selection (
       self, tessera_selection_join (self->selection, found, how), lead);
   tessera_selection_unref (found);
+}
+
+/* Takes @is_in, a byte for each block, over. */
+static void
+join_marked (TesseraDocument *self, uint8_t *is_in, TesseraSelectHow how)
+{
+  join (self, tessera_selection_new (n_blocks_of (self), is_in), how, TESSERA_NONE);
 }
 
 void
@@ -133,24 +151,13 @@ next_of (TesseraDocument *self, int direction)
 }
 
 void
-tessera_document_select_next (TesseraDocument *self, int direction)
+tessera_document_select_next (TesseraDocument *self, int direction, TesseraSelectHow how)
 {
   uint32_t next = next_of (self, direction);
 
   if (next == TESSERA_NONE)
     return;
-  tessera_document_select (self, next);
-  tessera_document_reveal (self, next);
-}
-
-void
-tessera_document_select_next_too (TesseraDocument *self, int direction)
-{
-  uint32_t next = next_of (self, direction);
-
-  if (next == TESSERA_NONE)
-    return;
-  tessera_document_select_blocks (self, &next, 1, TESSERA_SELECT_MORE, next);
+  tessera_document_select_blocks (self, &next, 1, how, next);
   tessera_document_reveal (self, next);
 }
 
@@ -162,32 +169,6 @@ tessera_document_n_selected (TesseraDocument *self)
 
 /* --- searches --------------------------------------------------------------------- */
 
-static uint32_t
-largest_of (const TesseraSelection *selection, const TesseraBlocks *blocks)
-{
-  uint32_t largest = selection != NULL ? selection->blocks[0] : TESSERA_NONE;
-
-  for (size_t i = 0; selection != NULL && i < selection->n_blocks; i++)
-    if (blocks->blocks[selection->blocks[i]].size_bytes >
-        blocks->blocks[largest].size_bytes)
-      largest = selection->blocks[i];
-  return largest;
-}
-
-/* The largest block leads unless who led is in it. Takes @is_in over. */
-static void
-select_marked (TesseraDocument *self, uint8_t *is_in, TesseraSelectHow how)
-{
-  TesseraSelection *found = tessera_selection_new (n_blocks_of (self), is_in);
-  TesseraSelection *after = tessera_selection_join (self->selection, found, how);
-  uint32_t lead = tessera_selection_has (after, self->selected)
-                      ? self->selected
-                      : largest_of (after, self->data->blocks);
-
-  tessera_document_set_selection (self, after, lead);
-  tessera_selection_unref (found);
-}
-
 void
 tessera_document_select_in (TesseraDocument *self,
                             TesseraSide side,
@@ -195,15 +176,12 @@ tessera_document_select_in (TesseraDocument *self,
                             TesseraSelectHow how)
 {
   g_autoptr (GArray) blocks = NULL;
-  uint8_t *is_in;
 
   if (self->sheets[side] == NULL)
     return;
   blocks = tessera_scene_blocks_in (self->sheets[side]->scene, rect);
-  is_in = g_malloc0 (MAX (n_blocks_of (self), 1));
-  for (guint i = 0; i < blocks->len; i++)
-    is_in[g_array_index (blocks, uint32_t, i)] = 1;
-  select_marked (self, is_in, how);
+  tessera_document_select_blocks (self, (const uint32_t *) (const void *) blocks->data,
+                                  blocks->len, how, TESSERA_NONE);
 }
 
 void
@@ -220,23 +198,17 @@ tessera_document_select_alive (TesseraDocument *self,
 
       is_in[i] = block->born_index <= event_index && block->died_index > event_index;
     }
-  if (self->data != NULL)
-    select_marked (self, is_in, how);
-  else
-    g_free (is_in);
+  join_marked (self, is_in, how);
 }
 
 void
 tessera_document_select_all (TesseraDocument *self)
 {
   size_t n = n_blocks_of (self);
-  uint8_t *is_in;
+  uint8_t *is_in = g_malloc (MAX (n, 1));
 
-  if (n == 0)
-    return;
-  is_in = g_malloc (n);
   memset (is_in, 1, n);
-  select_marked (self, is_in, TESSERA_SELECT_ONLY);
+  join_marked (self, is_in, TESSERA_SELECT_ONLY);
 }
 
 void
@@ -252,7 +224,7 @@ tessera_document_select_group_of (TesseraDocument *self, uint32_t block)
   is_in = g_malloc (n);
   for (uint32_t i = 0; i < n; i++)
     is_in[i] = tessera_place_of (self->data, i) == place;
-  select_marked (self, is_in, TESSERA_SELECT_ONLY);
+  join_marked (self, is_in, TESSERA_SELECT_ONLY);
 }
 
 /* --- searches by selectors ---------------------------------------------------------- */
@@ -278,46 +250,41 @@ find_matches (TesseraJob *job, TesseraError *error)
 static void
 take_matches (TesseraDocument *self, TesseraJob *job)
 {
-  select_marked (self, g_steal_pointer (&job->is_in), job->how);
+  join_marked (self, g_steal_pointer (&job->is_in), job->how);
 }
 
 static const TesseraWorkKind search_kind = { TESSERA_WORK_SELECT, "search", find_matches,
                                              take_matches };
 
-/* Takes what is in *@selector over. */
+/* Takes what is in *@selector over. @with: (nullable): what matches this is found as well. */
 static void
-select_matches (TesseraDocument *self, TesseraSelector *selector, TesseraSelectHow how)
+select_matches (TesseraDocument *self,
+                TesseraSelector *selector,
+                const TesseraSelector *with,
+                TesseraSelectHow how)
 {
-  TesseraJob *job;
+  TesseraJob *job = tessera_job_new (self, &search_kind);
 
-  if (self->data == NULL)
-    {
-      tessera_selector_clear (selector);
-      return;
-    }
-  job = tessera_job_new (self, &search_kind);
   job->how = how;
   job->selectors[job->n_selectors++] = *selector;
+  if (with != NULL)
+    tessera_selector_copy (with, &job->selectors[job->n_selectors++]);
   tessera_job_start (self, job);
 }
 
 void
 tessera_document_select_edit (TesseraDocument *self, size_t index)
 {
-  size_t n_edits = 0;
-  const TesseraEdit *edits =
-      self->history != NULL ? tessera_history_get (self->history, &n_edits) : NULL;
-  TesseraJob *job;
+  const TesseraEdit *edit = index < tessera_document_n_edits (self)
+                                ? &tessera_history_get (self->history, NULL)[index]
+                                : NULL;
+  TesseraSelector what;
 
   /* A cap is about the pool. */
-  if (self->data == NULL || index >= n_edits || edits[index].kind == TESSERA_EDIT_CAP)
+  if (self->data == NULL || edit == NULL || edit->kind == TESSERA_EDIT_CAP)
     return;
-  job = tessera_job_new (self, &search_kind);
-  job->how = TESSERA_SELECT_ONLY;
-  tessera_selector_copy (&edits[index].what, &job->selectors[job->n_selectors++]);
-  if (edits[index].has_with)
-    tessera_selector_copy (&edits[index].with, &job->selectors[job->n_selectors++]);
-  tessera_job_start (self, job);
+  tessera_selector_copy (&edit->what, &what);
+  select_matches (self, &what, edit->has_with ? &edit->with : NULL, TESSERA_SELECT_ONLY);
 }
 
 /* --- blocks by what they are --------------------------------------------------------- */
@@ -389,7 +356,6 @@ tessera_document_set_query (TesseraDocument *self, const char *text)
   if (self->data == NULL)
     return;
   g_clear_pointer (&self->query_error, g_free);
-  tessera_selector_init (&selector);
   is_query = tessera_query_parse (text, &selector, &self->query_error);
   tessera_selector_clear (&selector);
   tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
@@ -409,16 +375,17 @@ tessera_document_select_query (TesseraDocument *self,
   TesseraSelector selector;
   g_autofree char *error = NULL;
 
-  tessera_selector_init (&selector);
-  if (tessera_query_parse (text, &selector, &error))
+  if (!tessera_query_parse (text, &selector, &error))
     {
-      select_matches (self, &selector, how);
-      return TRUE;
+      if (out_error != NULL)
+        *out_error = g_steal_pointer (&error);
+      return FALSE;
     }
-  tessera_selector_clear (&selector);
-  if (out_error != NULL)
-    *out_error = g_steal_pointer (&error);
-  return FALSE;
+  if (self->data != NULL)
+    select_matches (self, &selector, NULL, how);
+  else
+    tessera_selector_clear (&selector);
+  return TRUE;
 }
 
 void
@@ -427,11 +394,10 @@ tessera_document_select_similar (TesseraDocument *self, uint32_t block)
   const TesseraData *data = self->data;
   TesseraSelector selector;
 
-  if (data == NULL || block >= data->blocks->n_blocks)
+  if (block >= n_blocks_of (self))
     return;
-  tessera_selector_init (&selector);
   tessera_query_similar (data->trace, data->blocks, data->structure, block, &selector);
-  select_matches (self, &selector, TESSERA_SELECT_ONLY);
+  select_matches (self, &selector, NULL, TESSERA_SELECT_ONLY);
 }
 
 /* --- the selection in numbers -------------------------------------------------------- */

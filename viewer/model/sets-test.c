@@ -81,11 +81,11 @@ test_same_is_silent (TestSession *f, gconstpointer unused)
 static void
 test_next_too (TestSession *f, gconstpointer unused)
 {
-  tessera_document_select_next_too (f->document, 1);
-  tessera_document_select_next_too (f->document, 1);
+  tessera_document_select_next (f->document, 1, TESSERA_SELECT_MORE);
+  tessera_document_select_next (f->document, 1, TESSERA_SELECT_MORE);
   assert_selected (f, 3);
   g_assert_cmpuint (f->document->selected, ==, 1);
-  tessera_document_select_next (f->document, 1);
+  tessera_document_select_next (f->document, 1, TESSERA_SELECT_ONLY);
   assert_selected (f, 4);
 }
 

@@ -169,10 +169,10 @@ copy_selection (TesseraWindow *self)
     gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)), text);
 }
 
-DO (next_block, tessera_document_select_next (document, 1))
-DO (previous_block, tessera_document_select_next (document, -1))
-DO (next_block_too, tessera_document_select_next_too (document, 1))
-DO (previous_block_too, tessera_document_select_next_too (document, -1))
+DO (next_block, tessera_document_select_next (document, 1, TESSERA_SELECT_ONLY))
+DO (previous_block, tessera_document_select_next (document, -1, TESSERA_SELECT_ONLY))
+DO (next_block_too, tessera_document_select_next (document, 1, TESSERA_SELECT_MORE))
+DO (previous_block_too, tessera_document_select_next (document, -1, TESSERA_SELECT_MORE))
 DO (select, select_block (document, g_variant_get_uint32 (parameter)))
 DO (select_group, tessera_document_select_group_of (document, document->selected))
 DO (select_similar, tessera_document_select_similar (document, document->selected))
