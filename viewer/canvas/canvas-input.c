@@ -118,7 +118,6 @@ static void
 on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *self)
 {
   const TesseraView *v = &self->drag_view;
-  TesseraView next = *v;
   double dt = dx / MAX (gtk_widget_get_width (self->panel.box), 1) * (v->t1 - v->t0);
   double db = dy / MAX (gtk_widget_get_height (self->panel.box), 1) * (v->y1 - v->y0);
 
@@ -138,11 +137,9 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TesseraCanvas *se
       gtk_widget_queue_draw (self->panel.box);
       return;
     }
-  next.t0 -= dt;
-  next.t1 -= dt;
-  next.y0 += db;
-  next.y1 += db;
-  tessera_document_set_view (self->panel.document, &next);
+  tessera_document_set_view (
+      self->panel.document,
+      &(TesseraView){ v->t0 - dt, v->t1 - dt, v->y0 + db, v->y1 + db });
 }
 
 static void

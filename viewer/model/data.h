@@ -57,9 +57,7 @@ typedef struct TesseraData
   uint64_t bound_bytes;
   uint32_t bound_index; /* first event of it */
   TesseraLeak leak;
-  TesseraWhose whose; /* of the blocks as analysed, without a layout */
-  GArray *
-      suggestions; /* TesseraSuggestion: changes of the program, found with the own layout */
+  TesseraWhose whose;       /* of the blocks as analysed, without a layout */
   char *filling;            /* of tessera_describe_filling() */
   TesseraError rules_error; /* why the trace's own rules are left aside, or "" */
 

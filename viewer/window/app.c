@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "viewer/window/window.h"
+#include "viewer/window/window-private.h"
 
 #include <glib/gstdio.h>
 #include <locale.h>
@@ -131,52 +131,6 @@ on_new_window (GSimpleAction *action, GVariant *parameter, gpointer user)
 static const GActionEntry entries[] = { { "quit", on_quit },
                                         { "about", on_about },
                                         { "new-window", on_new_window } };
-
-static void
-set_keys (GtkApplication *app)
-{
-  static const struct
-  {
-    const char *action;
-    const char *keys[3];
-  } keys[] = {
-    { "app.quit", { "<Control>q" } },
-    { "app.new-window", { "<Control>n" } },
-    { "win.open", { "<Control>o" } },
-    { "win.close-file", { "<Control>w" } },
-    { "win.plan", { "<Control>p" } },
-    { "win.export-plan", { "<Control>e" } },
-    { "win.save-picture", { "<Control>s" } },
-    { "win.table", { "<Control>t", "F9" } },
-    { "win.dark", { "<Control>d" } },
-    { "win.find", { "<Control>f" } },
-    { "win.side::groups", { "<Control>b" } },
-    { "win.side::plans", { "<Control>j" } },
-    { "win.zoom-in", { "<Control>plus", "<Control>equal" } },
-    { "win.zoom-out", { "<Control>minus" } },
-    { "win.fit", { "<Control>0" } },
-    { "win.left::recorded", { "<Control>1" } },
-    { "win.left::native", { "<Control>2" } },
-    { "win.left::expandable", { "<Control>3" } },
-    { "win.undo", { "<Control>z" } },
-    { "win.redo", { "<Control><Shift>z" } },
-    { "win.side::block", { "<Control>i" } },
-    { "win.side::edits", { "<Control>h" } },
-  };
-  size_t n;
-  const TesseraEditCommand *commands = tessera_edit_commands (&n);
-
-  for (size_t i = 0; i < G_N_ELEMENTS (keys); i++)
-    gtk_application_set_accels_for_action (app, keys[i].action,
-                                           (const char *const *) keys[i].keys);
-  for (size_t i = 0; i < n; i++)
-    {
-      g_autofree char *action = g_strconcat ("win.", commands[i].action, NULL);
-
-      gtk_application_set_accels_for_action (
-          app, action, (const char *const[]){ commands[i].key, NULL });
-    }
-}
 
 /* --- a window as a picture ------------------------------------------------------------- */
 
@@ -330,7 +284,7 @@ tessera_app_startup (GApplication *app)
   speak_english ();
   g_action_map_add_action_entries (G_ACTION_MAP (app), entries, G_N_ELEMENTS (entries),
                                    app);
-  set_keys (GTK_APPLICATION (app));
+  tessera_app_add_keys (GTK_APPLICATION (app));
   if (self->dark)
     adw_style_manager_set_color_scheme (adw_style_manager_get_default (),
                                         ADW_COLOR_SCHEME_FORCE_DARK);

@@ -42,11 +42,11 @@ struct _TesseraWindow
 void tessera_window_add_actions (TesseraWindow *self);
 /* What is on, what is chosen, and what buttons say of it. */
 void tessera_window_update_actions (TesseraWindow *self);
-/* Keys without modifiers, which must not steal letters from the text fields: they belong
- * to the part of the window that holds the canvases. */
-void tessera_window_add_shortcuts (GtkWidget *canvases);
-/* Behind what fields and selected words make of it. */
-void tessera_window_add_copy_key (GtkWidget *page);
+
+/* keys.c */
+void tessera_app_add_keys (GtkApplication *app);
+/* Those of the canvases and of the page that they are on; and the window that lists all. */
+void tessera_window_add_keys (TesseraWindow *self, GtkWidget *canvases);
 
 /* files.c */
 typedef enum

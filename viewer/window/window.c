@@ -72,7 +72,7 @@ add_centre (TesseraWindow *self, GtkBuilder *builder)
   gtk_box_append (GTK_BOX (gtk_builder_get_object (builder, "curves")),
                   tessera_curves_view_new (self->document));
   gtk_box_append (centre, tessera_status_bar_new (self->document));
-  tessera_window_add_shortcuts (GTK_WIDGET (centre));
+  tessera_window_add_keys (self, GTK_WIDGET (centre));
 }
 
 static void
@@ -94,7 +94,6 @@ add_panels (TesseraWindow *self, GtkBuilder *builder)
   gtk_widget_set_size_request (self->table_panel, -1, TESSERA_TABLE_LEAST_HEIGHT);
   gtk_widget_set_visible (self->table_panel, FALSE);
   gtk_paned_set_end_child (GTK_PANED (self->above_table), self->table_panel);
-  tessera_window_add_copy_key (self->above_table);
 }
 
 static void
