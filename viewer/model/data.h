@@ -212,34 +212,27 @@ gboolean tessera_selection_equals (const TesseraSelection *a, const TesseraSelec
 TesseraSelection *tessera_selection_ref (TesseraSelection *selection);
 void tessera_selection_unref (TesseraSelection *selection);
 
-/* --- what a selection is, told in numbers ------------------------------------------ */
+/* --- what several blocks have in common, in words ---------------------------------- */
 
-#define TESSERA_N_COMMON 4
-
-/* A value that blocks have in common, and how many have it. */
-typedef struct
+typedef enum
 {
-  uint64_t value;
-  size_t n_blocks;
+  TESSERA_COMMON_AT_PEAK, /* block bytes alive at the trace's peak */
+  TESSERA_COMMON_AT_ONCE, /* at the most, and the first event of it */
+  TESSERA_COMMON_CLASSES,
+  TESSERA_COMMON_PHASES, /* of birth and death, as the next two the most common first */
+  TESSERA_COMMON_SIZES,
+  TESSERA_COMMON_GROUPS,
+  TESSERA_COMMON_STEPS, /* of birth */
+  TESSERA_COMMON_LIVES, /* from the shortest to the longest */
+  TESSERA_COMMON_STREAMS,
+  TESSERA_N_COMMON
 } TesseraCommon;
 
 typedef struct
 {
   TesseraSelection *selection; /* of which; owned */
   uint64_t size_bytes;         /* asked for, of all */
-  uint64_t most_bytes;         /* block bytes alive at once, at the most: a height below
-                                  which they cannot lie */
-  uint32_t most_index;         /* first event of it */
-  uint64_t peak_bytes;         /* block bytes alive at the trace's peak */
-  uint32_t largest;            /* block */
-  uint32_t least_life, most_life;         /* events */
-  uint64_t n_of_class[TESSERA_N_CLASSES]; /* blocks by TesseraClass */
-  TesseraCommon sizes[TESSERA_N_COMMON];  /* size_bytes, most common first */
-  TesseraCommon phases[TESSERA_N_COMMON]; /* a block of such phases, likewise */
-  TesseraCommon groups[TESSERA_N_COMMON]; /* index, or TESSERA_NONE */
-  size_t n_sizes, n_phases, n_groups;     /* different ones */
-  uint32_t first_step, last_step;         /* of birth; TESSERA_NONE: none is in a step */
-  uint32_t n_streams;
+  char *texts[TESSERA_N_COMMON];
 } TesseraSelectionFacts;
 
 /* Sorts them several times: for workers. @out_facts was clear. */
@@ -247,9 +240,6 @@ void tessera_selection_facts (const TesseraData *data,
                               TesseraSelection *selection,
                               TesseraSelectionFacts *out_facts);
 void tessera_selection_facts_clear (TesseraSelectionFacts *facts);
-/* The phases of birth and death: as many words as TesseraSelectionFacts tells apart, so
- * that no two of its phases read alike. */
-char *tessera_selection_facts_describe_phases (const TesseraData *data, uint32_t block);
 
 /* --- colours of the drawing --------------------------------------------------------- */
 

@@ -400,7 +400,7 @@ tessera_document_select_similar (TesseraDocument *self, uint32_t block)
   select_matches (self, &selector, NULL, TESSERA_SELECT_ONLY);
 }
 
-/* --- the selection in numbers -------------------------------------------------------- */
+/* --- the selection in words -------------------------------------------------------- */
 
 /* One request is at work at a time; where the selection changed meanwhile, the latest is
  * next. */

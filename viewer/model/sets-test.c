@@ -169,29 +169,32 @@ test_latest_wins (TestSession *f, gconstpointer unused)
 static void
 test_facts (TestSession *f, gconstpointer unused)
 {
+  static const char *const expected[TESSERA_N_COMMON] = {
+    "3.00 MiB, 100.0 % of it",
+    "3.00 MiB at most, from event 1",
+    "1 persistent, 2 scoped",
+    "2 × forward → backward\n1 × backward, lives on",
+    "2 × 2.00 MiB\n1 × 1.00 MiB",
+    "2 × forward -> backward, step 0\n1 × persistent, from backward",
+    "0",
+    "3 to 7 events",
+    "1",
+  };
   const TesseraSelectionFacts *facts = &f->document->facts;
 
   tessera_document_select_all (f->document);
   test_session_settle (f);
   g_assert_true (facts->selection == f->document->selection);
   g_assert_cmpuint (facts->size_bytes, ==, 5 << 20);
-  g_assert_cmpuint (facts->most_bytes, ==, 3 << 20);
-  g_assert_cmpuint (facts->most_index, ==, 1);
-  g_assert_cmpuint (facts->peak_bytes, ==, f->document->data->bound_bytes);
-  g_assert_cmpuint (facts->largest, ==, 1);
-  g_assert_cmpuint (facts->least_life, ==, 3);
-  g_assert_cmpuint (facts->n_sizes, ==, 2);
-  g_assert_cmpuint (facts->sizes[0].value, ==, 2 << 20);
-  g_assert_cmpuint (facts->sizes[0].n_blocks, ==, 2);
-  g_assert_cmpuint (facts->sizes[1].n_blocks, ==, 1);
-  g_assert_cmpuint (facts->sizes[2].n_blocks, ==, 0);
-  g_assert_cmpuint (facts->n_streams, ==, 1);
+  for (int i = 0; i < TESSERA_N_COMMON; i++)
+    g_assert_cmpstr (facts->texts[i], ==, expected[i]);
   /* B and C are never alive together. */
   tessera_document_select_toggle (f->document, 0);
   test_session_settle (f);
   g_assert_true (facts->selection == f->document->selection);
   g_assert_cmpuint (facts->size_bytes, ==, 4 << 20);
-  g_assert_cmpuint (facts->most_bytes, ==, 2 << 20);
+  g_assert_true (
+      g_str_has_prefix (facts->texts[TESSERA_COMMON_AT_ONCE], "2.00 MiB at most"));
   tessera_document_select (f->document, 0);
   g_assert_null (facts->selection);
 }
@@ -239,13 +242,22 @@ test_phases (TestSession *f, gconstpointer unused)
   tessera_document_select_all (f->document);
   test_session_settle (f);
   g_assert_cmpuint (f->document->data->blocks->n_blocks, ==, G_N_ELEMENTS (expected));
-  g_assert_cmpuint (facts->n_phases, ==, G_N_ELEMENTS (expected));
-  for (uint32_t block = 0; block < G_N_ELEMENTS (expected); block++)
+  g_assert_true (g_str_has_suffix (facts->texts[TESSERA_COMMON_PHASES], "\n3 more"));
+  for (uint32_t block = 1; block < G_N_ELEMENTS (expected); block++)
     {
-      g_autofree char *text =
-          tessera_selection_facts_describe_phases (f->document->data, block);
+      const uint32_t two[] = { block - 1, block };
+      g_auto (GStrv) lines = NULL;
 
-      g_assert_cmpstr (text, ==, expected[block]);
+      tessera_document_select_blocks (f->document, two, 2, TESSERA_SELECT_ONLY, block);
+      test_session_settle (f);
+      lines = g_strsplit (facts->texts[TESSERA_COMMON_PHASES], "\n", -1);
+      g_assert_cmpuint (g_strv_length (lines), ==, 2);
+      for (int i = 0; i < 2; i++)
+        {
+          g_autofree char *line = g_strdup_printf ("1 × %s", expected[two[i]]);
+
+          g_assert_true (g_strv_contains ((const char *const *) lines, line));
+        }
     }
   g_unlink (path);
 }

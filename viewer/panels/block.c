@@ -19,23 +19,12 @@
 
 /* --- several ---------------------------------------------------------------------- */
 
-enum
-{
-  AT_PEAK,
-  AT_ONCE,
-  CLASSES,
-  PHASES_OF_SEVERAL,
-  SIZES,
-  GROUPS,
-  STEPS,
-  LIVES_OF_SEVERAL,
-  STREAMS,
-  N_COMMON
-};
-
-static const char *const common_names[N_COMMON] = {
-  "at peak live", "at once", "class", "phases", "sizes",
-  "groups",       "steps",   "live",  "streams"
+static const char *const common_names[TESSERA_N_COMMON] = {
+  [TESSERA_COMMON_AT_PEAK] = "at peak live", [TESSERA_COMMON_AT_ONCE] = "at once",
+  [TESSERA_COMMON_CLASSES] = "class",        [TESSERA_COMMON_PHASES] = "phases",
+  [TESSERA_COMMON_SIZES] = "sizes",          [TESSERA_COMMON_GROUPS] = "groups",
+  [TESSERA_COMMON_STEPS] = "steps",          [TESSERA_COMMON_LIVES] = "live",
+  [TESSERA_COMMON_STREAMS] = "streams",
 };
 
 typedef struct
@@ -44,114 +33,18 @@ typedef struct
   GtkWidget *count;
   GtkWidget *bytes;
   GtkWidget *grid;
-  TesseraFact facts[N_COMMON];
+  TesseraFact facts[TESSERA_N_COMMON];
 } Several;
-
-static char *
-describe_classes (const TesseraSelectionFacts *facts)
-{
-  GString *text = g_string_new (NULL);
-
-  for (uint8_t class = 0; class < TESSERA_N_CLASSES; class ++)
-    if (facts->n_of_class[class] > 0)
-      g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "",
-                              TESSERA_COUNT (facts->n_of_class[class]),
-                              tessera_class_name (class));
-  return g_string_free (text, FALSE);
-}
-
-typedef char *(*DescribeValue) (TesseraData *data, uint64_t value);
-
-static char *
-describe_size (TesseraData *data, uint64_t value)
-{
-  return g_strdup (TESSERA_SIZE (value));
-}
-
-static char *
-describe_phases (TesseraData *data, uint64_t value)
-{
-  return tessera_selection_facts_describe_phases (data, (uint32_t) value);
-}
-
-static char *
-describe_group (TesseraData *data, uint64_t value)
-{
-  return g_strdup (value < data->n_groups ? data->groups[value].name : "no group");
-}
-
-/* "12 × 1.00 MiB, 3 × 2.00 MiB, 7 more", a line each. */
-static char *
-describe_common (TesseraData *data,
-                 const TesseraCommon *common,
-                 size_t n_different,
-                 DescribeValue describe)
-{
-  GString *text = g_string_new (NULL);
-
-  for (size_t i = 0; i < MIN (n_different, TESSERA_N_COMMON); i++)
-    {
-      g_autofree char *value = describe (data, common[i].value);
-
-      g_string_append_printf (text, "%s%s × %s", i > 0 ? "\n" : "",
-                              TESSERA_COUNT (common[i].n_blocks), value);
-    }
-  if (n_different > TESSERA_N_COMMON)
-    g_string_append_printf (text, "\n%s more",
-                            TESSERA_COUNT (n_different - TESSERA_N_COMMON));
-  return g_string_free (text, FALSE);
-}
-
-static char *
-describe_steps (TesseraData *data, const TesseraSelectionFacts *facts)
-{
-  const TesseraStep *steps = data->structure->steps;
-
-  if (facts->first_step == TESSERA_NONE)
-    return g_strdup ("outside of steps");
-  if (facts->first_step == facts->last_step)
-    return g_strdup_printf ("%" G_GINT64_FORMAT, steps[facts->first_step].number);
-  return g_strdup_printf ("%" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
-                          steps[facts->first_step].number,
-                          steps[facts->last_step].number);
-}
-
-static char *
-describe_lifetimes (const TesseraSelectionFacts *facts)
-{
-  gboolean is_one = facts->least_life == facts->most_life;
-
-  return g_strconcat (is_one ? "" : TESSERA_COUNT (facts->least_life),
-                      is_one ? "" : " to ", TESSERA_COUNTED (facts->most_life, "event"),
-                      NULL);
-}
 
 static void
 show_common (Several *self)
 {
-  TesseraData *data = self->panel.document->data;
   const TesseraSelectionFacts *facts = &self->panel.document->facts;
-  char *const texts[N_COMMON] = {
-    [AT_PEAK] = g_strdup_printf ("%s, %.1f %% of it", TESSERA_SIZE (facts->peak_bytes),
-                                 100.0 * (double) facts->peak_bytes /
-                                     (double) MAX (data->bound_bytes, 1)),
-    [AT_ONCE] =
-        g_strdup_printf ("%s at most, from event %s", TESSERA_SIZE (facts->most_bytes),
-                         TESSERA_COUNT (facts->most_index)),
-    [CLASSES] = describe_classes (facts),
-    [PHASES_OF_SEVERAL] =
-        describe_common (data, facts->phases, facts->n_phases, describe_phases),
-    [SIZES] = describe_common (data, facts->sizes, facts->n_sizes, describe_size),
-    [GROUPS] = describe_common (data, facts->groups, facts->n_groups, describe_group),
-    [STEPS] = describe_steps (data, facts),
-    [LIVES_OF_SEVERAL] = describe_lifetimes (facts),
-    [STREAMS] = g_strdup_printf ("%u", facts->n_streams),
-  };
 
   tessera_label_set (self->bytes, "%s asked", TESSERA_SIZE (facts->size_bytes));
   tessera_set_tip (self->bytes, TESSERA_BYTES (facts->size_bytes));
-  for (int i = 0; i < N_COMMON; i++)
-    tessera_fact_set (&self->facts[i], texts[i]);
+  for (int i = 0; i < TESSERA_N_COMMON; i++)
+    tessera_fact_set (&self->facts[i], g_strdup (facts->texts[i]));
 }
 
 static void
@@ -182,9 +75,9 @@ several_new (TesseraDocument *document)
 
   self->count = tessera_named (tessera_label_new ("", "block-size"), "selection-count");
   self->bytes = tessera_named (tessera_label_new ("", "quiet"), "selection-bytes");
-  self->grid = tessera_facts_new (self->facts, common_names, N_COMMON, 12);
-  gtk_widget_set_name (self->facts[AT_PEAK].value, "selection-peak");
-  gtk_widget_set_name (self->facts[SIZES].value, "selection-sizes");
+  self->grid = tessera_facts_new (self->facts, common_names, TESSERA_N_COMMON, 12);
+  gtk_widget_set_name (self->facts[TESSERA_COMMON_AT_PEAK].value, "selection-peak");
+  gtk_widget_set_name (self->facts[TESSERA_COMMON_SIZES].value, "selection-sizes");
   tessera_panel_add (self, self->count, self->bytes, self->grid, tessera_line_new (),
                      tessera_heading_new ("The outlined one"), NULL);
   return tessera_panel_watch (self, several_changed);
