@@ -39,6 +39,7 @@ typedef struct
   guint needs;
   const char *type; /* of its parameter; NULL: it has none */
   void (*act) (TesseraWindow *self, TesseraDocument *document, GVariant *parameter);
+  void (*of_document) (TesseraDocument *document); /* instead: nothing else is needed */
 } Action;
 
 #define DO(name, statement)                                                              \
@@ -84,7 +85,6 @@ zoom (TesseraWindow *self, double factor)
 
 DO (zoom_in, zoom (self, KEY_ZOOM))
 DO (zoom_out, zoom (self, 1 / KEY_ZOOM))
-DO (fit, tessera_document_fit (document))
 DO (pan_left, tessera_document_pan (document, -KEY_PAN, 0))
 DO (pan_right, tessera_document_pan (document, KEY_PAN, 0))
 DO (pan_up, tessera_document_pan (document, 0, KEY_PAN))
@@ -100,11 +100,9 @@ go_to_failure (TesseraDocument *document)
   tessera_document_show_step (document, layout->ooms[layout->n_ooms - 1].event_index);
 }
 
-DO (go_failure, go_to_failure (document))
 DO (go_peak,
     tessera_document_show_step (
         document, document->sheets[TESSERA_SIDE_LEFT]->layout->peak_reserved_index))
-DO (go_hole, tessera_document_select_hole_keeper (document))
 
 /* --- choosing blocks ---------------------------------------------------------------- */
 
@@ -182,14 +180,10 @@ DO (select_alive,
 DO (select_sight,
     tessera_document_select_in (
         document, side_of_focus (self), &document->view, TESSERA_SELECT_ONLY))
-DO (select_all, tessera_document_select_all (document))
-DO (select_difference, tessera_document_select_difference (document))
-DO (clear, clear_choice (document))
 DO (query, set_query (self, g_variant_get_string (parameter, NULL)))
 DO (find, find_query (self))
 DO (copy, copy_selection (self))
 DO (ask, tessera_canvas_ask (self->canvases[side_of_focus (self)]))
-DO (show_all, tessera_document_show_all (document))
 
 /* --- files, plans ------------------------------------------------------------------- */
 
@@ -209,11 +203,8 @@ show_kept (TesseraDocument *document, TesseraSide side, GVariant *index)
 
 DO (open, tessera_window_choose (self, TESSERA_FILE_TO_OPEN))
 DO (open_path, open_path (self, g_variant_get_string (parameter, NULL)))
-DO (close_file, tessera_document_close (document))
 DO (device, tessera_document_set_device (document, g_variant_get_uint32 (parameter)))
 DO (plan, tessera_document_plan (document, FALSE))
-DO (cancel, tessera_document_cancel (document))
-DO (keep_plan, tessera_document_keep_plan (document))
 DO (show_left, show_kept (document, TESSERA_SIDE_LEFT, parameter))
 DO (show_right, show_kept (document, TESSERA_SIDE_RIGHT, parameter))
 DO (export_plan, tessera_window_choose (self, TESSERA_FILE_FOR_PLAN))
@@ -245,13 +236,10 @@ show_conflict (TesseraWindow *self)
   tessera_document_select_edit (self->document, other);
 }
 
-DO (undo, tessera_document_undo (document))
-DO (redo, tessera_document_redo (document))
 DO (pin_up, tessera_document_propose_next (document, 1, FALSE))
 DO (pin_down, tessera_document_propose_next (document, -1, FALSE))
 DO (pin_up_push, tessera_document_propose_next (document, 1, TRUE))
 DO (pin_down_push, tessera_document_propose_next (document, -1, TRUE))
-DO (pin_here, tessera_document_accept_proposal (document))
 DO (pin_at, tessera_document_pin_at (document, g_variant_get_uint64 (parameter), TRUE))
 DO (show_conflict, show_conflict (self))
 
@@ -283,9 +271,9 @@ on_edit (GSimpleAction *action, GVariant *parameter, gpointer user)
 static const Action actions[] = {
   { "open", 0, NULL, do_open },
   { "open-path", 0, "s", do_open_path },
-  { "close-file", NEEDS_TRACE, NULL, do_close_file },
+  { "close-file", NEEDS_TRACE, .of_document = tessera_document_close },
   { "plan", NEEDS_TRACE | NEEDS_NO_PLANNING, NULL, do_plan },
-  { "cancel", NEEDS_WORK, NULL, do_cancel },
+  { "cancel", NEEDS_WORK, .of_document = tessera_document_cancel },
   { "export-plan", NEEDS_EXPORT, NULL, do_export_plan },
   { "export-plan-to", NEEDS_EXPORT, "s", do_export_plan_to },
   { "save-picture", NEEDS_TRACE | NEEDS_NO_SAVING, NULL, do_save_picture },
@@ -294,7 +282,7 @@ static const Action actions[] = {
   { "dismiss", 0, NULL, do_dismiss },
   { "zoom-in", NEEDS_TRACE, NULL, do_zoom_in },
   { "zoom-out", NEEDS_TRACE, NULL, do_zoom_out },
-  { "fit", NEEDS_TRACE, NULL, do_fit },
+  { "fit", NEEDS_TRACE, .of_document = tessera_document_fit },
   { "pan-left", NEEDS_TRACE, NULL, do_pan_left },
   { "pan-right", NEEDS_TRACE, NULL, do_pan_right },
   { "pan-up", NEEDS_TRACE, NULL, do_pan_up },
@@ -302,8 +290,8 @@ static const Action actions[] = {
   { "go-begin", NEEDS_TRACE, NULL, do_go_begin },
   { "go-end", NEEDS_TRACE, NULL, do_go_end },
   { "go-peak", NEEDS_TRACE, NULL, do_go_peak },
-  { "go-failure", NEEDS_FAILURE, NULL, do_go_failure },
-  { "go-hole", NEEDS_HOLE, NULL, do_go_hole },
+  { "go-failure", NEEDS_FAILURE, .of_document = go_to_failure },
+  { "go-hole", NEEDS_HOLE, .of_document = tessera_document_select_hole_keeper },
   { "next-block", NEEDS_TRACE, NULL, do_next_block },
   { "previous-block", NEEDS_TRACE, NULL, do_previous_block },
   { "next-block-too", NEEDS_TRACE, NULL, do_next_block_too },
@@ -314,25 +302,26 @@ static const Action actions[] = {
   { "select-query", 0, "s", do_select_query },
   { "select-alive", NEEDS_TRACE, NULL, do_select_alive },
   { "select-sight", NEEDS_TRACE, NULL, do_select_sight },
-  { "select-all", NEEDS_TRACE, NULL, do_select_all },
-  { "select-difference", NEEDS_DIFFERENCE, NULL, do_select_difference },
-  { "clear", NEEDS_TRACE, NULL, do_clear },
+  { "select-all", NEEDS_TRACE, .of_document = tessera_document_select_all },
+  { "select-difference", NEEDS_DIFFERENCE,
+    .of_document = tessera_document_select_difference },
+  { "clear", NEEDS_TRACE, .of_document = clear_choice },
   { "query", 0, "s", do_query },
   { "find", NEEDS_TRACE, NULL, do_find },
   { "copy", NEEDS_SELECTION, NULL, do_copy },
   { "ask", NEEDS_TRACE, NULL, do_ask },
-  { "show-all", 0, NULL, do_show_all },
-  { "keep-plan", NEEDS_PLAN, NULL, do_keep_plan },
+  { "show-all", 0, .of_document = tessera_document_show_all },
+  { "keep-plan", NEEDS_PLAN, .of_document = tessera_document_keep_plan },
   { "show-left", 0, "u", do_show_left },
   { "show-right", 0, "u", do_show_right },
   { "device", 0, "u", do_device },
-  { "undo", NEEDS_STANDING, NULL, do_undo },
-  { "redo", NEEDS_UNDONE, NULL, do_redo },
+  { "undo", NEEDS_STANDING, .of_document = tessera_document_undo },
+  { "redo", NEEDS_UNDONE, .of_document = tessera_document_redo },
   { "pin-up", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_up },
   { "pin-down", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_down },
   { "pin-up-push", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_up_push },
   { "pin-down-push", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_down_push },
-  { "pin-here", NEEDS_PROPOSAL, NULL, do_pin_here },
+  { "pin-here", NEEDS_PROPOSAL, .of_document = tessera_document_accept_proposal },
   { "pin-at", 0, "t", do_pin_at },
   { "show-conflict", NEEDS_CONFLICT, NULL, do_show_conflict },
   { "open-edits", NEEDS_TRACE, NULL, do_open_edits },
@@ -350,7 +339,10 @@ on_action (GSimpleAction *simple, GVariant *parameter, gpointer user)
 
   while (!g_str_equal (action->name, name))
     action++;
-  action->act (self, self->document, parameter);
+  if (action->of_document != NULL)
+    action->of_document (self->document);
+  else
+    action->act (self, self->document, parameter);
 }
 
 static guint
