@@ -9,7 +9,7 @@
 #include <math.h>
 
 /* Long enough for the eye to follow, too short to wait for. */
-#define MOVES_US 320000
+#define MOVES_MS 320
 /* Of pixels: from here on an edge keeps blocks apart for the eye. */
 #define EDGED 7
 /* A free place this near is meant. */
@@ -22,38 +22,21 @@
 /* --- from plan to plan ----------------------------------------------------------------
  */
 
-/* 0..1: slow, fast, slow. */
-static double
-progress_of (const TesseraCanvas *self)
-{
-  double p =
-      CLAMP ((double) (self->moves_now_us - self->moves_begin_us) / MOVES_US, 0, 1);
-
-  return p * p * (3 - 2 * p);
-}
-
-static gboolean
-on_tick (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
+static void
+on_progress (double progress, gpointer user)
 {
   TesseraCanvas *self = user;
 
-  self->moves_now_us = gdk_frame_clock_get_frame_time (clock);
-  if (self->moves_begin_us == 0)
-    self->moves_begin_us = self->moves_now_us;
-  gtk_widget_queue_draw (widget);
-  if (self->moves_now_us - self->moves_begin_us < MOVES_US)
-    return G_SOURCE_CONTINUE;
-  self->moves_tick = 0;
-  g_clear_pointer (&self->moves, tessera_moves_unref);
-  return G_SOURCE_REMOVE;
+  self->moves_progress = progress;
+  gtk_widget_queue_draw (self->panel.box);
 }
 
 void
 tessera_canvas_stop_moves (TesseraCanvas *self)
 {
-  if (self->moves_tick != 0)
-    gtk_widget_remove_tick_callback (self->panel.box, self->moves_tick);
-  self->moves_tick = 0;
+  if (self->animation != NULL)
+    adw_animation_pause (self->animation);
+  g_clear_object (&self->animation);
   g_clear_pointer (&self->moves, tessera_moves_unref);
 }
 
@@ -61,17 +44,21 @@ void
 tessera_canvas_start_moves (TesseraCanvas *self)
 {
   TesseraMoves *moves = self->panel.document->moves;
-  gboolean animate = TRUE;
+  g_autoptr (AdwAnimation) animation = NULL;
 
   tessera_canvas_stop_moves (self);
-  g_object_get (gtk_widget_get_settings (self->panel.box), "gtk-enable-animations",
-                &animate, NULL);
-  if (!animate || moves == NULL || moves->n_moves == 0 ||
-      !gtk_widget_get_mapped (self->panel.box))
+  if (moves == NULL || moves->n_moves == 0)
     return;
+  animation = adw_timed_animation_new (
+      self->panel.box, 0, 1, MOVES_MS,
+      adw_callback_animation_target_new (on_progress, self, NULL));
+  adw_timed_animation_set_easing (ADW_TIMED_ANIMATION (animation), ADW_EASE_IN_OUT_SINE);
+  g_signal_connect_swapped (animation, "done", G_CALLBACK (tessera_canvas_stop_moves),
+                            self);
   self->moves = tessera_moves_ref (moves);
-  self->moves_begin_us = self->moves_now_us = 0;
-  self->moves_tick = gtk_widget_add_tick_callback (self->panel.box, on_tick, self, NULL);
+  self->animation = g_object_ref (animation);
+  /* Done at once where the canvas is not seen or the person wants no motion. */
+  adw_animation_play (animation);
 }
 
 /* Boxes go to the nearest pixels. */
@@ -86,7 +73,7 @@ static void
 draw_move (TesseraCanvas *self, cairo_t *cr, const TesseraMove *move)
 {
   const TesseraPaint *paint = self->panel.document->paint;
-  double dy = (move->from_y0 - move->to.y0) * (1 - progress_of (self));
+  double dy = (move->from_y0 - move->to.y0) * (1 - self->moves_progress);
   TesseraView rect = { move->to.t0, move->to.t1, move->to.y0 + dy, move->to.y1 + dy };
   gboolean is_lit = paint->lit == NULL || tessera_selection_has (paint->lit, move->block);
   TesseraArea box;

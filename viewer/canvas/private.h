@@ -7,6 +7,8 @@
 
 #include "viewer/canvas/canvas.h"
 
+#include <adwaita.h>
+
 /* --- the picture of one layout ----------------------------------------------------- */
 
 /* Workers draw it, and the main thread only shows it. While a new one is drawn, the old one
@@ -66,11 +68,11 @@ typedef struct
   double pinch;          /* scale of the pinch so far */
   GtkWidget *menu;       /* of a block; NULL: was never asked for */
 
-  gboolean pinning;    /* what is selected is in the hand */
-  double pin_dy;       /* pixels it was moved by */
-  TesseraMoves *moves; /* on their way; or NULL */
-  guint moves_tick;
-  int64_t moves_begin_us, moves_now_us;
+  gboolean pinning;      /* what is selected is in the hand */
+  double pin_dy;         /* pixels it was moved by */
+  TesseraMoves *moves;   /* on their way; or NULL */
+  double moves_progress; /* 0..1 */
+  AdwAnimation *animation;
 } TesseraCanvas;
 
 /* Between logical pixels and the world. */
