@@ -15,9 +15,7 @@ typedef struct
 {
   const TesseraData *data;
   TesseraBlockFilter by;
-  char *text;       /* casefolded; "": all */
-  uint32_t *blocks; /* as shown */
-  uint32_t n_blocks;
+  char *text; /* casefolded; "": all */
 } Making;
 
 /* --- order ------------------------------------------------------------------------ */
@@ -136,8 +134,9 @@ match_groups (const Making *self)
   return groups;
 }
 
+/* Fills @list, which has room for all. */
 static void
-filter_blocks (Making *self)
+filter_blocks (const Making *self, TesseraBlockList *list)
 {
   const TesseraBlocks *blocks = self->data->blocks;
   gboolean by_text = *self->text != '\0';
@@ -150,7 +149,6 @@ filter_blocks (Making *self)
 
   for (uint8_t i = 0; by_text && i < 8; i++)
     classes[i] = has_text (self, tessera_class_name (i));
-  self->n_blocks = 0;
   for (uint32_t i = 0; i < blocks->n_blocks; i++)
     {
       const TesseraBlock *b = &blocks->blocks[i];
@@ -165,7 +163,7 @@ filter_blocks (Making *self)
           ((is_missed || is_left) && tessera_pool_was_missed (self->data->pool, b) &&
            (tessera_pool_was_left (self->data->trace, self->data->pool, b) ? is_left
                                                                            : is_missed)))
-        self->blocks[self->n_blocks++] = i;
+        list->blocks[list->n_blocks++] = i;
     }
 }
 
@@ -187,13 +185,11 @@ tessera_block_list_new (TesseraData *data, const TesseraBlockFilter *filter)
   Making making = { .data = data, .by = *filter };
 
   making.text = g_utf8_casefold (filter->text != NULL ? filter->text : "", -1);
-  making.blocks = g_new (uint32_t, MAX (data->blocks->n_blocks, 1));
-  filter_blocks (&making);
-  tessera_sort_indices (making.blocks, making.n_blocks, key_of, &making, filter->down);
-  g_free (making.text);
   list->data = tessera_data_ref (data);
-  list->blocks = making.blocks;
-  list->n_blocks = making.n_blocks;
+  list->blocks = g_new (uint32_t, MAX (data->blocks->n_blocks, 1));
+  filter_blocks (&making, list);
+  tessera_sort_indices (list->blocks, list->n_blocks, key_of, &making, filter->down);
+  g_free (making.text);
   return list;
 }
 

@@ -15,24 +15,16 @@
 #include <math.h>
 #include <string.h>
 
-/* "40.00 GiB" -> "40 GiB". */
+/* "40.00 GiB" -> "40 GiB". Takes @text over. */
 static char *
 without_idle_decimals (char *text)
 {
-  static const char *const idle[] = { ".00 ", ".0 " };
+  GString *shorter = g_string_new (text);
 
-  for (size_t i = 0; i < G_N_ELEMENTS (idle); i++)
-    {
-      char *at = strstr (text, idle[i]);
-
-      if (at != NULL)
-        {
-          const char *rest = at + strlen (idle[i]) - 1;
-
-          memmove (at, rest, strlen (rest) + 1);
-        }
-    }
-  return text;
+  g_free (text);
+  g_string_replace (shorter, ".00 ", " ", 1);
+  g_string_replace (shorter, ".0 ", " ", 1);
+  return g_string_free (shorter, FALSE);
 }
 
 char *
@@ -330,12 +322,6 @@ describe_stream (const TesseraTrace *trace, const TesseraBlock *block)
   return g_string_free (text, FALSE);
 }
 
-static char *
-describe_side (const TesseraSheet *sheet, uint32_t block)
-{
-  return sheet != NULL ? tessera_describe_place (sheet, block) : NULL;
-}
-
 char *
 tessera_describe_fact (TesseraDocument *document,
                        uint32_t block,
@@ -348,6 +334,9 @@ tessera_describe_fact (TesseraDocument *document,
                                                       "lies at",  "planned at", "group" };
   TesseraData *data = document->data;
   const TesseraBlock *b = &data->blocks->blocks[block];
+  const TesseraSheet *sheet =
+      document
+          ->sheets[kind == TESSERA_FACT_LEFT ? TESSERA_SIDE_LEFT : TESSERA_SIDE_RIGHT];
 
   *out_name = names[kind];
   switch (kind)
@@ -374,9 +363,9 @@ tessera_describe_fact (TesseraDocument *document,
       *out_name = document->left_planned != NULL                   ? "left at"
                   : document->left_kind == TESSERA_LAYOUT_RECORDED ? "recorded at"
                                                                    : "simulated at";
-      return describe_side (document->sheets[TESSERA_SIDE_LEFT], block);
+      G_GNUC_FALLTHROUGH;
     case TESSERA_FACT_RIGHT:
-      return describe_side (document->sheets[TESSERA_SIDE_RIGHT], block);
+      return sheet != NULL ? tessera_describe_place (sheet, block) : NULL;
     default:
       return tessera_describe_group (data, block);
     }
