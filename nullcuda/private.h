@@ -222,8 +222,8 @@ void *null_slab_next (const NullSlab *slab, const void *object);
   (UINT64_C (64) << 20) /* of all copies: then all are forgotten */
 
 void null_remembered_put (uint64_t addr, const void *bytes, size_t n_bytes);
-/* Fills the parts of @out that are known, and forgets them. */
-void null_remembered_take (uint64_t addr, void *out, size_t n_bytes);
+/* Fills the parts of @out that are known, and forgets them. Returns: whether any was. */
+bool null_remembered_take (uint64_t addr, void *out, size_t n_bytes);
 /* A kernel was launched: what is known is older by one. */
 void null_remembered_age (void);
 void null_remembered_forget (uint64_t addr, uint64_t n_bytes);

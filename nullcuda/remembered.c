@@ -38,11 +38,13 @@ null_remembered_age (void)
 }
 
 /* Takes [addr, addr + n_bytes) out of what is known, keeps what lies before and behind
- * it, and copies what it takes to @out where that is not NULL. */
-static void
+ * it, and copies what it takes to @out where that is not NULL. Returns: whether it copied
+ * any. */
+static bool
 cut (uint64_t addr, uint64_t n_bytes, char *out)
 {
   uint64_t end = addr + n_bytes;
+  bool is_known = false;
   size_t index;
   while ((index = null_ranges_at (&known, addr)) < known.n &&
          known.items[index].addr < end)
@@ -55,11 +57,15 @@ cut (uint64_t addr, uint64_t n_bytes, char *out)
       null_ranges_remove (&known, index);
       known_bytes -= range.n_bytes;
       if (out != NULL && is_young (&range, addr, n_bytes))
-        memcpy (out + (from - addr), bytes + (from - range.addr), to - from);
+        {
+          memcpy (out + (from - addr), bytes + (from - range.addr), to - from);
+          is_known = true;
+        }
       keep (range.addr, bytes, from - range.addr, range.value);
       keep (to, bytes + (to - range.addr), range_end - to, range.value);
       free (range.data);
     }
+  return is_known;
 }
 
 void
@@ -79,12 +85,13 @@ null_remembered_put (uint64_t addr, const void *bytes, size_t n_bytes)
   pthread_mutex_unlock (&lock);
 }
 
-void
+bool
 null_remembered_take (uint64_t addr, void *out, size_t n_bytes)
 {
   pthread_mutex_lock (&lock);
-  cut (addr, n_bytes, out);
+  bool is_known = cut (addr, n_bytes, out);
   pthread_mutex_unlock (&lock);
+  return is_known;
 }
 
 void

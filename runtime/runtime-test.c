@@ -53,19 +53,19 @@ run_recorded (const char *policy, const char *conf, double side_uses)
 static void
 forgotten_body (void)
 {
-  char host[8] = "abcdefg", *first, *second;
+  char host[7] = "abcdef", *first, *second;
 
   program_start ("policy", "native", NULL);
-  first = program_must_alloc (8, 0);
-  program_copy (first, host, 8);
+  first = program_must_alloc (7, 0);
+  program_copy (first, host, 7);
   program_free (first, 0);
-  second = program_must_alloc (8, 0);
+  second = program_must_alloc (7, 0);
   g_assert_true (first == second);
-  program_copy (host, second, 8);
-  g_assert_cmpmem (host, 8, "\0\0\0\0\0\0\0", 8);
-  program_copy (second, "ABCDEFG", 8);
-  program_copy (host, second, 8);
-  g_assert_cmpstr (host, ==, "ABCDEFG");
+  program_copy (host, second, 7);
+  g_assert_cmpmem (host, 7, "\0\0\0\0\0\0", 7);
+  program_copy (second, "ABCDEF", 7);
+  program_copy (host, second, 7);
+  g_assert_cmpstr (host, ==, "ABCDEF");
 }
 
 static void

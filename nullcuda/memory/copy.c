@@ -23,10 +23,9 @@ fill_host (void *out, uint64_t addr, size_t n_bytes)
 {
   static const uint64_t one = 1;
   null_host_clear (out, n_bytes);
-  if (n_bytes == sizeof one)
+  if (!null_answer_take (out, n_bytes) && !null_remembered_take (addr, out, n_bytes) &&
+      n_bytes == sizeof one)
     memcpy (out, &one, sizeof one);
-  if (!null_answer_take (out, n_bytes))
-    null_remembered_take (addr, out, n_bytes);
 }
 
 /* What the copy does to bytes, as far as there are any. */

@@ -233,6 +233,9 @@ test_given_back_once (void)
   send (device, "abcdefgh", 8);
   expect (device + 2, "cd", 2);
   expect (device, "ab\0\0efgh", 8);
+  expect (device, "\0\0\0\0\0\0\0", 7);
+  expect (device, "\1\0\0\0\0\0\0\0", 8); /* a count that nobody knows */
+  send (device, "\0\0\0\0\0\0\0\0", 8);
   expect (device, "\0\0\0\0\0\0\0\0", 8);
   g_assert_cmpint (cudaFree (device), ==, NULL_OK);
 }
