@@ -8,11 +8,11 @@
  */
 #include "planner/check.h"
 
-#include "planner/check/kinds.h"
 #include "planner/check/sweep.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *
 tessera_law_name (TesseraLaw law)
@@ -90,8 +90,9 @@ refuse_slot (const TesseraPlan *plan,
 }
 
 static TesseraStatus
-check_alignment (const TesseraPlan *plan, TesseraError *error)
+check_alignment (TesseraCheck *check, TesseraError *error)
 {
+  const TesseraPlan *plan = check->plan;
   uint64_t alignment = plan->alignment_bytes;
   if (alignment == 0)
     return tessera_fail (error, TESSERA_REFUSED,
@@ -113,8 +114,9 @@ check_alignment (const TesseraPlan *plan, TesseraError *error)
 }
 
 static TesseraStatus
-check_bounds (const TesseraPlan *plan, TesseraError *error)
+check_bounds (TesseraCheck *check, TesseraError *error)
 {
+  const TesseraPlan *plan = check->plan;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[i];
@@ -172,8 +174,9 @@ may_be_another (const TesseraPlan *plan, size_t section, size_t n_repeats)
 }
 
 static TesseraStatus
-check_sections (const TesseraPlan *plan, TesseraError *error)
+check_sections (TesseraCheck *check, TesseraError *error)
 {
+  const TesseraPlan *plan = check->plan;
   size_t n_repeats = 0, slot_index = 0;
   uint32_t last_end = 0;
   if (plan->n_slots > UINT32_MAX / 2)
@@ -250,47 +253,20 @@ check_lifetimes (const TesseraPlan *plan, TesseraError *error)
 
 /* Of one kind of step, or of several. */
 static TesseraStatus
-check_all_lifetimes (const TesseraPlan *plan, TesseraError *error)
+check_all_lifetimes (TesseraCheck *check, TesseraError *error)
 {
-  TesseraCheckKinds kinds;
-  TesseraStatus status = check_lifetimes (plan, error);
+  TesseraStatus status = check_lifetimes (check->plan, error);
   if (status == TESSERA_OK)
-    status = tessera_check_crossings (plan, error);
-  if (status == TESSERA_OK && tessera_check_has_kinds (plan, &kinds))
-    status = tessera_check_kinds_lifetimes (plan, &kinds, error);
+    status = tessera_check_crossings (check->plan, error);
+  if (status == TESSERA_OK && tessera_check_has_several (&check->kinds))
+    status = tessera_check_kinds_lifetimes (check->plan, &check->kinds, error);
   return status;
 }
 
 static TesseraStatus
-check_overlap (const TesseraPlan *plan, TesseraError *error)
+check_height (TesseraCheck *check, TesseraError *error)
 {
-  TesseraCheckKinds kinds;
-  return tessera_check_has_kinds (plan, &kinds)
-             ? tessera_check_kinds_overlap (plan, &kinds, error)
-             : tessera_check_overlap (plan, error);
-}
-
-static TesseraStatus
-check_rotations (const TesseraPlan *plan, TesseraError *error)
-{
-  TesseraCheckKinds kinds;
-  return tessera_check_has_kinds (plan, &kinds)
-             ? tessera_check_kinds_rotations (plan, &kinds, error)
-             : tessera_check_rotations (plan, error);
-}
-
-static TesseraStatus
-check_bound (const TesseraPlan *plan, TesseraError *error)
-{
-  TesseraCheckKinds kinds;
-  return tessera_check_has_kinds (plan, &kinds)
-             ? tessera_check_kinds_bound (plan, &kinds, error)
-             : tessera_check_bound (plan, error);
-}
-
-static TesseraStatus
-check_height (const TesseraPlan *plan, TesseraError *error)
-{
+  const TesseraPlan *plan = check->plan;
   uint64_t highest = 0;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
@@ -309,8 +285,22 @@ check_height (const TesseraPlan *plan, TesseraError *error)
 }
 
 static TesseraStatus
-check_proof (const TesseraPlan *plan, TesseraError *error)
+check_bound (TesseraCheck *check, TesseraError *error)
 {
+  if (check->most_bytes == check->plan->bound_bytes)
+    return TESSERA_OK;
+  return tessera_fail (
+      error, TESSERA_REFUSED,
+      "bound: expected %" PRIu64 " bytes, %s at position %" PRIu32 ", found %" PRIu64,
+      check->most_bytes,
+      tessera_check_has_several (&check->kinds) ? "what may be held" : "the load",
+      check->most_at, check->plan->bound_bytes);
+}
+
+static TesseraStatus
+check_proof (TesseraCheck *check, TesseraError *error)
+{
+  const TesseraPlan *plan = check->plan;
   uint64_t proven_bytes = plan->proven_bound_bytes;
   if (proven_bytes == 0 ||
       (proven_bytes >= plan->bound_bytes && proven_bytes <= plan->height_bytes))
@@ -322,8 +312,9 @@ check_proof (const TesseraPlan *plan, TesseraError *error)
 }
 
 static TesseraStatus
-check_digest (const TesseraPlan *plan, TesseraError *error)
+check_digest (TesseraCheck *check, TesseraError *error)
 {
+  const TesseraPlan *plan = check->plan;
   uint64_t digest = tessera_plan_digest (plan);
   if (digest == plan->slot_digest)
     return TESSERA_OK;
@@ -356,7 +347,7 @@ tessera_check_plan (const TesseraPlan *plan,
   static const struct
   {
     TesseraLaw law;
-    TesseraStatus (*check) (const TesseraPlan *plan, TesseraError *error);
+    TesseraStatus (*holds) (TesseraCheck *check, TesseraError *error);
   } laws[] = {
     { TESSERA_LAW_ALIGNMENT, check_alignment },
     { TESSERA_LAW_BOUNDS, check_bounds },
@@ -364,8 +355,8 @@ tessera_check_plan (const TesseraPlan *plan,
     { TESSERA_LAW_LIFETIME, check_all_lifetimes },
     { TESSERA_LAW_UNPLANNED, tessera_check_unplanned },
     { TESSERA_LAW_SECTIONS, tessera_check_layouts },
-    { TESSERA_LAW_OVERLAP, check_overlap },
-    { TESSERA_LAW_ROTATION, check_rotations },
+    { TESSERA_LAW_OVERLAP, tessera_check_overlap },
+    { TESSERA_LAW_ROTATION, tessera_check_rotations },
     { TESSERA_LAW_STREAMS, tessera_check_streams },
     { TESSERA_LAW_ROOMS, tessera_check_rooms },
     { TESSERA_LAW_HEIGHT, check_height },
@@ -373,14 +364,16 @@ tessera_check_plan (const TesseraPlan *plan,
     { TESSERA_LAW_PROOF, check_proof },
     { TESSERA_LAW_DIGEST, check_digest },
   };
+  TesseraCheck check = { .plan = plan, .kinds = tessera_check_find_kinds (plan) };
   TesseraStatus status = TESSERA_OK;
   *out_law = TESSERA_LAW_NONE;
   for (size_t i = 0; i < sizeof laws / sizeof *laws && status == TESSERA_OK; i++)
     {
-      status = laws[i].check (plan, error);
+      status = laws[i].holds (&check, error);
       if (status == TESSERA_REFUSED)
         *out_law = laws[i].law;
     }
+  free (check.rotations);
   if (status == TESSERA_OK && trace != NULL)
     {
       status = check_fingerprint (plan, trace, error);

@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/check/kinds.h"
+#include "planner/check/sweep.h"
 
 #include <inttypes.h>
 
@@ -127,12 +127,12 @@ check_turns (const TesseraPlan *plan, TesseraError *error)
 
 /* First layouts, then as many second ones in the same order, and no other kinds. */
 TesseraStatus
-tessera_check_layouts (const TesseraPlan *plan, TesseraError *error)
+tessera_check_layouts (TesseraCheck *check, TesseraError *error)
 {
-  uint32_t first = 0, n = 0, n_repeats = 0;
+  const TesseraPlan *plan = check->plan;
+  uint32_t first = 0, n = 0;
+  uint32_t n_repeats = (uint32_t) (check->kinds.end - check->kinds.first);
   TesseraStatus status = TESSERA_OK;
-  for (uint32_t s = 0; s < plan->n_sections; s++)
-    n_repeats += plan->sections[s].kind == TESSERA_SECTION_REPEATS;
   for (uint32_t s = 0; s < plan->n_sections; s++)
     {
       uint8_t alternate = plan->sections[s].alternate;

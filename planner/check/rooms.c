@@ -11,17 +11,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "planner/check/cover.h"
 
 #define SMALL_BYTES (UINT64_C (1) << 20)
-
-/* How often each stretch between two addresses is taken: a tree of the most of each part
- * (a segment tree with sums that are not handed down). */
-typedef struct
-{
-  int32_t *most, *added;
-  size_t n_leaves; /* a power of two */
-} Cover;
 
 typedef struct
 {
@@ -34,11 +27,9 @@ typedef struct
 typedef struct
 {
   const TesseraPlan *plan;
-  uint64_t *addresses; /* ascending, each once */
-  size_t n_addresses;
   Moment *moments;
   size_t n_moments;
-  Cover slots, rooms;
+  TesseraCover slots, rooms;
   TesseraError *error;
 } Sweep;
 
@@ -151,71 +142,6 @@ check_regions (const TesseraPlan *plan, TesseraError *error)
 
 /* ---- the sweep ---- */
 
-static bool
-cover_init (Cover *cover, size_t n)
-{
-  cover->n_leaves = 1;
-  while (cover->n_leaves < n)
-    cover->n_leaves *= 2;
-  cover->most = calloc (2 * cover->n_leaves, sizeof *cover->most);
-  cover->added = calloc (2 * cover->n_leaves, sizeof *cover->added);
-  return cover->most && cover->added;
-}
-
-static int32_t
-cover_pull (const Cover *cover, size_t node)
-{
-  int32_t left = cover->most[2 * node], right = cover->most[2 * node + 1];
-
-  return (left > right ? left : right) + cover->added[node];
-}
-
-/* Adds to stretches [@from, @to) from the leaves up. */
-static void
-cover_add (Cover *cover, size_t from, size_t to, int32_t by)
-{
-  size_t low = from + cover->n_leaves, high = to + cover->n_leaves;
-
-  for (; low < high; low /= 2, high /= 2)
-    {
-      if (low & 1)
-        {
-          cover->most[low] += by;
-          cover->added[low++] += by;
-        }
-      if (high & 1)
-        {
-          cover->most[--high] += by;
-          cover->added[high] += by;
-        }
-    }
-  for (size_t node = (from + cover->n_leaves) / 2; node > 0; node /= 2)
-    cover->most[node] = cover_pull (cover, node);
-  for (size_t node = (to + cover->n_leaves - 1) / 2; node > 0; node /= 2)
-    cover->most[node] = cover_pull (cover, node);
-}
-
-/* Is any of [@from, @to) taken? @node covers [@begin, @begin + @n). */
-static bool
-cover_has (
-    const Cover *cover, size_t node, size_t begin, size_t n, size_t from, size_t to)
-{
-  if (to <= begin || begin + n <= from || cover->most[node] <= 0)
-    return false;
-  if ((from <= begin && begin + n <= to) || cover->added[node] > 0)
-    return true;
-  return cover_has (cover, 2 * node, begin, n / 2, from, to) ||
-         cover_has (cover, 2 * node + 1, begin + n / 2, n / 2, from, to);
-}
-
-static int
-by_address (const void *a, const void *b)
-{
-  const uint64_t *x = a, *y = b;
-
-  return *x < *y ? -1 : *x > *y;
-}
-
 static int
 by_position (const void *a, const void *b)
 {
@@ -224,23 +150,6 @@ by_position (const void *a, const void *b)
   if (x->position != y->position)
     return x->position < y->position ? -1 : 1;
   return (int) x->begins - (int) y->begins;
-}
-
-static size_t
-rank (const Sweep *sweep, uint64_t address)
-{
-  size_t low = 0, high = sweep->n_addresses;
-
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-
-      if (sweep->addresses[middle] < address)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
 }
 
 static void
@@ -253,17 +162,14 @@ add_span (Sweep *sweep, uint32_t begin, uint32_t end, uint32_t index, bool is_ro
 }
 
 static void
-list_all (Sweep *sweep)
+list_moments (Sweep *sweep)
 {
   const TesseraPlan *plan = sweep->plan;
-  size_t n = 0, n_all = 0;
 
   for (uint32_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[i];
 
-      sweep->addresses[n_all++] = slot->offset_bytes;
-      sweep->addresses[n_all++] = slot->offset_bytes + slot->block_bytes;
       add_span (sweep, slot->born, slot->died, i, false);
       if (slot->wraps)
         add_span (sweep, plan->sections[slot->section].begin,
@@ -273,19 +179,10 @@ list_all (Sweep *sweep)
     {
       const TesseraRoom *room = &plan->rooms[i];
 
-      sweep->addresses[n_all++] = room->begin_bytes;
-      sweep->addresses[n_all++] = room->end_bytes;
-      if (room->begin_bytes == room->end_bytes)
-        continue;
       add_span (sweep, room->born, room->died, i, true);
       if (room->died_next > 0)
         add_span (sweep, plan->sections[room->section].begin, room->died_next, i, true);
     }
-  qsort (sweep->addresses, n_all, sizeof *sweep->addresses, by_address);
-  for (size_t i = 0; i < n_all; i++)
-    if (n == 0 || sweep->addresses[i] != sweep->addresses[n - 1])
-      sweep->addresses[n++] = sweep->addresses[i];
-  sweep->n_addresses = n;
   qsort (sweep->moments, sweep->n_moments, sizeof *sweep->moments, by_position);
 }
 
@@ -313,17 +210,19 @@ walk (Sweep *sweep)
   for (size_t i = 0; i < sweep->n_moments; i++)
     {
       const Moment *moment = &sweep->moments[i];
-      const TesseraRoom *room = moment->is_room ? &plan->rooms[moment->index] : NULL;
-      const TesseraSlot *slot = room ? NULL : &plan->slots[moment->index];
-      size_t from = rank (sweep, room ? room->begin_bytes : slot->offset_bytes);
-      size_t to =
-          rank (sweep, room ? room->end_bytes : slot->offset_bytes + slot->block_bytes);
-      const Cover *others = room ? &sweep->slots : &sweep->rooms;
+      size_t range = moment->index + (moment->is_room ? plan->n_slots : 0);
+      TesseraCover *own = moment->is_room ? &sweep->rooms : &sweep->slots;
+      TesseraCover *others = moment->is_room ? &sweep->slots : &sweep->rooms;
 
-      if (moment->begins && cover_has (others, 1, 0, others->n_leaves, from, to))
-        return refuse (sweep, room ? moment->index : find_room (plan, slot),
+      if (!moment->begins)
+        tessera_cover_remove (own, range);
+      else if (tessera_cover_is_free (others, range))
+        tessera_cover_add (own, range);
+      else
+        return refuse (sweep,
+                       moment->is_room ? moment->index
+                                       : find_room (plan, &plan->slots[moment->index]),
                        "a range that no slot needs while the room is in use");
-      cover_add (room ? &sweep->rooms : &sweep->slots, from, to, moment->begins ? 1 : -1);
     }
   return TESSERA_OK;
 }
@@ -334,32 +233,25 @@ static TesseraStatus
 check_owner (Sweep *sweep, uint32_t stream, uint8_t is_small)
 {
   const TesseraPlan *plan = sweep->plan;
-  Cover cover = { 0 };
-  TesseraStatus status = TESSERA_OK;
 
-  if (!cover_init (&cover, sweep->n_addresses))
-    status = TESSERA_NO_MEMORY;
-  for (size_t i = 0; i < plan->n_slots && status == TESSERA_OK; i++)
+  tessera_cover_forget (&sweep->slots);
+  for (size_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[i];
 
       if (slot->stream != stream || slot->pool != 0 ||
           (plan->n_streams > 1 && (slot->block_bytes <= SMALL_BYTES) != is_small))
-        cover_add (&cover, rank (sweep, slot->offset_bytes),
-                   rank (sweep, slot->offset_bytes + slot->block_bytes), 1);
+        tessera_cover_add (&sweep->slots, i);
     }
-  for (size_t i = 0; i < plan->n_rooms && status == TESSERA_OK; i++)
+  for (size_t i = 0; i < plan->n_rooms; i++)
     {
       const TesseraRoom *room = &plan->rooms[i];
 
       if (room->stream == stream && room->is_small == is_small &&
-          cover_has (&cover, 1, 0, cover.n_leaves, rank (sweep, room->begin_bytes),
-                     rank (sweep, room->end_bytes)))
-        status = refuse (sweep, i, "a range where no other stream or pool has slots");
+          !tessera_cover_is_free (&sweep->slots, plan->n_slots + i))
+        return refuse (sweep, i, "a range where no other stream or pool has slots");
     }
-  free (cover.most);
-  free (cover.added);
-  return status;
+  return TESSERA_OK;
 }
 
 static TesseraStatus
@@ -382,15 +274,15 @@ check_owners (Sweep *sweep)
 }
 
 TesseraStatus
-tessera_check_rooms (const TesseraPlan *plan, TesseraError *error)
+tessera_check_rooms (TesseraCheck *check, TesseraError *error)
 {
-  size_t n = 2 * (plan->n_slots + plan->n_rooms) + 1, n_repeats = 0;
+  const TesseraPlan *plan = check->plan;
+  size_t n_moments = 4 * (plan->n_slots + plan->n_rooms);
   Sweep sweep = { .plan = plan, .error = error };
   TesseraStatus status = check_regions (plan, error);
 
-  for (size_t i = 0; i < plan->n_sections; i++)
-    n_repeats += plan->sections[i].kind == TESSERA_SECTION_REPEATS;
-  if (status == TESSERA_OK && plan->n_rooms > 0 && n_repeats > 1)
+  if (status == TESSERA_OK && plan->n_rooms > 0 &&
+      tessera_check_has_several (&check->kinds))
     return tessera_fail (error, TESSERA_REFUSED,
                          "rooms: expected none in a plan of several kinds of step, found "
                          "%zu",
@@ -399,23 +291,19 @@ tessera_check_rooms (const TesseraPlan *plan, TesseraError *error)
     status = check_room (&sweep, i);
   if (status != TESSERA_OK || plan->n_rooms == 0)
     return status;
-  sweep.addresses = malloc (n * sizeof *sweep.addresses);
-  sweep.moments = malloc (2 * n * sizeof *sweep.moments);
-  status = TESSERA_NO_MEMORY;
-  if (sweep.addresses && sweep.moments)
-    {
-      list_all (&sweep);
-      if (cover_init (&sweep.slots, sweep.n_addresses) &&
-          cover_init (&sweep.rooms, sweep.n_addresses))
-        status = walk (&sweep);
-      if (status == TESSERA_OK)
-        status = check_owners (&sweep);
-    }
-  free (sweep.addresses);
+  sweep.moments = malloc (n_moments * sizeof *sweep.moments);
+  if (sweep.moments == NULL)
+    return TESSERA_NO_MEMORY;
+  list_moments (&sweep);
+  status = tessera_cover_init (&sweep.slots, plan, true);
+  if (status == TESSERA_OK)
+    status = tessera_cover_init (&sweep.rooms, plan, true);
+  if (status == TESSERA_OK)
+    status = walk (&sweep);
+  if (status == TESSERA_OK)
+    status = check_owners (&sweep);
   free (sweep.moments);
-  free (sweep.slots.most);
-  free (sweep.slots.added);
-  free (sweep.rooms.most);
-  free (sweep.rooms.added);
+  tessera_cover_clear (&sweep.slots);
+  tessera_cover_clear (&sweep.rooms);
   return status;
 }

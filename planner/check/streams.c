@@ -81,8 +81,9 @@ check_apart (const TesseraPlan *plan, TesseraError *error)
 }
 
 TesseraStatus
-tessera_check_streams (const TesseraPlan *plan, TesseraError *error)
+tessera_check_streams (TesseraCheck *check, TesseraError *error)
 {
+  const TesseraPlan *plan = check->plan;
   for (size_t i = 0; i < plan->n_slots; i++)
     if (plan->slots[i].stream >= plan->n_streams)
       {

@@ -118,8 +118,9 @@ check_alone (const TesseraPlan *plan, size_t index, TesseraError *error)
 }
 
 TesseraStatus
-tessera_check_unplanned (const TesseraPlan *plan, TesseraError *error)
+tessera_check_unplanned (TesseraCheck *check, TesseraError *error)
 {
+  const TesseraPlan *plan = check->plan;
   static const char in_order[] =
       "births in order, each between those of the slots around it";
   Walk walk = { 0 };
