@@ -10,6 +10,8 @@
 #include "tests/fail_alloc.h"
 
 #include <glib.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define N_VARIANTS 1100
@@ -367,6 +369,30 @@ test_valid (void)
   g_rand_free (random);
 }
 
+/* The two slots that a refusal names share an address at its position, the lower one
+ * first. */
+static void
+assert_overlap_is_named (const TesseraPlan *plan, const TesseraError *error)
+{
+  const char *second = strstr (error->text, " and slot ");
+  const TesseraSlot *low, *high;
+  unsigned position, one, other;
+  g_assert_cmpint (sscanf (error->text,
+                           "overlap: expected no shared address at position %u, "
+                           "found slot %u (",
+                           &position, &one),
+                   ==, 2);
+  g_assert_nonnull (second);
+  g_assert_cmpint (sscanf (second, " and slot %u (", &other), ==, 1);
+  low = &plan->slots[one];
+  high = &plan->slots[other];
+  g_assert_true (low != high && check_share_addresses (low, high));
+  g_assert_true (check_is_alive (plan, low, position));
+  g_assert_true (check_is_alive (plan, high, position));
+  g_assert_true (low->offset_bytes < high->offset_bytes ||
+                 (low->offset_bytes == high->offset_bytes && one < other));
+}
+
 /* Random places, most of them wrong: the verdict is the oracle's. */
 static void
 test_oracle (void)
@@ -397,8 +423,11 @@ test_oracle (void)
                             : check_oracle_streams (plan)   ? TESSERA_LAW_STREAMS
                                                             : TESSERA_LAW_NONE;
       TesseraLaw law;
-      TesseraStatus status = tessera_check_plan (plan, NULL, &law, NULL);
+      TesseraError error = { 0 };
+      TesseraStatus status = tessera_check_plan (plan, NULL, &law, &error);
       g_assert_cmpstr (tessera_law_name (law), ==, tessera_law_name (expected));
+      if (expected == TESSERA_LAW_OVERLAP)
+        assert_overlap_is_named (plan, &error);
       g_assert_cmpint (status, ==,
                        expected == TESSERA_LAW_NONE ? TESSERA_OK : TESSERA_REFUSED);
       n_right += expected == TESSERA_LAW_NONE;
@@ -412,6 +441,127 @@ test_oracle (void)
   g_assert_cmpuint (n_overlaps, >, 200);
   g_assert_cmpuint (n_rotations, >, 50);
   g_assert_cmpuint (n_streams, >, 200);
+  g_rand_free (random);
+}
+
+/* A refused bound says what the load is, and the first position at which it is so. */
+static void
+test_load (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED + 4);
+  for (guint n = 0; n < 1000; n++)
+    {
+      TesseraPlan *plan = check_random_plan (random);
+      TesseraError error = { 0 };
+      TesseraLaw law;
+      uint64_t most = 0, bytes;
+      uint32_t most_at = 0, position;
+      for (uint32_t at = 0; at < plan->n_positions; at++)
+        {
+          uint64_t load = 0;
+          for (size_t i = 0; i < plan->n_slots; i++)
+            if (check_is_alive (plan, &plan->slots[i], at))
+              load += plan->slots[i].block_bytes;
+          most_at = load > most ? at : most_at;
+          most = MAX (most, load);
+        }
+      plan->bound_bytes++;
+      g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==,
+                       TESSERA_REFUSED);
+      g_assert_cmpint (sscanf (error.text,
+                               "bound: expected %" G_GUINT64_FORMAT
+                               " bytes, the load at position %u",
+                               &bytes, &position),
+                       ==, 2);
+      g_assert_cmpuint (bytes, ==, most);
+      g_assert_cmpuint (position, ==, most_at);
+      tessera_plan_free (plan);
+    }
+  g_rand_free (random);
+}
+
+/* ---- rooms ---- */
+
+static gboolean
+is_open (const TesseraPlan *plan, const TesseraRoom *room, uint32_t position)
+{
+  return (room->born <= position && position < room->died) ||
+         (plan->sections[room->section].begin <= position && position < room->died_next);
+}
+
+static gboolean
+oracle_room (const TesseraPlan *plan, const TesseraRoom *room)
+{
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+      gboolean is_other_class = plan->n_streams > 1 && !room->is_small;
+      if (MAX (slot->offset_bytes, room->begin_bytes) >=
+          MIN (slot->offset_bytes + slot->block_bytes, room->end_bytes))
+        continue;
+      if (slot->stream != room->stream || slot->pool != 0 || is_other_class)
+        return TRUE;
+      for (uint32_t position = 0; position < plan->n_positions; position++)
+        if (is_open (plan, room, position) && check_is_alive (plan, slot, position))
+          return TRUE;
+    }
+  return FALSE;
+}
+
+/* One room at most in each section, wherever it falls. */
+static void
+add_rooms (GRand *random, TesseraPlan *plan)
+{
+  plan->rooms = calloc (plan->n_sections, sizeof *plan->rooms);
+  for (uint32_t s = 0; s < plan->n_sections; s++)
+    {
+      const TesseraSection *section = &plan->sections[s];
+      TesseraRoom room = { .section = s, .born = section->begin };
+      if (check_pick (random, 2))
+        continue;
+      room.before = section->first_slot + check_pick (random, section->n_slots + 1);
+      room.died = room.born + check_pick (random, plan->n_positions - room.born + 1);
+      if (section->kind == TESSERA_SECTION_REPEATS && check_pick (random, 2))
+        {
+          room.died = MAX (room.died, section->end);
+          room.died_next =
+              section->begin + 1 + check_pick (random, section->end - section->begin);
+        }
+      room.begin_bytes = (uint64_t) CHECK_ALIGNMENT *
+                         check_pick (random, (guint) (plan->height_bytes / 16 + 3));
+      room.end_bytes = room.begin_bytes + CHECK_ALIGNMENT * check_pick (random, 4);
+      room.stream = (uint16_t) check_pick (random, plan->n_streams);
+      room.is_small = check_pick (random, 4) > 0;
+      plan->rooms[plan->n_rooms++] = room;
+    }
+  for (size_t i = 0; i < plan->n_rooms; i++)
+    plan->height_bytes = MAX (plan->height_bytes, plan->rooms[i].end_bytes);
+}
+
+static void
+test_rooms (void)
+{
+  GRand *random = g_rand_new_with_seed (SEED + 5);
+  guint n_right = 0, n_wrong = 0;
+  for (guint n = 0; n < 6000; n++)
+    {
+      TesseraPlan *plan = check_random_plan (random);
+      gboolean is_wrong = FALSE;
+      TesseraError error = { 0 };
+      TesseraLaw law;
+      add_rooms (random, plan);
+      for (size_t i = 0; i < plan->n_rooms; i++)
+        is_wrong = is_wrong || oracle_room (plan, &plan->rooms[i]);
+      plan->slot_digest = tessera_plan_digest (plan);
+      g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==,
+                       is_wrong ? TESSERA_REFUSED : TESSERA_OK);
+      g_assert_cmpint (law, ==, is_wrong ? TESSERA_LAW_ROOMS : TESSERA_LAW_NONE);
+      n_right += !is_wrong && plan->n_rooms > 0;
+      n_wrong += is_wrong;
+      tessera_plan_free (plan);
+    }
+  g_assert_cmpuint (n_right, >, 500);
+  g_assert_cmpuint (n_wrong, >, 500);
   g_rand_free (random);
 }
 
@@ -483,6 +633,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/check/load", test_load);
+  g_test_add_func ("/check/rooms", test_rooms);
   g_test_add_func ("/check/empty", test_empty);
   g_test_add_func ("/check/broken", test_broken);
   g_test_add_func ("/check/valid", test_valid);

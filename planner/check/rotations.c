@@ -27,19 +27,12 @@ typedef struct
 } Member;
 
 static int
-compare_rotations (const Member *x, const Member *y)
+compare_rotations (const void *a, const void *b)
 {
+  const Member *x = a, *y = b;
   if (x->block_bytes != y->block_bytes)
     return x->block_bytes < y->block_bytes ? -1 : 1;
   return (x->stream_pool > y->stream_pool) - (x->stream_pool < y->stream_pool);
-}
-
-static int
-compare_members (const void *a, const void *b)
-{
-  const Member *x = a, *y = b;
-  int order = compare_rotations (x, y);
-  return order != 0 ? order : (x->slot > y->slot) - (x->slot < y->slot);
 }
 
 /* Whether slots that are alike need each other's places. A spare alone is a reason where
@@ -69,7 +62,7 @@ list_members (const TesseraPlan *plan, Member *members)
                       .stream_pool = (uint32_t) slot->stream << 16 | slot->pool,
                       .slot = i };
     }
-  qsort (members, n, sizeof *members, compare_members);
+  qsort (members, n, sizeof *members, compare_rotations);
   return n;
 }
 
