@@ -629,6 +629,64 @@ test_overlap_in_rounding (void)
     }
 }
 
+/* Of two blocks of the step before, the one that has just ended is not named. */
+static void
+test_overlap_names_the_living (void)
+{
+  TesseraSlot slots[] = {
+    { .born = 2, .died = 3, .size_bytes = 32, .block_bytes = 32 },
+    { .born = 5, .died = 10, .size_bytes = 16, .block_bytes = 16, .wraps = 1 },
+    { .born = 6, .died = 10, .size_bytes = 16, .block_bytes = 16, .wraps = 1 },
+  };
+  TesseraSection section = { .kind = TESSERA_SECTION_REPEATS, .end = 10, .n_slots = 3 };
+  TesseraPlan plan = { .alignment_bytes = 16,
+                       .height_bytes = 32,
+                       .n_positions = 10,
+                       .n_streams = 1,
+                       .slots = slots,
+                       .n_slots = 3,
+                       .sections = &section,
+                       .n_sections = 1 };
+  TesseraError error = { 0 };
+  TesseraLaw law;
+
+  slots[1].died_next = 2;
+  slots[2].died_next = 4;
+  slots[2].offset_bytes = 16;
+  g_assert_cmpint (tessera_check_plan (&plan, NULL, &law, &error), ==, TESSERA_REFUSED);
+  g_assert_cmpint (law, ==, TESSERA_LAW_OVERLAP);
+  assert_overlap_is_named (&plan, &error);
+}
+
+/* A rotation whose first slot is the plan's first, with a spare. */
+static void
+test_rotation_from_the_first (void)
+{
+  TesseraSlot slots[] = {
+    { .born = 2, .died = 10, .died_next = 4, .ordinal = 0 },
+    { .born = 9, .died = 10, .died_next = 9, .ordinal = TESSERA_NONE },
+  };
+  TesseraSection section = { .kind = TESSERA_SECTION_REPEATS, .end = 10, .n_slots = 2 };
+  TesseraPlan plan = { .alignment_bytes = 16,
+                       .height_bytes = 32,
+                       .bound_bytes = 32,
+                       .n_positions = 10,
+                       .n_streams = 1,
+                       .slots = slots,
+                       .n_slots = 2,
+                       .sections = &section,
+                       .n_sections = 1 };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      slots[i].size_bytes = slots[i].block_bytes = 16;
+      slots[i].offset_bytes = 16 * i;
+      slots[i].wraps = 1;
+    }
+  plan.slot_digest = tessera_plan_digest (&plan);
+  assert_accepted (&plan, NULL);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -641,5 +699,7 @@ main (int argc, char **argv)
   g_test_add_func ("/check/oracle", test_oracle);
   g_test_add_func ("/check/no-memory", test_no_memory);
   g_test_add_func ("/check/overlap-in-rounding", test_overlap_in_rounding);
+  g_test_add_func ("/check/overlap-names-the-living", test_overlap_names_the_living);
+  g_test_add_func ("/check/rotation-from-the-first", test_rotation_from_the_first);
   return g_test_run ();
 }

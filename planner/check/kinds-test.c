@@ -630,6 +630,10 @@ test_mutations (void)
   TesseraPlan *plan = small_plan ();
 
   assert_law (plan, TESSERA_LAW_NONE);
+  /* What was there before the first event takes no turns. */
+  plan = small_plan ();
+  plan->slots[0].ordinal = TESSERA_NONE;
+  assert_law (plan, TESSERA_LAW_NONE);
   /* The gradient is not seen to end in the other kind: it may still be there when that
      makes its own. */
   plan = small_plan ();

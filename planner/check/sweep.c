@@ -44,7 +44,7 @@ is_alive (const TesseraPlan *plan, const TesseraSlot *slot, uint32_t position)
 {
   return (slot->born <= position && position < slot->died) ||
          (slot->wraps && plan->sections[slot->section].begin <= position &&
-          position < slot->died_next && position < slot->born);
+          position < slot->died_next);
 }
 
 /* The slot that is alive where @index is not free: for the sentence. */
