@@ -687,6 +687,71 @@ test_rotation_from_the_first (void)
   assert_accepted (&plan, NULL);
 }
 
+/* What one of them leaves after the steps the other does not: both are named. */
+static void
+test_rotation_ends (void)
+{
+  TesseraSlot slots[] = {
+    { .born = 2, .died = 11, .died_next = 4, .ordinal = 0 },
+    { .born = 9, .died = 10, .died_next = 9, .ordinal = TESSERA_NONE },
+  };
+  TesseraSection sections[] = {
+    { .kind = TESSERA_SECTION_REPEATS, .end = 10, .n_slots = 2 },
+    { .kind = TESSERA_SECTION_ONCE, .begin = 10, .end = 12, .first_slot = 2 },
+  };
+  TesseraPlan plan = { .alignment_bytes = 16,
+                       .height_bytes = 32,
+                       .bound_bytes = 32,
+                       .n_positions = 12,
+                       .n_streams = 1,
+                       .slots = slots,
+                       .n_slots = 2,
+                       .sections = sections,
+                       .n_sections = 2 };
+  TesseraLaw law = TESSERA_LAW_NONE;
+  TesseraError error = { 0 };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      slots[i].size_bytes = slots[i].block_bytes = 16;
+      slots[i].offset_bytes = 16 * i;
+      slots[i].wraps = 1;
+    }
+  plan.slot_digest = tessera_plan_digest (&plan);
+  g_assert_cmpint (tessera_check_plan (&plan, NULL, &law, &error), ==, TESSERA_REFUSED);
+  g_assert_cmpint (law, ==, TESSERA_LAW_ROTATION);
+  g_assert_nonnull (
+      strstr (error.text, "slots that take turns to end together, found slot 0"));
+  g_assert_nonnull (strstr (error.text, " and slot 1"));
+  slots[1].died = 11;
+  plan.slot_digest = tessera_plan_digest (&plan);
+  assert_accepted (&plan, NULL);
+}
+
+/* One slot: its load is its size. */
+static void
+test_single (void)
+{
+  TesseraSlot slot = { .size_bytes = 16, .block_bytes = 16, .born = 2, .died = 4 };
+  TesseraSection section = { .end = 10, .n_slots = 1 };
+  TesseraPlan plan = { .alignment_bytes = 16,
+                       .height_bytes = 16,
+                       .bound_bytes = 16,
+                       .n_positions = 10,
+                       .n_streams = 1,
+                       .slots = &slot,
+                       .n_slots = 1,
+                       .sections = &section,
+                       .n_sections = 1 };
+  TesseraLaw law = TESSERA_LAW_NONE;
+
+  plan.slot_digest = tessera_plan_digest (&plan);
+  assert_accepted (&plan, NULL);
+  plan.bound_bytes = 0;
+  g_assert_cmpint (tessera_check_plan (&plan, NULL, &law, NULL), ==, TESSERA_REFUSED);
+  g_assert_cmpint (law, ==, TESSERA_LAW_BOUND);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -701,5 +766,7 @@ main (int argc, char **argv)
   g_test_add_func ("/check/overlap-in-rounding", test_overlap_in_rounding);
   g_test_add_func ("/check/overlap-names-the-living", test_overlap_names_the_living);
   g_test_add_func ("/check/rotation-from-the-first", test_rotation_from_the_first);
+  g_test_add_func ("/check/single", test_single);
+  g_test_add_func ("/check/rotation-ends", test_rotation_ends);
   return g_test_run ();
 }

@@ -313,12 +313,13 @@ compare_born (const void *a, const void *b)
   return (x->born > y->born) - (x->born < y->born);
 }
 
-/* A rotation of places 0 .. n - 1, of a size that nobody else has. */
+/* A rotation of places 0 .. n - 1, of a size that nobody else has. All end after the kinds,
+ * or each with its own. */
 static void
 random_rotation (GRand *random, TesseraPlan *plan, guint n_kinds)
 {
   guint n_places = 2 + pick (random, 2);
-  uint32_t died = plan->sections[n_kinds].end + 1;
+  gboolean is_after = pick (random, 2) == 0;
 
   for (uint32_t s = 1; s <= n_kinds; s++)
     {
@@ -332,7 +333,7 @@ random_rotation (GRand *random, TesseraPlan *plan, guint n_kinds)
           slot->block_bytes = slot->size_bytes = ALIGNMENT * 9;
           slot->offset_bytes = ALIGNMENT * 9 * i;
           slot->wraps = 1;
-          slot->died = died;
+          slot->died = is_after ? plan->sections[n_kinds].end + 1 : at->end;
           if (i >= n_requests)
             {
               slot->ordinal = TESSERA_NONE;
