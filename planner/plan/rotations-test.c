@@ -520,6 +520,7 @@ test_edits (void)
 {
   PlanCase c = plan_case_look (loop (6));
   TesseraEdit edit = { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "edit" };
+  TesseraLaw law = TESSERA_LAW_NONE;
   TesseraError error = { 0 };
   uint32_t block = 1 + 2 * N_REQUESTS + 1; /* the activations of the third step */
   TesseraPlan *plan;
@@ -531,6 +532,12 @@ test_edits (void)
   g_assert_nonnull (plan);
   g_assert_true (alternates_turns (plan));
   g_assert_cmpuint (plan->n_unplanned, ==, 2);
+  /* The second layout would leave out another request. */
+  plan->unplanned[1].block_bytes += 512;
+  plan->slot_digest = tessera_plan_digest (plan);
+  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_REFUSED);
+  g_assert_nonnull (strstr (error.text, "leave out the same requests"));
+  error = (TesseraError){ 0 };
   tessera_plan_free (plan);
 
   edit.what.n_blocks = 0;
