@@ -12,6 +12,7 @@
 #pragma once
 
 #include "planner/fold.h"
+#include "planner/fold/retained.h"
 
 /* Folds steps among [@from, @to], if any do, and gives the reason. @is_asked: a person
  * chose these. */

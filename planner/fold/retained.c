@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/fold.h"
+#include "planner/fold/retained.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "db/size-text.h"
+#include "planner/fold/units.h"
 
 /* Of what is alive in a step at once at most, what it keeps may be one part in so many:
  * where steps fold from a later one on without that, and where none do. */

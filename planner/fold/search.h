@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "planner/fold/retained.h"
 #include "planner/fold/units.h"
-#include "planner/fold.h"
 
 /* Units that ask for the same. */
 typedef struct

@@ -302,6 +302,7 @@ typedef struct
   const TesseraUnits *units;
   TesseraKindRequest **requests;
   size_t n_requests;
+  size_t ends_of_kind[TESSERA_MAX_KINDS]; /* of its requests */
   bool makes[TESSERA_MAX_KINDS];
   bool are_cleared;
 } Rotation;
@@ -331,36 +332,62 @@ guess_ends_of_rotation (Rotation *rotation)
       }
 }
 
-/* Blocks that a step of @kind found and that are there at @position: of the one kind that
- * left most, or of all. */
-static size_t
-count_found (const Rotation *rotation, uint32_t kind, uint32_t position)
+static int
+compare_ends (const void *a, const void *b)
 {
-  size_t counts[TESSERA_MAX_KINDS] = { 0 }, most = 0, sum = 0;
+  const uint32_t *x = a, *y = b;
+
+  return (*x > *y) - (*x < *y);
+}
+
+/* The most that are needed at a birth in a step of the kind whose requests are [begin, end):
+ * what it has made by then, and what it found that is still there, of the one kind that left
+ * most, or of all. @ends: [n_requests] scratch. */
+static size_t
+count_places_of_kind (const Rotation *rotation, size_t begin, size_t end, uint32_t *ends)
+{
+  const uint32_t kind = rotation->requests[begin]->kind;
+  size_t n_places = 0, gone[TESSERA_MAX_KINDS] = { 0 };
 
   for (size_t i = 0; i < rotation->n_requests; i++)
-    counts[rotation->requests[i]->kind] += rotation->requests[i]->ends[kind] > position;
-  for (uint32_t k = 0; k < rotation->units->n_kinds; k++)
+    ends[i] = rotation->requests[i]->ends[kind];
+  for (size_t from = 0, to; from < rotation->n_requests; from = to)
     {
-      most = counts[k] > most ? counts[k] : most;
-      sum += counts[k];
+      to = rotation->ends_of_kind[rotation->requests[from]->kind];
+      qsort (ends + from, to - from, sizeof *ends, compare_ends);
     }
-  return rotation->are_cleared ? most : sum;
+  for (size_t born = begin; born < end; born++)
+    {
+      size_t most = 0, sum = 0;
+
+      for (size_t from = 0, to; from < rotation->n_requests; from = to)
+        {
+          size_t *n_gone = &gone[rotation->requests[from]->kind];
+
+          to = rotation->ends_of_kind[rotation->requests[from]->kind];
+          while (from + *n_gone < to &&
+                 ends[from + *n_gone] <= rotation->requests[born]->born)
+            ++*n_gone;
+          most = MAX (to - from - *n_gone, most);
+          sum += to - from - *n_gone;
+        }
+      n_places = MAX (born - begin + 1 + (rotation->are_cleared ? most : sum), n_places);
+    }
+  return n_places;
 }
 
 static size_t
-count_places (const Rotation *rotation)
+count_places (Rotation *rotation)
 {
-  size_t most = 0, n_born = 0;
+  g_autofree uint32_t *ends = g_new (uint32_t, rotation->n_requests + 1);
+  size_t most = 0;
 
   for (size_t i = 0; i < rotation->n_requests; i++)
+    rotation->ends_of_kind[rotation->requests[i]->kind] = i + 1;
+  for (size_t from = 0, to; from < rotation->n_requests; from = to)
     {
-      const TesseraKindRequest *request = rotation->requests[i];
-      size_t n;
-
-      n_born = i > 0 && rotation->requests[i - 1]->kind == request->kind ? n_born + 1 : 1;
-      n = n_born + count_found (rotation, request->kind, request->born);
-      most = n > most ? n : most;
+      to = rotation->ends_of_kind[rotation->requests[from]->kind];
+      most = MAX (count_places_of_kind (rotation, from, to, ends), most);
     }
   return most;
 }
@@ -382,7 +409,9 @@ add_rotation (TesseraCarries *carries, TesseraKindRequest **requests, size_t n_r
     after = MAX (requests[i]->after, after);
   for (size_t i = 0; i < n_places; i++)
     {
-      TesseraCarry *carry = add_carry (carries, requests[0]);
+      /* A run whose own place is taken looks for another from there on: what is to spare comes
+       * right behind that of a request each. */
+      TesseraCarry *carry = add_carry (carries, requests[i % n_requests]);
 
       carry->is_turn = true;
       carry->rotation = first;

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/fold/retained.h"
 #include "planner/plan/build.h"
 
 #include <inttypes.h>
