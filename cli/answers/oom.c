@@ -32,7 +32,10 @@ typedef enum
   CAUSE_HAD_ROOM,
   CAUSE_RESERVE,
   CAUSE_MEMPOOL,
-  CAUSE_OUTSIDE,
+  /* In the order of CliOomKind. */
+  CAUSE_NCCL,
+  CAUSE_LIBRARY,
+  CAUSE_DRIVER,
   CAUSE_HOST,
 } Cause;
 
@@ -44,35 +47,28 @@ static const struct
 } causes[] = {
   [CAUSE_UNKNOWN] = { "unknown", NULL,
                       "PyTorch found no memory@FOR@, and the text does not say what held "
-                      "it: "
-                      "@WHY@." },
+                      "it: @WHY@." },
   [CAUSE_FRAGMENTATION] = { "fragmentation",
                             "Died of fragmentation: @ASKED@ asked, @FREE@ free at the "
-                            "driver, "
-                            "and @PIECES@ lie in pieces inside PyTorch's "
+                            "driver, and @PIECES@ lie in pieces inside PyTorch's "
                             "segments@EXPANDED@." },
-  [CAUSE_FULL] = { "full", "The GPU is full: tensors hold @ALLOCATED@ of @CAPACITY@. "
-                           "What is free "
-                           "(@FREE@) and in pieces inside PyTorch's segments (@PIECES@) "
-                           "would do for "
-                           "the @ASKED@ asked, and for little more." },
-  [CAUSE_SIZE] = { "size",
-                   "Died of size: even with no byte wasted @MISSING@ are missing "
-                   "(@ASKED@ "
-                   "asked, @FREE@ free, @PIECES@ in pieces inside PyTorch's segments)." },
+  [CAUSE_FULL] = { "full",
+                   "The GPU is full: tensors hold @ALLOCATED@ of @CAPACITY@. What is "
+                   "free (@FREE@) and in pieces inside PyTorch's segments (@PIECES@) "
+                   "would do for the @ASKED@ asked, and for little more." },
+  [CAUSE_SIZE] = { "size", "Died of size: even with no byte wasted @MISSING@ are missing "
+                           "(@ASKED@ asked, @FREE@ free, @PIECES@ in pieces inside "
+                           "PyTorch's segments)." },
   [CAUSE_PRIVATE_POOLS] = { "private_pools",
                             "Died of private pools: @ASKED@ asked, and @PRIVATE@ lie "
-                            "unused "
-                            "where only the CUDA graphs or the MemPool that they were "
-                            "reserved for may use them." },
+                            "unused where only the CUDA graphs or the MemPool that they "
+                            "were reserved for may use them." },
   [CAUSE_OTHER_PROCESS] = { "other_process",
                             "@FOREIGN@: without it the @ASKED@ asked would fit." },
   [CAUSE_FRACTION] = { "memory_fraction",
                        "Died of the memory fraction, not of the device: @ALLOWED@ "
-                       "allowed, "
-                       "@RESERVED@ of it reserved, @ASKED@ asked, while @FREE@ of the "
-                       "GPU are "
-                       "free.",
+                       "allowed, @RESERVED@ of it reserved, @ASKED@ asked, while @FREE@ "
+                       "of the GPU are free.",
                        "Died of the memory fraction, not of the device: PyTorch refused "
                        "before it asked the driver." },
   [CAUSE_HAD_ROOM] = { "device_had_room",
@@ -82,30 +78,19 @@ static const struct
                       "expandable_segments_reserve lets a segment become." },
   [CAUSE_MEMPOOL] = { "mempool", NULL,
                       "The allocator behind a torch.cuda.MemPool gave no memory: what is "
-                      "free "
-                      "on the GPU says nothing about it." },
-  [CAUSE_OUTSIDE] = { "outside_pytorch", NULL, "@OUTSIDE@" },
+                      "free on the GPU says nothing about it." },
+  [CAUSE_NCCL] = { "outside_pytorch", NULL,
+                   "NCCL found no memory for its own buffers: it asks the driver, and so "
+                   "can only have what PyTorch and other processes leave." },
+  [CAUSE_LIBRARY] = { "outside_pytorch", NULL,
+                      "A library (cuBLAS, cuDNN) found no memory for its handle or "
+                      "workspace: it asks the driver, and so can only have what PyTorch "
+                      "and other processes leave." },
+  [CAUSE_DRIVER] = { "outside_pytorch", NULL,
+                     "The driver itself found no memory, for a CUDA context, a kernel or "
+                     "a library: not PyTorch's pool, which fails with its own "
+                     "sentence." },
   [CAUSE_HOST] = { "host_memory", NULL, "The host's memory ran out, not the GPU's." },
-};
-
-static const struct
-{
-  const char *name, *outside; /* of PyTorch, what found no memory */
-} kinds[] = {
-  [CLI_OOM_PYTORCH] = { "pytorch" },
-  [CLI_OOM_NCCL] = { "nccl",
-                     "NCCL found no memory for its own buffers: it asks the driver, "
-                     "and so can only have what PyTorch and other processes leave." },
-  [CLI_OOM_LIBRARY] = { "library",
-                        "A library (cuBLAS, cuDNN) found no memory for its handle or "
-                        "workspace: it asks the driver, and so can only have what "
-                        "PyTorch "
-                        "and other processes leave." },
-  [CLI_OOM_DRIVER] = { "driver", "The driver itself found no memory, for a CUDA context, "
-                                 "a kernel or a "
-                                 "library: not PyTorch's pool, which fails with its own "
-                                 "sentence." },
-  [CLI_OOM_HOST] = { "host" },
 };
 
 typedef struct
@@ -197,10 +182,8 @@ find_device_cause (const CliOom *oom, const Verdict *verdict)
 static Cause
 find_cause (const CliOom *oom, const Verdict *verdict)
 {
-  if (oom->kind == CLI_OOM_HOST)
-    return CAUSE_HOST;
   if (oom->kind != CLI_OOM_PYTORCH)
-    return CAUSE_OUTSIDE;
+    return (Cause) (CAUSE_NCCL + (oom->kind - CLI_OOM_NCCL));
   if (says (oom, "backing this MemPool returned"))
     return CAUSE_MEMPOOL;
   if (says (oom, "exceeds the expandable-segment reserve"))
@@ -217,10 +200,9 @@ foreign_text (const CliOom *oom, const Verdict *verdict)
   if (verdict->foreign_bytes == 0)
     return NULL;
   if (verdict->others_bytes == 0)
-    return g_strdup_printf (
-        "%s of this GPU are held by what the error does not name: a process of another "
-        "user or container, or a desktop",
-        TESSERA_SIZE (verdict->foreign_bytes));
+    return g_strdup_printf ("%s of this GPU are held by what the error does not name: a "
+                            "process of another user or container, or a desktop",
+                            TESSERA_SIZE (verdict->foreign_bytes));
   if (oom->n_others == 1)
     return g_strdup_printf ("Process %" G_GUINT64_FORMAT " has %s of this GPU",
                             oom->others[0].pid, TESSERA_SIZE (verdict->others_bytes));
@@ -256,21 +238,18 @@ fill_in (const CliOom *oom, const Verdict *verdict, const char *foreign, const c
     { "@PRIVATE@", TESSERA_SIZE (facts[CLI_OOM_PRIVATE]) },
     { "@MISSING@", TESSERA_SIZE (verdict->missing_bytes) },
     { "@FOREIGN@", foreign != NULL ? foreign : "" },
-    { "@OUTSIDE@", kinds[oom->kind].outside != NULL ? kinds[oom->kind].outside : "" },
     { "@EXPANDED@", is_expanded ? ", though they are expandable" : "" },
-    { "@HAD_ROOM@",
-      is_expanded
-          ? "So the process ran out of address space, of which expandable segments "
-            "set much aside"
-          : "So another process or a library had it for a moment, or the driver "
-            "refused for another reason" },
+    { "@HAD_ROOM@", is_expanded ? "So the process ran out of address space, of which "
+                                  "expandable segments set much aside"
+                                : "So another process or a library had it for a moment, "
+                                  "or the driver refused for another reason" },
     { "@WHY@", verdict->is_whole ? "with cudaMallocAsync the driver keeps the pool"
                                  : "the rest of the sentence is missing" },
     { "@SETTINGS@", settings[i] },
-    { "@SMI@", says (oom, "HIP") || says (oom, "hip")
-                   ? "rocm-smi --showpids"
-                   : "nvidia-smi --query-compute-apps=pid,used_memory,process_name "
-                     "--format=csv" },
+    { "@SMI@",
+      says (oom, "HIP") || says (oom, "hip")
+          ? "rocm-smi --showpids"
+          : "nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv" },
   };
   for (size_t k = 0; k < G_N_ELEMENTS (values); k++)
     g_string_replace (filled, values[k][0], values[k][1], 0);
@@ -359,6 +338,7 @@ tell_parts (const CliOom *oom, const Verdict *verdict)
 /* What to type */
 
 #define OF(cause) (1u << CAUSE_##cause)
+#define OF_OUTSIDE (OF (NCCL) | OF (LIBRARY) | OF (DRIVER))
 #define OF_PYTORCH                                                                       \
   (OF (UNKNOWN) | OF (FRAGMENTATION) | OF (FULL) | OF (SIZE) | OF (PRIVATE_POOLS) |      \
    OF (FRACTION) | OF (HAD_ROOM))
@@ -378,11 +358,11 @@ static const struct
     "graphs of your own can share one: torch.cuda.graph(g, pool=first.pool())" },
   { OF (RESERVE), "@SETTINGS@=expandable_segments:True python train.py",
     "with no expandable_segments_reserve in it" },
-  { OF (OTHER_PROCESS) | OF (HAD_ROOM) | OF (OUTSIDE), "@SMI@",
+  { OF (OTHER_PROCESS) | OF (HAD_ROOM) | OF_OUTSIDE, "@SMI@",
     "who has the GPU's memory; a process that outlived its run can be ended" },
   { OF (OTHER_PROCESS), "CUDA_VISIBLE_DEVICES=1 python train.py",
     "on a GPU that nobody uses, if there is one" },
-  { OF (OUTSIDE), "torch.cuda.set_per_process_memory_fraction(0.9)",
+  { OF_OUTSIDE, "torch.cuda.set_per_process_memory_fraction(0.9)",
     "called first, PyTorch then leaves a tenth of the GPU to libraries" },
   { OF (HOST), "free -h", "what the host has; fewer workers of DataLoader need less" },
   { OF (SIZE) | OF (FULL) | OF (FRAGMENTATION) | OF (UNKNOWN),
@@ -503,17 +483,22 @@ tell_source (const char *source, const CliOom *oom)
 static void
 tell (const char *source, const CliOom *oom, const Verdict *verdict)
 {
+  static const char *const kinds[] = { [CLI_OOM_PYTORCH] = "pytorch",
+                                       [CLI_OOM_NCCL] = "nccl",
+                                       [CLI_OOM_LIBRARY] = "library",
+                                       [CLI_OOM_DRIVER] = "driver",
+                                       [CLI_OOM_HOST] = "host" };
+
   cli_answer_begin ();
   cli_say ("%s\n%s", verdict->sentence, verdict->is_whole ? "\n" : "");
-  cli_member ("kind", kinds[oom->kind].name);
+  cli_member ("kind", kinds[oom->kind]);
   cli_member ("cause", causes[verdict->cause].name);
   cli_member ("sentence", verdict->sentence);
   tell_facts (oom, verdict);
   tell_parts (oom, verdict);
   if (oom->is_own_guessed)
-    cli_say (
-        "\nThis process goes by another number, as in a container: it is taken to be "
-        "the one that\ncan hold what PyTorch reserved.\n");
+    cli_say ("\nThis process goes by another number, as in a container: it is taken to "
+             "be the one that\ncan hold what PyTorch reserved.\n");
   cli_member_bool ("process_is_guessed", oom->is_own_guessed);
   tell_advice (oom, verdict);
   tell_source (source, oom);
@@ -560,11 +545,10 @@ run_oom (int n_files, char **files)
   const char *source = read_input (&oom, n_files, files);
 
   if (oom.n_errors == 0)
-    cli_fail_with (
-        "%s: no out-of-memory error of PyTorch, CUDA, NCCL or cuBLAS is in it; give the "
-        "log that has the line \"CUDA out of memory. Tried to allocate ...\", or that "
-        "line",
-        source);
+    cli_fail_with ("%s: no out-of-memory error of PyTorch, CUDA, NCCL or cuBLAS is in "
+                   "it; give the log that has the line \"CUDA out of memory. Tried to "
+                   "allocate ...\", or that line",
+                   source);
   Verdict verdict = judge (&oom);
   tell (source, &oom, &verdict);
   g_free (verdict.sentence);
