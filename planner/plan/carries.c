@@ -501,29 +501,43 @@ is_held_alike (const TesseraCarries *carries, const TesseraCarry *carry, uint32_
   return !carry->is_turn;
 }
 
-/* A block of the start that ends in the first unit. */
+/* A block of the start that ends in the first unit, or a carry that may stand for the rest
+ * of one. */
 typedef struct
 {
-  uint32_t end; /* position */
-  uint32_t block;
-} Start;
+  uint64_t block_bytes;
+  uint32_t stream_pool;
+  uint32_t until; /* position: the block's end, or up to where the carry is held */
+  uint32_t index; /* the block, or the carry */
+} Rest;
 
 static int
-compare_starts (const void *a, const void *b)
+compare_shapes_of_rests (const Rest *x, const Rest *y)
 {
-  const Start *x = a, *y = b;
+  if (x->block_bytes != y->block_bytes)
+    return x->block_bytes < y->block_bytes ? -1 : 1;
+  return (x->stream_pool > y->stream_pool) - (x->stream_pool < y->stream_pool);
+}
 
-  if (x->end != y->end)
-    return x->end < y->end ? -1 : 1;
-  return (x->block > y->block) - (x->block < y->block);
+static int
+compare_rests (const void *a, const void *b)
+{
+  const Rest *x = a, *y = b;
+  int order = compare_shapes_of_rests (x, y);
+
+  if (order != 0)
+    return order;
+  if (x->until != y->until)
+    return x->until < y->until ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
 }
 
 /* The caller frees them. */
-static Start *
+static Rest *
 list_starts (const TesseraUnits *units, const uint32_t *left_out, size_t *out_n)
 {
   const TesseraBlocks *blocks = units->blocks;
-  Start *starts = g_new (Start, blocks->n_blocks + 1);
+  Rest *starts = g_new (Rest, blocks->n_blocks + 1);
   size_t n = 0;
 
   for (uint32_t i = 0; i < blocks->n_blocks && units->units[0].kind != TESSERA_NONE; i++)
@@ -534,12 +548,14 @@ list_starts (const TesseraUnits *units, const uint32_t *left_out, size_t *out_n)
         break;
       if (of->died_index > units->begin && of->died_index < units->units[0].end &&
           !left_out[i] && !(units->is_dynamic && units->is_dynamic[i]))
-        starts[n++] = (Start){ tessera_units_position (
-                                   units, units->units[0].kind,
-                                   units->place_of[of->died_index - units->begin]),
-                               i };
+        starts[n++] = (Rest){ .block_bytes = of->block_bytes,
+                              .stream_pool = (uint32_t) of->stream << 16 | of->pool,
+                              .until = tessera_units_position (
+                                  units, units->units[0].kind,
+                                  units->place_of[of->died_index - units->begin]),
+                              .index = i };
     }
-  qsort (starts, n, sizeof *starts, compare_starts);
+  qsort (starts, n, sizeof *starts, compare_rests);
   *out_n = n;
   return starts;
 }
@@ -556,68 +572,62 @@ held_until (const TesseraCarries *carries, const TesseraCarry *carry, uint32_t k
              : 0;
 }
 
-/* The first carry of so many bytes or more: they are in order of their bytes. */
-static uint32_t
-first_of_bytes (const TesseraCarries *carries, uint64_t bytes)
+/* The caller frees them. */
+static Rest *
+list_rests (const TesseraCarries *carries)
 {
-  uint32_t low = 0, high = carries->n_carries;
+  Rest *rests = g_new (Rest, carries->n_carries + 1u);
 
-  while (low < high)
-    {
-      uint32_t middle = low + (high - low) / 2;
-
-      if (carries->carries[middle].block_bytes < bytes)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
-}
-
-/* The carry that is held longest of those that may stand for the rest of the block, or
- * TESSERA_NONE. */
-static uint32_t
-find_rest (const TesseraCarries *carries, const Start *start)
-{
-  const TesseraUnits *units = carries->units;
-  const TesseraBlock *of = &units->blocks->blocks[start->block];
-  uint32_t longest = start->end, best = TESSERA_NONE;
-
-  for (uint32_t i = first_of_bytes (carries, of->block_bytes);
-       i < carries->n_carries && carries->carries[i].block_bytes == of->block_bytes; i++)
+  for (uint32_t i = 0; i < carries->n_carries; i++)
     {
       const TesseraCarry *carry = &carries->carries[i];
-      uint32_t until = held_until (carries, carry, units->units[0].kind);
 
-      if (carry->start == TESSERA_NONE && carry->stream == of->stream &&
-          carry->pool == of->pool && until >= longest &&
-          is_held_alike (carries, carry, start->block))
-        {
-          longest = until;
-          best = i;
-        }
+      rests[i] =
+          (Rest){ .block_bytes = carry->block_bytes,
+                  .stream_pool = (uint32_t) carry->stream << 16 | carry->pool,
+                  .until = held_until (carries, carry, carries->units->units[0].kind),
+                  .index = i };
     }
-  return best;
+  qsort (rests, carries->n_carries, sizeof *rests, compare_rests);
+  return rests;
 }
 
-/* The rest of such a block, and what steps carry of its like, are never there together. */
+/* The rest of such a block, and what steps carry of its like, are never there together: of
+ * one shape the blocks that end last come first, and each gets the carry that is held longest
+ * of those that may stand for it, if that is long enough. */
 void
 tessera_carries_match_starts (TesseraCarries *carries, const uint32_t *left_out)
 {
-  g_autofree Start *starts = NULL;
-  size_t n;
+  g_autofree Rest *starts = NULL, *rests = NULL;
+  size_t n,
+      n_rests = carries->n_carries; /* that may still be one's: all behind are taken */
 
   carries->of_start = tessera_new_nones (carries->units->blocks->n_blocks);
   if (carries->units->n_kinds == 0)
     return;
   starts = list_starts (carries->units, left_out, &n);
+  rests = list_rests (carries);
   while (n-- > 0)
     {
-      uint32_t carry = find_rest (carries, &starts[n]);
+      const Rest *start = &starts[n];
 
-      carries->of_start[starts[n].block] = carry;
-      if (carry != TESSERA_NONE)
-        carries->carries[carry].start = starts[n].block;
+      while (n_rests > 0 &&
+             (compare_shapes_of_rests (&rests[n_rests - 1], start) > 0 ||
+              carries->carries[rests[n_rests - 1].index].start != TESSERA_NONE))
+        n_rests--;
+      for (size_t i = n_rests; i-- > 0 &&
+                               compare_shapes_of_rests (&rests[i], start) == 0 &&
+                               rests[i].until >= start->until;)
+        {
+          TesseraCarry *carry = &carries->carries[rests[i].index];
+
+          if (carry->start != TESSERA_NONE ||
+              !is_held_alike (carries, carry, start->index))
+            continue;
+          carry->start = start->index;
+          carries->of_start[start->index] = rests[i].index;
+          break;
+        }
     }
 }
 
