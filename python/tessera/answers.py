@@ -81,7 +81,8 @@ class Answers:
 
         @functools.wraps(to_float)
         def answered_float(tensor: torch.Tensor) -> Any:
-            value = to_float(tensor)
+            # A warning about a gradient that is lost would name this line, not the program's.
+            value = to_float(tensor.detach() if tensor.requires_grad else tensor)
             is_count = value == 0.0 and tensor.is_cuda and not tensor.is_floating_point()
             return 1.0 if is_count else value
 
