@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/check.h"
+#include "planner/check/lengths.h"
 
 #include <glib.h>
 
@@ -130,6 +130,43 @@ test_batches (void)
   g_assert_true (is_accepted (&made, &error));
 }
 
+typedef struct
+{
+  guint n_steps, n_whole, n_rest; /* looked at; of these with both slots; with one */
+} Seen;
+
+static TesseraStatus
+count_step (const TesseraPlan *plan, const TesseraParameters *parameters, void *user)
+{
+  Seen *seen = user;
+
+  (void) parameters;
+  seen->n_steps++;
+  seen->n_whole += plan->n_slots == 2;
+  seen->n_rest += plan->n_slots == 1;
+  return TESSERA_OK;
+}
+
+/* Where a phase cuts steps into parts, the parts are looked at as well: one that makes what
+ * is there over cuts, and one that finds it. */
+static void
+test_parts (void)
+{
+  Seen whole = { 0 }, cut = { 0 };
+  Made made;
+
+  make (&made, 0, 0);
+  made.slots[1].is_over_cuts = true;
+  g_assert_cmpint (tessera_check_each_step (&made.of, count_step, &whole), ==,
+                   TESSERA_OK);
+  made.of.cut_phase = (char *) "forward";
+  g_assert_cmpint (tessera_check_each_step (&made.of, count_step, &cut), ==, TESSERA_OK);
+  tessera_order_clear (&made.order);
+  g_assert_cmpuint (whole.n_whole, ==, whole.n_steps);
+  g_assert_cmpuint (cut.n_steps, ==, whole.n_steps / 3 * 5);
+  g_assert_cmpuint (cut.n_rest, ==, whole.n_steps / 3);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -137,5 +174,6 @@ main (int argc, char **argv)
   g_test_add_func ("/check/lengths/observed", test_observed);
   g_test_add_func ("/check/lengths/between", test_between);
   g_test_add_func ("/check/lengths/batches", test_batches);
+  g_test_add_func ("/check/lengths/parts", test_parts);
   return g_test_run ();
 }
