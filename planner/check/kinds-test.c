@@ -635,20 +635,6 @@ test_mutations (void)
   plan = small_plan ();
   plan->slots[0].ordinal = TESSERA_NONE;
   assert_law (plan, TESSERA_LAW_NONE);
-  /* The plan's first slot is carried into the other kind. */
-  plan = small_plan ();
-  plan->n_sections = plan->n_slots = 2;
-  plan->n_crossings = 0;
-  plan->n_positions = 20;
-  plan->sections[0].kind = TESSERA_SECTION_REPEATS;
-  plan->sections[1].n_slots = 1;
-  plan->slots[0] = (TesseraSlot){ .block_bytes = 32,
-                                  .offset_bytes = 16,
-                                  .born = 5,
-                                  .died = 10,
-                                  .died_next = 3,
-                                  .wraps = 1 };
-  assert_law (plan, TESSERA_LAW_OVERLAP);
   /* The gradient is not seen to end in the other kind: it may still be there when that
      makes its own. */
   plan = small_plan ();
@@ -712,6 +698,26 @@ test_mutations (void)
   assert_law (plan, TESSERA_LAW_BOUND);
 }
 
+/* The plan's first slot is carried into the other kind. */
+static void
+test_first_slot (void)
+{
+  TesseraPlan *plan = small_plan ();
+
+  plan->n_sections = plan->n_slots = 2;
+  plan->n_crossings = 0;
+  plan->n_positions = 20;
+  plan->sections[0].kind = TESSERA_SECTION_REPEATS;
+  plan->sections[1].n_slots = 1;
+  plan->slots[0] = (TesseraSlot){ .block_bytes = 32,
+                                  .offset_bytes = 16,
+                                  .born = 5,
+                                  .died = 10,
+                                  .died_next = 3,
+                                  .wraps = 1 };
+  assert_law (plan, TESSERA_LAW_OVERLAP);
+}
+
 static void
 test_no_memory (void)
 {
@@ -746,6 +752,7 @@ main (int argc, char **argv)
   g_test_add_func ("/check/kinds/all-orders", test_all_orders);
   g_test_add_func ("/check/kinds/all-turns", test_all_turns);
   g_test_add_func ("/check/kinds/mutations", test_mutations);
+  g_test_add_func ("/check/kinds/first-slot", test_first_slot);
   g_test_add_func ("/check/kinds/no-memory", test_no_memory);
   return g_test_run ();
 }

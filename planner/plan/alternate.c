@@ -158,14 +158,6 @@ outlives_successor (const Search *search,
   return false;
 }
 
-static int
-compare_positions (const void *a, const void *b)
-{
-  const uint32_t *x = a, *y = b;
-
-  return (*x > *y) - (*x < *y);
-}
-
 /* How many more of them are alive at once in a step of the kind than the step makes. */
 static guint
 count_surplus (const Shape *shape, uint32_t kind)
@@ -180,8 +172,8 @@ count_surplus (const Shape *shape, uint32_t kind)
         births[n] = shape->requests[i]->born;
         ends[n++] = shape->requests[i]->ends[kind];
       }
-  qsort (births, n, sizeof *births, compare_positions);
-  qsort (ends, n, sizeof *ends, compare_positions);
+  qsort (births, n, sizeof *births, tessera_compare_positions);
+  qsort (ends, n, sizeof *ends, tessera_compare_positions);
   for (guint born = 1; born <= n; born++)
     {
       while (ended < n && ends[ended] <= births[born - 1])

@@ -332,8 +332,8 @@ guess_ends_of_rotation (Rotation *rotation)
       }
 }
 
-static int
-compare_ends (const void *a, const void *b)
+int
+tessera_compare_positions (const void *a, const void *b)
 {
   const uint32_t *x = a, *y = b;
 
@@ -354,7 +354,7 @@ count_places_of_kind (const Rotation *rotation, size_t begin, size_t end, uint32
   for (size_t from = 0, to; from < rotation->n_requests; from = to)
     {
       to = rotation->ends_of_kind[rotation->requests[from]->kind];
-      qsort (ends + from, to - from, sizeof *ends, compare_ends);
+      qsort (ends + from, to - from, sizeof *ends, tessera_compare_positions);
     }
   for (size_t born = begin; born < end; born++)
     {

