@@ -3,10 +3,11 @@
  *
  * A batch is one transaction, after which the file is a whole trace. The file is in
  * SQLite's WAL mode under exclusive locking (no shared memory, so that it works on
- * network file systems) until it is closed: a process killed before leaves a "-wal" file
- * beside it, which tessera_trace_load() reads along. A kill loses no batch. Power loss
- * may lose those since the last checkpoint (some MiB of them), never the file:
- * synchronous is NORMAL. Any failure ends it: what was written before stays.
+ * network file systems) until it is closed: its newest pages lie in a "-wal" file beside
+ * it, which tessera_trace_load() of another process reads along, also where a process was
+ * killed. A kill loses no batch. Power loss may lose those since the last checkpoint (some
+ * MiB of them), never the file: synchronous is NORMAL. Any failure ends it: what was
+ * written before stays.
  *
  * One thread at a time; it blocks SIGXFSZ or dies of it. Calls wait on the disk. The
  * process itself must not open the file meanwhile: closing it again would lose the lock

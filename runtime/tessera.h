@@ -54,6 +54,8 @@ TESSERA_API int tessera_start (void);
 TESSERA_API void tessera_stop (void);
 /* Whether a trace is being written: not after tessera_stop(), or where it is refused. */
 TESSERA_API int tessera_is_recording (void);
+/* The path of the trace that is being written, borrowed for good; NULL: none is. */
+TESSERA_API const char *tessera_trace_path (void);
 /* What was recorded so far is in the file when this returns. For tests and snapshots. */
 TESSERA_API int tessera_flush (void);
 

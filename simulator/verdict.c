@@ -421,8 +421,8 @@ tessera_describe_cut (const TesseraTrace *trace, char *text, size_t n_text)
 
   g_snprintf (text, n_text, "%s",
               is_cut
-                  ? "The recording was cut off (killed, or the disk was full): what came "
-                    "after its last event is in no figure here."
+                  ? "The recording has no end (it goes on, was killed, or the disk was "
+                    "full): what came after its last event is in no figure here."
                   : "");
   return is_cut;
 }

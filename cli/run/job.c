@@ -248,6 +248,8 @@ cli_job_environ (const CliJob *job, char ***out_environ, TesseraError *error)
   put_first (&env, "PYTHONPATH", autoload);
   if (g_environ_getenv (env, "TESSERA_LIBRARY") == NULL)
     set (&env, "TESSERA_LIBRARY", library);
+  g_autofree char *command = g_file_read_link ("/proc/self/exe", NULL);
+  set (&env, "TESSERA_COMMAND", command); /* which makes snapshots of the trace */
   set (&env, "TESSERA_RECORD", job->record);
   set (&env, "TESSERA_PLAN", job->plan);
   set (&env, "TESSERA_POLICY", job->policy);

@@ -171,6 +171,33 @@ tessera_file_claim (const char *path)
   return fd;
 }
 
+/* A recorder adds to the WAL, which is read along as far as it went; what would mix two
+ * states is pages that it moves from there into the file, and a WAL begun anew, whose
+ * header has other salts: https://www.sqlite.org/fileformat.html, 4.1. */
+TesseraFileState
+tessera_file_state (const char *path)
+{
+  TesseraFileState state = { 0 };
+  struct stat info;
+  char name[PATH_MAX];
+  int fd = -1;
+
+  if (stat (path, &info) == 0)
+    {
+      state.inode = (uint64_t) info.st_ino;
+      state.changed_s = (int64_t) info.st_mtim.tv_sec;
+      state.changed_ns = (int64_t) info.st_mtim.tv_nsec;
+    }
+  if ((size_t) snprintf (name, sizeof name, "%s-wal", path) < sizeof name)
+    fd = open (name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd >= 0)
+    {
+      (void) !read (fd, state.wal_header, sizeof state.wal_header);
+      close (fd);
+    }
+  return state;
+}
+
 static TesseraStatus
 check_header (const char *path, const TesseraFormat *format, TesseraError *error)
 {
@@ -203,10 +230,7 @@ check_header (const char *path, const TesseraFormat *format, TesseraError *error
                          " reads format %u): %s",
                          path, format->noun, version, TESSERA_FORMAT_VERSION,
                          format->remedy);
-  if (header.bytes[AT_READ_VERSION] == WAL_VERSION &&
-      tessera_file_check_idle (path, error) != TESSERA_OK)
-    return TESSERA_IO;
-  /* a killed recorder's pages may lie in the WAL yet */
+  /* a live or killed recorder's pages may lie in the WAL yet */
   return has_companion (path, "-wal") ? TESSERA_OK : check_whole (path, &header, error);
 }
 
@@ -236,7 +260,8 @@ make_wary (sqlite3 *db)
 
 /* The file as a URI. Without a journal beside it nobody is changing it (we replace files
  * whole), so it is opened immutable: no locks, nothing left behind, read-only media. With
- * a WAL a recorder was killed: read along without locks, also from read-only media. */
+ * a WAL it is being recorded, or was when its recorder was killed: read along without
+ * locks, also from read-only media. */
 static char *
 dup_uri (const char *path)
 {
@@ -435,10 +460,12 @@ tessera_new_file_copy (TesseraNewFile *file,
                        TesseraError *error)
 {
   sqlite3 *from = NULL;
-  TesseraStatus status = tessera_file_open (path, format, error, &from);
+  TesseraStatus status = tessera_file_check_idle (path, error);
   int rc;
 
   *file = (TesseraNewFile){ .path = path, .error = error };
+  if (status == TESSERA_OK)
+    status = tessera_file_open (path, format, error, &from);
   if (status != TESSERA_OK)
     return status;
   status = tessera_output_begin (&file->output, path, error);

@@ -42,6 +42,18 @@ TESSERA_MUST_USE TesseraStatus tessera_file_open (const char *path,
                                                   TesseraError *error,
                                                   sqlite3 **out_db);
 
+/* What a file that is being recorded is like. Where it is another one after reading than it
+ * was before, what was read may be of two states, and so be wrong or refused. */
+typedef struct
+{
+  uint64_t inode;
+  int64_t changed_s, changed_ns;
+  unsigned char wal_header[32];
+} TesseraFileState;
+
+/* All 0 of what is not there. */
+TesseraFileState tessera_file_state (const char *path);
+
 /* TESSERA_IO if another process records into @path right now, as far as locks tell. */
 TESSERA_MUST_USE TesseraStatus tessera_file_check_idle (const char *path,
                                                         TesseraError *error);

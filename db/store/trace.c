@@ -355,12 +355,12 @@ choose_device (Load *load, uint32_t device)
   return status;
 }
 
-TesseraStatus
-tessera_trace_load (const char *path,
-                    uint32_t device,
-                    const TesseraProgress *progress,
-                    TesseraError *error,
-                    TesseraTrace **out_trace)
+static TesseraStatus
+load_once (const char *path,
+           uint32_t device,
+           const TesseraProgress *progress,
+           TesseraError *error,
+           TesseraTrace **out_trace)
 {
   Load load = { .reader = { .path = path, .progress = progress, .error = error } };
   TesseraStatus status;
@@ -383,6 +383,41 @@ tessera_trace_load (const char *path,
   else
     tessera_trace_free (load.trace);
   return status;
+}
+
+/* A recorder moves pages into its file after each MiB or more: time enough for all but
+ * the largest recordings. */
+#define MOST_TRIES 5
+
+TesseraStatus
+tessera_trace_load (const char *path,
+                    uint32_t device,
+                    const TesseraProgress *progress,
+                    TesseraError *error,
+                    TesseraTrace **out_trace)
+{
+  TesseraStatus status;
+
+  *out_trace = NULL;
+  for (int i = 0; i < MOST_TRIES; i++)
+    {
+      const TesseraFileState before = tessera_file_state (path);
+
+      status = load_once (path, device, progress, error, out_trace);
+      const TesseraFileState after = tessera_file_state (path);
+      if (status == TESSERA_CANCELLED || memcmp (&before, &after, sizeof before) == 0)
+        return status;
+      tessera_trace_free (*out_trace);
+      *out_trace = NULL;
+      if (error != NULL)
+        *error = (TesseraError){ 0 };
+    }
+  status = tessera_file_check_idle (path, error);
+  return status != TESSERA_OK
+             ? status
+             : tessera_fail (
+                   error, TESSERA_IO,
+                   "%s changes faster than it can be read; copy it and read that", path);
 }
 
 TesseraStatus

@@ -129,6 +129,7 @@ class Library:
         self._start = self._function("start", number)
         self.is_recording = self._function("is_recording", number)
         self._flush = self._function("flush", number)
+        self._trace_path = self._function("trace_path", text)
         self._take_notice = self._function("take_notice", ctypes.c_size_t, text, ctypes.c_size_t)
         self._set_finder = self._function("set_module_finder", None, address)
         self._get_stats = self._function("get_stats", number, number, ctypes.POINTER(DeviceStats))
@@ -179,6 +180,11 @@ class Library:
         """What was recorded so far is in the file on return. Raises LibraryError."""
         if self._flush() != 0:
             raise self._error()
+
+    def trace_path(self) -> Optional[str]:
+        """The file that is being written; None: nothing is recorded."""
+        path = self._trace_path()
+        return None if path is None else os.fsdecode(path)
 
     def take_notices(self) -> List[str]:
         """What a person should read, each once."""

@@ -10,13 +10,15 @@ from typing import Any, Callable, Dict, List, Set
 
 import torch
 
+from . import snapshots
+from .library import Library, LibraryError
 from .say import say
 
 _said: Set[str] = set()
 
 
 def _say_once(sentence: str) -> None:
-    if sentence not in _said:
+    if sentence and sentence not in _said:
         _said.add(sentence)
         say(sentence)
 
@@ -42,20 +44,39 @@ def _empty_snapshot() -> Dict[str, List[Any]]:
 
 
 _HISTORY = (
-    "torch.cuda.memory keeps no history and its snapshots are empty while Tessera serves "
-    "memory: the trace (TESSERA_RECORD) says the same"
+    "torch.cuda.memory keeps no history and its snapshots are empty while Tessera serves memory "
+    "and records nothing: with a recording (-o run.tsr, TESSERA_RECORD) they are made of that"
 )
 _OBSERVER = "observers of torch.cuda.OutOfMemoryError are not called while Tessera serves memory"
 _BENCHMARK = (
     "torch.backends.cudnn.benchmark stays off: PyTorch refuses it under any allocator but its own"
 )
 
-_LEFT_OUT = {
-    "_cuda_record_memory_history": (_HISTORY, _nothing),
-    "_cuda_record_memory_history_legacy": (_HISTORY, _nothing),
-    "_cuda_memorySnapshot": (_HISTORY, _empty_snapshot),
-    "_cuda_attach_out_of_memory_observer": (_OBSERVER, _nothing),
-}
+
+
+def _snapshot(library: Library) -> Callable[..., Any]:
+    def snapshot(*args: Any, **kwargs: Any) -> Dict[str, Any]:
+        try:
+            recorded = snapshots.read(library)
+        except LibraryError as error:
+            _say_once("this snapshot is empty: %s" % error)
+            return _empty_snapshot()
+        if recorded is None:
+            _say_once(_HISTORY)
+            return _empty_snapshot()
+        return recorded
+
+    return snapshot
+
+
+def _left_out(library: Library, is_recording: bool) -> Dict[str, Callable[..., Any]]:
+    history = _leave_out("" if is_recording else _HISTORY, _nothing)
+    return {
+        "_cuda_record_memory_history": history,
+        "_cuda_record_memory_history_legacy": history,
+        "_cuda_memorySnapshot": _snapshot(library),
+        "_cuda_attach_out_of_memory_observer": _leave_out(_OBSERVER, _nothing),
+    }
 
 
 def _keep_benchmark_off() -> Callable[[], None]:
@@ -83,16 +104,18 @@ def _keep_benchmark_off() -> Callable[[], None]:
     return restore
 
 
-def install() -> Callable[[], None]:
+def install(library: Library, is_recording: bool) -> Callable[[], None]:
     """Before CUDA starts: some of these start PyTorch's own allocator. Returns the
-    function that takes all back, for where ours does not serve after all."""
+    function that takes all back, for where ours does not serve after all. Where the run
+    is recorded, the history that a program asks for is the recording's."""
     # Our hooks on modules are no business of the program's.
     warnings.filterwarnings(
         "ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks"
     )
-    before = {name: getattr(torch._C, name) for name in _LEFT_OUT if hasattr(torch._C, name)}
+    left_out = _left_out(library, is_recording)
+    before = {name: getattr(torch._C, name) for name in left_out if hasattr(torch._C, name)}
     for name in before:
-        setattr(torch._C, name, _leave_out(*_LEFT_OUT[name]))
+        setattr(torch._C, name, left_out[name])
     restore_benchmark = _keep_benchmark_off()
 
     def restore() -> None:

@@ -95,7 +95,7 @@ class Session:
             library.configure(key, value)
         library.configure("torch", torch.__version__)
         self.library = library
-        self._restore_refused = refused.install()
+        self._restore_refused = refused.install(library, "record" in self._options)
         streams.install(library)
         initialise: Any = torch._C._cuda_init
 

@@ -188,6 +188,12 @@ tessera_is_recording (void)
   return used != NULL;
 }
 
+const char *
+tessera_trace_path (void)
+{
+  return tessera_is_recording () ? trace_path : NULL;
+}
+
 int
 tessera_flush (void)
 {

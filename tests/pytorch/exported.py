@@ -1,12 +1,54 @@
 #!/usr/bin/env python3
-"""What `tessera export -t snapshot` writes of a recorded run, in PyTorch's own tools (torch.cuda._memory_viz).
+"""What `tessera export -t snapshot` writes of a recorded run, in PyTorch's own tools (torch.cuda._memory_viz), and the
+snapshots that a program asks for while it runs.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import json
 import pickle
 
 import dry
 from torch.cuda import _memory_viz as viz
+
+
+ASKS = """
+import json, torch
+torch.cuda.memory._record_memory_history()
+model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 1024)).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for step in range(8):
+    model(torch.randn(64, 1024, device="cuda")).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if step == 2:
+        torch.cuda.memory._dump_snapshot("dumped.pickle")
+        segments = torch.cuda.memory_snapshot()
+        active = [block["size"] for s in segments for block in s["blocks"] if block["state"].startswith("active")]
+        json.dump({"reserved": [sum(s["total_size"] for s in segments), torch.cuda.memory_reserved()],
+                   "active": [sum(active), torch.cuda.memory_allocated()]}, open("asked.json", "w"))
+"""
+
+
+def check_asked(report, folder, under):
+    """The program's own snapshots agree with what it is told of its memory, and hold its history."""
+    asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
+    for what, (of_snapshot, of_statistics) in asked.items():
+        report.expect(of_snapshot == of_statistics > 0,
+                      f"{under}: {what} is {of_snapshot:,} by the snapshot and {of_statistics:,} by the statistics")
+    snapshot = pickle.loads((folder / "dumped.pickle").read_bytes())
+    report.expect(len(snapshot["device_traces"][0]) > 100, f"{under}: the dumped snapshot has the history")
+    whole = json.loads(dry.tessera("info", "--json", folder / "dumped.pickle"))
+    report.expect(whole["reserved_bytes"] == asked["reserved"][0], f"{under}: and is read as any other")
+
+
+def check_asking(report, folder):
+    script, trace = folder / "asks.py", folder / "asks.tsr"
+    script.write_text(ASKS, encoding="utf-8")
+    dry.dry_run(trace, script)
+    check_asked(report, folder, "native")
+    dry.tessera("plan", trace, "-o", folder / "asks.tsp")
+    dry.dry_run(folder / "followed.tsr", script, options=("--plan", folder / "asks.tsp"))
+    check_asked(report, folder, "under the plan")
 
 
 @dry.judge
@@ -26,3 +68,4 @@ def main(report, folder):
     report.expect("inactive" in viz.memory(snapshot, format_flamegraph=str), "memory() tells what was held")
     lines = {frame["filename"].rpartition("/")[2] for event in snapshot["device_traces"][0] for frame in event["frames"]}
     report.expect("models.py" in lines, "events name the lines of the script")
+    check_asking(report, folder)
