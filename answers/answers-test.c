@@ -65,9 +65,13 @@ typedef struct
 {
   uint64_t saved_bytes; /* of each layer */
   int64_t line;         /* where the layer is */
+  const char *file;     /* that it is in */
 } Version;
 
-static Version version = { .saved_bytes = 32 * KIB, .line = 10 };
+#define FIRST_VERSION                                                                    \
+  (Version) { .saved_bytes = 32 * KIB, .line = 10, .file = "/home/me/model.py" }
+
+static Version version = FIRST_VERSION;
 
 typedef struct
 {
@@ -147,12 +151,14 @@ make_stacks (Program *program)
 
       for (; n < 3 && stacks[i][2 * n] != NULL; n++)
         {
-          const TesseraFrame frame = { .file = intern (program->trace, stacks[i][2 * n]),
-                                       .name =
-                                           intern (program->trace, stacks[i][2 * n + 1]),
-                                       .line = i == IN_LAYER && n == 1 ? version.line
-                                               : i == IN_BUFFERS_BELOW ? 20
-                                                                       : 10 };
+          const bool is_layer = i == IN_LAYER && n == 1;
+          const TesseraFrame frame = {
+            .file = intern (program->trace, is_layer ? version.file : stacks[i][2 * n]),
+            .name = intern (program->trace, stacks[i][2 * n + 1]),
+            .line = is_layer                ? version.line
+                    : i == IN_BUFFERS_BELOW ? 20
+                                            : 10,
+          };
           g_assert_cmpint (tessera_trace_add_frame (program->trace, &frame, &frames[n]),
                            ==, TESSERA_OK);
         }
@@ -640,15 +646,24 @@ find_change (const GArray *changes, const char *name)
   return NULL;
 }
 
+static Fixture
+look_at_version (Version wanted)
+{
+  version = wanted;
+  Fixture fixture = look_at (run_program ());
+  version = FIRST_VERSION;
+  return fixture;
+}
+
 /* Sums of both sides are what is live; a line that moved is the same, layers are one row. */
 static void
 test_changes (void)
 {
-  g_auto (Fixture) before = look_at (run_program ());
-  version = (Version){ .saved_bytes = 48 * KIB, .line = 14 };
-  g_auto (Fixture) after = look_at (run_program ());
-  version = (Version){ .saved_bytes = 32 * KIB, .line = 10 };
-
+  g_auto (Fixture) before = look_at_version (FIRST_VERSION);
+  g_auto (Fixture) after = look_at_version (
+      (Version){ .saved_bytes = 48 * KIB, .line = 14, .file = version.file });
+  g_auto (Fixture) renamed = look_at_version (
+      (Version){ .saved_bytes = 48 * KIB, .line = 14, .file = "/tmp/model_2.py" });
   const uint32_t old = tessera_fullest (before.layout, 0, before.blocks->n_events);
   const uint32_t new = tessera_fullest (after.layout, 0, after.blocks->n_events);
   for (int by = 0; by < TESSERA_N_BYS; by++)
@@ -671,6 +686,12 @@ test_changes (void)
   g_assert_true (line == &g_array_index (lines, TesseraChange, 0));
   g_assert_null (find_change (lines, "model.py:10 Layer.forward"));
   g_assert_cmpuint (line->before_blocks, ==, line->after_blocks);
+  g_autoptr (GArray) lines_renamed =
+      tessera_changes (&before.whose, old, &renamed.whose, new, TESSERA_BY_LINE);
+  line = find_change (lines_renamed, "model_2.py:14 Layer.forward");
+  g_assert_nonnull (line);
+  g_assert_cmpuint (line->before_blocks, ==, line->after_blocks);
+  g_assert_cmpuint (lines_renamed->len, ==, lines->len);
   g_autoptr (GArray) modules =
       tessera_changes (&before.whose, old, &after.whose, new, TESSERA_BY_MODULE);
   g_assert_nonnull (find_change (modules, "blocks.*.mlp"));

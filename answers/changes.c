@@ -142,20 +142,70 @@ match_function (GPtrArray *old, GPtrArray *new)
     }
 }
 
+/* "train.py" of "train.py loss_of": files are told by their names, without folders. */
+static char *
+file_of (const char *function)
+{
+  return g_strndup (function, strcspn (function, " "));
+}
+
+static GHashTable *
+list_files (GHashTable *functions)
+{
+  GHashTable *files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  GHashTableIter iter;
+  gpointer function;
+
+  g_hash_table_iter_init (&iter, functions);
+  while (g_hash_table_iter_next (&iter, &function, NULL))
+    g_hash_table_add (files, file_of (function));
+  return files;
+}
+
+/* The lines of @function in a file that only the new run has, where one such file has it: the
+ * source was renamed, or copied and changed. NULL: none, or several. */
+static GPtrArray *
+find_renamed (const char *function, GHashTable *after, GHashTable *files_before)
+{
+  GHashTableIter iter;
+  gpointer other, lines;
+  GPtrArray *found = NULL;
+
+  g_hash_table_iter_init (&iter, after);
+  while (g_hash_table_iter_next (&iter, &other, &lines))
+    {
+      g_autofree char *file = file_of (other);
+
+      if (g_hash_table_contains (files_before, file) ||
+          strcmp (function + strcspn (function, " "), (char *) other + strlen (file)) !=
+              0)
+        continue;
+      if (found != NULL)
+        return NULL;
+      found = lines;
+    }
+  return found;
+}
+
 /* Gives lines of @old the names that they have in @new, where the source was changed. */
 static void
 match_lines (const GArray *old, const GArray *new)
 {
   g_autoptr (GHashTable) before = list_functions (old);
   g_autoptr (GHashTable) after = list_functions (new);
+  g_autoptr (GHashTable) files_before = list_files (before);
+  g_autoptr (GHashTable) files_after = list_files (after);
   GHashTableIter iter;
   gpointer function, lines;
 
   g_hash_table_iter_init (&iter, before);
   while (g_hash_table_iter_next (&iter, &function, &lines))
     {
+      g_autofree char *file = file_of (function);
       GPtrArray *same = g_hash_table_lookup (after, function);
 
+      if (same == NULL && !g_hash_table_contains (files_after, file))
+        same = find_renamed (function, after, files_before);
       if (same != NULL)
         match_function (lines, same);
     }

@@ -146,7 +146,7 @@ typedef struct
 
 /* Rows of both, largest change first: TesseraChange, g_array_unref(). What did not change has
  * its row as well. A line that moved inside its function, because the source was changed
- * elsewhere, is the same line. */
+ * elsewhere, is the same line, also where the file has another name. */
 GArray *tessera_changes (const TesseraWhose *before,
                          uint32_t before_index,
                          const TesseraWhose *after,

@@ -226,6 +226,8 @@ def diff_tells_what_changed_and_sums(tmp):
     assert same["sentence"].startswith("The same at the peak of live: ")
     assert all(row["what"] == "same" for by in ("category", "module", "line") for row in same[by])
     assert good("diff", SAMPLE, SAMPLE).count("\n") == 4  # no row that says nothing
+    peaks = json.loads(good("info", SAMPLE, "--json"))["phase_peaks"]
+    assert {row["name"]: row["live_bytes"] for row in peaks} == {row["name"]: row["after_bytes"] for row in same["phase_peaks"]}
     at_failure = json.loads(good("diff", SAMPLE, SAMPLE, "--at", "failure", "--json"))
     assert at_failure["after"]["live_bytes"] < same["after"]["live_bytes"]
     told = json.loads(good("diff", FSDP, SAMPLE, "--json"))
@@ -236,6 +238,7 @@ def diff_tells_what_changed_and_sums(tmp):
         assert sizes == sorted(sizes, reverse=True), by
     text = good("diff", FSDP, SAMPLE)
     assert text.startswith("+") and " GiB at the peak of live, " in text and "new" in text and "gone" in text
+    assert "peak of each phase" in text
     refused("diff", FSDP, SAMPLE, "--at", "failure", words=("no failed request",))
     refused("diff", SAMPLE, status=2)
     refused("gate", "--", "python", "train.py", status=2, words=("--baseline MAIN.tsr",))

@@ -104,6 +104,49 @@ cli_diff_sentence (const CliSide *before, const CliSide *after)
       most != NULL ? ": most in " : "", most != NULL ? most : "", moved);
 }
 
+static void
+clear_change (gpointer data)
+{
+  g_free (((TesseraChange *) data)->name);
+}
+
+static void
+add_phases (GArray *changes, const CliSide *side, gboolean is_after)
+{
+  g_autoptr (GArray) peaks = tessera_phase_peaks (&side->whose);
+
+  for (guint i = 0; i < peaks->len; i++)
+    {
+      const TesseraPhasePeak *peak = &g_array_index (peaks, TesseraPhasePeak, i);
+      TesseraChange *change = NULL;
+
+      for (guint j = 0; j < changes->len && change == NULL; j++)
+        if (strcmp (g_array_index (changes, TesseraChange, j).name, peak->name) == 0)
+          change = &g_array_index (changes, TesseraChange, j);
+      if (change == NULL)
+        {
+          const TesseraChange fresh = { .name = g_strdup (peak->name) };
+          g_array_append_val (changes, fresh);
+          change = &g_array_index (changes, TesseraChange, changes->len - 1);
+        }
+      *(is_after ? &change->after_bytes : &change->before_bytes) = peak->live_bytes;
+      *(is_after ? &change->after_blocks : &change->before_blocks) = 1;
+    }
+}
+
+/* The peak of each kind of phase, in their order: a change that is not at the peak of all
+ * shows there. As blocks: whether there is such a phase. */
+static GArray *
+find_phases (const CliSide *before, const CliSide *after)
+{
+  GArray *changes = g_array_new (FALSE, TRUE, sizeof (TesseraChange));
+
+  g_array_set_clear_func (changes, clear_change);
+  add_phases (changes, before, FALSE);
+  add_phases (changes, after, TRUE);
+  return changes;
+}
+
 static const char *
 what_happened (const TesseraChange *change)
 {
@@ -126,7 +169,7 @@ is_worth_a_row (const TesseraChange *change, guint64 all_bytes)
 static void
 append_changes (GString *text,
                 const GArray *changes,
-                TesseraBy by,
+                const char *heading,
                 guint64 all_bytes,
                 gboolean is_markdown)
 {
@@ -146,7 +189,7 @@ append_changes (GString *text,
             text,
             is_markdown ? "\n| change | before | after | | %s |\n|--:|--:|--:|---|---|\n"
                         : "\n      change       before        after            %s\n",
-            tessera_by_name (by));
+            heading);
       g_string_append_printf (text, row, size, TESSERA_SIZE (change->before_bytes),
                               TESSERA_SIZE (change->after_bytes), what_happened (change),
                               cli_shown (change->name));
@@ -158,12 +201,15 @@ cli_diff_text (const CliSide *before, const CliSide *after, gboolean is_markdown
 {
   const guint64 all_bytes = MAX (before->live_bytes, after->live_bytes);
   GString *text = g_string_new (NULL);
+  g_autoptr (GArray) phases = find_phases (before, after);
 
+  append_changes (text, phases, "peak of each phase", all_bytes, is_markdown);
   for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
     {
       g_autoptr (GArray) changes = find_changes (before, after, headings[i]);
 
-      append_changes (text, changes, headings[i], all_bytes, is_markdown);
+      append_changes (text, changes, tessera_by_name (headings[i]), all_bytes,
+                      is_markdown);
     }
   return g_string_free (text, FALSE);
 }
@@ -185,6 +231,26 @@ member_changes (const CliSide *before, const CliSide *after, TesseraBy by)
       cli_table_text (table, change->name);
       CLI_INTEGERS (table, change->before_bytes, change->after_bytes,
                     change->before_blocks, change->after_blocks);
+      cli_table_text (table, what_happened (change));
+      cli_table_end_row (table);
+    }
+  cli_table_print (table);
+}
+
+static void
+member_phases (const CliSide *before, const CliSide *after)
+{
+  static const char *const columns[] = { "name", "before_bytes", "after_bytes", "what",
+                                         NULL };
+  g_autoptr (GArray) changes = find_phases (before, after);
+  CliTable *table = cli_table_new ("phase_peaks", columns);
+
+  for (guint i = 0; i < changes->len; i++)
+    {
+      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
+
+      cli_table_text (table, change->name);
+      CLI_INTEGERS (table, change->before_bytes, change->after_bytes);
       cli_table_text (table, what_happened (change));
       cli_table_end_row (table);
     }
@@ -220,6 +286,7 @@ cli_tell_diff (const CliSide *before, const CliSide *after)
     }
   member_side ("before", before);
   member_side ("after", after);
+  member_phases (before, after);
   for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
     member_changes (before, after, headings[i]);
 }
