@@ -540,6 +540,8 @@ test_suggestions (void)
   g_assert_cmpuint (peak, ==, (64 + 64 + 40 + 128 + 88 + 48 + 16) * KIB);
   const TesseraSuggestion *bits = find_suggestion (suggestions, TESSERA_TRY_8BIT);
   g_assert_cmpuint (bits->wins_bytes, ==, 48 * KIB);
+  const TesseraSuggestion *host = find_suggestion (suggestions, TESSERA_TRY_OFFLOAD);
+  g_assert_cmpuint (host->wins_bytes, ==, 64 * KIB);
   /* A layer saves what the next one starts from, and nothing else. */
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_CHECKPOINT));
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_DELETE));

@@ -18,8 +18,8 @@
 #define LEAST_8BIT_BYTES 16384
 
 static const char *const names[TESSERA_N_TRIES] = {
-  "expandable",    "plan",   "fused", "zero-grad",  "chunks",
-  "checkpointing", "delete", "8-bit", "half-batch",
+  "expandable",    "plan",   "fused", "zero-grad", "chunks",
+  "checkpointing", "delete", "8-bit", "offload",   "half-batch",
 };
 
 const char *
@@ -32,7 +32,8 @@ bool
 tessera_try_is_from_outside (TesseraTry what)
 {
   return what == TESSERA_TRY_FUSED || what == TESSERA_TRY_ZERO_GRAD ||
-         what == TESSERA_TRY_CHECKPOINT || what == TESSERA_TRY_8BIT;
+         what == TESSERA_TRY_CHECKPOINT || what == TESSERA_TRY_8BIT ||
+         what == TESSERA_TRY_OFFLOAD;
 }
 
 /* A life of a block: it may have two, where it is made again. */
@@ -218,6 +219,10 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
     {
     case TESSERA_TRY_EXPANDABLE:
       return 1;
+    case TESSERA_TRY_OFFLOAD:
+      if (category == TESSERA_OPTIMIZER_STATE)
+        return 0;
+      G_GNUC_FALLTHROUGH;
     case TESSERA_TRY_8BIT:
       if (category == TESSERA_OPTIMIZER_STATE && block->size_bytes >= LEAST_8BIT_BYTES)
         lives[0].bytes /= work->state_item_bytes;
@@ -491,6 +496,15 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
       suggestion->type =
           g_strdup_printf ("bitsandbytes.optim.%s8bit(...)", optimizer_name (trace));
       return;
+    case TESSERA_TRY_OFFLOAD:
+      suggestion->sentence =
+          g_strdup ("the optimizer keeps its state on the host and steps there, which "
+                    "takes longer");
+      suggestion->type =
+          g_strdup_printf ("torchao.optim.CPUOffloadOptimizer(model.parameters(), "
+                           "torch.optim.%s, fused=True)",
+                           optimizer_name (trace));
+      return;
     default:
       const bool is_there = is_evaluated (work->whose);
       suggestion->sentence =
@@ -543,9 +557,9 @@ compare_suggestions (const void *a, const void *b)
 {
   const TesseraSuggestion *x = a, *y = b;
 
-  /* A smaller batch is what people know already. */
-  if ((x->what == TESSERA_TRY_HALF_BATCH) != (y->what == TESSERA_TRY_HALF_BATCH))
-    return x->what == TESSERA_TRY_HALF_BATCH ? 1 : -1;
+  /* Steps on the host take much longer, and a smaller batch is what people know already. */
+  if (MAX (x->what, TESSERA_TRY_8BIT) != MAX (y->what, TESSERA_TRY_8BIT))
+    return MAX (x->what, TESSERA_TRY_8BIT) > MAX (y->what, TESSERA_TRY_8BIT) ? 1 : -1;
   if (x->wins_bytes != y->wins_bytes)
     return x->wins_bytes > y->wins_bytes ? -1 : 1;
   return (int) x->what - (int) y->what;

@@ -21,7 +21,8 @@ typedef enum
   TESSERA_TRY_CHUNKS,     /* logits and loss by eighths */
   TESSERA_TRY_CHECKPOINT, /* of the heaviest repeated module: made again in the backward */
   TESSERA_TRY_DELETE,     /* what a step leaves behind goes at its end */
-  TESSERA_TRY_8BIT, /* optimizer state in a byte each, by a step with no temporaries */
+  TESSERA_TRY_8BIT,    /* optimizer state in a byte each, by a step with no temporaries */
+  TESSERA_TRY_OFFLOAD, /* optimizer state on the host, where it is stepped */
   TESSERA_TRY_HALF_BATCH,
   TESSERA_N_TRIES
 } TesseraTry;
@@ -55,7 +56,7 @@ GArray *tessera_suggest_policies (const TesseraTrace *trace,
                                   const TesseraPlan *plan,
                                   const char *path);
 
-/* Changes that win at least a hundredth, the largest win first, a smaller batch last:
+/* Changes that win at least a hundredth, the largest win first, the last two of the list last:
  * TesseraSuggestion, g_array_unref(). Linear in blocks and events for each. */
 GArray *tessera_suggest (const TesseraWhose *whose);
 

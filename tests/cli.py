@@ -485,7 +485,7 @@ def pictures_and_report(tmp):
     for row in info["whose"]["category"][:5] + info["whose"]["line"][:5]:  # names and numbers of info
         assert f"{shown[row['name']]} {100 * row['share']:5.1f} %" in text and row["name"] in shown, row
     todo = [unescape(row) for row in re.findall(r"<code>(.*?)</code>", html.split("<h2>What to do</h2>")[1].split("</table>")[0])]
-    assert todo == [row["type"] for row in info["what_to_do"]] and len(todo) == 4, todo
+    assert todo == [row["type"] for row in info["what_to_do"]] and len(todo) == 5, todo
     assert f"<p class=lead>{info['filling']}<br>" in html and f"{info['headline']}\n{info['filling']}\n" in text
     assert info["filling"].startswith(f"Refused in step 3, backward: {info['whose']['refused']}. Of 25.34 GiB in use: 31 % loss and logits (loss_utils.py"), info["filling"]
     good("report", FSDP, "-o", tmp / "f.html")  # without stacks: categories alone; none of its requests failed

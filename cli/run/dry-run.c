@@ -294,7 +294,7 @@ static const GOptionEntry dry_options[] = {
     "N" },
   { "try", 0, 0, G_OPTION_ARG_STRING, &changes,
     "Then a dry run with each change of the program, made from outside: fused, "
-    "foreach-off, zero-grad, checkpointing, bf16-optimizer, 8-bit; two at once: "
+    "foreach-off, zero-grad, checkpointing, bf16-optimizer, 8-bit, offload; two at once: "
     "fused+zero-grad; or suggested: what is advised",
     "CHANGES" },
   { "world", 0, 0, G_OPTION_ARG_INT, &world,

@@ -334,7 +334,7 @@ cli_changes_read (const char *text)
   /* As trying.py knows them. */
   static const char *const known[] = { "fused",         "foreach-off", "zero-grad",
                                        "checkpointing", "8-bit",       "bf16-optimizer",
-                                       CLI_SUGGESTED,   NULL };
+                                       "offload",       CLI_SUGGESTED, NULL };
   g_auto (GStrv) parts = g_strsplit_set (text, ",+", -1);
 
   for (char **part = parts; *part != NULL; part++)

@@ -75,10 +75,10 @@ def _zero_grad(change: str) -> None:
     optim.register_optimizer_step_post_hook(zero)
 
 
-def _narrow_state(change: str, dtype: torch.dtype, least: int) -> None:
-    """State is made as @dtype. What else it looks like is learnt from a step of a stand-in that
-    has no memory; the step itself asks for none, as a kernel that works in place."""
-    size = torch.empty(0, dtype=dtype, device="cpu").element_size()
+def _other_state(change: str, dtype: Optional[torch.dtype], least: int = 1) -> None:
+    """State is made as @dtype; None: on the host. What else it looks like is learnt from a step of
+    a stand-in that has no memory; the step itself asks for none, as a kernel that works in place."""
+    size = 0 if dtype is None else torch.empty(0, dtype=dtype, device="cpu").element_size()
     _why_not[change] = "no optimizer of torch.optim has state of more than %d byte each" % size
 
     def make_state(step: Any, optimizer: Any, group: Any, parameter: Any) -> Any:
@@ -93,10 +93,12 @@ def _narrow_state(change: str, dtype: torch.dtype, least: int) -> None:
         for key, value in state.items():
             if isinstance(value, torch.Tensor) and value.is_meta:
                 is_wide = value.is_floating_point() and value.element_size() > size
-                made = dtype if is_wide and value.numel() >= least else value.dtype
-                state[key] = torch.zeros_like(value, dtype=made, device=local.device)
-                if made is not value.dtype:
-                    _did(change, type(optimizer).__name__)
+                if not is_wide or value.numel() < least:
+                    state[key] = torch.zeros_like(value, device=local.device)
+                    continue
+                # Untouched, so that the host's pages are not taken either.
+                state[key] = torch.empty_like(value, dtype=dtype, device="cpu" if dtype is None else local.device)
+                _did(change, type(optimizer).__name__)
         return state
 
     def make(step: Any) -> Any:
@@ -180,8 +182,9 @@ def install(changes: str, modules: Optional[str]) -> None:
         "foreach-off": lambda change: _give_option(change, {"foreach": False, "fused": None}),
         "zero-grad": _zero_grad,
         "checkpointing": lambda change: _checkpoint(change, modules),
-        "bf16-optimizer": lambda change: _narrow_state(change, torch.bfloat16, 2),
-        "8-bit": lambda change: _narrow_state(change, torch.int8, _LEAST_8BIT),
+        "bf16-optimizer": lambda change: _other_state(change, torch.bfloat16, 2),
+        "8-bit": lambda change: _other_state(change, torch.int8, _LEAST_8BIT),
+        "offload": lambda change: _other_state(change, None),
     }
     for change in changes.split("+"):
         _changed[change] = []

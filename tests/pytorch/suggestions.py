@@ -64,7 +64,7 @@ for _ in range(5):
         del kept, loss, logits
 """
 # What is tried from outside where a program runs as it is, by its changes and batch.
-TRIED = {("plain", 1): "fused,8-bit,foreach-off", ("plain", 16): "suggested", ("late-zero", 2): "zero-grad",
+TRIED = {("plain", 1): "fused,8-bit,offload,foreach-off", ("plain", 16): "suggested", ("late-zero", 2): "zero-grad",
          ("fused", 1): "fused,checkpointing+zero-grad"}
 peaks = {}
 
@@ -130,6 +130,11 @@ def gradients_that_go_in_time(tmp):
 @test
 def state_in_a_byte_each(tmp):
     assert len(check(tmp, "8-bit", "plain", None, batch=1)) == 1
+
+
+@test
+def state_on_the_host(tmp):
+    assert len(check(tmp, "offload", "plain", None, batch=1)) == 1
 
 
 @test
