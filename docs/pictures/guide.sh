@@ -102,6 +102,13 @@ if [ -n "$TESSERA_TEST_PYTHON" ]; then
     "$root/examples/pipeline.py" >"$work/said" 2>&1
   "$tessera" render "$work/pipeline.tsr" --across-streams --size 1440x720 -o "$work/shot.png"
   keep guide-ranks
+  for changed in before after; do
+    option=
+    [ $changed = before ] || option=--recompute
+    dry_run "-o $changed.tsr --events=0" --size medium $option
+    "$tessera" render --no-plan "$work/$changed.tsr" --size 1000x640 -o "$work/shot.png"
+    keep guide-$changed
+  done
 fi
 if [ -n "$BROWSER" ]; then
   "$1/cli/tessera" report "$root/samples/finetune-oom.pickle.gz" -o "$work/report.html"
