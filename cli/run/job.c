@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -206,6 +207,8 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
   set (env, "NULLCUDA_FORCE", "1"); /* a dry run is dry beside a GPU too */
   set_number (env, "NULLCUDA_BUDGET", (gint64) job->budget_bytes, DRY_BUDGET);
   set (env, "NULLCUDA_LAG", "1"); /* work takes a modelled time */
+  if (g_environ_getenv (*env, "PYTHONHASHSEED") == NULL)
+    set (env, "PYTHONHASHSEED", "0"); /* else two runs have their sets in two orders */
   set_number (env, "NULLCUDA_DEVICE", (gint64) job->gpu_bytes, job->gpu);
   set (env, "TESSERA_DRY_RUN", "1");
   set_number (env, "TESSERA_HEADROOM", (gint64) job->headroom_bytes, "0");
@@ -325,12 +328,15 @@ cli_job_become (const CliJob *wanted, char **program)
   g_assert_not_reached ();
 }
 
-/* In the child, before the program: it ends with us, were we killed. */
+/* In the child, before the program: it ends with us, were we killed, and its addresses are the
+ * same each time, by which PyTorch's autocast orders what it frees. A container may forbid that.
+ */
 static void
-end_with_parent (gpointer user)
+set_up_child (gpointer user)
 {
   cli_process_restore ();
   prctl (PR_SET_PDEATHSIG, SIGTERM);
+  personality (ADDR_NO_RANDOMIZE);
 }
 
 static gboolean
@@ -341,8 +347,8 @@ spawn (char **program, char **env, int stdout_to, GPid *out_pid, GError **error)
   gboolean has_started = g_spawn_async_with_pipes_and_fds (
       NULL, (const char *const *) program, (const char *const *) env,
       G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_CHILD_INHERITS_STDIN,
-      end_with_parent, NULL, -1, child_stdout, -1, NULL, NULL, 0, out_pid, NULL, NULL,
-      NULL, error);
+      set_up_child, NULL, -1, child_stdout, -1, NULL, NULL, 0, out_pid, NULL, NULL, NULL,
+      error);
 
   if (child_stdout >= 0)
     close (child_stdout);

@@ -48,6 +48,7 @@ def _environment(options: argparse.Namespace, null: Path, links: Path) -> Dict[s
         NULLCUDA_FORCE="1",
         NULLCUDA_DEVICE=options.gpu,
         NULLCUDA_BUDGET=options.budget,
+        PYTHONHASHSEED=os.environ.get("PYTHONHASHSEED", "0"),  # else sets have another order each time
         TESSERA_DRY_RUN="1",
         TESSERA_RECORD=str(Path(options.output).absolute()),
         TESSERA_STEPS=str(options.steps),

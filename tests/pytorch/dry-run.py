@@ -91,6 +91,23 @@ def a_dry_run_gives_trace_answer_and_plan(tmp):
 
 
 @test
+def two_dry_runs_are_one_also_under_load(tmp):
+    if subprocess.run(["setarch", "-R", "true"], capture_output=True).returncode != 0:
+        print("# not looked at: addresses of a process cannot be the same each time here")
+        return
+    events = "SELECT action, addr, size_bytes, stream FROM event ORDER BY event_index"
+    first = rows(tmp / "gpt.tsr", events)
+    burning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        answer_of(run(tmp, "dry-run", "--json", "-o", "again.tsr", "--", *GPT))
+    finally:
+        for process in burning:
+            process.kill()
+            process.wait()
+    assert rows(tmp / "again.tsr", events) == first
+
+
+@test
 def the_trace_knows_steps_phases_modules_and_lines(tmp):
     trace = tmp / "gpt.tsr"
     assert len(rows(trace, "SELECT * FROM step WHERE NOT is_inferred")) >= 4
