@@ -25,7 +25,7 @@ static const char *const names[TESSERA_N_CATEGORIES] = {
   [TESSERA_KV_CACHE] = "KV cache",
   [TESSERA_KEPT] = "kept between steps",
   [TESSERA_UNKNOWN_BEFORE] = "unknown: there before the recording began",
-  [TESSERA_UNKNOWN_NO_STACK] = "unknown: no stack, no step, no phase",
+  [TESSERA_UNKNOWN_NO_STACK] = "unknown: no stack",
   [TESSERA_UNKNOWN] = "unknown: no rule holds",
 };
 
@@ -61,6 +61,8 @@ typedef enum
   CONDITION_KEPT,
   CONDITION_SHORT,
   CONDITION_SILENT,
+  CONDITION_DIVIDED,
+  CONDITION_UNDIVIDED,
   CONDITION_PASSES,
   CONDITION_OPEN,
   CONDITION_SIZED,
@@ -70,8 +72,9 @@ typedef enum
 } ConditionKind;
 
 static const char *const condition_words[N_CONDITIONS] = {
-  "tensor", "in",    "at",     "module", "phase", "born",  "died",      "spans", "after",
-  "kept",   "short", "silent", "passes", "open",  "sized", "continued", "size",
+  "tensor", "in",    "at",    "module",    "phase",  "born",    "died",
+  "spans",  "after", "kept",  "short",     "silent", "divided", "undivided",
+  "passes", "open",  "sized", "continued", "size",
 };
 
 typedef struct
@@ -292,7 +295,7 @@ typedef struct
   const TesseraOrigins *origins;
   const uint32_t *tensors; /* (nullable) by block */
   GHashTable *sizes;       /* of parameters: uint64_t */
-  bool has_sizes;
+  bool has_sizes, is_divided;
 } Work;
 
 static void
@@ -313,6 +316,7 @@ find_parts (Work *work)
           is_inside ? work->part_of_phase[phase->parent] : (uint8_t) part;
       work->end_of_phase[i] =
           is_inside ? work->end_of_phase[phase->parent] : phase->end_index;
+      work->is_divided |= part == PART_FORWARD || part == PART_BACKWARD;
       if (part != PART_STEP)
         g_array_append_val (work->parts, i);
     }
@@ -582,6 +586,10 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
       return !facts->kept;
     case CONDITION_SILENT:
       return work->trace->n_tensors == 0;
+    case CONDITION_DIVIDED:
+      return work->is_divided;
+    case CONDITION_UNDIVIDED:
+      return !work->is_divided;
     case CONDITION_PASSES:
       return facts->passes;
     case CONDITION_OPEN:
@@ -613,8 +621,7 @@ decide (const Work *work, size_t index)
     }
   if (facts.part == PART_START)
     return TESSERA_UNKNOWN_BEFORE;
-  return work->origins->stacks[index] == TESSERA_NONE && work->structure->n_steps == 0 &&
-                 work->structure->n_phases == 0
+  return work->origins->stacks[index] == TESSERA_NONE && !work->is_divided
              ? TESSERA_UNKNOWN_NO_STACK
              : TESSERA_UNKNOWN;
 }

@@ -46,7 +46,7 @@ typedef enum
   TESSERA_KEPT, /* from step to step, and none of these */
   /* Unknown, and why. */
   TESSERA_UNKNOWN_BEFORE,   /* there before the recording began, without a stack */
-  TESSERA_UNKNOWN_NO_STACK, /* and no step or phase either */
+  TESSERA_UNKNOWN_NO_STACK, /* and nothing tells forward and backward passes apart */
   TESSERA_UNKNOWN,          /* no rule holds */
   TESSERA_N_CATEGORIES
 } TesseraCategory;

@@ -73,6 +73,8 @@ tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index)
   g_autofree char *line = tessera_owner_of (whose, TESSERA_BY_LINE, block);
   /* "(backward)" alone says no more than the category. */
   const bool tells = line[0] != '(' || strstr (line, " of ") != NULL;
+  if (!tells && tessera_category_is_unknown (category))
+    return g_strdup (TESSERA_SIZE (layout->ooms[i].size_bytes));
   return g_strdup_printf ("%s for %s%s%s", TESSERA_SIZE (layout->ooms[i].size_bytes),
                           tessera_category_name (category), tells ? ", " : "",
                           tells ? line : "");

@@ -199,6 +199,17 @@ tell_phase_peaks (const TesseraWhose *whose, guint most)
   cli_table_print (table);
 }
 
+/* How a recording comes to have lines. */
+static void
+tell_stackless (const TesseraTrace *trace)
+{
+  if (trace->n_stacks == 0)
+    cli_say ("the file has no stacks: record with %s to see lines\n",
+             tessera_trace_get_meta (trace, "policy") != NULL
+                 ? "tessera record --stacks"
+                 : "torch.cuda.memory._record_memory_history(stacks=\"python\")");
+}
+
 void
 cli_tell_whose (const CliStudy *study,
                 const TesseraWhose *whose,
@@ -220,10 +231,7 @@ cli_tell_whose (const CliStudy *study,
     cli_say ("refused then: %s\n", cli_shown (failure));
   if (by == TESSERA_BY_PHASE)
     tell_phase_peaks (whose, CLI_MOST_ROWS);
-  if (study->trace->n_stacks == 0)
-    cli_say (
-        "the file has no stacks: record with "
-        "torch.cuda.memory._record_memory_history(stacks=\"python\") to see lines\n");
+  tell_stackless (study->trace);
   cli_answer_end ();
 }
 
@@ -368,6 +376,7 @@ cli_tell_whose_briefly (const CliStudy *study,
   tell_rows ("category", whose, TESSERA_BY_CATEGORY, event_index, CLI_MOST_ROWS);
   if (cli_given.json || study->trace->n_stacks > 0)
     tell_rows ("line", whose, TESSERA_BY_LINE, event_index, CLI_BRIEF_ROWS);
+  tell_stackless (study->trace);
   cli_close ();
   tell_phase_peaks (whose, MOST_BRIEF_PHASES);
 }

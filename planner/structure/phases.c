@@ -77,7 +77,8 @@ label_event (const TesseraEvent *event, const uint8_t *says, const char *before)
   return before ? before : labels_of[SAYS_NOTHING];
 }
 
-/* Stretches of fewer than SHORTEST_STRETCH requests take the label before them. */
+/* Stretches of fewer than SHORTEST_STRETCH requests take the label before them. What comes behind
+ * the optimizer, and says nothing, is no more of it: the next batch. */
 static void
 smooth (const TesseraTrace *trace, const char **labels)
 {
@@ -90,7 +91,10 @@ smooth (const TesseraTrace *trace, const char **labels)
 
       for (; end < trace->n_events && labels[end] == labels[i]; end++)
         n_requests += tessera_is_request (&trace->events[end]);
-      if (!settled || n_requests >= SHORTEST_STRETCH)
+      const bool is_behind = settled == labels_of[SAYS_OPTIMIZER] &&
+                             labels[i] == labels_of[SAYS_NOTHING] &&
+                             (end == trace->n_events || labels[end] != settled);
+      if (!settled || n_requests >= SHORTEST_STRETCH || is_behind)
         settled = labels[i];
       for (; i < end; i++)
         labels[i] = settled;

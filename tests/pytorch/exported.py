@@ -51,6 +51,42 @@ def check_asking(report, folder):
     check_asked(report, folder, "under the plan")
 
 
+ALIKE = """
+import torch
+layers = [torch.nn.Sequential(torch.nn.Linear(512, 2048), torch.nn.GELU(), torch.nn.Linear(2048, 512)) for _ in range(6)]
+model = torch.nn.Sequential(*layers).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for step in range(5):
+    batch = torch.randn(8192, 512, device="cuda")
+    model(batch).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+TOLD_WITHOUT = "parameter", "gradient", "optimizer state", "temporary of optimizer"
+
+
+def whose(path, phase):
+    """Bytes of each category at the peak of a phase."""
+    peaks = {peak["name"]: peak["event_index"] for peak in json.loads(dry.tessera("info", path, "--by", "phase", "--json"))["phase_peaks"]}
+    told = json.loads(dry.tessera("info", path, "--by", "category", "--at", peaks[phase], "--json"))
+    return {row["name"]: row["bytes"] for row in told["rows"]}
+
+
+def check_stackless(report, folder):
+    """PyTorch's own snapshot without stacks has phases of the optimizer alone: what they do not tell is unknown, and
+    no batch."""
+    script, trace, snapshot = folder / "alike.py", folder / "alike.tsr", folder / "alike.pickle"
+    script.write_text(ALIKE, encoding="utf-8")
+    dry.dry_run(trace, script)
+    dry.over_null(dry.SOURCE / "tests" / "pytorch" / "snapshot.py", snapshot, script)
+    for phase, of_snapshot in ("backward", "(outside of phases)"), ("optimizer", "Optimizer.step#AdamW.step"):
+        truth, told = whose(trace, phase), whose(snapshot, of_snapshot)
+        named = {name: told.get(name, 0) for name in TOLD_WITHOUT}
+        report.expect(named == {name: truth.get(name, 0) for name in named}, f"without stacks, at the peak of {phase}: {named}")
+        unknown = sum(n for name, n in told.items() if name.startswith("unknown"))
+        report.expect(sum(told.values()) - unknown == sum(named.values()), f"and nothing is guessed: {told}")
+
+
 @dry.judge
 def main(report, folder):
     trace, out = folder / "run.tsr", folder / "out.pickle"
@@ -69,3 +105,4 @@ def main(report, folder):
     lines = {frame["filename"].rpartition("/")[2] for event in snapshot["device_traces"][0] for frame in event["frames"]}
     report.expect("models.py" in lines, "events name the lines of the script")
     check_asking(report, folder)
+    check_stackless(report, folder)
