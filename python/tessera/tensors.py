@@ -171,7 +171,10 @@ class Tensors:
         is_plain = getattr(tensor, "is_cuda", False) and not hasattr(tensor, "__tensor_flatten__")
         if self._told is None or not is_plain:
             return False
-        address = _address_of(tensor)
+        try:
+            address = _address_of(tensor)
+        except NotImplementedError:  # torch.func wraps tensors in such that have no storage
+            return False
         ref = self._known.get((kind, address, tensor.storage_offset()))
         return address != 0 and (ref is None or ref.expired())
 

@@ -125,6 +125,28 @@ for step in range(%d):
     optimizer.zero_grad(set_to_none=False)
 ''' % STEPS
 
+# A module that is called with parameters that torch.func wraps, too, which lie nowhere.
+WRAPPED = COUNTS + '''
+net = nn.Linear(128, 128).cuda()
+
+
+def names():
+    return {parameter: name for name, parameter in net.named_parameters()}
+
+
+def loss_of(own, row):
+    return torch.func.functional_call(net, own, row[None]).sum()
+
+
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9)
+for step in range(%d):
+    own = {name: one.detach() for name, one in net.named_parameters()}
+    torch.func.vmap(torch.func.grad(loss_of), in_dims=(None, 0))(own, torch.ones(4, 128, device="cuda"))
+    net(torch.randn(32, 128, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+''' % STEPS
+
 # A model in half precision whose optimizer steps copies.
 COPIES = COUNTS + '''
 net = nn.Sequential(nn.Linear(256, 256), nn.Linear(256, 256)).cuda().bfloat16()
@@ -232,6 +254,9 @@ def main(report, folder):
     report.expect(any(key[:2] == ("parameter", "parameter 4 of SGD") for key in known), "a parameter in no module")
     again = dry.query(trace, "SELECT kind, addr, count(*) FROM tensor GROUP BY kind, addr HAVING count(*) > 1")
     report.expect(not again, f"what stays in place is told once: {again}")
+
+    trace, steps = record(folder, "wrapped", WRAPPED)
+    check(report, "wrapped", trace, steps)
 
     trace, steps = record(folder, "copies", COPIES)
     check(report, "copies", trace, steps)
