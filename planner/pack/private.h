@@ -337,7 +337,7 @@ typedef struct
 } TesseraRule;
 
 #define TESSERA_RULE_N_CLASSES 3
-#define TESSERA_N_RULES 12
+#define TESSERA_N_RULES 8
 
 /* @longest_events: the longest life of the problem. @number: below TESSERA_N_RULES */
 TesseraRule tessera_rule_nth (uint64_t longest_events, uint32_t number);
@@ -349,11 +349,12 @@ void tessera_sweep_free (TesseraSweep *sweep); /* NULL is fine */
 
 /*
  * tessera_rule_order:
+ * @sweep: goes the way of the rule from now on
  * @order: (array): items by class, in a class in the order of the sweep
  * @ends: where in @order each class ends; some may be empty
  */
 void tessera_rule_order (const TesseraRule *rule,
-                         const TesseraSweep *sweep,
+                         TesseraSweep *sweep,
                          uint32_t *order,
                          uint32_t ends[TESSERA_RULE_N_CLASSES]);
 
