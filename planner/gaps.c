@@ -98,3 +98,10 @@ tessera_gaps_find (const GArray *gaps, uint64_t size_bytes, bool is_best)
     }
   return at;
 }
+
+uint64_t
+tessera_gaps_around (const GArray *gaps, uint64_t begin, uint64_t end)
+{
+  const TesseraGap *gap = &gaps_of (gaps)[first_above (gaps, begin)];
+  return gap->begin <= begin && end <= gap->end ? gap->begin : UINT64_MAX;
+}

@@ -25,3 +25,5 @@ void tessera_gaps_give (GArray *gaps, uint64_t begin, uint64_t end);
 /* Returns: where the lowest gap of at least @size_bytes begins; @is_best: of the smallest
  * such gaps the lowest. */
 uint64_t tessera_gaps_find (const GArray *gaps, uint64_t size_bytes, bool is_best);
+/* Returns: where the gap begins that holds all of [@begin, @end); UINT64_MAX: none does. */
+uint64_t tessera_gaps_around (const GArray *gaps, uint64_t begin, uint64_t end);

@@ -6,6 +6,8 @@
  */
 #include "planner/stalloc/stalloc.h"
 
+#include "db/sort.h"
+#include "planner/gaps.h"
 #include "planner/groups.h"
 #include "planner/memory.h"
 
@@ -299,26 +301,12 @@ clear_units (Units *units)
 
 /* Layers. */
 
+/* A layer is as high as the largest unit in it and holds one unit at a time. */
 typedef struct
 {
-  uint32_t begin, end;
-} Time;
-
-/* A layer is as high as the largest unit in it and holds one unit at a time. The times
- * that it is taken for are a sorted list; a free time is found by halving. */
-typedef struct
-{
-  Time *times; /* taken; ascending, disjoint */
-  size_t n_times, cap_times;
+  GArray *free_times; /* of TesseraGap */
   uint64_t offset_bytes;
 } Layer;
-
-typedef struct
-{
-  Layer *layers;
-  size_t n_layers, cap_layers;
-  uint64_t top_bytes;
-} Layers;
 
 static int
 by_size_and_begin (const void *a, const void *b)
@@ -333,83 +321,46 @@ by_size_and_begin (const void *a, const void *b)
          (x->decisions[0].source < y->decisions[0].source);
 }
 
-/* How many of the layer's times begin before @at. */
-static size_t
-count_before (const Layer *layer, uint32_t at)
-{
-  size_t low = 0, high = layer->n_times;
-
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-
-      if (layer->times[middle].begin < at)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
-}
-
-/* When the last unit that begins before @at ends; 0: there is none. */
-static uint32_t
-end_before (const Layer *layer, uint32_t at)
-{
-  size_t before = count_before (layer, at);
-
-  return before ? layer->times[before - 1].end : 0;
-}
-
+/* Whether the layer is free over the lives of the unit. @out_since: since when, before the
+ * first of them. */
 static bool
-has_room (const Layer *layer, const Unit *unit)
+has_room (const Layer *layer, const Unit *unit, uint64_t *out_since)
 {
-  return end_before (layer, unit->end) <= unit->begin &&
-         (unit->begin2 == unit->end2 || end_before (layer, unit->end2) <= unit->begin2);
-}
-
-static void
-take_time (Layer *layer, uint32_t begin, uint32_t end)
-{
-  size_t at = count_before (layer, begin);
-
-  if (begin >= end)
-    return;
-  TESSERA_GROW (layer->times, layer->cap_times, layer->n_times + 1);
-  memmove (&layer->times[at + 1], &layer->times[at],
-           (layer->n_times - at) * sizeof *layer->times);
-  layer->times[at] = (Time){ begin, end };
-  layer->n_times++;
+  *out_since = tessera_gaps_around (layer->free_times, unit->begin, unit->end);
+  return *out_since != UINT64_MAX &&
+         (unit->begin2 == unit->end2 ||
+          tessera_gaps_around (layer->free_times, unit->begin2, unit->end2) !=
+              UINT64_MAX);
 }
 
 /* Of the first @n_standing layers, which are higher, the first that is free; else of the
- * others, of equal height, the one whose last end is the latest that is not after the
- * unit's begin; else a new one. */
+ * others, of equal height, the one that is free for the shortest time before the unit's
+ * begin; NULL: none is free. */
 static Layer *
-find_layer (Layers *all, size_t n_standing, const Unit *unit)
+find_layer (GArray *layers, guint n_standing, const Unit *unit)
 {
-  Layer *layer = NULL;
-  uint32_t latest = 0;
+  Layer *best = NULL;
+  uint64_t latest = 0;
 
-  for (size_t i = 0; i < n_standing; i++)
-    if (has_room (&all->layers[i], unit))
-      return &all->layers[i];
-  for (size_t i = n_standing; i < all->n_layers; i++)
-    if (has_room (&all->layers[i], unit))
-      {
-        uint32_t end = end_before (&all->layers[i], unit->begin);
+  for (guint i = 0; i < layers->len; i++)
+    {
+      Layer *layer = &g_array_index (layers, Layer, i);
+      uint64_t since;
 
-        if (layer && end <= latest)
-          continue;
-        layer = &all->layers[i];
-        latest = end;
-      }
-  if (layer)
-    return layer;
-  TESSERA_GROW (all->layers, all->cap_layers, all->n_layers + 1);
-  layer = &all->layers[all->n_layers++];
-  *layer = (Layer){ .offset_bytes = all->top_bytes };
-  all->top_bytes += unit->height_bytes;
-  return layer;
+      if (!has_room (layer, unit, &since) || (best != NULL && since <= latest))
+        continue;
+      best = layer;
+      latest = since;
+      if (i < n_standing)
+        break;
+    }
+  return best;
+}
+
+static void
+clear_layer (void *layer)
+{
+  g_array_unref (((Layer *) layer)->free_times);
 }
 
 /* Sorts the units and gives each an offset in layers from @base_bytes upwards. Returns:
@@ -417,63 +368,42 @@ find_layer (Layers *all, size_t n_standing, const Unit *unit)
 static uint64_t
 place_in_layers (Units *units, uint64_t base_bytes)
 {
-  Unit *all = units->units;
-  Layers layers = { .top_bytes = base_bytes };
-  size_t n_standing = 0;
+  g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
+  uint64_t top_bytes = base_bytes, height_bytes = 0;
+  guint n_standing = 0;
 
+  g_array_set_clear_func (layers, clear_layer);
   if (units->n_units)
-    qsort (all, units->n_units, sizeof *all, by_size_and_begin);
+    qsort (units->units, units->n_units, sizeof *units->units, by_size_and_begin);
   for (size_t i = 0; i < units->n_units; i++)
     {
+      Unit *unit = &units->units[i];
       Layer *layer;
 
-      if (i && all[i].height_bytes != all[i - 1].height_bytes)
-        n_standing = layers.n_layers;
-      layer = find_layer (&layers, n_standing, &all[i]);
-      take_time (layer, all[i].begin, all[i].end);
-      take_time (layer, all[i].begin2, all[i].end2);
-      all[i].offset_bytes = layer->offset_bytes;
+      if (unit->height_bytes != height_bytes)
+        n_standing = layers->len;
+      height_bytes = unit->height_bytes;
+      layer = find_layer (layers, n_standing, unit);
+      if (layer == NULL)
+        {
+          const Layer added = { tessera_gaps_new (), top_bytes };
+
+          g_array_append_val (layers, added);
+          layer = &g_array_index (layers, Layer, layers->len - 1);
+          top_bytes += unit->height_bytes;
+        }
+      tessera_gaps_take (layer->free_times, unit->begin, unit->end);
+      if (unit->begin2 < unit->end2)
+        tessera_gaps_take (layer->free_times, unit->begin2, unit->end2);
+      unit->offset_bytes = layer->offset_bytes;
     }
-  for (size_t i = 0; i < layers.n_layers; i++)
-    free (layers.layers[i].times);
-  free (layers.layers);
-  return layers.top_bytes;
-}
-
-typedef struct
-{
-  uint32_t zone, group, begin, item;
-} Place;
-
-typedef struct
-{
-  uint64_t begin_bytes, end_bytes;
-} Range;
-
-static bool
-is_held (const TesseraItem *item)
-{
-  return item->is_pinned || item->in || item->apart || item->body;
+  return top_bytes;
 }
 
 static bool
 is_for_layers (const TesseraItem *item, const TesseraStallocItem *grouped)
 {
-  return grouped->kind != TESSERA_GROUP_HOMO_LAYER && !is_held (item);
-}
-
-static int
-by_zone_group_and_begin (const void *a, const void *b)
-{
-  const Place *x = a, *y = b;
-
-  if (x->zone != y->zone)
-    return x->zone < y->zone ? -1 : 1;
-  if (x->group != y->group)
-    return x->group < y->group ? -1 : 1;
-  if (x->begin != y->begin)
-    return x->begin < y->begin ? -1 : 1;
-  return (x->item > y->item) - (x->item < y->item);
+  return grouped->kind != TESSERA_GROUP_HOMO_LAYER && !tessera_item_is_held (item);
 }
 
 /* Lays the items in @order, of one zone, from @top_bytes upwards. Returns: where they
@@ -509,7 +439,7 @@ place_layers (const TesseraItem *items,
               size_t n_items,
               uint64_t *offsets)
 {
-  g_autofree Place *places = g_new (Place, n_items + 1);
+  g_autofree TesseraKeyed *keyed = g_new (TesseraKeyed, n_items + 1);
   g_autofree uint32_t *order = g_new (uint32_t, n_items + 1);
   uint64_t height_bytes = 0;
   size_t n = 0;
@@ -518,14 +448,18 @@ place_layers (const TesseraItem *items,
     {
       offsets[i] = UINT64_MAX;
       if (is_for_layers (&items[i], &grouped[i]))
-        places[n++] = (Place){ items[i].zone, grouped[i].group, items[i].begin, i };
+        keyed[n++] = (TesseraKeyed){ items[i].begin, i };
     }
-  qsort (places, n, sizeof *places, by_zone_group_and_begin);
+  tessera_demand_memory (tessera_sort_keyed (keyed, n));
   for (size_t i = 0; i < n; i++)
-    order[i] = places[i].item;
+    keyed[i].key =
+        (uint64_t) items[keyed[i].value].zone << 32 | grouped[keyed[i].value].group;
+  tessera_demand_memory (tessera_sort_keyed (keyed, n));
+  for (size_t i = 0; i < n; i++)
+    order[i] = keyed[i].value;
   for (size_t i = 0, end; i < n; i = end)
     {
-      for (end = i + 1; end < n && places[end].zone == places[i].zone;)
+      for (end = i + 1; end < n && keyed[end].key >> 32 == keyed[i].key >> 32;)
         end++;
       height_bytes =
           place_zone (items, grouped, order + i, end - i, offsets, height_bytes);
@@ -533,21 +467,12 @@ place_layers (const TesseraItem *items,
   return height_bytes;
 }
 
-static int
-by_begin (const void *a, const void *b)
-{
-  const Range *x = a, *y = b;
-
-  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
-}
-
-/* Where pins hold items, by themselves or with their body: ascending and disjoint.
- * Returns: how many */
-static size_t
-find_pinned (const TesseraItem *items, size_t n_items, Range *pinned)
+/* Returns: the addresses at which no item is pinned, by itself or with its body. */
+static GArray *
+find_unpinned (const TesseraItem *items, size_t n_items)
 {
   g_autofree uint64_t *bases = g_new (uint64_t, n_items + 1);
-  size_t n = 0, n_apart = 0;
+  GArray *gaps = tessera_gaps_new ();
 
   memset (bases, 0xff, (n_items + 1) * sizeof *bases); /* UINT64_MAX */
   for (size_t i = 0; i < n_items; i++)
@@ -555,39 +480,15 @@ find_pinned (const TesseraItem *items, size_t n_items, Range *pinned)
       bases[items[i].body] = items[i].pinned_bytes - items[i].body_offset_bytes;
   for (size_t i = 0; i < n_items; i++)
     {
-      uint64_t at_bytes = items[i].pinned_bytes;
+      const bool is_of_body = items[i].body && bases[items[i].body] != UINT64_MAX;
+      uint64_t at_bytes = items[i].is_pinned
+                              ? items[i].pinned_bytes
+                              : bases[items[i].body] + items[i].body_offset_bytes;
 
-      if (!items[i].is_pinned && (!items[i].body || bases[items[i].body] == UINT64_MAX))
-        continue;
-      if (!items[i].is_pinned)
-        at_bytes = bases[items[i].body] + items[i].body_offset_bytes;
-      pinned[n++] = (Range){ at_bytes, at_bytes + items[i].size_bytes };
+      if (items[i].is_pinned || is_of_body)
+        tessera_gaps_take (gaps, at_bytes, at_bytes + items[i].size_bytes);
     }
-  qsort (pinned, n, sizeof *pinned, by_begin);
-  for (size_t i = 0; i < n; i++)
-    if (n_apart && pinned[i].begin_bytes <= pinned[n_apart - 1].end_bytes)
-      pinned[n_apart - 1].end_bytes =
-          MAX (pinned[n_apart - 1].end_bytes, pinned[i].end_bytes);
-    else
-      pinned[n_apart++] = pinned[i];
-  return n_apart;
-}
-
-static bool
-is_in_the_way (const Range *pinned, size_t n_pinned, uint64_t begin, uint64_t end)
-{
-  size_t low = 0, high = n_pinned;
-
-  while (low < high) /* the first that ends above @begin */
-    {
-      size_t middle = low + (high - low) / 2;
-
-      if (pinned[middle].end_bytes <= begin)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low < n_pinned && pinned[low].begin_bytes < end;
+  return gaps;
 }
 
 /* Packs the items without an offset, and those in the way of a pin, around the others,
@@ -601,15 +502,15 @@ place_rest (const TesseraItem *items,
 {
   TesseraPackOptions one_pass = *options;
   g_autofree TesseraItem *around = g_new (TesseraItem, n_items + 1);
-  g_autofree Range *pinned = g_new (Range, n_items + 1);
-  size_t n_pinned = find_pinned (items, n_items, pinned);
+  g_autoptr (GArray) unpinned = find_unpinned (items, n_items);
 
   one_pass.work_budget = 1; /* as the method is: nothing is improved */
   for (size_t i = 0; i < n_items; i++)
     {
       around[i] = items[i];
       if (offsets[i] == UINT64_MAX ||
-          is_in_the_way (pinned, n_pinned, offsets[i], offsets[i] + items[i].size_bytes))
+          tessera_gaps_around (unpinned, offsets[i], offsets[i] + items[i].size_bytes) ==
+              UINT64_MAX)
         continue;
       around[i].is_pinned = 1;
       around[i].pinned_bytes = offsets[i];
