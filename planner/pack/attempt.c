@@ -178,7 +178,7 @@ matters (const TesseraPlaced *placed,
     return true;
   if (placed->problem->limits == NULL)
     return false;
-  const TesseraPackLimit *limit = &placed->problem->limits[item - placed->problem->items];
+  const TesseraItem *limit = &placed->problem->limits[item - placed->problem->items];
   return placed->problem->has_zones ||
          ((limit->in & chunk->apart) | (limit->apart & chunk->in)) != 0;
 }
@@ -347,7 +347,7 @@ static uint64_t
 find_base (const TesseraWorkspace *workspace, uint32_t body)
 {
   const TesseraPackProblem *problem = workspace->problem;
-  const uint32_t *first = &problem->body_items[tessera_pack_body_begin (problem, body)];
+  const uint32_t *first = &problem->body_items[problem->body_ends[body - 1]];
   const uint32_t *last = &problem->body_items[problem->body_ends[body]];
   uint64_t base = 0;
   for (const uint32_t *at = first, *settled = first; at < last;)
@@ -375,8 +375,7 @@ put_body (TesseraWorkspace *workspace, uint32_t body, uint64_t *height_bytes)
     return;
   workspace->bodies_put[body] = 1;
   uint64_t base = find_base (workspace, body);
-  for (uint32_t i = tessera_pack_body_begin (problem, body); i < problem->body_ends[body];
-       i++)
+  for (uint32_t i = problem->body_ends[body - 1]; i < problem->body_ends[body]; i++)
     put (workspace, problem->body_items[i],
          base + problem->limits[problem->body_items[i]].body_offset_bytes, height_bytes);
 }
@@ -388,7 +387,7 @@ fit (TesseraWorkspace *workspace, uint32_t item, uint64_t *height_bytes)
   const uint32_t body = tessera_pack_body (workspace->problem, item);
   if (tessera_pack_is_pinned (workspace->problem, item))
     return;
-  if (body != TESSERA_PACK_NO_BODY)
+  if (body != 0)
     put_body (workspace, body, height_bytes);
   else
     put (workspace, item, tessera_placed_fit (&workspace->placed, item, 0), height_bytes);
@@ -401,7 +400,7 @@ begin (TesseraWorkspace *workspace)
   const TesseraPackProblem *problem = workspace->problem;
   uint64_t height_bytes = 0;
   tessera_placed_empty (&workspace->placed);
-  memset (workspace->bodies_put, 0, problem->n_bodies);
+  memset (workspace->bodies_put, 0, (size_t) problem->n_bodies + 1);
   for (uint32_t i = 0; problem->limits != NULL && i < problem->n_items; i++)
     if (tessera_pack_is_pinned (problem, i))
       put (workspace, i, problem->limits[i].pinned_bytes, &height_bytes);

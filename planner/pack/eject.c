@@ -74,9 +74,9 @@ static Mover
 mover_of (const TesseraPackProblem *problem, const uint32_t *item)
 {
   const uint32_t body = tessera_pack_body (problem, *item);
-  if (body == TESSERA_PACK_NO_BODY)
+  if (body == 0)
     return (Mover){ item, 1 };
-  const uint32_t begin = tessera_pack_body_begin (problem, body);
+  const uint32_t begin = problem->body_ends[body - 1];
   return (Mover){ &problem->body_items[begin], problem->body_ends[body] - begin };
 }
 

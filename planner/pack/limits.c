@@ -3,7 +3,7 @@
  *
  * Whether fixed items overlap is asked of those that are placed, in ascending order of
  * their offsets: one lies free exactly when it fits there. Bodies are asked the same way,
- * each for itself: the virtual places where they are tried lie one body above the other.
+ * each for itself, at places above all pins and one body above the other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,79 +17,88 @@ refuse (uint32_t conflict[2], uint32_t a, uint32_t b)
   return TESSERA_REFUSED;
 }
 
-static bool
-is_held (const TesseraItem *item)
-{
-  return item->is_pinned != 0 || item->in != 0 || item->apart != 0 || item->body != 0;
-}
-
-static void
-fill_limits (const TesseraItem *items, size_t n_items, TesseraPackLimit *limits)
-{
-  for (size_t i = 0; i < n_items; i++)
-    limits[i] = (TesseraPackLimit){
-      .pinned_bytes =
-          items[i].is_pinned != 0 ? items[i].pinned_bytes : TESSERA_PACK_NOT_PINNED,
-      .in = items[i].in,
-      .apart = items[i].apart,
-      .body_offset_bytes = items[i].body != 0 ? items[i].body_offset_bytes : 0,
-      .body = TESSERA_PACK_NO_BODY,
-      .zone = items[i].zone,
-    };
-}
-
-/* Of one body, whose items are those of @members: the first that is pinned pins all. */
+/* Of one body, whose items are those of @members: the first that is pinned pins all. What
+ * is pinned keeps its distances by itself, so the body is none any more: zones that share
+ * one can be placed one after the other. */
 static TesseraStatus
-pin_body (TesseraPackLimit *limits,
+pin_body (TesseraItem *items,
           const TesseraKeyed *members,
           size_t n_members,
           uint32_t conflict[2])
 {
   size_t first = 0;
-  while (first < n_members &&
-         limits[members[first].value].pinned_bytes == TESSERA_PACK_NOT_PINNED)
+  while (first < n_members && !items[members[first].value].is_pinned)
     first++;
   if (first == n_members)
     return TESSERA_OK;
-  const TesseraPackLimit *pinned = &limits[members[first].value];
+  const TesseraItem *pinned = &items[members[first].value];
   if (pinned->pinned_bytes < pinned->body_offset_bytes)
     return refuse (conflict, members[first].value, members[first].value);
   uint64_t base = pinned->pinned_bytes - pinned->body_offset_bytes;
   for (size_t i = 0; i < n_members; i++)
     {
-      TesseraPackLimit *limit = &limits[members[i].value];
-      uint64_t place = base + limit->body_offset_bytes;
-      if (limit->pinned_bytes != TESSERA_PACK_NOT_PINNED && limit->pinned_bytes != place)
+      TesseraItem *item = &items[members[i].value];
+      uint64_t place = base + item->body_offset_bytes;
+      if (item->is_pinned && item->pinned_bytes != place)
         return refuse (conflict, members[first].value, members[i].value);
-      limit->pinned_bytes = place;
+      item->is_pinned = 1;
+      item->pinned_bytes = place;
+      item->body = 0;
+      item->body_offset_bytes = 0;
     }
   return TESSERA_OK;
 }
 
-/* @entries: scratch. */
 static TesseraStatus
-number_bodies (TesseraPackLimit *limits,
-               const TesseraItem *items,
-               size_t n_items,
-               TesseraKeyed *entries,
-               uint32_t conflict[2])
+number_bodies (TesseraItem *items, size_t n_items, uint32_t conflict[2])
 {
+  TesseraKeyed *entries = g_new (TesseraKeyed, n_items);
+  TesseraStatus status = TESSERA_OK;
   size_t n_entries = 0;
   uint32_t n_bodies = 0;
   for (size_t i = 0; i < n_items; i++)
     if (items[i].body != 0)
       entries[n_entries++] = (TesseraKeyed){ items[i].body, (uint32_t) i };
+    else
+      items[i].body_offset_bytes = 0;
   tessera_pack_sort (entries, n_entries);
-  for (size_t begin = 0, end; begin < n_entries; begin = end)
+  for (size_t begin = 0, end; begin < n_entries && status == TESSERA_OK; begin = end)
     {
-      for (end = begin; end < n_entries && entries[end].key == entries[begin].key; end++)
-        limits[entries[end].value].body = n_bodies;
       n_bodies++;
-      TesseraStatus status = pin_body (limits, &entries[begin], end - begin, conflict);
-      if (status != TESSERA_OK)
-        return status;
+      for (end = begin; end < n_entries && entries[end].key == entries[begin].key; end++)
+        items[entries[end].value].body = n_bodies;
+      status = pin_body (items, &entries[begin], end - begin, conflict);
     }
-  return TESSERA_OK;
+  g_free (entries);
+  return status;
+}
+
+/* The places of what is fixed: pins where they are, and above all of these bodies, which
+ * can lie anywhere, one on top of the other. Returns: how many there are. */
+static size_t
+list_fixed (const TesseraPackProblem *problem, TesseraKeyed *entries)
+{
+  size_t n_entries = 0;
+  uint64_t top = 0;
+  for (uint32_t i = 0; i < problem->n_items; i++)
+    if (tessera_pack_is_pinned (problem, i))
+      {
+        const uint64_t place = problem->limits[i].pinned_bytes;
+        entries[n_entries++] = (TesseraKeyed){ place, i };
+        top = MAX (top, place + problem->items[i].size_bytes);
+      }
+  for (uint32_t b = 1; b <= problem->n_bodies; b++)
+    {
+      const uint64_t base = top;
+      for (uint32_t k = problem->body_ends[b - 1]; k < problem->body_ends[b]; k++)
+        {
+          const uint32_t i = problem->body_items[k];
+          const uint64_t place = base + problem->limits[i].body_offset_bytes;
+          entries[n_entries++] = (TesseraKeyed){ place, i };
+          top = MAX (top, place + problem->items[i].size_bytes);
+        }
+    }
+  return n_entries;
 }
 
 /* Whose entry, among those before the @k-th, reaches above it and may not share. */
@@ -111,133 +120,45 @@ refuse_entry (const TesseraPackProblem *problem,
   return TESSERA_OK;
 }
 
-/* Entries are items of @problem, their keys where they lie. */
-static TesseraStatus
-check_entries (const TesseraPackProblem *problem,
-               TesseraPlaced *placed,
-               TesseraKeyed *entries,
-               size_t n_entries,
-               uint32_t conflict[2])
-{
-  tessera_pack_sort (entries, n_entries);
-  tessera_placed_empty (placed);
-  for (size_t k = 0; k < n_entries; k++)
-    {
-      const uint32_t item = entries[k].value;
-      if (tessera_placed_fit (placed, item, entries[k].key) > entries[k].key)
-        return refuse_entry (problem, entries, k, conflict);
-      tessera_placed_put (placed, item, entries[k].key);
-    }
-  return TESSERA_OK;
-}
-
-static TesseraStatus
-check_pins (const TesseraPackProblem *problem,
-            TesseraPlaced *placed,
-            TesseraKeyed *entries,
-            uint32_t conflict[2])
-{
-  size_t n_entries = 0;
-  for (size_t i = 0; i < problem->n_items; i++)
-    if (problem->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
-      entries[n_entries++] =
-          (TesseraKeyed){ problem->limits[i].pinned_bytes, (uint32_t) i };
-  return check_entries (problem, placed, entries, n_entries, conflict);
-}
-
-static TesseraStatus
-check_bodies (const TesseraPackProblem *problem,
-              TesseraPlaced *placed,
-              TesseraKeyed *entries,
-              uint32_t conflict[2])
-{
-  size_t n_entries = 0;
-  uint64_t base = 0;
-  for (uint32_t b = 0, begin = 0; b < problem->n_bodies; b++)
-    {
-      uint64_t top = base;
-      for (uint32_t i = begin; i < problem->body_ends[b]; i++)
-        {
-          uint32_t item = problem->body_items[i];
-          uint64_t place = base + problem->limits[item].body_offset_bytes;
-          entries[n_entries++] = (TesseraKeyed){ place, item };
-          if (place + problem->items[item].size_bytes > top)
-            top = place + problem->items[item].size_bytes;
-        }
-      begin = problem->body_ends[b];
-      base = top;
-    }
-  return check_entries (problem, placed, entries, n_entries, conflict);
-}
-
 /* Of what is fixed alone: all others can be placed around. */
 static TesseraStatus
-check (const TesseraPackLimit *limits,
-       const TesseraItem *items,
-       size_t n_items,
-       TesseraKeyed *entries,
-       uint32_t conflict[2])
+check (const TesseraPackProblem *problem, uint32_t conflict[2])
 {
   TesseraStatus status = TESSERA_OK;
-  uint32_t *members = g_new (uint32_t, n_items);
-  size_t n_members = 0;
-  for (uint32_t i = 0; i < n_items; i++)
-    if (limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED ||
-        limits[i].body != TESSERA_PACK_NO_BODY)
-      members[n_members++] = i;
-  if (n_members > 0)
+  TesseraKeyed *entries = g_new (TesseraKeyed, problem->n_items);
+  const size_t n_entries = list_fixed (problem, entries);
+  TesseraPlaced placed;
+  tessera_pack_sort (entries, n_entries);
+  tessera_placed_init (&placed, problem, n_entries);
+  for (size_t k = 0; k < n_entries && status == TESSERA_OK; k++)
     {
-      TesseraPlaced placed;
-      TesseraPackProblem *problem =
-          tessera_pack_problem_new (items, limits, members, n_members, NULL);
-      tessera_placed_init (&placed, problem, n_members);
-      status = check_bodies (problem, &placed, entries, conflict);
-      if (status == TESSERA_OK)
-        status = check_pins (problem, &placed, entries, conflict);
-      tessera_placed_clear (&placed);
-      tessera_pack_problem_free (problem);
+      const uint32_t item = entries[k].value;
+      if (tessera_placed_fit (&placed, item, entries[k].key) > entries[k].key)
+        status = refuse_entry (problem, entries, k, conflict);
+      tessera_placed_put (&placed, item, entries[k].key);
     }
-  g_free (members);
+  tessera_placed_clear (&placed);
+  g_free (entries);
   return status;
 }
 
-/* What is pinned keeps its distances by itself: zones that share such a body can be
- * placed one after the other. */
-static void
-drop_pinned (TesseraPackLimit *limits, size_t n_items)
-{
-  for (size_t i = 0; i < n_items; i++)
-    if (limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
-      {
-        limits[i].body = TESSERA_PACK_NO_BODY;
-        limits[i].body_offset_bytes = 0;
-      }
-}
-
 TesseraStatus
-tessera_pack_limits_new (const TesseraItem *items,
-                         size_t n_items,
-                         TesseraPackLimit **out_limits,
-                         uint32_t conflict[2])
+tessera_pack_settle_limits (TesseraItem *items, size_t n_items, uint32_t conflict[2])
 {
-  size_t n_held = 0;
-  *out_limits = NULL;
-  for (size_t i = 0; i < n_items; i++)
-    n_held += is_held (&items[i]);
-  if (n_held == 0)
-    return TESSERA_OK;
-  TesseraPackLimit *limits = g_new (TesseraPackLimit, n_items);
-  TesseraKeyed *entries = g_new (TesseraKeyed, n_items);
-  fill_limits (items, n_items, limits);
-  TesseraStatus status = number_bodies (limits, items, n_items, entries, conflict);
-  if (status == TESSERA_OK)
-    status = check (limits, items, n_items, entries, conflict);
-  drop_pinned (limits, n_items);
-  g_free (entries);
-  if (status == TESSERA_OK)
-    *out_limits = limits;
-  else
-    g_free (limits);
+  uint32_t *members = g_new (uint32_t, n_items);
+  size_t n_members = 0;
+  TesseraStatus status = number_bodies (items, n_items, conflict);
+  for (uint32_t i = 0; i < n_items; i++)
+    if (items[i].is_pinned || items[i].body != 0)
+      members[n_members++] = i;
+  if (status == TESSERA_OK && n_members > 0)
+    {
+      TesseraPackProblem *problem =
+          tessera_pack_problem_new (items, members, n_members, NULL);
+      status = check (problem, conflict);
+      tessera_pack_problem_free (problem);
+    }
+  g_free (members);
   return status;
 }
 
@@ -250,7 +171,7 @@ tessera_pack_limits_new (const TesseraItem *items,
 static bool
 is_of (const TesseraPackProblem *problem, size_t item, uint64_t set)
 {
-  const TesseraPackLimit *limit = &problem->limits[item];
+  const TesseraItem *limit = &problem->limits[item];
   return (limit->in & limit->apart & set) != 0;
 }
 
@@ -307,8 +228,7 @@ typedef struct
 static bool
 has_left (const TesseraPackProblem *problem, uint32_t item)
 {
-  return tessera_pack_is_pinned (problem, item) ||
-         tessera_pack_body (problem, item) != TESSERA_PACK_NO_BODY;
+  return tessera_pack_is_pinned (problem, item) || tessera_pack_body (problem, item) != 0;
 }
 
 /* The first address below which @used_bytes are free. */

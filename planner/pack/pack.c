@@ -45,11 +45,11 @@ typedef struct
 /* One call: what it was asked, and how far it has come. */
 typedef struct
 {
-  const TesseraItem *items;
+  const TesseraItem *items; /* the caller's, or held */
+  TesseraItem *held;        /* with settled limits; NULL: nobody is held to anything */
   size_t n_items;
   TesseraPackOptions options; /* as they were asked for */
   TesseraPackJob job;         /* the group in work */
-  TesseraPackLimit *limits;   /* NULL: nobody is held to anything */
   uint64_t highest_pin_bytes;
   Groups groups;
   uint64_t *loads; /* [n_groups] peaks of the zones of each, summed */
@@ -74,19 +74,19 @@ find_root (uint32_t *parents, uint32_t at)
 /* Bodies join the zones of their items. @members: by zone; their keys become those of
  * groups. */
 static void
-join_zones (TesseraKeyed *members, const TesseraPackLimit *limits, uint32_t n_items)
+join_zones (TesseraKeyed *members, const TesseraItem *items, uint32_t n_items)
 {
   if (n_items == 0)
     return;
   uint32_t *parents = g_new (uint32_t, n_items);
-  uint32_t *first_of_body = g_new (uint32_t, n_items);
-  memset (first_of_body, 0xff, n_items * sizeof *first_of_body);
+  uint32_t *first_of_body = g_new (uint32_t, (size_t) n_items + 1);
+  memset (first_of_body, 0xff, ((size_t) n_items + 1) * sizeof *first_of_body);
   for (uint32_t i = 0; i < n_items; i++)
     parents[i] = i > 0 && members[i].key == members[i - 1].key ? parents[i - 1] : i;
-  for (uint32_t i = 0; limits != NULL && i < n_items; i++)
+  for (uint32_t i = 0; i < n_items; i++)
     {
-      const uint32_t body = limits[members[i].value].body;
-      if (body == TESSERA_PACK_NO_BODY)
+      const uint32_t body = items[members[i].value].body;
+      if (body == 0)
         continue;
       if (first_of_body[body] == UINT32_MAX)
         first_of_body[body] = i;
@@ -101,10 +101,7 @@ join_zones (TesseraKeyed *members, const TesseraPackLimit *limits, uint32_t n_it
 }
 
 static void
-groups_init (Groups *groups,
-             const TesseraItem *items,
-             const TesseraPackLimit *limits,
-             size_t n_items)
+groups_init (Groups *groups, const TesseraItem *items, size_t n_items)
 {
   TesseraKeyed *members = g_new (TesseraKeyed, n_items);
   groups->items = g_new (uint32_t, n_items);
@@ -112,7 +109,7 @@ groups_init (Groups *groups,
   for (uint32_t i = 0; i < n_items; i++)
     members[i] = (TesseraKeyed){ items[i].zone, i };
   tessera_pack_sort (members, n_items);
-  join_zones (members, limits, (uint32_t) n_items);
+  join_zones (members, items, (uint32_t) n_items);
   tessera_pack_sort (members, n_items);
   for (size_t i = 0; i < n_items; i++)
     {
@@ -167,8 +164,9 @@ list_blocked (const Call *call, size_t group, uint64_t own_bytes, Blocked *block
     {
       const uint32_t item = call->groups.items[i];
       const bool is_own = i >= begin && i < call->groups.ends[group];
-      uint64_t at = i < begin ? call->offsets[item] : call->limits[item].pinned_bytes;
-      if (at != TESSERA_PACK_NOT_PINNED && (!is_own || at >= own_bytes))
+      const bool lies = i < begin || call->items[item].is_pinned;
+      uint64_t at = i < begin ? call->offsets[item] : call->items[item].pinned_bytes;
+      if (lies && (!is_own || at >= own_bytes))
         places[n_places++] = (TesseraKeyed){ at, item };
     }
   tessera_pack_sort (places, n_places);
@@ -213,8 +211,8 @@ clear_of_pins (const Call *call, size_t group, uint64_t height_bytes)
   for (size_t i = begin; i < end; i++)
     {
       const uint32_t item = call->groups.items[i];
-      if (call->limits[item].pinned_bytes != TESSERA_PACK_NOT_PINNED)
-        pins[n_pins++] = (TesseraKeyed){ call->limits[item].pinned_bytes, item };
+      if (call->items[item].is_pinned)
+        pins[n_pins++] = (TesseraKeyed){ call->items[item].pinned_bytes, item };
     }
   tessera_pack_sort (pins, n_pins);
   for (size_t i = 0; i < n_pins && pins[i].key < height_bytes; i++)
@@ -241,9 +239,8 @@ list_members (Call *call, size_t group, Blocked *blocked, uint32_t *members)
   for (size_t i = group_begin (&call->groups, group); i < call->groups.ends[group]; i++)
     {
       const uint32_t item = call->groups.items[i];
-      const uint64_t at = call->limits != NULL ? call->limits[item].pinned_bytes
-                                               : TESSERA_PACK_NOT_PINNED;
-      if (at == TESSERA_PACK_NOT_PINNED || at < own_bytes)
+      const uint64_t at = call->items[item].pinned_bytes;
+      if (!call->items[item].is_pinned || at < own_bytes)
         members[n++] = item;
       else
         {
@@ -343,13 +340,12 @@ pack_group (Call *call, size_t group)
   uint32_t *members = g_new (uint32_t, call->n_items);
   const size_t n_members = list_members (call, group, &blocked, members);
   TesseraPackProblem *problem =
-      tessera_pack_problem_new (call->items, call->limits, members, n_members,
+      tessera_pack_problem_new (call->items, members, n_members,
                                 call->highest_pin_bytes == 0 ? call->offsets : NULL);
   uint64_t *places = g_new (uint64_t, problem->n_items);
   call->n_left = call->groups.n_groups - group - 1;
   call->base_bytes = problem->base_bytes;
-  if (call->limits != NULL)
-    set_limits (call, group, &blocked, problem);
+  set_limits (call, group, &blocked, problem);
   if (call->options.former != NULL)
     tessera_pack_find_hints (problem, call->options.former);
   if (problem->n_items > 0)
@@ -428,6 +424,19 @@ validate (const TesseraItem *items, size_t n_items)
   return TESSERA_OK;
 }
 
+static TesseraStatus
+settle_limits (Call *call)
+{
+  size_t n_held = 0;
+  for (size_t i = 0; i < call->n_items; i++)
+    n_held += tessera_item_is_held (&call->items[i]);
+  if (n_held == 0)
+    return TESSERA_OK;
+  call->held = g_memdup2 (call->items, call->n_items * sizeof *call->held);
+  call->items = call->held;
+  return tessera_pack_settle_limits (call->held, call->n_items, call->packing.conflict);
+}
+
 /* Limits, groups, bound. */
 static TesseraStatus
 call_init (Call *call, const TesseraItem *items, size_t n_items)
@@ -438,17 +447,18 @@ call_init (Call *call, const TesseraItem *items, size_t n_items)
   TesseraPacking *packing = &call->packing;
   TesseraStatus status = validate (items, n_items);
   if (status == TESSERA_OK)
-    status = tessera_pack_limits_new (items, n_items, &call->limits, packing->conflict);
+    status = settle_limits (call);
   if (status != TESSERA_OK)
     return status;
-  groups_init (&call->groups, items, call->limits, n_items);
+  groups_init (&call->groups, call->items, n_items);
   call->loads = g_new (uint64_t, call->groups.n_groups);
   for (size_t g = 0; g < call->groups.n_groups; g++)
-    packing->bound_bytes += call->loads[g] = load_of_group (&call->groups, items, g);
-  for (size_t i = 0; call->limits != NULL && i < n_items; i++)
-    if (call->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED)
+    packing->bound_bytes += call->loads[g] =
+        load_of_group (&call->groups, call->items, g);
+  for (size_t i = 0; i < n_items; i++)
+    if (call->items[i].is_pinned)
       call->highest_pin_bytes = MAX (call->highest_pin_bytes,
-                                     call->limits[i].pinned_bytes + items[i].size_bytes);
+                                     call->items[i].pinned_bytes + items[i].size_bytes);
   packing->bound_bytes = MAX (packing->bound_bytes, call->highest_pin_bytes);
   return TESSERA_OK;
 }
@@ -457,7 +467,7 @@ static void
 call_clear (Call *call)
 {
   groups_clear (&call->groups);
-  g_free (call->limits);
+  g_free (call->held);
   g_free (call->loads);
 }
 

@@ -46,7 +46,7 @@ random_problem (GRand *random, uint32_t n_items, uint32_t n_moments, uint32_t se
         pick_range (random, items[i].begin, &items[i].begin2, &items[i].end2);
     }
   TesseraPackProblem *problem =
-      tessera_pack_problem_new (items, NULL, members, n_items, offsets);
+      tessera_pack_problem_new (items, members, n_items, offsets);
   g_free (items);
   g_free (members);
   g_free (offsets);
@@ -251,7 +251,7 @@ sweep_problem (GRand *random, uint32_t n_items, gboolean has_second)
           items[i].begin2 = pick (random, items[i].end2);
         }
     }
-  return tessera_pack_problem_new (items, NULL, members, n_items, NULL);
+  return tessera_pack_problem_new (items, members, n_items, NULL);
 }
 
 /* Where an item fits among the @n_placed first of @order, byte by byte. */
@@ -506,7 +506,7 @@ test_ejection_stopped (void)
   generate_items (GENERATE_EXPERTS, 3, items, N);
   for (uint32_t i = 0; i < N; i++)
     members[i] = i;
-  TesseraPackProblem *problem = tessera_pack_problem_new (items, NULL, members, N, NULL);
+  TesseraPackProblem *problem = tessera_pack_problem_new (items, members, N, NULL);
   for (int n_reports = 0; n_reports < 60; n_reports += 3)
     {
       int left = n_reports;
@@ -536,7 +536,7 @@ test_ejection_example (void)
   static const uint32_t members[] = { 0, 1, 2, 3 };
   static const uint64_t places[] = { 0, 4, 6, 7 };
   TesseraPackProblem *problem =
-      tessera_pack_problem_new (items, NULL, members, G_N_ELEMENTS (items), NULL);
+      tessera_pack_problem_new (items, members, G_N_ELEMENTS (items), NULL);
   uint64_t offsets[G_N_ELEMENTS (items)], height = 10;
   for (uint32_t i = 0; i < G_N_ELEMENTS (items); i++)
     offsets[i] = places[problem->items[i].source];

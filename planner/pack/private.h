@@ -27,8 +27,6 @@
 /* A height never exceeds the highest pinned end and, above it, all items and bodies one
  * on top of the other. That has to stay below 2^60: sums of such must not wrap. */
 #define TESSERA_PACK_MOST_BYTES ((UINT64_C (1) << 60) - 1)
-#define TESSERA_PACK_NOT_PINNED UINT64_MAX
-#define TESSERA_PACK_NO_BODY UINT32_MAX
 #define TESSERA_PACK_NO_ITEM UINT32_MAX
 /* No place: of a hint, of an item that waits for one. */
 #define TESSERA_NOWHERE UINT64_MAX
@@ -51,16 +49,6 @@ typedef struct
   uint8_t prefer_low;
 } TesseraPackItem;
 
-/* What one item is held to. See pack.h for what it means. */
-typedef struct
-{
-  uint64_t pinned_bytes; /* or TESSERA_PACK_NOT_PINNED */
-  uint64_t in, apart;    /* sets */
-  uint64_t body_offset_bytes;
-  uint32_t body; /* 0, 1, 2 ... or TESSERA_PACK_NO_BODY */
-  uint32_t zone;
-} TesseraPackLimit;
-
 /* Addresses that are not to be had. */
 typedef struct
 {
@@ -82,9 +70,9 @@ typedef struct
                       there is none */
 
   /* NULL where none of them is held to anything: then there are no bodies either. */
-  TesseraPackLimit *limits; /* [n_items] */
-  uint32_t *body_items;     /* items by body */
-  uint32_t *body_ends;      /* [n_bodies] where in body_items each ends */
+  TesseraItem *limits;  /* [n_items] what each is held to; its times are the caller's */
+  uint32_t *body_items; /* items by body */
+  uint32_t *body_ends;  /* [n_bodies + 1] body b is [body_ends[b - 1], body_ends[b]) */
   uint32_t n_bodies;
   bool has_zones; /* some items are of different zones */
   bool has_sets;  /* some item is in a set, or apart from one */
@@ -123,20 +111,14 @@ tessera_pack_last_section (const TesseraPackItem *item)
 static inline bool
 tessera_pack_is_pinned (const TesseraPackProblem *problem, uint32_t i)
 {
-  return problem->limits != NULL &&
-         problem->limits[i].pinned_bytes != TESSERA_PACK_NOT_PINNED;
+  return problem->limits != NULL && problem->limits[i].is_pinned;
 }
 
+/* 1, 2 ...; 0: the item is of none. */
 static inline uint32_t
 tessera_pack_body (const TesseraPackProblem *problem, uint32_t i)
 {
-  return problem->limits != NULL ? problem->limits[i].body : TESSERA_PACK_NO_BODY;
-}
-
-static inline uint32_t
-tessera_pack_body_begin (const TesseraPackProblem *problem, uint32_t body)
-{
-  return body > 0 ? problem->body_ends[body - 1] : 0;
+  return problem->limits != NULL ? problem->limits[i].body : 0;
 }
 
 /* No layout of what is not pinned is lower. */
@@ -150,10 +132,7 @@ tessera_pack_least_height (const TesseraPackProblem *problem)
 static inline bool
 tessera_pack_is_held (const TesseraPackProblem *problem, uint32_t i)
 {
-  const TesseraPackLimit *limit = problem->limits != NULL ? &problem->limits[i] : NULL;
-  return limit != NULL &&
-         (tessera_pack_is_pinned (problem, i) || limit->body != TESSERA_PACK_NO_BODY ||
-          limit->in != 0 || limit->apart != 0);
+  return problem->limits != NULL && tessera_item_is_held (&problem->limits[i]);
 }
 
 /* Tells whether two items may not share an address: some moment lies in lives of both, or
@@ -161,20 +140,19 @@ tessera_pack_is_held (const TesseraPackProblem *problem, uint32_t i)
 bool tessera_pack_meet (const TesseraPackProblem *problem, uint32_t i, uint32_t k);
 bool tessera_pack_lives_meet (const TesseraPackLives *a, const TesseraPackLives *b);
 /* What they are held to keeps them apart, whenever they live. */
-bool tessera_pack_limits_meet (const TesseraPackLimit *a, const TesseraPackLimit *b);
+bool tessera_pack_limits_meet (const TesseraItem *a, const TesseraItem *b);
 
 /* The highest end of a layout; what is pinned, where it has to lie, does not count. */
 uint64_t tessera_pack_height (const TesseraPackProblem *problem, const uint64_t *offsets);
 
 /*
  * tessera_pack_problem_new:
- * @limits: (nullable): of all items, as below
- * @members: indices of the items that belong to the zone, which have been validated
+ * @items: which have been validated, and settled as below
+ * @members: indices of the items that belong to the zone
  * @offsets: (array) (nullable): receives the places of those that live always, which are
  *   taken out; where something is pinned, or NULL was given, none is
  */
 TesseraPackProblem *tessera_pack_problem_new (const TesseraItem *items,
-                                              const TesseraPackLimit *limits,
                                               const uint32_t *members,
                                               size_t n_members,
                                               uint64_t *offsets);
@@ -185,18 +163,17 @@ uint64_t
 tessera_pack_load (const TesseraItem *items, const uint32_t *members, size_t n_members);
 
 /*
- * tessera_pack_limits_new:
- * @out_limits: (array length=n_items): NULL where nobody is held to anything; to be freed
+ * tessera_pack_settle_limits:
+ * @items: (array length=n_items): which have been validated
  * @conflict: set when refused
  *
- * Numbers the bodies without gaps, lets a pin hold for all of its body, and makes sure
- * that what is fixed can be: then the rest can always be placed, higher up if need be.
- * Returns: TESSERA_OK or TESSERA_REFUSED; @items have been validated.
+ * Numbers the bodies without gaps, lets a pin hold for all of its body, whose items are of
+ * none from then on, and makes sure that what is fixed can be: then the rest can always be
+ * placed, higher up if need be. Returns: TESSERA_OK or TESSERA_REFUSED.
  */
-TESSERA_MUST_USE TesseraStatus tessera_pack_limits_new (const TesseraItem *items,
-                                                        size_t n_items,
-                                                        TesseraPackLimit **out_limits,
-                                                        uint32_t conflict[2]);
+TESSERA_MUST_USE TesseraStatus tessera_pack_settle_limits (TesseraItem *items,
+                                                           size_t n_items,
+                                                           uint32_t conflict[2]);
 
 /* A height that no layout is below, for no two items of a set that is apart from itself
  * share an address, however far apart they live; 0 where there is no such set. */
@@ -379,7 +356,7 @@ typedef struct
   TesseraOrderEntry *entries;
   uint32_t *order;
   uint64_t *offsets;   /* by item, of the last attempt */
-  uint8_t *bodies_put; /* [n_bodies] of the attempt in progress */
+  uint8_t *bodies_put; /* [n_bodies + 1] of the attempt in progress */
   TesseraPlaced placed;
   TesseraLowest *lowest; /* NULL: that rule is not for the problem */
   TesseraSweep *sweep;   /* NULL: there are no sweeps */

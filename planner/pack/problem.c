@@ -159,43 +159,36 @@ lives_always (const TesseraPackProblem *problem, const TesseraPackItem *item)
          lives->end == problem->n_sections;
 }
 
-/* A pin leaves nobody the bottom for sure. */
-static bool
-can_settle (const TesseraPackProblem *problem, const TesseraPackLimit *limits)
-{
-  for (size_t i = 0; limits != NULL && i < problem->n_items; i++)
-    if (limits[problem->items[i].source].pinned_bytes != TESSERA_PACK_NOT_PINNED)
-      return false;
-  return true;
-}
-
 static bool
 settles (const TesseraPackProblem *problem,
-         const TesseraPackLimit *limits,
+         const TesseraItem *items,
          const TesseraPackItem *item)
 {
-  return lives_always (problem, item) &&
-         (limits == NULL || limits[item->source].body == TESSERA_PACK_NO_BODY);
+  return lives_always (problem, item) && items[item->source].body == 0;
 }
 
-/* Stacks those that live always, preferred ones lowest, and takes them out. */
+/* Stacks those that live always, preferred ones lowest, and takes them out. A pin leaves
+ * nobody the bottom for sure. */
 static void
 settle_those_that_live_always (TesseraPackProblem *problem,
-                               const TesseraPackLimit *limits,
+                               const TesseraItem *items,
                                uint64_t *offsets)
 {
+  for (size_t i = 0; i < problem->n_items; i++)
+    if (items[problem->items[i].source].is_pinned)
+      return;
   for (int preferred = 1; preferred >= 0; preferred--)
     for (size_t i = 0; i < problem->n_items; i++)
       {
         const TesseraPackItem *item = &problem->items[i];
-        if (item->prefer_low != preferred || !settles (problem, limits, item))
+        if (item->prefer_low != preferred || !settles (problem, items, item))
           continue;
         offsets[item->source] = problem->base_bytes;
         problem->base_bytes += item->size_bytes;
       }
   size_t n_left = 0;
   for (size_t i = 0; i < problem->n_items; i++)
-    if (!settles (problem, limits, &problem->items[i]))
+    if (!settles (problem, items, &problem->items[i]))
       problem->items[n_left++] = problem->items[i];
   problem->n_items = n_left;
   problem->bound_bytes -= problem->base_bytes;
@@ -257,38 +250,33 @@ list_bodies (TesseraPackProblem *problem)
   TesseraKeyed *found = g_new (TesseraKeyed, problem->n_items + 1);
   size_t n_found = 0;
   for (uint32_t i = 0; i < problem->n_items; i++)
-    if (problem->limits[i].body != TESSERA_PACK_NO_BODY)
+    if (problem->limits[i].body != 0)
       found[n_found++] = (TesseraKeyed){ problem->limits[i].body, i };
   tessera_pack_sort (found, n_found);
   problem->body_items = g_new (uint32_t, n_found + 1);
-  problem->body_ends = g_new (uint32_t, n_found + 1);
+  problem->body_ends = g_new0 (uint32_t, n_found + 1);
   for (size_t i = 0; i < n_found; i++)
     {
+      problem->n_bodies += i == 0 || found[i].key != found[i - 1].key;
       problem->body_items[i] = found[i].value;
       problem->limits[found[i].value].body = problem->n_bodies;
       problem->body_ends[problem->n_bodies] = (uint32_t) i + 1;
-      if (i + 1 == n_found || found[i + 1].key != found[i].key)
-        problem->n_bodies++;
     }
   g_free (found);
 }
 
 static void
-take_limits (TesseraPackProblem *problem, const TesseraPackLimit *limits)
+take_limits (TesseraPackProblem *problem, const TesseraItem *items)
 {
   bool is_held = false;
-  for (size_t i = 0; limits != NULL && i < problem->n_items && !is_held; i++)
-    {
-      const TesseraPackLimit *limit = &limits[problem->items[i].source];
-      is_held = limit->pinned_bytes != TESSERA_PACK_NOT_PINNED || limit->in != 0 ||
-                limit->apart != 0 || limit->body != TESSERA_PACK_NO_BODY;
-    }
+  for (size_t i = 0; i < problem->n_items && !is_held; i++)
+    is_held = tessera_item_is_held (&items[problem->items[i].source]);
   if (!is_held)
     return;
-  problem->limits = g_new (TesseraPackLimit, problem->n_items + 1);
+  problem->limits = g_new (TesseraItem, problem->n_items + 1);
   for (size_t i = 0; i < problem->n_items; i++)
     {
-      problem->limits[i] = limits[problem->items[i].source];
+      problem->limits[i] = items[problem->items[i].source];
       problem->has_zones |= problem->limits[i].zone != problem->limits[0].zone;
       problem->has_sets |= (problem->limits[i].in | problem->limits[i].apart) != 0;
     }
@@ -297,7 +285,6 @@ take_limits (TesseraPackProblem *problem, const TesseraPackLimit *limits)
 
 TesseraPackProblem *
 tessera_pack_problem_new (const TesseraItem *items,
-                          const TesseraPackLimit *limits,
                           const uint32_t *members,
                           size_t n_members,
                           uint64_t *offsets)
@@ -313,10 +300,10 @@ tessera_pack_problem_new (const TesseraItem *items,
   g_free (edges);
   measure_items (problem, loads);
   g_free (loads);
-  if (offsets != NULL && can_settle (problem, limits))
-    settle_those_that_live_always (problem, limits, offsets);
+  if (offsets != NULL)
+    settle_those_that_live_always (problem, items, offsets);
   sort_in_time (problem);
-  take_limits (problem, limits);
+  take_limits (problem, items);
   return problem;
 }
 
@@ -360,7 +347,7 @@ tessera_pack_lives_meet (const TesseraPackLives *a, const TesseraPackLives *b)
 }
 
 bool
-tessera_pack_limits_meet (const TesseraPackLimit *a, const TesseraPackLimit *b)
+tessera_pack_limits_meet (const TesseraItem *a, const TesseraItem *b)
 {
   return ((a->in & b->apart) | (b->in & a->apart)) != 0 || a->zone != b->zone;
 }
@@ -368,7 +355,7 @@ tessera_pack_limits_meet (const TesseraPackLimit *a, const TesseraPackLimit *b)
 bool
 tessera_pack_meet (const TesseraPackProblem *problem, uint32_t i, uint32_t k)
 {
-  const TesseraPackLimit *limits = problem->limits;
+  const TesseraItem *limits = problem->limits;
   return tessera_pack_lives_meet (&problem->items[i].lives, &problem->items[k].lives) ||
          (limits != NULL && tessera_pack_limits_meet (&limits[i], &limits[k]));
 }

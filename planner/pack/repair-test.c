@@ -207,7 +207,7 @@ test_hints (void)
                                 { .size_bytes = 3, .begin = 0, .end = 4 } };
   const uint32_t members[] = { 0, 1, 2 };
   const uint64_t former[] = { 4, 5, 7 }, expected[] = { 5, 7, 9 };
-  TesseraPackProblem *problem = tessera_pack_problem_new (items, NULL, members, 3, NULL);
+  TesseraPackProblem *problem = tessera_pack_problem_new (items, members, 3, NULL);
   problem->blocked = g_new (TesseraPackRange, 2);
   problem->blocked[0] = (TesseraPackRange){ 0, 5 };
   problem->blocked[1] = (TesseraPackRange){ 6, 7 };
