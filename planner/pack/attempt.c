@@ -70,13 +70,6 @@ tessera_order_items (const TesseraPackProblem *problem,
 
 /* ---- placed items ---- */
 
-/* Sets and zones have to be asked for one by one. */
-static bool
-is_by_life (const TesseraPackProblem *problem)
-{
-  return !problem->has_second && !problem->has_zones && !problem->has_sets;
-}
-
 void
 tessera_placed_init (TesseraPlaced *placed,
                      const TesseraPackProblem *problem,
@@ -85,7 +78,6 @@ tessera_placed_init (TesseraPlaced *placed,
   /* A chunk is split when full: all but the first are at least half full. */
   size_t n_chunks = (n_items + problem->n_blocked) / (TESSERA_PLACED_CHUNK / 2) + 2;
   placed->problem = problem;
-  placed->is_by_life = is_by_life (problem);
   placed->chunks = g_new (TesseraPlacedChunk, n_chunks);
   placed->entries = g_new (TesseraPlacedEntry, n_chunks * TESSERA_PLACED_CHUNK);
   tessera_placed_empty (placed);
@@ -120,47 +112,34 @@ typedef struct
   uint64_t top; /* of the neighbours met so far */
 } Walk;
 
-/* Returns: true where the item fits below @entry: the walk is over. */
+/* Whether limits keep the item from the address of one of another time. */
 static bool
-meet_entry (Walk *walk, const TesseraPlacedEntry *entry)
+is_kept_apart (const TesseraPackProblem *problem,
+               const TesseraPackItem *item,
+               const TesseraPlacedEntry *entry)
 {
-  if (entry->offset > walk->top && entry->offset - walk->top >= walk->item->size_bytes)
-    return true;
-  if (entry->top > walk->top)
-    walk->top = entry->top;
-  return false;
+  return problem->limits != NULL && entry->item != TESSERA_PLACED_BLOCKED &&
+         tessera_pack_limits_meet (&problem->limits[item - problem->items],
+                                   &problem->limits[entry->item]);
 }
 
-/* The same where it takes more than first lives to tell who meets whom. */
-static bool
-walk_chunk_one_by_one (const TesseraPlaced *placed,
-                       const TesseraPlacedChunk *chunk,
-                       Walk *walk)
-{
-  const TesseraPackProblem *problem = placed->problem;
-  const TesseraPlacedEntry *entries = entries_of (placed, chunk);
-  uint32_t item_index = (uint32_t) (walk->item - problem->items);
-  for (uint32_t i = 0; i < chunk->n_entries; i++)
-    {
-      bool meets = entries[i].item == TESSERA_PLACED_BLOCKED ||
-                   tessera_pack_meet (problem, item_index, entries[i].item);
-      if (meets && meet_entry (walk, &entries[i]))
-        return true;
-    }
-  return false;
-}
-
+/* Returns: true where the item fits below an entry of the chunk: the walk is over. */
 static bool
 walk_chunk (const TesseraPlaced *placed, const TesseraPlacedChunk *chunk, Walk *walk)
 {
   const TesseraPackLives lives = walk->item->lives;
   const TesseraPlacedEntry *entries = entries_of (placed, chunk);
-  if (!placed->is_by_life)
-    return walk_chunk_one_by_one (placed, chunk, walk);
   for (uint32_t i = 0; i < chunk->n_entries; i++)
-    if (entries[i].begin < lives.end && lives.begin < entries[i].end &&
-        meet_entry (walk, &entries[i]))
-      return true;
+    {
+      const TesseraPlacedEntry *entry = &entries[i];
+      if (!tessera_pack_lives_meet (&entry->lives, &lives) &&
+          !is_kept_apart (placed->problem, walk->item, entry))
+        continue;
+      if (entry->offset > walk->top &&
+          entry->offset - walk->top >= walk->item->size_bytes)
+        return true;
+      walk->top = MAX (walk->top, entry->top);
+    }
   return false;
 }
 
@@ -282,8 +261,8 @@ void
 tessera_placed_put (TesseraPlaced *placed, uint32_t item_index, uint64_t offset)
 {
   const TesseraPackItem *item = &placed->problem->items[item_index];
-  const TesseraPlacedEntry entry = { offset, offset + item->size_bytes, item->lives.begin,
-                                     item->lives.end, item_index };
+  const TesseraPlacedEntry entry = { offset, offset + item->size_bytes, item->lives,
+                                     item_index };
   put_entry (placed, &entry);
 }
 
@@ -296,8 +275,10 @@ tessera_placed_empty (TesseraPlaced *placed)
   for (size_t i = 0; i < placed->problem->n_blocked; i++)
     {
       const TesseraPackRange *range = &placed->problem->blocked[i];
-      const TesseraPlacedEntry entry = { range->begin_bytes, range->end_bytes, 0,
-                                         UINT32_MAX, TESSERA_PLACED_BLOCKED };
+      const TesseraPlacedEntry entry = { range->begin_bytes,
+                                         range->end_bytes,
+                                         { 0, UINT32_MAX, UINT32_MAX, 0 },
+                                         TESSERA_PLACED_BLOCKED };
       put_entry (placed, &entry);
     }
 }

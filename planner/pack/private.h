@@ -37,6 +37,15 @@ typedef struct
   uint32_t begin2, end2; /* second life; (UINT32_MAX, 0) where there is none */
 } TesseraPackLives;
 
+static inline bool
+tessera_pack_lives_meet (const TesseraPackLives *a, const TesseraPackLives *b)
+{
+  return (a->begin < b->end && b->begin < a->end) ||
+         (a->begin2 < b->end && b->begin < a->end2) ||
+         (a->begin < b->end2 && b->begin2 < a->end) ||
+         (a->begin2 < b->end2 && b->begin2 < a->end2);
+}
+
 typedef struct
 {
   TesseraPackLives lives;
@@ -138,7 +147,6 @@ tessera_pack_is_held (const TesseraPackProblem *problem, uint32_t i)
 /* Tells whether two items may not share an address: some moment lies in lives of both, or
  * what they are held to keeps them apart. @i and @k are positions in problem->items. */
 bool tessera_pack_meet (const TesseraPackProblem *problem, uint32_t i, uint32_t k);
-bool tessera_pack_lives_meet (const TesseraPackLives *a, const TesseraPackLives *b);
 /* What they are held to keeps them apart, whenever they live. */
 bool tessera_pack_limits_meet (const TesseraItem *a, const TesseraItem *b);
 
@@ -236,8 +244,8 @@ void tessera_order_items (const TesseraPackProblem *problem,
 typedef struct
 {
   uint64_t offset, top; /* [offset, top) */
-  uint32_t begin, end;  /* first life */
-  uint32_t item;        /* or TESSERA_PLACED_BLOCKED, which everybody meets */
+  TesseraPackLives lives;
+  uint32_t item; /* or TESSERA_PLACED_BLOCKED, which everybody meets */
 } TesseraPlacedEntry;
 
 /* What a question looks at first lies close together, the entries elsewhere. */
@@ -253,7 +261,6 @@ typedef struct
 typedef struct
 {
   const TesseraPackProblem *problem;
-  bool is_by_life;            /* who meets whom is told by first lives alone */
   TesseraPlacedChunk *chunks; /* ascending */
   TesseraPlacedEntry *entries;
   uint32_t n_chunks, n_places; /* a place is used once */

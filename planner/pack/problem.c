@@ -338,15 +338,6 @@ tessera_pack_load (const TesseraItem *items, const uint32_t *members, size_t n_m
 }
 
 bool
-tessera_pack_lives_meet (const TesseraPackLives *a, const TesseraPackLives *b)
-{
-  return (a->begin < b->end && b->begin < a->end) ||
-         (a->begin2 < b->end && b->begin < a->end2) ||
-         (a->begin < b->end2 && b->begin2 < a->end) ||
-         (a->begin2 < b->end2 && b->begin2 < a->end2);
-}
-
-bool
 tessera_pack_limits_meet (const TesseraItem *a, const TesseraItem *b)
 {
   return ((a->in & b->apart) | (b->in & a->apart)) != 0 || a->zone != b->zone;
