@@ -105,3 +105,12 @@ tessera_gaps_around (const GArray *gaps, uint64_t begin, uint64_t end)
   const TesseraGap *gap = &gaps_of (gaps)[first_above (gaps, begin)];
   return gap->begin <= begin && end <= gap->end ? gap->begin : UINT64_MAX;
 }
+
+uint64_t
+tessera_gaps_nth (const GArray *gaps, uint64_t n)
+{
+  const TesseraGap *gap = gaps_of (gaps);
+  for (; gap->end - gap->begin <= n; gap++)
+    n -= gap->end - gap->begin;
+  return gap->begin + n;
+}

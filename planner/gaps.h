@@ -25,5 +25,7 @@ void tessera_gaps_give (GArray *gaps, uint64_t begin, uint64_t end);
 /* Returns: where the lowest gap of at least @size_bytes begins; @is_best: of the smallest
  * such gaps the lowest. */
 uint64_t tessera_gaps_find (const GArray *gaps, uint64_t size_bytes, bool is_best);
+/* Returns: the address below which @n bytes are free, and which is free. */
+uint64_t tessera_gaps_nth (const GArray *gaps, uint64_t n);
 /* Returns: where the gap begins that holds all of [@begin, @end); UINT64_MAX: none does. */
 uint64_t tessera_gaps_around (const GArray *gaps, uint64_t begin, uint64_t end);

@@ -76,7 +76,7 @@ tessera_placed_init (TesseraPlaced *placed,
                      size_t n_items)
 {
   /* A chunk is split when full: all but the first are at least half full. */
-  size_t n_chunks = (n_items + problem->n_blocked) / (TESSERA_PLACED_CHUNK / 2) + 2;
+  size_t n_chunks = (n_items + problem->room->len) / (TESSERA_PLACED_CHUNK / 2) + 2;
   placed->problem = problem;
   placed->chunks = g_new (TesseraPlacedChunk, n_chunks);
   placed->entries = g_new (TesseraPlacedEntry, n_chunks * TESSERA_PLACED_CHUNK);
@@ -272,14 +272,14 @@ tessera_placed_empty (TesseraPlaced *placed)
   placed->n_chunks = placed->n_places = 1;
   placed->chunks[0] = (TesseraPlacedChunk){ .place = 0 };
   narrow_chunk (&placed->chunks[0]);
-  for (size_t i = 0; i < placed->problem->n_blocked; i++)
+  for (guint k = 0; k < placed->problem->room->len; k++)
     {
-      const TesseraPackRange *range = &placed->problem->blocked[i];
-      const TesseraPlacedEntry entry = { range->begin_bytes,
-                                         range->end_bytes,
-                                         { 0, UINT32_MAX, UINT32_MAX, 0 },
-                                         TESSERA_PLACED_BLOCKED };
-      put_entry (placed, &entry);
+      const TesseraGap range = tessera_pack_blocked (placed->problem, k);
+      const TesseraPlacedEntry entry = {
+        range.begin, range.end, { 0, UINT32_MAX, UINT32_MAX, 0 }, TESSERA_PLACED_BLOCKED
+      };
+      if (range.begin < range.end)
+        put_entry (placed, &entry);
     }
 }
 

@@ -174,9 +174,13 @@ list_obstacles (Ejection *ejection, uint32_t member)
                   : tessera_pack_meet (problem, member, i)))
       add_obstacle (ejection, member, ejection->offsets[i],
                     ejection->offsets[i] + items[i].size_bytes, cost_of (ejection, i), i);
-  for (size_t k = 0; k < problem->n_blocked; k++)
-    add_obstacle (ejection, member, problem->blocked[k].begin_bytes,
-                  problem->blocked[k].end_bytes, FIXED, TESSERA_PACK_NO_ITEM);
+  for (guint k = 0; k < problem->room->len; k++)
+    {
+      const TesseraGap range = tessera_pack_blocked (problem, k);
+      if (range.begin < range.end)
+        add_obstacle (ejection, member, range.begin, range.end, FIXED,
+                      TESSERA_PACK_NO_ITEM);
+    }
   ejection->looks_left -= MIN (i / ITEMS_A_LOOK, ejection->looks_left);
 }
 

@@ -82,12 +82,8 @@ init (Search *search)
 {
   const TesseraPackProblem *problem = search->problem;
   search->load_bound_bytes = problem->bound_bytes;
-  search->most_bytes = UINT64_MAX;
-  for (size_t i = 0; i < problem->n_blocked; i++)
-    if (problem->blocked[i].begin_bytes == 0)
-      search->base_bytes = problem->blocked[i].end_bytes;
-    else
-      search->most_bytes = MIN (search->most_bytes, problem->blocked[i].begin_bytes);
+  search->base_bytes = g_array_index (problem->room, TesseraGap, 0).begin;
+  search->most_bytes = g_array_index (problem->room, TesseraGap, 0).end;
   if (problem->limits != NULL || problem->n_items > MOST_ITEMS_OF_SEARCH)
     return;
   search->items = g_new (TesseraExactItem, problem->n_items);

@@ -212,18 +212,6 @@ tessera_pack_apart_bound (const TesseraPackProblem *problem)
 
 /* ---- where the items lay before ---- */
 
-/* A walk upwards: what was used of the former layout below an address, and where as many
- * bytes are free now. */
-typedef struct
-{
-  const TesseraPackProblem *problem;
-  uint64_t used_bytes; /* below top_bytes */
-  uint64_t top_bytes;  /* of those passed */
-  uint64_t free_bytes; /* below the first range that was not passed */
-  uint64_t at_bytes;   /* end of the last that was */
-  size_t n_passed;
-} Walk;
-
 /* Where somebody leaves, or goes with others, others need not leave room. */
 static bool
 has_left (const TesseraPackProblem *problem, uint32_t item)
@@ -231,29 +219,12 @@ has_left (const TesseraPackProblem *problem, uint32_t item)
   return tessera_pack_is_pinned (problem, item) || tessera_pack_body (problem, item) != 0;
 }
 
-/* The first address below which @used_bytes are free. */
-static uint64_t
-address_of (Walk *walk, uint64_t used_bytes)
-{
-  const TesseraPackProblem *problem = walk->problem;
-  for (; walk->n_passed < problem->n_blocked; walk->n_passed++)
-    {
-      const TesseraPackRange *range = &problem->blocked[walk->n_passed];
-      uint64_t gap_bytes = range->begin_bytes - walk->at_bytes;
-      if (walk->free_bytes + gap_bytes > used_bytes)
-        break;
-      walk->free_bytes += gap_bytes;
-      walk->at_bytes = range->end_bytes;
-    }
-  return walk->at_bytes + used_bytes - walk->free_bytes;
-}
-
 void
 tessera_pack_find_hints (TesseraPackProblem *problem, const uint64_t *former)
 {
   TesseraKeyed *places = g_new (TesseraKeyed, problem->n_items + 1);
   size_t n_places = 0;
-  Walk walk = { .problem = problem };
+  uint64_t used_bytes = 0, top_bytes = 0; /* of what was passed on the way up */
   problem->hints = g_new (uint64_t, problem->n_items + 1);
   for (uint32_t i = 0; i < problem->n_items; i++)
     {
@@ -268,14 +239,13 @@ tessera_pack_find_hints (TesseraPackProblem *problem, const uint64_t *former)
       uint32_t item = places[k].value;
       uint64_t begin_bytes = places[k].key;
       uint64_t end_bytes = begin_bytes + problem->items[item].size_bytes;
-      bool is_above = begin_bytes >= walk.top_bytes;
-      problem->hints[item] =
-          address_of (&walk, is_above ? walk.used_bytes
-                                      : walk.used_bytes - (walk.top_bytes - begin_bytes));
-      if (has_left (problem, item) || end_bytes <= walk.top_bytes)
+      bool is_above = begin_bytes >= top_bytes;
+      problem->hints[item] = tessera_gaps_nth (
+          problem->room, is_above ? used_bytes : used_bytes - (top_bytes - begin_bytes));
+      if (has_left (problem, item) || end_bytes <= top_bytes)
         continue;
-      walk.used_bytes += end_bytes - (is_above ? begin_bytes : walk.top_bytes);
-      walk.top_bytes = end_bytes;
+      used_bytes += end_bytes - (is_above ? begin_bytes : top_bytes);
+      top_bytes = end_bytes;
     }
   g_free (places);
 }

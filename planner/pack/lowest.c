@@ -266,16 +266,21 @@ best_below (const TesseraLowest *lowest,
 
 /* ---- the rule ---- */
 
+/* The lowest gap between what is blocked: the rule knows no other. */
+static const TesseraGap *
+bottom_of (const TesseraPackProblem *problem)
+{
+  return &g_array_index (problem->room, TesseraGap, 0);
+}
+
 static bool
 is_for (const TesseraPackProblem *problem)
 {
   size_t n_first = 0;
   if (problem->has_zones)
     return false;
-  for (size_t i = 0; i < problem->n_blocked; i++)
-    if (problem->blocked[i].begin_bytes > 0 &&
-        problem->blocked[i].begin_bytes < tessera_pack_least_height (problem))
-      return false;
+  if (bottom_of (problem)->end < tessera_pack_least_height (problem))
+    return false;
   for (uint32_t i = 0; i < problem->n_items; i++)
     n_first += tessera_pack_is_first (problem, i);
   return n_first <= MIN (problem->n_items / MOST_FIRST_PART, MOST_FIRST);
@@ -325,8 +330,7 @@ start (TesseraLowest *lowest, const uint32_t *order, const uint64_t *offsets)
   uint32_t *ranks = &lowest->best[lowest->n_leaves];
   size_t n_waiting = 0;
   flatten (lowest);
-  if (problem->n_blocked > 0 && problem->blocked[0].begin_bytes == 0)
-    raise_to (lowest, 0, problem->n_sections, problem->blocked[0].end_bytes);
+  raise_to (lowest, 0, problem->n_sections, bottom_of (problem)->begin);
   memset (ranks, 0xff, lowest->n_leaves * sizeof *ranks);
   for (uint32_t rank = 0; rank < problem->n_items; rank++)
     {
@@ -344,16 +348,6 @@ start (TesseraLowest *lowest, const uint32_t *order, const uint64_t *offsets)
     }
   fill_best (lowest);
   return n_waiting;
-}
-
-/* Above this lies what is blocked. */
-static uint64_t
-find_ceiling (const TesseraPackProblem *problem)
-{
-  for (size_t i = 0; i < problem->n_blocked; i++)
-    if (problem->blocked[i].begin_bytes > 0)
-      return problem->blocked[i].begin_bytes;
-  return UINT64_MAX;
 }
 
 /* The rank that comes next, with windows lifted on the way as needed, and its floor. */
@@ -378,7 +372,7 @@ tessera_lowest_place (TesseraLowest *lowest,
                       uint64_t *out_height_bytes)
 {
   const TesseraPackProblem *problem = lowest->problem;
-  const uint64_t ceiling_bytes = find_ceiling (problem);
+  const uint64_t ceiling_bytes = bottom_of (problem)->end;
   uint64_t height_bytes = 0;
   for (size_t n_waiting = start (lowest, order, offsets); n_waiting > 0; n_waiting--)
     {

@@ -35,13 +35,6 @@ typedef struct
   size_t n_groups; /* in the order of their lowest zones */
 } Groups;
 
-/* Addresses that a group can't have: ascending, apart. */
-typedef struct
-{
-  TesseraPackRange *ranges;
-  size_t n;
-} Blocked;
-
 /* One call: what it was asked, and how far it has come. */
 typedef struct
 {
@@ -150,54 +143,32 @@ load_of_group (const Groups *groups, const TesseraItem *items, size_t group)
   return load_bytes;
 }
 
-/* ---- what a group can't have, where something is pinned ---- */
+/* ---- what a group can have, where something is pinned ---- */
 
-/* What lies in groups before, what is pinned in those after, and in this one at
+/* All but where groups before lie, and what is pinned in those after, and in this one at
  * @own_bytes or above. */
-static void
-list_blocked (const Call *call, size_t group, uint64_t own_bytes, Blocked *blocked)
+static GArray *
+find_room (const Call *call, size_t group, uint64_t own_bytes)
 {
   const size_t begin = group_begin (&call->groups, group);
-  TesseraKeyed *places = g_new (TesseraKeyed, call->n_items);
-  size_t n_places = 0;
+  GArray *room = tessera_gaps_new ();
   for (size_t i = 0; i < call->n_items; i++)
     {
-      const uint32_t item = call->groups.items[i];
+      const uint32_t number = call->groups.items[i];
+      const TesseraItem *item = &call->items[number];
       const bool is_own = i >= begin && i < call->groups.ends[group];
-      const bool lies = i < begin || call->items[item].is_pinned;
-      uint64_t at = i < begin ? call->offsets[item] : call->items[item].pinned_bytes;
-      if (lies && (!is_own || at >= own_bytes))
-        places[n_places++] = (TesseraKeyed){ at, item };
+      const uint64_t at = i < begin ? call->offsets[number] : item->pinned_bytes;
+      if (i < begin || (item->is_pinned && (!is_own || at >= own_bytes)))
+        tessera_gaps_take (room, at, at + item->size_bytes);
     }
-  tessera_pack_sort (places, n_places);
-  g_free (blocked->ranges);
-  *blocked = (Blocked){ .ranges = g_new (TesseraPackRange, n_places) };
-  for (size_t i = 0; i < n_places; i++)
-    {
-      TesseraPackRange *last = blocked->n > 0 ? &blocked->ranges[blocked->n - 1] : NULL;
-      uint64_t at = places[i].key, top = at + call->items[places[i].value].size_bytes;
-      if (last == NULL || at > last->end_bytes)
-        blocked->ranges[blocked->n++] = (TesseraPackRange){ at, top };
-      else
-        last->end_bytes = MAX (last->end_bytes, top);
-    }
-  g_free (places);
+  return room;
 }
 
-/* The least height under which @load_bytes are not blocked. */
+/* The least height under which @load_bytes are free. */
 static uint64_t
-least_height (const Blocked *blocked, uint64_t load_bytes)
+least_height (const GArray *room, uint64_t load_bytes)
 {
-  uint64_t free_bytes = 0, at_bytes = 0;
-  for (size_t i = 0; i < blocked->n; i++)
-    {
-      uint64_t gap_bytes = blocked->ranges[i].begin_bytes - at_bytes;
-      if (free_bytes + gap_bytes >= load_bytes)
-        break;
-      free_bytes += gap_bytes;
-      at_bytes = blocked->ranges[i].end_bytes;
-    }
-  return at_bytes + load_bytes - free_bytes;
+  return load_bytes > 0 ? tessera_gaps_nth (room, load_bytes - 1) + 1 : 0;
 }
 
 /* From where on, at or above @height_bytes, no pin of the group lies across: what is pinned
@@ -222,20 +193,14 @@ clear_of_pins (const Call *call, size_t group, uint64_t height_bytes)
   return height_bytes;
 }
 
-/* What of a group is to be placed. Pins above all that it takes lie where they are pinned,
- * and others around them as around what is blocked: so they are no leave to spread below
- * them, where groups to come are to lie. Returns: how many there are in @members. */
+/* What of a group is to be placed. Pins at or above @own_bytes, above all that it takes, lie
+ * where they are pinned, and others around them as around what is blocked: so they are no
+ * leave to spread below them, where groups to come are to lie. Returns: how many there are
+ * in @members. */
 static size_t
-list_members (Call *call, size_t group, Blocked *blocked, uint32_t *members)
+list_members (Call *call, size_t group, uint64_t own_bytes, uint32_t *members)
 {
-  uint64_t own_bytes = UINT64_MAX;
   size_t n = 0;
-  if (call->highest_pin_bytes > 0)
-    {
-      list_blocked (call, group, UINT64_MAX, blocked);
-      own_bytes = clear_of_pins (call, group, least_height (blocked, call->loads[group]));
-      list_blocked (call, group, own_bytes, blocked);
-    }
   for (size_t i = group_begin (&call->groups, group); i < call->groups.ends[group]; i++)
     {
       const uint32_t item = call->groups.items[i];
@@ -252,10 +217,10 @@ list_members (Call *call, size_t group, Blocked *blocked, uint32_t *members)
   return n;
 }
 
-/* Tells the problem what is not to be had, and what that makes of its bound. The last
- * group may spread as high as a pin is. */
+/* Tells the problem what its limits make of its bound. The last group may spread as high as
+ * a pin is. */
 static void
-set_limits (const Call *call, size_t group, Blocked *blocked, TesseraPackProblem *problem)
+set_bound (const Call *call, size_t group, TesseraPackProblem *problem)
 {
   const uint64_t apart_bytes = tessera_pack_apart_bound (problem);
   uint64_t load_bytes = problem->bound_bytes;
@@ -264,12 +229,10 @@ set_limits (const Call *call, size_t group, Blocked *blocked, TesseraPackProblem
   problem->bound_bytes = MAX (load_bytes, apart_bytes);
   if (call->highest_pin_bytes == 0)
     return;
-  problem->least_bytes = MAX (least_height (blocked, load_bytes), apart_bytes);
+  problem->least_bytes = MAX (least_height (problem->room, load_bytes), apart_bytes);
   problem->bound_bytes = problem->least_bytes;
   if (call->n_left == 0)
     problem->bound_bytes = MAX (problem->bound_bytes, call->highest_pin_bytes);
-  problem->blocked = blocked->ranges;
-  problem->n_blocked = blocked->n;
 }
 
 /* ---- one group after the other ---- */
@@ -331,21 +294,40 @@ note_places (Call *call,
     }
 }
 
+/* Its problem: what of the group is to be placed, and where it may be. */
+static TesseraPackProblem *
+make_problem (Call *call, size_t group)
+{
+  const bool has_pins = call->highest_pin_bytes > 0;
+  uint64_t own_bytes = UINT64_MAX;
+  if (has_pins)
+    {
+      g_autoptr (GArray) room = find_room (call, group, UINT64_MAX);
+      own_bytes = clear_of_pins (call, group, least_height (room, call->loads[group]));
+    }
+  uint32_t *members = g_new (uint32_t, call->n_items);
+  const size_t n_members = list_members (call, group, own_bytes, members);
+  TesseraPackProblem *problem = tessera_pack_problem_new (
+      call->items, members, n_members, has_pins ? NULL : call->offsets);
+  g_free (members);
+  if (has_pins)
+    {
+      g_array_unref (problem->room);
+      problem->room = find_room (call, group, own_bytes);
+    }
+  return problem;
+}
+
 static TesseraStatus
 pack_group (Call *call, size_t group)
 {
   const char *strategy = NOTHING_TO_DO;
   TesseraStatus status = TESSERA_OK;
-  Blocked blocked = { 0 };
-  uint32_t *members = g_new (uint32_t, call->n_items);
-  const size_t n_members = list_members (call, group, &blocked, members);
-  TesseraPackProblem *problem =
-      tessera_pack_problem_new (call->items, members, n_members,
-                                call->highest_pin_bytes == 0 ? call->offsets : NULL);
+  TesseraPackProblem *problem = make_problem (call, group);
   uint64_t *places = g_new (uint64_t, problem->n_items);
   call->n_left = call->groups.n_groups - group - 1;
   call->base_bytes = problem->base_bytes;
-  set_limits (call, group, &blocked, problem);
+  set_bound (call, group, problem);
   if (call->options.former != NULL)
     tessera_pack_find_hints (problem, call->options.former);
   if (problem->n_items > 0)
@@ -353,7 +335,6 @@ pack_group (Call *call, size_t group)
   if (status == TESSERA_OK)
     note_places (call, group, problem, places, strategy);
   g_free (places);
-  g_free (members);
   tessera_pack_problem_free (problem);
   return status;
 }

@@ -253,7 +253,7 @@ init (Portfolio *portfolio)
       portfolio->longest_events =
           MAX (portfolio->longest_events, problem->items[i].life_events);
     }
-  portfolio->n_fits = n_first > 0 || problem->n_blocked > 0 ? N_ORDERS : 1;
+  portfolio->n_fits = n_first > 0 || problem->least_bytes > 0 ? N_ORDERS : 1;
   tessera_workspace_init (&portfolio->workspace, problem);
   if (problem->has_zones || n_first > MOST_ITEMS_BEFORE_SWEEPS)
     return;

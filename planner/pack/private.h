@@ -20,6 +20,7 @@
 #pragma once
 
 #include "db/sort.h"
+#include "planner/gaps.h"
 #include "planner/pack.h"
 
 #include <glib.h>
@@ -58,12 +59,6 @@ typedef struct
   uint8_t prefer_low;
 } TesseraPackItem;
 
-/* Addresses that are not to be had. */
-typedef struct
-{
-  uint64_t begin_bytes, end_bytes;
-} TesseraPackRange;
-
 typedef struct
 {
   TesseraPackItem *items; /* in order of begins, then ends */
@@ -85,9 +80,8 @@ typedef struct
   uint32_t n_bodies;
   bool has_zones; /* some items are of different zones */
   bool has_sets;  /* some item is in a set, or apart from one */
-  TesseraPackRange
-      *blocked; /* ascending, apart; the caller sets it, freed with the rest */
-  size_t n_blocked;
+  GArray *room;   /* of TesseraGap: what is not blocked at all times. All is not, until
+                     the caller takes from it */
 } TesseraPackProblem;
 
 /* Sorts, or ends the program where there is no memory for it, as GLib does. */
@@ -128,6 +122,14 @@ static inline uint32_t
 tessera_pack_body (const TesseraPackProblem *problem, uint32_t i)
 {
   return problem->limits != NULL ? problem->limits[i].body : 0;
+}
+
+/* The blocked addresses below the @k-th gap: none, or all from the gap before. */
+static inline TesseraGap
+tessera_pack_blocked (const TesseraPackProblem *problem, guint k)
+{
+  const TesseraGap *room = &g_array_index (problem->room, TesseraGap, k);
+  return (TesseraGap){ k > 0 ? room[-1].end : 0, room->begin };
 }
 
 /* No layout of what is not pinned is lower. */
@@ -271,7 +273,7 @@ void tessera_placed_init (TesseraPlaced *placed,
                           const TesseraPackProblem *problem,
                           size_t n_items);
 void tessera_placed_clear (TesseraPlaced *placed); /* frees; a zeroed one is fine */
-/* Only what problem->blocked holds lies there. */
+/* Only what is blocked lies there. */
 void tessera_placed_empty (TesseraPlaced *placed);
 /* The lowest offset from @from_bytes on at which the item fits. */
 uint64_t

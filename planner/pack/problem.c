@@ -293,6 +293,7 @@ tessera_pack_problem_new (const TesseraItem *items,
   Edge *edges = new_edges (items, members, n_members);
   problem->items = g_new0 (TesseraPackItem, n_members + 1);
   problem->n_items = n_members;
+  problem->room = tessera_gaps_new ();
   fill_items (problem, items, members);
   const size_t n_edges = list_edges (items, members, n_members, edges);
   Load *loads = g_new0 (Load, n_edges / 2 + 1); /* a section begins with a birth */
@@ -316,7 +317,7 @@ tessera_pack_problem_free (TesseraPackProblem *problem)
   g_free (problem->limits);
   g_free (problem->body_items);
   g_free (problem->body_ends);
-  g_free (problem->blocked);
+  g_array_unref (problem->room);
   g_free (problem->hints);
   g_free (problem);
 }

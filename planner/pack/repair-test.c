@@ -208,10 +208,8 @@ test_hints (void)
   const uint32_t members[] = { 0, 1, 2 };
   const uint64_t former[] = { 4, 5, 7 }, expected[] = { 5, 7, 9 };
   TesseraPackProblem *problem = tessera_pack_problem_new (items, members, 3, NULL);
-  problem->blocked = g_new (TesseraPackRange, 2);
-  problem->blocked[0] = (TesseraPackRange){ 0, 5 };
-  problem->blocked[1] = (TesseraPackRange){ 6, 7 };
-  problem->n_blocked = 2;
+  tessera_gaps_take (problem->room, 0, 5);
+  tessera_gaps_take (problem->room, 6, 7);
   tessera_pack_find_hints (problem, former);
   for (uint32_t i = 0; i < 3; i++)
     g_assert_cmpuint (problem->hints[i], ==, expected[problem->items[i].source]);

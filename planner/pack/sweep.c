@@ -20,7 +20,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/gaps.h"
 #include "planner/pack/private.h"
 
 #include <string.h>
@@ -226,11 +225,7 @@ give (const TesseraSweep *sweep, uint32_t item)
 static void
 begin_class (TesseraSweep *sweep)
 {
-  const TesseraPackProblem *problem = sweep->problem;
-  sweep->gaps = tessera_gaps_new ();
-  for (size_t i = 0; i < problem->n_blocked; i++)
-    tessera_gaps_take (sweep->gaps, problem->blocked[i].begin_bytes,
-                       problem->blocked[i].end_bytes);
+  sweep->gaps = g_array_copy (sweep->problem->room);
   sweep->n_later = sweep->n_entered = sweep->n_left = 0;
   for (uint32_t k = 0; k < sweep->n_lives; k++)
     {
