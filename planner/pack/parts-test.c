@@ -260,7 +260,7 @@ naive_sweep_fit (const TesseraPackProblem *problem,
                  const uint32_t *order,
                  uint32_t n_placed,
                  const uint64_t *offsets,
-                 TesseraSweepFit fit)
+                 gboolean is_best)
 {
   uint32_t item = order[n_placed];
   uint64_t top = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
@@ -277,7 +277,7 @@ naive_sweep_fit (const TesseraPackProblem *problem,
       for (gap = 0; at + gap < top && !is_taken[at + gap];)
         gap++;
       if (gap >= problem->items[item].size_bytes && gap < best_gap &&
-          (fit == TESSERA_SWEEP_BEST_FIT || best == UINT64_MAX))
+          (is_best || best == UINT64_MAX))
         {
           best = at;
           best_gap = gap;
@@ -367,9 +367,10 @@ test_against_naive (void)
       for (int k = 0; k < 12; k++) /* what comes first is kept from rule to rule */
         {
           uint64_t height, top = 0, offsets[MAX_ITEMS];
-          TesseraRule rule = tessera_rule_nth (60, pick (random, TESSERA_N_RULES));
-          if (k % 2 == 0)
-            rule.longest_short_events = pick (random, 60);
+          const TesseraRule rule = { .longest_short_events =
+                                         k % 3 ? pick (random, 60) : 0,
+                                     .is_backward = pick (random, 2),
+                                     .is_best_fit = pick (random, 2) };
           g_assert_true (
               tessera_attempt_sweep (&workspace, &rule, UINT64_MAX, UINT64_MAX, &height));
           tessera_rule_order (&rule, workspace.sweep, workspace.order, ends);
@@ -377,9 +378,8 @@ test_against_naive (void)
           for (uint32_t i = 0; i < n; i++)
             {
               uint32_t item = workspace.order[i];
-              offsets[item] =
-                  naive_sweep_fit (problem, workspace.order, i, offsets,
-                                   i < ends[0] ? TESSERA_SWEEP_FIRST_FIT : rule.fit);
+              offsets[item] = naive_sweep_fit (problem, workspace.order, i, offsets,
+                                               i >= ends[0] && rule.is_best_fit);
               g_assert_cmpuint (workspace.offsets[item], ==, offsets[item]);
               top = MAX (top, offsets[item] + problem->items[item].size_bytes);
             }

@@ -20,8 +20,6 @@
  * do as well in a fraction of that. */
 #define MOST_ITEMS_OF_ORDERS 131072
 #define MOST_ITEMS_OF_FIRST_ORDER 524288
-/* A sweep of a million items takes a third of a second. */
-#define N_RULES_OF_HUGE 4
 
 /* A preview of no more items tries all orders and improves a little: a tenth of a second
  * for 10,000 of them. Of more the first layout is all there is time for. */
@@ -38,32 +36,56 @@
 #define LOOKS_OF_A_SWEEP (UINT64_C (1) << 22)
 #define LOOKS_AN_ITEM 8
 
+typedef enum
+{
+  LOWEST,      /* lowest reachable offset (lowest.c) */
+  SWEEP,       /* sweep.c */
+  FIT,         /* first fit */
+  FIT_OF_FIRST /* first fit, which pays only where something comes first or is blocked */
+} Method;
+
 typedef struct
 {
-  const char *of_lowest, *of_first_fit; /* names, by placement */
+  const char *strategy;
+  Method method;
   TesseraOrderKey keys[TESSERA_ORDER_MAX_KEYS];
-} Order;
+  double longest_short; /* of a sweep: part of the longest life */
+  bool is_backward, is_best_fit;
+} Attempt;
+
+#define CONTENTION BY (PREFERENCE), BY (CONTENTION), BY (LIFE), BY (AREA)
+#define LOAD BY (LOAD), BY (AREA), BY (LIFE)
+#define LIFE BY (LIFE), BY (AREA)
+#define AREA BY (AREA)
+#define SIZE BY (SIZE), BY (LIFE)
+#define FIRST_IN_TIME "first fit in order of time"
+#define BEST_IN_TIME "best fit in order of time"
+#define SHORT 0.015
 
 /* Likely winners first. On real training traces the first or the second is at the bound
  * almost always. */
-static const Order orders[] = {
-  { "lowest offset next; contention, life, area",
-    "first fit by contention, life, area",
-    { BY (PREFERENCE), BY (CONTENTION), BY (LIFE), BY (AREA) } },
-  { "lowest offset next; load, area, life",
-    "first fit by load, area, life",
-    { BY (LOAD), BY (AREA), BY (LIFE) } },
-  { "lowest offset next; life, area",
-    "first fit by life, area",
-    { BY (LIFE), BY (AREA) } },
-  { "lowest offset next; area", "first fit by area", { BY (AREA) } },
-  { "lowest offset next; size, life", "first fit by size", { BY (SIZE), BY (LIFE) } },
+static const Attempt attempts[] = {
+  { "lowest offset next; contention, life, area", LOWEST, { CONTENTION } },
+  { "lowest offset next; load, area, life", LOWEST, { LOAD } },
+  { FIRST_IN_TIME, SWEEP, .is_best_fit = false },
+  { BEST_IN_TIME, SWEEP, .is_best_fit = true },
+  { FIRST_IN_TIME ", backward", SWEEP, .is_backward = true },
+  { BEST_IN_TIME ", backward", SWEEP, .is_backward = true, .is_best_fit = true },
+  { FIRST_IN_TIME, SWEEP, .longest_short = SHORT },
+  { BEST_IN_TIME, SWEEP, .longest_short = SHORT, .is_best_fit = true },
+  { FIRST_IN_TIME ", backward", SWEEP, .longest_short = SHORT, .is_backward = true },
+  { BEST_IN_TIME ", backward", SWEEP, { 0 }, SHORT, true, true },
+  { "lowest offset next; life, area", LOWEST, { LIFE } },
+  { "lowest offset next; area", LOWEST, { AREA } },
+  { "lowest offset next; size, life", LOWEST, { SIZE } },
+  { "first fit by contention, life, area", FIT_OF_FIRST, { CONTENTION } },
+  { "first fit by load, area, life", FIT_OF_FIRST, { LOAD } },
+  { "first fit by life, area", FIT_OF_FIRST, { LIFE } },
+  { "first fit by area", FIT_OF_FIRST, { AREA } },
+  { "first fit by size", FIT, { SIZE } },
 };
-#define N_ORDERS ((uint32_t) G_N_ELEMENTS (orders))
-/* The orders that come before the rules for sweeps. */
-#define N_ORDERS_BEFORE_RULES 2
-/* By which a layout of before is repaired. */
-#define ORDER_OF_REPAIR 3
+#define N_ATTEMPTS ((uint32_t) G_N_ELEMENTS (attempts))
+static const TesseraOrderKey keys_of_repair[TESSERA_ORDER_MAX_KEYS] = { AREA };
 
 typedef struct
 {
@@ -72,73 +94,73 @@ typedef struct
   TesseraWorkspace workspace;
   TesseraPackLayout best;
   uint64_t longest_events; /* life of an item */
-  uint32_t n_rules, n_fits;
+  bool has_first;          /* something comes first, or is blocked */
 } Portfolio;
 
 static bool
-attempt_rule (Portfolio *portfolio,
-              uint32_t number,
-              uint64_t below_bytes,
-              TesseraPackLayout *attempt)
+is_found (const Portfolio *portfolio)
 {
-  static const char *const names[2][2] = {
-    { "first fit in order of time", "first fit in order of time, backward" },
-    { "best fit in order of time", "best fit in order of time, backward" },
-  };
-  const TesseraRule rule = tessera_rule_nth (portfolio->longest_events, number);
-  attempt->strategy = names[rule.fit == TESSERA_SWEEP_BEST_FIT][rule.is_backward];
-  return tessera_attempt_sweep (&portfolio->workspace, &rule,
-                                LOOKS_OF_A_SWEEP +
-                                    LOOKS_AN_ITEM * portfolio->problem->n_items,
-                                below_bytes, &attempt->height_bytes);
+  return portfolio->best.height_bytes != UINT64_MAX;
 }
 
 static void
-put_in_order (TesseraWorkspace *workspace, uint32_t order)
+put_in_order (TesseraWorkspace *workspace, const TesseraOrderKey *keys)
 {
-  tessera_order_items (workspace->problem, orders[order].keys, workspace->entries,
-                       workspace->order);
+  tessera_order_items (workspace->problem, keys, workspace->entries, workspace->order);
 }
 
-/* Returns: false where the attempt was given up, or is not for this problem. */
+/* A sweep of a million items takes a third of a second: of huge problems only those are
+ * tried that take all lives at once. */
+static size_t
+most_items_of (const Attempt *attempt)
+{
+  if (attempt->method == SWEEP)
+    return attempt->longest_short > 0 ? MOST_ITEMS_OF_FIRST_ORDER : SIZE_MAX;
+  if (attempt->method == LOWEST)
+    return attempt == attempts ? MOST_ITEMS_OF_FIRST_ORDER : MOST_ITEMS_OF_ORDERS;
+  return MOST_ITEMS_TO_FIT;
+}
+
 static bool
-attempt_order (Portfolio *portfolio,
-               uint32_t order,
-               bool is_lowest,
+attempt_sweep (Portfolio *portfolio,
+               const Attempt *attempt,
                uint64_t below_bytes,
-               TesseraPackLayout *attempt)
+               uint64_t *out_height_bytes)
 {
-  TesseraWorkspace *workspace = &portfolio->workspace;
-  const size_t most_items = !is_lowest   ? MOST_ITEMS_TO_FIT
-                            : order == 0 ? MOST_ITEMS_OF_FIRST_ORDER
-                                         : MOST_ITEMS_OF_ORDERS;
-  if (portfolio->problem->n_items > most_items && (workspace->sweep != NULL || order > 0))
-    return false;
-  attempt->strategy = is_lowest ? orders[order].of_lowest : orders[order].of_first_fit;
-  put_in_order (workspace, order);
-  return is_lowest
-             ? tessera_attempt_lowest (workspace, below_bytes, &attempt->height_bytes)
-             : tessera_attempt_first_fit (workspace, below_bytes, &attempt->height_bytes);
+  const double longest_events = (double) portfolio->longest_events;
+  const TesseraRule rule = {
+    .longest_short_events = (uint64_t) (attempt->longest_short * longest_events),
+    .is_backward = attempt->is_backward,
+    .is_best_fit = attempt->is_best_fit,
+  };
+  const uint64_t looks = LOOKS_OF_A_SWEEP + LOOKS_AN_ITEM * portfolio->problem->n_items;
+  return tessera_attempt_sweep (&portfolio->workspace, &rule, looks, below_bytes,
+                                out_height_bytes);
 }
 
-/* By number: two orders, the rules, the other orders, and by first fit all orders where
- * something comes first, else the one by size. Returns: as above. */
+/* Returns: false where the attempt was given up, or is not for this problem. Where nothing
+ * else is, the first order serves however many items there are. */
 static bool
 make_attempt (Portfolio *portfolio,
-              uint32_t number,
+              const Attempt *attempt,
               uint64_t below_bytes,
-              TesseraPackLayout *attempt)
+              uint64_t *out_height_bytes)
 {
-  const uint32_t n_before_others = N_ORDERS_BEFORE_RULES + portfolio->n_rules;
-  if (number >= N_ORDERS_BEFORE_RULES && number < n_before_others)
-    return attempt_rule (portfolio, number - N_ORDERS_BEFORE_RULES, below_bytes, attempt);
-  const uint32_t order = number < n_before_others ? number : number - portfolio->n_rules;
-  if (order < N_ORDERS)
-    return portfolio->workspace.lowest != NULL &&
-           attempt_order (portfolio, order, true, below_bytes, attempt);
-  return attempt_order (portfolio,
-                        portfolio->n_fits == 1 ? N_ORDERS - 1 : order - N_ORDERS, false,
-                        below_bytes, attempt);
+  TesseraWorkspace *workspace = &portfolio->workspace;
+  if (portfolio->problem->n_items > most_items_of (attempt) &&
+      (workspace->sweep != NULL || is_found (portfolio)))
+    return false;
+  if (attempt->method == SWEEP)
+    return workspace->sweep != NULL &&
+           attempt_sweep (portfolio, attempt, below_bytes, out_height_bytes);
+  if (attempt->method == LOWEST
+          ? workspace->lowest == NULL
+          : attempt->method == FIT_OF_FIRST && !portfolio->has_first)
+    return false;
+  put_in_order (workspace, attempt->keys);
+  return attempt->method == LOWEST
+             ? tessera_attempt_lowest (workspace, below_bytes, out_height_bytes)
+             : tessera_attempt_first_fit (workspace, below_bytes, out_height_bytes);
 }
 
 /* Keeps what the workspace holds where it is lower than the best, or @below_bytes. */
@@ -154,19 +176,13 @@ keep_attempt (Portfolio *portfolio, uint64_t below_bytes, TesseraPackLayout atte
   portfolio->best = attempt;
 }
 
-static bool
-is_found (const Portfolio *portfolio)
-{
-  return portfolio->best.height_bytes != UINT64_MAX;
-}
-
 /* A layout of before may be better repaired with what is held placed first, or last. What
  * then sticks out makes room for itself, so that the rest can stay. */
 static void
 repair (Portfolio *portfolio)
 {
   const int n_ways = portfolio->problem->limits != NULL ? 2 : 1;
-  put_in_order (&portfolio->workspace, ORDER_OF_REPAIR);
+  put_in_order (&portfolio->workspace, keys_of_repair);
   for (int way = 0; way < n_ways; way++)
     {
       TesseraPackLayout attempt = { .strategy = "as before, repaired" };
@@ -199,21 +215,20 @@ try_all (Portfolio *portfolio)
 {
   TesseraPackJob *job = portfolio->job;
   const uint64_t repaired_bytes = portfolio->best.height_bytes;
-  const uint32_t n_attempts = N_ORDERS + portfolio->n_rules + portfolio->n_fits;
   uint64_t below_bytes = repaired_bytes;
   if (job->asked.is_preview && is_found (portfolio))
     below_bytes -= repaired_bytes / REPAIRED_PART;
-  for (uint32_t number = 0; number < n_attempts && goes_on (portfolio, number); number++)
+  for (uint32_t number = 0; number < N_ATTEMPTS && goes_on (portfolio, number); number++)
     {
-      TesseraPackLayout attempt = { 0 };
+      TesseraPackLayout attempt = { .strategy = attempts[number].strategy };
       TesseraStatus status = tessera_pack_report (
           job, portfolio->problem, portfolio->best.height_bytes, "trying orders",
-          TESSERA_PACK_ORDERS_FRACTION * number / n_attempts);
+          TESSERA_PACK_ORDERS_FRACTION * number / N_ATTEMPTS);
       if (status != TESSERA_OK)
         return status;
       if (job->has_stopped && is_found (portfolio))
         break;
-      if (make_attempt (portfolio, number, below_bytes, &attempt))
+      if (make_attempt (portfolio, &attempts[number], below_bytes, &attempt.height_bytes))
         keep_attempt (portfolio, below_bytes, attempt);
       below_bytes = MIN (below_bytes, portfolio->best.height_bytes);
     }
@@ -253,13 +268,10 @@ init (Portfolio *portfolio)
       portfolio->longest_events =
           MAX (portfolio->longest_events, problem->items[i].life_events);
     }
-  portfolio->n_fits = n_first > 0 || problem->least_bytes > 0 ? N_ORDERS : 1;
+  portfolio->has_first = n_first > 0 || problem->least_bytes > 0;
   tessera_workspace_init (&portfolio->workspace, problem);
-  if (problem->has_zones || n_first > MOST_ITEMS_BEFORE_SWEEPS)
-    return;
-  portfolio->workspace.sweep = tessera_sweep_new (problem);
-  portfolio->n_rules =
-      problem->n_items <= MOST_ITEMS_OF_FIRST_ORDER ? TESSERA_N_RULES : N_RULES_OF_HUGE;
+  if (!problem->has_zones && n_first <= MOST_ITEMS_BEFORE_SWEEPS)
+    portfolio->workspace.sweep = tessera_sweep_new (problem);
 }
 
 TesseraStatus

@@ -307,26 +307,16 @@ TESSERA_MUST_USE bool tessera_lowest_place (TesseraLowest *lowest,
 
 /* ---- sweeps: first fit or best fit in order of time, class after class (sweep.c) ---- */
 
-typedef enum
-{
-  TESSERA_SWEEP_FIRST_FIT, /* lowest gap that takes it */
-  TESSERA_SWEEP_BEST_FIT   /* smallest gap that takes it, the lowest of these */
-} TesseraSweepFit;
-
 /* Which class comes first, which way, which fit. Items are cut into long-lived and
  * short-lived ones. Those with two lives, and those held to something, come before both. */
 typedef struct
 {
   uint64_t longest_short_events; /* longer lives come first; 0: all lives are long */
   bool is_backward;
-  TesseraSweepFit fit;
+  bool is_best_fit; /* smallest gap that takes it, the lowest of these; else the lowest */
 } TesseraRule;
 
 #define TESSERA_RULE_N_CLASSES 3
-#define TESSERA_N_RULES 8
-
-/* @longest_events: the longest life of the problem. @number: below TESSERA_N_RULES */
-TesseraRule tessera_rule_nth (uint64_t longest_events, uint32_t number);
 
 typedef struct TesseraSweep TesseraSweep;
 

@@ -151,22 +151,6 @@ tessera_sweep_free (TesseraSweep *sweep)
 
 /* ---- rules ---- */
 
-/* Cuts between long and short, in parts of the longest life. */
-static const double cuts[] = { 0, 0.015 };
-#define N_WAYS 4 /* first and best fit, forward and backward */
-_Static_assert(sizeof cuts / sizeof *cuts * N_WAYS == TESSERA_N_RULES,
-               "one rule for each cut and way");
-
-TesseraRule
-tessera_rule_nth (uint64_t longest_events, uint32_t number)
-{
-  return (TesseraRule){
-    .longest_short_events = (uint64_t) (cuts[number / N_WAYS] * (double) longest_events),
-    .is_backward = number % N_WAYS >= 2,
-    .fit = number % 2 == 0 ? TESSERA_SWEEP_FIRST_FIT : TESSERA_SWEEP_BEST_FIT,
-  };
-}
-
 static uint32_t
 class_of (const TesseraRule *rule, const TesseraPackProblem *problem, uint32_t i)
 {
@@ -292,7 +276,7 @@ static bool
 place_class (TesseraSweep *sweep,
              const uint32_t *class,
              size_t n,
-             TesseraSweepFit fit,
+             bool is_best_fit,
              uint64_t below_bytes,
              uint64_t *height_bytes)
 {
@@ -307,8 +291,7 @@ place_class (TesseraSweep *sweep,
       const GArray *room = find_room (sweep, &life, size_bytes);
       if (room == NULL)
         return false;
-      sweep->offsets[item] =
-          tessera_gaps_find (room, size_bytes, fit == TESSERA_SWEEP_BEST_FIT);
+      sweep->offsets[item] = tessera_gaps_find (room, size_bytes, is_best_fit);
       take (sweep, sweep->gaps, item);
       sweep->is_placed[item] = 1;
       *height_bytes = MAX (*height_bytes, range_of (sweep, item).end);
@@ -337,7 +320,7 @@ tessera_attempt_sweep (TesseraWorkspace *workspace,
     {
       begin_class (sweep);
       is_done = place_class (sweep, &workspace->order[ends[c - 1]], ends[c] - ends[c - 1],
-                             rule->fit, below_bytes, out_height_bytes);
+                             rule->is_best_fit, below_bytes, out_height_bytes);
       g_array_unref (sweep->gaps);
     }
   return is_done;
