@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "db/sort.h"
+#include "planner/gaps.h"
 #include "planner/memory.h"
 
 /* Entries of the two lists of pairs (members of sections, neighbours), each: 32 MiB. */
@@ -380,47 +381,29 @@ tessera_reduction_run (TesseraReduction *reduction,
     }
 }
 
-typedef struct
-{
-  uint64_t begin, end;
-} Taken;
-
-static int
-compare_taken (const void *a, const void *b)
-{
-  const Taken *x = a, *y = b;
-  return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
 /* The lowest place in its range that those placed so far leave. */
 static uint64_t
-lowest_place (const TesseraReduction *reduction,
-              const TesseraReducedPart *easy,
-              Taken *taken)
+lowest_place (const TesseraReduction *reduction, const TesseraReducedPart *easy)
 {
   const TesseraCoreItem *item = &reduction->whole[easy->first];
-  uint64_t at = easy->base;
-  uint32_t n_taken = 0;
+  g_autoptr (GArray) gaps = tessera_gaps_new ();
+  if (easy->base > 0)
+    tessera_gaps_take (gaps, 0, easy->base);
   for (uint32_t i = 0; i < reduction->n_items; i++)
     if (reduction->places[i] != UINT64_MAX &&
         tessera_core_items_meet (item, &reduction->whole[i]))
-      taken[n_taken++] = (Taken){ reduction->places[i],
-                                  reduction->places[i] + reduction->whole[i].size };
-  qsort (taken, n_taken, sizeof *taken, compare_taken);
-  for (uint32_t k = 0; k < n_taken && taken[k].begin < at + item->size; k++)
-    at = MAX (at, taken[k].end);
-  return at;
+      tessera_gaps_take (gaps, reduction->places[i],
+                         reduction->places[i] + reduction->whole[i].size);
+  return tessera_gaps_find (gaps, item->size, false);
 }
 
 void
 tessera_reduction_finish (TesseraReduction *reduction)
 {
-  Taken *taken = g_new (Taken, reduction->n_items);
   while (reduction->n_easy > 0)
     {
       const TesseraReducedPart *easy = &reduction->easy[--reduction->n_easy];
       reduction->work += reduction->n_items;
-      reduction->places[easy->first] = lowest_place (reduction, easy, taken);
+      reduction->places[easy->first] = lowest_place (reduction, easy);
     }
-  g_free (taken);
 }

@@ -58,7 +58,6 @@ typedef struct
   uint64_t looks_left;
   uint32_t n_reports;
   bool has_found;
-  bool is_cancelled;
 } Search;
 
 static double
@@ -106,25 +105,9 @@ static bool
 report_search (void *user, double fraction)
 {
   Search *search = user;
-  const TesseraPackJob *job = search->job;
   (void) fraction;
-  if (search->n_reports++ % SEARCH_REPORTS_A_REPORT != 0)
-    return true;
-  search->is_cancelled = !tessera_progress (
-      job->asked.progress,
-      job->fraction_begin +
-          part_done (search) * (job->fraction_end - job->fraction_begin));
-  return !search->is_cancelled;
-}
-
-/* A call was cancelled: whoever keeps the best has it. */
-static TesseraStatus
-end_stopped (Search *search)
-{
-  if (!search->job->asked.keeps_best)
-    return TESSERA_CANCELLED;
-  search->job->has_stopped = true;
-  return TESSERA_OK;
+  return search->n_reports++ % SEARCH_REPORTS_A_REPORT != 0 ||
+         tessera_pack_goes_on (search->job, part_done (search));
 }
 
 /* Asks for a height, and notes what the answer says of heights. */
@@ -231,7 +214,7 @@ eject (Search *search, uint64_t work)
   /* Below the bound, which a pin may set, lower is no better. */
   best->height_bytes = MAX (best->height_bytes, search->problem->bound_bytes);
   search->spent += work;
-  return search->is_cancelled ? end_stopped (search) : TESSERA_OK;
+  return tessera_pack_status (search->job);
 }
 
 static TesseraStatus
@@ -259,7 +242,7 @@ search_exactly (Search *search, uint64_t work)
                                                                     : FOUND_LOWER;
   else if (is_optimal)
     best->strategy = PROVEN;
-  return status == TESSERA_CANCELLED ? end_stopped (search) : status;
+  return status == TESSERA_CANCELLED ? tessera_pack_status (job) : status;
 }
 
 TesseraStatus

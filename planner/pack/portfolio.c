@@ -235,6 +235,21 @@ try_all (Portfolio *portfolio)
   return TESSERA_OK;
 }
 
+bool
+tessera_pack_goes_on (TesseraPackJob *job, double done)
+{
+  job->has_stopped = !tessera_progress (
+      job->asked.progress,
+      job->fraction_begin + done * (job->fraction_end - job->fraction_begin));
+  return !job->has_stopped;
+}
+
+TesseraStatus
+tessera_pack_status (const TesseraPackJob *job)
+{
+  return job->has_stopped && !job->asked.keeps_best ? TESSERA_CANCELLED : TESSERA_OK;
+}
+
 TesseraStatus
 tessera_pack_report (TesseraPackJob *job,
                      const TesseraPackProblem *problem,
@@ -251,10 +266,8 @@ tessera_pack_report (TesseraPackJob *job,
     return TESSERA_OK;
   if (listener != NULL)
     listener->tell (listener->user, &news);
-  job->has_stopped = !tessera_progress (
-      job->asked.progress,
-      job->fraction_begin + done * (job->fraction_end - job->fraction_begin));
-  return job->has_stopped && !job->asked.keeps_best ? TESSERA_CANCELLED : TESSERA_OK;
+  tessera_pack_goes_on (job, done);
+  return tessera_pack_status (job);
 }
 
 static void

@@ -414,6 +414,11 @@ typedef struct
   uint64_t *offsets;     /* [n_items] */
 } TesseraPackLayout;
 
+/* Asks whether to go on, and notes it. @done: a part of the job. */
+bool tessera_pack_goes_on (TesseraPackJob *job, double done);
+/* TESSERA_CANCELLED where the job has stopped and the best is not kept. */
+TESSERA_MUST_USE TesseraStatus tessera_pack_status (const TesseraPackJob *job);
+
 /* Tells what is known, and asks whether to go on. @done: a part of the job. Returns:
  * TESSERA_OK or, without keeps_best, TESSERA_CANCELLED. */
 TESSERA_MUST_USE TesseraStatus tessera_pack_report (TesseraPackJob *job,
