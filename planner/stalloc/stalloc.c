@@ -25,12 +25,6 @@ typedef struct
   bool is_group;
 } Unit;
 
-typedef struct
-{
-  Unit *units;
-  size_t n_units, cap_units;
-} Units;
-
 /* Fusing looks at the larger unit for each of its offsets and each item of the smaller;
  * pairs that would cost more comparisons stay two. */
 #define MOST_COMPARISONS (UINT64_C (1) << 24)
@@ -63,7 +57,7 @@ measure (Unit *unit)
 }
 
 static void
-add_unit (Units *out,
+add_unit (GArray *units,
           const TesseraItem *items,
           const TesseraStallocItem *grouped,
           const uint32_t *members,
@@ -88,8 +82,7 @@ add_unit (Units *out,
     }
   tessera_lay_lowest (unit.decisions, n_members);
   measure (&unit);
-  TESSERA_GROW (out->units, out->cap_units, out->n_units + 1);
-  out->units[out->n_units++] = unit;
+  g_array_append_val (units, unit);
 }
 
 static int
@@ -232,48 +225,59 @@ fuse (Unit *a, Unit *b)
   put_on_top (&fused, rest, n_small);
   if (area (&fused) < area (a) + area (b))
     {
-      free (a->decisions);
-      free (b->decisions);
+      g_free (a->decisions);
+      g_free (b->decisions);
       *a = fused;
       *b = (Unit){ 0 };
     }
   else
-    free (fused.decisions);
+    g_free (fused.decisions);
+}
+
+static Unit *
+unit_at (const GArray *units, guint i)
+{
+  return &g_array_index (units, Unit, i);
 }
 
 /* Each group with those after it, once: what was fused goes on as one. There can be as
  * many single items as there are slots, so the groups are listed first. */
 static void
-fuse_groups (Units *all)
+fuse_groups (GArray *units)
 {
-  g_autofree uint32_t *groups = g_new (uint32_t, all->n_units + 1);
-  size_t n_groups = 0, n_left = 0;
+  g_autofree guint *groups = g_new (guint, units->len + 1);
+  size_t n_groups = 0;
 
-  for (uint32_t i = 0; i < all->n_units; i++)
-    if (all->units[i].is_group)
+  for (guint i = 0; i < units->len; i++)
+    if (unit_at (units, i)->is_group)
       groups[n_groups++] = i;
   for (size_t i = 0; i < n_groups; i++)
     for (size_t k = i + 1; k < n_groups; k++)
-      if (can_fuse (&all->units[groups[i]], &all->units[groups[k]]))
-        fuse (&all->units[groups[i]], &all->units[groups[k]]);
-  for (size_t i = 0; i < all->n_units; i++)
-    if (all->units[i].n_decisions > 0)
-      all->units[n_left++] = all->units[i];
-  all->n_units = n_left;
+      if (can_fuse (unit_at (units, groups[i]), unit_at (units, groups[k])))
+        fuse (unit_at (units, groups[i]), unit_at (units, groups[k]));
+  for (guint i = units->len; i-- > 0;)
+    if (unit_at (units, i)->n_decisions == 0)
+      g_array_remove_index_fast (units, i);
 }
 
-/* Units of the items in @order, which is by group and then by begin; adjacent groups are
- * fused. @out is to be cleared. */
 static void
+clear_unit (void *unit)
+{
+  g_free (((Unit *) unit)->decisions);
+}
+
+/* Returns: units of the items in @order, which is by group and then by begin; adjacent
+ * groups are fused. */
+static GArray *
 make_units (const TesseraItem *items,
             const TesseraStallocItem *grouped,
             const uint32_t *order,
-            size_t n_order,
-            Units *out)
+            size_t n_order)
 {
   g_autofree uint32_t *members = g_new (uint32_t, n_order + 1);
+  GArray *units = g_array_new (FALSE, FALSE, sizeof (Unit));
 
-  *out = (Units){ 0 };
+  g_array_set_clear_func (units, clear_unit);
   for (size_t i = 0, end; i < n_order; i = end)
     {
       size_t n_members = 0;
@@ -281,22 +285,14 @@ make_units (const TesseraItem *items,
       for (end = i; end < n_order && grouped[order[end]].group == grouped[order[i]].group;
            end++)
         if (is_alone (&items[order[end]], &grouped[order[end]]))
-          add_unit (out, items, grouped, &order[end], 1, false);
+          add_unit (units, items, grouped, &order[end], 1, false);
         else
           members[n_members++] = order[end];
       if (n_members > 0)
-        add_unit (out, items, grouped, members, n_members, true);
+        add_unit (units, items, grouped, members, n_members, true);
     }
-  fuse_groups (out);
-}
-
-static void
-clear_units (Units *units)
-{
-  for (size_t i = 0; i < units->n_units; i++)
-    free (units->units[i].decisions);
-  free (units->units);
-  *units = (Units){ 0 };
+  fuse_groups (units);
+  return units;
 }
 
 /* Layers. */
@@ -366,18 +362,17 @@ clear_layer (void *layer)
 /* Sorts the units and gives each an offset in layers from @base_bytes upwards. Returns:
  * the end of the highest layer */
 static uint64_t
-place_in_layers (Units *units, uint64_t base_bytes)
+place_in_layers (GArray *units, uint64_t base_bytes)
 {
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
   uint64_t top_bytes = base_bytes, height_bytes = 0;
   guint n_standing = 0;
 
   g_array_set_clear_func (layers, clear_layer);
-  if (units->n_units)
-    qsort (units->units, units->n_units, sizeof *units->units, by_size_and_begin);
-  for (size_t i = 0; i < units->n_units; i++)
+  g_array_sort (units, by_size_and_begin);
+  for (guint i = 0; i < units->len; i++)
     {
-      Unit *unit = &units->units[i];
+      Unit *unit = unit_at (units, i);
       Layer *layer;
 
       if (unit->height_bytes != height_bytes)
@@ -416,18 +411,17 @@ place_zone (const TesseraItem *items,
             uint64_t *offsets,
             uint64_t top_bytes)
 {
-  Units units;
+  g_autoptr (GArray) units = make_units (items, grouped, order, n_order);
 
-  make_units (items, grouped, order, n_order, &units);
-  top_bytes = place_in_layers (&units, top_bytes);
-  for (size_t i = 0; i < units.n_units; i++)
-    for (size_t k = 0; k < units.units[i].n_decisions; k++)
+  top_bytes = place_in_layers (units, top_bytes);
+  for (guint i = 0; i < units->len; i++)
+    for (size_t k = 0; k < unit_at (units, i)->n_decisions; k++)
       {
-        const TesseraDecision *decision = &units.units[i].decisions[k];
+        const TesseraDecision *decision = &unit_at (units, i)->decisions[k];
 
-        offsets[decision->source] = units.units[i].offset_bytes + decision->offset_bytes;
+        offsets[decision->source] =
+            unit_at (units, i)->offset_bytes + decision->offset_bytes;
       }
-  clear_units (&units);
   return top_bytes;
 }
 
