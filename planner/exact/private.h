@@ -10,7 +10,7 @@
 #include <glib.h>
 
 /* ---- a core: items whose places have to be searched for, with what the search looks up.
- * Time is cut into sections as in pack/problem.h: two items share a moment exactly when
+ * Time is cut into sections as in pack/problem.c: two items share a moment exactly when
  * they share a section. Heights are in units, the greatest common divisor of all sizes.
  * Read-only once made. ---- */
 

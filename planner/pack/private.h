@@ -8,7 +8,7 @@
  * with anybody: they are stacked at the bottom once and for all, and what remains starts
  * above them (base_bytes).
  *
- * Its packing: attempts first, each an order of items and a way to place them (order.c,
+ * Its packing: attempts first, each an order of items and a way to place them (attempt.c,
  * lowest.c, sweep.c, one after the other in portfolio.c); the first that reaches the bound
  * ends it. Then rounds of ejection and of the exact search (improve.c, eject.c) while there
  * is work left. Each goes on from the best layout so far and keeps what is lower, and the
