@@ -406,114 +406,6 @@ tessera_lengths_over_cuts (TesseraLengthsBuild *build)
 
 /* ---- Offsets ---- */
 
-typedef struct
-{
-  uint64_t begin_bytes, end_bytes;
-} PinGap;
-
-/* What is free below the highest pin. */
-typedef struct
-{
-  GArray *gaps;       /* PinGap, ascending */
-  uint64_t top_bytes; /* all above is free */
-} PinGaps;
-
-typedef struct
-{
-  uint64_t begin_bytes, end_bytes;
-  uint32_t edit;
-  bool stays; /* else it is gone when the first step begins */
-} Pinned;
-
-static int
-by_begin (const void *a, const void *b)
-{
-  const Pinned *x = a, *y = b;
-
-  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
-}
-
-static void
-add_pinned (const TesseraLengthsEdits *edits,
-            uint32_t place,
-            uint64_t bytes,
-            bool stays,
-            GArray *all)
-{
-  const Pinned pinned = { edits->pins[place], edits->pins[place] + bytes,
-                          edits->by[place], stays };
-
-  if (edits->pins[place] != TESSERA_NOT_PINNED)
-    g_array_append_val (all, pinned);
-}
-
-/* Where pins lie, the lowest first. */
-static GArray *
-list_pinned (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
-{
-  const TesseraLengths *of = build->out;
-  GArray *all = g_array_new (FALSE, FALSE, sizeof (Pinned));
-
-  for (uint32_t i = 0; i < of->n_start; i++)
-    if (!of->start[i].is_left)
-      add_pinned (build->edits, i, of->start[i].block_bytes, of->start[i].is_held, all);
-  for (uint32_t i = 0; i < of->n_slots; i++)
-    if (of->slots[i].place == TESSERA_PLACE_FIXED)
-      add_pinned (build->edits, of->n_start + i, block_bytes[of->slots[i].law], true,
-                  all);
-  g_array_sort (all, by_begin);
-  return all;
-}
-
-/* @block_bytes: [n_laws] at the most. TESSERA_REFUSED: two pins share an address. Free
- * @gaps in any case. */
-static TesseraStatus
-find_gaps (PinGaps *gaps,
-           const TesseraLengthsBuild *build,
-           const uint64_t *block_bytes,
-           TesseraError *error)
-{
-  g_autoptr (GArray) all = list_pinned (build, block_bytes);
-  uint64_t staying_bytes = 0;
-  TesseraStatus status = TESSERA_OK;
-
-  *gaps = (PinGaps){ g_array_new (FALSE, FALSE, sizeof (PinGap)), 0 };
-  for (uint32_t i = 0; i < all->len && status == TESSERA_OK; i++)
-    {
-      const Pinned *pinned = &g_array_index (all, Pinned, i);
-      const PinGap gap = { gaps->top_bytes, pinned->begin_bytes };
-
-      if (pinned->stays && pinned->begin_bytes < staying_bytes)
-        status = tessera_lengths_edits_refuse (
-            build->edits, pinned->edit, error,
-            "pins to addresses where other pins need the largest size of theirs");
-      if (gap.end_bytes > gap.begin_bytes)
-        g_array_append_val (gaps->gaps, gap);
-      gaps->top_bytes = MAX (gaps->top_bytes, pinned->end_bytes);
-      if (pinned->stays)
-        staying_bytes = MAX (staying_bytes, pinned->end_bytes);
-    }
-  return status;
-}
-
-/* The lowest free place of so many bytes, which is free no more. */
-static uint64_t
-take_gap (PinGaps *gaps, uint64_t bytes)
-{
-  for (uint32_t i = 0; i < gaps->gaps->len; i++)
-    {
-      PinGap *gap = &g_array_index (gaps->gaps, PinGap, i);
-
-      if (gap->end_bytes - gap->begin_bytes >= bytes)
-        {
-          gap->begin_bytes += bytes;
-          return gap->begin_bytes - bytes;
-        }
-    }
-  gaps->top_bytes += bytes;
-  return gaps->top_bytes - bytes;
-}
-
 static void
 read_start (TesseraLengthsBuild *build)
 {
@@ -542,63 +434,21 @@ read_start (TesseraLengthsBuild *build)
     }
 }
 
-/* In the order of coming: in their step or part others may lie there until then. */
+/* In the order of coming, above all that is fixed: in their step or part others may lie
+ * there until then. */
 static void
-place_staying (TesseraLengths *out,
-               bool is_over_cuts,
-               const uint64_t *block_bytes,
-               PinGaps *gaps)
+place_staying (TesseraLengths *out, bool is_over_cuts, const uint64_t *block_bytes)
 {
   for (uint32_t i = 0; i < out->n_slots; i++)
     {
       TesseraLengthsSlot *slot = &out->slots[i];
 
-      if (slot->place == TESSERA_PLACE_FIXED && tessera_lengths_slot_stays (slot) &&
-          slot->is_over_cuts == is_over_cuts)
-        slot->offset_bytes = slot->spare_bytes = take_gap (gaps, block_bytes[slot->law]);
-    }
-}
-
-/* Where it is pinned, else the lowest free place. */
-static uint64_t
-take (PinGaps *gaps, uint64_t pinned_bytes, uint64_t block_bytes)
-{
-  return pinned_bytes != TESSERA_NOT_PINNED ? pinned_bytes : take_gap (gaps, block_bytes);
-}
-
-static TesseraStatus
-place_fixed (const TesseraLengthsBuild *build,
-             const uint64_t *block_bytes,
-             TesseraError *error)
-{
-  TesseraLengths *out = build->out;
-  const TesseraLengthsEdits *edits = build->edits;
-  PinGaps gaps;
-  TesseraStatus status = find_gaps (&gaps, build, block_bytes, error);
-
-  for (uint32_t i = 0; i < out->n_start; i++)
-    if (out->start[i].is_held && !out->start[i].is_left)
-      out->start[i].offset_bytes =
-          take (&gaps, edits->pins[i], out->start[i].block_bytes);
-  for (uint32_t i = 0; i < out->n_slots; i++)
-    {
-      TesseraLengthsSlot *slot = &out->slots[i];
-
-      if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_stays (slot))
+      if (slot->place != TESSERA_PLACE_FIXED || !tessera_lengths_slot_stays (slot) ||
+          slot->is_over_cuts != is_over_cuts)
         continue;
-      slot->offset_bytes =
-          take (&gaps, edits->pins[out->n_start + i], block_bytes[slot->law]);
-      slot->spare_bytes = slot->offset_bytes;
-      if (slot->crosses && tessera_lengths_outlives (build, i))
-        slot->spare_bytes = take_gap (&gaps, block_bytes[slot->law]);
+      slot->offset_bytes = slot->spare_bytes = out->fixed_bytes;
+      out->fixed_bytes += block_bytes[slot->law];
     }
-  /* Highest what is others' meanwhile. */
-  g_array_set_size (gaps.gaps, 0);
-  place_staying (out, false, block_bytes, &gaps);
-  place_staying (out, true, block_bytes, &gaps);
-  out->fixed_bytes = gaps.top_bytes;
-  g_array_free (gaps.gaps, TRUE);
-  return status;
 }
 
 /* Streams and private pools share no address, nor do small and large ones of a stream. */
@@ -610,72 +460,139 @@ zone_of_start (const TesseraLengthsBuild *build, const TesseraStartSlot *slot)
           slot->block_bytes > TESSERA_SMALL_BYTES);
 }
 
-/* One that has a place. What ends before the first step lies around what stays. */
+/* What is held is there over all steps; @lies: where it has its place already. */
 static TesseraItem
-item_of_start (const TesseraLengthsBuild *build, uint32_t index)
+item_of_start (const TesseraLengthsBuild *build, uint32_t index, bool lies)
 {
   const TesseraStartSlot *slot = &build->out->start[index];
-  const uint64_t *pins = build->edits->pins;
-  TesseraItem item = { .size_bytes = slot->block_bytes,
-                       .begin = index,
-                       .end = slot->is_held ? build->out->n_start + 1 : slot->died,
-                       .zone = zone_of_start (build, slot),
-                       .is_pinned = slot->is_held,
-                       .pinned_bytes = slot->offset_bytes };
+  uint64_t pin = lies && slot->is_held ? slot->offset_bytes : build->edits->pins[index];
 
-  if (!slot->is_held && pins[index] != TESSERA_NOT_PINNED)
-    {
-      item.is_pinned = true;
-      item.pinned_bytes = pins[index];
-    }
-  return item;
+  return (TesseraItem){ .size_bytes = slot->block_bytes,
+                        .begin = index,
+                        .end = slot->is_held ? build->out->n_start + 1 : slot->died,
+                        .zone = lies ? zone_of_start (build, slot) : 0,
+                        .is_pinned = pin != TESSERA_NOT_PINNED,
+                        .pinned_bytes = pin };
 }
 
-static TesseraStatus
-place_start (TesseraLengthsBuild *build, TesseraError *error)
+/* What has one place over all steps, and what is pinned among the blocks of the start; a
+ * slot twice where the next step's comes while it is there. @places: of each item, as edits
+ * count them. Returns: how many. */
+static uint32_t
+list_fixed (const TesseraLengthsBuild *build,
+            const uint64_t *block_bytes,
+            TesseraItem *items,
+            uint32_t *places)
 {
-  TesseraLengths *out = build->out;
-  g_autofree TesseraItem *items = g_new (TesseraItem, out->n_start + 1);
-  g_autofree uint32_t *slots = g_new (uint32_t, out->n_start + 1);
-  g_autofree uint64_t *offsets = g_new (uint64_t, out->n_start + 1);
-  TesseraPacking packing = { 0 };
-  const TesseraPackOptions defaults = { 0 }, *options = build->options->pack;
+  const TesseraLengths *out = build->out;
+  const uint64_t *pins = build->edits->pins;
   uint32_t n = 0;
-  TesseraStatus status = TESSERA_OK;
 
   for (uint32_t i = 0; i < out->n_start; i++)
-    if (!out->start[i].is_left)
+    if (!out->start[i].is_left &&
+        (out->start[i].is_held || pins[i] != TESSERA_NOT_PINNED))
       {
-        items[n] = item_of_start (build, i);
-        slots[n++] = i;
+        places[n] = i;
+        items[n++] = item_of_start (build, i, false);
       }
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &out->slots[i];
+      uint32_t place = out->n_start + i;
+
+      if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_stays (slot))
+        continue;
+      places[n] = place;
+      items[n++] = (TesseraItem){ .size_bytes = block_bytes[slot->law],
+                                  .begin = out->n_start,
+                                  .end = out->n_start + 1,
+                                  .is_pinned = pins[place] != TESSERA_NOT_PINNED,
+                                  .pinned_bytes = pins[place] };
+      if (slot->crosses && tessera_lengths_outlives (build, i))
+        {
+          places[n] = place;
+          items[n] = items[n - 1];
+          items[n++].is_pinned = false;
+        }
+    }
+  return n;
+}
+
+/* Their offsets around the pins. @reason: to pin two of them to the same addresses. */
+static TesseraStatus
+pack_places (TesseraLengthsBuild *build,
+             const TesseraItem *items,
+             const uint32_t *places,
+             uint32_t n,
+             const char *reason,
+             uint64_t *out_height,
+             TesseraError *error)
+{
+  TesseraLengths *out = build->out;
+  const TesseraLengthsEdits *edits = build->edits;
+  const TesseraPackOptions defaults = { 0 }, *options = build->options->pack;
+  g_autofree uint64_t *offsets = g_new (uint64_t, n + 1);
+  TesseraPacking packing = { 0 };
+  TesseraStatus status = TESSERA_OK;
+
   if (n > 0)
     status = tessera_pack (items, n, options ? options : &defaults, offsets, &packing);
   if (status == TESSERA_REFUSED)
     {
-      const TesseraLengthsEdits *edits = build->edits;
-      uint32_t one = slots[packing.conflict[0]], other = slots[packing.conflict[1]];
+      uint32_t one = places[packing.conflict[0]], other = places[packing.conflict[1]];
 
       return tessera_lengths_edits_refuse (
           edits, edits->by[edits->pins[one] != TESSERA_NOT_PINNED ? one : other], error,
-          "pins to addresses where others lie before the first step");
+          reason);
     }
-  for (uint32_t i = 0; i < n && status == TESSERA_OK; i++)
-    out->start[slots[i]].offset_bytes = offsets[i];
-  out->start_bytes = packing.height_bytes;
+  for (uint32_t k = 0; k < n && status == TESSERA_OK; k++)
+    if (places[k] < out->n_start)
+      out->start[places[k]].offset_bytes = offsets[k];
+    else
+      {
+        TesseraLengthsSlot *slot = &out->slots[places[k] - out->n_start];
+
+        if (k == 0 || places[k] != places[k - 1])
+          slot->offset_bytes = offsets[k];
+        slot->spare_bytes = offsets[k];
+      }
+  *out_height = packing.height_bytes;
   return status;
 }
 
 TesseraStatus
 tessera_lengths_start (TesseraLengthsBuild *build, TesseraError *error)
 {
-  g_autofree uint64_t *block_bytes =
-      tessera_lengths_sizes (build->out, &build->out->most);
+  TesseraLengths *out = build->out;
+  g_autofree uint64_t *block_bytes = tessera_lengths_sizes (out, &out->most);
+  g_autofree TesseraItem *items = NULL;
+  g_autofree uint32_t *places = NULL;
+  uint32_t n;
   TesseraStatus status;
 
   if (!block_bytes)
     return TESSERA_INVALID;
   read_start (build);
-  status = place_fixed (build, block_bytes, error);
-  return status == TESSERA_OK ? place_start (build, error) : status;
+  items = g_new (TesseraItem, out->n_start + 2 * (size_t) out->n_slots + 1);
+  places = g_new (uint32_t, out->n_start + 2 * (size_t) out->n_slots + 1);
+  n = list_fixed (build, block_bytes, items, places);
+  status =
+      pack_places (build, items, places, n,
+                   "pins to addresses where other pins need the largest size of theirs",
+                   &out->fixed_bytes, error);
+  if (status != TESSERA_OK)
+    return status;
+  /* What ends before the first step lies around what stays. */
+  n = 0;
+  for (uint32_t i = 0; i < out->n_start; i++)
+    if (!out->start[i].is_left)
+      {
+        places[n] = i;
+        items[n++] = item_of_start (build, i, true);
+      }
+  place_staying (out, false, block_bytes);
+  place_staying (out, true, block_bytes);
+  return pack_places (build, items, places, n,
+                      "pins to addresses where others lie before the first step",
+                      &out->start_bytes, error);
 }
