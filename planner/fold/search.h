@@ -69,9 +69,3 @@ void tessera_kind_window_init (TesseraKindSearch *search,
                                uint32_t to);
 /* Narrows the window to units of kinds that fold; an empty one: none do. */
 void tessera_kind_window_narrow (TesseraKindSearch *search);
-
-/* Hosts and guests among the units of the window, and the kind of each unit. */
-void tessera_kind_hosts_find (TesseraKindSearch *search);
-/* A guest that what its host keeps goes through, or the other way round, is of another
- * kind after all. Returns: whether it was one. */
-bool tessera_kind_hosts_part (TesseraKindSearch *search, const TesseraUnit *unit);
