@@ -42,22 +42,8 @@ typedef struct
   uint32_t *gone;       /* [n_slots] see gone_before(); TESSERA_NONE: of others as well */
   uint32_t *n_places;   /* [n_slots] that it takes where it is fixed */
   uint64_t *most_bytes; /* [n_laws] */
-  uint64_t *bytes;      /* [n_laws] at some observed parameters */
   uint64_t *ending;     /* [n_slots + 1] 0 */
 } Crossing;
-
-/* The kind's step that comes next after its @k-th; TESSERA_NONE. */
-static uint32_t
-step_after (const TesseraKind *kind, uint32_t k)
-{
-  uint32_t next = TESSERA_NONE;
-
-  for (uint32_t i = 0; i < kind->n_steps; i++)
-    if (kind->steps[i] > kind->steps[k] &&
-        (next == TESSERA_NONE || kind->steps[i] < kind->steps[next]))
-      next = i;
-  return next;
-}
 
 /* The first slot that the kind's @k-th step asks for at or behind the event; n_slots. */
 static uint32_t
@@ -87,7 +73,8 @@ gone_before (const TesseraLengthsBuild *build, uint32_t slot)
     {
       uint32_t block = tessera_kind_block (kind, slot, k), next, gone;
 
-      if (block == TESSERA_NONE || (next = step_after (kind, k)) == TESSERA_NONE)
+      if (block == TESSERA_NONE ||
+          (next = tessera_lengths_next (build, TESSERA_NONE, k)) == TESSERA_NONE)
         continue;
       gone = first_slot_from (build, next, build->blocks->blocks[block].died_index);
       latest = latest == TESSERA_NONE || gone > latest ? gone : latest;
@@ -103,44 +90,31 @@ is_swept (const Crossing *crossing, uint32_t slot, uint32_t cut)
                          (cut > 0 && crossing->gone[slot] <= cut));
 }
 
-/* The largest load of the swept at the parameters. */
-static uint64_t
-load_at (Crossing *crossing, const TesseraParameters *at, uint32_t cut)
-{
-  const TesseraLengths *out = crossing->build->out;
-  uint64_t load = 0, most = 0;
-
-  if (!tessera_sweep_sizes (out, at, crossing->bytes))
-    return 0;
-  for (uint32_t i = 0; i < out->n_slots; i++)
-    {
-      uint64_t bytes = crossing->bytes[out->slots[i].law];
-
-      load -= crossing->ending[i];
-      crossing->ending[i] = 0;
-      if (!is_swept (crossing, i, cut))
-        continue;
-      load += bytes;
-      crossing->ending[out->slots[i].died] += bytes;
-      most = load > most ? load : most;
-    }
-  crossing->ending[out->n_slots] = 0;
-  return most;
-}
-
-/* What the observed steps would take in all, at the least. */
+/* What a step takes at the most that the plan is for, at the least: what is fixed, and the
+ * largest load of the swept. */
 static uint64_t
 weigh (Crossing *crossing, uint32_t cut)
 {
   const TesseraLengths *out = crossing->build->out;
-  uint64_t fixed = 0, sum = 0;
+  uint64_t fixed = 0, load = 0, most = 0;
 
   for (uint32_t i = 0; i < out->n_slots; i++)
-    if (out->slots[i].place != TESSERA_PLACE_NONE && !is_swept (crossing, i, cut))
-      fixed += crossing->most_bytes[out->slots[i].law] * crossing->n_places[i];
-  for (uint32_t k = 0; k < out->n_observed; k++)
-    sum += fixed + load_at (crossing, &out->observed[k], cut);
-  return sum;
+    {
+      uint64_t bytes = crossing->most_bytes[out->slots[i].law];
+
+      load -= crossing->ending[i];
+      crossing->ending[i] = 0;
+      if (is_swept (crossing, i, cut))
+        {
+          load += bytes;
+          crossing->ending[out->slots[i].died] += bytes;
+          most = load > most ? load : most;
+        }
+      else if (out->slots[i].place != TESSERA_PLACE_NONE)
+        fixed += bytes * crossing->n_places[i];
+    }
+  crossing->ending[out->n_slots] = 0;
+  return fixed + most;
 }
 
 /* The cut with which least is taken; 0: none is better than no cut. */
@@ -216,9 +190,8 @@ tessera_lengths_crossing (TesseraLengthsBuild *build)
   size_t n = (size_t) out->n_slots + 1;
   g_autofree uint32_t *gone = g_new (uint32_t, n), *n_places = g_new (uint32_t, n);
   g_autofree uint64_t *most_bytes = tessera_lengths_sizes (out, &out->most);
-  g_autofree uint64_t *bytes = g_new (uint64_t, (size_t) out->n_laws + 1);
   g_autofree uint64_t *ending = g_new0 (uint64_t, n);
-  Crossing crossing = { build, gone, n_places, most_bytes, bytes, ending };
+  Crossing crossing = { build, gone, n_places, most_bytes, ending };
   uint32_t cut;
 
   if (!most_bytes)

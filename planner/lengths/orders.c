@@ -23,7 +23,6 @@ enum
 typedef struct
 {
   TesseraParameters parameters;
-  bool is_observed;
   uint64_t heights[PACKED];
 } Point;
 
@@ -74,8 +73,7 @@ add_observed (Orders *orders, TesseraParameters *least, TesseraParameters *most)
     {
       const TesseraParameters *at = &out->observed[i];
 
-      orders->points[orders->n_points++] =
-          (Point){ .parameters = *at, .is_observed = true };
+      orders->points[orders->n_points++] = (Point){ .parameters = *at };
       least->batch = at->batch < least->batch ? at->batch : least->batch;
       least->length = at->length < least->length ? at->length : least->length;
     }
@@ -190,7 +188,7 @@ choose_ranges (Orders *orders)
 /* ---- The packings that orders are taken from ---- */
 
 /* Small and large blocks have zones of their own where that costs no more than this part
- * of the largest step (planner/plan/places.c). */
+ * of the largest step (planner/plan/pack.c). */
 #define COSTLY_ZONES_PART 256
 
 /* The height that an order gives at the point; UINT64_MAX: no sizes there. */
@@ -248,18 +246,6 @@ add_order (Orders *orders, size_t point)
   return TESSERA_OK;
 }
 
-/* What no layout at the @point-th is below, of one that keeps small and large apart where
- * @splits; 0: there are no sizes. */
-static uint64_t
-find_bound (const Orders *orders, size_t point, bool splits)
-{
-  if (!tessera_sweep_sizes (orders->build->out, &orders->points[point].parameters,
-                            orders->block_bytes))
-    return 0;
-  return tessera_lengths_bound (orders->build, orders->swept, splits,
-                                orders->block_bytes);
-}
-
 /* Spread over the points, the first and last among them. */
 static TesseraStatus
 try_packings (Orders *orders)
@@ -272,28 +258,21 @@ try_packings (Orders *orders)
   return status == TESSERA_OK && orders->n_orders == 0 ? TESSERA_INVALID : status;
 }
 
-/* What the largest of the steps that were seen takes, whatever the layout. */
-static uint64_t
-largest_bound (const Orders *orders, bool splits)
-{
-  uint64_t most = 0;
-
-  for (size_t i = 0; i < orders->n_points; i++)
-    if (orders->points[i].is_observed)
-      most = MAX (most, find_bound (orders, i, splits));
-  return most;
-}
-
+/* Whether small and large blocks are kept apart: of one stream where that costs little of
+ * the largest step, whatever the layout. */
 static bool
 find_zones (const Orders *orders)
 {
   const TesseraLengthsBuild *build = orders->build;
-  uint64_t apart_bytes;
+  uint64_t apart_bytes, mixed_bytes;
 
   if (!tessera_lengths_splits_sizes (build) || build->trace->n_streams > 1)
     return tessera_lengths_splits_sizes (build);
-  apart_bytes = largest_bound (orders, true);
-  return apart_bytes - largest_bound (orders, false) <= apart_bytes / COSTLY_ZONES_PART;
+  if (!tessera_sweep_sizes (build->out, &build->out->most, orders->block_bytes))
+    return false;
+  apart_bytes = tessera_lengths_bound (build, orders->swept, true, orders->block_bytes);
+  mixed_bytes = tessera_lengths_bound (build, orders->swept, false, orders->block_bytes);
+  return apart_bytes - mixed_bytes <= apart_bytes / COSTLY_ZONES_PART;
 }
 
 /* ---- All of it ---- */

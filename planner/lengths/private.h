@@ -208,8 +208,8 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_start (TesseraLengthsBuild *build
                                                       TesseraError *error);
 /* The orders of the swept. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_orders (TesseraLengthsBuild *build);
-/* The next step of the kind after its @k-th that has a block of the slot; TESSERA_NONE.
- */
+/* The next step of the kind after its @k-th that has a block of the slot, or any
+ * where @slot is TESSERA_NONE; TESSERA_NONE: there is none. */
 uint32_t
 tessera_lengths_next (const TesseraLengthsBuild *build, uint32_t slot, uint32_t k);
 

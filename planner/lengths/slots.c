@@ -169,7 +169,7 @@ tessera_lengths_next (const TesseraLengthsBuild *build, uint32_t slot, uint32_t 
   for (uint32_t i = 0; i < kind->n_steps; i++)
     if (kind->steps[i] > kind->steps[k] &&
         (next == TESSERA_NONE || kind->steps[i] < kind->steps[next]) &&
-        tessera_kind_block (kind, slot, i) != TESSERA_NONE)
+        (slot == TESSERA_NONE || tessera_kind_block (kind, slot, i) != TESSERA_NONE))
       next = i;
   return next;
 }
