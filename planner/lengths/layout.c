@@ -266,6 +266,47 @@ pack_options (const TesseraLengthsBuild *build)
   return build->options->pack ? *build->options->pack : (TesseraPackOptions){ 0 };
 }
 
+/* Of parts, where sizes are kept apart: the large ones around what is pinned, the small
+ * ones on top of them all: one of these, of another length than the trace's, would else part
+ * the room that the largest need (a tenth of a run of accumulate.py). @items: the swept, then what is pinned. */
+static TesseraStatus
+pack_apart (const TesseraLengthsBuild *build,
+            const uint32_t *swept,
+            TesseraItem *items,
+            uint32_t n,
+            const TesseraPackOptions *options,
+            uint64_t *out_offsets,
+            uint32_t *out_n_low)
+{
+  uint32_t n_swept = build->out->n_swept, n_small = set_zones (build, swept, items);
+  g_autofree TesseraItem *some = g_new0 (TesseraItem, (size_t) n + 1);
+  g_autofree uint64_t *offsets = g_new0 (uint64_t, (size_t) n + 1);
+  uint64_t above = 0;
+  TesseraStatus status = TESSERA_OK;
+
+  for (uint32_t is_small = 0; is_small < 2 && status == TESSERA_OK; is_small++)
+    {
+      TesseraPacking packing = { 0 };
+      uint32_t n_some = 0;
+
+      for (uint32_t i = 0; i < n; i++)
+        if (i >= n_swept ? !is_small : items[i].zone == !is_small)
+          {
+            some[n_some] = items[i];
+            some[n_some++].zone = 0;
+          }
+      if (n_some > 0)
+        status = tessera_pack (some, n_some, options, offsets, &packing);
+      n_some = 0;
+      for (uint32_t i = 0; i < n; i++)
+        if (i >= n_swept ? !is_small : items[i].zone == !is_small)
+          out_offsets[i] = above + offsets[n_some++];
+      above += packing.height_bytes;
+    }
+  *out_n_low = n_swept - n_small;
+  return status;
+}
+
 /* What is to be packed, with room for @n_more behind it. */
 static TesseraItem *
 list_items (const TesseraLengths *of,
@@ -308,7 +349,10 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
     *out_n_low = set_zones (build, swept, items);
   if (way->is_first)
     n += pin_once (of, block_bytes, items + n);
-  status = tessera_pack (items, n, &options, offsets, &packing);
+  if (way->is_first && of->cut_phase && way->has_zones)
+    status = pack_apart (build, swept, items, n, &options, offsets, out_n_low);
+  else
+    status = tessera_pack (items, n, &options, offsets, &packing);
   for (uint32_t i = 0; i < of->n_swept && status == TESSERA_OK; i++)
     out_laid_out[i] = (TesseraLaidOut){ items[i].begin, items[i].end, offsets[i] };
   return status;

@@ -346,7 +346,7 @@ typedef struct
 {
   bool is_first;  /* of the step that makes what one step makes: others may lie in its
                      place until it comes. Around what is pinned zones would cost more
-                     than they are worth */
+                     than they are worth, but in steps of parts */
   bool has_zones; /* small ones (at the most) lie below all others */
 } TesseraLayOutWay;
 
@@ -355,7 +355,8 @@ typedef struct
  * @swept: [n_swept] slots
  * @block_bytes: [n_laws] at the parameters
  * @out_laid_out: [n_swept]; offsets count from where the first of them may lie
- * @out_n_low: so many lie below all others and are kept apart from them: the small ones
+ * @out_n_low: so many lie below all others and are kept apart from them: the small ones;
+ * of parts that make what is there over cuts the large ones
  *
  * Returns: TESSERA_OK, TESSERA_INVALID or TESSERA_CANCELLED
  */
