@@ -28,7 +28,7 @@ typedef struct
   TesseraStatus (*run) (TesseraPickle *pickle, uint64_t argument);
   uint8_t n_argument_bytes; /* that follow: a little-endian number */
   uint8_t argument;         /* where none follows */
-} Step;
+} Opcode;
 
 /* "FILE: OPCODE at byte N: @what" */
 static TesseraStatus
@@ -479,7 +479,7 @@ run_stop (TesseraPickle *pickle, uint64_t argument)
   return TESSERA_OK;
 }
 
-static const Step steps[256] = {
+static const Opcode opcodes[256] = {
   ['('] = { "MARK", PLAIN, run_mark, 0 },
   [')'] = { "EMPTY_TUPLE", PLAIN, tuple_of, 0, 0 },
   ['.'] = { "STOP", PLAIN, run_stop, 0 },
@@ -551,7 +551,7 @@ static const Step steps[256] = {
 };
 
 static TesseraStatus
-refuse_opcode (TesseraPickle *pickle, uint8_t opcode)
+refuse_opcode (TesseraPickle *pickle, uint8_t byte)
 {
   static const char *const reasons[] = {
     [PLAIN] = "it is out of place",
@@ -564,11 +564,11 @@ refuse_opcode (TesseraPickle *pickle, uint8_t opcode)
   };
 
   if (pickle->op_name != NULL)
-    return refuse (pickle, reasons[steps[opcode].kind]);
+    return refuse (pickle, reasons[opcodes[byte].kind]);
   return tessera_fail (pickle->error, TESSERA_BAD_INPUT,
                        "%s: byte %" PRIu64
                        " is 0x%02x, which no pickle has: the file is damaged",
-                       pickle->stream->name, pickle->op_at, opcode);
+                       pickle->stream->name, pickle->op_at, byte);
 }
 
 TesseraStatus
@@ -603,13 +603,13 @@ weigh (TesseraPickle *pickle)
 
 /* Moves past the opcode at hand. */
 static uint64_t
-take_argument (TesseraStream *stream, const Step *step)
+take_argument (TesseraStream *stream, const Opcode *opcode)
 {
-  uint64_t argument = step->n_argument_bytes > 0
-                          ? little_endian (stream->at + 1, step->n_argument_bytes)
-                          : step->argument;
+  uint64_t argument = opcode->n_argument_bytes > 0
+                          ? little_endian (stream->at + 1, opcode->n_argument_bytes)
+                          : opcode->argument;
 
-  stream->at += 1 + step->n_argument_bytes;
+  stream->at += 1 + opcode->n_argument_bytes;
   return argument;
 }
 
@@ -620,27 +620,27 @@ tessera_pickle_read (TesseraPickle *pickle, TesseraValue *out_value)
 
   while (!pickle->is_done)
     {
-      const Step *step;
-      uint8_t opcode;
+      const Opcode *opcode;
+      uint8_t byte;
       TesseraStatus status;
 
       if (!tessera_stream_has (stream, 1))
         return tessera_stream_cut (stream, pickle->error);
-      opcode = *stream->at;
-      step = &steps[opcode];
+      byte = *stream->at;
+      opcode = &opcodes[byte];
       pickle->op_at = tessera_stream_position (stream);
-      pickle->op_name = step->name;
+      pickle->op_name = opcode->name;
       if (pickle->op_at >= pickle->weigh_at)
         {
           status = weigh (pickle);
           if (status != TESSERA_OK)
             return status;
         }
-      if (step->run == NULL)
-        return refuse_opcode (pickle, opcode);
-      if (!tessera_stream_has (stream, 1 + (size_t) step->n_argument_bytes))
+      if (opcode->run == NULL)
+        return refuse_opcode (pickle, byte);
+      if (!tessera_stream_has (stream, 1 + (size_t) opcode->n_argument_bytes))
         return tessera_stream_cut (stream, pickle->error);
-      status = step->run (pickle, take_argument (stream, step));
+      status = opcode->run (pickle, take_argument (stream, opcode));
       if (status != TESSERA_OK)
         return status;
     }

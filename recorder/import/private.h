@@ -265,7 +265,7 @@ const char *tessera_heap_describe (const TesseraHeap *heap, TesseraValue value);
  * file decides how deep we recurse, and it never allocates what a file merely announces:
  * memory follows the bytes that are really there.
  *
- * Dicts are shown to the owner as they complete, who may turn them into records (heap.h);
+ * Dicts are shown to the owner as they complete, who may turn them into records (above);
  * then their memory is used again. That is how files larger than memory are read: what
  * stays is 8 bytes for each memo entry and what the owner keeps.
  */

@@ -1,6 +1,6 @@
 /*
- * A PyTorch memory snapshot of any era, 1.13 to 2.15, as a trace: its parts, the allocator's
- * settings, and the segments and blocks at the end.
+ * A PyTorch memory snapshot of any era, 1.13 to 2.15, as a trace, made by fill(): its
+ * parts, the allocator's settings, and the segments and blocks at the end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
