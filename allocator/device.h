@@ -40,8 +40,8 @@ struct TesseraDevice
                         uint32_t stream);
   void (*unmap) (TesseraDevice *device, uint64_t addr, uint64_t size_bytes);
 
-  /* Waits until all frees that are pending on other streams are done. The device calls
-   * tessera_caching_free_completed() for each of them before it returns (a simulation
+  /* Waits until all frees that are pending on other streams are done. The device
+   * completes each of them at the policy or allocator before it returns (a simulation
    * does so in the recorded order). */
   void (*synchronize) (TesseraDevice *device);
 

@@ -18,7 +18,7 @@
  * so ordered gets another place that is, else it is a miss. A miss that finds the device
  * full may lie anywhere in the pool that is free and ordered: no run ends for memory that
  * a plan keeps unused. A plan that was made for another run is declined
- * (allocator/policy/planned.h): expandable rules serve from then on, blocks in the pool
+ * (allocator/policy/monitor.c): expandable rules serve from then on, blocks in the pool
  * stay until they are freed, and the pages that nobody needs are given back.
  *
  * Not thread-safe: the caller holds one lock per device.

@@ -22,8 +22,8 @@ typedef struct
   uint64_t unmap_ns; /* that a call of unmap() takes */
   uint64_t n_allocated, n_released, n_mapped, n_unmapped, n_refused, n_synchronized;
 
-  /* Told when the policy waits for the side streams: whoever simulates them calls
-   * tessera_caching_free_completed() for every pending block, in order. May be NULL. */
+  /* Told when the policy waits for the side streams: whoever simulates them completes
+   * every pending block at the policy, in order. May be NULL. */
   void (*synchronize) (void *user);
   void *user;
 } TesseraVirtual;

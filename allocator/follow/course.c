@@ -1,5 +1,6 @@
 /*
- * Where a run is in its plan: see matching.h.
+ * Where a run is in its plan: which planned request each one is, by what is expected, by
+ * alignment (align.c), by the steps and phases that it tells, by search once it is lost.
  *
  * What asks about the section at hand must only be called where the plan has one
  * (course->section is not TESSERA_NONE).
@@ -13,9 +14,8 @@
 
 enum
 {
-  SYNC_MISS = 2, /* counts up so much, a hit down by one */
-  /* A miss counts up, a hit down: with as many the place is looked for anew. */
-  SYNC_LIMIT = 8,
+  SYNC_MISS = 2,           /* a miss counts up so much, a hit down by one */
+  SYNC_LIMIT = 8,          /* with as many the place is looked for anew */
   SYNC_LIMIT_DYNAMIC = 64, /* ... where some requests are of no size that is known */
   /* A phase far off is believed where one of its first requests comes first. */
   PHASE_FIRST = 8,

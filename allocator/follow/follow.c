@@ -1,10 +1,10 @@
 /*
  * Following a plan: which slot, if any, serves this request now.
  *
- * Which slot a request is, the course of the run tells
- * (allocator/follow/matching.h), or that it is one which the plan leaves to others.
- * The slot is only a proposal: whether its range is free the hook alone knows. Where it
- * is not, another serves that is not needed meanwhile (allocator/follow/matching.h).
+ * The course of the run tells which slot a request is (course.c), or that it is one that
+ * the plan leaves to others. The slot is only a proposal: the hook alone knows whether
+ * its range is free. If not, another place of its rotation serves, or one that no slot
+ * needs meanwhile (reuse.c), or one of a room (rooms.c); else the request misses.
  * Cost: a comparison where the run does what was planned.
  *
  * SPDX-License-Identifier: Apache-2.0

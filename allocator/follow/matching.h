@@ -261,9 +261,8 @@ tessera_follow_kinds_take (TesseraFollowKinds *kinds, uint32_t section)
  * unplanned ones (above).
  * Steps and phases that it tells say where it should be; where it lost its way
  * altogether, say after an evaluation, the last requests are looked for in all sections.
- * Of several kinds of step its requests tell which it is
- * (allocator/follow/matching.h). This knows nothing of memory: whether a slot's place
- * is free is another question. */
+ * Of several kinds of step its requests tell which it is (above). This knows nothing of
+ * memory: whether a slot's place is free is another question. */
 
 typedef struct
 {

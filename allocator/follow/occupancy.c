@@ -19,7 +19,7 @@ enum
 struct TesseraOccupancy
 {
   TesseraPieces pieces; /* of the pool */
-  uint64_t now;         /* counts requests */
+  uint64_t now;         /* counts requests and marks; frees too where memory crosses */
   TesseraPiece *freed;  /* last, or NULL */
   TesseraTable asked;   /* what streams asked for, by kind of request */
   TesseraOccupancyStats stats;

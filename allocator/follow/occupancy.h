@@ -109,7 +109,7 @@ typedef enum
   TESSERA_ORDER_NEEDED   /* behind a barrier that is to be made */
 } TesseraOrderVerdict;
 
-/* Counts the calls of the allocator. */
+/* The clock of moments: counts requests and marks; frees too where memory crosses. */
 uint64_t tessera_occupancy_now (const TesseraOccupancy *map);
 /* How the range may be granted to the request though it is not free, or not ordered: if
  * NEEDED, behind a barrier of *out_moment or later. Blocks there whose ends wait for side

@@ -1,5 +1,5 @@
 /*
- * Memory that passes between streams: see planned.h.
+ * Memory that passes between streams: what a stream waits for, and whether that is safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,11 +50,11 @@ TesseraStatus
 tessera_handover_new (const TesseraPlan *plan,
                       TesseraDevice *device,
                       TesseraOccupancy *map,
-                      TesseraHandover **out_crossing)
+                      TesseraHandover **out_handover)
 {
   TesseraHandover *handover = calloc (1, sizeof *handover);
 
-  *out_crossing = handover;
+  *out_handover = handover;
   if (handover == NULL)
     return TESSERA_NO_MEMORY;
   handover->device = device;
@@ -63,7 +63,7 @@ tessera_handover_new (const TesseraPlan *plan,
   if (handover->is_marked != NULL)
     return TESSERA_OK;
   tessera_handover_free (handover);
-  *out_crossing = NULL;
+  *out_handover = NULL;
   return TESSERA_NO_MEMORY;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Whether a plan was made for the run that follows it.
+ * The plan monitor: by what misses, whether a plan was made for the run that follows it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

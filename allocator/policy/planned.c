@@ -1,5 +1,5 @@
 /*
- * The policy that follows a plan: its pool, the matching, what becomes of the rest.
+ * Requests, frees and marks of all policies; of one with a plan: pool, matching, misses.
  *
  * A step that a plan for every length is not for gets the lowest places that are free. A
  * plan that does not fit the run is declined, for good: nothing more is placed by it,

@@ -140,9 +140,9 @@ bool tessera_handover_has_ended (const TesseraHandover *handover);
  * that was promised, and from then on only where no page of the pool is idle, nor any
  * beside it: idle pages go back to the device first, and come back when somebody asks for
  * them. So however badly a plan suits, a run holds what its blocks take, in pages, and
- * not that and a pool. While the plan monitor (allocator/policy/planned.h) doubts the
- * plan there is no such allowance: a run that needs half of the pool holds half of it. A
- * run that suits never waits for what it would fill in the same step.
+ * not that and a pool. While the plan monitor (above) doubts the plan there is no such
+ * allowance: a run that needs half of the pool holds half of it. A run that suits never
+ * waits for what it would fill in the same step.
  *
  * Giving back waits for the device, so it happens where the most that was ever held would
  * rise, and nowhere else. The highest pages go, which hold what lives for a moment at the

@@ -1,5 +1,5 @@
 /*
- * Policies: how they begin, without a plan and with one, and what they tell.
+ * Policies: how they begin, without a plan and with one. Their requests are planned.c's.
  *
  * Each is an allocator by PyTorch's rules; direct is that with other sizes of segments, each
  * of which goes back with its last block.

@@ -1,5 +1,5 @@
 /*
- * The memory of a plan's pool: see planned.h.
+ * The pages of a plan's pool: when they come and when they go. Why so, planned.h says.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
