@@ -1,5 +1,5 @@
 /*
- * PyTorch's hooks: what comes in through the pluggable allocator.
+ * PyTorch's hooks: what comes in through the pluggable allocator; figures for Python.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

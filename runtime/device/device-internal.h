@@ -78,7 +78,7 @@ struct RuntimeDevice
   bool has_record_stream;   /* fixed */
   TesseraCuda *cuda;        /* fixed */
   TesseraPolicy *policy;
-  uint64_t most_pool_bytes; /* of its plan, as recorded */ /* fixed */
+  uint64_t most_pool_bytes; /* of its plan, as recorded: the largest so far */
   /* Native only, else NULL: cudaMalloc segments alone have inactive splits. Borrowed. */
   const TesseraCachingStats *native_stats;
   TesseraRecorder *entered; /* by the call under way, to be left with the lock; or NULL */
@@ -101,7 +101,7 @@ struct RuntimeDevice
 
   RuntimeItem *spare_blocks, *spare_waits;
   uint64_t retries_before;            /* a figure that a reset left behind */
-  uint64_t step_hash, last_step_hash; /* of the requests so far; 0: none */
+  uint64_t step_hash, last_step_hash; /* of a step's requests so far; 0: none */
   char *phase;                        /* the innermost one, or NULL */
   bool step_is_new, phase_is_new;     /* the policy was not told yet */
 };
