@@ -1,4 +1,4 @@
-/* See marks.h. SPDX-License-Identifier: Apache-2.0 */
+/* Marks and names on a picture: see marks.h. SPDX-License-Identifier: Apache-2.0 */
 #include "picture/marks.h"
 
 #include "db/size-text.h"

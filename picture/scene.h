@@ -1,10 +1,10 @@
 /*
- * A layout made drawable: rectangles with colours over compacted addresses, indexed for
- * drawing at any zoom and for finding what lies under the pointer.
+ * A layout made drawable: rectangles over compacted addresses, indexed for drawing at any
+ * zoom and for finding what lies under the pointer.
  *
  * Recorded addresses are compacted: only reserved space has height; segments that come
- * and go share rows. Heights are bytes. A scene is built on a
- * worker and read-only afterwards, except for its colours.
+ * and go share rows. Heights are bytes. A scene is built on a worker and read-only
+ * afterwards; colours are none of it, they come with each drawing (TesseraInk).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -65,7 +65,7 @@ typedef struct
 } TesseraWalk;
 
 void tessera_walk_init (TesseraWalk *walk, const TesseraBoxIndex *index, TesseraBox box);
-/* The next run of records that may be wanted the box (at most FAN), or NULL at the end. */
+/* The next run of records (at most FAN), of which some may be wanted; NULL: the end. */
 const TesseraRecord *tessera_walk_next (TesseraWalk *walk, size_t *out_n);
 
 static inline bool

@@ -17,7 +17,7 @@
  *
  * Blocks of one address space never overlap, so adding each one's share of a pixel is
  * exact antialiasing at every zoom. Two planes: what lies on the ground (reserved
- * memory, hatching, edges) and the blocks above it.
+ * memory, hatching, edges) and the blocks above it; a third where some blocks are lit.
  *
  * A plane holds differences: each pixel's value less that of its left neighbour. A
  * rectangle changes four of them per line, however wide it is, and one sweep at the end

@@ -1,5 +1,5 @@
 /*
- * Building a scene, and asking it.
+ * Building a scene, and asking it; how high an address lies rows.c says.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
