@@ -1,9 +1,9 @@
 /*
  * The recorded layout: everything where the file says it lay.
  *
- * A snapshot does not say how large a block is once it was rounded and kept its tail; our
- * own allocator, run over the same requests, does. As far as that replay agrees with the
- * file its sizes are exact, beyond that they are the rounded requests.
+ * No snapshot says how large a block is, rounded and with its tail; our own allocator,
+ * run over the same requests, does, as far as that replay agrees with the file. Beyond it
+ * sizes are rounded requests. tessera_find_flushes() finds the calls of empty_cache().
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -3,7 +3,7 @@
  *
  * The policy is the real one. It is given the requests, the frees and their completions
  * at the events where the file has them, and the calls of empty_cache() that the file
- * shows; what it answers becomes the layout.
+ * shows; what it answers becomes the layout. tessera_fit() finds the smallest device so.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -50,10 +50,10 @@ TESSERA_MUST_USE TesseraStatus tessera_fit (const TesseraTrace *trace,
  * Simulates the trace that @plan was made from, as a run would follow the plan (by length
  * where it has something for every length), natively, and with expandable segments. Not
  * advised is a plan that is declined, that requests miss though it has slots for them (by
- * length: most of them), or that reserves more than the better of the two others
- * by 2 % and by 4 MiB: @plan->followable becomes TESSERA_FOLLOWABLE_NO, which runs decline,
- * and follow_reason says why. Where only following by length is at fault, @plan->lengths goes instead. Changes
- * nothing else of the plan, and nothing where it can't be followed anyway.
+ * length: most of them), or that reserves more than the better of the two others by 2 %
+ * and by 4 MiB: @plan->followable becomes TESSERA_FOLLOWABLE_NO, which runs decline, and
+ * follow_reason says why. Where only following by length is at fault, @plan->lengths goes
+ * instead. Changes nothing else of the plan, and nothing where it can't be followed.
  *
  * Returns: TESSERA_OK also where it is not advised; TESSERA_NO_MEMORY, TESSERA_CANCELLED,
  * or what the simulation says
