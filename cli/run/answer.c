@@ -100,14 +100,18 @@ fit_followed (const CliStudy *study, const CliQuestion *question)
   g_autofree char *followed = followed_text (study);
 
   return g_strdup_printf (
-      "%s: %s, with at most %s reserved. Such a run needs %s, and %s leaves %s to "
+      "%s: %s, with at most %s reserved. Such a run needs %s%s, and %s leaves %s to "
       "PyTorch; without a plan native needs %s, expandable segments %s.",
       answer (study, question) == FITS_NOT ? "Does not fit"
       : question->is_complete              ? "Fits"
                                            : "What was seen fits",
       followed, TESSERA_SIZE (study->layout->peak_reserved_bytes),
-      TESSERA_SIZE (study->needs.plan_bytes), question->gpu,
-      TESSERA_SIZE (cli_answer_available (question)),
+      TESSERA_SIZE (study->needs.plan_bytes),
+      /* Less than was reserved: told apart, or one of the two looks wrong. */
+      study->needs.plan_bytes < study->layout->peak_reserved_bytes
+          ? " (it gives back what is free where memory is short)"
+          : "",
+      question->gpu, TESSERA_SIZE (cli_answer_available (question)),
       TESSERA_SIZE (study->needs.native_bytes),
       TESSERA_SIZE (study->needs.expandable_bytes));
 }
