@@ -232,3 +232,38 @@ tessera_changes (const TesseraWhose *before,
   g_array_sort (changes, compare_changes);
   return changes;
 }
+
+/* The row called @name, made where it is new. */
+static TesseraChange *
+find_change (GArray *changes, const char *name)
+{
+  for (guint i = 0; i < changes->len; i++)
+    if (strcmp (g_array_index (changes, TesseraChange, i).name, name) == 0)
+      return &g_array_index (changes, TesseraChange, i);
+  const TesseraChange fresh = { .name = g_strdup (name) };
+  g_array_append_val (changes, fresh);
+  return &g_array_index (changes, TesseraChange, changes->len - 1);
+}
+
+GArray *
+tessera_phase_changes (const TesseraWhose *before, const TesseraWhose *after)
+{
+  const TesseraWhose *const sides[] = { before, after };
+  GArray *changes = g_array_new (FALSE, TRUE, sizeof (TesseraChange));
+
+  g_array_set_clear_func (changes, clear_change);
+  for (int side = 0; side < 2; side++)
+    {
+      g_autoptr (GArray) peaks = tessera_phase_peaks (sides[side]);
+
+      for (guint i = 0; i < peaks->len; i++)
+        {
+          const TesseraPhasePeak *peak = &g_array_index (peaks, TesseraPhasePeak, i);
+          TesseraChange *change = find_change (changes, peak->name);
+
+          *(side == 1 ? &change->after_bytes : &change->before_bytes) = peak->live_bytes;
+          *(side == 1 ? &change->after_blocks : &change->before_blocks) = 1;
+        }
+    }
+  return changes;
+}

@@ -152,3 +152,7 @@ GArray *tessera_changes (const TesseraWhose *before,
                          const TesseraWhose *after,
                          uint32_t after_index,
                          TesseraBy by);
+
+/* The peak of each kind of phase in both, in their order: TesseraChange, g_array_unref(). A
+ * change that is not at the peak of all shows there. As blocks: 1 where there is such a phase. */
+GArray *tessera_phase_changes (const TesseraWhose *before, const TesseraWhose *after);

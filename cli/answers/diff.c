@@ -50,6 +50,12 @@ find_changes (const CliSide *before, const CliSide *after, TesseraBy by)
                           after->event_index, by);
 }
 
+static GArray *
+find_phases (const CliSide *before, const CliSide *after)
+{
+  return tessera_phase_changes (&before->whose, &after->whose);
+}
+
 char *
 cli_diff_most (const CliSide *before, const CliSide *after, TesseraBy by)
 {
@@ -102,49 +108,6 @@ cli_diff_sentence (const CliSide *before, const CliSide *after)
           ? 100.0 * ((double) after->live_bytes / (double) before->live_bytes - 1.0)
           : 100.0,
       most != NULL ? ": most in " : "", most != NULL ? most : "", moved);
-}
-
-static void
-clear_change (gpointer data)
-{
-  g_free (((TesseraChange *) data)->name);
-}
-
-static void
-add_phases (GArray *changes, const CliSide *side, gboolean is_after)
-{
-  g_autoptr (GArray) peaks = tessera_phase_peaks (&side->whose);
-
-  for (guint i = 0; i < peaks->len; i++)
-    {
-      const TesseraPhasePeak *peak = &g_array_index (peaks, TesseraPhasePeak, i);
-      TesseraChange *change = NULL;
-
-      for (guint j = 0; j < changes->len && change == NULL; j++)
-        if (strcmp (g_array_index (changes, TesseraChange, j).name, peak->name) == 0)
-          change = &g_array_index (changes, TesseraChange, j);
-      if (change == NULL)
-        {
-          const TesseraChange fresh = { .name = g_strdup (peak->name) };
-          g_array_append_val (changes, fresh);
-          change = &g_array_index (changes, TesseraChange, changes->len - 1);
-        }
-      *(is_after ? &change->after_bytes : &change->before_bytes) = peak->live_bytes;
-      *(is_after ? &change->after_blocks : &change->before_blocks) = 1;
-    }
-}
-
-/* The peak of each kind of phase, in their order: a change that is not at the peak of all
- * shows there. As blocks: whether there is such a phase. */
-static GArray *
-find_phases (const CliSide *before, const CliSide *after)
-{
-  GArray *changes = g_array_new (FALSE, TRUE, sizeof (TesseraChange));
-
-  g_array_set_clear_func (changes, clear_change);
-  add_phases (changes, before, FALSE);
-  add_phases (changes, after, TRUE);
-  return changes;
 }
 
 static const char *
@@ -216,34 +179,14 @@ cli_diff_text (const CliSide *before, const CliSide *after, gboolean is_markdown
 
 /* For programs: all rows of one heading. */
 static void
-member_changes (const CliSide *before, const CliSide *after, TesseraBy by)
+member_changes (const char *heading, const GArray *changes, gboolean has_blocks)
 {
-  static const char *const columns[] = {
+  static const char *const all[] = {
     "name", "before_bytes", "after_bytes", "before_blocks", "after_blocks", "what", NULL
   };
-  g_autoptr (GArray) changes = find_changes (before, after, by);
-  CliTable *table = cli_table_new (tessera_by_name (by), columns);
-
-  for (guint i = 0; i < changes->len; i++)
-    {
-      const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
-
-      cli_table_text (table, change->name);
-      CLI_INTEGERS (table, change->before_bytes, change->after_bytes,
-                    change->before_blocks, change->after_blocks);
-      cli_table_text (table, what_happened (change));
-      cli_table_end_row (table);
-    }
-  cli_table_print (table);
-}
-
-static void
-member_phases (const CliSide *before, const CliSide *after)
-{
-  static const char *const columns[] = { "name", "before_bytes", "after_bytes", "what",
-                                         NULL };
-  g_autoptr (GArray) changes = find_phases (before, after);
-  CliTable *table = cli_table_new ("phase_peaks", columns);
+  static const char *const bytes[] = { "name", "before_bytes", "after_bytes", "what",
+                                       NULL };
+  CliTable *table = cli_table_new (heading, has_blocks ? all : bytes);
 
   for (guint i = 0; i < changes->len; i++)
     {
@@ -251,6 +194,8 @@ member_phases (const CliSide *before, const CliSide *after)
 
       cli_table_text (table, change->name);
       CLI_INTEGERS (table, change->before_bytes, change->after_bytes);
+      if (has_blocks)
+        CLI_INTEGERS (table, change->before_blocks, change->after_blocks);
       cli_table_text (table, what_happened (change));
       cli_table_end_row (table);
     }
@@ -286,9 +231,14 @@ cli_tell_diff (const CliSide *before, const CliSide *after)
     }
   member_side ("before", before);
   member_side ("after", after);
-  member_phases (before, after);
+  g_autoptr (GArray) phases = find_phases (before, after);
+  member_changes ("phase_peaks", phases, FALSE);
   for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
-    member_changes (before, after, headings[i]);
+    {
+      g_autoptr (GArray) changes = find_changes (before, after, headings[i]);
+
+      member_changes (tessera_by_name (headings[i]), changes, TRUE);
+    }
 }
 
 static int

@@ -385,8 +385,8 @@ load_once (const char *path,
   return status;
 }
 
-/* A recorder moves pages into its file after each MiB or more: time enough for all but
- * the largest recordings. */
+/* A recorder moves pages into its file after each 16 MiB: time enough for all but the
+ * largest recordings. */
 #define MOST_TRIES 5
 
 TesseraStatus
