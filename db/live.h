@@ -24,11 +24,11 @@ typedef struct TesseraLive TesseraLive;
 
 typedef struct
 {
-  /* Its device, source, settings, streams and pools, and how many events and tensors there
-   * are in all; its other arrays are not looked at. A device keeps its place in the batch.
-   */
+  /* Its device, source, settings, streams, pools and state at the start, and how many
+   * events and tensors there are in all; its other arrays are not looked at. A device keeps
+   * its place in the batch. */
   const TesseraTrace *head;
-  bool has_news; /* settings, streams or pools differ from the batch before */
+  bool has_news; /* of these, but the counts, some differ from the batch before */
   const TesseraEvent *events; /* new ones */
   const uint32_t *event_indices;
   size_t n_events;

@@ -11,7 +11,28 @@
 
 /* What the writer has seen of the names, and what came since */
 
-/* Copies @from's facts of the device; streams and pools are only ever added. */
+/* A stack, stream or pool that nobody told is unknown: the state is worth more. */
+static void
+settle (TesseraHeld *held, const TesseraTrace *head, size_t n_stacks)
+{
+  for (size_t i = 0; i < held->n_segments; i++)
+    {
+      TesseraSegment *segment = &held->segments[i];
+
+      if (segment->stack >= n_stacks)
+        segment->stack = TESSERA_NONE;
+      if (segment->stream >= head->n_streams)
+        segment->stream = 0;
+      if (segment->pool >= head->n_pools)
+        segment->pool = 0;
+    }
+  for (size_t i = 0; i < held->n_blocks; i++)
+    if (held->blocks[i].stack >= n_stacks)
+      held->blocks[i].stack = TESSERA_NONE;
+}
+
+/* Copies @from's facts of the device; streams and pools are only ever added, and it has one
+ * state at the start. */
 static TesseraStatus
 copy_head (TesseraTrace *head, const TesseraTrace *from)
 {
@@ -31,6 +52,10 @@ copy_head (TesseraTrace *head, const TesseraTrace *from)
     status = tessera_trace_add_stream (head, from->streams[i], &added);
   for (size_t i = head->n_pools; status == TESSERA_OK && i < from->n_pools; i++)
     status = tessera_trace_add_pool (head, from->pools[i], &added);
+  if (status == TESSERA_OK && head->start.n_segments == 0 &&
+      !tessera_held_copy (&head->start, &from->start))
+    status = TESSERA_NO_MEMORY;
+  settle (&head->start, head, 0); /* no stack is older than the recording */
   return status;
 }
 
@@ -157,26 +182,6 @@ tessera_news_written (TesseraNews *news)
   news->has_meta = false;
   for (size_t i = 0; i < news->n_devices; i++)
     news->devices[i] = (TesseraLiveDevice){ .head = news->heads[i] };
-}
-
-/* A stack, stream or pool that nobody told is unknown: the state is worth more. */
-static void
-settle (TesseraHeld *held, const TesseraTrace *head, size_t n_stacks)
-{
-  for (size_t i = 0; i < held->n_segments; i++)
-    {
-      TesseraSegment *segment = &held->segments[i];
-
-      if (segment->stack >= n_stacks)
-        segment->stack = TESSERA_NONE;
-      if (segment->stream >= head->n_streams)
-        segment->stream = 0;
-      if (segment->pool >= head->n_pools)
-        segment->pool = 0;
-    }
-  for (size_t i = 0; i < held->n_blocks; i++)
-    if (held->blocks[i].stack >= n_stacks)
-      held->blocks[i].stack = TESSERA_NONE;
 }
 
 bool

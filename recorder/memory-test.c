@@ -71,7 +71,7 @@ live (const TestPlace *place)
       record (recorder, device);
       status = tessera_recorder_flush (recorder, NULL);
       g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
-      tessera_recorder_end_state (recorder, device, &held);
+      tessera_recorder_state (recorder, device, &held, true);
     }
   tessera_recorder_close (recorder);
   return true;

@@ -138,8 +138,8 @@ tessera_recorder_pool (TesseraRecorder *recorder,
   add_to_device (recorder, device, pool, 0, &id);
 }
 
-static bool
-copy_held (TesseraHeld *to, const TesseraHeld *from)
+bool
+tessera_held_copy (TesseraHeld *to, const TesseraHeld *from)
 {
   if (!TESSERA_RESERVE (to->segments, to->cap_segments, from->n_segments) ||
       !TESSERA_RESERVE (to->blocks, to->cap_blocks, from->n_blocks))
@@ -154,21 +154,28 @@ copy_held (TesseraHeld *to, const TesseraHeld *from)
 
 /* Replaces an earlier state; without memory there is none. */
 void
-tessera_recorder_end_state (TesseraRecorder *recorder,
-                            uint32_t device,
-                            const TesseraHeld *held)
+tessera_recorder_state (TesseraRecorder *recorder,
+                        uint32_t device,
+                        const TesseraHeld *held,
+                        bool at_end)
 {
   TesseraNames *names = &recorder->names;
   TesseraTrace *head;
+  TesseraHeld *state;
 
   if (!tessera_recorder_is_recording (recorder))
     return;
   pthread_mutex_lock (&names->lock);
   head = find_device (names, device);
   if (head)
-    tessera_held_clear (&head->end);
-  if (head && !copy_held (&head->end, held))
-    tessera_held_clear (&head->end);
+    {
+      state = at_end ? &head->end : &head->start;
+      tessera_held_clear (state);
+      if (!tessera_held_copy (state, held))
+        tessera_held_clear (state);
+      head->starts_empty &= at_end || held->n_segments == 0;
+      names->has_news |= !at_end;
+    }
   pthread_mutex_unlock (&names->lock);
 }
 

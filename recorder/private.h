@@ -97,7 +97,7 @@ typedef struct
   TesseraStackTree tree;
   uint32_t *stack_of_node; /* TESSERA_NONE: no stack ends there */
   size_t cap_stack_of_node;
-  TesseraTrace **devices; /* settings, streams, pools, the state at the end */
+  TesseraTrace **devices; /* settings, streams, pools, the states at start and end */
   size_t n_devices, cap_devices;
   bool is_assumed; /* the one device is not the program's: it named none yet */
   bool has_news;   /* of devices or meta */
@@ -118,6 +118,9 @@ uint32_t tessera_names_frame (TesseraNames *names,
                               int64_t line);
 uint32_t
 tessera_names_stack (TesseraNames *names, const uint32_t *frames, size_t n_frames);
+
+/* Into an empty state, and in order. Returns: false without memory. */
+bool tessera_held_copy (TesseraHeld *to, const TesseraHeld *from);
 
 /*
  * What the writer has seen of the names, and what came since.

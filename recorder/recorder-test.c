@@ -110,7 +110,7 @@ test_whole (TestPlace *place, gconstpointer data)
   g_assert_cmpuint (stats.n_events, ==, 1000);
   g_assert_cmpuint (stats.n_written, ==, 1000);
   record (recorder, 3, 1000, 200000);
-  tessera_recorder_end_state (recorder, 3, &held);
+  tessera_recorder_state (recorder, 3, &held, true);
   tessera_recorder_close (recorder);
   g_assert_cmpuint (test_place_count_files (place), ==, 1);
 
@@ -413,7 +413,7 @@ test_keeps_older (TestPlace *place, gconstpointer data)
   add_device (recorder, 0);
   tessera_recorder_range_end (recorder, begin_range (recorder, TESSERA_RANGE_STEP, "1"));
   OK (tessera_recorder_flush (recorder, NULL));
-  tessera_recorder_end_state (recorder, 0, &(TesseraHeld){ 0 });
+  tessera_recorder_state (recorder, 0, &(TesseraHeld){ 0 }, true);
   tessera_recorder_close (recorder);
   g_assert_true (g_file_get_contents (place->path, &now, &n_now, NULL));
   g_assert_cmpuint (n_now, ==, n_older);

@@ -111,11 +111,13 @@ void tessera_recorder_get_stats (TesseraRecorder *recorder,
 /* Waits until all events so far are in the file. */
 TESSERA_MUST_USE TesseraStatus tessera_recorder_flush (TesseraRecorder *recorder,
                                                        TesseraError *error);
-/* What the driver has given and what lies in it, at the end: before closing. Copied, and
- * put in order. */
-void tessera_recorder_end_state (TesseraRecorder *recorder,
-                                 uint32_t device,
-                                 const TesseraHeld *held);
+/* What the driver has given and what lies in it. At the end: before closing. At the start,
+ * where the device held something before it was recorded: once its streams and pools are
+ * told, before its first event; live and pending blocks alone. Copied, and put in order. */
+void tessera_recorder_state (TesseraRecorder *recorder,
+                             uint32_t device,
+                             const TesseraHeld *held,
+                             bool at_end);
 /* Writes the rest, checkpoints, joins the thread, frees; waits on the disk. No other call
  * may be going on or follow. In a forked child: frees only. NULL is fine. */
 void tessera_recorder_close (TesseraRecorder *recorder);

@@ -119,9 +119,15 @@ void tessera_recorder_leave (TesseraRecorder *recorder); /* NULL is fine */
 /* Under a device's lock: @recorder, or NULL where recording ended in the meantime. */
 TesseraRecorder *tessera_recorder_still (TesseraRecorder *recorder);
 
-/* Opens the trace that the options name; a notice where it cannot be. Called once.
- * @policy: what the devices are opened with. @plan: (nullable): to be followed. */
-void tessera_recording_begin (TesseraPolicyKind policy, const TesseraPlan *plan);
+/* Opens the trace at @path. @policy: what the devices are opened with. @plan: (nullable): to
+ * be followed. Returns: NULL and @error where it cannot be, or something is recorded. */
+TesseraRecorder *tessera_recording_open (const char *path,
+                                         bool stacks,
+                                         TesseraPolicyKind policy,
+                                         const TesseraPlan *plan,
+                                         TesseraError *error);
+/* From here on it is entered. */
+void tessera_recording_begin (TesseraRecorder *opened);
 /* Nobody enters any more. Returns: (nullable): what is to be ended, once the devices have
  * told it what they hold. */
 TesseraRecorder *tessera_recording_take (void);

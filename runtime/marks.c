@@ -212,6 +212,18 @@ end_range (TesseraRecorder *recorder, uint32_t range)
 }
 
 void
+tessera_marks_record (TesseraRecorder *recorder)
+{
+  step_range = TESSERA_NONE;
+  for (unsigned i = 0; i < n_phases && i < MAX_DEPTH; i++)
+    phases[i].range = phases[i].name != NULL
+                          ? begin_range (recorder, TESSERA_RANGE_PHASE, phases[i].name)
+                          : TESSERA_NONE;
+  for (unsigned i = 0; i < MAX_ASKED; i++)
+    atomic_store (&inferred[i], 0);
+}
+
+void
 tessera_step (int64_t number)
 {
   TesseraRecorder *recorder;

@@ -134,6 +134,40 @@ open_plan (void)
     policy = TESSERA_POLICY_EXPANDABLE;
 }
 
+static void
+lock_devices (void)
+{
+  for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
+    if (devices[i] != NULL)
+      tessera_device_lock (devices[i]);
+}
+
+static void
+unlock_devices (void)
+{
+  for (int i = TESSERA_MAX_DEVICES - 1; i >= 0; i--)
+    if (devices[i] != NULL)
+      tessera_device_unlock (devices[i]);
+}
+
+static void
+begin_recording (void)
+{
+  char path[sizeof tessera_options.record];
+  TesseraError error = { 0 };
+  TesseraRecorder *opened = NULL;
+
+  if (!tessera_options_expand (&tessera_options, tessera_options.record, path,
+                               sizeof path))
+    tessera_fail (&error, TESSERA_INVALID, "The path of the trace is too long");
+  else
+    opened =
+        tessera_recording_open (path, tessera_options.stacks != 0, policy, plan, &error);
+  if (opened == NULL)
+    tessera_notice ("%s; the run goes on unrecorded.", error.text);
+  tessera_recording_begin (opened);
+}
+
 int
 tessera_start (void)
 {
@@ -153,32 +187,41 @@ tessera_start (void)
       if (policy == TESSERA_POLICY_PLAN)
         open_plan ();
       if (*tessera_options.record != '\0')
-        tessera_recording_begin (policy, plan);
+        begin_recording ();
       tessera_process_enter (TESSERA_PROCESS_SERVING);
     }
   pthread_mutex_unlock (&lock);
   return result;
 }
 
-/* All devices stand still while the recorder is taken away, so that the state written is
- * that after the last event. */
-static TesseraRecorder *
-take_recorder (void)
+/* All devices stand still while a recorder comes, or is taken away, so that the state that
+ * it has is that before its first event, or after its last. */
+int
+tessera_record (const char *path, int stacks)
 {
-  TesseraRecorder *taken;
+  TesseraRecorder *opened = NULL;
+  TesseraError error = { 0 };
 
-  for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
-    if (devices[i] != NULL)
-      tessera_device_lock (devices[i]);
-  taken = tessera_recording_take ();
-  for (int i = TESSERA_MAX_DEVICES - 1; i >= 0; i--)
-    if (devices[i] != NULL)
-      {
-        if (taken != NULL)
-          tessera_device_record_end (devices[i], taken);
-        tessera_device_unlock (devices[i]);
-      }
-  return taken;
+  tessera_marks_lock ();
+  pthread_mutex_lock (&lock);
+  if (tessera_process_state () != TESSERA_PROCESS_SERVING || tessera_is_recording ())
+    tessera_fail (&error, TESSERA_REFUSED,
+                  "Tessera serves nothing, or records this run already.");
+  else
+    opened = tessera_recording_open (path, stacks != 0, policy, plan, &error);
+  if (opened != NULL)
+    {
+      lock_devices ();
+      for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
+        if (devices[i] != NULL)
+          tessera_device_record_start (devices[i], opened);
+      tessera_marks_record (opened);
+      tessera_recording_begin (opened);
+      unlock_devices ();
+    }
+  pthread_mutex_unlock (&lock);
+  tessera_marks_unlock ();
+  return opened != NULL ? 0 : tessera_set_last_error ("%s", error.text);
 }
 
 /* Also at exit where nobody called it: the trace is then whole. */
@@ -190,7 +233,12 @@ tessera_stop (void)
   if (tessera_process_state () != TESSERA_PROCESS_SERVING)
     return;
   pthread_mutex_lock (&lock);
-  taken = take_recorder ();
+  lock_devices ();
+  taken = tessera_recording_take ();
+  for (int i = 0; taken != NULL && i < TESSERA_MAX_DEVICES; i++)
+    if (devices[i] != NULL)
+      tessera_device_record_state (devices[i], taken, true);
+  unlock_devices ();
   if (taken != NULL)
     tessera_recording_end (taken);
   pthread_mutex_unlock (&lock);

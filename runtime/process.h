@@ -28,6 +28,8 @@ void tessera_process_see_streams (int ordinal);
 void tessera_marks_lock (void);
 void tessera_marks_unlock (void);
 void tessera_marks_tell (RuntimeDevice *device);
+/* A recording begins: in it the phases that are open begin here. Called with the lock. */
+void tessera_marks_record (TesseraRecorder *recorder);
 void tessera_marks_after_fork (void);
 
 /* Asks Python for the module of a thread that has none of its own. No lock may be held:

@@ -432,6 +432,78 @@ test_threads (void)
   program_verify ("run.tsr", N_THREADS * N_REQUESTS_OF_THREAD);
 }
 
+/* A recording that begins while blocks live, one waits for another stream and a phase is
+ * open; and another one after it. */
+static void
+run_midway (const char *policy)
+{
+  Program program = { .rand = g_rand_new_with_seed ((guint32) g_test_rand_int ()),
+                      .n_requests = N_REQUESTS,
+                      .n_streams = 4,
+                      .side_uses = 0.1,
+                      .most_bytes = 2 * GIB };
+  void *blocks[40];
+
+  program_start ("policy", policy, NULL);
+  program_run (&program);
+  for (guint i = 0; i < G_N_ELEMENTS (blocks); i++)
+    blocks[i] = program_must_alloc ((ssize_t) ((i + 1) * 100000), program_stream (i % 3));
+  program_delay (program_stream (3), 1e12);
+  tessera_torch_record_stream (blocks[3], (void *) program_stream (3));
+  for (guint i = 0; i < G_N_ELEMENTS (blocks); i += 3)
+    program_free (blocks[i], program_stream (i % 3));
+  tessera_phase_begin ("forward");
+  g_assert_cmpint (tessera_record (program_file ("no/folder/run.tsr"), 0), ==, -1);
+  g_assert_nonnull (strstr (tessera_last_error (), "no/folder"));
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("run-%u.tsr", i);
+
+      g_assert_cmpint (tessera_record (program_file (name), 0), ==, 0);
+      g_assert_cmpint (tessera_record (program_file ("other.tsr"), 0), ==, -1);
+      program_run (&program);
+      if (i == 0)
+        tessera_phase_end ();
+      tessera_stop ();
+      program_run (&program); /* what the next one does not know */
+    }
+  assert_quiet ();
+  g_rand_free (program.rand);
+}
+
+static void
+native_midway_body (void)
+{
+  run_midway ("native");
+}
+
+static void
+expandable_midway_body (void)
+{
+  run_midway ("expandable");
+}
+
+static void
+test_midway (gconstpointer body)
+{
+  TesseraTrace *trace;
+
+  program_run_child (body);
+  program_verify ("run-0.tsr", N_REQUESTS);
+  program_verify ("run-1.tsr", N_REQUESTS);
+  trace = program_load ("run-0.tsr");
+  g_assert_false (trace->starts_empty);
+  g_assert_cmpuint (trace->n_streams, ==, 4);
+  g_assert_cmpuint (trace->start.n_blocks, ==, 27); /* one of them is pending */
+  g_assert_cmpuint (trace->start.blocks[0].state + trace->start.blocks[1].state, >, 0);
+  g_assert_cmpuint (trace->n_ranges, ==, 1);
+  g_assert_cmpstr (tessera_trace_string (trace, trace->ranges[0].name), ==, "forward");
+  tessera_trace_free (trace);
+  trace = program_load ("run-1.tsr");
+  g_assert_cmpuint (trace->n_ranges, ==, 0);
+  tessera_trace_free (trace);
+}
+
 static void
 base_body (void)
 {
@@ -491,6 +563,8 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (out_of_memory_body);
   PROGRAM_ADD_CHILD (limit_body);
   PROGRAM_ADD_CHILD (threads_body);
+  PROGRAM_ADD_CHILD (native_midway_body);
+  PROGRAM_ADD_CHILD (expandable_midway_body);
   PROGRAM_TEST_CHILD ("/runtime/forgotten", forgotten_body);
   g_test_add_func ("/runtime/native", test_native);
   g_test_add_func ("/runtime/expandable", test_expandable);
@@ -504,6 +578,10 @@ main (int argc, char **argv)
   g_test_add_func ("/runtime/limit", test_limit);
   PROGRAM_TEST_CHILD ("/runtime/steps-repeat", repeats_body);
   g_test_add_func ("/runtime/threads", test_threads);
+  g_test_add_data_func ("/runtime/midway/native", "/subprocess/native_midway_body",
+                        test_midway);
+  g_test_add_data_func ("/runtime/midway/expandable",
+                        "/subprocess/expandable_midway_body", test_midway);
   PROGRAM_TEST_CHILD ("/runtime/base", base_body);
   PROGRAM_TEST_CHILD ("/runtime/faults", faults_body);
   return program_finish ();

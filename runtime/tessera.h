@@ -52,6 +52,9 @@ TESSERA_API int tessera_start (void);
 /* Everything recorded is in the file and the file is closed; memory is served as before.
  * Call at interpreter exit. Safe to call twice. */
 TESSERA_API void tessera_stop (void);
+/* Begins a trace in the midst of the run, at @path as it is, with what is held now as its
+ * start; tessera_stop() ends it, after which another may begin. -1 where one is written. */
+TESSERA_API int tessera_record (const char *path, int stacks);
 /* Whether a trace is being written: not after tessera_stop(), or where it is refused. */
 TESSERA_API int tessera_is_recording (void);
 /* The path of the trace that is being written, borrowed for good; NULL: none is. */

@@ -108,6 +108,7 @@ class Library:
 
     def __init__(self, path: Optional[str] = None) -> None:
         self._handle = _load(path)
+        self._is_started = False
         self._find: Optional[Callable[[], Optional[int]]] = None
         self._finder: Any = None  # stays: a thread may be about to call it
         try:
@@ -128,6 +129,7 @@ class Library:
         self._configure = self._function("configure", number, text, text)
         self._start = self._function("start", number)
         self.is_recording = self._function("is_recording", number)
+        self._record = self._function("record", number, text, number)
         self._flush = self._function("flush", number)
         self._trace_path = self._function("trace_path", text)
         self._take_notice = self._function("take_notice", ctypes.c_size_t, text, ctypes.c_size_t)
@@ -174,6 +176,16 @@ class Library:
     def start(self) -> None:
         """Raises LibraryError where PyTorch's own allocator must stay."""
         if self._start() != 0:
+            raise self._error()
+        self._is_started = True
+
+    def is_serving(self) -> bool:
+        """Whether start() succeeded."""
+        return self._is_started
+
+    def record(self, path: str, stacks: bool) -> None:
+        """Begins a trace in the midst of the run; stop() ends it. Raises LibraryError."""
+        if self._record(os.fsencode(path), int(stacks)) != 0:
             raise self._error()
 
     def flush(self) -> None:

@@ -10,9 +10,9 @@ from typing import Any, Callable, Dict, List, Set
 
 import torch
 
-from . import snapshots
-from .library import Library, LibraryError
+from .library import LibraryError
 from .say import say
+from .snapshots import History
 
 _said: Set[str] = set()
 
@@ -43,10 +43,6 @@ def _empty_snapshot() -> Dict[str, List[Any]]:
     }
 
 
-_HISTORY = (
-    "torch.cuda.memory keeps no history and its snapshots are empty while Tessera serves memory "
-    "and records nothing: with a recording (-o run.tsr, TESSERA_RECORD) they are made of that"
-)
 _OBSERVER = "observers of torch.cuda.OutOfMemoryError are not called while Tessera serves memory"
 _BENCHMARK = (
     "torch.backends.cudnn.benchmark stays off: PyTorch refuses it under any allocator but its own"
@@ -54,27 +50,32 @@ _BENCHMARK = (
 
 
 
-def _snapshot(library: Library) -> Callable[..., Any]:
+def _snapshot(history: History) -> Callable[..., Any]:
     def snapshot(*args: Any, **kwargs: Any) -> Dict[str, Any]:
         try:
-            recorded = snapshots.read(library)
+            return history.read() or _empty_snapshot()
         except LibraryError as error:
             _say_once("this snapshot is empty: %s" % error)
             return _empty_snapshot()
-        if recorded is None:
-            _say_once(_HISTORY)
-            return _empty_snapshot()
-        return recorded
 
     return snapshot
 
 
-def _left_out(library: Library, is_recording: bool) -> Dict[str, Callable[..., Any]]:
-    history = _leave_out("" if is_recording else _HISTORY, _nothing)
+def _want(history: History) -> Callable[..., None]:
+    def want(*args: Any, **kwargs: Any) -> None:
+        try:
+            history.want(*args, **kwargs)
+        except LibraryError as error:
+            _say_once("torch.cuda.memory keeps no history: %s" % error)
+
+    return want
+
+
+def _left_out(history: History) -> Dict[str, Callable[..., Any]]:
     return {
-        "_cuda_record_memory_history": history,
-        "_cuda_record_memory_history_legacy": history,
-        "_cuda_memorySnapshot": _snapshot(library),
+        "_cuda_record_memory_history": _want(history),
+        "_cuda_record_memory_history_legacy": _want(history),
+        "_cuda_memorySnapshot": _snapshot(history),
         "_cuda_attach_out_of_memory_observer": _leave_out(_OBSERVER, _nothing),
     }
 
@@ -104,15 +105,14 @@ def _keep_benchmark_off() -> Callable[[], None]:
     return restore
 
 
-def install(library: Library, is_recording: bool) -> Callable[[], None]:
+def install(history: History) -> Callable[[], None]:
     """Before CUDA starts: some of these start PyTorch's own allocator. Returns the
-    function that takes all back, for where ours does not serve after all. Where the run
-    is recorded, the history that a program asks for is the recording's."""
+    function that takes all back, for where ours does not serve after all."""
     # Our hooks on modules are no business of the program's.
     warnings.filterwarnings(
         "ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks"
     )
-    left_out = _left_out(library, is_recording)
+    left_out = _left_out(history)
     before = {name: getattr(torch._C, name) for name in left_out if hasattr(torch._C, name)}
     for name in before:
         setattr(torch._C, name, left_out[name])

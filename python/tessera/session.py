@@ -23,6 +23,7 @@ from .marks import Finished, Marks
 from .modules import Modules
 from .optimizers import Optimizers
 from .say import say
+from .snapshots import History
 from .tensors import Tensors
 
 Value = Union[str, int, float]
@@ -69,6 +70,7 @@ class Session:
         self._rank = 0  #: where the environment does not say it
         self._pid = 0  #: of the process whose memory is served
         self._is_attached = False
+        self._history: Optional[History] = None
         self._further = further
         self.marks = Marks(stop_after, "plan" in options, self._on_step, further)
         self.tensors = Tensors(self.marks, say)
@@ -95,14 +97,15 @@ class Session:
             library.configure(key, value)
         library.configure("torch", torch.__version__)
         self.library = library
-        self._restore_refused = refused.install(library, "record" in self._options)
+        self._history = history = History(library)
+        self._restore_refused = refused.install(history)
         streams.install(library)
         initialise: Any = torch._C._cuda_init
 
         def start_and_initialise() -> None:
             setattr(torch._C, "_cuda_init", initialise)
             try:
-                self._start(library)
+                self._start(library, history)
             except Exception as error:
                 self._restore_refused()
                 say("not started, a call failed: %s: %s" % (type(error).__name__, error))
@@ -120,7 +123,7 @@ class Session:
             library.configure("rank", self._rank)
             library.configure("world", distributed.get_world_size())
 
-    def _start(self, library: Library) -> None:
+    def _start(self, library: Library, history: History) -> None:
         self._pid = os.getpid()
         try:
             self._tell_rank(library)
@@ -138,6 +141,10 @@ class Session:
             say("%s; PyTorch's own allocator stays" % str(error).rstrip("."))
             return
         statistics.install(library)
+        try:
+            history.begin()  # the program may have asked for it before
+        except LibraryError as error:
+            say("torch.cuda.memory keeps no history: %s" % error)
         self.attach(library)
         atexit.register(self.close)
         Finalize(None, self.close, exitpriority=0)  # for a forked worker, whose end is none
@@ -166,6 +173,8 @@ class Session:
         if self.marks.is_known:
             self.modules.leave_out_names()
         if self._is_attached:
+            if self._history is not None:
+                self._history.bound()
             self._say_notices()
 
     def _is_first(self) -> bool:
@@ -204,6 +213,8 @@ class Session:
             if self.library.is_recording():
                 for end in before_end:
                     end(self.library)
+            if self._history is not None:
+                self._history.end()
             self.library.stop()
             self._say_notices()
             if "plan" in self._options and not _is_dry() and self._is_first():  # a dry run answers for itself

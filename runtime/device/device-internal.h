@@ -73,6 +73,7 @@ struct RuntimeDevice
   pthread_mutex_t lock;
   int ordinal;              /* fixed */
   uint64_t memory_bytes;    /* fixed */
+  uint64_t limit_bytes;     /* 0: none */
   TesseraSettings settings; /* fixed */
   TesseraPolicyKind kind;   /* fixed: what really serves */
   bool has_record_stream;   /* fixed */

@@ -53,7 +53,8 @@ void
 tessera_device_set_fraction (RuntimeDevice *device, double fraction)
 {
   tessera_device_lock (device);
-  tessera_policy_set_limit (device->policy, tessera_device_limit (device, fraction));
+  device->limit_bytes = tessera_device_limit (device, fraction);
+  tessera_policy_set_limit (device->policy, device->limit_bytes);
   tessera_device_unlock (device);
 }
 
@@ -305,15 +306,12 @@ is_by_length (const TesseraPlan *plan)
 }
 
 static TesseraStatus
-make_policy (RuntimeDevice *device,
-             const TesseraPlan *plan,
-             uint64_t limit_bytes,
-             TesseraError *error)
+make_policy (RuntimeDevice *device, const TesseraPlan *plan, TesseraError *error)
 {
   const TesseraObserver observer = tessera_device_observer (device);
   const TesseraPolicyOptions options = {
     .kind = device->kind,
-    .caching = { .settings = device->settings, .limit_bytes = limit_bytes },
+    .caching = { .settings = device->settings, .limit_bytes = device->limit_bytes },
     .plan = plan,
     .by_length = is_by_length (plan),
     .has_fine_pages = true,
@@ -371,33 +369,30 @@ choose_kind (RuntimeDevice *device, TesseraPolicyKind kind, const TesseraPlan *p
 
 /* A plan that cannot be followed costs a notice, not the run. */
 static TesseraStatus
-open_policy (RuntimeDevice *device,
-             const TesseraPlan *plan,
-             uint64_t limit_bytes,
-             TesseraError *error)
+open_policy (RuntimeDevice *device, const TesseraPlan *plan, TesseraError *error)
 {
   TesseraError reason = { 0 };
 
   if (device->kind != TESSERA_POLICY_PLAN)
-    return make_policy (device, NULL, limit_bytes, error);
-  if (make_policy (device, plan, limit_bytes, &reason) == TESSERA_OK)
+    return make_policy (device, NULL, error);
+  if (make_policy (device, plan, &reason) == TESSERA_OK)
     return TESSERA_OK;
   tessera_notice (
       "The plan is not followed on device %d, expandable rules serve instead: "
       "%s.",
       device->ordinal, reason.text);
   device->kind = TESSERA_POLICY_EXPANDABLE;
-  return make_policy (device, NULL, limit_bytes, error);
+  return make_policy (device, NULL, error);
 }
 
 /* Before the first event: the policy's making may already take memory. */
 static void
-record_device (RuntimeDevice *device, uint64_t limit_bytes)
+record_device (RuntimeDevice *device)
 {
   const TesseraRecordedDevice recorded = {
     .device = (uint32_t) device->ordinal,
     .memory_bytes = device->memory_bytes,
-    .limit_bytes = limit_bytes,
+    .limit_bytes = device->limit_bytes,
     .alignment_bytes = TESSERA_MIN_BLOCK_BYTES,
     .settings = device->settings,
   };
@@ -405,9 +400,8 @@ record_device (RuntimeDevice *device, uint64_t limit_bytes)
   tessera_recorder_device (device->recorder, &recorded);
 }
 
-/* The device and its rules, before memory is taken. Returns: the limit in bytes; 0: none.
- */
-static uint64_t
+/* The device and its rules, before memory is taken. */
+static void
 settle (RuntimeDevice *device, TesseraPolicyKind kind, const TesseraPlan *plan)
 {
   double fraction = tessera_options.limit_fraction;
@@ -422,7 +416,7 @@ settle (RuntimeDevice *device, TesseraPolicyKind kind, const TesseraPlan *plan)
     fraction = tessera_torch_fraction (device->ordinal);
   device->stats.max_split_bytes = device->settings.max_split_bytes;
   choose_kind (device, kind, plan);
-  return tessera_device_limit (device, fraction);
+  device->limit_bytes = tessera_device_limit (device, fraction);
 }
 
 /* What serves in the end. */
@@ -435,20 +429,36 @@ record_policy (RuntimeDevice *device)
     tessera_device_pool_sized (device);
 }
 
+void
+tessera_device_record_start (RuntimeDevice *device, TesseraRecorder *recorder)
+{
+  uint32_t ordinal = (uint32_t) device->ordinal;
+
+  device->recorder = recorder;
+  record_device (device);
+  for (size_t i = 1; i < device->n_streams; i++)
+    tessera_recorder_stream (recorder, ordinal, (uint16_t) i, device->streams[i].handle);
+  for (size_t i = 1; i < device->n_pools; i++)
+    tessera_recorder_pool (recorder, ordinal, (uint16_t) i, device->pools[i].id);
+  tessera_device_record_state (device, recorder, false);
+  device->most_pool_bytes = 0;
+  record_policy (device);
+  device->recorder = NULL;
+}
+
 static bool
 fill (RuntimeDevice *device,
       TesseraPolicyKind kind,
       const TesseraPlan *plan,
       TesseraError *error)
 {
-  uint64_t limit_bytes;
   uint16_t stream;
 
   if (tessera_cuda_open (device->ordinal, error, &device->cuda) != TESSERA_OK)
     return false;
   tessera_cuda_set_owner (
       device->cuda, &(TesseraCudaOwner){ on_synchronize, may_mark, handle_of, device });
-  limit_bytes = settle (device, kind, plan);
+  settle (device, kind, plan);
   if (!TESSERA_RESERVE (device->pools, device->cap_pools, 1))
     {
       tessera_fail (error, TESSERA_NO_MEMORY, "The host has no memory left.");
@@ -457,8 +467,8 @@ fill (RuntimeDevice *device,
   device->pools[0] = (RuntimePool){ 0 };
   device->n_pools = 1;
   if (device->recorder != NULL)
-    record_device (device, limit_bytes);
-  if (open_policy (device, plan, limit_bytes, error) != TESSERA_OK)
+    record_device (device);
+  if (open_policy (device, plan, error) != TESSERA_OK)
     return false;
   if (device->kind == TESSERA_POLICY_NATIVE)
     device->native_stats =

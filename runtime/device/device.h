@@ -72,5 +72,10 @@ bool tessera_device_step_repeats (RuntimeDevice *device);
 void tessera_device_phase (RuntimeDevice *device, const char *name);
 void tessera_device_mark (RuntimeDevice *device);
 
-/* What is held now, as the end of the recording. Called with the lock. */
-void tessera_device_record_end (RuntimeDevice *device, TesseraRecorder *recorder);
+/* The recording begins in the midst of the run: what the device is. Called with the lock.
+ */
+void tessera_device_record_start (RuntimeDevice *device, TesseraRecorder *recorder);
+/* What is held now, as the recording's start or end. Called with the lock. */
+void tessera_device_record_state (RuntimeDevice *device,
+                                  TesseraRecorder *recorder,
+                                  bool at_end);

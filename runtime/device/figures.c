@@ -257,6 +257,7 @@ tessera_device_base (RuntimeDevice *device,
 typedef struct
 {
   TesseraHeld held;
+  bool has_free; /* free blocks are collected as well */
   bool has_failed;
 } Collection;
 
@@ -270,6 +271,8 @@ collect_block (void *user, const TesseraBlockInfo *info)
                                    .stack = TESSERA_NONE,
                                    .state = (uint8_t) info->state };
 
+  if (info->state == TESSERA_BLOCK_FREE && !collection->has_free)
+    return;
   if (tessera_trace_add_block (&collection->held, &block) != TESSERA_OK)
     collection->has_failed = true;
 }
@@ -283,29 +286,17 @@ collect_segment (void *user, const TesseraSegment *segment)
     collection->has_failed = true;
 }
 
-/* Of blocks and of segments: both begin with their address. */
-static int
-compare_addresses (const void *a, const void *b)
-{
-  const uint64_t *x = a, *y = b;
-
-  return (*x > *y) - (*x < *y);
-}
-
 void
-tessera_device_record_end (RuntimeDevice *device, TesseraRecorder *recorder)
+tessera_device_record_state (RuntimeDevice *device,
+                             TesseraRecorder *recorder,
+                             bool at_end)
 {
-  Collection collection = { 0 };
-  TesseraHeld *held = &collection.held;
+  Collection collection = { .has_free = at_end };
 
   each_segment (device, collect_segment, &collection);
   tessera_policy_each (device->policy, collect_block, &collection);
-  if (held->n_segments != 0)
-    qsort (held->segments, held->n_segments, sizeof *held->segments, compare_addresses);
-  if (held->n_blocks != 0)
-    qsort (held->blocks, held->n_blocks, sizeof *held->blocks, compare_addresses);
   if (!collection.has_failed)
-    tessera_recorder_end_state (recorder, (uint32_t) device->ordinal, held);
-  free (held->segments);
-  free (held->blocks);
+    tessera_recorder_state (recorder, (uint32_t) device->ordinal, &collection.held,
+                            at_end);
+  tessera_held_clear (&collection.held);
 }

@@ -97,8 +97,12 @@ collect_facts (Facts *facts, TesseraPolicyKind policy, const TesseraPlan *plan)
   add_fact (facts, "plan_digest", facts->plan_digest);
 }
 
-void
-tessera_recording_begin (TesseraPolicyKind policy, const TesseraPlan *plan)
+TesseraRecorder *
+tessera_recording_open (const char *path,
+                        bool stacks,
+                        TesseraPolicyKind policy,
+                        const TesseraPlan *plan,
+                        TesseraError *error)
 {
   Facts facts;
   TesseraRecorderOptions options = {
@@ -107,19 +111,23 @@ tessera_recording_begin (TesseraPolicyKind policy, const TesseraPlan *plan)
     .source = "a live run",
     .ring_events = tessera_options.ring_events,
     .flush_ms = tessera_options.flush_ms,
-    .stacks = tessera_options.stacks != 0,
+    .stacks = stacks,
   };
   TesseraRecorder *opened = NULL;
-  TesseraError error = { 0 };
 
   collect_facts (&facts, policy, plan);
   options.meta = facts.all;
   options.n_meta = facts.n;
-  if (!tessera_options_expand (&tessera_options, tessera_options.record, trace_path,
-                               sizeof trace_path))
-    tessera_notice ("The path of the trace is too long, so nothing is recorded.");
-  else if (tessera_recorder_open (&options, &error, &opened) != TESSERA_OK)
-    tessera_notice ("%s; the run goes on unrecorded.", error.text);
+  if (snprintf (trace_path, sizeof trace_path, "%s", path) >= (int) sizeof trace_path)
+    tessera_fail (error, TESSERA_INVALID, "The path of the trace is too long");
+  else
+    (void) !tessera_recorder_open (&options, error, &opened);
+  return opened;
+}
+
+void
+tessera_recording_begin (TesseraRecorder *opened)
+{
   atomic_store (&recorder, opened);
 }
 

@@ -6,17 +6,26 @@ SPDX-License-Identifier: Apache-2.0
 """
 import json
 import pickle
+import re
+import sys
 
 import dry
 from torch.cuda import _memory_viz as viz
 
 
 ASKS = """
-import json, torch
-torch.cuda.memory._record_memory_history()
+import json, sys, torch
+when = sys.argv[1] if len(sys.argv) > 1 else "first"
+if when == "bounded":
+    from tessera import snapshots
+    snapshots.MOST_EVENTS = 60
+if when in ("first", "bounded"):
+    torch.cuda.memory._record_memory_history()
 model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 1024)).cuda()
 optimizer = torch.optim.AdamW(model.parameters())
 for step in range(8):
+    if when == "later" and step == 1:
+        torch.cuda.memory._record_memory_history(max_entries=100000)
     model(torch.randn(64, 1024, device="cuda")).square().mean().backward()
     optimizer.step()
     optimizer.zero_grad()
@@ -29,16 +38,29 @@ for step in range(8):
 """
 
 
-def check_asked(report, folder, under):
+def check_asked(report, folder, under, events=(100, 1000)):
     """The program's own snapshots agree with what it is told of its memory, and hold its history."""
     asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
     for what, (of_snapshot, of_statistics) in asked.items():
         report.expect(of_snapshot == of_statistics > 0,
                       f"{under}: {what} is {of_snapshot:,} by the snapshot and {of_statistics:,} by the statistics")
     snapshot = pickle.loads((folder / "dumped.pickle").read_bytes())
-    report.expect(len(snapshot["device_traces"][0]) > 100, f"{under}: the dumped snapshot has the history")
+    n_events = len(snapshot["device_traces"][0])
+    report.expect(events[0] <= n_events <= events[1], f"{under}: the dumped snapshot has the history: {n_events} events")
     whole = json.loads(dry.tessera("info", "--json", folder / "dumped.pickle"))
     report.expect(whole["reserved_bytes"] == asked["reserved"][0], f"{under}: and is read as any other")
+
+
+def check_unrecorded(report, folder, script):
+    """A run that nobody records has the history that it asks for, from then on, and always a snapshot of what is held."""
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    for when, events in ("first", (200, 400)), ("bounded", (1, 120)), ("later", (100, 200)), ("never", (1, 1)):
+        done = dry.run(dry.TESSERA, "run", "--plan", folder / "asks.tsp", "--", sys.executable, script, when, cwd=folder,
+                       env={**dry.NULL_CUDA, "TMPDIR": str(temporary)})
+        check_asked(report, folder, f"unrecorded, asked {when}", events=events)
+        report.expect(re.search(r"followed by (\d+) of \1 requests", done.stderr), done.stderr.strip())
+        report.expect(not list(temporary.glob("tessera-*")), "and nothing is left behind")
 
 
 def check_asking(report, folder):
@@ -49,6 +71,7 @@ def check_asking(report, folder):
     dry.tessera("plan", trace, "-o", folder / "asks.tsp")
     dry.dry_run(folder / "followed.tsr", script, options=("--plan", folder / "asks.tsp"))
     check_asked(report, folder, "under the plan")
+    check_unrecorded(report, folder, script)
 
 
 ALIKE = """
