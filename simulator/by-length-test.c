@@ -307,6 +307,22 @@ test_parts (void)
     }
 }
 
+/* What the plan knows no phase of, an evaluation, lies in the pool from its first request
+ * on: beside it, the same memory would be held twice. */
+static void
+test_evaluations (void)
+{
+  const TestParts made = { 6, 3, 10, .seed = 1, .evaluates = true };
+  const TestParts other = { 9, 3, 10, .seed = 2, .evaluates = true };
+  Followed f = followed_new (test_parts_trace (&made), test_parts_trace (&other), 2000);
+  size_t n_outside = 0;
+
+  for (size_t i = 0; i < f.other.blocks->n_blocks; i++)
+    n_outside += f.layout->addr[i] - f.layout->pool_addr >= f.layout->peak_reserved_bytes;
+  g_assert_cmpuint (n_outside, ==, 0);
+  followed_clear (&f);
+}
+
 /* Another number of micro-batches than the plan was made from. */
 static void
 test_other_parts (void)
@@ -456,6 +472,7 @@ main (int argc, char **argv)
   g_test_add_func ("/by-length/real", test_real);
   g_test_add_func ("/by-length/full-device", test_full_device);
   g_test_add_func ("/by-length/parts", test_parts);
+  g_test_add_func ("/by-length/evaluations", test_evaluations);
   g_test_add_func ("/by-length/other-parts", test_other_parts);
   g_test_add_func ("/by-length/long-parts", test_long_parts);
   g_test_add_func ("/by-length/beyond", test_beyond);

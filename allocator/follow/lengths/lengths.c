@@ -261,26 +261,34 @@ look_around (TesseraLengthsFollower *follower)
   TesseraInstanceOptions options = { .is_there = follower->is_there,
                                      .first_slot = follower->next_early,
                                      .is_spare = follower->is_spare };
-  uint32_t n_lent = 0, n_there = 0;
+  uint32_t n_made = 0, n_there = 0;
 
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     {
+      const TesseraLengthsSlot *slot = &lengths->slots[i];
       const FixedPlace *place = fixed_places_own (&follower->fixed, i);
       bool is_taken = place != NULL && place->is_taken;
+      bool is_made = lengths->cut_phase != NULL && slot->seen == TESSERA_SEEN_FIRST;
 
-      follower->is_spare[i] = lengths->slots[i].crosses && is_taken;
+      follower->is_spare[i] = slot->crosses && is_taken;
       follower->is_there[i] =
-          tessera_lengths_slot_stays (&lengths->slots[i]) && is_taken && place->is_own;
-      if (!tessera_lengths_slot_lends (lengths, &lengths->slots[i]))
-        continue;
+          tessera_lengths_slot_stays (slot) && is_taken && place->is_own;
       /* Elsewhere, if the part that made it was not planned. */
-      if (follower->is_later_part && lengths->slots[i].seen == TESSERA_SEEN_FIRST)
-        follower->is_there[i] = true;
-      n_lent++;
-      n_there += follower->is_there[i];
+      is_taken |= is_made && follower->is_later_part;
+      if (tessera_lengths_slot_lends (lengths, slot))
+        {
+          follower->is_there[i] |= is_made && follower->is_later_part;
+          n_made++;
+          n_there += follower->is_there[i];
+        }
+      else if (is_made && slot->crosses) /* for the parts behind it, and lends nothing */
+        {
+          n_made++;
+          n_there += is_taken;
+        }
     }
   /* Of a step's parts the first finds nothing there; what a part leaves out is little. */
-  options.is_first = lengths->cut_phase != NULL ? 2 * n_there < n_lent : n_there < n_lent;
+  options.is_first = lengths->cut_phase != NULL ? 2 * n_there < n_made : n_there < n_made;
   options.shares_once = follower->hooks.is_free (
       follower->hooks.hook.user,
       tessera_instance_base (lengths, follower->fixed.most_bytes, follower->is_there),
@@ -567,7 +575,8 @@ bool
 tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower)
 {
   return follower->state == STATE_UNPLANNED || follower->n_missed > MAX_MISSED ||
-         (follower->state == STATE_EARLY && follower->n_strangers > STRANGERS);
+         (follower->state == STATE_EARLY &&
+          (follower->n_strangers > STRANGERS || follower->phase == OTHER_PHASE));
 }
 
 void
