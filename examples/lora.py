@@ -32,6 +32,7 @@ def main() -> None:
     options.add_argument("--size", choices=LLAMA_SIZES, default="160m")
     options.add_argument("--rank", type=int, default=16)
     options.add_argument("--recompute", action="store_true")
+    options.add_argument("--micro-batches", type=int, default=1)
     args = options.parse_args()
 
     torch.manual_seed(args.seed)
@@ -50,8 +51,9 @@ def main() -> None:
         return model(input_ids=tokens, labels=tokens).loss
 
     for step in range(args.steps):
-        loss = loss_of(next(batches))
-        loss.backward()
+        for _ in range(args.micro_batches):
+            loss = loss_of(next(batches)) / args.micro_batches
+            loss.backward()
         optimizer.step()
         optimizer.zero_grad()
         report(step, loss.detach(), args.keep_losses)

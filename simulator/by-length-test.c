@@ -278,9 +278,13 @@ test_full_device (void)
 static TesseraTrace *
 trace_of_parts (uint32_t n_steps, uint32_t n_micro, int way, uint32_t seed)
 {
-  const TestParts made = {
-    n_steps, n_micro, 10, .seed = seed, .drops_late = way == 1, .drops_never = way == 2
-  };
+  const TestParts made = { n_steps,
+                           n_micro,
+                           10,
+                           .seed = seed,
+                           .drops_late = way == 1,
+                           .drops_never = way == 2,
+                           .has_small_gradients = way == 3 };
 
   return test_parts_trace (&made);
 }
@@ -293,7 +297,7 @@ test_parts (void)
   for (uint32_t i = 0; i < 24; i++)
     {
       uint32_t n_micro = 2 + i % 3;
-      int way = (int) (i / 3 % 3);
+      int way = (int) (i / 3 % 4);
       Followed f = followed_new (trace_of_parts (5, n_micro, way, i),
                                  trace_of_parts (9, n_micro, way, 100 + i), 2000);
 

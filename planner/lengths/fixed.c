@@ -273,32 +273,26 @@ may_lend (const TesseraLengthsBuild *build, const TesseraLengthsSlot *slot)
 {
   uint64_t bytes;
 
-  if (slot->place != TESSERA_PLACE_FIXED ||
-      !tessera_size_law_evaluate (&build->out->laws[slot->law], &build->out->most,
-                                  &bytes))
-    return false;
-  if (bytes <= TESSERA_SMALL_BYTES && tessera_lengths_splits_sizes (build))
-    return false;
-  return slot->is_once ||
-         (slot->crosses && build->out->laws[slot->law].kind == TESSERA_SIZE_CONSTANT);
+  return tessera_size_law_evaluate (&build->out->laws[slot->law], &build->out->most,
+                                    &bytes) &&
+         (bytes > TESSERA_SMALL_BYTES || !tessera_lengths_splits_sizes (build));
 }
 
-/* Parts that make most of it. */
+/* Parts that make most of what others find: [n_slots] @is_made. */
 static void
-find_makers (const TesseraLengthsBuild *build, PartsOfKind *parts)
+find_makers (const TesseraLengthsBuild *build, const bool *is_made, PartsOfKind *parts)
 {
   uint32_t n_all = 0;
 
   parts->n_makers = 0;
   for (uint32_t i = 0; i < build->out->n_slots; i++)
-    n_all += build->out->slots[i].is_over_cuts;
+    n_all += is_made[i];
   for (uint32_t k = 0; k < build->kind->n_steps; k++)
     {
       uint32_t n = 0;
 
       for (uint32_t i = 0; i < build->out->n_slots; i++)
-        n += build->out->slots[i].is_over_cuts &&
-             tessera_kind_block (build->kind, i, k) != TESSERA_NONE;
+        n += is_made[i] && tessera_kind_block (build->kind, i, k) != TESSERA_NONE;
       parts->makes[k] = 2 * n > n_all;
       parts->n_makers += parts->makes[k];
     }
@@ -357,6 +351,7 @@ void
 tessera_lengths_over_cuts (TesseraLengthsBuild *build)
 {
   TesseraLengths *out = build->out;
+  g_autofree bool *is_made = g_new0 (bool, out->n_slots + 1);
   PartsOfKind parts;
 
   look_at_parts (build, &parts);
@@ -364,12 +359,16 @@ tessera_lengths_over_cuts (TesseraLengthsBuild *build)
     {
       TesseraLengthsSlot *slot = &out->slots[i];
 
-      if (!may_lend (build, slot) || !is_over_cuts (build, &parts, i))
+      is_made[i] = slot->place == TESSERA_PLACE_FIXED &&
+                   (slot->is_once || (slot->crosses && out->laws[slot->law].kind ==
+                                                           TESSERA_SIZE_CONSTANT)) &&
+                   is_over_cuts (build, &parts, i);
+      if (!is_made[i] || !may_lend (build, slot))
         continue;
       slot->is_over_cuts = true;
       slot->is_once = slot->crosses = false;
     }
-  find_makers (build, &parts);
+  find_makers (build, is_made, &parts);
   for (uint32_t i = 0; i < out->n_slots && parts.n_makers > 0; i++)
     out->slots[i].seen = (uint8_t) seen_in (build, &parts, i);
   for (uint32_t i = out->n_early; i < out->n_slots; i++)

@@ -13,9 +13,9 @@
 
 enum
 {
-  MAX_NAMES = 8,          /* of phases that are tried, in the order in which they come */
-  PARAMETRIC_SHARE = 100, /* one in so many of the live bytes may vary at a cut */
-  DIFFERENT_SHARE = 256   /* ... of the bytes asked for has to, between parts of a step */
+  MAX_NAMES = 8,         /* of phases that are tried, in the order in which they come */
+  PARAMETRIC_SHARE = 16, /* one in so many of the live bytes may vary at a cut */
+  DIFFERENT_SHARE = 256  /* ... of the bytes asked for has to, between parts of a step */
 };
 
 /* The bare name of the phase at the event; NULL: none. */

@@ -187,9 +187,9 @@ put_apart (PartsMaker *maker, uint64_t bytes)
 }
 
 static uint64_t
-gradient_bytes (uint32_t layer)
+gradient_bytes (const PartsMaker *maker, uint32_t layer)
 {
-  return 64 * UNIT * (layer % 3 + 1);
+  return (maker->made->has_small_gradients ? 1 : 64) * UNIT * (layer % 3 + 1);
 }
 
 static uint64_t
@@ -244,14 +244,14 @@ make_backward (PartsMaker *maker, uint32_t micro, uint64_t length)
   for (uint32_t i = maker->made->n_layers; i-- > 0;)
     {
       uint64_t workspace = put_apart (maker, 3 * length * UNIT);
-      uint64_t gradient = put_apart (maker, gradient_bytes (i));
+      uint64_t gradient = put_apart (maker, gradient_bytes (maker, i));
 
       test_free (maker->trace, workspace, 3 * length * UNIT);
       test_free (maker->trace, maker->activations[i], activation_bytes (i, length));
       if (maker->gradients[i] == 0)
         maker->gradients[i] = gradient;
       else
-        test_free (maker->trace, gradient, gradient_bytes (i));
+        test_free (maker->trace, gradient, gradient_bytes (maker, i));
     }
   end_phase (maker, "backward", micro, begin);
 }
@@ -262,7 +262,7 @@ drop_gradients (PartsMaker *maker)
   for (uint32_t i = 0; i < maker->made->n_layers && !maker->made->drops_never; i++)
     if (maker->gradients[i] != 0)
       {
-        test_free (maker->trace, maker->gradients[i], gradient_bytes (i));
+        test_free (maker->trace, maker->gradients[i], gradient_bytes (maker, i));
         maker->gradients[i] = 0;
       }
 }
@@ -275,8 +275,9 @@ optimize (PartsMaker *maker, uint32_t step)
   for (uint32_t i = 0; i < maker->made->n_layers; i++)
     {
       if (step == 0)
-        put_apart (maker, 2 * gradient_bytes (i));
-      test_free (maker->trace, put_apart (maker, gradient_bytes (i)), gradient_bytes (i));
+        put_apart (maker, 2 * gradient_bytes (maker, i));
+      test_free (maker->trace, put_apart (maker, gradient_bytes (maker, i)),
+                 gradient_bytes (maker, i));
     }
   for (guint i = 0; i < maker->outputs->len; i += 2)
     test_free (maker->trace, g_array_index (maker->outputs, uint64_t, i),
@@ -324,12 +325,15 @@ test_parts_trace (const TestParts *made)
 {
   PartsMaker maker = { .made = made, .trace = test_trace_new (), .next = PAGE };
 
+  if (made->has_small_gradients)
+    g_assert_cmpint (tessera_trace_set_meta (maker.trace, "policy", "native"), ==,
+                     TESSERA_OK);
   maker.rand = g_rand_new_with_seed (made->seed);
   maker.activations = g_new0 (uint64_t, made->n_layers);
   maker.gradients = g_new0 (uint64_t, made->n_layers);
   maker.outputs = g_array_new (FALSE, FALSE, sizeof (uint64_t));
   for (uint32_t i = 0; i < made->n_layers; i++)
-    put_apart (&maker, gradient_bytes (i));
+    put_apart (&maker, gradient_bytes (&maker, i));
   for (uint32_t step = 0; step < made->n_steps; step++)
     {
       make_step (&maker, step);

@@ -45,6 +45,7 @@ typedef struct
   bool drops_late;  /* gradients: the next step begins by dropping them */
   bool drops_never; /* ... they are zeroed instead, and there for good */
   bool evaluates;   /* between steps, a batch of another length */
+  bool has_small_gradients; /* as of adapters, in a run that was recorded here */
 } TestParts;
 
 /* Each micro-batch makes an activation a layer on the way forward, and drops them in turn

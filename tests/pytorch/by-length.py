@@ -4,8 +4,8 @@
     by-length.py SHIM [PROGRAM [OPTION...]]
 
 The plan of examples/llama.py, each batch padded to a length of its own, is made from one seed and
-followed by others in processes of their own; or that of examples/accumulate.py, whose steps have
-three micro-batches of such a length each. The shim between PyTorch and the library judges: what
+followed by others in processes of their own; or that of examples/accumulate.py or lora.py, whose steps
+have three micro-batches of such a length each. The shim between PyTorch and the library judges: what
 was handed out was free and aligned, and the driver gave less than expandable segments take.
 
 SPDX-License-Identifier: Apache-2.0
@@ -17,6 +17,7 @@ ARGUMENTS = {
     "llama": ["--recompute", "--var-length", "--length", "2048", "--steps", STEPS + 1],
     "accumulate": ["--var-length", "--micro-batches", "3", "--evaluate-every", "0", "--save-every", "0",
                    "--steps", STEPS + 1],
+    "lora": ["--recompute", "--var-length", "--length", "1024", "--micro-batches", "3", "--steps", STEPS + 1],
 }
 SEEDS = [2, 3]
 LEAST_HIT = 0.97  # of the bytes that a step asks for
@@ -29,6 +30,7 @@ MOST_RESERVED_OF_PARTS = 1.05
 WAYS = {
     "llama": [([], LEAST_HIT, MOST_RESERVED), (MORE, LEAST_HIT_WITH_MORE, MOST_RESERVED_WITH_MORE)],
     "accumulate": [([], LEAST_HIT, MOST_RESERVED_OF_PARTS)],
+    "lora": [([], LEAST_HIT, MOST_RESERVED)],
 }
 
 
