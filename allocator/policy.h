@@ -100,6 +100,8 @@ bool tessera_policy_is_in_pool (const TesseraPolicy *policy, uint64_t addr);
 
 /* Marks of the program; only plan listens. */
 void tessera_policy_step (TesseraPolicy *policy);
+/* A step ended, and none begins yet. */
+void tessera_policy_end_step (TesseraPolicy *policy);
 void tessera_policy_phase (TesseraPolicy *policy, const char *name);
 
 /* Requests, some of which missed the plan. */

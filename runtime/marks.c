@@ -240,7 +240,7 @@ tessera_step (int64_t number)
       number >= 0 ? begin_range (recorder, TESSERA_RANGE_STEP, name) : TESSERA_NONE;
   for (int i = 0; i < TESSERA_MAX_DEVICES; i++)
     if (tessera_process_known_device (i) != NULL)
-      tessera_device_step (tessera_process_known_device (i));
+      tessera_device_step (tessera_process_known_device (i), number >= 0);
   tessera_recorder_leave (recorder);
   tessera_marks_unlock ();
 }

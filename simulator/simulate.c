@@ -406,7 +406,7 @@ static void
 tell_steps (Run *run, uint32_t e)
 {
   const TesseraTrace *trace = run->trace;
-  bool is_reported = run->step_end <= e;
+  bool is_reported = run->step_end <= e, begins = false;
 
   if (is_reported)
     run->step_end = TESSERA_NONE;
@@ -417,11 +417,13 @@ tell_steps (Run *run, uint32_t e)
 
       if (range->kind != TESSERA_RANGE_STEP || range->is_inferred)
         continue;
-      is_reported = true;
+      is_reported = begins = true;
       run->step_end = range->end_index > e ? range->end_index : TESSERA_NONE;
     }
-  if (is_reported)
+  if (begins)
     tessera_policy_step (run->policy);
+  else if (is_reported)
+    tessera_policy_end_step (run->policy);
 }
 
 /* Steps and phases, as a run tells them that names them itself. What was only inferred

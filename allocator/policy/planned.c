@@ -647,6 +647,14 @@ tessera_policy_step (TesseraPolicy *policy)
 }
 
 void
+tessera_policy_end_step (TesseraPolicy *policy)
+{
+  tessera_policy_step (policy);
+  if (policy->by_length != NULL)
+    tessera_lengths_follower_end_step (policy->by_length);
+}
+
+void
 tessera_policy_phase (TesseraPolicy *policy, const char *name)
 {
   if (policy->handover != NULL)

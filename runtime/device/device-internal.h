@@ -105,6 +105,7 @@ struct RuntimeDevice
   uint64_t step_hash, last_step_hash; /* of a step's requests so far; 0: none */
   char *phase;                        /* the innermost one, or NULL */
   bool step_is_new, phase_is_new;     /* the policy was not told yet */
+  bool step_begins;                   /* else one ended, and none begins */
 };
 
 /* The lock, and the recorder, where something is to be recorded. tessera_device_unlock()

@@ -67,10 +67,11 @@ tessera_device_see_streams (RuntimeDevice *device)
 }
 
 void
-tessera_device_step (RuntimeDevice *device)
+tessera_device_step (RuntimeDevice *device, bool begins)
 {
   tessera_device_lock (device);
   device->step_is_new = true;
+  device->step_begins = begins;
   device->step_hash = 0;
   tessera_device_unlock (device);
 }
@@ -104,8 +105,10 @@ tessera_device_phase (RuntimeDevice *device, const char *name)
 void
 tessera_device_tell_marks (RuntimeDevice *device)
 {
-  if (device->step_is_new)
+  if (device->step_is_new && device->step_begins)
     tessera_policy_step (device->policy);
+  else if (device->step_is_new)
+    tessera_policy_end_step (device->policy);
   if (device->phase_is_new)
     tessera_policy_phase (device->policy, device->phase);
   device->step_is_new = device->phase_is_new = false;

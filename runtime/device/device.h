@@ -66,7 +66,8 @@ void tessera_device_reset_peaks (RuntimeDevice *device);
 void tessera_device_reset_accumulated (RuntimeDevice *device);
 
 /* The marks of the program; they take the lock. */
-void tessera_device_step (RuntimeDevice *device);
+/* A step ended, and @begins: another one begins. */
+void tessera_device_step (RuntimeDevice *device, bool begins);
 /* See tessera_step_repeats(). */
 bool tessera_device_step_repeats (RuntimeDevice *device);
 void tessera_device_phase (RuntimeDevice *device, const char *name);

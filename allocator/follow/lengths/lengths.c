@@ -74,6 +74,7 @@ struct TesseraLengthsFollower
   bool is_new_phase; /* an early slot's, for the first time in this step */
   bool *was_phase;   /* [n_strings] in this step */
   TesseraCutter cutter;
+  bool is_between;    /* steps: one ended, and none began */
   bool is_later_part; /* not the first of its step */
   bool was_unplanned; /* the last request */
   uint32_t n_missed;  /* in a row */
@@ -484,6 +485,17 @@ tessera_lengths_follower_step (TesseraLengthsFollower *follower)
   begin_part (follower);
   follower->cutter.had_other = false;
   follower->is_later_part = false;
+  follower->is_between = false;
+}
+
+void
+tessera_lengths_follower_end_step (TesseraLengthsFollower *follower)
+{
+  if (follower->state == STATE_START)
+    return;
+  tessera_lengths_follower_step (follower);
+  follower->state = STATE_UNPLANNED;
+  follower->is_between = true;
 }
 
 void
@@ -493,7 +505,8 @@ tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *na
 
   if (lengths->cut_phase != NULL && name != NULL)
     name = tessera_bare_phase (name);
-  if (tessera_cutter_see (&follower->cutter, name) && follower->state != STATE_START)
+  if (tessera_cutter_see (&follower->cutter, name) && follower->state != STATE_START &&
+      !follower->is_between)
     {
       begin_part (follower);
       follower->is_later_part = true;
@@ -575,8 +588,7 @@ bool
 tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower)
 {
   return follower->state == STATE_UNPLANNED || follower->n_missed > MAX_MISSED ||
-         (follower->state == STATE_EARLY &&
-          (follower->n_strangers > STRANGERS || follower->phase == OTHER_PHASE));
+         (follower->state == STATE_EARLY && follower->n_strangers > STRANGERS);
 }
 
 void

@@ -40,6 +40,8 @@ TESSERA_MUST_USE TesseraStatus tessera_lengths_height (const TesseraLengths *len
 
 /* As their namesakes in follow.h. */
 void tessera_lengths_follower_step (TesseraLengthsFollower *follower);
+/* A step ended and none begins: what comes now, an evaluation, say, is no part of one. */
+void tessera_lengths_follower_end_step (TesseraLengthsFollower *follower);
 void tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *name);
 bool tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                       uint64_t size_bytes,
