@@ -15,6 +15,12 @@
 
 enum
 {
+  /* Misses of a step, and their share of its bytes, from which on nobody planned it; and
+     parts of the run, what comes before the first step is one, that were planned by then:
+     else the plan is another run's, and will be declined. */
+  STRANGE_REQUESTS = 4,
+  STRANGE_SHARE = 4,
+  FAMILIAR_PARTS = 2,
   MAX_SOUGHT = 64, /* requests of a step that places are looked for in its own slots */
   MAX_PIECES = 256 /* of a declined plan's pool that each large request looks at */
 };
@@ -314,20 +320,35 @@ is_for_pool (const TesseraPolicy *policy)
 {
   const TesseraOccupancyRequest *request = &policy->request;
 
-  return policy->by_length != NULL && !policy->is_unplanned &&
-         request->block_bytes > TESSERA_SMALL_BYTES && request->pool == 0 &&
-         request->stream == policy->main_stream;
+  return !policy->is_unplanned && request->block_bytes > TESSERA_SMALL_BYTES &&
+         request->pool == 0 && request->stream == policy->main_stream;
 }
 
-/* In the pool, though the plan has no place for it: beside a pool that longer steps made
+static bool
+is_strange (const TesseraPolicy *policy)
+{
+  return policy->n_strange > STRANGE_REQUESTS &&
+         policy->strange_bytes > policy->asked_bytes / STRANGE_SHARE;
+}
+
+/* Whether nobody planned the step under way. */
+static bool
+is_lost (const TesseraPolicy *policy)
+{
+  return policy->by_length != NULL
+             ? tessera_lengths_follower_is_lost (policy->by_length)
+             : policy->n_familiar >= FAMILIAR_PARTS && is_strange (policy);
+}
+
+/* In the pool, though the plan has no place for it: beside a pool that other steps made
  * it would be paid twice. Where nobody planned the step nobody needs the pool for
- * another; else where the step's plan needs nothing any more, or above it. */
+ * another; else, by length, where the step's plan needs nothing any more, or above it. */
 static bool
 place_unplanned (TesseraPolicy *policy, TesseraPolicyGrant *out_grant)
 {
   if (!is_for_pool (policy))
     return false;
-  if (tessera_lengths_follower_is_lost (policy->by_length))
+  if (is_lost (policy))
     return place_from (policy, 0, out_grant);
   if (policy->step_bytes == 0)
     return false;
@@ -509,6 +530,12 @@ serve (TesseraPolicy *policy,
   if (is_followed (policy))
     {
       is_served = follow (policy, out_grant);
+      policy->asked_bytes += size_bytes;
+      if (!is_served && !policy->is_unplanned)
+        {
+          policy->n_strange++;
+          policy->strange_bytes += size_bytes;
+        }
       if (is_misfit (policy, is_served))
         decline (policy);
       else if (!is_served)
@@ -626,8 +653,9 @@ tessera_policy_step (TesseraPolicy *policy)
 {
   if (!has_plan (policy))
     return;
-  policy->step_bytes = 0;
-  policy->n_sought = 0;
+  policy->n_familiar += policy->asked_bytes > 0 && !is_strange (policy);
+  policy->step_bytes = policy->asked_bytes = policy->strange_bytes = 0;
+  policy->n_sought = policy->n_strange = 0;
   if (policy->handover != NULL)
     {
       tessera_occupancy_see_mark (policy->pool.map);

@@ -286,6 +286,10 @@ struct TesseraPolicy
   uint64_t step_bytes;                           /* by length: of the step under way */
   uint32_t n_sought;                             /* ... requests in it, so far */
   uint32_t main_stream;                          /* ... of what is planned */
+  uint64_t asked_bytes;                          /* in the step under way, so far ... */
+  uint64_t strange_bytes;                        /* ... of these such as missed */
+  uint32_t n_strange;                            /* ... in so many requests */
+  uint32_t n_familiar;                           /* steps, and what came before them */
   bool never_declines;
   bool is_routed;                  /* nothing may be given back */
   bool has_freed;                  /* blocks of the pool since it was trimmed */
