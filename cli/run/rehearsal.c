@@ -98,7 +98,8 @@ is_evaluation (const char *name)
 }
 
 /* Phases of that name between the same two steps are one evaluation; inside of a step they
- * are how the program trains. Steps that nobody told but the repetition cut it in many. */
+ * are how the program trains, and before the first one perhaps as well: a teacher's forward
+ * pass. Steps that nobody told but the repetition cut it in many. */
 static guint
 count_evaluations (const CliStudy *study)
 {
@@ -114,7 +115,7 @@ count_evaluations (const CliStudy *study)
 
       while (step < n_steps && structure->steps[step].end_index <= phase->begin_index)
         step++;
-      if (step == counted_at || phase->depth > 0 ||
+      if (step == counted_at || phase->depth > 0 || (n_steps > 0 && step == 0) ||
           !is_evaluation (tessera_phase_name (study->trace, phase)) ||
           (step < n_steps && structure->steps[step].begin_index <= phase->begin_index))
         continue;

@@ -7,14 +7,16 @@ pass, is in none. Evaluation, checkpoint saving and the like that come before a 
 first forward pass end the step's range (nothing of it was done yet); it begins anew at
 that forward pass, which is where a follower of a plan finds its place again. When a trace
 is recorded without following and the step before began the same way, that is how this
-program steps: it stays in the step.
+program steps: it stays in the step. So does what a module does that was called up to the
+end of the first step, and never with gradients: a reference, a teacher, an encoder.
 
 A program that generates before it has trained does reinforcement learning: its step is a
 rollout and all of the training on it, and ends where the next rollout begins; the first
 rollout is start-up. A step of more than MOST_TRAINED optimizer's steps shows samples.
 
 Phases are the process's: `forward` is an outermost call of a module with gradients,
-`eval` one without (`scoring` between a rollout and the training on it), `generate` what
+`eval` one without (`scoring` between a rollout and the training on it, `frozen forward` of
+a module that learns nothing), `generate` what
 Hugging Face's generate() does, or a model that decodes token by token, `backward` a run
 of the autograd engine, `recompute` a module's call inside it, `optimizer` an optimizer's
 step. The second and later micro-batches of a step
@@ -170,6 +172,14 @@ class Marks:
         self.raise_if_due()
         self._between()
         return self.open(name or ("scoring" if self._rolls_out and not self._n_trained else "eval"))
+
+    def frozen_forward(self) -> int:
+        """An outermost module that helps the one that learns is called without gradients.
+        The step stays fresh: an evaluation may begin so."""
+        if self._rolls_out or not self._in_step or self.is_between():
+            return self.evaluation()
+        self.raise_if_due()
+        return self.open("frozen forward")
 
     def generation(self, name: str = "generate") -> int:
         """Text is generated, or what a user calls so."""

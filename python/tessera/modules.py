@@ -158,6 +158,9 @@ class Modules:
         self._local = _Local()
         self._paths = _Paths()
         self._decoding: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()  # token by token
+        #: Called up to the end of the first step, and never with gradients.
+        self._frozen: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()
+        self._learning: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()  # ... with them
         self._owner: Optional[_State] = None  # of the training thread
         self._recomputing: Optional[_State] = None  # has opened the phase of that name
         self._handles: List[Any] = []
@@ -238,12 +241,17 @@ class Modules:
             if self._marks.is_between():
                 return
             if torch.is_grad_enabled():
+                self._learning.add(module)
+                self._frozen.discard(module)
                 state.depth = self._marks.forward(id(module), _batch_of(args))
             elif module in self._decoding or (args and is_token(args[0], 2)):
                 self._decoding.add(module)
                 state.depth = self._marks.generation()
             else:
-                state.depth = self._marks.evaluation()
+                if self._marks.n_done == 0 and module not in self._learning:
+                    self._frozen.add(module)
+                is_frozen = module in self._frozen
+                state.depth = self._marks.frozen_forward() if is_frozen else self._marks.evaluation()
 
     def _after(self, module: nn.Module, args: Any, output: Any) -> None:
         if _is_compiling():

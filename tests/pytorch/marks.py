@@ -105,6 +105,31 @@ def evaluation_last(told):
         net(batch())
 
 
+def teacher(told):
+    """A frozen module is called in each step; an evaluation, which begins with it as well, is none of a step's."""
+    net, other = Net(), Net()
+    optimizer = sgd(net)
+    for step in range(3):
+        with torch.no_grad():
+            other(batch())
+        train(net, optimizer)
+    with torch.no_grad():
+        for _ in range(2):
+            other(batch())
+            net(batch())
+    train(net, optimizer)
+
+
+def average(told):
+    """A frozen module that is called later only, as the average of the weights is."""
+    net, other = Net(), Net()
+    optimizer = sgd(net)
+    train(net, optimizer)
+    with torch.no_grad():
+        other(batch())
+    train(net, optimizer)
+
+
 def evaluation_each_step(told):
     net = Net()
     optimizer = sgd(net)
@@ -395,6 +420,19 @@ expect(
     watch(evaluation, options={"plan": "a.tsp"}),
     f"""step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, {TRAIN}
     step 3, step -1, >eval, <, step 3, {TRAIN} step 4, step 4, step -1""",
+)
+FROZEN = ">frozen forward, <,"
+for options in {}, {"plan": "a.tsp"}:
+    expect(
+        f"what a frozen module does is of the step {options}",
+        watch(teacher, options=options),
+        f""">eval, <, step 0, {TRAIN} step 1, {FROZEN} {TRAIN} step 2, {FROZEN} {TRAIN} step 3, {FROZEN} step -1, >eval, <,
+        >eval, <, >eval, <, step 3, {TRAIN} step 4, step 4, step -1""",
+    )
+expect(
+    "a frozen module that is evaluated",
+    watch(average),
+    f"step 0, {TRAIN} step 1, step -1, >eval, <, step 1, {TRAIN} step 2, step 2, step -1",
 )
 expect(
     "evaluation at the end",
