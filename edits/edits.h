@@ -107,8 +107,6 @@ TesseraHistory *tessera_history_read (const char *path, TesseraError *error);
 /* The edits that stand, into a plan that was made with them and has none yet: it carries
  * them into its file. */
 void tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan);
-/* Whether what stands is what the plan was made with, and perhaps more after it. */
-bool tessera_history_goes_on (const TesseraHistory *history, const TesseraPlan *plan);
 /* The edits that made a plan. @name: its file, for sentences. NULL: failed. */
 TesseraHistory *tessera_history_from_plan (const TesseraPlan *plan,
                                            const char *name,

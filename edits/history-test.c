@@ -293,13 +293,7 @@ test_in_plan (void)
       test_edits_assert_equal (&wanted, &tessera_history_get (found, NULL)[i]);
       tessera_edit_clear (&wanted);
     }
-  g_assert_true (tessera_history_goes_on (history, plan));
-  tessera_history_go (history, 6);
-  g_assert_false (tessera_history_goes_on (history, plan));
-  tessera_history_go (history, 8);
-  g_assert_true (tessera_history_goes_on (history, plan));
   plan->edits[2].rule[0] = '[';
-  g_assert_false (tessera_history_goes_on (history, plan));
   g_assert_null (tessera_history_from_plan (plan, "plan", &error));
   g_assert_true (g_str_has_prefix (error.text, "plan: edit 3"));
   plan->edits[2].rule[0] = '{';

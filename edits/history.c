@@ -357,23 +357,6 @@ tessera_history_into_plan (const TesseraHistory *history, TesseraPlan *plan)
         (TesseraPlanEdit){ g_strdup (edits[i].name), edits_json_write_rule (&edits[i]) };
 }
 
-bool
-tessera_history_goes_on (const TesseraHistory *history, const TesseraPlan *plan)
-{
-  const TesseraEdit *edits = tessera_history_get (history, NULL);
-
-  if (plan->n_edits > tessera_history_get_n_standing (history))
-    return false;
-  for (size_t i = 0; i < plan->n_edits; i++)
-    {
-      g_autofree char *rule = edits_json_write_rule (&edits[i]);
-
-      if (g_strcmp0 (rule, plan->edits[i].rule) != 0)
-        return false;
-    }
-  return true;
-}
-
 TesseraHistory *
 tessera_history_from_plan (const TesseraPlan *plan, const char *name, TesseraError *error)
 {

@@ -151,7 +151,6 @@ typedef struct
 {
   uint64_t height_bytes;
   uint64_t bound_bytes;
-  uint64_t beside_bytes; /* of no place: what lives into the next step, twice */
 } TesseraLengthsNeed;
 
 /* Returns: false: some model gives no size there. */

@@ -82,18 +82,6 @@ lacking (const TesseraLengths *lengths,
   return sum;
 }
 
-/* What has no place and lives on when the next step asks for its like. */
-static uint64_t
-beside (const TesseraLengths *lengths, const uint64_t *block_bytes)
-{
-  uint64_t sum = 0;
-
-  for (uint32_t i = 0; i < lengths->n_slots; i++)
-    if (tessera_lengths_slot_is_kept (&lengths->slots[i]))
-      sum += 2 * block_bytes[lengths->slots[i].law];
-  return sum;
-}
-
 uint64_t *
 tessera_lengths_sizes (const TesseraLengths *lengths, const TesseraParameters *at)
 {
@@ -118,7 +106,6 @@ tessera_lengths_measure (const TesseraLengths *lengths,
   out_need->height_bytes =
       tessera_sweep_by (lengths, parameters, false, sizes, NULL, tops, &order) +
       lacking (lengths, sizes, most);
-  out_need->beside_bytes = beside (lengths, sizes);
   out_need->bound_bytes = there_for_good (lengths, sizes) + largest_load (lengths, sizes);
   return true;
 }
