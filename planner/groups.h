@@ -17,9 +17,11 @@ void tessera_group_blocks (const TesseraTrace *trace,
                            const TesseraStructure *structure,
                            TesseraGroup **out_groups,
                            size_t *out_n_groups);
-/* Number, height and product of groups whose blocks are what the blocks' group fields
- * say. Names stay as they are. */
-void tessera_groups_measure (const TesseraBlocks *blocks, TesseraGroup *groups);
+/* Number, class (0: several), height and product of groups whose blocks are what the
+ * blocks' group fields say; of one without blocks the number 0. Names stay as they are. */
+void tessera_groups_measure (const TesseraBlocks *blocks,
+                             TesseraGroup *groups,
+                             size_t n_groups);
 void tessera_groups_free (TesseraGroup *groups, size_t n_groups);
 
 typedef struct
@@ -30,6 +32,7 @@ typedef struct
   uint32_t source; /* the caller's: what it stands for */
 } TesseraDecision;
 
-/* A local layout: each of @decisions, which are in order of begin, in the lowest gap that
- * holds it. Returns: the highest end. */
+/* A group's local layout: each of @decisions, which are in order of begin, in the lowest
+ * gap that holds it. Simple, in one sweep, and what a person would draw; the plan's own
+ * packing is better. Returns: the highest end. */
 uint64_t tessera_lay_lowest (TesseraDecision *decisions, size_t n_decisions);

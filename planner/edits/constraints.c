@@ -265,25 +265,7 @@ apply_to_groups (Regroup *regroup, const TesseraEdit *edit, const uint8_t *selec
   return true;
 }
 
-/* The class that all blocks of a group have; 0: there are several. */
-static void
-find_classes (Regroup *regroup)
-{
-  for (size_t i = 0; i < regroup->n_groups; i++)
-    regroup->groups[i].n_blocks = 0;
-  for (size_t i = 0; i < regroup->blocks->n_blocks; i++)
-    {
-      const TesseraBlock *block = &regroup->blocks->blocks[i];
-      TesseraGroup *group = &regroup->groups[block->group];
-
-      if (group->n_blocks++ == 0)
-        group->lifetime_class = block->lifetime_class;
-      else if (group->lifetime_class != block->lifetime_class)
-        group->lifetime_class = 0;
-    }
-}
-
-/* Drops groups without blocks and measures the others. */
+/* Measures groups, and drops those without blocks. */
 static void
 finish_groups (Regroup *regroup)
 {
@@ -291,7 +273,7 @@ finish_groups (Regroup *regroup)
   g_autofree uint32_t *new_index = g_new (uint32_t, regroup->n_groups + 1);
   size_t n_left = 0;
 
-  find_classes (regroup);
+  tessera_groups_measure (blocks, regroup->groups, regroup->n_groups);
   for (size_t i = 0; i < regroup->n_groups; i++)
     {
       new_index[i] = (uint32_t) n_left;
@@ -303,7 +285,6 @@ finish_groups (Regroup *regroup)
   regroup->n_groups = n_left;
   for (size_t i = 0; i < blocks->n_blocks; i++)
     blocks->blocks[i].group = new_index[blocks->blocks[i].group];
-  tessera_groups_measure (blocks, regroup->groups);
 }
 
 /* ---- All edits ---- */
