@@ -89,8 +89,8 @@ group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grou
   build->blocks = grouped;
   return tessera_constraints_of_trace (
       build->trace, blocks, build->structure, build->options->edits,
-      build->options->n_edits, NULL, build->error, build->options->out_conflict, grouped,
-      &build->plan->groups, &build->plan->n_groups, &build->constraints);
+      build->options->n_edits, NULL, build->complaint.error, build->options->out_conflict,
+      grouped, &build->plan->groups, &build->plan->n_groups, &build->constraints);
 }
 
 static void
@@ -182,7 +182,8 @@ plan_trace (const TesseraTrace *trace,
                              .blocks = blocks,
                              .structure = structure,
                              .options = options,
-                             .error = error };
+                             .complaint = { options->edits, error,
+                                            options->out_conflict } };
   TesseraBlocks ended = { 0 }, grouped = { 0 };
   TesseraUnits kinds = { 0 };
   TesseraStatus status = tessera_check_blocks (blocks, error);

@@ -42,6 +42,16 @@ tessera_item_is_held (const TesseraItem *item)
   return item->is_pinned || item->in != 0 || item->apart != 0 || item->body != 0;
 }
 
+/* Whether both are alive at some moment. */
+static inline bool
+tessera_items_meet (const TesseraItem *a, const TesseraItem *b)
+{
+  return (a->begin < b->end && b->begin < a->end) ||
+         (a->begin2 < b->end && b->begin < a->end2) ||
+         (a->begin < b->end2 && b->begin2 < a->end) ||
+         (a->begin2 < b->end2 && b->begin2 < a->end2);
+}
+
 /* What is known while the packer works. */
 typedef struct
 {

@@ -16,21 +16,10 @@
 /* Improving a body's layout may cost so much. */
 #define BODY_BUDGET (UINT64_C (1) << 14)
 
-static bool
-live_together (const TesseraItem *a, const TesseraItem *b)
-{
-  return (a->begin < b->end && b->begin < a->end) ||
-         (a->begin2 < b->end && b->begin < a->end2) ||
-         (a->begin < b->end2 && b->begin2 < a->end) ||
-         (a->begin2 < b->end2 && b->begin2 < a->end2);
-}
-
 typedef struct
 {
   const TesseraHolds *holds;
   const uint32_t *item_of_slot;
-  const TesseraPlan *plan;
-  const TesseraComplaint *complaint;
   TesseraItem *items;
   size_t n_items;
   uint32_t *pinned_by; /* by item: edit, or TESSERA_NONE */
@@ -45,7 +34,8 @@ apply_pin (Apply *apply, const TesseraHold *hold)
       TesseraItem *item = &apply->items[index];
 
       if (item->is_pinned && item->pinned_bytes != hold->offsets[i])
-        return tessera_complain (apply->complaint, apply->pinned_by[index], hold->edit,
+        return tessera_complain (apply->holds->complaint, apply->pinned_by[index],
+                                 hold->edit,
                                  "they pin the same place to different offsets");
       item->is_pinned = 1;
       item->pinned_bytes = hold->offsets[i];
@@ -93,10 +83,10 @@ put_into_sets (const Apply *apply,
   for (size_t i = 0; i < n_slots; i++)
     {
       put_into_set (apply, slots[i], in, apart);
-      for (uint32_t k = 0;
-           is_of_rotation (&apply->plan->slots[slots[i]]) && k < apply->plan->n_slots;
+      for (uint32_t k = 0; is_of_rotation (&apply->holds->plan->slots[slots[i]]) &&
+                           k < apply->holds->plan->n_slots;
            k++)
-        if (are_of_one_rotation (apply->plan, slots[i], k))
+        if (are_of_one_rotation (apply->holds->plan, slots[i], k))
           put_into_set (apply, k, in, apart);
     }
 }
@@ -105,8 +95,9 @@ put_into_sets (const Apply *apply,
 static bool
 takes_turns (const Apply *apply, const uint32_t *slots, size_t n_slots, uint32_t slot)
 {
-  for (size_t i = 0; is_of_rotation (&apply->plan->slots[slot]) && i < n_slots; i++)
-    if (slots[i] != slot && are_of_one_rotation (apply->plan, slots[i], slot))
+  for (size_t i = 0; is_of_rotation (&apply->holds->plan->slots[slot]) && i < n_slots;
+       i++)
+    if (slots[i] != slot && are_of_one_rotation (apply->holds->plan, slots[i], slot))
       return true;
   return false;
 }
@@ -127,7 +118,7 @@ apply_apart (const Apply *apply, const TesseraHold *hold, uint32_t *n_sets)
 
   if (*n_sets + 1 + hold->has_with > most_sets (apply->holds))
     return tessera_complain (
-        apply->complaint, hold->edit, hold->edit,
+        apply->holds->complaint, hold->edit, hold->edit,
         apply->holds->own_sets
             ? "more is kept apart than a plan of several kinds of step takes (56 sets of "
               "blocks)"
@@ -137,14 +128,14 @@ apply_apart (const Apply *apply, const TesseraHold *hold, uint32_t *n_sets)
     second = UINT64_C (1) << (*n_sets)++;
   for (size_t i = 0; i < hold->n_slots; i++)
     if (takes_turns (apply, with, n_with, hold->slots[i]))
-      return tessera_complain (apply->complaint, hold->edit, hold->edit,
+      return tessera_complain (apply->holds->complaint, hold->edit, hold->edit,
                                "these blocks take turns in the same places");
   for (size_t i = 0, k = 0; hold->has_with && i < hold->n_slots; i++)
     {
       while (k < n_with && with[k] < hold->slots[i])
         k++;
       if (k < n_with && with[k] == hold->slots[i])
-        return tessera_complain (apply->complaint, hold->edit, hold->edit,
+        return tessera_complain (apply->holds->complaint, hold->edit, hold->edit,
                                  "some blocks are on both sides");
     }
   put_into_sets (apply, hold->slots, hold->n_slots, first, second);
@@ -266,7 +257,7 @@ lay_out (Apply *apply, uint32_t body, Body *gathered)
                                  gathered->sources[packing.conflict[1]] };
 
       return tessera_holds_explain (apply->holds, apply->item_of_slot, apply->items,
-                                    apply->complaint, items);
+                                    items);
     }
   for (size_t i = 0; status == TESSERA_OK && i < gathered->n; i++)
     apply->items[gathered->sources[i]].body_offset_bytes = gathered->offsets[i];
@@ -309,15 +300,9 @@ note_distances (const Apply *apply, TesseraHold *hold)
 TesseraStatus
 tessera_holds_apply_sets (const TesseraHolds *holds,
                           const uint32_t *item_of_slot,
-                          const TesseraPlan *plan,
-                          const TesseraComplaint *complaint,
                           TesseraItem *items)
 {
-  const Apply apply = { .holds = holds,
-                        .item_of_slot = item_of_slot,
-                        .plan = plan,
-                        .complaint = complaint,
-                        .items = items };
+  const Apply apply = { .holds = holds, .item_of_slot = item_of_slot, .items = items };
   uint32_t n_sets = 0;
   TesseraStatus status = TESSERA_OK;
 
@@ -330,12 +315,10 @@ tessera_holds_apply_sets (const TesseraHolds *holds,
 TesseraStatus
 tessera_holds_apply (TesseraHolds *holds,
                      const uint32_t *item_of_slot,
-                     const TesseraPlan *plan,
-                     const TesseraComplaint *complaint,
                      TesseraItem *items,
                      size_t n_items)
 {
-  Apply apply = { holds, item_of_slot, plan, complaint, items, n_items, NULL };
+  Apply apply = { holds, item_of_slot, items, n_items, NULL };
   TesseraStatus status = TESSERA_OK;
 
   if (holds->n_holds == 0)
@@ -353,7 +336,7 @@ tessera_holds_apply (TesseraHolds *holds,
     if (holds->holds[h].kind == TESSERA_EDIT_PIN)
       status = apply_pin (&apply, &holds->holds[h]);
   if (status == TESSERA_OK)
-    status = tessera_holds_apply_sets (holds, item_of_slot, plan, complaint, items);
+    status = tessera_holds_apply_sets (holds, item_of_slot, items);
   if (status == TESSERA_OK)
     status = lay_out_bodies (&apply);
   for (size_t h = 0; h < holds->n_holds && status == TESSERA_OK; h++)
@@ -419,7 +402,6 @@ TesseraStatus
 tessera_holds_explain (const TesseraHolds *holds,
                        const uint32_t *item_of_slot,
                        const TesseraItem *items,
-                       const TesseraComplaint *complaint,
                        const uint32_t conflict[2])
 {
   uint32_t first = find_edit (holds, item_of_slot, conflict[0]);
@@ -432,12 +414,12 @@ tessera_holds_explain (const TesseraHolds *holds,
   if (first == TESSERA_NONE)
     return TESSERA_REFUSED;
   apart = conflict[0] != conflict[1] &&
-                  !live_together (&items[conflict[0]], &items[conflict[1]])
+                  !tessera_items_meet (&items[conflict[0]], &items[conflict[1]])
               ? find_apart (holds, item_of_slot, conflict[0], conflict[1])
               : TESSERA_NONE;
   if (apart != TESSERA_NONE)
-    return tessera_complain (complaint, first, apart,
+    return tessera_complain (holds->complaint, first, apart,
                              "what is pinned to the same addresses is to be kept apart");
-  return tessera_complain (complaint, first, second,
+  return tessera_complain (holds->complaint, first, second,
                            "blocks that may not share an address would share one");
 }

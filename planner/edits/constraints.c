@@ -325,7 +325,7 @@ select_blocks (Apply *apply, const TesseraSelector *selector)
 /* Where each of the constraint's blocks is pinned. A shape goes by the blocks that were
  * listed, in their order, of which some may not be selected. */
 static void
-set_offsets (const TesseraEdit *edit, TesseraConstraint *constraint)
+set_offsets (const TesseraEdit *edit, TesseraHold *constraint)
 {
   constraint->offsets = g_new (uint64_t, constraint->n_blocks + 1);
   for (size_t i = 0, k = 0; i < constraint->n_blocks; i++)
@@ -346,19 +346,18 @@ list_selected (const Apply *apply, uint32_t **out_blocks, size_t *out_n_blocks)
                          out_n_blocks);
 }
 
-static const TesseraConstraint *
+static const TesseraHold *
 add_constraint (Apply *apply, uint32_t index)
 {
   TesseraConstraints *constraints = apply->constraints;
   const TesseraEdit *edit = &apply->edits[index];
-  TesseraConstraint *constraint;
+  TesseraHold *constraint;
 
   TESSERA_GROW (constraints->constraints, constraints->cap_constraints,
                 constraints->n_constraints + 1);
   constraint = &constraints->constraints[constraints->n_constraints++];
-  *constraint = (TesseraConstraint){ .edit = index,
-                                     .kind = edit->kind,
-                                     .has_with = edit->has_with };
+  *constraint =
+      (TesseraHold){ .edit = index, .kind = edit->kind, .has_with = edit->has_with };
   list_selected (apply, &constraint->blocks, &constraint->n_blocks);
   if (edit->kind == TESSERA_EDIT_PIN)
     set_offsets (edit, constraint);
@@ -395,7 +394,7 @@ settle_on (TesseraSelector *selector, const uint32_t *blocks, size_t n_blocks)
 /* The edit that was applied lists what it selected; of a shape the distances go along.
  * @made: (nullable) the edit's constraint */
 static void
-settle (Apply *apply, uint32_t index, const TesseraConstraint *made)
+settle (Apply *apply, uint32_t index, const TesseraHold *made)
 {
   TesseraEdit *edit = &apply->settled[index];
 
@@ -423,7 +422,7 @@ static TesseraStatus
 apply_edit (Apply *apply, uint32_t index)
 {
   const TesseraEdit *edit = &apply->edits[index];
-  const TesseraConstraint *made = NULL;
+  const TesseraHold *made = NULL;
 
   select_blocks (apply, &edit->what);
   switch (edit->kind)
@@ -552,18 +551,4 @@ tessera_edits_settle (const TesseraTrace *trace,
   tessera_groups_free (groups, n_groups);
   free (edited.blocks);
   return status;
-}
-
-void
-tessera_constraints_clear (TesseraConstraints *constraints)
-{
-  for (size_t i = 0; i < constraints->n_constraints; i++)
-    {
-      free (constraints->constraints[i].blocks);
-      free (constraints->constraints[i].offsets);
-      free (constraints->constraints[i].with);
-    }
-  free (constraints->constraints);
-  free (constraints->left_out);
-  *constraints = (TesseraConstraints){ 0 };
 }

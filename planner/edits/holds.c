@@ -27,13 +27,6 @@ tessera_complain (const TesseraComplaint *complaint,
 
 typedef struct
 {
-  const TesseraPlan *plan;
-  const TesseraHoldsMap *of;
-  const TesseraComplaint *complaint;
-} Map;
-
-typedef struct
-{
   uint32_t slot;
   uint64_t offset;
 } Placed;
@@ -50,8 +43,9 @@ compare_placed (const void *a, const void *b)
 
 /* Slots of blocks, each once, with the offset of its first block. */
 static TesseraStatus
-map_blocks (const Map *map,
-            const TesseraConstraint *constraint,
+map_blocks (const TesseraHolds *holds,
+            const TesseraHoldsMap *map,
+            const TesseraHold *constraint,
             const uint32_t *blocks,
             const uint64_t *offsets,
             size_t n_blocks,
@@ -68,12 +62,12 @@ map_blocks (const Map *map,
     hold->offsets = g_new (uint64_t, n_blocks + 1);
   for (size_t i = 0; i < n_blocks; i++)
     {
-      uint32_t slot = map->of->slot_of_block[blocks[i]];
+      uint32_t slot = map->slot_of_block[blocks[i]];
 
       /* What lies in one place for good is one, where it is to be apart from others. */
       if (slot != TESSERA_NONE && constraint->kind == TESSERA_EDIT_APART &&
-          map->of->first_at_place)
-        slot = map->of->first_at_place[slot];
+          map->first_at_place)
+        slot = map->first_at_place[slot];
       if (slot != TESSERA_NONE)
         placed[n++] = (Placed){ slot, offsets ? offsets[i] : 0 };
     }
@@ -86,7 +80,7 @@ map_blocks (const Map *map,
         (*out_slots)[n_slots++] = placed[i].slot;
       }
     else if (placed[i].offset != placed[i - 1].offset)
-      status = tessera_complain (map->complaint, constraint->edit, constraint->edit,
+      status = tessera_complain (holds->complaint, constraint->edit, constraint->edit,
                                  "it pins blocks of different steps that have one place "
                                  "to different offsets");
   *out_n_slots = n_slots;
@@ -94,15 +88,15 @@ map_blocks (const Map *map,
 }
 
 static TesseraStatus
-check_offsets (const Map *map, const TesseraHold *hold)
+check_offsets (const TesseraHolds *holds, const TesseraHold *hold)
 {
   for (size_t i = 0; hold->offsets && i < hold->n_slots; i++)
     {
-      if (hold->offsets[i] % map->plan->alignment_bytes)
-        return tessera_complain (map->complaint, hold->edit, hold->edit,
+      if (hold->offsets[i] % holds->plan->alignment_bytes)
+        return tessera_complain (holds->complaint, hold->edit, hold->edit,
                                  "offsets are multiples of the alignment, 512 bytes");
       if (hold->offsets[i] > INT64_MAX / 4)
-        return tessera_complain (map->complaint, hold->edit, hold->edit,
+        return tessera_complain (holds->complaint, hold->edit, hold->edit,
                                  "no pool is so large");
     }
   return TESSERA_OK;
@@ -120,32 +114,35 @@ have_all (const uint8_t *mark, const uint32_t *blocks, size_t n_blocks)
 
 /* The constraint, or what it is about besides, has the mark. */
 static bool
-is_all (const TesseraConstraint *constraint, const uint8_t *mark)
+is_all (const TesseraHold *constraint, const uint8_t *mark)
 {
   return have_all (mark, constraint->blocks, constraint->n_blocks) ||
          (constraint->has_with && have_all (mark, constraint->with, constraint->n_with));
 }
 
 static TesseraStatus
-make_hold (const Map *map, const TesseraConstraint *constraint, TesseraHold *hold)
+make_hold (const TesseraHolds *holds,
+           const TesseraHoldsMap *map,
+           const TesseraHold *constraint,
+           TesseraHold *hold)
 {
   TesseraStatus status;
 
   *hold = (TesseraHold){ .edit = constraint->edit,
                          .kind = constraint->kind,
                          .has_with = constraint->has_with };
-  if (is_all (constraint, map->of->is_dynamic))
-    return tessera_complain (map->complaint, constraint->edit, constraint->edit,
+  if (is_all (constraint, map->is_dynamic))
+    return tessera_complain (holds->complaint, constraint->edit, constraint->edit,
                              TESSERA_ALL_DYNAMIC);
-  if (is_all (constraint, map->of->is_kept))
-    return tessera_complain (map->complaint, constraint->edit, constraint->edit,
+  if (is_all (constraint, map->is_kept))
+    return tessera_complain (holds->complaint, constraint->edit, constraint->edit,
                              TESSERA_ALL_KEPT);
-  status = map_blocks (map, constraint, constraint->blocks, constraint->offsets,
+  status = map_blocks (holds, map, constraint, constraint->blocks, constraint->offsets,
                        constraint->n_blocks, hold, &hold->slots, &hold->n_slots);
   if (status == TESSERA_OK && constraint->has_with)
-    status = map_blocks (map, constraint, constraint->with, NULL, constraint->n_with,
-                         hold, &hold->with, &hold->n_with);
-  return status == TESSERA_OK ? check_offsets (map, hold) : status;
+    status = map_blocks (holds, map, constraint, constraint->with, NULL,
+                         constraint->n_with, hold, &hold->with, &hold->n_with);
+  return status == TESSERA_OK ? check_offsets (holds, hold) : status;
 }
 
 static void
@@ -169,32 +166,45 @@ tessera_holds_init (const TesseraConstraints *constraints,
                     const TesseraComplaint *complaint,
                     TesseraHolds *out_holds)
 {
-  const Map map = { .plan = plan, .of = of, .complaint = complaint };
   TesseraStatus status = TESSERA_OK;
 
-  *out_holds = (TesseraHolds){ 0 };
+  *out_holds = (TesseraHolds){ .plan = plan, .complaint = complaint };
   if (constraints->n_constraints == 0)
     return TESSERA_OK;
   out_holds->holds = g_new0 (TesseraHold, constraints->n_constraints);
   out_holds->is_held = g_new0 (uint8_t, plan->n_slots + 1);
   for (size_t i = 0; i < constraints->n_constraints && status == TESSERA_OK; i++)
-    status = make_hold (&map, &constraints->constraints[i],
+    status = make_hold (out_holds, of, &constraints->constraints[i],
                         &out_holds->holds[out_holds->n_holds++]);
   if (status == TESSERA_OK)
     mark_held (out_holds);
   return status;
 }
 
+static void
+free_all (TesseraHold *holds, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    {
+      free (holds[i].slots);
+      free (holds[i].offsets);
+      free (holds[i].with);
+    }
+  free (holds);
+}
+
+void
+tessera_constraints_clear (TesseraConstraints *constraints)
+{
+  free_all (constraints->constraints, constraints->n_constraints);
+  free (constraints->left_out);
+  *constraints = (TesseraConstraints){ 0 };
+}
+
 void
 tessera_holds_clear (TesseraHolds *holds)
 {
-  for (size_t i = 0; i < holds->n_holds; i++)
-    {
-      free (holds->holds[i].slots);
-      free (holds->holds[i].offsets);
-      free (holds->holds[i].with);
-    }
-  free (holds->holds);
+  free_all (holds->holds, holds->n_holds);
   free (holds->is_held);
   *holds = (TesseraHolds){ 0 };
 }

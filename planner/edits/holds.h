@@ -9,22 +9,31 @@
 #include "planner/edit.h"
 #include "planner/pack.h"
 
-/* A pin, together or apart. */
+/* A pin, together or apart: of blocks of the trace, and then of slots, each of which stands
+ * for the blocks of all steps. */
 typedef struct
 {
   uint32_t edit; /* index */
   TesseraEditKind kind;
-  uint32_t *blocks; /* ascending */
-  size_t n_blocks;
-  uint64_t *offsets; /* pin: of each block */
-  uint32_t *with;    /* apart, where has_with: the other side */
+  union
+  {
+    uint32_t *blocks, *slots; /* ascending */
+  };
+  union
+  {
+    size_t n_blocks, n_slots;
+  };
+  uint64_t
+      *offsets;   /* pin: of each; together: distance of each slot from the lowest, once
+                        laid out */
+  uint32_t *with; /* apart, where has_with: the other side, ascending */
   size_t n_with;
   bool has_with;
-} TesseraConstraint;
+} TesseraHold;
 
 typedef struct
 {
-  TesseraConstraint *constraints;
+  TesseraHold *constraints; /* of blocks */
   size_t n_constraints, cap_constraints;
   uint32_t *left_out; /* [n_blocks] 1 + the edit (dynamic); 0: none; NULL: nobody is */
   uint64_t cap_bytes; /* the smallest; UINT64_MAX: none */
@@ -60,19 +69,12 @@ tessera_constraints_of_trace (const TesseraTrace *trace,
                               TesseraConstraints *out_constraints);
 void tessera_constraints_clear (TesseraConstraints *constraints);
 
-/* A constraint of slots: each stands for the blocks of all steps. */
 typedef struct
 {
-  uint32_t edit;
-  TesseraEditKind kind;
-  uint32_t *slots; /* ascending */
-  size_t n_slots;
-  uint64_t *offsets; /* pin: of each; together: distance of each from the lowest, once
-                        laid out */
-  uint32_t *with;    /* ascending */
-  size_t n_with;
-  bool has_with;
-} TesseraHold;
+  const TesseraEdit *edits;
+  TesseraError *error;
+  TesseraEditConflict *conflict;
+} TesseraComplaint;
 
 typedef struct
 {
@@ -80,14 +82,9 @@ typedef struct
   size_t n_holds;
   uint8_t *is_held;  /* [n_slots] by any; NULL: none is */
   uint64_t own_sets; /* of items: not for what edits keep apart */
+  const TesseraPlan *plan;
+  const TesseraComplaint *complaint;
 } TesseraHolds;
-
-typedef struct
-{
-  const TesseraEdit *edits;
-  TesseraError *error;
-  TesseraEditConflict *conflict;
-} TesseraComplaint;
 
 /* Sets @complaint's conflict and sentence, which names both edits. Returns:
  * TESSERA_REFUSED */
@@ -106,7 +103,8 @@ typedef struct
   const uint8_t *is_kept; /* (nullable) [n_blocks] has none, since steps keep it */
 } TesseraHoldsMap;
 
-/* TESSERA_OK or TESSERA_REFUSED. To be cleared in any case. */
+/* Of @plan, which has its slots and like @complaint must outlive the holds. TESSERA_OK or
+ * TESSERA_REFUSED. To be cleared in any case. */
 TESSERA_MUST_USE TesseraStatus tessera_holds_init (const TesseraConstraints *constraints,
                                                    const TesseraPlan *plan,
                                                    const TesseraHoldsMap *of,
@@ -119,20 +117,14 @@ void tessera_holds_clear (TesseraHolds *holds);
  * item. */
 TESSERA_MUST_USE TesseraStatus tessera_holds_apply (TesseraHolds *holds,
                                                     const uint32_t *item_of_slot,
-                                                    const TesseraPlan *plan,
-                                                    const TesseraComplaint *complaint,
                                                     TesseraItem *items,
                                                     size_t n_items);
 /* Writes only the sets, of those slots that have an item. */
-TESSERA_MUST_USE TesseraStatus
-tessera_holds_apply_sets (const TesseraHolds *holds,
-                          const uint32_t *item_of_slot,
-                          const TesseraPlan *plan,
-                          const TesseraComplaint *complaint,
-                          TesseraItem *items);
+TESSERA_MUST_USE TesseraStatus tessera_holds_apply_sets (const TesseraHolds *holds,
+                                                         const uint32_t *item_of_slot,
+                                                         TesseraItem *items);
 /* Says which edits are behind two items that the packer could not place. */
 TesseraStatus tessera_holds_explain (const TesseraHolds *holds,
                                      const uint32_t *item_of_slot,
                                      const TesseraItem *items,
-                                     const TesseraComplaint *complaint,
                                      const uint32_t conflict[2]);

@@ -77,7 +77,7 @@ most_bytes_of (const Reading *reading, uint32_t place)
 }
 
 static TesseraStatus
-read_pin (const Reading *reading, const TesseraConstraint *constraint)
+read_pin (const Reading *reading, const TesseraHold *constraint)
 {
   TesseraLengthsEdits *edits = reading->edits;
 
@@ -108,7 +108,7 @@ read_pin (const Reading *reading, const TesseraConstraint *constraint)
 /* One above the other. Who is pinned already stays there: the others are as far from it
  * as they would be, which is for pins to say. */
 static TesseraStatus
-read_together (Reading *reading, const TesseraConstraint *constraint)
+read_together (Reading *reading, const TesseraHold *constraint)
 {
   TesseraLengthsEdits *edits = reading->edits;
 
@@ -167,7 +167,7 @@ mark_side (const Reading *reading,
 }
 
 static TesseraStatus
-read_apart (const Reading *reading, const TesseraConstraint *constraint)
+read_apart (const Reading *reading, const TesseraHold *constraint)
 {
   TesseraLengthsEdits *edits = reading->edits;
   uint64_t one = (uint64_t) 1 << 2 * edits->n_aparts;

@@ -44,7 +44,7 @@ typedef struct
   const TesseraBlocks *blocks; /* with groups, as edited */
   const TesseraStructure *structure;
   const TesseraPlanOptions *options;
-  TesseraError *error;
+  TesseraComplaint complaint; /* whom sentences about edits go to */
   TesseraRun run;
   TesseraPlan *plan;
   size_t cap_slots, cap_unplanned;
@@ -112,14 +112,6 @@ void tessera_build_rooms (TesseraPlanBuild *build);
 /* Lays out again and again with fewer slots until the plan is no higher than the cap that
  * an edit sets. */
 TESSERA_MUST_USE TesseraStatus tessera_build_under_cap (TesseraPlanBuild *build);
-
-/* Whom sentences about edits go to. */
-static inline TesseraComplaint
-tessera_build_complaint (const TesseraPlanBuild *build)
-{
-  return (TesseraComplaint){ build->options->edits, build->error,
-                             build->options->out_conflict };
-}
 
 /* Whether the slot is a spare. Its section has to be closed. */
 static inline bool

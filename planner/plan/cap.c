@@ -255,8 +255,6 @@ leave_out (TesseraPlanBuild *build, uint64_t most_bytes)
 static TesseraStatus
 check_pins (const TesseraPlanBuild *build)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (build);
-
   for (size_t h = 0; h < build->holds.n_holds; h++)
     {
       const TesseraHold *hold = &build->holds.holds[h];
@@ -264,7 +262,8 @@ check_pins (const TesseraPlanBuild *build)
       for (size_t i = 0; hold->kind == TESSERA_EDIT_PIN && i < hold->n_slots; i++)
         if (hold->offsets[i] + build->plan->slots[hold->slots[i]].block_bytes >
             build->constraints.cap_bytes)
-          return tessera_complain (&complaint, hold->edit, build->constraints.cap_edit,
+          return tessera_complain (&build->complaint, hold->edit,
+                                   build->constraints.cap_edit,
                                    "what is pinned lies above the cap");
     }
   return TESSERA_OK;
@@ -274,10 +273,8 @@ check_pins (const TesseraPlanBuild *build)
 static TesseraStatus
 give_up (const TesseraPlanBuild *build)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (build);
-
   return tessera_complain (
-      &complaint,
+      &build->complaint,
       build->holds.n_holds > 0 ? build->holds.holds[0].edit : build->constraints.cap_edit,
       build->constraints.cap_edit, "what other edits hold takes more than the pool may");
 }

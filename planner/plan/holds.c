@@ -40,7 +40,6 @@ leave_kept_out (TesseraPlanBuild *build)
 static TesseraStatus
 refuse_dynamic (TesseraPlanBuild *build)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (build);
   const uint32_t *left_out = build->constraints.left_out;
   size_t n_edits = build->options->n_edits;
   g_autofree uint8_t *reaches = g_new0 (uint8_t, n_edits + 1); /* 1: dynamic, 2: others */
@@ -50,7 +49,7 @@ refuse_dynamic (TesseraPlanBuild *build)
       reaches[left_out[i] - 1] |= build->units->is_dynamic[i] ? 1 : 2;
   for (uint32_t i = 0; i < n_edits; i++)
     if (reaches[i] == 1)
-      return tessera_complain (&complaint, i, i, TESSERA_ALL_DYNAMIC);
+      return tessera_complain (&build->complaint, i, i, TESSERA_ALL_DYNAMIC);
   return TESSERA_OK;
 }
 
@@ -114,7 +113,7 @@ tessera_build_find_holders (const TesseraPlanBuild *build)
   holders = g_new0 (uint64_t, n_blocks + 1);
   for (size_t w = 0; w < constraints->n_constraints; w++)
     {
-      const TesseraConstraint *constraint = &constraints->constraints[w];
+      const TesseraHold *constraint = &constraints->constraints[w];
 
       add_holder (units, constraint->blocks, constraint->offsets, constraint->n_blocks,
                   2 * (uint32_t) w + 1, seen, holders);
@@ -164,7 +163,6 @@ find_slots (const TesseraPlanBuild *build, uint32_t *slot_of_block, uint8_t *is_
 TesseraStatus
 tessera_build_find_holds (TesseraPlanBuild *build)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (build);
   size_t n_blocks = build->blocks->n_blocks;
   g_autofree uint32_t *slots = NULL, *places = NULL;
   g_autofree uint8_t *is_kept = NULL;
@@ -180,7 +178,7 @@ tessera_build_find_holds (TesseraPlanBuild *build)
                                                  .first_at_place = places,
                                                  .is_dynamic = build->units->is_dynamic,
                                                  .is_kept = is_kept },
-                             &complaint, &build->holds);
+                             &build->complaint, &build->holds);
 }
 
 /*
@@ -285,7 +283,6 @@ keep_clear (TesseraKindPacking *packing, uint32_t kind, const Stretch *stretch)
 static TesseraStatus
 hold_first (TesseraKindPacking *packing)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (packing->build);
   TesseraPlanBuild *build = packing->build;
   Stretch stretches[TESSERA_MAX_KINDS];
 
@@ -294,15 +291,14 @@ hold_first (TesseraKindPacking *packing)
   add_later (packing, stretches);
   for (uint32_t k = 0; k < packing->build->units->n_kinds; k++)
     keep_clear (packing, k, &stretches[k]);
-  return tessera_holds_apply (&build->holds, packing->item_of_slot, build->plan,
-                              &complaint, packing->items, packing->n_items);
+  return tessera_holds_apply (&build->holds, packing->item_of_slot, packing->items,
+                              packing->n_items);
 }
 
 /* What has its place and is held to something comes along, each in a moment by itself. */
 static TesseraStatus
 hold_next (TesseraKindPacking *packing)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (packing->build);
   const TesseraPlanBuild *build = packing->build;
   uint32_t moment = tessera_kind_after_all (packing);
 
@@ -313,8 +309,7 @@ hold_next (TesseraKindPacking *packing)
         tessera_kind_add_elsewhere (packing, i, moment, moment + 1);
         moment++;
       }
-  return tessera_holds_apply_sets (&build->holds, packing->item_of_slot, build->plan,
-                                   &complaint, packing->items);
+  return tessera_holds_apply_sets (&build->holds, packing->item_of_slot, packing->items);
 }
 
 TesseraStatus
@@ -382,8 +377,7 @@ meet (const TesseraItem *a, const TesseraItem *b)
 {
   return a->pinned_bytes < b->pinned_bytes + b->size_bytes &&
          b->pinned_bytes < a->pinned_bytes + a->size_bytes &&
-         (are_apart (a, b) || (a->begin < b->end && b->begin < a->end) ||
-          (a->begin < b->end2 && b->begin2 < a->end));
+         (are_apart (a, b) || tessera_items_meet (a, b));
 }
 
 /* Of those pinned, whoever may be alive from now on. */

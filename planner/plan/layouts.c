@@ -322,12 +322,13 @@ take_one_kind (TesseraPlanBuild *build, const TesseraUnits *kinds)
   const TesseraPlanOptions *options = build->options;
   TesseraPlan *plan = build->plan;
   uint64_t height_bytes = plan->height_bytes;
-  TesseraError *error = build->error, unheard = { 0 };
+  TesseraError *error = build->complaint.error, unheard = { 0 };
   TesseraStatus status;
 
-  build->error = &unheard; /* edits that hold in several kinds need not in one */
+  build->complaint.error =
+      &unheard; /* edits that hold in several kinds need not in one */
   status = lay_out (build, &build->run.units);
-  build->error = error;
+  build->complaint.error = error;
   if (status == TESSERA_REFUSED && options->out_conflict)
     *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
   if (status == TESSERA_REFUSED ||

@@ -241,12 +241,11 @@ pack_all (const TesseraKindPacking *packing,
           uint64_t *offsets,
           TesseraPacking *out_packing)
 {
-  const TesseraComplaint complaint = tessera_build_complaint (packing->build);
   TesseraStatus status = pack (packing, offsets, out_packing);
 
   return status == TESSERA_REFUSED
              ? tessera_holds_explain (&packing->build->holds, packing->item_of_slot,
-                                      packing->items, &complaint, out_packing->conflict)
+                                      packing->items, out_packing->conflict)
              : status;
 }
 

@@ -13,6 +13,7 @@
 #include "planner/plan/build.h"
 
 #include "db/sort.h"
+#include "planner/gaps.h"
 
 /* Pairs of buffers that are looked at; of more nothing is moved. */
 #define MOST_PAIRS (UINT64_C (1) << 30)
@@ -24,13 +25,7 @@ typedef struct
   uint64_t *offsets;
   uint16_t *streams; /* of each buffer */
   uint16_t main;     /* the one that works most */
-  GArray *in_way;    /* of Range: what the buffer in work meets */
 } Layout;
-
-typedef struct
-{
-  uint64_t begin_bytes, end_bytes;
-} Range;
 
 /* The stream whose requests take the most. */
 static uint16_t
@@ -48,33 +43,11 @@ find_main_stream (const TesseraPlan *plan)
 }
 
 static bool
-lives_meet (uint32_t begin, uint32_t end, const TesseraItem *other)
-{
-  return (begin < other->end && other->begin < end) ||
-         (begin < other->end2 && other->begin2 < end);
-}
-
-static bool
-meet (const TesseraItem *a, const TesseraItem *b)
-{
-  return lives_meet (a->begin, a->end, b) ||
-         (a->begin2 < a->end2 && lives_meet (a->begin2, a->end2, b));
-}
-
-static int
-by_begin (const void *a, const void *b)
-{
-  const Range *x = a, *y = b;
-
-  return (x->begin_bytes > y->begin_bytes) - (x->begin_bytes < y->begin_bytes);
-}
-
-static bool
 is_in_way (const Layout *layout, uint32_t item, size_t other, bool keeps_apart)
 {
   const TesseraItem *a = &layout->items[item], *b = &layout->items[other];
 
-  return a->zone != b->zone || meet (a, b) ||
+  return a->zone != b->zone || tessera_items_meet (a, b) ||
          (keeps_apart && layout->streams[other] != layout->main &&
           layout->streams[other] != layout->streams[item]);
 }
@@ -86,38 +59,27 @@ static bool
 move_up (Layout *layout, uint32_t item, uint64_t ceiling_bytes, bool keeps_apart)
 {
   uint64_t size_bytes = layout->items[item].size_bytes;
-  uint64_t top_bytes = 0;
-  uint64_t best_bytes = layout->offsets[item];
-  const Range above = { ceiling_bytes, UINT64_MAX };
-  bool is_found = false;
+  uint64_t from_bytes = layout->offsets[item];
+  g_autoptr (GArray) gaps = tessera_gaps_new ();
 
-  g_array_set_size (layout->in_way, 0);
   for (size_t i = 0; i < layout->n_items; i++)
-    if (i != item && layout->offsets[i] + layout->items[i].size_bytes > best_bytes &&
-        is_in_way (layout, item, i, keeps_apart))
-      {
-        const Range range = { layout->offsets[i],
-                              layout->offsets[i] + layout->items[i].size_bytes };
-
-        g_array_append_val (layout->in_way, range);
-      }
-  g_array_append_val (layout->in_way, above);
-  g_array_sort (layout->in_way, by_begin);
-  for (guint i = 0; i < layout->in_way->len; i++)
     {
-      const Range *range = &g_array_index (layout->in_way, Range, i);
+      uint64_t top_bytes = layout->offsets[i] + layout->items[i].size_bytes;
 
-      if (range->begin_bytes >= top_bytes + size_bytes &&
-          range->begin_bytes <= ceiling_bytes &&
-          range->begin_bytes - size_bytes >= layout->offsets[item])
-        {
-          best_bytes = MAX (best_bytes, range->begin_bytes - size_bytes);
-          is_found = true;
-        }
-      top_bytes = MAX (top_bytes, range->end_bytes);
+      if (i != item && top_bytes > from_bytes && is_in_way (layout, item, i, keeps_apart))
+        tessera_gaps_take (gaps, layout->offsets[i], top_bytes);
     }
-  layout->offsets[item] = best_bytes;
-  return is_found;
+  for (guint i = gaps->len; i-- > 0;)
+    {
+      const TesseraGap *gap = &g_array_index (gaps, TesseraGap, i);
+      uint64_t end_bytes = MIN (gap->end, ceiling_bytes);
+
+      if (end_bytes < MAX (gap->begin, from_bytes) + size_bytes)
+        continue;
+      layout->offsets[item] = end_bytes - size_bytes;
+      return true;
+    }
+  return false;
 }
 
 /* What may move, by its zone's end, the highest first. The caller frees it. */
@@ -142,25 +104,25 @@ list_others (const Layout *layout)
 }
 
 /* The addresses of each zone, as [begin, end). */
-static Range *
+static TesseraGap *
 find_zones (const Layout *layout, uint32_t *out_n_zones)
 {
   const TesseraItem *items = layout->items;
   const uint64_t *offsets = layout->offsets;
   uint32_t n_zones = 0;
-  Range *zones;
+  TesseraGap *zones;
 
   for (size_t i = 0; i < layout->n_items; i++)
     n_zones = MAX (n_zones, items[i].zone + 1);
-  zones = g_new (Range, n_zones + 1);
+  zones = g_new (TesseraGap, n_zones + 1);
   for (uint32_t i = 0; i < n_zones; i++)
-    zones[i] = (Range){ UINT64_MAX, 0 };
+    zones[i] = (TesseraGap){ UINT64_MAX, 0 };
   for (size_t i = 0; i < layout->n_items; i++)
     {
-      Range *zone = &zones[items[i].zone];
+      TesseraGap *zone = &zones[items[i].zone];
 
-      zone->begin_bytes = MIN (zone->begin_bytes, offsets[i]);
-      zone->end_bytes = MAX (zone->end_bytes, offsets[i] + items[i].size_bytes);
+      zone->begin = MIN (zone->begin, offsets[i]);
+      zone->end = MAX (zone->end, offsets[i] + items[i].size_bytes);
     }
   *out_n_zones = n_zones;
   return zones;
@@ -170,7 +132,7 @@ find_zones (const Layout *layout, uint32_t *out_n_zones)
 static void
 widen (const TesseraPlanBuild *build,
        const Layout *layout,
-       Range *zones,
+       TesseraGap *zones,
        uint32_t n_zones)
 {
   uint32_t largest = 0;
@@ -178,22 +140,21 @@ widen (const TesseraPlanBuild *build,
 
   for (uint32_t i = 0; i < n_zones; i++)
     {
-      height_bytes = MAX (height_bytes, zones[i].end_bytes);
-      if (zones[i].end_bytes - zones[i].begin_bytes >
-          zones[largest].end_bytes - zones[largest].begin_bytes)
+      height_bytes = MAX (height_bytes, zones[i].end);
+      if (zones[i].end - zones[i].begin > zones[largest].end - zones[largest].begin)
         largest = i;
     }
   if (n_zones == 0 || build->options->parted_bytes <= height_bytes ||
       build->constraints.n_constraints > 0)
     return;
   more_bytes = build->options->parted_bytes - height_bytes;
-  end_bytes = zones[largest].end_bytes;
+  end_bytes = zones[largest].end;
   for (size_t i = 0; i < layout->n_items; i++)
     layout->offsets[i] += layout->offsets[i] >= end_bytes ? more_bytes : 0;
   for (uint32_t i = 0; i < n_zones; i++)
-    if (zones[i].begin_bytes >= end_bytes)
-      zones[i].end_bytes += more_bytes;
-  zones[largest].end_bytes += more_bytes;
+    if (zones[i].begin >= end_bytes)
+      zones[i].end += more_bytes;
+  zones[largest].end += more_bytes;
 }
 
 void
@@ -211,9 +172,8 @@ tessera_build_part_streams (const TesseraPlanBuild *build,
                     .streams = streams,
                     .main = find_main_stream (plan) };
   g_autoptr (GArray) others = NULL;
-  g_autoptr (GArray) in_way = g_array_new (FALSE, FALSE, sizeof (Range));
   uint32_t n_zones = 0;
-  g_autofree Range *zones = find_zones (&layout, &n_zones);
+  g_autofree TesseraGap *zones = find_zones (&layout, &n_zones);
 
   widen (build, &layout, zones, n_zones);
   for (size_t i = 0; i < n_items; i++)
@@ -224,12 +184,10 @@ tessera_build_part_streams (const TesseraPlanBuild *build,
   others = list_others (&layout);
   if ((uint64_t) others->len * n_items > MOST_PAIRS)
     return;
-  layout.in_way = in_way;
   for (guint i = 0; i < others->len; i++)
     {
       uint32_t item = g_array_index (others, TesseraKeyed, i).value;
-
-      uint64_t ceiling_bytes = zones[items[item].zone].end_bytes;
+      uint64_t ceiling_bytes = zones[items[item].zone].end;
 
       if (!move_up (&layout, item, ceiling_bytes, true))
         move_up (&layout, item, ceiling_bytes, false);
