@@ -31,10 +31,9 @@ typedef struct
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
   uint32_t limit;     /* events from here on are left out */
-  bool repeats;       /* else the units are none */
   uint32_t last_step; /* of structure: the last that repeats */
   TesseraUnits units; /* the steps that repeat, of one kind; each up to where the next
-                         begins */
+                         begins; no kind: none do */
   char reason[320];
 } TesseraRun;
 

@@ -301,7 +301,7 @@ find_left_out (const Case *c, const uint32_t *chosen, size_t n_chosen)
       if (of != TESSERA_NONE)
         is_gone[of] = 1;
     }
-  for (uint32_t r = 0; run.repeats && r < kind->n_requests; r++)
+  for (uint32_t r = 0; run.units.n_kinds > 0 && r < kind->n_requests; r++)
     if (kind->is_kept != NULL && kind->is_kept[r])
       is_gone[c->blocks->block_of_event[kind->requests[r]]] = 1;
   for (uint32_t b = 0; b < n_blocks; b++)

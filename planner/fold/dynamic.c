@@ -44,11 +44,8 @@ typedef struct
 
 typedef struct
 {
-  const TesseraTrace *trace;
-  const TesseraBlocks *blocks;
-  const TesseraStructure *structure;
-  Step
-      steps[TESSERA_SHARE_STEPS]; /* the last is the base that others are compared with */
+  const TesseraRun *run;
+  Step *steps; /* the last is the base that others are compared with */
   uint32_t n_steps;
 } Share;
 
@@ -56,24 +53,25 @@ static void
 fill (const Share *share, Step *step, uint32_t begin, uint32_t end)
 {
   uint32_t phase = TESSERA_NONE;
-  uint64_t of_phase = tessera_phase_hash (share->trace, share->structure, phase);
+  uint64_t of_phase =
+      tessera_phase_hash (share->run->trace, share->run->structure, phase);
 
   for (uint32_t i = begin; i < end; i++)
     {
       const TesseraBlock *block;
 
-      if (!tessera_unit_asks (&share->trace->events[i]))
+      if (!tessera_unit_asks (&share->run->trace->events[i]))
         continue;
-      block = &share->blocks->blocks[share->blocks->block_of_event[i]];
+      block = &share->run->blocks->blocks[share->run->blocks->block_of_event[i]];
       if (block->born_phase != phase)
         {
           phase = block->born_phase;
-          of_phase = tessera_phase_hash (share->trace, share->structure, phase);
+          of_phase = tessera_phase_hash (share->run->trace, share->run->structure, phase);
         }
       step->events[step->n] = i;
       step->tokens[step->n++] =
           tessera_mix (tessera_mix (of_phase, block->block_bytes),
-                       (uint64_t) share->trace->events[i].action << 32 |
+                       (uint64_t) share->run->trace->events[i].action << 32 |
                            (uint64_t) block->stream << 16 | block->pool);
     }
 }
@@ -252,32 +250,34 @@ mark (const Share *share,
  * those of the one before. Returns: how many of one step; 0 also where the steps have too
  * little in common to say. */
 static uint32_t
-share_steps (const Share *like,
+share_steps (const TesseraRun *run,
              const uint32_t *begins,
              const uint32_t *ends,
+             uint32_t n_steps,
              bool *out_is_shared)
 {
-  g_autofree Share *share = g_memdup2 (like, sizeof *like);
+  g_autofree Step *steps = g_new0 (Step, n_steps);
+  Share share = { run, steps, n_steps };
   size_t marks[TESSERA_SHARE_STEPS], n_marks = 0;
   uint32_t n_shared;
 
-  for (uint32_t k = 0; k < share->n_steps; k++)
+  for (uint32_t k = 0; k < n_steps; k++)
     {
       marks[k] = n_marks;
       n_marks += ends[k] - begins[k];
-      open_step (share, &share->steps[k], begins[k], ends[k]);
+      open_step (&share, &steps[k], begins[k], ends[k]);
     }
   memset (out_is_shared, 0, n_marks * sizeof *out_is_shared);
-  find_anchors (share);
-  for (uint32_t k = 0; k + 1 < share->n_steps; k++)
-    compare (&share->steps[share->n_steps - 1], &share->steps[k]);
-  n_shared = mark (share, begins, marks, out_is_shared);
-  for (uint32_t k = 0; k < share->n_steps; k++)
+  find_anchors (&share);
+  for (uint32_t k = 0; k + 1 < n_steps; k++)
+    compare (&steps[n_steps - 1], &steps[k]);
+  n_shared = mark (&share, begins, marks, out_is_shared);
+  for (uint32_t k = 0; k < n_steps; k++)
     {
-      g_free (share->steps[k].tokens);
-      g_free (share->steps[k].events);
-      g_free (share->steps[k].is_anchor);
-      g_free (share->steps[k].of_base);
+      g_free (steps[k].tokens);
+      g_free (steps[k].events);
+      g_free (steps[k].is_anchor);
+      g_free (steps[k].of_base);
     }
   return n_shared;
 }
@@ -291,9 +291,7 @@ share_steps (const Share *like,
 
 typedef struct
 {
-  const TesseraTrace *trace;
-  const TesseraBlocks *blocks;
-  const TesseraStructure *structure;
+  const TesseraRun *run;
   uint32_t bounds[TESSERA_SHARE_STEPS + 1];
   uint32_t n_steps;
   bool *is_shared; /* [events of the steps] */
@@ -321,9 +319,9 @@ measure_loads (const Fold *fold, uint64_t *out_all, uint64_t *out_dynamic)
   uint64_t all = 0, dynamic = 0;
 
   *out_all = *out_dynamic = 0;
-  for (size_t i = 0; i < fold->blocks->n_blocks; i++)
+  for (size_t i = 0; i < fold->run->blocks->n_blocks; i++)
     {
-      const TesseraBlock *block = &fold->blocks->blocks[i];
+      const TesseraBlock *block = &fold->run->blocks->blocks[i];
       bool is_early = block->flags & TESSERA_AT_START || block->born_index < begin;
       uint32_t from = is_early ? begin : block->born_index;
       uint32_t to = block->died_index < end ? block->died_index : end;
@@ -352,9 +350,9 @@ is_worth_it (const Fold *fold, TesseraDynamicLoad *out_load)
   uint64_t asked = 0, common = 0, all, dynamic, n_dynamic = 0;
 
   measure_loads (fold, &all, &dynamic);
-  for (size_t i = 0; i < fold->blocks->n_blocks; i++)
+  for (size_t i = 0; i < fold->run->blocks->n_blocks; i++)
     {
-      const TesseraBlock *block = &fold->blocks->blocks[i];
+      const TesseraBlock *block = &fold->run->blocks->blocks[i];
 
       if (block->flags & TESSERA_AT_START || !is_inside (fold, block->born_index))
         continue;
@@ -371,9 +369,9 @@ is_worth_it (const Fold *fold, TesseraDynamicLoad *out_load)
 static void
 mark_inside (const Fold *fold, uint8_t *is_dynamic)
 {
-  for (size_t i = 0; i < fold->blocks->n_blocks; i++)
+  for (size_t i = 0; i < fold->run->blocks->n_blocks; i++)
     {
-      const TesseraBlock *block = &fold->blocks->blocks[i];
+      const TesseraBlock *block = &fold->run->blocks->blocks[i];
 
       if (!(block->flags & TESSERA_AT_START) && is_inside (fold, block->born_index))
         is_dynamic[i] = !is_common (fold, block->born_index);
@@ -395,7 +393,7 @@ list_gaps (const Fold *fold)
           k++;
           n = 0;
         }
-      if (fold->trace->events[i].action != TESSERA_ALLOC)
+      if (fold->run->trace->events[i].action != TESSERA_ALLOC)
         continue;
       if (is_common (fold, i))
         n++;
@@ -452,10 +450,10 @@ mark_gap (const Beside *beside,
     is_gap = is_gap || beside->has_dynamic[gap];
   for (uint32_t i = from; i < to && is_gap; i++)
     {
-      uint32_t index = fold->blocks->block_of_event[i];
+      uint32_t index = fold->run->blocks->block_of_event[i];
 
-      if (fold->trace->events[i].action == TESSERA_ALLOC &&
-          fold->blocks->blocks[index].lifetime_class != TESSERA_CLASS_PERSISTENT)
+      if (fold->run->trace->events[i].action == TESSERA_ALLOC &&
+          fold->run->blocks->blocks[index].lifetime_class != TESSERA_CLASS_PERSISTENT)
         is_dynamic[index] = 1;
     }
 }
@@ -480,18 +478,17 @@ static void
 look_beside (Beside *beside, uint32_t step, uint8_t *is_dynamic)
 {
   const Fold *fold = beside->fold;
-  const TesseraStep *steps = fold->structure->steps;
+  const TesseraStep *steps = fold->run->structure->steps;
   uint32_t begin = steps[step].begin_index;
-  uint32_t end = step + 1 < fold->structure->n_steps ? steps[step + 1].begin_index
-                                                     : steps[step].end_index;
+  uint32_t end = step + 1 < fold->run->structure->n_steps ? steps[step + 1].begin_index
+                                                          : steps[step].end_index;
   uint32_t other = fold->bounds[fold->n_steps - 1],
            other_end = fold->bounds[fold->n_steps];
-  const Share two = { fold->trace, fold->blocks, fold->structure, .n_steps = 2 };
 
   beside->is_shared = g_new0 (bool, (size_t) end - begin + other_end - other + 1);
   beside->n_shared =
-      share_steps (&two, (const uint32_t[]){ begin, other },
-                   (const uint32_t[]){ end, other_end }, beside->is_shared);
+      share_steps (fold->run, (const uint32_t[]){ begin, other },
+                   (const uint32_t[]){ end, other_end }, 2, beside->is_shared);
   beside->bounds[0] = begin;
   beside->bounds[1] = end;
   if (beside->n_shared >= fold->n_shared / 2)
@@ -501,47 +498,42 @@ look_beside (Beside *beside, uint32_t step, uint8_t *is_dynamic)
 
 /* Blocks of the other steps. */
 static void
-mark_outside (
-    const Fold *fold, uint32_t first, uint32_t last, uint32_t limit, uint8_t *is_dynamic)
+mark_outside (const Fold *fold, uint32_t first, uint32_t last, uint8_t *is_dynamic)
 {
   g_autofree bool *has_dynamic = list_gaps (fold);
   Beside beside = { .fold = fold, .has_dynamic = has_dynamic };
   uint32_t begin = first > TESSERA_SHARE_STEPS ? first - TESSERA_SHARE_STEPS : 0;
 
-  for (uint32_t k = begin; k < fold->structure->n_steps; k++)
-    if ((k < first || k > last) && fold->structure->steps[k].begin_index < limit)
+  for (uint32_t k = begin; k < fold->run->structure->n_steps; k++)
+    if ((k < first || k > last) &&
+        fold->run->structure->steps[k].begin_index < fold->run->limit)
       look_beside (&beside, k, is_dynamic);
 }
 
 void
-tessera_dynamic_find (const TesseraTrace *trace,
-                      const TesseraBlocks *blocks,
-                      const TesseraStructure *structure,
+tessera_dynamic_find (const TesseraRun *run,
                       uint32_t first,
                       uint32_t last,
                       uint32_t last_end,
-                      uint32_t limit,
                       uint8_t **out_is_dynamic,
                       TesseraDynamicLoad *out_load)
 {
-  Fold fold = {
-    .trace = trace, .blocks = blocks, .structure = structure, .n_steps = last - first + 1
-  };
-  const Share all = { trace, blocks, structure, .n_steps = fold.n_steps };
+  Fold fold = { .run = run, .n_steps = last - first + 1 };
 
   *out_is_dynamic = NULL;
   if (fold.n_steps < 2 || fold.n_steps > TESSERA_SHARE_STEPS)
     return;
   for (uint32_t k = 0; k < fold.n_steps; k++)
-    fold.bounds[k] = structure->steps[first + k].begin_index;
+    fold.bounds[k] = run->structure->steps[first + k].begin_index;
   fold.bounds[fold.n_steps] = last_end;
   fold.is_shared = g_new (bool, (size_t) last_end - fold.bounds[0] + 1);
-  fold.n_shared = share_steps (&all, fold.bounds, fold.bounds + 1, fold.is_shared);
+  fold.n_shared =
+      share_steps (run, fold.bounds, fold.bounds + 1, fold.n_steps, fold.is_shared);
   if (is_worth_it (&fold, out_load))
     {
-      *out_is_dynamic = g_new0 (uint8_t, blocks->n_blocks + 1);
+      *out_is_dynamic = g_new0 (uint8_t, run->blocks->n_blocks + 1);
       mark_inside (&fold, *out_is_dynamic);
-      mark_outside (&fold, first, last, limit, *out_is_dynamic);
+      mark_outside (&fold, first, last, *out_is_dynamic);
     }
   g_free (fold.is_shared);
 }

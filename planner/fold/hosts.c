@@ -1,9 +1,9 @@
 /*
- * Which units are of one kind, and the window of units that folds: see search.h.
+ * Which units are of one kind, and the window of units that folds: see private.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/fold/search.h"
+#include "planner/fold/private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -238,8 +238,7 @@ find_leak (const TesseraKindSearch *search, uint32_t *out_later)
           const TesseraHabitRange range = { unit->begin, unit->end,
                                             search->all[*out_later].end };
 
-          if (tessera_habits_leak (&search->habits, search->units->trace,
-                                   search->units->blocks, &range))
+          if (tessera_habits_leak (&search->habits, &range))
             return i;
         }
       later[unit->kind] = i;
@@ -283,16 +282,16 @@ tessera_kind_window_narrow (TesseraKindSearch *search)
 }
 
 /*
- * Whether one unit's requests are among another's, in order: see search.h.
+ * Whether one unit's requests are among another's, in order: see private.h.
  */
 
 #define MAX_LEFT_OUT 1024 /* here and there */
 
 void
-tessera_embed_tokens (const TesseraTrace *trace,
-                      uint32_t begin,
-                      uint32_t end,
-                      uint64_t *out_tokens)
+tessera_unit_tokens (const TesseraTrace *trace,
+                     uint32_t begin,
+                     uint32_t end,
+                     uint64_t *out_tokens)
 {
   for (uint32_t e = begin; e < end; e++)
     if (tessera_unit_asks (&trace->events[e]))
@@ -327,7 +326,7 @@ requests_init (Requests *requests,
   *requests = (Requests){ .tokens = g_new (uint64_t, of->n_requests + 1u),
                           .crosses = g_new (bool, of->n_requests + 1u),
                           .n = of->n_requests };
-  tessera_embed_tokens (trace, of->begin, of->end, requests->tokens);
+  tessera_unit_tokens (trace, of->begin, of->end, requests->tokens);
   for (uint32_t e = of->begin; e < of->end; e++)
     if (tessera_unit_asks (&trace->events[e]))
       requests->crosses[n++] =

@@ -3,15 +3,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/fold/retained.h"
+#include "planner/fold/private.h"
 
-#include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "db/size-text.h"
-#include "planner/fold/units.h"
 
 /* Of what is alive in a step at once at most, what it keeps may be one part in so many:
  * where steps fold from a later one on without that, and where none do. */
@@ -85,25 +83,21 @@ tessera_habits_are_any (const TesseraHabits *habits)
   return habits->tokens && g_hash_table_size (habits->tokens) > 0;
 }
 
-bool
-tessera_habits_have (const TesseraHabits *habits, uint32_t event)
+/* Whether what is asked for at @event, an allocation, is one. */
+static bool
+is_habit (const TesseraHabits *habits, uint32_t event)
 {
-  return tessera_habits_are_any (habits) && /* else perhaps no trace */
-         block_at (habits, event)->block_bytes <= habits->most_bytes &&
+  return habits->tokens && block_at (habits, event)->block_bytes <= habits->most_bytes &&
          g_hash_table_contains (habits->tokens, GSIZE_TO_POINTER (tessera_unit_token (
                                                     &habits->trace->events[event])));
 }
 
 bool
-tessera_habits_leak (const TesseraHabits *habits,
-                     const TesseraTrace *trace,
-                     const TesseraBlocks *blocks,
-                     const TesseraHabitRange *range)
+tessera_habits_leak (const TesseraHabits *habits, const TesseraHabitRange *range)
 {
   for (uint32_t e = range->begin; e < range->end; e++)
-    if (trace->events[e].action == TESSERA_ALLOC &&
-        blocks->blocks[blocks->block_of_event[e]].died_index >= range->until &&
-        !tessera_habits_have (habits, e))
+    if (habits->trace->events[e].action == TESSERA_ALLOC &&
+        block_at (habits, e)->died_index >= range->until && !is_habit (habits, e))
       return true;
   return false;
 }

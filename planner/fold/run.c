@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "db/size-text.h"
-#include "planner/fold/retained.h"
 #include "planner/structure/private.h"
 
 /* ---- Which steps fold ---- */
@@ -114,7 +113,7 @@ narrow (const TesseraRun *run,
                                              ? steps[k].end_index
                                              : steps[k + 1].begin_index };
 
-      if (tessera_habits_leak (habits, run->trace, run->blocks, &before))
+      if (tessera_habits_leak (habits, &before))
         {
           *first = k;
           break;
@@ -128,7 +127,6 @@ fold_none (TesseraRun *run, const char *reason)
 {
   TesseraUnits *units = &run->units;
 
-  run->repeats = false;
   units->begin = units->end = units->first_end = run->limit;
   units->n_positions = run->limit ? run->limit : 1;
   snprintf (run->reason, sizeof run->reason, "%s", reason);
@@ -169,7 +167,6 @@ fold_steps (TesseraRun *run, uint32_t first, uint32_t last)
   TesseraUnits *units = &run->units;
   TesseraStepKind *kind = &units->kinds[0];
 
-  run->repeats = true;
   run->last_step = last;
   units->begin = steps[first].begin_index;
   units->end = end_of (run, first, last);
@@ -241,7 +238,6 @@ unfold (TesseraRun *run)
   tessera_units_clear (&run->units);
   run->units =
       (TesseraUnits){ .trace = run->trace, .blocks = run->blocks, .limit = run->limit };
-  run->repeats = false;
 }
 
 /* "steps 3 to 12 ask for the same but for ..." */
@@ -282,9 +278,8 @@ fold_with_habits (TesseraRun *run,
     {
       if (last - first >= TESSERA_SHARE_STEPS)
         first = last - TESSERA_SHARE_STEPS + 1;
-      tessera_dynamic_find (run->trace, run->blocks, run->structure, first, last,
-                            end_of (run, first, last), run->limit, &run->units.is_dynamic,
-                            &load);
+      tessera_dynamic_find (run, first, last, end_of (run, first, last),
+                            &run->units.is_dynamic, &load);
       if (!run->units.is_dynamic)
         return;
     }
@@ -320,7 +315,7 @@ find_habits (const TesseraRun *run,
                              k + 1 < to ? steps[k + 2].begin_index
                                         : steps[k + 1].end_index };
   tessera_habits_init (out_habits, run->trace, run->blocks, ranges, to - from, n_early,
-                       tessera_kept_most (peak_bytes, run->repeats));
+                       tessera_kept_most (peak_bytes, run->units.n_kinds > 0));
 }
 
 /* Folds the steps, or what they share: as if none may keep anything; else with what they
@@ -328,11 +323,11 @@ find_habits (const TesseraRun *run,
 static void
 fold (TesseraRun *run, bool are_alike, uint32_t from, uint32_t to)
 {
-  TesseraHabits habits = { 0 };
+  TesseraHabits habits = { .trace = run->trace, .blocks = run->blocks };
   TesseraRun without;
 
   fold_with_habits (run, &habits, are_alike, from, to);
-  if (from == to || (run->repeats && !are_alike))
+  if (from == to || (run->units.n_kinds > 0 && !are_alike))
     return;
   find_habits (run, are_alike, from, to, &habits);
   if (tessera_habits_are_any (&habits))
@@ -399,9 +394,9 @@ choose (TesseraRun *run, uint32_t from, uint32_t to, bool is_asked)
   if (2 * count_alike (run, from, to, first) < to - from + 1)
     last = first;
   fold (run, true, first, last);
-  if (!run->repeats)
+  if (run->units.n_kinds == 0)
     fold (run, false, from, to);
-  if (run->repeats)
+  if (run->units.n_kinds > 0)
     return;
   if (is_asked && to > from && steps[to].begin_index > 0 &&
       difference (run, to) <= ASSUMED_DIFFERENCE)

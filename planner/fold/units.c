@@ -3,13 +3,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/fold/units.h"
+#include "planner/fold/private.h"
 
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/fold/search.h"
 #include "planner/structure/private.h"
 
 enum
@@ -221,7 +220,9 @@ tessera_units_init (TesseraUnits *units,
                     uint32_t limit,
                     uint32_t least_kinds)
 {
-  TesseraKindSearch search = { .units = units, .least_kinds = least_kinds };
+  TesseraKindSearch search = { .units = units,
+                               .least_kinds = least_kinds,
+                               .habits = { .trace = trace, .blocks = blocks } };
   uint32_t n_folded;
 
   *units = (TesseraUnits){ .trace = trace, .blocks = blocks, .limit = limit };

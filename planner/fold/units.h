@@ -80,6 +80,12 @@ void tessera_units_clear (TesseraUnits *units);
 /* Of its events: how many ask for something, and a digest of what. */
 void tessera_unit_measure (const TesseraTrace *trace, TesseraUnit *unit);
 
+/* The requests in [@begin, @end) as tokens: equal where they ask for the same. */
+void tessera_unit_tokens (const TesseraTrace *trace,
+                          uint32_t begin,
+                          uint32_t end,
+                          uint64_t *out_tokens);
+
 /* Begins, ends and requests of the kinds, by the units that stand for them. */
 void tessera_units_lay_out (TesseraUnits *units);
 
@@ -104,6 +110,11 @@ tessera_units_load_beside (const TesseraUnits *units, uint32_t begin, uint32_t e
 /* Marks the requests of each kind that some unit keeps over a whole later one of its
  * kind. */
 void tessera_units_find_kept (TesseraUnits *units);
+
+/* Writes "; each step keeps up to 512 bytes for good, in 1 request without a place": to
+ * go behind a sentence. */
+void
+tessera_kept_say (uint32_t n_kept, uint64_t step_bytes, char *out_text, size_t n_text);
 
 /* The unit of the window that the event lies in. */
 uint32_t tessera_units_at (const TesseraUnits *units, uint32_t event);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "planner/diff.h"
-#include "planner/fold/search.h"
 #include "planner/structure/private.h"
 
 void
@@ -334,7 +333,7 @@ tokens_of (const TesseraUnits *units, uint32_t kind)
   const TesseraUnit *unit = &units->units[units->kinds[kind].unit];
   uint64_t *tokens = g_new (uint64_t, unit->n_requests + 1);
 
-  tessera_embed_tokens (units->trace, unit->begin, unit->end, tokens);
+  tessera_unit_tokens (units->trace, unit->begin, unit->end, tokens);
   return tokens;
 }
 

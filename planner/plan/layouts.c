@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/fold/retained.h"
 #include "planner/plan/build.h"
 
 #include <inttypes.h>
@@ -349,7 +348,7 @@ tessera_build_plan (TesseraPlanBuild *build, TesseraUnits *kinds)
   else
     {
       status = lay_out_kinds (build, kinds);
-      if (status == TESSERA_OK && build->run.repeats && is_high (build))
+      if (status == TESSERA_OK && build->run.units.n_kinds > 0 && is_high (build))
         status = take_one_kind (build, kinds);
     }
   if (status == TESSERA_OK && build->plan->height_bytes > build->constraints.cap_bytes)
