@@ -59,6 +59,12 @@ typedef struct
 TesseraBlocks *tessera_blocks_new (const TesseraTrace *trace);
 void tessera_blocks_free (TesseraBlocks *blocks); /* NULL is fine */
 
+/* Fills by_death anew, which the caller owns, from died_index of all. */
+void tessera_blocks_order_deaths (TesseraBlocks *blocks);
+
+/* The first block born at or after event @index; n_blocks: none. */
+uint32_t tessera_blocks_first_born (const TesseraBlocks *blocks, uint32_t index);
+
 /* The load bound over [begin_index, end_index): the largest sum of block_bytes alive at
  * one moment (alive: [born, died)), and the first event where it is reached. */
 uint64_t tessera_blocks_bound (const TesseraBlocks *blocks,

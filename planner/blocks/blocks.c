@@ -337,19 +337,19 @@ put_in_order (TesseraBlocks *out)
 }
 
 /* A counting sort: deaths are event indices. */
-static void
-order_deaths (TesseraBlocks *out)
+void
+tessera_blocks_order_deaths (TesseraBlocks *blocks)
 {
-  size_t n_counts = (size_t) out->n_events + 3;
+  size_t n_counts = (size_t) blocks->n_events + 3;
   g_autofree uint32_t *next = g_new0 (uint32_t, n_counts);
 
-  out->by_death = g_new (uint32_t, out->n_blocks + 1);
-  for (size_t i = 0; i < out->n_blocks; i++)
-    next[out->blocks[i].died_index + 1]++;
+  blocks->by_death = g_new (uint32_t, blocks->n_blocks + 1);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    next[blocks->blocks[i].died_index + 1]++;
   for (size_t i = 1; i < n_counts; i++)
     next[i] += next[i - 1];
-  for (size_t i = 0; i < out->n_blocks; i++)
-    out->by_death[next[out->blocks[i].died_index]++] = (uint32_t) i;
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    blocks->by_death[next[blocks->blocks[i].died_index]++] = (uint32_t) i;
 }
 
 TesseraBlocks *
@@ -368,7 +368,7 @@ tessera_blocks_new (const TesseraTrace *trace)
   g_hash_table_unref (walk.holders);
   if (walk.is_mixed)
     put_in_order (blocks);
-  order_deaths (blocks);
+  tessera_blocks_order_deaths (blocks);
   return blocks;
 }
 
@@ -381,6 +381,25 @@ tessera_blocks_free (TesseraBlocks *blocks)
   free (blocks->block_of_event);
   free (blocks->by_death);
   free (blocks);
+}
+
+/* They are in order of birth, after those of the start. */
+uint32_t
+tessera_blocks_first_born (const TesseraBlocks *blocks, uint32_t index)
+{
+  size_t low = 0, high = blocks->n_blocks;
+
+  while (low < high)
+    {
+      size_t middle = low + (high - low) / 2;
+      const TesseraBlock *block = &blocks->blocks[middle];
+
+      if (block->flags & TESSERA_AT_START || block->born_index < index)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return (uint32_t) low;
 }
 
 uint64_t

@@ -5,7 +5,6 @@
  */
 #include "planner/what-if.h"
 
-#include "db/sort.h"
 #include "planner/memory.h"
 
 void
@@ -56,23 +55,10 @@ end_of (const TesseraBlock *block, const TesseraMoments *moments)
 }
 
 static void
-sort_deaths (TesseraBlocks *copy)
-{
-  g_autofree TesseraKeyed *deaths = g_new (TesseraKeyed, copy->n_blocks + 1);
-
-  for (size_t i = 0; i < copy->n_blocks; i++)
-    deaths[i] = (TesseraKeyed){ copy->blocks[i].died_index, (uint32_t) i };
-  tessera_demand_memory (tessera_sort_keyed (deaths, copy->n_blocks));
-  for (size_t i = 0; i < copy->n_blocks; i++)
-    copy->by_death[i] = deaths[i].value;
-}
-
-static void
 copy_blocks (const TesseraBlocks *blocks, TesseraBlocks *out_copy)
 {
   *out_copy = *blocks;
   out_copy->blocks = g_new (TesseraBlock, blocks->n_blocks + 1);
-  out_copy->by_death = g_new (uint32_t, blocks->n_blocks + 1);
   if (blocks->n_blocks > 0)
     memcpy (out_copy->blocks, blocks->blocks,
             blocks->n_blocks * sizeof *out_copy->blocks);
@@ -89,7 +75,7 @@ tessera_blocks_ended_at_free (const TesseraBlocks *blocks, TesseraBlocks *out_co
       block->died_index =
           MIN (block->died_index, MAX (block->freed_index, block->born_index + 1));
     }
-  sort_deaths (out_copy);
+  tessera_blocks_order_deaths (out_copy);
 }
 
 static void
@@ -122,7 +108,7 @@ tessera_blocks_freed_before (const TesseraBlocks *blocks,
       ++*out_n_changed;
       *out_changed_bytes += blocks->blocks[i].block_bytes;
     }
-  sort_deaths (out_copy);
+  tessera_blocks_order_deaths (out_copy);
 }
 
 void

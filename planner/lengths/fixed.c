@@ -386,12 +386,12 @@ read_start (TesseraLengthsBuild *build)
   TesseraLengths *out = build->out;
   uint32_t begin = build->structure->steps[0].begin_index;
 
-  out->n_start = tessera_first_born (blocks, begin);
+  out->n_start = tessera_blocks_first_born (blocks, begin);
   out->start = g_new0 (TesseraStartSlot, out->n_start + 1);
   for (uint32_t i = 0; i < out->n_start; i++)
     {
       const TesseraBlock *block = &blocks->blocks[i];
-      uint32_t died = tessera_first_born (blocks, block->died_index);
+      uint32_t died = tessera_blocks_first_born (blocks, block->died_index);
 
       out->start[i] = (TesseraStartSlot){
         .size_bytes = block->size_bytes,

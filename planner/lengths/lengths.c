@@ -341,7 +341,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
   if (status == TESSERA_OK)
     status = tessera_lengths_edits_init (
         &edits, &build, structure,
-        tessera_first_born (blocks, build.structure->steps[0].begin_index), error);
+        tessera_blocks_first_born (blocks, build.structure->steps[0].begin_index), error);
   if (status == TESSERA_OK)
     status = lay_out_under_cap (&build, &edits, error);
   if (status == TESSERA_OK)

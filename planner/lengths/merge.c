@@ -28,25 +28,6 @@ enum
   MIN_DIFFERENT = 16
 };
 
-/* They are in order of birth, after those of the start. */
-uint32_t
-tessera_first_born (const TesseraBlocks *blocks, uint32_t index)
-{
-  size_t low = 0, high = blocks->n_blocks;
-
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-      const TesseraBlock *block = &blocks->blocks[middle];
-
-      if (block->flags & TESSERA_AT_START || block->born_index < index)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return (uint32_t) low;
-}
-
 static uint64_t
 life_class (const TesseraSkeletonRequest *request, uint32_t index)
 {
@@ -105,8 +86,9 @@ fill (TesseraSkeleton *skeleton,
         }
       request->block = first + i;
       request->crosses = block->died_index >= next_born;
-      request->end =
-          request->crosses ? n : tessera_first_born (blocks, block->died_index) - first;
+      request->end = request->crosses
+                         ? n
+                         : tessera_blocks_first_born (blocks, block->died_index) - first;
       if (request->end <= i)
         request->end = i + 1;
       request->phase = of_phase;
@@ -130,8 +112,8 @@ init_as_recorded (TesseraSkeleton *skeleton,
       (TesseraSkeleton){ .begin_index = of->begin_index,
                          .end_index = step + 1 < structure->n_steps ? of[1].begin_index
                                                                     : blocks->n_events };
-  first = tessera_first_born (blocks, skeleton->begin_index);
-  n = tessera_first_born (blocks, skeleton->end_index) - first;
+  first = tessera_blocks_first_born (blocks, skeleton->begin_index);
+  n = tessera_blocks_first_born (blocks, skeleton->end_index) - first;
   skeleton->requests = g_new (TesseraSkeletonRequest, n + 1);
   fill (skeleton, trace, blocks, structure, first, n);
 }

@@ -346,8 +346,8 @@ block_of_step (const Edited *edited, guint nth)
 {
   const TesseraStructure *structure = edited->of.structure;
 
-  return tessera_first_born (edited->of.blocks,
-                             structure->steps[structure->n_steps - 1].begin_index) +
+  return tessera_blocks_first_born (
+             edited->of.blocks, structure->steps[structure->n_steps - 1].begin_index) +
          nth;
 }
 

@@ -79,9 +79,6 @@ void tessera_kind_laws_init (TesseraKindLaws *laws,
                              bool only_length);
 void tessera_kind_laws_clear (TesseraKindLaws *laws);
 
-/* The first block born at or after event @index; n_blocks: none. */
-uint32_t tessera_first_born (const TesseraBlocks *blocks, uint32_t index);
-
 /*
  * What a step does, without sizes: the sequence of its requests.
  *

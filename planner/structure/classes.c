@@ -28,8 +28,7 @@ typedef struct
 {
   TesseraBlocks *blocks;
   const TesseraStructure *structure;
-  uint32_t *first_of_step; /* [n_steps + 1]: the first block born in or after the step */
-  uint32_t patience;       /* comparisons that looking far may still cost */
+  uint32_t patience; /* comparisons that looking far may still cost */
 } Classes;
 
 /* Blocks born in step @step are [*out_begin, *out_end): they are in order of birth. */
@@ -39,21 +38,10 @@ blocks_of_step (const Classes *classes,
                 uint32_t *out_begin,
                 uint32_t *out_end)
 {
-  const TesseraBlock *all = classes->blocks->blocks;
-  uint32_t low = classes->first_of_step[step];
-  uint32_t high = (uint32_t) classes->blocks->n_blocks;
+  const TesseraStep *of = &classes->structure->steps[step];
 
-  *out_begin = low;
-  while (low < high)
-    {
-      const uint32_t middle = low + (high - low) / 2;
-
-      if (all[middle].born_index < classes->structure->steps[step].end_index)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  *out_end = low;
+  *out_begin = tessera_blocks_first_born (classes->blocks, of->begin_index);
+  *out_end = tessera_blocks_first_born (classes->blocks, of->end_index);
 }
 
 static void
@@ -73,15 +61,12 @@ set_places (Classes *classes)
       if (block->flags & TESSERA_AT_START)
         continue;
       block->born_phase = structure->phase_of_event[block->born_index];
-      for (; step < structure->n_steps &&
-             structure->steps[step].begin_index <= block->born_index;
-           step++)
-        classes->first_of_step[step] = (uint32_t) i;
+      while (step < structure->n_steps &&
+             structure->steps[step].begin_index <= block->born_index)
+        step++;
       if (step && block->born_index < structure->steps[step - 1].end_index)
         block->step = (uint32_t) step - 1;
     }
-  for (; step <= structure->n_steps; step++)
-    classes->first_of_step[step] = (uint32_t) blocks->n_blocks;
 }
 
 static bool
@@ -280,8 +265,7 @@ is_in_one_phase (const TesseraStructure *structure, const TesseraBlock *block)
 void
 tessera_classify (TesseraBlocks *blocks, const TesseraStructure *structure)
 {
-  g_autofree uint32_t *first_of_step = g_new (uint32_t, structure->n_steps + 1);
-  Classes classes = { blocks, structure, first_of_step, PATIENCE };
+  Classes classes = { blocks, structure, PATIENCE };
 
   set_places (&classes);
   for (size_t i = 0; i < blocks->n_blocks; i++)
