@@ -289,8 +289,7 @@ void
 cli_tell_laws (const CliStudy *study)
 {
   const TesseraLengths *lengths = study->lengths;
-  const TesseraKindLaws *of;
-  const TesseraKind *kind = tessera_laws_main (study->laws, &of);
+  const TesseraKind *kind = tessera_laws_main (study->laws);
   const char *phase = kind != NULL ? study->laws->parts.phase : NULL;
 
   if (kind == NULL)

@@ -12,6 +12,32 @@
 #include "planner/pack.h"
 #include "planner/structure.h"
 
+enum
+{
+  TESSERA_FIT_STEPS = 64, /* that are looked at; more make no model truer */
+  TESSERA_LAW_STEPS =
+      3 /* that a kind needs: two show no more than that something varies */
+};
+
+typedef struct
+{
+  TesseraParameters parameters[TESSERA_FIT_STEPS];
+  uint32_t n_steps;
+  bool has_batch; /* the batch varies as well */
+} TesseraFitSteps;
+
+/* The size models of a kind's slots; all 0 for kinds of fewer steps or without models. */
+typedef struct
+{
+  TesseraFitSteps steps; /* the kind's; parameters all 1 where nothing varies */
+  bool varies;           /* by parameters that most of what varies follows */
+  TesseraSizeLaw *laws;  /* each once */
+  uint32_t n_laws;
+  uint32_t *law_of_slot; /* [n_slots of the kind] */
+  uint32_t n_slots_by_kind[TESSERA_N_SIZE_KINDS];
+  uint32_t n_slots_once; /* of the bounded: only one step has them */
+} TesseraKindLaws;
+
 /*
  * Steps of one kind, request by request.
  *
@@ -42,46 +68,14 @@ typedef struct
   TesseraKindSlot *slots;
   uint32_t n_slots;
   uint32_t *blocks; /* [n_slots x n_steps] the block of the slot in the step, or NONE */
+  TesseraKindLaws laws;
 } TesseraKind;
-
-typedef struct
-{
-  TesseraKind *kinds; /* most steps first */
-  uint32_t n_kinds;
-  uint32_t *kind_of_step; /* [n_steps of the structure]; NONE: not looked at */
-} TesseraKinds;
 
 static inline uint32_t
 tessera_kind_block (const TesseraKind *kind, uint32_t slot, uint32_t step)
 {
   return kind->blocks[(size_t) slot * kind->n_steps + step];
 }
-
-enum
-{
-  TESSERA_FIT_STEPS = 64, /* that are looked at; more make no model truer */
-  TESSERA_LAW_STEPS =
-      3 /* that a kind needs: two show no more than that something varies */
-};
-
-typedef struct
-{
-  TesseraParameters parameters[TESSERA_FIT_STEPS];
-  uint32_t n_steps;
-  bool has_batch; /* the batch varies as well */
-} TesseraFitSteps;
-
-/* The size models of a kind's slots. */
-typedef struct
-{
-  TesseraFitSteps steps; /* the kind's; parameters all 1 where nothing varies */
-  bool varies;           /* by parameters that most of what varies follows */
-  TesseraSizeLaw *laws;  /* each once */
-  uint32_t n_laws;
-  uint32_t *law_of_slot; /* [n_slots of the kind] */
-  uint32_t n_slots_by_kind[TESSERA_N_SIZE_KINDS];
-  uint32_t n_slots_once; /* of the bounded: only one step has them */
-} TesseraKindLaws;
 
 /*
  * Where each micro-batch of a step has a length of its own, sizes follow models of the
@@ -103,8 +97,8 @@ typedef struct
 {
   TesseraStepParts
       parts; /* of steps, where models are of these; phase NULL: of whole steps */
-  TesseraKinds kinds;    /* of steps, or parts */
-  TesseraKindLaws *laws; /* [n_kinds]; all 0 for kinds of fewer steps or without models */
+  TesseraKind *kinds; /* of steps, or parts: most steps first */
+  uint32_t n_kinds;
 } TesseraLaws;
 
 TesseraLaws *tessera_laws_new (const TesseraTrace *trace,
@@ -114,15 +108,14 @@ void tessera_laws_free (TesseraLaws *laws); /* NULL is fine */
 
 /* The kind of most steps whose sizes vary by models, or NULL: then steps are equal, or too
  * few, or have nothing in common. */
-const TesseraKind *tessera_laws_main (const TesseraLaws *laws,
-                                      const TesseraKindLaws **out_kind_laws);
+const TesseraKind *tessera_laws_main (const TesseraLaws *laws);
 
 typedef struct
 {
-  TesseraParameters most; /* the plan is for these and less; 0: the largest seen */
-  const TesseraPackOptions *pack; /* NULL: defaults */
-  const TesseraEdit *edits;       /* (nullable): that the plan beside it is made with.
-                                     They hold at every length: lengths/private.h */
+  TesseraParameters most;   /* the plan is for these and less; 0: the largest seen */
+  uint64_t work_budget;     /* of each packing; 0: default */
+  const TesseraEdit *edits; /* (nullable): that the plan beside it is made with. They hold
+                               at every length: lengths/private.h */
   size_t n_edits;
 } TesseraLengthsOptions;
 
@@ -134,8 +127,7 @@ typedef struct
  * every observed and at 40 other parameters; the best is taken, or several, each for a
  * range, where that is better.
  *
- * Returns: TESSERA_OK, TESSERA_CANCELLED, TESSERA_INVALID where laws
- *   give no sizes at the most, or TESSERA_REFUSED with a sentence why laws are not enough
+ * Returns: TESSERA_OK, TESSERA_INVALID where laws give no sizes at the most, or TESSERA_REFUSED with a sentence why laws are not enough
  */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_plan (const TesseraTrace *trace,
                                                      const TesseraBlocks *blocks,

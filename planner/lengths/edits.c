@@ -64,14 +64,14 @@ static uint64_t
 most_bytes_of (const Reading *reading, uint32_t place)
 {
   const TesseraLengthsBuild *build = reading->build;
+  const TesseraKindLaws *laws = &build->kind->laws;
   const uint32_t n_start = reading->edits->n_start;
   uint64_t bytes = 0, unit_bytes = build->out->alignment_bytes;
 
   if (place < n_start)
     bytes = build->blocks->blocks[place].block_bytes;
-  else if (!tessera_size_law_evaluate (
-               &build->laws->laws[build->laws->law_of_slot[place - n_start]],
-               &build->out->most, &bytes))
+  else if (!tessera_size_law_evaluate (&laws->laws[laws->law_of_slot[place - n_start]],
+                                       &build->out->most, &bytes))
     bytes = 0;
   return (MAX (bytes, 1) + unit_bytes - 1) / unit_bytes * unit_bytes;
 }
@@ -285,7 +285,7 @@ tessera_lengths_leave_slots (TesseraLengthsBuild *build)
  * that takes less. Others lie where one step makes something, until it comes: who is apart
  * from that is fixed as well. */
 static uint64_t
-find_fixed_sides (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
+find_fixed_sides (const TesseraLengthsBuild *build)
 {
   const TesseraLengthsEdits *edits = build->edits;
   const uint64_t *sides = edits->sides + edits->n_start;
@@ -300,7 +300,7 @@ find_fixed_sides (const TesseraLengthsBuild *build, const uint64_t *block_bytes)
         for (int k = 0; k < 2; k++)
           if (sides[s] & one << k)
             {
-              bytes[k] += block_bytes[build->out->slots[s].law];
+              bytes[k] += build->most_bytes[build->out->slots[s].law];
               stays[k] |= tessera_lengths_slot_stays (&build->out->slots[s]);
             }
       if (is_mutual || stays[1] || bytes[0] <= bytes[1])
@@ -315,9 +315,7 @@ TesseraStatus
 tessera_lengths_fix_slots (TesseraLengthsBuild *build, TesseraError *error)
 {
   const TesseraLengthsEdits *edits = build->edits;
-  g_autofree uint64_t *block_bytes =
-      tessera_lengths_sizes (build->out, &build->out->most);
-  uint64_t fixed = find_fixed_sides (build, block_bytes);
+  uint64_t fixed = find_fixed_sides (build);
 
   for (uint32_t i = 0; i < build->out->n_slots; i++)
     {
@@ -362,12 +360,11 @@ tessera_lengths_pins_highest (const TesseraLengthsBuild *build)
  * the start, then those of a step. What has a fixed place takes it over the whole step. The
  * first requests tell the length: these stay. Returns: how many lives. */
 static size_t
-list_lives (const TesseraLengthsEdits *edits,
-            const TesseraLengths *of,
-            const uint64_t *block_bytes,
+list_lives (const TesseraLengthsBuild *build,
             TesseraCapItem *items,
             TesseraCapLife *lives)
 {
+  const TesseraLengths *of = build->out;
   const uint32_t n = of->n_start + of->n_slots;
   size_t n_lives = 0;
 
@@ -383,9 +380,9 @@ list_lives (const TesseraLengthsEdits *edits,
       if (start ? start->is_left : slot->place == TESSERA_PLACE_NONE)
         continue;
       items[i].size_bytes =
-          start ? start->block_bytes : block_bytes[slot->law] * (has_two ? 2 : 1);
-      items[i].stays =
-          tessera_lengths_is_held (edits, i) || (slot && i < of->n_start + of->n_early);
+          start ? start->block_bytes : build->most_bytes[slot->law] * (has_two ? 2 : 1);
+      items[i].stays = tessera_lengths_is_held (build->edits, i) ||
+                       (slot && i < of->n_start + of->n_early);
       if (start && !start->is_held)
         life.end = start->died;
       else if (slot && !is_fixed)
@@ -403,12 +400,10 @@ leave_more (TesseraLengthsEdits *edits,
 {
   const TesseraLengths *of = build->out;
   size_t n = (size_t) of->n_start + of->n_slots, n_gone = 0;
-  g_autofree uint64_t *block_bytes = tessera_lengths_sizes (of, &of->most);
   g_autofree TesseraCapItem *items = g_new0 (TesseraCapItem, n + 1);
   g_autofree TesseraCapLife *lives = g_new (TesseraCapLife, n + 1);
-  size_t n_lives = list_lives (edits, of, block_bytes, items, lives);
 
-  tessera_cap_choose (items, lives, n_lives, most_bytes);
+  tessera_cap_choose (items, lives, list_lives (build, items, lives), most_bytes);
   for (size_t i = 0; i < n; i++)
     if (items[i].is_gone)
       n_gone += edits->leaves[i] = true;

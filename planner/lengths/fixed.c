@@ -39,10 +39,9 @@ enum
 typedef struct
 {
   const TesseraLengthsBuild *build;
-  uint32_t *gone;       /* [n_slots] see gone_before(); TESSERA_NONE: of others as well */
-  uint32_t *n_places;   /* [n_slots] that it takes where it is fixed */
-  uint64_t *most_bytes; /* [n_laws] */
-  uint64_t *ending;     /* [n_slots + 1] 0 */
+  uint32_t *gone;     /* [n_slots] see gone_before(); TESSERA_NONE: of others as well */
+  uint32_t *n_places; /* [n_slots] that it takes where it is fixed */
+  uint64_t *ending;   /* [n_slots + 1] 0 */
 } Crossing;
 
 /* The first slot that the kind's @k-th step asks for at or behind the event; n_slots. */
@@ -100,7 +99,7 @@ weigh (Crossing *crossing, uint32_t cut)
 
   for (uint32_t i = 0; i < out->n_slots; i++)
     {
-      uint64_t bytes = crossing->most_bytes[out->slots[i].law];
+      uint64_t bytes = crossing->build->most_bytes[out->slots[i].law];
 
       load -= crossing->ending[i];
       crossing->ending[i] = 0;
@@ -177,25 +176,21 @@ leave_out (Crossing *crossing)
       if (slot->place == TESSERA_PLACE_FIXED && slot->crosses &&
           !tessera_lengths_is_held (build->edits, build->edits->n_start + i) &&
           out->laws[slot->law].kind != TESSERA_SIZE_CONSTANT &&
-          crossing->most_bytes[slot->law] > load / LARGE_SHARE &&
-          crossing->n_places[i] > 1)
+          build->most_bytes[slot->law] > load / LARGE_SHARE && crossing->n_places[i] > 1)
         slot->place = TESSERA_PLACE_NONE;
     }
 }
 
-TesseraStatus
+void
 tessera_lengths_crossing (TesseraLengthsBuild *build)
 {
   TesseraLengths *out = build->out;
   size_t n = (size_t) out->n_slots + 1;
   g_autofree uint32_t *gone = g_new (uint32_t, n), *n_places = g_new (uint32_t, n);
-  g_autofree uint64_t *most_bytes = tessera_lengths_sizes (out, &out->most);
   g_autofree uint64_t *ending = g_new0 (uint64_t, n);
-  Crossing crossing = { build, gone, n_places, most_bytes, ending };
+  Crossing crossing = { build, gone, n_places, ending };
   uint32_t cut;
 
-  if (!most_bytes)
-    return TESSERA_INVALID;
   look_at_slots (&crossing);
   cut = find_cut (&crossing);
   for (uint32_t i = 0; i < out->n_slots; i++)
@@ -203,7 +198,6 @@ tessera_lengths_crossing (TesseraLengthsBuild *build)
       out->slots[i].place =
           is_swept (&crossing, i, cut) ? TESSERA_PLACE_SWEPT : TESSERA_PLACE_FIXED;
   leave_out (&crossing);
-  return TESSERA_OK;
 }
 
 /* ---- Made by one part of a step for the others ---- */
@@ -409,8 +403,10 @@ read_start (TesseraLengthsBuild *build)
 /* In the order of coming, above all that is fixed: in their step or part others may lie
  * there until then. */
 static void
-place_staying (TesseraLengths *out, bool is_over_cuts, const uint64_t *block_bytes)
+place_staying (TesseraLengthsBuild *build, bool is_over_cuts)
 {
+  TesseraLengths *out = build->out;
+
   for (uint32_t i = 0; i < out->n_slots; i++)
     {
       TesseraLengthsSlot *slot = &out->slots[i];
@@ -419,7 +415,7 @@ place_staying (TesseraLengths *out, bool is_over_cuts, const uint64_t *block_byt
           slot->is_over_cuts != is_over_cuts)
         continue;
       slot->offset_bytes = slot->spare_bytes = out->fixed_bytes;
-      out->fixed_bytes += block_bytes[slot->law];
+      out->fixed_bytes += build->most_bytes[slot->law];
     }
 }
 
@@ -451,10 +447,7 @@ item_of_start (const TesseraLengthsBuild *build, uint32_t index, bool lies)
  * slot twice where the next step's comes while it is there. @places: of each item, as edits
  * count them. Returns: how many. */
 static uint32_t
-list_fixed (const TesseraLengthsBuild *build,
-            const uint64_t *block_bytes,
-            TesseraItem *items,
-            uint32_t *places)
+list_fixed (const TesseraLengthsBuild *build, TesseraItem *items, uint32_t *places)
 {
   const TesseraLengths *out = build->out;
   const uint64_t *pins = build->edits->pins;
@@ -475,7 +468,7 @@ list_fixed (const TesseraLengthsBuild *build,
       if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_stays (slot))
         continue;
       places[n] = place;
-      items[n++] = (TesseraItem){ .size_bytes = block_bytes[slot->law],
+      items[n++] = (TesseraItem){ .size_bytes = build->most_bytes[slot->law],
                                   .begin = out->n_start,
                                   .end = out->n_start + 1,
                                   .is_pinned = pins[place] != TESSERA_NOT_PINNED,
@@ -502,13 +495,13 @@ pack_places (TesseraLengthsBuild *build,
 {
   TesseraLengths *out = build->out;
   const TesseraLengthsEdits *edits = build->edits;
-  const TesseraPackOptions defaults = { 0 }, *options = build->options->pack;
+  const TesseraPackOptions options = { .work_budget = build->options->work_budget };
   g_autofree uint64_t *offsets = g_new (uint64_t, n + 1);
   TesseraPacking packing = { 0 };
   TesseraStatus status = TESSERA_OK;
 
   if (n > 0)
-    status = tessera_pack (items, n, options ? options : &defaults, offsets, &packing);
+    status = tessera_pack (items, n, &options, offsets, &packing);
   if (status == TESSERA_REFUSED)
     {
       uint32_t one = places[packing.conflict[0]], other = places[packing.conflict[1]];
@@ -536,18 +529,15 @@ TesseraStatus
 tessera_lengths_start (TesseraLengthsBuild *build, TesseraError *error)
 {
   TesseraLengths *out = build->out;
-  g_autofree uint64_t *block_bytes = tessera_lengths_sizes (out, &out->most);
   g_autofree TesseraItem *items = NULL;
   g_autofree uint32_t *places = NULL;
   uint32_t n;
   TesseraStatus status;
 
-  if (!block_bytes)
-    return TESSERA_INVALID;
   read_start (build);
   items = g_new (TesseraItem, out->n_start + 2 * (size_t) out->n_slots + 1);
   places = g_new (uint32_t, out->n_start + 2 * (size_t) out->n_slots + 1);
-  n = list_fixed (build, block_bytes, items, places);
+  n = list_fixed (build, items, places);
   status =
       pack_places (build, items, places, n,
                    "pins to addresses where other pins need the largest size of theirs",
@@ -562,8 +552,8 @@ tessera_lengths_start (TesseraLengthsBuild *build, TesseraError *error)
         places[n] = i;
         items[n++] = item_of_start (build, i, true);
       }
-  place_staying (out, false, block_bytes);
-  place_staying (out, true, block_bytes);
+  place_staying (build, false);
+  place_staying (build, true);
   return pack_places (build, items, places, n,
                       "pins to addresses where others lie before the first step",
                       &out->start_bytes, error);

@@ -19,6 +19,7 @@ typedef struct
   const TesseraBlocks *blocks;
   TesseraSkeleton *skeletons; /* [n] of steps [first, first + n) of the structure */
   uint32_t first, n;
+  uint32_t *kinds;   /* [n] of each step; TESSERA_NONE: of none yet */
   uint32_t n_failed; /* comparisons */
   TesseraLaws *out;
 } Search;
@@ -29,7 +30,7 @@ typedef struct
 static uint32_t
 find_typical (const Search *search)
 {
-  const uint32_t *kinds = search->out->kinds.kind_of_step + search->first;
+  const uint32_t *kinds = search->kinds;
   uint32_t best = search->n, best_count = 0;
 
   for (uint32_t i = 0; i < search->n; i++)
@@ -54,7 +55,6 @@ find_typical (const Search *search)
 static void
 gather (Search *search, uint32_t typical, TesseraKind *kind)
 {
-  TesseraKinds *kinds = &search->out->kinds;
   TesseraMerge merge;
 
   tessera_merge_init (&merge, search->n);
@@ -65,16 +65,15 @@ gather (Search *search, uint32_t typical, TesseraKind *kind)
     {
       /* The typical one first, then the others. */
       uint32_t k = i == 0 ? typical : i - 1;
-      uint32_t *of_step = &kinds->kind_of_step[search->first + k];
 
-      if (*of_step != TESSERA_NONE || search->n_failed == PATIENCE)
+      if (search->kinds[k] != TESSERA_NONE || search->n_failed == PATIENCE)
         continue;
       if (!tessera_merge_step (&merge, &search->skeletons[k], k, search->blocks))
         {
           search->n_failed++;
           continue;
         }
-      *of_step = kinds->n_kinds;
+      search->kinds[k] = search->out->n_kinds;
       kind->steps[merge.n_steps - 1] = search->first + k;
       kind->hashes[merge.n_steps - 1] = search->skeletons[k].hash;
     }
@@ -96,10 +95,9 @@ by_size (const void *a, const void *b)
 static void
 find_kinds (Search *search)
 {
-  TesseraKinds *out = &search->out->kinds;
+  TesseraLaws *out = search->out;
 
   out->kinds = g_new0 (TesseraKind, MAX_KINDS);
-  out->kind_of_step = tessera_new_nones (search->first + search->n);
   while (out->n_kinds < MAX_KINDS && search->n_failed < PATIENCE)
     {
       uint32_t typical = find_typical (search);
@@ -110,9 +108,6 @@ find_kinds (Search *search)
       out->n_kinds++;
     }
   qsort (out->kinds, out->n_kinds, sizeof *out->kinds, by_size);
-  for (uint32_t k = 0; k < out->n_kinds; k++)
-    for (uint32_t i = 0; i < out->kinds[k].n_steps; i++)
-      out->kind_of_step[out->kinds[k].steps[i]] = k;
 }
 
 static void
@@ -122,6 +117,7 @@ kind_clear (TesseraKind *kind)
   g_free (kind->hashes);
   g_free (kind->slots);
   g_free (kind->blocks);
+  tessera_kind_laws_clear (&kind->laws);
   *kind = (TesseraKind){ 0 };
 }
 
@@ -179,9 +175,9 @@ know_sizes (const Search *search,
  * for the typical steps, those that do exactly the same, say which.
  */
 static void
-refine_kind (const Search *search, TesseraKind *kind, TesseraKindLaws *laws)
+refine_kind (const Search *search, TesseraKind *kind)
 {
-  const TesseraFitSteps steps = laws->steps;
+  const TesseraFitSteps steps = kind->laws.steps;
   g_autofree uint32_t *law_of_block = tessera_new_nones (search->blocks->n_blocks);
   g_autofree TesseraSizeLaw *of_sizes = NULL;
   TesseraMergeSizes sizes = { .law_of_block = law_of_block,
@@ -205,8 +201,7 @@ refine_kind (const Search *search, TesseraKind *kind, TesseraKindLaws *laws)
       better.hashes = g_steal_pointer (&kind->hashes);
       kind_clear (kind);
       *kind = better;
-      tessera_kind_laws_clear (laws);
-      tessera_kind_laws_init (laws, kind, search->blocks, &steps, false);
+      tessera_kind_laws_init (kind, search->blocks, &steps, false);
     }
   tessera_merge_clear (&merge);
 }
@@ -216,15 +211,15 @@ refine_kind (const Search *search, TesseraKind *kind, TesseraKindLaws *laws)
  * pairs. So the kind is compared anew by the models of one length, where that tells most, and
  * batch and length are looked for in what is left. */
 static void
-find_laws (const Search *search, TesseraKind *kind, TesseraKindLaws *laws)
+find_laws (const Search *search, TesseraKind *kind)
 {
   for (int has_batch = 0; has_batch < 2 && kind->n_steps >= TESSERA_LAW_STEPS;
        has_batch++)
     {
-      tessera_kind_laws_clear (laws);
-      tessera_kind_laws_init (laws, kind, search->blocks, NULL, !has_batch);
-      if (laws->varies)
-        refine_kind (search, kind, laws);
+      tessera_kind_laws_clear (&kind->laws);
+      tessera_kind_laws_init (kind, search->blocks, NULL, !has_batch);
+      if (kind->laws.varies)
+        refine_kind (search, kind);
     }
 }
 
@@ -238,16 +233,19 @@ find_all (TesseraLaws *laws,
 {
   uint32_t n_all = (uint32_t) structure->n_steps, n = MIN (n_all, TESSERA_FIT_STEPS);
   g_autofree TesseraSkeleton *skeletons = g_new0 (TesseraSkeleton, n + 1);
-  Search search = {
-    .blocks = blocks, .skeletons = skeletons, .first = n_all - n, .n = n, .out = laws
-  };
+  g_autofree uint32_t *kinds = tessera_new_nones (n);
+  Search search = { .blocks = blocks,
+                    .skeletons = skeletons,
+                    .first = n_all - n,
+                    .n = n,
+                    .kinds = kinds,
+                    .out = laws };
 
   for (uint32_t i = 0; i < n; i++)
     tessera_skeleton_init (&skeletons[i], trace, blocks, structure, search.first + i);
   find_kinds (&search);
-  laws->laws = g_new0 (TesseraKindLaws, laws->kinds.n_kinds + 1);
-  for (uint32_t k = 0; k < laws->kinds.n_kinds; k++)
-    find_laws (&search, &laws->kinds.kinds[k], &laws->laws[k]);
+  for (uint32_t k = 0; k < laws->n_kinds; k++)
+    find_laws (&search, &laws->kinds[k]);
   for (uint32_t i = 0; i < n; i++)
     tessera_skeleton_clear (&skeletons[i]);
 }
@@ -277,27 +275,18 @@ tessera_laws_free (TesseraLaws *laws)
 {
   if (!laws)
     return;
-  for (uint32_t k = 0; k < laws->kinds.n_kinds; k++)
-    {
-      tessera_kind_laws_clear (&laws->laws[k]);
-      kind_clear (&laws->kinds.kinds[k]);
-    }
-  g_free (laws->laws);
-  g_free (laws->kinds.kinds);
-  g_free (laws->kinds.kind_of_step);
+  for (uint32_t k = 0; k < laws->n_kinds; k++)
+    kind_clear (&laws->kinds[k]);
+  g_free (laws->kinds);
   tessera_step_parts_clear (&laws->parts);
   g_free (laws);
 }
 
 const TesseraKind *
-tessera_laws_main (const TesseraLaws *laws, const TesseraKindLaws **out_kind_laws)
+tessera_laws_main (const TesseraLaws *laws)
 {
-  *out_kind_laws = NULL;
-  for (uint32_t k = 0; k < laws->kinds.n_kinds; k++)
-    if (laws->laws[k].varies)
-      {
-        *out_kind_laws = &laws->laws[k];
-        return &laws->kinds.kinds[k];
-      }
+  for (uint32_t k = 0; k < laws->n_kinds; k++)
+    if (laws->kinds[k].laws.varies)
+      return &laws->kinds[k];
   return NULL;
 }

@@ -260,12 +260,6 @@ set_zones (const TesseraLengthsBuild *build, const uint32_t *swept, TesseraItem 
   return n_low < of->n_swept ? n_low : 0;
 }
 
-static TesseraPackOptions
-pack_options (const TesseraLengthsBuild *build)
-{
-  return build->options->pack ? *build->options->pack : (TesseraPackOptions){ 0 };
-}
-
 /* Of parts, where sizes are kept apart: the large ones around what is pinned, the small
  * ones on top of them all: one of these, of another length than the trace's, would else part
  * the room that the largest need (a tenth of a run of accumulate.py). @items: the swept, then what is pinned. */
@@ -337,7 +331,7 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
   g_autofree TesseraItem *items =
       list_items (of, swept, way->is_first, block_bytes, n_more);
   g_autofree uint64_t *offsets = g_new0 (uint64_t, of->n_swept + n_more + 1);
-  TesseraPackOptions options = pack_options (build);
+  TesseraPackOptions options = { .work_budget = build->options->work_budget };
   TesseraPacking packing;
   uint32_t n = of->n_swept;
   TesseraStatus status;

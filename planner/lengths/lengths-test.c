@@ -159,12 +159,11 @@ test_observed (void)
   for (int variant = 0; variant < 8; variant++)
     {
       const TestSteps made = { 8, 12, variant & 1, variant & 2, variant & 4 };
-      const TesseraKindLaws *laws;
       const TesseraKind *kind;
       Planned planned;
 
       plan (test_steps_trace (&made), &planned);
-      kind = tessera_laws_main (planned.of.laws, &laws);
+      kind = tessera_laws_main (planned.of.laws);
       for (uint32_t k = 0; k < kind->n_steps; k++)
         {
           check_step (&planned, kind, k, &first_step);
@@ -372,7 +371,7 @@ static void
 test_stated_most (void)
 {
   const TestSteps made = { 8, 12, true, true, true };
-  TesseraLengthsOptions options = { .pack = NULL };
+  TesseraLengthsOptions options = { .work_budget = 0 };
   TesseraError error = { 0 };
   Planned planned;
   TesseraLengths *again;
@@ -563,8 +562,7 @@ place_fixed (TesseraLengths *of)
 static void
 add_order (TesseraLengths *of, const uint32_t *swept, bool is_first, GRand *rand)
 {
-  const TesseraPackOptions pack = { .work_budget = 2000 };
-  const TesseraLengthsOptions options = { .pack = &pack };
+  const TesseraLengthsOptions options = { .work_budget = 2000 };
   const TesseraLengthsBuild build = { .options = &options, .out = of };
   const TesseraParameters at = { 1 + (uint64_t) below (rand, 4),
                                  1 + (uint64_t) below (rand, 2000) };

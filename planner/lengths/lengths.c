@@ -190,7 +190,7 @@ tessera_lengths_phase (TesseraLengthsBuild *build, uint32_t phase)
 static void
 set_parameters (TesseraLengthsBuild *build)
 {
-  const TesseraFitSteps *steps = &build->laws->steps;
+  const TesseraFitSteps *steps = &build->kind->laws.steps;
   const TesseraParameters *asked = &build->options->most;
   TesseraLengths *out = build->out;
 
@@ -330,7 +330,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
   TesseraStatus status;
 
   *out_lengths = NULL;
-  build.kind = tessera_laws_main (laws, &build.laws);
+  build.kind = tessera_laws_main (laws);
   if (!build.kind)
     return TESSERA_OK;
   if (laws->parts.phase)
@@ -356,6 +356,7 @@ tessera_lengths_plan (const TesseraTrace *trace,
                       found.text);
     }
   tessera_lengths_edits_clear (&edits);
+  g_free (build.most_bytes);
   if (status == TESSERA_OK)
     *out_lengths = build.out;
   else

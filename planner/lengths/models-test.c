@@ -306,8 +306,9 @@ test_kinds (void)
       TestStudied studied;
 
       test_study (test_steps_trace (&made), &studied);
-      kind = tessera_laws_main (studied.laws, &laws);
+      kind = tessera_laws_main (studied.laws);
       g_assert_nonnull (kind);
+      laws = &kind->laws;
       g_assert_cmpuint (kind->n_steps, ==, 8);
       g_assert_cmpuint (kind->n_slots, ==, 28 + (made.masks_pad ? 3 : 0) + n_once);
       g_assert_cmpint (laws->steps.has_batch, ==, made.has_batch);
@@ -336,13 +337,12 @@ test_ends_of_recordings (void)
 {
   const TestSteps made = { 8, 12, .first_makes_state = true, .n_states = 40,
                            .drops_late = true };
-  const TesseraKindLaws *laws;
   const TesseraKind *kind;
   uint32_t n_cross = 0;
   TestStudied studied;
 
   test_study (test_steps_trace (&made), &studied);
-  kind = tessera_laws_main (studied.laws, &laws);
+  kind = tessera_laws_main (studied.laws);
   g_assert_nonnull (kind);
   g_assert_cmpuint (kind->n_steps, ==, 8);
   g_assert_cmpuint (kind->n_slots, ==, 28 + 12 + 40);
@@ -411,11 +411,12 @@ test_squares (void)
   TestStudied studied;
 
   study_counts (tokens_or_pairs, 40, &studied);
-  g_assert_nonnull (tessera_laws_main (studied.laws, &laws));
+  g_assert_nonnull (tessera_laws_main (studied.laws));
+  laws = &tessera_laws_main (studied.laws)->laws;
   g_assert_true (laws->steps.has_batch);
   for (uint32_t k = 0; k < 8; k++)
     {
-      uint32_t step = studied.laws->kinds.kinds[0].steps[k];
+      uint32_t step = studied.laws->kinds[0].steps[k];
 
       g_assert_cmpuint (laws->steps.parameters[k].length, ==, drawn_lengths[step]);
       g_assert_cmpuint (laws->steps.parameters[k].batch, ==, drawn_batches[step]);
@@ -426,12 +427,12 @@ test_squares (void)
 static void
 test_few_lengths (void)
 {
-  const TesseraKindLaws *laws;
+  const TesseraKind *kind;
   TestStudied studied;
 
   study_counts (few_lengths, 40, &studied);
-  tessera_laws_main (studied.laws, &laws);
-  g_assert_true (!laws || !laws->steps.has_batch);
+  kind = tessera_laws_main (studied.laws);
+  g_assert_true (!kind || !kind->laws.steps.has_batch);
   test_study_clear (&studied);
 }
 
@@ -440,14 +441,13 @@ static void
 test_no_kind (void)
 {
   const TestSteps two = { 2, 5, false, false, false };
-  const TesseraKindLaws *laws;
   TestStudied studied;
 
   test_study (test_steps_trace (&two), &studied);
-  g_assert_null (tessera_laws_main (studied.laws, &laws));
+  g_assert_null (tessera_laws_main (studied.laws));
   test_study_clear (&studied);
   test_study (test_trace_loop (6, 5, true), &studied);
-  g_assert_null (tessera_laws_main (studied.laws, &laws));
+  g_assert_null (tessera_laws_main (studied.laws));
   test_study_clear (&studied);
 }
 
@@ -499,8 +499,9 @@ test_real (void)
       if (trace == NULL)
         return;
       test_study (trace, &studied);
-      kind = tessera_laws_main (studied.laws, &laws);
+      kind = tessera_laws_main (studied.laws);
       g_assert_nonnull (kind);
+      laws = &kind->laws;
       g_assert_cmpuint (kind->n_steps, ==, files[f].n_steps);
       g_assert_cmpint (laws->steps.has_batch, ==, files[f].has_batch);
       for (int k = 0; k < TESSERA_N_SIZE_KINDS; k++)

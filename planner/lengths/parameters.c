@@ -451,11 +451,10 @@ does_explain (const TesseraKindLaws *laws)
 
 /* Slots of one vector share a model. */
 static void
-fit_all (TesseraKindLaws *laws,
-         const TesseraVectors *vectors,
-         const TesseraKind *kind,
-         TesseraFitTerms *terms)
+fit_all (TesseraKind *kind, const TesseraVectors *vectors, TesseraFitTerms *terms)
 {
+  TesseraKindLaws *laws = &kind->laws;
+
   laws->laws = g_new0 (TesseraSizeLaw, vectors->n_vectors + 1);
   laws->n_laws = vectors->n_vectors;
   laws->law_of_slot =
@@ -483,8 +482,7 @@ has_giants (const TesseraVectors *vectors)
 }
 
 void
-tessera_kind_laws_init (TesseraKindLaws *laws,
-                        const TesseraKind *kind,
+tessera_kind_laws_init (TesseraKind *kind,
                         const TesseraBlocks *blocks,
                         const TesseraFitSteps *steps,
                         bool only_length)
@@ -493,13 +491,12 @@ tessera_kind_laws_init (TesseraKindLaws *laws,
   g_autofree Search *search = g_new0 (Search, 1);
   g_autofree TesseraFitTerms *terms = g_new0 (TesseraFitTerms, 1);
 
-  *laws = (TesseraKindLaws){ 0 };
   tessera_vectors_init (&vectors, kind, blocks);
   if (!has_giants (&vectors))
     {
       *search = (Search){ .vectors = &vectors, .n_steps = kind->n_steps, .terms = terms };
-      find_parameters (search, steps, only_length, laws);
-      fit_all (laws, &vectors, kind, terms);
+      find_parameters (search, steps, only_length, &kind->laws);
+      fit_all (kind, &vectors, terms);
     }
   tessera_vectors_clear (&vectors);
 }

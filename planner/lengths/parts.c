@@ -219,8 +219,10 @@ do_parts_differ (const TesseraLaws *laws,
 
 /* Blocks of slots that were seen more than once and not always of one size. */
 static void
-mark_varying (const TesseraKind *kind, const TesseraKindLaws *of, bool *out_varies)
+mark_varying (const TesseraKind *kind, bool *out_varies)
 {
+  const TesseraKindLaws *of = &kind->laws;
+
   for (uint32_t i = 0; i < kind->n_slots; i++)
     if (kind->slots[i].n_seen > 1 &&
         of->laws[of->law_of_slot[i]].kind != TESSERA_SIZE_CONSTANT)
@@ -251,13 +253,12 @@ bool
 tessera_cuts_are_clean (const TesseraLaws *laws, const TesseraBlocks *blocks)
 {
   const TesseraStructure *parts = &laws->parts.structure;
-  const TesseraKindLaws *of;
-  const TesseraKind *kind = tessera_laws_main (laws, &of);
+  const TesseraKind *kind = tessera_laws_main (laws);
   g_autofree bool *varies = g_new0 (bool, blocks->n_blocks + 1);
 
   if (!kind || !do_parts_differ (laws, kind, blocks))
     return false;
-  mark_varying (kind, of, varies);
+  mark_varying (kind, varies);
   for (size_t i = 1; i < parts->n_steps; i++)
     if (laws->parts.step_of[i] == laws->parts.step_of[i - 1] &&
         !is_clean (blocks, varies, parts->steps[i].begin_index))

@@ -122,7 +122,7 @@ static uint64_t
 plan_height (TesseraLengths *of, uint16_t n_streams, bool is_recorded)
 {
   TesseraTrace *trace;
-  const TesseraLengthsOptions options = { .pack = NULL };
+  const TesseraLengthsOptions options = { .work_budget = 0 };
   TesseraLengthsBuild build = { .options = &options, .out = of };
   TesseraLengthsNeed need;
 
@@ -189,7 +189,6 @@ test_cuts (void)
     {
       const TestParts made = { 5, n_micro, 6, .seed = n_micro };
       TestStudied of;
-      const TesseraKindLaws *laws;
       const TesseraKind *kind;
 
       test_study (test_parts_trace (&made), &of);
@@ -197,11 +196,11 @@ test_cuts (void)
       g_assert_cmpuint (of.laws->parts.structure.n_steps, ==, 5 * n_micro);
       for (uint32_t i = 0; i < 5 * n_micro; i++)
         g_assert_cmpuint (of.laws->parts.step_of[i], ==, i / n_micro);
-      kind = tessera_laws_main (of.laws, &laws);
+      kind = tessera_laws_main (of.laws);
       g_assert_cmpuint (kind->n_steps, ==, 5 * n_micro);
       /* Only the state has no law: one step makes it. */
-      g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 6);
-      g_assert_cmpuint (laws->n_slots_once, ==, 6);
+      g_assert_cmpuint (kind->laws.n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 6);
+      g_assert_cmpuint (kind->laws.n_slots_once, ==, 6);
       test_study_clear (&of);
     }
 }
@@ -225,15 +224,16 @@ test_between (void)
 {
   const TestParts made = { 6, 3, 6, .seed = 11, .evaluates = true };
   TestStudied of;
-  const TesseraKindLaws *laws;
+  const TesseraKind *kind;
   TesseraLengths *lengths;
 
   test_study (test_parts_trace (&made), &of);
   g_assert_cmpuint (of.laws->parts.structure.n_steps, ==, 6 * 4);
   for (uint32_t i = 0; i < 6 * 4; i++)
     g_assert_cmpuint (of.laws->parts.step_of[i], ==, i % 4 == 3 ? 6 : i / 4);
-  g_assert_cmpuint (tessera_laws_main (of.laws, &laws)->n_steps, ==, 6 * 3);
-  g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 6);
+  kind = tessera_laws_main (of.laws);
+  g_assert_cmpuint (kind->n_steps, ==, 6 * 3);
+  g_assert_cmpuint (kind->laws.n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 6);
   lengths = test_plan_lengths (&of);
   g_assert_cmpuint (count_over_cuts (lengths), ==, 6);
   assert_heights (lengths);
@@ -355,8 +355,7 @@ block_of_step (const Edited *edited, guint nth)
 static guint32
 slot_of (const Edited *edited, guint32 block)
 {
-  const TesseraKindLaws *laws;
-  const TesseraKind *kind = tessera_laws_main (edited->of.laws, &laws);
+  const TesseraKind *kind = tessera_laws_main (edited->of.laws);
 
   for (guint32 i = 0; i < kind->n_slots; i++)
     for (guint32 k = 0; k < kind->n_steps; k++)

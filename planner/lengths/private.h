@@ -70,10 +70,10 @@ void tessera_vectors_init (TesseraVectors *vectors,
                            const TesseraBlocks *blocks);
 void tessera_vectors_clear (TesseraVectors *vectors);
 
-/* The parameters of the kind's steps, and a model for each slot. @steps: (nullable): the
- * parameters, where they are known. @only_length: no batch is looked for. */
-void tessera_kind_laws_init (TesseraKindLaws *laws,
-                             const TesseraKind *kind,
+/* The parameters of the kind's steps, and a model for each slot, into its laws, which were
+ * cleared. @steps: (nullable): the parameters, where they are known. @only_length: no batch
+ * is looked for. */
+void tessera_kind_laws_init (TesseraKind *kind,
                              const TesseraBlocks *blocks,
                              const TesseraFitSteps *steps,
                              bool only_length);
@@ -183,20 +183,22 @@ typedef struct
   const TesseraStructure *structure; /* its steps are parts where steps are cut */
   const TesseraStepParts *parts;     /* phase NULL: they are not */
   const TesseraKind *kind;
-  const TesseraKindLaws *laws;
   const TesseraLengthsOptions *options;
   const struct TesseraLengthsEdits *edits;
   TesseraLengths *out;
+  uint64_t
+      *most_bytes; /* [n_laws of @out] what each takes at the most, in whole blocks */
 } TesseraLengthsBuild;
 
-/* Slots, laws, and which of them have a fixed place, without offsets. */
+/* Slots, laws, and which of them have a fixed place, without offsets; what laws take at the
+ * most. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_slots (TesseraLengthsBuild *build,
                                                       TesseraError *error);
 /* Whether some block of the slot lives on when the next step asks for its successor. */
 bool tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot);
 /* Where they are not cut: what lives into the next step, and is gone there before others
  * come. Needs to know what is early. */
-TESSERA_MUST_USE TesseraStatus tessera_lengths_crossing (TesseraLengthsBuild *build);
+void tessera_lengths_crossing (TesseraLengthsBuild *build);
 /* Where steps are cut: what one part makes for others of its step, and who asks for what.
  * Needs to know what is early. */
 void tessera_lengths_over_cuts (TesseraLengthsBuild *build);
@@ -355,7 +357,7 @@ typedef struct
  * @out_n_low: so many lie below all others and are kept apart from them: the small ones;
  * of parts that make what is there over cuts the large ones
  *
- * Returns: TESSERA_OK, TESSERA_INVALID or TESSERA_CANCELLED
+ * Returns: TESSERA_OK or TESSERA_INVALID
  */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_lay_out (const TesseraLengthsBuild *build,
                                                         const uint32_t *swept,

@@ -323,14 +323,15 @@ count_until_known (const TesseraLengthsBuild *build, uint32_t k, TesseraGuess *g
 /* Whether what would have a fixed place for no other reason than that the parameters come
  * late is a small part of the pool. */
 static bool
-is_little_early (const TesseraLengths *out, const uint64_t *block_bytes)
+is_little_early (const TesseraLengthsBuild *build)
 {
+  const TesseraLengths *out = build->out;
   g_autofree uint64_t *ending = g_new0 (uint64_t, (size_t) out->n_slots + 1);
   uint64_t early = 0, load = 0, most = 0;
 
   for (uint32_t i = 0; i < out->n_slots; i++)
     {
-      uint64_t bytes = block_bytes[out->slots[i].law];
+      uint64_t bytes = build->most_bytes[out->slots[i].law];
 
       load -= ending[i];
       if (out->slots[i].place == TESSERA_PLACE_NONE)
@@ -350,14 +351,12 @@ find_early (TesseraLengthsBuild *build, TesseraError *error)
 {
   TesseraLengths *out = build->out;
   g_autofree TesseraGuess *guess = g_new (TesseraGuess, 1);
-  g_autofree uint64_t *block_bytes = NULL;
 
   for (uint32_t k = 0; k < build->kind->n_steps; k++)
     out->n_early = MAX (out->n_early, count_until_known (build, k, guess));
-  if (out->n_early <= out->n_slots &&
-      !(block_bytes = tessera_lengths_sizes (out, &out->most)))
+  if (out->n_early <= out->n_slots && !build->most_bytes)
     return TESSERA_INVALID;
-  if (!block_bytes || !is_little_early (out, block_bytes))
+  if (out->n_early > out->n_slots || !is_little_early (build))
     return tessera_fail (error, TESSERA_REFUSED,
                          "sizes vary by a law, but a step tells its length and batch too "
                          "late or not at all: no plan for every length");
@@ -376,14 +375,16 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
   g_autofree bool *is_left = g_new0 (bool, kind->n_slots + 1); /* since steps keep it */
   TesseraStatus status;
 
-  out->n_laws = build->laws->n_laws;
-  out->laws = g_memdup2 (build->laws->laws, (out->n_laws + 1) * sizeof *out->laws);
+  out->n_laws = kind->laws.n_laws;
+  out->laws = g_memdup2 (kind->laws.laws, (out->n_laws + 1) * sizeof *out->laws);
+  g_free (build->most_bytes);
+  build->most_bytes = tessera_lengths_sizes (out, &out->most);
   out->n_slots = kind->n_slots;
   out->slots = g_new0 (TesseraLengthsSlot, kind->n_slots + 1);
   for (uint32_t i = 0; i < kind->n_slots; i++)
     {
       out->slots[i] = (TesseraLengthsSlot){
-        .law = build->laws->law_of_slot[i],
+        .law = kind->laws.law_of_slot[i],
         .died = kind->slots[i].died,
         .phase = tessera_lengths_phase (build, kind->slots[i].phase),
         .stream = kind->slots[i].stream,
@@ -395,12 +396,13 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
   set_seen (build);
   tessera_lengths_leave_slots (build);
   status = find_early (build, error);
-  if (status == TESSERA_OK && build->parts->phase)
+  if (status != TESSERA_OK)
+    return status;
+  if (build->parts->phase)
     tessera_lengths_over_cuts (build);
-  else if (status == TESSERA_OK)
-    status = tessera_lengths_crossing (build);
-  if (status == TESSERA_OK)
-    status = tessera_lengths_fix_slots (build, error);
+  else
+    tessera_lengths_crossing (build);
+  status = tessera_lengths_fix_slots (build, error);
   if (status != TESSERA_OK)
     return status;
   annotate_kept (build, is_left, owner);

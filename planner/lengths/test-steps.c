@@ -371,7 +371,7 @@ test_study_clear (TestStudied *of)
 TesseraLengths *
 test_plan_lengths (const TestStudied *of)
 {
-  const TesseraLengthsOptions options = { .pack = NULL };
+  const TesseraLengthsOptions options = { .work_budget = 0 };
   TesseraError error = { 0 };
   TesseraLengths *lengths;
 

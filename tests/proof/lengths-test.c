@@ -235,13 +235,11 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
   TesseraLaws *laws;
   TesseraPlan *plan;
   TesseraError error = { 0 };
-  TesseraLengthsOptions options = { 0 };
-  const TesseraPackOptions pack = { .work_budget = 512 };
+  TesseraLengthsOptions options = { .work_budget = 512 };
   TesseraStatus status;
 
   totals->seed = seed;
   instance_init (&instance, seed, kind);
-  options.pack = &pack;
   draw_edits (&instance, edits);
   options.edits = instance.edits;
   options.n_edits = instance.n_edits;
