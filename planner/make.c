@@ -240,6 +240,12 @@ tessera_plan_broken_contract (const TesseraTrace *trace)
   return find_contract (trace, "broken: ");
 }
 
+bool
+tessera_plan_splits_sizes (const TesseraTrace *trace)
+{
+  return trace->n_streams > 1 || tessera_trace_get_meta (trace, "policy") != NULL;
+}
+
 /* Waiting has to win more than one part in so many of the pool. */
 #define WORTH_WAITING 100
 

@@ -60,6 +60,11 @@ typedef struct
  * Planning begins with this check. */
 TESSERA_MUST_USE TesseraStatus tessera_check_blocks (const TesseraBlocks *blocks,
                                                      TesseraError *error);
+/* Whether what PyTorch keeps apart by size is kept apart in plans of the trace: it has more
+ * than one stream, or is a recording of ours, whose plan is there to be followed: the run
+ * that does so may bring a stream that the recording lacked (to prefetch batches), and from
+ * then on no range passes between small and large at will. */
+bool tessera_plan_splits_sizes (const TesseraTrace *trace);
 /* Why a dry run saw that the program's streams can't share a pool; NULL: none did. Such a
  * trace is not planned across streams: TESSERA_REFUSED. */
 const char *tessera_plan_broken_contract (const TesseraTrace *trace);

@@ -5,7 +5,7 @@
  */
 #include "planner/exact/private.h"
 
-#define NONE TESSERA_CORE_NONE
+#define NONE UINT32_MAX
 #define N_REPORTS 16
 
 typedef struct

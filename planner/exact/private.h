@@ -14,8 +14,6 @@
  * they share a section. Heights are in units, the greatest common divisor of all sizes.
  * Read-only once made. ---- */
 
-#define TESSERA_CORE_NONE UINT32_MAX
-
 typedef struct
 {
   uint64_t size;         /* units */

@@ -269,7 +269,7 @@ may_lend (const TesseraLengthsBuild *build, const TesseraLengthsSlot *slot)
 
   return tessera_size_law_evaluate (&build->out->laws[slot->law], &build->out->most,
                                     &bytes) &&
-         (bytes > TESSERA_SMALL_BYTES || !tessera_lengths_splits_sizes (build));
+         (bytes > TESSERA_SMALL_BYTES || !tessera_plan_splits_sizes (build->trace));
 }
 
 /* Parts that make most of what others find: [n_slots] @is_made. */
@@ -424,7 +424,7 @@ static uint32_t
 zone_of_start (const TesseraLengthsBuild *build, const TesseraStartSlot *slot)
 {
   return (uint32_t) slot->stream << 17 | (uint32_t) slot->pool << 1 |
-         (tessera_lengths_splits_sizes (build) &&
+         (tessera_plan_splits_sizes (build->trace) &&
           slot->block_bytes > TESSERA_SMALL_BYTES);
 }
 

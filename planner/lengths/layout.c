@@ -232,13 +232,6 @@ size_of (const TesseraLengths *of,
              : bytes;
 }
 
-bool
-tessera_lengths_splits_sizes (const TesseraLengthsBuild *build)
-{
-  return build->trace && (build->trace->n_streams > 1 ||
-                          tessera_trace_get_meta (build->trace, "policy") != NULL);
-}
-
 /* The small ones lie at the bottom, in a zone of their own. A law counts by what it gives
  * at the most. Returns: how many they are. */
 static uint32_t

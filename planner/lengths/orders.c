@@ -266,8 +266,8 @@ find_zones (const Orders *orders)
   const TesseraLengthsBuild *build = orders->build;
   uint64_t apart_bytes, mixed_bytes;
 
-  if (!tessera_lengths_splits_sizes (build) || build->trace->n_streams > 1)
-    return tessera_lengths_splits_sizes (build);
+  if (!tessera_plan_splits_sizes (build->trace) || build->trace->n_streams > 1)
+    return build->trace->n_streams > 1;
   if (!tessera_sweep_sizes (build->out, &build->out->most, orders->block_bytes))
     return false;
   apart_bytes = tessera_lengths_bound (build, orders->swept, true, orders->block_bytes);

@@ -11,6 +11,7 @@
 #include "planner/edits/holds.h"
 #include "planner/lengths.h"
 #include "planner/memory.h"
+#include "planner/planner.h"
 
 /*
  * A size model of a slot (db/lengths.h), from what was seen of it.
@@ -336,10 +337,6 @@ void tessera_order_from_layout (const TesseraLaidOut *items,
 /*
  * One packing of the swept slots, at given parameters: what an order is taken from.
  */
-
-/* Whether PyTorch's small blocks and its large ones are to be kept apart, as in a plan that
- * is there to be followed (planner/plan/build.h). */
-bool tessera_lengths_splits_sizes (const TesseraLengthsBuild *build);
 
 typedef struct
 {

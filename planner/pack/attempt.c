@@ -36,10 +36,17 @@ measure (const TesseraPackItem *item, TesseraOrderKey key)
   return 0;
 }
 
+typedef struct
+{
+  double keys[TESSERA_ORDER_MAX_KEYS]; /* descending */
+  uint32_t item;
+  uint32_t source; /* settles ties: as the caller had them */
+} Entry;
+
 static int
 compare_entries (const void *a, const void *b)
 {
-  const TesseraOrderEntry *x = a, *y = b;
+  const Entry *x = a, *y = b;
   for (int k = 0; k < TESSERA_ORDER_MAX_KEYS; k++)
     {
       if (x->keys[k] > y->keys[k])
@@ -53,9 +60,9 @@ compare_entries (const void *a, const void *b)
 void
 tessera_order_items (const TesseraPackProblem *problem,
                      const TesseraOrderKey keys[TESSERA_ORDER_MAX_KEYS],
-                     TesseraOrderEntry *entries,
                      uint32_t *order)
 {
+  g_autofree Entry *entries = g_new (Entry, problem->n_items + 1);
   for (size_t i = 0; i < problem->n_items; i++)
     {
       entries[i].item = (uint32_t) i;
@@ -290,7 +297,6 @@ tessera_workspace_init (TesseraWorkspace *workspace, const TesseraPackProblem *p
 {
   *workspace = (TesseraWorkspace){
     .problem = problem,
-    .entries = g_new (TesseraOrderEntry, problem->n_items),
     .order = g_new (uint32_t, problem->n_items),
     .offsets = g_new (uint64_t, problem->n_items),
     .bodies_put = g_new (uint8_t, (size_t) problem->n_bodies + 1),
@@ -302,7 +308,6 @@ tessera_workspace_init (TesseraWorkspace *workspace, const TesseraPackProblem *p
 void
 tessera_workspace_clear (TesseraWorkspace *workspace)
 {
-  g_free (workspace->entries);
   g_free (workspace->order);
   g_free (workspace->offsets);
   g_free (workspace->bodies_put);

@@ -113,13 +113,6 @@ groups_init (Groups *groups, const TesseraItem *items, size_t n_items)
   g_free (members);
 }
 
-static void
-groups_clear (Groups *groups)
-{
-  g_free (groups->items);
-  g_free (groups->ends);
-}
-
 static size_t
 group_begin (const Groups *groups, size_t group)
 {
@@ -447,7 +440,8 @@ call_init (Call *call, const TesseraItem *items, size_t n_items)
 static void
 call_clear (Call *call)
 {
-  groups_clear (&call->groups);
+  g_free (call->groups.items);
+  g_free (call->groups.ends);
   g_free (call->held);
   g_free (call->loads);
 }

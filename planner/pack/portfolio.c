@@ -103,12 +103,6 @@ is_found (const Portfolio *portfolio)
   return portfolio->best.height_bytes != UINT64_MAX;
 }
 
-static void
-put_in_order (TesseraWorkspace *workspace, const TesseraOrderKey *keys)
-{
-  tessera_order_items (workspace->problem, keys, workspace->entries, workspace->order);
-}
-
 /* A sweep of a million items takes a third of a second: of huge problems only those are
  * tried that take all lives at once. */
 static size_t
@@ -157,7 +151,7 @@ make_attempt (Portfolio *portfolio,
           ? workspace->lowest == NULL
           : attempt->method == FIT_OF_FIRST && !portfolio->has_first)
     return false;
-  put_in_order (workspace, attempt->keys);
+  tessera_order_items (portfolio->problem, attempt->keys, workspace->order);
   return attempt->method == LOWEST
              ? tessera_attempt_lowest (workspace, below_bytes, out_height_bytes)
              : tessera_attempt_first_fit (workspace, below_bytes, out_height_bytes);
@@ -182,7 +176,7 @@ static void
 repair (Portfolio *portfolio)
 {
   const int n_ways = portfolio->problem->limits != NULL ? 2 : 1;
-  put_in_order (&portfolio->workspace, keys_of_repair);
+  tessera_order_items (portfolio->problem, keys_of_repair, portfolio->workspace.order);
   for (int way = 0; way < n_ways; way++)
     {
       TesseraPackLayout attempt = { .strategy = "as before, repaired" };

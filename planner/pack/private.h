@@ -221,17 +221,9 @@ typedef enum
   TESSERA_BY_SIZE         /* largest first */
 } TesseraOrderKey;
 
-typedef struct
-{
-  double keys[TESSERA_ORDER_MAX_KEYS]; /* descending */
-  uint32_t item;
-  uint32_t source; /* settles ties: as the caller had them */
-} TesseraOrderEntry;
-
-/* Fills @order with the positions of all items; @entries is room for n_items. */
+/* Fills @order with the positions of all items. */
 void tessera_order_items (const TesseraPackProblem *problem,
                           const TesseraOrderKey keys[TESSERA_ORDER_MAX_KEYS],
-                          TesseraOrderEntry *entries,
                           uint32_t *order);
 
 /* ---- placed items in the order of their addresses, and the gaps between them as one
@@ -352,7 +344,6 @@ tessera_pack_is_first (const TesseraPackProblem *problem, uint32_t i)
 typedef struct
 {
   const TesseraPackProblem *problem;
-  TesseraOrderEntry *entries;
   uint32_t *order;
   uint64_t *offsets;   /* by item, of the last attempt */
   uint8_t *bodies_put; /* [n_bodies + 1] of the attempt in progress */

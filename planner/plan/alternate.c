@@ -45,6 +45,13 @@ compare_shapes (const void *a, const void *b)
   return tessera_carries_compare (*x, *y);
 }
 
+/* Whoever alternates. */
+static bool
+is_of_shape (const TesseraKindRequest *x, const TesseraKindRequest *y)
+{
+  return x->block_bytes == y->block_bytes && x->stream == y->stream && x->pool == y->pool;
+}
+
 /* Where it was never seen: as its likes that were. 0: none was. */
 static uint32_t
 end_in (const Search *search, const TesseraKindRequest *request, uint32_t kind)
@@ -55,8 +62,7 @@ end_in (const Search *search, const TesseraKindRequest *request, uint32_t kind)
     {
       const TesseraKindRequest *other = search->candidates->pdata[i];
 
-      if (other->alternates && other->block_bytes == request->block_bytes &&
-          other->stream == request->stream && other->pool == request->pool)
+      if (other->alternates && is_of_shape (other, request))
         end = other->ends[kind];
     }
   return end;
@@ -118,13 +124,6 @@ typedef struct
   uint32_t first_born[TESSERA_MAX_KINDS]; /* UINT32_MAX: none in that kind */
   uint32_t counts[TESSERA_MAX_KINDS];
 } Shape;
-
-/* Whoever alternates. */
-static bool
-is_of_shape (const TesseraKindRequest *x, const TesseraKindRequest *y)
-{
-  return x->block_bytes == y->block_bytes && x->stream == y->stream && x->pool == y->pool;
-}
 
 static Shape
 make_shape (const Search *search, guint begin)

@@ -20,16 +20,23 @@
 #define MOST_SHIFT 3
 #define MOST_ROUNDS 64
 
+/* By zone, then by these moments of both. */
+static int
+compare (const TesseraCapLife *x, const TesseraCapLife *y, uint32_t of_x, uint32_t of_y)
+{
+  if (x->zone != y->zone)
+    return x->zone < y->zone ? -1 : 1;
+  if (of_x != of_y)
+    return of_x < of_y ? -1 : 1;
+  return (x->item > y->item) - (x->item < y->item);
+}
+
 static int
 by_begin (const void *a, const void *b)
 {
   const TesseraCapLife *x = a, *y = b;
 
-  if (x->zone != y->zone)
-    return x->zone < y->zone ? -1 : 1;
-  if (x->begin != y->begin)
-    return x->begin < y->begin ? -1 : 1;
-  return (x->item > y->item) - (x->item < y->item);
+  return compare (x, y, x->begin, y->begin);
 }
 
 static int
@@ -37,11 +44,7 @@ by_end (const void *a, const void *b)
 {
   const TesseraCapLife *x = a, *y = b;
 
-  if (x->zone != y->zone)
-    return x->zone < y->zone ? -1 : 1;
-  if (x->end != y->end)
-    return x->end < y->end ? -1 : 1;
-  return (x->item > y->item) - (x->item < y->item);
+  return compare (x, y, x->end, y->end);
 }
 
 typedef struct

@@ -1,9 +1,9 @@
 /*
- * What edits want of slots, and of what is packed: see build.h and pack.h.
+ * What edits want of slots, and of what is packed: see build.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/plan/pack.h"
+#include "planner/plan/build.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +181,7 @@ tessera_build_find_holds (TesseraPlanBuild *build)
 }
 
 /*
- * What edits hold while one kind of step is packed: see pack.h.
+ * What edits hold while one kind of step is packed: see build.h.
  *
  * With the first kind come all pins of other kinds too, and all that is to stay together:
  * in moments of their own kind, behind all others, where they meet each other. What the

@@ -1,5 +1,5 @@
 /*
- * What is packed for a kind of step: see pack.h.
+ * What is packed for a kind of step: see build.h.
  *
  * Zones: blocks of different pools never share an address (the memory of a captured graph
  * is in use whenever it is replayed, whatever the trace shows), nor do those of different
@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/plan/pack.h"
+#include "planner/plan/build.h"
 
 #include "db/sort.h"
 

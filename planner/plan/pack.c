@@ -1,5 +1,5 @@
 /*
- * Packing a plan: see pack.h.
+ * Packing a plan: see build.h.
  *
  * The kind with the largest load comes first, in both of its layouts where it has two,
  * together with all that any kind carries into the next step, the start and the end. Then
@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/plan/pack.h"
+#include "planner/plan/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static TesseraStatus
 list_first (TesseraKindPacking *packing)
 {
   const TesseraPlanBuild *build = packing->build;
-  bool splits = tessera_build_splits_sizes (build),
+  bool splits = tessera_plan_splits_sizes (build->trace),
        crosses = build->plan->crosses_streams;
   uint64_t apart_bytes, together_bytes;
   uint64_t share = crosses ? COSTLY_ZONES_SHARE_ACROSS : COSTLY_ZONES_SHARE;
@@ -249,13 +249,6 @@ pack_all (const TesseraKindPacking *packing,
              : status;
 }
 
-static uint64_t
-higher (const TesseraKindPacking *packing, const TesseraPacking *result)
-{
-  return result->height_bytes > packing->height_bytes ? result->height_bytes
-                                                      : packing->height_bytes;
-}
-
 /* How much higher than anew a kind may be for what it has in common with another. */
 #define PINS_COST 0.01
 
@@ -283,7 +276,7 @@ pack_pinned (TesseraKindPacking *packing,
     return status;
   status = pack (packing, offsets, &result);
   if (status == TESSERA_OK)
-    *out_height = higher (packing, &result);
+    *out_height = MAX (result.height_bytes, packing->height_bytes);
   return status == TESSERA_REFUSED ? TESSERA_OK : status;
 }
 
@@ -312,13 +305,15 @@ pack_next (TesseraKindPacking *packing,
   status = list_next (packing);
   if (status == TESSERA_OK)
     status = pack_all (packing, other_offsets, &anew);
-  if (status == TESSERA_OK &&
-      (double) *out_height > (double) higher (packing, &anew) * (1 + PINS_COST))
+  if (status != TESSERA_OK)
+    return status;
+  height = MAX (anew.height_bytes, packing->height_bytes);
+  if ((double) *out_height > (double) height * (1 + PINS_COST))
     {
       memcpy (offsets, other_offsets, packing->n_items * sizeof *offsets);
-      *out_height = higher (packing, &anew);
+      *out_height = height;
     }
-  return status;
+  return TESSERA_OK;
 }
 
 static TesseraStatus

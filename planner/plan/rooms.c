@@ -22,6 +22,7 @@
 
 #include "allocator/follow/occupancy.h"
 #include "allocator/follow/rooms.h"
+#include "planner/gaps.h"
 
 /* A dynamic block with the place at which it is asked for. */
 typedef struct
@@ -45,11 +46,6 @@ typedef struct
   uint32_t begin, end, slot;
 } Life;
 
-typedef struct
-{
-  uint64_t begin_bytes, end_bytes;
-} Range;
-
 /* Numbers below a limit, in ascending order: a bit each, and one for each word. */
 typedef struct
 {
@@ -67,13 +63,13 @@ typedef struct
   size_t n_alive, next;
   /* Slots in order of their offsets: sorting those in the way of each room anew took
    * longer than all else of a plan. */
-  uint32_t *order;   /* [n_slots] slots by rank */
-  Range *ranges;     /* [n_slots] by rank */
-  uint32_t *rank;    /* [n_slots] of a slot */
-  Ranks in_way;      /* of the room in view; between two, those of @alive */
-  uint32_t *passing; /* ranks that are in the way of the room in view alone */
+  uint32_t *order;    /* [n_slots] slots by rank */
+  TesseraGap *ranges; /* [n_slots] by rank */
+  uint32_t *rank;     /* [n_slots] of a slot */
+  Ranks in_way;       /* of the room in view; between two, those of @alive */
+  uint32_t *passing;  /* ranks that are in the way of the room in view alone */
   size_t n_passing;
-  Range *foreign; /* of other owners than @owner, whenever; in order, apart */
+  TesseraGap *foreign; /* of other owners than @owner, whenever; in order, apart */
   size_t n_foreign;
   uint64_t owner;
 } Search;
@@ -142,9 +138,8 @@ list_lives (Search *search)
 
       search->lives[search->n_lives++] = (Life){ slot->born, slot->died, i };
       if (slot->wraps)
-        search->lives[search->n_lives++] =
-            (Life){ plan->sections[slot->section].begin,
-                    slot->died_next < slot->born ? slot->died_next : slot->born, i };
+        search->lives[search->n_lives++] = (Life){ plan->sections[slot->section].begin,
+                                                   MIN (slot->died_next, slot->born), i };
     }
   qsort (search->lives, search->n_lives, sizeof *search->lives, by_begin);
 }
@@ -182,7 +177,7 @@ rank_slots (Search *search)
       const TesseraSlot *slot = &plan->slots[search->order[i]];
 
       search->ranges[i] =
-          (Range){ slot->offset_bytes, slot->offset_bytes + slot->block_bytes };
+          (TesseraGap){ slot->offset_bytes, slot->offset_bytes + slot->block_bytes };
       search->rank[search->order[i]] = i;
     }
 }
@@ -191,22 +186,22 @@ static void
 find_foreign (Search *search, uint64_t owner)
 {
   const TesseraPlan *plan = search->plan;
-  Range *foreign = search->foreign;
+  TesseraGap *foreign = search->foreign;
   size_t n = 0;
 
   search->owner = owner;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[search->order[i]];
-      const Range *range = &search->ranges[i];
+      const TesseraGap *range = &search->ranges[i];
 
-      if (owner_of (search, slot->stream, slot->pool,
-                    slot->block_bytes <= (UINT64_C (1) << 20)) == owner)
+      if (owner_of (search, slot->stream, slot->pool, tessera_slot_is_small (slot)) ==
+          owner)
         continue;
-      if (n == 0 || range->begin_bytes > foreign[n - 1].end_bytes)
+      if (n == 0 || range->begin > foreign[n - 1].end)
         foreign[n++] = *range;
-      else if (range->end_bytes > foreign[n - 1].end_bytes)
-        foreign[n - 1].end_bytes = range->end_bytes;
+      else if (range->end > foreign[n - 1].end)
+        foreign[n - 1].end = range->end;
     }
   search->n_foreign = n;
 }
@@ -276,26 +271,26 @@ find_hole (Search *search, TesseraRoom *room)
   room->begin_bytes = room->end_bytes = height_bytes;
   for (;;)
     {
-      Range next = { height_bytes, height_bytes };
+      TesseraGap next = { height_bytes, height_bytes };
 
       if (rank != TESSERA_NONE &&
           (b == search->n_foreign ||
-           search->ranges[rank].begin_bytes <= search->foreign[b].begin_bytes))
+           search->ranges[rank].begin <= search->foreign[b].begin))
         {
           next = search->ranges[rank];
           rank = next_rank (&search->in_way, rank + 1);
         }
       else if (b < search->n_foreign)
         next = search->foreign[b++];
-      if (next.begin_bytes > free_from &&
-          next.begin_bytes - free_from > room->end_bytes - room->begin_bytes)
+      if (next.begin > free_from &&
+          next.begin - free_from > room->end_bytes - room->begin_bytes)
         {
           room->begin_bytes = free_from;
-          room->end_bytes = next.begin_bytes;
+          room->end_bytes = next.begin;
         }
-      if (next.begin_bytes >= height_bytes)
+      if (next.begin >= height_bytes)
         break;
-      free_from = next.end_bytes > free_from ? next.end_bytes : free_from;
+      free_from = MAX (next.end, free_from);
     }
 }
 
@@ -357,50 +352,34 @@ find_all (Search *search)
     }
 }
 
-static void
-search_init (Search *search)
-{
-  size_t n = search->plan->n_slots + 1;
-
-  search->in_way.n_words = n / 64 + 1;
-  search->lives = g_new (Life, 2 * n);
-  search->alive = g_new (size_t, 2 * n);
-  search->order = g_new (uint32_t, n);
-  search->ranges = g_new (Range, n);
-  search->rank = g_new (uint32_t, n);
-  search->passing = g_new (uint32_t, n);
-  search->foreign = g_new (Range, n);
-  search->in_way.words = g_new0 (uint64_t, search->in_way.n_words);
-  search->in_way.any = g_new0 (uint64_t, search->in_way.n_words / 64 + 1);
-}
-
-static void
-search_clear (Search *search)
-{
-  free (search->lives);
-  free (search->alive);
-  free (search->order);
-  free (search->ranges);
-  free (search->rank);
-  free (search->passing);
-  free (search->foreign);
-  free (search->in_way.words);
-  free (search->in_way.any);
-}
-
 /* Sets the range of each room, all else of which is set. Where slots of another stream or
  * pool ever lie is none of its; @splits_sizes: nor where those of the other size class
  * do. */
 static void
 find_holes (TesseraPlan *plan, bool splits_sizes)
 {
-  Search search = { .plan = plan, .splits_sizes = splits_sizes };
+  size_t n = plan->n_slots + 1, n_words = n / 64 + 1;
+  g_autofree Life *lives = g_new (Life, 2 * n);
+  g_autofree size_t *alive = g_new (size_t, 2 * n);
+  g_autofree uint32_t *order = g_new (uint32_t, n), *rank = g_new (uint32_t, n),
+                      *passing = g_new (uint32_t, n);
+  g_autofree TesseraGap *ranges = g_new (TesseraGap, n), *foreign = g_new (TesseraGap, n);
+  g_autofree uint64_t *words = g_new0 (uint64_t, n_words),
+                      *any = g_new0 (uint64_t, n_words / 64 + 1);
+  Search search = { .plan = plan,
+                    .splits_sizes = splits_sizes,
+                    .lives = lives,
+                    .alive = alive,
+                    .order = order,
+                    .ranges = ranges,
+                    .rank = rank,
+                    .in_way = { words, any, n_words },
+                    .passing = passing,
+                    .foreign = foreign };
 
-  search_init (&search);
   rank_slots (&search);
   list_lives (&search);
   find_all (&search);
-  search_clear (&search);
 }
 
 /* Regions above all slots. */
@@ -652,7 +631,7 @@ add_guest (const TesseraPlanBuild *build, Guests *guests, uint32_t index)
                                .died_next = span.died_next,
                                .n_requests = 1,
                                .stream = block->stream,
-                               .is_small = block->block_bytes <= (UINT64_C (1) << 20) };
+                               .is_small = block->block_bytes <= TESSERA_SMALL_BYTES };
   guest->block = index;
   guest->like.born = first_position (plan, section, guest->like.before);
   guests->n_guests++;
@@ -682,13 +661,11 @@ join (const Guest *guests, size_t n)
         sum_bytes = n_requests = 0;
       sum_bytes += like->sum_bytes;
       n_requests++;
-      room.sum_bytes = sum_bytes > room.sum_bytes ? sum_bytes : room.sum_bytes;
-      room.n_requests = n_requests > room.n_requests ? n_requests : room.n_requests;
-      room.most_bytes =
-          like->most_bytes > room.most_bytes ? like->most_bytes : room.most_bytes;
-      room.died = like->died > room.died ? like->died : room.died;
-      room.died_next =
-          like->died_next > room.died_next ? like->died_next : room.died_next;
+      room.sum_bytes = MAX (sum_bytes, room.sum_bytes);
+      room.n_requests = MAX (n_requests, room.n_requests);
+      room.most_bytes = MAX (like->most_bytes, room.most_bytes);
+      room.died = MAX (like->died, room.died);
+      room.died_next = MAX (like->died_next, room.died_next);
     }
   return room;
 }
@@ -705,9 +682,8 @@ add_room (TesseraPlan *plan, TesseraRoom room)
   if (last && last->section == room.section && last->before == room.before &&
       last->stream == room.stream)
     {
-      room.died = last->died = last->died > room.died ? last->died : room.died;
-      room.died_next = last->died_next =
-          last->died_next > room.died_next ? last->died_next : room.died_next;
+      room.died = last->died = MAX (last->died, room.died);
+      room.died_next = last->died_next = MAX (last->died_next, room.died_next);
       last[-1].died = last->died;
       last[-1].died_next = last->died_next;
       *last = room;
@@ -743,7 +719,7 @@ are_sizes_apart (const TesseraPlanBuild *build)
   const TesseraPlan *plan = build->plan;
   uint64_t begins[2] = { UINT64_MAX, UINT64_MAX }, ends[2] = { 0, 0 };
 
-  if (plan->n_streams > 1 || !tessera_build_splits_sizes (build))
+  if (plan->n_streams > 1 || !tessera_plan_splits_sizes (build->trace))
     return plan->n_streams > 1;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
@@ -751,9 +727,8 @@ are_sizes_apart (const TesseraPlanBuild *build)
       bool is_small = tessera_slot_is_small (slot);
       uint64_t end = slot->offset_bytes + slot->block_bytes;
 
-      begins[is_small] =
-          slot->offset_bytes < begins[is_small] ? slot->offset_bytes : begins[is_small];
-      ends[is_small] = end > ends[is_small] ? end : ends[is_small];
+      begins[is_small] = MIN (slot->offset_bytes, begins[is_small]);
+      ends[is_small] = MAX (end, ends[is_small]);
     }
   return ends[0] <= begins[1] || ends[1] <= begins[0];
 }
