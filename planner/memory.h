@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "db/array.h"
-#include "db/status.h"
+#include "db/sort.h"
 
 /* Of a function that fails for lack of memory alone. */
 static inline void
@@ -18,6 +18,13 @@ tessera_demand_memory (TesseraStatus status)
 {
   if (status != TESSERA_OK)
     g_error ("there is no memory left for a plan");
+}
+
+/* See tessera_sort_keyed(). */
+static inline void
+tessera_sort (TesseraKeyed *keyed, size_t n)
+{
+  tessera_demand_memory (tessera_sort_keyed (keyed, n));
 }
 
 /* TESSERA_GROW (plan->slots, build->cap_slots, plan->n_slots + 1) */

@@ -42,6 +42,13 @@ tessera_item_is_held (const TesseraItem *item)
   return item->is_pinned || item->in != 0 || item->apart != 0 || item->body != 0;
 }
 
+/* Whether their sets keep them apart, whenever they live. */
+static inline bool
+tessera_items_are_apart (const TesseraItem *a, const TesseraItem *b)
+{
+  return ((a->in & b->apart) | (b->in & a->apart)) != 0;
+}
+
 /* Whether both are alive at some moment. */
 static inline bool
 tessera_items_meet (const TesseraItem *a, const TesseraItem *b)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/sort.h"
 #include "planner/gaps.h"
 #include "planner/memory.h"
 
@@ -52,7 +51,7 @@ tessera_core_cut (TesseraCoreItem *items, uint32_t n_items)
   const size_t n_edges = collect_edges (items, n_items, edges);
   uint32_t section = 0;
   bool has_died = false;
-  tessera_demand_memory (tessera_sort_keyed (edges, n_edges));
+  tessera_sort (edges, n_edges);
   for (size_t e = 0; e < n_edges; e++)
     {
       TesseraCoreItem *item = &items[edges[e].value / 2];

@@ -21,9 +21,15 @@ compare_hosts (const void *a, const void *b)
 {
   const TesseraKindHost *x = a, *y = b;
 
-  if (x->n_requests != y->n_requests)
-    return x->n_requests > y->n_requests ? -1 : 1;
-  return (x->unit > y->unit) - (x->unit < y->unit);
+  if (x->like->n_requests != y->like->n_requests)
+    return x->like->n_requests > y->like->n_requests ? -1 : 1;
+  return (x->like > y->like) - (x->like < y->like);
+}
+
+static bool
+is_like (const TesseraKindHost *host, const TesseraUnit *unit)
+{
+  return host->like->digest == unit->digest && host->like->n_requests == unit->n_requests;
 }
 
 /* One host for each sequence of requests in the window, the longest first. */
@@ -39,16 +45,11 @@ list_hosts (TesseraKindSearch *search)
       const TesseraUnit *unit = &search->all[i];
       uint32_t k = 0;
 
-      while (k < search->n_hosts &&
-             (hosts[k].digest != unit->digest || hosts[k].n_requests != unit->n_requests))
+      while (k < search->n_hosts && !is_like (&hosts[k], unit))
         k++;
       if (k == search->n_hosts)
-        hosts[search->n_hosts++] = (TesseraKindHost){ .digest = unit->digest,
-                                                      .n_requests = unit->n_requests,
-                                                      .begin = unit->begin,
-                                                      .end = unit->end,
-                                                      .unit = i,
-                                                      .host = TESSERA_NONE };
+        hosts[search->n_hosts++] =
+            (TesseraKindHost){ .like = unit, .host = TESSERA_NONE };
       hosts[k].n_alike++;
       hosts[k].n_units++;
     }
@@ -56,7 +57,7 @@ list_hosts (TesseraKindSearch *search)
 }
 
 static bool
-is_apart (const TesseraKindSearch *search, const TesseraKindHost *guest)
+is_apart (const TesseraKindSearch *search, const TesseraUnit *guest)
 {
   for (uint32_t i = 0; i < search->n_apart; i++)
     if (search->apart[i] == guest->digest)
@@ -74,10 +75,9 @@ find_guests (TesseraKindSearch *search)
         TesseraKindHost *guest = &search->hosts[g], *host = &search->hosts[h];
 
         if (host->host == TESSERA_NONE && host->n_alike >= LEAST_UNITS &&
-            !is_apart (search, guest) &&
-            guest->n_requests >= host->n_requests / GUEST_SHARE &&
-            tessera_embed (search->units->trace, search->units->blocks, host, guest,
-                           NULL))
+            !is_apart (search, guest->like) &&
+            guest->like->n_requests >= host->like->n_requests / GUEST_SHARE &&
+            tessera_embed (search->units, host->like, guest->like, NULL))
           {
             guest->host = h;
             host->n_units += guest->n_units;
@@ -92,7 +92,7 @@ host_of (const TesseraKindSearch *search, const TesseraUnit *unit)
     {
       TesseraKindHost *host = &search->hosts[k];
 
-      if (host->digest == unit->digest && host->n_requests == unit->n_requests)
+      if (is_like (host, unit))
         return host->host == TESSERA_NONE ? host : &search->hosts[host->host];
     }
   return NULL;
@@ -109,8 +109,8 @@ forget_least (TesseraKindSearch *search)
       TesseraKindHost *host = &search->hosts[k];
 
       if (host->is_common &&
-          (least == NULL || (uint64_t) host->n_units * host->n_requests <
-                                (uint64_t) least->n_units * least->n_requests))
+          (least == NULL || (uint64_t) host->n_units * host->like->n_requests <
+                                (uint64_t) least->n_units * least->like->n_requests))
         least = host;
     }
   if (least != NULL)
@@ -140,10 +140,10 @@ number_kinds (TesseraKindSearch *search)
     {
       TesseraKindHost *host = host_of (search, &search->all[i]);
 
-      if (host->is_common && host->unit == i)
+      if (host->is_common && host->like == &search->all[i])
         {
           units->kinds[units->n_kinds] =
-              (TesseraStepKind){ .unit = i, .n_requests = host->n_requests };
+              (TesseraStepKind){ .unit = i, .n_requests = host->like->n_requests };
           host->kind = units->n_kinds++;
         }
     }
@@ -170,7 +170,7 @@ static bool
 part_guest (TesseraKindSearch *search, const TesseraUnit *unit)
 {
   for (uint32_t k = 0; k < search->n_hosts; k++)
-    if (search->hosts[k].digest == unit->digest &&
+    if (search->hosts[k].like->digest == unit->digest &&
         search->hosts[k].host != TESSERA_NONE && search->n_apart < TESSERA_NARROWINGS)
       {
         search->apart[search->n_apart++] = unit->digest;
@@ -316,19 +316,17 @@ requests_clear (Requests *requests)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Requests, requests_clear)
 
 static void
-requests_init (Requests *requests,
-               const TesseraTrace *trace,
-               const TesseraBlocks *blocks,
-               const TesseraKindHost *of)
+requests_init (Requests *requests, const TesseraUnits *units, const TesseraUnit *of)
 {
+  const TesseraBlocks *blocks = units->blocks;
   uint32_t n = 0;
 
   *requests = (Requests){ .tokens = g_new (uint64_t, of->n_requests + 1u),
                           .crosses = g_new (bool, of->n_requests + 1u),
                           .n = of->n_requests };
-  tessera_unit_tokens (trace, of->begin, of->end, requests->tokens);
+  tessera_unit_tokens (units->trace, of->begin, of->end, requests->tokens);
   for (uint32_t e = of->begin; e < of->end; e++)
-    if (tessera_unit_asks (&trace->events[e]))
+    if (tessera_unit_asks (&units->trace->events[e]))
       requests->crosses[n++] =
           blocks->blocks[blocks->block_of_event[e]].died_index >= of->end;
 }
@@ -373,10 +371,9 @@ leaves_out_some (const Requests *host, const Requests *guest, uint32_t *out_plac
 }
 
 bool
-tessera_embed (const TesseraTrace *trace,
-               const TesseraBlocks *blocks,
-               const TesseraKindHost *host,
-               const TesseraKindHost *guest,
+tessera_embed (const TesseraUnits *units,
+               const TesseraUnit *host,
+               const TesseraUnit *guest,
                uint32_t *out_places)
 {
   g_auto (Requests) of_host = { 0 }, of_guest = { 0 };
@@ -386,8 +383,8 @@ tessera_embed (const TesseraTrace *trace,
     return false;
   if (!out_places)
     out_places = own_places = g_new (uint32_t, guest->n_requests + 1);
-  requests_init (&of_host, trace, blocks, host);
-  requests_init (&of_guest, trace, blocks, guest);
+  requests_init (&of_host, units, host);
+  requests_init (&of_guest, units, guest);
   return leaves_out_a_stretch (&of_host, &of_guest, out_places) ||
          leaves_out_some (&of_host, &of_guest, out_places);
 }

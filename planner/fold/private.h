@@ -53,14 +53,11 @@ bool tessera_habits_leak (const TesseraHabits *habits, const TesseraHabitRange *
 /* Units that ask for the same. */
 typedef struct
 {
-  uint64_t digest;
-  uint32_t n_requests;
-  uint32_t begin, end; /* events of the first of them */
-  uint32_t unit;       /* the first of them */
-  uint32_t n_alike;    /* units */
-  uint32_t n_units;    /* with those of its guests */
-  uint32_t host;       /* among hosts, or TESSERA_NONE: has a kind of its own */
-  uint32_t kind;       /* or TESSERA_NONE: rare */
+  const TesseraUnit *like; /* the first of them */
+  uint32_t n_alike;        /* units */
+  uint32_t n_units;        /* with those of its guests */
+  uint32_t host;           /* among hosts, or TESSERA_NONE: has a kind of its own */
+  uint32_t kind;           /* or TESSERA_NONE: rare */
   bool is_common;
 } TesseraKindHost;
 
@@ -72,10 +69,9 @@ typedef struct
  * Whether one unit's requests are among another's, in order. First as one stretch that is
  * left out; else by the longest common sequence where few are left out.
  */
-bool tessera_embed (const TesseraTrace *trace,
-                    const TesseraBlocks *blocks,
-                    const TesseraKindHost *host,
-                    const TesseraKindHost *guest,
+bool tessera_embed (const TesseraUnits *units,
+                    const TesseraUnit *host,
+                    const TesseraUnit *guest,
                     uint32_t *out_places);
 
 enum

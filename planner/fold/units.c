@@ -54,15 +54,6 @@ tessera_units_lay_out (TesseraUnits *units)
   units->n_positions = units->limit - units->end + position;
 }
 
-static TesseraKindHost
-make_host (const TesseraUnit *unit)
-{
-  return (TesseraKindHost){ .digest = unit->digest,
-                            .n_requests = unit->n_requests,
-                            .begin = unit->begin,
-                            .end = unit->end };
-}
-
 /* Counts the requests of its kind before each event. */
 static void
 place_events (TesseraUnits *units)
@@ -77,12 +68,10 @@ place_events (TesseraUnits *units)
 
       if (unit->kind == TESSERA_NONE)
         continue;
-      const TesseraKindHost guest = make_host (unit);
-      const TesseraKindHost host =
-          make_host (&units->units[units->kinds[unit->kind].unit]);
+      const TesseraUnit *host = &units->units[units->kinds[unit->kind].unit];
 
-      (void) tessera_embed (units->trace, units->blocks, &host, &guest, places);
-      places[unit->n_requests] = host.n_requests;
+      (void) tessera_embed (units, host, unit, places);
+      places[unit->n_requests] = host->n_requests;
       for (uint32_t e = unit->begin; e < unit->end; e++)
         {
           units->place_of[e - units->begin] = places[n];

@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "db/size-text.h"
-#include "db/sort.h"
 #include "planner/gaps.h"
 #include "planner/memory.h"
 #include "planner/modules.h"
@@ -300,7 +299,7 @@ tessera_lay_lowest (TesseraDecision *decisions, size_t n_decisions)
 
   for (uint32_t i = 0; i < n_decisions; i++)
     ends[i] = (TesseraKeyed){ decisions[i].end, i };
-  tessera_demand_memory (tessera_sort_keyed (ends, n_decisions));
+  tessera_sort (ends, n_decisions);
   for (size_t i = 0, n_ended = 0; i < n_decisions; i++)
     {
       TesseraDecision *decision = &decisions[i];
@@ -370,7 +369,7 @@ tessera_groups_measure (const TesseraBlocks *blocks,
     groups[i].n_blocks = 0;
   for (uint32_t i = 0; i < n; i++)
     members[i] = (TesseraKeyed){ blocks->blocks[i].group, i };
-  tessera_demand_memory (tessera_sort_keyed (members, n));
+  tessera_sort (members, n);
   for (size_t i = 0, end; i < n; i = end)
     {
       for (end = i + 1; end < n && members[end].key == members[i].key;)

@@ -446,7 +446,7 @@ settle (TesseraWorkspace *workspace, uint8_t *lies, uint64_t *height_bytes)
   for (uint32_t i = 0; i < problem->n_items; i++)
     if (!tessera_pack_is_held (problem, i) && problem->hints[i] != TESSERA_NOWHERE)
       places[n_places++] = (TesseraKeyed){ problem->hints[i], i };
-  tessera_pack_sort (places, n_places);
+  tessera_sort (places, n_places);
   for (size_t k = 0; k < n_places; k++)
     {
       const uint32_t item = places[k].value;

@@ -198,7 +198,7 @@ cheapest_base (Ejection *ejection, uint64_t limit_bytes)
     edges[i].key = i % 2 == 0 ? obstacles[i / 2].begin_bytes : obstacles[i / 2].end_bytes;
   for (uint32_t i = 0; i < n_edges; i++)
     edges[i].value = i;
-  tessera_pack_sort (edges, n_edges);
+  tessera_sort (edges, n_edges);
   uint64_t best = TESSERA_NOWHERE, best_cost = FIXED, cost = 0, base = 0;
   uint32_t n_fixed = 0;
   for (uint32_t i = 0; base <= limit_bytes && best_cost > 0;)

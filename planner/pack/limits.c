@@ -61,7 +61,7 @@ number_bodies (TesseraItem *items, size_t n_items, uint32_t conflict[2])
       entries[n_entries++] = (TesseraKeyed){ items[i].body, (uint32_t) i };
     else
       items[i].body_offset_bytes = 0;
-  tessera_pack_sort (entries, n_entries);
+  tessera_sort (entries, n_entries);
   for (size_t begin = 0, end; begin < n_entries && status == TESSERA_OK; begin = end)
     {
       n_bodies++;
@@ -128,7 +128,7 @@ check (const TesseraPackProblem *problem, uint32_t conflict[2])
   TesseraKeyed *entries = g_new (TesseraKeyed, problem->n_items);
   const size_t n_entries = list_fixed (problem, entries);
   TesseraPlaced placed;
-  tessera_pack_sort (entries, n_entries);
+  tessera_sort (entries, n_entries);
   tessera_placed_init (&placed, problem, n_entries);
   for (size_t k = 0; k < n_entries && status == TESSERA_OK; k++)
     {
@@ -233,7 +233,7 @@ tessera_pack_find_hints (TesseraPackProblem *problem, const uint64_t *former)
       if (at_bytes <= TESSERA_PACK_MOST_BYTES) /* a hint may say anything */
         places[n_places++] = (TesseraKeyed){ at_bytes, i };
     }
-  tessera_pack_sort (places, n_places);
+  tessera_sort (places, n_places);
   for (size_t k = 0; k < n_places; k++)
     {
       uint32_t item = places[k].value;

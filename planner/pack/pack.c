@@ -101,9 +101,9 @@ groups_init (Groups *groups, const TesseraItem *items, size_t n_items)
   groups->ends = g_new (size_t, n_items);
   for (uint32_t i = 0; i < n_items; i++)
     members[i] = (TesseraKeyed){ items[i].zone, i };
-  tessera_pack_sort (members, n_items);
+  tessera_sort (members, n_items);
   join_zones (members, items, (uint32_t) n_items);
-  tessera_pack_sort (members, n_items);
+  tessera_sort (members, n_items);
   for (size_t i = 0; i < n_items; i++)
     {
       groups->items[i] = members[i].value;
@@ -178,7 +178,7 @@ clear_of_pins (const Call *call, size_t group, uint64_t height_bytes)
       if (call->items[item].is_pinned)
         pins[n_pins++] = (TesseraKeyed){ call->items[item].pinned_bytes, item };
     }
-  tessera_pack_sort (pins, n_pins);
+  tessera_sort (pins, n_pins);
   for (size_t i = 0; i < n_pins && pins[i].key < height_bytes; i++)
     height_bytes =
         MAX (height_bytes, pins[i].key + call->items[pins[i].value].size_bytes);

@@ -19,11 +19,9 @@
  */
 #pragma once
 
-#include "db/sort.h"
 #include "planner/gaps.h"
+#include "planner/memory.h"
 #include "planner/pack.h"
-
-#include <glib.h>
 
 /* A height never exceeds the highest pinned end and, above it, all items and bodies one
  * on top of the other. That has to stay below 2^60: sums of such must not wrap. */
@@ -83,14 +81,6 @@ typedef struct
   GArray *room;   /* of TesseraGap: what is not blocked at all times. All is not, until
                      the caller takes from it */
 } TesseraPackProblem;
-
-/* Sorts, or ends the program where there is no memory for it, as GLib does. */
-static inline void
-tessera_pack_sort (TesseraKeyed *keyed, size_t n)
-{
-  if (tessera_sort_keyed (keyed, n) != TESSERA_OK)
-    g_error ("no memory to sort %zu numbers", n);
-}
 
 static inline bool
 tessera_pack_has_second (const TesseraPackItem *item)

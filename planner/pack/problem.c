@@ -42,7 +42,7 @@ list_edges (const TesseraItem *items,
             edges[n_edges++] = (Edge){ (uint64_t) times[k][1] * 2, life };
           }
     }
-  tessera_pack_sort (edges, n_edges);
+  tessera_sort (edges, n_edges);
   return n_edges;
 }
 
@@ -229,13 +229,13 @@ sort_in_time (TesseraPackProblem *problem)
   TesseraKeyed *entries = g_new (TesseraKeyed, problem->n_items + 1);
   for (uint32_t i = 0; i < problem->n_items; i++)
     entries[i] = (TesseraKeyed){ problem->items[i].source, i };
-  tessera_pack_sort (entries, problem->n_items);
+  tessera_sort (entries, problem->n_items);
   for (size_t i = 0; i < problem->n_items; i++)
     {
       const TesseraPackLives *lives = &problem->items[entries[i].value].lives;
       entries[i].key = (uint64_t) lives->begin << 32 | lives->end;
     }
-  tessera_pack_sort (entries, problem->n_items);
+  tessera_sort (entries, problem->n_items);
   for (size_t i = 0; i < problem->n_items; i++)
     sorted[i] = problem->items[entries[i].value];
   g_free (problem->items);
@@ -252,7 +252,7 @@ list_bodies (TesseraPackProblem *problem)
   for (uint32_t i = 0; i < problem->n_items; i++)
     if (problem->limits[i].body != 0)
       found[n_found++] = (TesseraKeyed){ problem->limits[i].body, i };
-  tessera_pack_sort (found, n_found);
+  tessera_sort (found, n_found);
   problem->body_items = g_new (uint32_t, n_found + 1);
   problem->body_ends = g_new0 (uint32_t, n_found + 1);
   for (size_t i = 0; i < n_found; i++)
@@ -341,7 +341,7 @@ tessera_pack_load (const TesseraItem *items, const uint32_t *members, size_t n_m
 bool
 tessera_pack_limits_meet (const TesseraItem *a, const TesseraItem *b)
 {
-  return ((a->in & b->apart) | (b->in & a->apart)) != 0 || a->zone != b->zone;
+  return tessera_items_are_apart (a, b) || a->zone != b->zone;
 }
 
 bool

@@ -83,13 +83,13 @@ sort_lives (const TesseraPackProblem *problem, bool is_by_end, uint32_t *out_n)
     for (uint32_t k = 0; k < (tessera_pack_has_second (&problem->items[i]) ? 2 : 1); k++)
       keyed[n++] =
           (TesseraKeyed){ (uint64_t) problem->items[i].source * 2 + k, i * 2 + k };
-  tessera_pack_sort (keyed, n);
+  tessera_sort (keyed, n);
   for (uint32_t i = 0; i < n; i++)
     {
       const Life life = life_of (problem, keyed[i].value);
       keyed[i].key = is_by_end ? end_key (problem, &life) : life.begin;
     }
-  tessera_pack_sort (keyed, n);
+  tessera_sort (keyed, n);
   Life *lives = g_new (Life, n);
   for (uint32_t i = 0; i < n; i++)
     lives[i] = life_of (problem, keyed[i].value);

@@ -364,19 +364,12 @@ compare_with (const TesseraKindPacking *packing,
   return n_common;
 }
 
-/* Kept apart whenever they live. */
-static bool
-are_apart (const TesseraItem *a, const TesseraItem *b)
-{
-  return (a->in & b->apart) != 0 || (b->in & a->apart) != 0;
-}
-
 static bool
 meet (const TesseraItem *a, const TesseraItem *b)
 {
   return a->pinned_bytes < b->pinned_bytes + b->size_bytes &&
          b->pinned_bytes < a->pinned_bytes + a->size_bytes &&
-         (are_apart (a, b) || tessera_items_meet (a, b));
+         (tessera_items_are_apart (a, b) || tessera_items_meet (a, b));
 }
 
 /* Of those pinned, whoever may be alive from now on. */

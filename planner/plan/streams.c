@@ -12,7 +12,6 @@
  */
 #include "planner/plan/build.h"
 
-#include "db/sort.h"
 #include "planner/gaps.h"
 
 /* Pairs of buffers that are looked at; of more nothing is moved. */
@@ -98,8 +97,7 @@ list_others (const Layout *layout)
 
         g_array_append_val (others, keyed);
       }
-  tessera_demand_memory (
-      tessera_sort_keyed ((TesseraKeyed *) (void *) others->data, others->len));
+  tessera_sort ((TesseraKeyed *) (void *) others->data, others->len);
   return others;
 }
 

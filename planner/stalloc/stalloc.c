@@ -6,7 +6,6 @@
  */
 #include "planner/stalloc/stalloc.h"
 
-#include "db/sort.h"
 #include "planner/gaps.h"
 #include "planner/groups.h"
 #include "planner/memory.h"
@@ -444,11 +443,11 @@ place_layers (const TesseraItem *items,
       if (is_for_layers (&items[i], &grouped[i]))
         keyed[n++] = (TesseraKeyed){ items[i].begin, i };
     }
-  tessera_demand_memory (tessera_sort_keyed (keyed, n));
+  tessera_sort (keyed, n);
   for (size_t i = 0; i < n; i++)
     keyed[i].key =
         (uint64_t) items[keyed[i].value].zone << 32 | grouped[keyed[i].value].group;
-  tessera_demand_memory (tessera_sort_keyed (keyed, n));
+  tessera_sort (keyed, n);
   for (size_t i = 0; i < n; i++)
     order[i] = keyed[i].value;
   for (size_t i = 0, end; i < n; i = end)
