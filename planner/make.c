@@ -86,11 +86,19 @@ stop_init (TesseraStop *stop, const TesseraProgress *asked, double time_limit_s)
 static TesseraStatus
 group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grouped)
 {
-  build->blocks = grouped;
-  return tessera_constraints_of_trace (
+  TesseraConstraints *constraints = &build->constraints;
+  TesseraStatus status = tessera_constraints_of_trace (
       build->trace, blocks, build->structure, build->options->edits,
       build->options->n_edits, NULL, build->complaint.error, build->options->out_conflict,
-      grouped, &build->plan->groups, &build->plan->n_groups, &build->constraints);
+      constraints);
+
+  *grouped = *blocks;
+  grouped->blocks = constraints->blocks;
+  build->blocks = grouped;
+  build->plan->groups = g_steal_pointer (&constraints->groups);
+  build->plan->n_groups = constraints->n_groups;
+  constraints->n_groups = 0;
+  return status;
 }
 
 static void
@@ -184,7 +192,7 @@ plan_trace (const TesseraTrace *trace,
                              .options = options,
                              .complaint = { options->edits, error,
                                             options->out_conflict } };
-  TesseraBlocks ended = { 0 }, grouped = { 0 };
+  TesseraBlocks ended = { 0 }, grouped;
   TesseraUnits kinds = { 0 };
   TesseraStatus status = tessera_check_blocks (blocks, error);
 
@@ -218,7 +226,6 @@ plan_trace (const TesseraTrace *trace,
   free (build.left_out);
   tessera_holds_clear (&build.holds);
   tessera_constraints_clear (&build.constraints);
-  free (grouped.blocks);
   tessera_blocks_freed_before_clear (&ended);
   return explain (status, error);
 }

@@ -460,13 +460,11 @@ tessera_constraints_of_trace (const TesseraTrace *trace,
                               TesseraEdit *settled,
                               TesseraError *error,
                               TesseraEditConflict *out_conflict,
-                              TesseraBlocks *edited,
-                              TesseraGroup **groups,
-                              size_t *n_groups,
                               TesseraConstraints *out_constraints)
 {
   g_autofree uint8_t *selected = g_new (uint8_t, blocks->n_blocks + 1);
-  Apply apply = { .regroup = { trace, edited, structure },
+  TesseraBlocks edited = *blocks;
+  Apply apply = { .regroup = { trace, &edited, structure },
                   .edits = edits,
                   .selected = selected,
                   .constraints = out_constraints,
@@ -477,11 +475,10 @@ tessera_constraints_of_trace (const TesseraTrace *trace,
   TesseraStatus status = TESSERA_OK;
 
   *out_constraints = (TesseraConstraints){ .cap_bytes = UINT64_MAX };
-  *edited = *blocks;
-  edited->blocks = g_memdup2 (blocks->blocks, blocks->n_blocks * sizeof *blocks->blocks);
-  tessera_group_blocks (trace, edited, structure, groups, n_groups);
-  apply.regroup.groups = *groups;
-  apply.regroup.n_groups = apply.regroup.cap_groups = *n_groups;
+  edited.blocks = g_memdup2 (blocks->blocks, blocks->n_blocks * sizeof *blocks->blocks);
+  tessera_group_blocks (trace, &edited, structure, &apply.regroup.groups,
+                        &apply.regroup.n_groups);
+  apply.regroup.cap_groups = apply.regroup.n_groups;
   for (uint32_t i = 0; i < n_edits && status == TESSERA_OK; i++)
     if (!edits[i].is_undone)
       {
@@ -490,8 +487,9 @@ tessera_constraints_of_trace (const TesseraTrace *trace,
       }
   if (status == TESSERA_OK && is_any)
     finish_groups (&apply.regroup);
-  *groups = apply.regroup.groups;
-  *n_groups = apply.regroup.n_groups;
+  out_constraints->blocks = edited.blocks;
+  out_constraints->groups = apply.regroup.groups;
+  out_constraints->n_groups = apply.regroup.n_groups;
   return status;
 }
 
@@ -507,7 +505,6 @@ tessera_edits_regroup (const TesseraTrace *trace,
                        TesseraGroup **out_groups,
                        size_t *out_n_groups)
 {
-  TesseraBlocks edited = { 0 };
   TesseraConstraints constraints;
   TesseraStatus status;
 
@@ -517,18 +514,15 @@ tessera_edits_regroup (const TesseraTrace *trace,
   if (out_conflict)
     *out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
   status = tessera_constraints_of_trace (trace, blocks, structure, edits, n_edits, NULL,
-                                         error, out_conflict, &edited, out_groups,
-                                         out_n_groups, &constraints);
-  tessera_constraints_clear (&constraints);
+                                         error, out_conflict, &constraints);
   if (status == TESSERA_OK)
     {
-      *out_blocks = edited.blocks;
-      return status;
+      *out_blocks = g_steal_pointer (&constraints.blocks);
+      *out_groups = g_steal_pointer (&constraints.groups);
+      *out_n_groups = constraints.n_groups;
+      constraints.n_groups = 0;
     }
-  free (edited.blocks);
-  tessera_groups_free (*out_groups, *out_n_groups);
-  *out_groups = NULL;
-  *out_n_groups = 0;
+  tessera_constraints_clear (&constraints);
   return status;
 }
 
@@ -539,16 +533,10 @@ tessera_edits_settle (const TesseraTrace *trace,
                       TesseraEdit *edits,
                       size_t n_edits)
 {
-  TesseraBlocks edited = { 0 };
-  TesseraGroup *groups = NULL;
   TesseraConstraints constraints;
-  size_t n_groups = 0;
-  TesseraStatus status =
-      tessera_constraints_of_trace (trace, blocks, structure, edits, n_edits, edits, NULL,
-                                    NULL, &edited, &groups, &n_groups, &constraints);
+  TesseraStatus status = tessera_constraints_of_trace (
+      trace, blocks, structure, edits, n_edits, edits, NULL, NULL, &constraints);
 
   tessera_constraints_clear (&constraints);
-  tessera_groups_free (groups, n_groups);
-  free (edited.blocks);
   return status;
 }

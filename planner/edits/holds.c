@@ -5,6 +5,7 @@
  */
 #include "planner/edits/holds.h"
 
+#include "planner/groups.h"
 #include "planner/memory.h"
 
 TesseraStatus
@@ -198,6 +199,8 @@ tessera_constraints_clear (TesseraConstraints *constraints)
 {
   free_all (constraints->constraints, constraints->n_constraints);
   free (constraints->left_out);
+  free (constraints->blocks);
+  tessera_groups_free (constraints->groups, constraints->n_groups);
   *constraints = (TesseraConstraints){ 0 };
 }
 

@@ -31,8 +31,12 @@ typedef struct
   bool has_with;
 } TesseraHold;
 
+/* What edits make of the blocks of a trace. */
 typedef struct
 {
+  TesseraBlock *blocks; /* [n_blocks] grouped and edited */
+  TesseraGroup *groups;
+  size_t n_groups;
   TesseraHold *constraints; /* of blocks */
   size_t n_constraints, cap_constraints;
   uint32_t *left_out; /* [n_blocks] 1 + the edit (dynamic); 0: none; NULL: nobody is */
@@ -42,14 +46,11 @@ typedef struct
 
 /*
  * tessera_constraints_of_trace:
- * @edited: to be all zero; becomes @blocks with an array of blocks of its own, grouped
- * and edited
- * @groups: to be NULL; the groups of that
  * @settled: (nullable): the edits, which become lists of blocks as they are applied
  * @error: a sentence that names the edit
  *
- * Groups the blocks anew, and applies the edits. What was made is the caller's to free
- * (edited->blocks, groups) and to clear (@out_constraints) in any case.
+ * Groups the blocks anew, and applies the edits. @out_constraints is to be cleared in any
+ * case.
  *
  * Returns: TESSERA_OK, or TESSERA_REFUSED where an edit can't be applied at all:
  * *out_conflict says which
@@ -63,9 +64,6 @@ tessera_constraints_of_trace (const TesseraTrace *trace,
                               TesseraEdit *settled,
                               TesseraError *error,
                               TesseraEditConflict *out_conflict,
-                              TesseraBlocks *edited,
-                              TesseraGroup **groups,
-                              size_t *n_groups,
                               TesseraConstraints *out_constraints);
 void tessera_constraints_clear (TesseraConstraints *constraints);
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "allocator/follow/lengths/lengths.h"
-#include "planner/groups.h"
 #include "planner/memory.h"
 #include "planner/plan/cap.h"
 
@@ -218,10 +217,7 @@ tessera_lengths_edits_init (TesseraLengthsEdits *edits,
   const TesseraLengthsOptions *options = build->options;
   const uint32_t n = n_start + build->kind->n_slots;
   g_autofree uint32_t *places = NULL;
-  TesseraBlocks edited = { 0 };
-  TesseraGroup *groups = NULL;
   TesseraConstraints constraints;
-  size_t n_groups = 0;
   TesseraStatus status;
 
   *edits = (TesseraLengthsEdits){ .edits = options->edits,
@@ -239,14 +235,12 @@ tessera_lengths_edits_init (TesseraLengthsEdits *edits,
   places = find_places (build, n_start);
   status = tessera_constraints_of_trace (build->trace, build->blocks, structure,
                                          options->edits, options->n_edits, NULL, error,
-                                         NULL, &edited, &groups, &n_groups, &constraints);
+                                         NULL, &constraints);
   if (status == TESSERA_OK)
     status = read_constraints (
         &(Reading){ .edits = edits, .build = build, .places = places, .error = error },
         &constraints);
   tessera_constraints_clear (&constraints);
-  tessera_groups_free (groups, n_groups);
-  free (edited.blocks);
   return status;
 }
 
