@@ -24,14 +24,14 @@ typedef struct
 
 typedef struct
 {
-  GArray *alive; /* places in the order, ascending */
+  GArray *alive; /* uint64_t: places in the order, ascending */
   GArray *edges; /* Edge */
 } Build;
 
 static uint32_t
 alive_at (const Build *build, uint32_t index)
 {
-  return g_array_index (build->alive, uint32_t, index);
+  return (uint32_t) g_array_index (build->alive, uint64_t, index);
 }
 
 static void
@@ -44,36 +44,26 @@ add_edge (Build *build, uint32_t below, uint32_t above)
 
 /* How many of those alive lie below the place. */
 static uint32_t
-count_below (const Build *build, uint32_t place)
+count_below (const Build *build, uint64_t place)
 {
-  uint32_t low = 0, high = build->alive->len;
-
-  while (low < high)
-    {
-      uint32_t middle = low + (high - low) / 2;
-
-      if (alive_at (build, middle) < place)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
+  return tessera_count_below ((const uint64_t *) build->alive->data, build->alive->len,
+                              place);
 }
 
 static void
-enter (Build *build, uint32_t place)
+enter (Build *build, uint64_t place)
 {
   uint32_t i = count_below (build, place);
 
   if (i > 0)
-    add_edge (build, alive_at (build, i - 1), place);
+    add_edge (build, alive_at (build, i - 1), (uint32_t) place);
   if (i < build->alive->len)
-    add_edge (build, place, alive_at (build, i));
+    add_edge (build, (uint32_t) place, alive_at (build, i));
   g_array_insert_val (build->alive, i, place);
 }
 
 static void
-leave (Build *build, uint32_t place)
+leave (Build *build, uint64_t place)
 {
   uint32_t i = count_below (build, place);
 
@@ -158,7 +148,7 @@ tessera_order_from_layout (const TesseraLaidOut *items,
                            TesseraOrder *out_order)
 {
   g_autofree uint32_t *places = g_new (uint32_t, (size_t) n_items + 1);
-  Build build = { g_array_new (FALSE, FALSE, sizeof (uint32_t)),
+  Build build = { g_array_new (FALSE, FALSE, sizeof (uint64_t)),
                   g_array_new (FALSE, FALSE, sizeof (Edge)) };
 
   *out_order = (TesseraOrder){

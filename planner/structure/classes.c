@@ -199,26 +199,6 @@ compare_steps (Classes *classes, size_t earlier)
     align (a, n_a, b, n_b, &classes->patience, true);
 }
 
-/* The first step that begins after the block's birth. */
-static size_t
-next_step (const TesseraStructure *structure, const TesseraBlock *block)
-{
-  size_t low = 0, high = structure->n_steps;
-
-  if (block->flags & TESSERA_AT_START)
-    return 0;
-  while (low < high)
-    {
-      size_t middle = low + (high - low) / 2;
-
-      if (structure->steps[middle].begin_index <= block->born_index)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
-}
-
 /* A block of the last step that is alive at the end: nobody sees when it dies. The block
  * at its place in the step before tells. */
 static bool
@@ -236,12 +216,12 @@ outlives_last (const Classes *classes, uint32_t index)
   return before < before_end && all[before].lifetime_class == TESSERA_CLASS_PERSISTENT;
 }
 
+/* @step: the first that begins after the block's birth. */
 static bool
-is_persistent (const Classes *classes, uint32_t index)
+is_persistent (const Classes *classes, uint32_t index, size_t step)
 {
   const TesseraStructure *structure = classes->structure;
   const TesseraBlock *block = &classes->blocks->blocks[index];
-  size_t step = next_step (structure, block);
 
   if (step < structure->n_steps)
     return block->died_index >= structure->steps[step].end_index;
@@ -266,6 +246,7 @@ void
 tessera_classify (TesseraBlocks *blocks, const TesseraStructure *structure)
 {
   Classes classes = { blocks, structure, PATIENCE };
+  size_t next = 0;
 
   set_places (&classes);
   for (size_t i = 0; i < blocks->n_blocks; i++)
@@ -276,7 +257,10 @@ tessera_classify (TesseraBlocks *blocks, const TesseraStructure *structure)
     {
       TesseraBlock *block = &blocks->blocks[i];
 
-      if (is_persistent (&classes, i))
+      while (!(block->flags & TESSERA_AT_START) && next < structure->n_steps &&
+             structure->steps[next].begin_index <= block->born_index)
+        next++;
+      if (is_persistent (&classes, i, next))
         block->lifetime_class = TESSERA_CLASS_PERSISTENT;
       else if (!block->lifetime_class)
         block->lifetime_class = is_in_one_phase (structure, block)
