@@ -6,7 +6,7 @@
  */
 #include "planner/planner.h"
 
-#include "planner/plan/case.h"
+#include "planner/plan/test-case.h"
 
 #include <string.h>
 

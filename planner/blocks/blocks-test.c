@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "planner/plan/case.h"
+#include "planner/plan/test-case.h"
 #include "planner/planner.h"
 #include "planner/test-traces.h"
 #include "planner/what-if.h"

@@ -10,7 +10,7 @@
 #include "allocator/follow.h"
 #include "planner/check.h"
 #include "planner/fold/test-experts.h"
-#include "planner/plan/case.h"
+#include "planner/plan/test-case.h"
 
 #define N_SEEDS 12
 

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/fold.h"
-#include "planner/plan/case.h"
+#include "planner/plan/test-case.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 
 #include "planner/check.h"
 #include "planner/plan/build.h"
-#include "planner/plan/case.h"
+#include "planner/plan/test-case.h"
 
 #define BRIEF_BUDGET (UINT64_C (1) << 14)
 #define MIB ((uint64_t) 1 << 20)

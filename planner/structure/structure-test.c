@@ -6,7 +6,7 @@
 #include "planner/structure.h"
 
 #include "db/plan.h"
-#include "planner/plan/case.h"
+#include "planner/plan/test-case.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "planner/plan/case.h"
+#include "planner/plan/test-case.h"
 
 #include "planner/check/kinds.h"
 
