@@ -11,14 +11,7 @@
  */
 #pragma once
 
-#include "db/status.h"
-
-typedef struct
-{
-  uint64_t size_bytes;   /* > 0 */
-  uint32_t begin, end;   /* alive over [begin, end), end > begin */
-  uint32_t begin2, end2; /* and again over this one, end2 <= begin; both 0: not */
-} TesseraExactItem;
+#include "planner/pack.h"
 
 typedef enum
 {
@@ -47,10 +40,11 @@ typedef struct
 
 /* The greatest common divisor of all sizes: lowest offsets, and heights that matter, are
  * multiples of it. @n_items: at least 1. */
-uint64_t tessera_exact_unit (const TesseraExactItem *items, size_t n_items);
+uint64_t tessera_exact_unit (const TesseraItem *items, size_t n_items);
 
 /*
  * tessera_exact_search:
+ * @items: of which sizes and lives count; what they are held to does not
  * @offsets: (array length=n_items): filled where the answer is TESSERA_EXACT_FITS, else
  *   left as it was
  *
@@ -58,7 +52,7 @@ uint64_t tessera_exact_unit (const TesseraExactItem *items, size_t n_items);
  *
  * Returns: TESSERA_OK whatever the answer, TESSERA_INVALID or TESSERA_CANCELLED.
  */
-TESSERA_MUST_USE TesseraStatus tessera_exact_search (const TesseraExactItem *items,
+TESSERA_MUST_USE TesseraStatus tessera_exact_search (const TesseraItem *items,
                                                      size_t n_items,
                                                      const TesseraExactOptions *options,
                                                      uint64_t *offsets,

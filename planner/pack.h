@@ -36,6 +36,15 @@ typedef struct
       body_offset_bytes; /* above the base of its body; a multiple of the alignment */
 } TesseraItem;
 
+/* Whether size and lives are as said above. */
+static inline bool
+tessera_item_is_valid (const TesseraItem *item)
+{
+  return item->size_bytes > 0 && item->begin < item->end &&
+         (item->begin2 == item->end2 ||
+          (item->begin2 < item->end2 && item->end2 <= item->begin));
+}
+
 static inline bool
 tessera_item_is_held (const TesseraItem *item)
 {

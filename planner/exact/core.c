@@ -181,7 +181,7 @@ tessera_core_free (TesseraCore *core)
 
 void
 tessera_reduction_init (TesseraReduction *reduction,
-                        const TesseraExactItem *items,
+                        const TesseraItem *items,
                         uint32_t n_items,
                         uint64_t unit_bytes)
 {

@@ -15,19 +15,19 @@
 
 typedef struct
 {
-  TesseraExactItem items[MAX_ITEMS];
+  TesseraItem items[MAX_ITEMS];
   uint32_t n_items;
 } Instance;
 
 static gboolean
-alive_at (const TesseraExactItem *item, uint32_t moment)
+alive_at (const TesseraItem *item, uint32_t moment)
 {
   return (item->begin <= moment && moment < item->end) ||
          (item->begin2 <= moment && moment < item->end2);
 }
 
 static gboolean
-meet (const TesseraExactItem *a, const TesseraExactItem *b, uint32_t n_moments)
+meet (const TesseraItem *a, const TesseraItem *b, uint32_t n_moments)
 {
   for (uint32_t moment = 0; moment < n_moments; moment++)
     if (alive_at (a, moment) && alive_at (b, moment))
@@ -67,7 +67,7 @@ static void
 assert_fits (const Instance *instance, const uint64_t *offsets, uint64_t capacity)
 {
   uint32_t n_moments = last_moment (instance);
-  const TesseraExactItem *items = instance->items;
+  const TesseraItem *items = instance->items;
   for (uint32_t i = 0; i < instance->n_items; i++)
     {
       g_assert_cmpuint (offsets[i] + items[i].size_bytes, <=, capacity);
@@ -89,7 +89,7 @@ full_instance (GRand *random, uint32_t n_moments, uint32_t capacity, uint32_t ma
         uint32_t room = capacity - (uint32_t) load_at (&instance, moment);
         uint32_t end =
             moment + 1 + (uint32_t) g_rand_int_range (random, 0, (int) n_moments);
-        TesseraExactItem item = {
+        TesseraItem item = {
           .size_bytes =
               MIN (room, (uint32_t) g_rand_int_range (random, 1, 2 + (int) capacity / 2)),
           .begin = moment,
@@ -112,7 +112,7 @@ fits_by_trying_all (const Instance *instance,
                     uint64_t *offsets,
                     uint32_t n)
 {
-  const TesseraExactItem *items = instance->items;
+  const TesseraItem *items = instance->items;
   uint32_t n_moments = last_moment (instance);
   if (n == instance->n_items)
     return TRUE;
@@ -240,9 +240,9 @@ test_mirrored_proofs (void)
       uint32_t n_moments = last_moment (&instance);
       for (uint32_t i = 0; i < instance.n_items; i++)
         {
-          TesseraExactItem item = instance.items[i];
+          TesseraItem item = instance.items[i];
           gboolean has_second = item.begin2 < item.end2;
-          TesseraExactItem turned = {
+          TesseraItem turned = {
             .size_bytes = item.size_bytes * 512,
             .begin = (n_moments - (has_second ? item.end2 : item.end)) * 3,
             .end = (n_moments - (has_second ? item.begin2 : item.begin)) * 3,
@@ -294,7 +294,7 @@ test_budget (void)
 static void
 test_invalid (void)
 {
-  const TesseraExactItem wrong[] = {
+  const TesseraItem wrong[] = {
     { .size_bytes = 0, .begin = 0, .end = 1 },
     { .size_bytes = 1, .begin = 1, .end = 1 },
     { .size_bytes = 1, .begin = 2, .end = 1 },
@@ -408,7 +408,7 @@ test_undo (void)
 static void
 test_reduction (void)
 {
-  const TesseraExactItem items[] = {
+  const TesseraItem items[] = {
     { .size_bytes = 40, .begin = 0, .end = 90 },
     { .size_bytes = 30, .begin = 0, .end = 20 },
     { .size_bytes = 30, .begin = 10, .end = 40 },

@@ -28,26 +28,21 @@
 /* The sum of all sizes has to fit into 63 bits: the capacity is never taken for larger,
  * and nothing is looked at that ends above both together. */
 static TesseraStatus
-validate (const TesseraExactItem *items, size_t n_items, uint64_t *sum_bytes)
+validate (const TesseraItem *items, size_t n_items, uint64_t *sum_bytes)
 {
   *sum_bytes = 0;
   if (n_items > UINT32_MAX / 8)
     return TESSERA_INVALID;
   for (size_t i = 0; i < n_items; i++)
-    {
-      const TesseraExactItem *item = &items[i];
-      bool has_second = item->begin2 != item->end2;
-      if (item->size_bytes == 0 || item->begin >= item->end ||
-          (has_second && (item->begin2 >= item->end2 || item->end2 > item->begin)) ||
-          __builtin_add_overflow (*sum_bytes, item->size_bytes, sum_bytes) ||
-          *sum_bytes > INT64_MAX)
-        return TESSERA_INVALID;
-    }
+    if (!tessera_item_is_valid (&items[i]) ||
+        __builtin_add_overflow (*sum_bytes, items[i].size_bytes, sum_bytes) ||
+        *sum_bytes > INT64_MAX)
+      return TESSERA_INVALID;
   return TESSERA_OK;
 }
 
 uint64_t
-tessera_exact_unit (const TesseraExactItem *items, size_t n_items)
+tessera_exact_unit (const TesseraItem *items, size_t n_items)
 {
   uint64_t divisor = items[0].size_bytes;
   for (size_t i = 1; i < n_items; i++)
@@ -279,7 +274,7 @@ search_cores (TesseraReduction *reduction,
 }
 
 TesseraStatus
-tessera_exact_search (const TesseraExactItem *items,
+tessera_exact_search (const TesseraItem *items,
                       size_t n_items,
                       const TesseraExactOptions *options,
                       uint64_t *offsets,

@@ -97,7 +97,7 @@ typedef struct
 } TesseraReduction;
 
 void tessera_reduction_init (TesseraReduction *reduction,
-                             const TesseraExactItem *items,
+                             const TesseraItem *items,
                              uint32_t n_items,
                              uint64_t unit_bytes);
 void tessera_reduction_clear (TesseraReduction *reduction);

@@ -47,7 +47,7 @@ typedef struct
   TesseraPackProblem *problem;
   TesseraPackJob *job;
   TesseraPackLayout *best;
-  TesseraExactItem *items;   /* NULL: the exact search is not for this problem */
+  TesseraItem *items;        /* NULL: the exact search is not for this problem */
   uint64_t unit_bytes;       /* heights that matter are multiples */
   uint64_t load_bound_bytes; /* before anything was proven */
   uint64_t base_bytes;       /* blocked below all; and what is blocked above: */
@@ -85,17 +85,16 @@ init (Search *search)
   search->most_bytes = g_array_index (problem->room, TesseraGap, 0).end;
   if (problem->limits != NULL || problem->n_items > MOST_ITEMS_OF_SEARCH)
     return;
-  search->items = g_new (TesseraExactItem, problem->n_items);
+  search->items = g_new (TesseraItem, problem->n_items);
   for (size_t i = 0; i < problem->n_items; i++)
     {
       const TesseraPackItem *item = &problem->items[i];
       bool has_second = tessera_pack_has_second (item);
-      search->items[i] =
-          (TesseraExactItem){ .size_bytes = item->size_bytes,
-                              .begin = item->lives.begin,
-                              .end = item->lives.end,
-                              .begin2 = has_second ? item->lives.begin2 : 0,
-                              .end2 = has_second ? item->lives.end2 : 0 };
+      search->items[i] = (TesseraItem){ .size_bytes = item->size_bytes,
+                                        .begin = item->lives.begin,
+                                        .end = item->lives.end,
+                                        .begin2 = has_second ? item->lives.begin2 : 0,
+                                        .end2 = has_second ? item->lives.end2 : 0 };
     }
   search->unit_bytes = tessera_exact_unit (search->items, problem->n_items);
 }

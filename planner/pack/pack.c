@@ -368,14 +368,6 @@ pack_groups (Call *call, uint64_t work_budget)
 
 /* ---- the call ---- */
 
-static bool
-item_is_valid (const TesseraItem *item)
-{
-  return item->size_bytes > 0 && item->begin < item->end &&
-         (item->begin2 == item->end2 ||
-          (item->begin2 < item->end2 && item->end2 <= item->begin));
-}
-
 static TesseraStatus
 validate (const TesseraItem *items, size_t n_items)
 {
@@ -388,7 +380,7 @@ validate (const TesseraItem *items, size_t n_items)
       uint64_t distance = item->body != 0 ? item->body_offset_bytes : 0;
       if (item->is_pinned != 0 && item->pinned_bytes > pinned_bytes)
         pinned_bytes = item->pinned_bytes;
-      if (!item_is_valid (item) ||
+      if (!tessera_item_is_valid (item) ||
           __builtin_add_overflow (sum_bytes, item->size_bytes, &sum_bytes) ||
           __builtin_add_overflow (sum_bytes, distance, &sum_bytes) ||
           sum_bytes > TESSERA_PACK_MOST_BYTES ||

@@ -88,8 +88,6 @@ void tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint3
 void tessera_build_slots (TesseraPlanBuild *build);
 /* The same with names, holds, offsets, height and rooms. */
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
-/* Takes slots and all that comes of them back. */
-void tessera_build_forget (TesseraPlanBuild *build);
 
 /* Fills slots, sections, crossings and unplanned requests, from the carries. */
 void tessera_build_add_slots (TesseraPlanBuild *build);

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void
-tessera_build_forget (TesseraPlanBuild *build)
+/* Takes slots and all that comes of them back. */
+static void
+forget (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
 
@@ -94,7 +95,7 @@ find_bound (TesseraPlanBuild *build)
 void
 tessera_build_slots (TesseraPlanBuild *build)
 {
-  tessera_build_forget (build);
+  forget (build);
   build->plan->n_positions = build->units->n_positions;
   tessera_carries_init (&build->carries, build->units, build->left_out, build->holders);
   tessera_build_add_slots (build);
