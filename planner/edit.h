@@ -212,13 +212,12 @@ typedef struct
   "steps keep for good what the requests that it is about give: these have no place "    \
   "that could be held"
 
-/* @selected: (array): one byte for each block. In a plan of all steps. Any thread; finds
- * the steps that fold. Returns: TESSERA_OK */
-TESSERA_MUST_USE TesseraStatus tessera_edit_reach (const TesseraTrace *trace,
-                                                   const TesseraBlocks *blocks,
-                                                   const TesseraStructure *structure,
-                                                   const uint8_t *selected,
-                                                   TesseraEditReach *out_reach);
+/* In a plan of all steps. @selected: (array): one byte for each block. Any thread; finds the
+ * steps that fold. */
+TesseraEditReach tessera_edit_reach (const TesseraTrace *trace,
+                                     const TesseraBlocks *blocks,
+                                     const TesseraStructure *structure,
+                                     const uint8_t *selected);
 
 /*
  * tessera_edits_regroup:

@@ -308,42 +308,31 @@ tessera_plan_trace (const TesseraTrace *trace,
   return status;
 }
 
-static void
-count_reach (const TesseraPlanBuild *build,
-             const TesseraUnits *units,
-             const uint8_t *selected,
-             TesseraEditReach *reach)
-{
-  for (uint32_t i = 0; i < build->blocks->n_blocks; i++)
-    if (selected[i] && units->is_dynamic && units->is_dynamic[i])
-      reach->n_dynamic++;
-    else if (selected[i] && tessera_units_stands_for (units, i) != TESSERA_NONE)
-      reach->n_placed++;
-}
-
-TesseraStatus
+TesseraEditReach
 tessera_edit_reach (const TesseraTrace *trace,
                     const TesseraBlocks *blocks,
                     const TesseraStructure *structure,
-                    const uint8_t *selected,
-                    TesseraEditReach *out_reach)
+                    const uint8_t *selected)
 {
   const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   TesseraPlanBuild build = {
     .trace = trace, .blocks = blocks, .structure = structure, .options = &options
   };
-  TesseraStatus status =
-      tessera_run_init (trace, blocks, structure, -1, -1, NULL, &build.run);
+  TesseraEditReach reach = { 0 };
+  TesseraUnits kinds;
+  const TesseraUnits *units = &kinds;
 
-  *out_reach = (TesseraEditReach){ 0 };
-  if (status == TESSERA_OK)
-    {
-      TesseraUnits kinds = tessera_build_find_kinds (&build);
-
-      count_reach (&build, kinds.n_kinds > 0 ? &kinds : &build.run.units, selected,
-                   out_reach);
-      tessera_units_clear (&kinds);
-    }
+  if (tessera_run_init (trace, blocks, structure, -1, -1, NULL, &build.run) != TESSERA_OK)
+    return reach; /* only steps that are asked for can be missing */
+  kinds = tessera_build_find_kinds (&build);
+  if (kinds.n_kinds == 0)
+    units = &build.run.units;
+  for (uint32_t i = 0; i < blocks->n_blocks; i++)
+    if (selected[i] && units->is_dynamic && units->is_dynamic[i])
+      reach.n_dynamic++;
+    else if (selected[i] && tessera_units_stands_for (units, i) != TESSERA_NONE)
+      reach.n_placed++;
+  tessera_units_clear (&kinds);
   tessera_run_clear (&build.run);
-  return status;
+  return reach;
 }

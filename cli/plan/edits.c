@@ -224,8 +224,7 @@ check_reach (Call *call,
 
   if (tessera_edit_is_of_groups (edit))
     return;
-  cli_must_of (study->path, tessera_edit_reach (study->trace, study->blocks,
-                                                study->structure, selected, &reach));
+  reach = tessera_edit_reach (study->trace, study->blocks, study->structure, selected);
   if (reach.n_dynamic > 0 && reach.n_placed == 0)
     cli_fail_with ("an edit of kind %s can't hold here: %s",
                    edits_get_name (EDITS_KINDS, edit->kind), TESSERA_ALL_DYNAMIC);

@@ -66,8 +66,7 @@ map_blocks (const TesseraHolds *holds,
       uint32_t slot = map->slot_of_block[blocks[i]];
 
       /* What lies in one place for good is one, where it is to be apart from others. */
-      if (slot != TESSERA_NONE && constraint->kind == TESSERA_EDIT_APART &&
-          map->first_at_place)
+      if (slot != TESSERA_NONE && constraint->kind == TESSERA_EDIT_APART)
         slot = map->first_at_place[slot];
       if (slot != TESSERA_NONE)
         placed[n++] = (Placed){ slot, offsets ? offsets[i] : 0 };

@@ -95,10 +95,10 @@ TesseraStatus tessera_complain (const TesseraComplaint *complaint,
 typedef struct
 {
   const uint32_t *slot_of_block;  /* [n_blocks] or TESSERA_NONE: has none */
-  const uint32_t *first_at_place; /* (nullable) [n_slots] of slots that lie in one place
-                                     for good (of several kinds of step) the first */
+  const uint32_t *first_at_place; /* [n_slots] of slots that lie in one place for good (of
+                                     several kinds of step) the first */
   const uint8_t *is_dynamic;      /* (nullable) [n_blocks] has none, and goes to a room */
-  const uint8_t *is_kept; /* (nullable) [n_blocks] has none, since steps keep it */
+  const uint8_t *is_kept;         /* [n_blocks] has none, since steps keep it */
 } TesseraHoldsMap;
 
 /* Of @plan, which has its slots and like @complaint must outlive the holds. TESSERA_OK or
