@@ -31,7 +31,7 @@ typedef struct
   bool has_with;
 } TesseraHold;
 
-/* What edits make of the blocks of a trace. */
+/* The blocks of a trace as edits make them, and what is wanted of their places. */
 typedef struct
 {
   TesseraBlock *blocks; /* [n_blocks] grouped and edited */
