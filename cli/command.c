@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "cli/print.h"
 #include "cli/process.h"
 #include "db/output.h"
 
@@ -240,7 +241,9 @@ cli_start (const CliCommand *started, int argc, char **argv)
     cli_usage ("say where to write with %s", strstr (command->synopsis, "-o "));
   if (cli_given.output != NULL && (command->takes & writes))
     cli_check_output (argv[1], cli_given.output, command->takes & writes);
-  return command->run (argc - 1, argv + 1);
+  const int status = command->run (argc - 1, argv + 1);
+  cli_answer_end ();
+  return status;
 }
 
 static const char *progress_what;

@@ -8,33 +8,15 @@
 #include "cli/process.h"
 #include "db/output.h"
 
-static JsonBuilder *answer; /* NULL: text is wanted */
-static guint64 open_arrays; /* a bit for all that is open, the innermost the lowest */
+static JsonBuilder *answer; /* NULL: nothing was said for programs yet */
+/* A 1, then a bit for each object and array that is open, the innermost the lowest. */
+static guint64 open_arrays = 1;
 
-static void
-begin (gboolean is_array)
+void
+cli_answer_forget (void)
 {
   g_clear_object (&answer);
-  open_arrays = 0;
-  if (!cli_given.json)
-    return;
-  answer = json_builder_new ();
-  if (is_array)
-    cli_array (NULL);
-  else
-    cli_object (NULL);
-}
-
-void
-cli_answer_begin (void)
-{
-  begin (FALSE);
-}
-
-void
-cli_answer_begin_array (void)
-{
-  begin (TRUE);
+  open_arrays = 1;
 }
 
 void
@@ -42,7 +24,8 @@ cli_answer_end (void)
 {
   if (answer == NULL)
     return;
-  cli_close ();
+  if (open_arrays != 1)
+    cli_close ();
   g_autoptr (JsonGenerator) generator = json_generator_new ();
   g_autoptr (JsonNode) root = json_builder_get_root (answer);
   json_generator_set_pretty (generator, TRUE);
@@ -50,7 +33,7 @@ cli_answer_end (void)
   g_autofree char *text = json_generator_to_data (generator, NULL);
   cli_process_print (text);
   cli_process_print ("\n");
-  g_clear_object (&answer);
+  cli_answer_forget ();
 }
 
 void
@@ -58,7 +41,7 @@ cli_say (const char *format, ...)
 {
   va_list arguments;
 
-  if (answer != NULL)
+  if (cli_given.json)
     return;
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
@@ -70,9 +53,17 @@ cli_say (const char *format, ...)
 static gboolean
 begin_member (const char *key)
 {
-  if (answer != NULL && key != NULL)
+  if (!cli_given.json)
+    return FALSE;
+  if (answer == NULL)
+    {
+      answer = json_builder_new ();
+      if (key != NULL)
+        cli_object (NULL);
+    }
+  if (key != NULL)
     json_builder_set_member_name (answer, key);
-  return answer != NULL;
+  return TRUE;
 }
 
 void
@@ -81,6 +72,16 @@ cli_object (const char *key)
   if (begin_member (key))
     json_builder_begin_object (answer);
   open_arrays <<= 1;
+}
+
+gboolean
+cli_object_if (const char *key, gboolean is_there)
+{
+  if (is_there)
+    cli_object (key);
+  else
+    cli_member_null (key);
+  return is_there;
 }
 
 void
@@ -94,9 +95,9 @@ cli_array (const char *key)
 void
 cli_close (void)
 {
-  if (answer != NULL && (open_arrays & 1) != 0)
+  if (cli_given.json && (open_arrays & 1) != 0)
     json_builder_end_array (answer);
-  else if (answer != NULL)
+  else if (cli_given.json)
     json_builder_end_object (answer);
   open_arrays >>= 1;
 }
@@ -160,7 +161,6 @@ typedef enum
 struct CliTable
 {
   Form form;
-  gboolean is_member; /* of the answer's object that is open */
   const char *const *columns;
   size_t n_columns, column, n_rows;
   GString *written;  /* of a file; NULL: the table is a part of the answer */
@@ -199,24 +199,48 @@ table_new (Form form, const char *const *columns)
 CliTable *
 cli_table_new (const char *key, const char *const *columns)
 {
-  CliTable *table = table_new (answer != NULL ? AS_JSON : AS_TEXT, columns);
-
-  table->is_member = key != NULL;
-  if (table->is_member)
-    cli_array (key);
-  return table;
+  cli_array (key);
+  return table_new (cli_given.json ? AS_JSON : AS_TEXT, columns);
 }
 
 CliTable *
-cli_table_new_file (gboolean is_json, const char *const *columns)
+cli_table_new_file (const char *const *columns)
 {
-  CliTable *table = table_new (is_json ? AS_JSON : AS_CSV, columns);
+  CliTable *table = table_new (cli_given.json ? AS_JSON : AS_CSV, columns);
   g_autofree char *header = g_strjoinv (",", (char **) columns);
 
-  answer = is_json ? json_builder_new () : NULL;
-  table->written = g_string_new (is_json ? "[" : header);
-  g_string_append (table->written, is_json ? "" : "\n");
+  table->written = g_string_new (cli_given.json ? "[" : header);
+  g_string_append (table->written, cli_given.json ? "" : "\n");
   return table;
+}
+
+/* The row alone, which is forgotten. */
+static void
+write_json_row (CliTable *table)
+{
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) row = json_builder_get_root (answer);
+
+  json_generator_set_root (generator, row);
+  g_string_append (table->written, table->n_rows == 0 ? "\n  " : ",\n  ");
+  json_generator_to_gstring (generator, table->written);
+  json_builder_reset (answer);
+}
+
+/* Of the row that is begun, if one is. */
+static void
+end_row (CliTable *table)
+{
+  if (table->column == 0)
+    return;
+  if (table->form == AS_JSON)
+    cli_close ();
+  if (table->form == AS_JSON && table->written != NULL)
+    write_json_row (table);
+  else if (table->form == AS_CSV)
+    g_string_append_c (table->written, '\n');
+  table->column = 0;
+  table->n_rows++;
 }
 
 /* Returns: the name of the cell's column; NULL: it is not for whom the table is */
@@ -224,13 +248,14 @@ static const char *
 begin_cell (CliTable *table)
 {
   const gboolean is_text = table->form == AS_TEXT;
-  const char *name = table->columns[table->column];
 
+  if (table->column == table->n_columns)
+    end_row (table);
   if (table->form == AS_JSON && table->column == 0)
     cli_object (NULL);
   if (table->form == AS_CSV && table->column > 0)
     g_string_append_c (table->written, ',');
-  table->column++;
+  const char *name = table->columns[table->column++];
   if (*name != '-' && *name != '+')
     return name;
   if (is_text == (*name == '+'))
@@ -297,32 +322,6 @@ cli_table_integers (CliTable *table, const guint64 *values, size_t n)
     cli_table_integer (table, values[i]);
 }
 
-/* The row alone, which is forgotten. */
-static void
-write_json_row (CliTable *table)
-{
-  g_autoptr (JsonGenerator) generator = json_generator_new ();
-  g_autoptr (JsonNode) row = json_builder_get_root (answer);
-
-  json_generator_set_root (generator, row);
-  g_string_append (table->written, table->n_rows == 0 ? "\n  " : ",\n  ");
-  json_generator_to_gstring (generator, table->written);
-  json_builder_reset (answer);
-}
-
-void
-cli_table_end_row (CliTable *table)
-{
-  if (table->form == AS_JSON)
-    cli_close ();
-  if (table->form == AS_JSON && table->written != NULL)
-    write_json_row (table);
-  else if (table->form == AS_CSV)
-    g_string_append_c (table->written, '\n');
-  table->column = 0;
-  table->n_rows++;
-}
-
 static void
 print_aligned (const CliTable *table)
 {
@@ -376,8 +375,8 @@ table_free (CliTable *table)
 void
 cli_table_print (CliTable *table)
 {
-  if (table->is_member)
-    cli_close ();
+  end_row (table);
+  cli_close ();
   if (table->form == AS_TEXT && table->n_rows > 0)
     print_aligned (table);
   table_free (table);
@@ -388,12 +387,13 @@ cli_table_write (CliTable *table, const char *path)
 {
   GString *text = table->written;
 
+  end_row (table);
   if (table->form == AS_JSON)
     g_string_append (text, "\n]\n");
   if (path == NULL)
     cli_process_print_data (text->str, text->len);
   else
     cli_must (tessera_write_file (path, text->str, text->len, cli_error ()));
-  g_clear_object (&answer);
+  cli_answer_forget ();
   table_free (table);
 }

@@ -2,7 +2,8 @@
  * The answer of a subcommand, written once: text for a person, with --json one JSON value.
  *
  * What is said is text alone, members are JSON alone, a table is either: each call does
- * nothing where the other is wanted.
+ * nothing where the other is wanted. The first member makes the value: an object, or what
+ * has no key. It is printed once the command is done.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,10 +11,10 @@
 
 #include <glib.h>
 
-/* Around every answer: an object, or an array. */
-void cli_answer_begin (void);
-void cli_answer_begin_array (void);
+/* Prints the JSON now: what follows may end the command. */
 void cli_answer_end (void);
+/* In a child, whose answer is its own. */
+void cli_answer_forget (void);
 
 void cli_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
@@ -29,6 +30,8 @@ void cli_member_bool (const char *key, gboolean value);
 void cli_member_null (const char *key);
 void cli_member_digest (const char *key, guint64 value);
 void cli_object (const char *key);
+/* Where it is not there, null. Returns: @is_there */
+gboolean cli_object_if (const char *key, gboolean is_there);
 void cli_array (const char *key);
 void cli_close (void);
 
@@ -40,18 +43,18 @@ void cli_close (void);
  */
 typedef struct CliTable CliTable;
 
-/* A member of the answer, an array of objects, or (@key NULL) the rows of the array that is
- * open; or text. @columns ends with NULL and must outlive the table. */
+/* A member of the answer, an array of objects (@key NULL: the answer itself), or text. A row
+ * ends with its last column: members until the next one are the row's as well. @columns ends
+ * with NULL and must outlive the table. */
 CliTable *cli_table_new (const char *key, const char *const *columns);
 /* For a file, whose rows may be millions. */
-CliTable *cli_table_new_file (gboolean is_json, const char *const *columns);
+CliTable *cli_table_new_file (const char *const *columns);
 void cli_table_text (CliTable *table, const char *value); /* NULL: empty */
 void cli_table_integer (CliTable *table, guint64 value);  /* UINT64_MAX: empty */
 void cli_table_integers (CliTable *table, const guint64 *values, size_t n);
 #define CLI_INTEGERS(table, ...)                                                         \
   cli_table_integers (table, (const guint64[]){ __VA_ARGS__ },                           \
                       sizeof (guint64[]){ __VA_ARGS__ } / sizeof (guint64))
-void cli_table_end_row (CliTable *table);
 /* Prints what is not printed yet, and frees the table. Text without a row is nothing. */
 void cli_table_print (CliTable *table);
 /* Of a file: into that at @path, which appears only when whole; NULL: standard output.

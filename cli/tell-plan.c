@@ -148,7 +148,6 @@ cli_tell_kept (const CliStudy *study)
 
       cli_table_text (table, row->line);
       CLI_INTEGERS (table, row->bytes, row->n_requests);
-      cli_table_end_row (table);
     }
   cli_table_print (table);
 }
@@ -216,7 +215,6 @@ cli_tell_kinds (const TesseraPlan *plan)
           section->n_slots,
           MAX (height_of (plan, section), second != NULL ? height_of (plan, second) : 0));
       cli_table_text (table, phases);
-      cli_table_end_row (table);
     }
   cli_table_print (table);
 }
@@ -292,12 +290,8 @@ cli_tell_laws (const CliStudy *study)
   const TesseraKind *kind = tessera_laws_main (study->laws);
   const char *phase = kind != NULL ? study->laws->parts.phase : NULL;
 
-  if (kind == NULL)
-    {
-      cli_member_null ("steps_that_vary");
-      return;
-    }
-  cli_object ("steps_that_vary");
+  if (!cli_object_if ("steps_that_vary", kind != NULL))
+    return;
   if (phase != NULL)
     cli_say ("steps vary in parts, cut where \"%s\" begins again; ", cli_shown (phase));
   cli_say ("%ss that vary: %u of %zu are of one kind\n", phase != NULL ? "part" : "step",

@@ -111,12 +111,8 @@ cli_member_warnings (const CliStudy *study)
   char cut[160];
 
   cli_member_bool ("cut_off", tessera_describe_cut (study->trace, cut, sizeof cut));
-  if (leak->step_bytes == 0)
-    {
-      cli_member_null ("leak");
-      return;
-    }
-  cli_object ("leak");
+  if (!cli_object_if ("leak", leak->step_bytes > 0))
+    return;
   cli_member ("step_bytes", leak->step_bytes);
   cli_member ("kept_bytes", leak->kept_bytes);
   cli_member ("steps", leak->n_steps);
@@ -192,7 +188,6 @@ add_need (CliTable *table, const char *policy, const CliNeed *need)
     return;
   cli_table_text (table, policy);
   CLI_INTEGERS (table, need->smallest_bytes, need->retries, need->endless_bytes);
-  cli_table_end_row (table);
 }
 
 /* The plan beside the bound, behind the table. */
@@ -297,12 +292,8 @@ cli_tell_recording (const CliStudy *study)
   g_autofree char *planned =
       cli_planned_misses (layout->n_misses, layout->n_planned_misses);
 
-  if (policy == NULL)
-    {
-      cli_member_null ("recording");
-      return;
-    }
-  cli_object ("recording");
+  if (!cli_object_if ("recording", policy != NULL))
+    return;
   cli_say ("recorded by Tessera under policy %s", cli_shown (policy));
   cli_member ("policy", policy);
   cli_member ("plan_source", source);

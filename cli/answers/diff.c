@@ -197,7 +197,6 @@ member_changes (const char *heading, const GArray *changes, gboolean has_blocks)
       if (has_blocks)
         CLI_INTEGERS (table, change->before_blocks, change->after_blocks);
       cli_table_text (table, what_happened (change));
-      cli_table_end_row (table);
     }
   cli_table_print (table);
 }
@@ -249,12 +248,10 @@ run_diff (int n_files, char **files)
 
   cli_side_open (&before, files[0], at_text != NULL ? at_text : "peak", rules_path);
   cli_side_open (&after, files[1], at_text != NULL ? at_text : "peak", rules_path);
-  cli_answer_begin ();
   cli_tell_diff (&before, &after);
   cli_say ("\n%12s %12s %12s\n%12s %12s %12s\n", "reserved", "before", "after", "",
            TESSERA_SIZE (before.study.layout->peak_reserved_bytes),
            TESSERA_SIZE (after.study.layout->peak_reserved_bytes));
-  cli_answer_end ();
   return CLI_DONE;
 }
 

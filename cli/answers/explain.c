@@ -236,7 +236,6 @@ tell_place (const Explain *explain,
   g_autofree char *text = describe_answer (explain, answer);
   const uint64_t lower = reason->lower_addr - reason->base_addr;
 
-  cli_answer_begin ();
   tell_block (explain, index, reason);
   tell_blocks (explain, "below", "rests on", reason->below, reason->n_below);
   tell_blocks (explain, "above", "carries", reason->above, reason->n_above);
@@ -257,7 +256,6 @@ tell_place (const Explain *explain,
                                   : "the plan takes ",
            answer->n_changed == 0 ? "" : text);
   member_answer (answer);
-  cli_answer_end ();
 }
 
 static void
@@ -362,7 +360,6 @@ tell_row (CliTable *table, const Explain *explain, const Row *row, const WhatIf 
   cli_member_bool ("recomputable", row->is_recomputable);
   if (answer != NULL)
     member_answer (answer);
-  cli_table_end_row (table);
 }
 
 static void
@@ -398,7 +395,6 @@ explain_peak (const Explain *explain)
   uint32_t at = 0;
   uint64_t bytes = tessera_blocks_bound (blocks, 0, blocks->n_events, &at);
 
-  cli_answer_begin ();
   cli_say (PEAK ": %s at event %u; the plan takes %s. What if a row were freed before "
                 "that:\n",
            TESSERA_SIZE (bytes), at, TESSERA_SIZE (plan->height_bytes));
@@ -409,7 +405,6 @@ explain_peak (const Explain *explain)
   cli_member ("edits", plan->n_edits);
   cli_member ("freed_before", PEAK);
   tell_rows (explain, at);
-  cli_answer_end ();
 }
 
 static int

@@ -99,7 +99,6 @@ tell (const CliStudy *study,
 {
   g_autofree char *filling = tessera_describe_filling (whose);
 
-  cli_answer_begin ();
   cli_say ("%s\n%s\n%s\n", verdict->headline, cli_shown (filling), verdict->sentence);
   cli_member ("headline", verdict->headline);
   cli_member ("filling", filling);
@@ -126,7 +125,6 @@ tell (const CliStudy *study,
     cli_say ("note: %s\n", cli_shown (study->layout->note));
   cli_tell_notes (study);
   cli_tell_suggestions (study, whose);
-  cli_answer_end ();
 }
 
 static int
@@ -209,12 +207,10 @@ run_fit (int n_files, char **files)
   cli_study_open (&study, files[0]);
   cli_study_plan_as_edited (&study);
   cli_study_needs (&study);
-  cli_answer_begin ();
   cli_member ("file", study.path);
   cli_tell_warnings (&study);
   cli_tell_needs (&study);
   cli_tell_edits (&study);
-  cli_answer_end ();
   return CLI_DONE;
 }
 
@@ -266,7 +262,6 @@ run_import (int n_files, char **files)
   cli_must (
       tessera_trace_save (study.trace, output, cli_progress ("writing"), cli_error ()));
   cli_progress_end ();
-  cli_answer_begin ();
   cli_say ("%s: %zu events, %zu blocks, %zu stacks\n", cli_shown (output),
            study.trace->n_events, study.blocks->n_blocks, study.trace->n_stacks);
   cli_member ("file", output);
@@ -274,7 +269,6 @@ run_import (int n_files, char **files)
   cli_member ("stacks", study.trace->n_stacks);
   cli_member ("blocks", study.blocks->n_blocks);
   cli_tell_notes (&study);
-  cli_answer_end ();
   return CLI_DONE;
 }
 

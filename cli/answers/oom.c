@@ -294,7 +294,6 @@ add_part (CliTable *table, const char *name, guint64 bytes, const char *meaning)
   cli_table_text (table, name);
   cli_table_integer (table, bytes);
   cli_table_text (table, meaning);
-  cli_table_end_row (table);
 }
 
 static void
@@ -423,7 +422,6 @@ tell_places (const CliOom *oom)
     {
       const CliOomPlace *place = &oom->places[i];
       CLI_INTEGERS (table, place->rank, place->gpu, place->n_errors);
-      cli_table_end_row (table);
     }
   cli_table_print (table);
 }
@@ -453,7 +451,6 @@ tell_facts (const CliOom *oom, const Verdict *verdict)
   for (size_t i = 0; cli_given.json && i < oom->n_others; i++)
     {
       CLI_INTEGERS (table, oom->others[i].pid, oom->others[i].bytes);
-      cli_table_end_row (table);
     }
   cli_table_print (table);
 }
@@ -489,7 +486,6 @@ tell (const char *source, const CliOom *oom, const Verdict *verdict)
                                        [CLI_OOM_DRIVER] = "driver",
                                        [CLI_OOM_HOST] = "host" };
 
-  cli_answer_begin ();
   cli_say ("%s\n%s", verdict->sentence, verdict->is_whole ? "\n" : "");
   cli_member ("kind", kinds[oom->kind]);
   cli_member ("cause", causes[verdict->cause].name);
@@ -506,7 +502,6 @@ tell (const char *source, const CliOom *oom, const Verdict *verdict)
   if (oom->n_errors > 1)
     cli_say ("the last of %" G_GUINT64_FORMAT " errors:\n", oom->n_errors);
   tell_places (oom);
-  cli_answer_end ();
 }
 
 /* Returns: what was read, in words. */

@@ -194,7 +194,6 @@ tell_phase_peaks (const TesseraWhose *whose, guint most)
 
       CLI_INTEGERS (table, peak->live_bytes, peak->reserved_bytes, peak->event_index);
       cli_table_text (table, peak->name);
-      cli_table_end_row (table);
     }
   cli_table_print (table);
 }
@@ -219,7 +218,6 @@ cli_tell_whose (const CliStudy *study,
   g_autofree char *failure = tessera_describe_refused (whose, event_index);
   const guint64 all_bytes = tessera_live_bytes (study->layout, event_index);
 
-  cli_answer_begin ();
   cli_member ("file", study->path);
   cli_member ("event_index", event_index);
   cli_member ("live_bytes", all_bytes);
@@ -232,7 +230,6 @@ cli_tell_whose (const CliStudy *study,
   if (by == TESSERA_BY_PHASE)
     tell_phase_peaks (whose, CLI_MOST_ROWS);
   tell_stackless (study->trace);
-  cli_answer_end ();
 }
 
 /* Bytes that a step adds, of what is more or less after @n_steps. */
@@ -265,7 +262,6 @@ tell_rows_of_growth (const GArray *changes, size_t n_steps)
       CLI_INTEGERS (table, (guint64) step_bytes, change->before_bytes,
                     change->after_bytes, change->before_blocks, change->after_blocks);
       cli_table_text (table, change->name);
-      cli_table_end_row (table);
     }
   cli_table_print (table);
   if (n == 0)
@@ -288,7 +284,6 @@ cli_tell_growth (const CliStudy *study, const TesseraWhose *whose, TesseraBy by)
   const guint64 before_bytes = tessera_live_bytes (study->layout, begin);
   const guint64 after_bytes = tessera_live_bytes (study->layout, end);
   g_autoptr (GArray) changes = tessera_changes (whose, begin, whose, end, by);
-  cli_answer_begin ();
   cli_say ("%s are live where step %" G_GINT64_FORMAT
            " begins, %s where step %" G_GINT64_FORMAT " does. By %s:\n",
            TESSERA_SIZE (before_bytes), first->number, TESSERA_SIZE (after_bytes),
@@ -300,7 +295,6 @@ cli_tell_growth (const CliStudy *study, const TesseraWhose *whose, TesseraBy by)
   cli_member ("before_bytes", before_bytes);
   cli_member ("after_bytes", after_bytes);
   tell_rows_of_growth (changes, n_steps);
-  cli_answer_end ();
 }
 
 GArray *

@@ -51,7 +51,6 @@ write_blocks (const CliStudy *study, CliTable *table)
       cli_table_text (table, tessera_category_name (whose.categories[i]));
       cli_table_text (table, module);
       cli_table_text (table, line);
-      cli_table_end_row (table);
     }
 }
 
@@ -67,7 +66,6 @@ write_events (const CliStudy *study, CliTable *table)
       CLI_INTEGERS (table, event->addr, event->size_bytes, event->stream, event->pool,
                     trace->has_time ? (guint64) event->at_ns : G_MAXUINT64,
                     or_empty (study->blocks->block_of_event[i]));
-      cli_table_end_row (table);
     }
 }
 
@@ -82,7 +80,6 @@ write_segments (const CliStudy *study, CliTable *table)
                                                                 : span->died_index,
                     span->stream, span->pool);
       cli_table_text (table, span->is_expandable ? "expandable" : "segment");
-      cli_table_end_row (table);
     }
 }
 
@@ -94,7 +91,6 @@ write_curves (const CliStudy *study, CliTable *table)
     {
       CLI_INTEGERS (table, i, curves->live_bytes[i], curves->allocated_bytes[i],
                     curves->active_bytes[i], curves->reserved_bytes[i]);
-      cli_table_end_row (table);
     }
 }
 
@@ -106,7 +102,6 @@ write_steps (const CliStudy *study, CliTable *table)
       const TesseraStep *step = &study->structure->steps[i];
       CLI_INTEGERS (table, (guint64) step->number, step->begin_index, step->end_index,
                     step->kind);
-      cli_table_end_row (table);
     }
 }
 
@@ -123,7 +118,6 @@ write_slots (const CliStudy *study, CliTable *table)
       cli_table_text (table, cli_class_name (slot->lifetime_class));
       cli_table_text (table,
                       slot->phase == TESSERA_NONE ? NULL : plan->strings[slot->phase]);
-      cli_table_end_row (table);
     }
 }
 
@@ -142,7 +136,6 @@ write_unplanned (const CliStudy *study, CliTable *table)
                                  ? NULL
                                  : plan->strings[unplanned->phase]);
       cli_table_integer (table, or_empty (unplanned->block));
-      cli_table_end_row (table);
     }
 }
 
@@ -205,8 +198,6 @@ run_export (int n_files, char **files)
   const char *output = cli_given.output;
   gboolean is_plan = tessera_file_kind (files[0]) == TESSERA_FILE_PLAN;
   const char *name = table_name != NULL ? table_name : is_plan ? "slots" : "blocks";
-  const gboolean is_json =
-      cli_given.json || (output != NULL && g_str_has_suffix (output, ".json"));
   const gboolean is_snapshot = !is_plan && g_str_equal (name, "snapshot");
   const gboolean is_graph = !is_plan && g_str_equal (name, "flamegraph");
   size_t which = 0;
@@ -235,7 +226,9 @@ run_export (int n_files, char **files)
     write_flamegraph (&study, output);
   if (!is_table)
     return CLI_DONE;
-  CliTable *table = cli_table_new_file (is_json, tables[which].columns);
+  if (output != NULL && g_str_has_suffix (output, ".json"))
+    cli_given.json = TRUE;
+  CliTable *table = cli_table_new_file (tables[which].columns);
   tables[which].write (&study, table);
   cli_table_write (table, output);
   return CLI_DONE;

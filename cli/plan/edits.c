@@ -33,7 +33,6 @@ tell (const Call *call)
   size_t n_edits;
   const TesseraEdit *edits = tessera_history_get (call->history, &n_edits);
 
-  cli_answer_begin ();
   if (n_edits == 0)
     cli_say ("%s has no edits\n", cli_shown (call->path));
   cli_member ("file", call->path);
@@ -59,7 +58,6 @@ tell (const Call *call)
       cli_say ("note: %s\n", cli_shown (call->remark));
       cli_member ("note", call->remark);
     }
-  cli_answer_end ();
 }
 
 /* Edits of anything but a trace would lie beside it for good. */

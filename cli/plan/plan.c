@@ -160,7 +160,6 @@ tell (const CliStudy *study)
   const TesseraPlan *plan = study->plan;
   g_autofree char *followable = cli_followable_text (plan);
 
-  cli_answer_begin ();
   cli_member ("file", study->path);
   cli_member ("plan", cli_given.output);
   cli_tell_edits (study);
@@ -177,7 +176,6 @@ tell (const CliStudy *study)
   tell_hints (study);
   cli_member_digest ("slot_digest", plan->slot_digest);
   cli_member_digest ("fingerprint", plan->trace_fingerprint);
-  cli_answer_end ();
 }
 
 /* A number, 1 or more; NULL leaves *@most as it is. */

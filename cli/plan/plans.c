@@ -40,7 +40,6 @@ tell_check (const char *path,
 
   if (!is_accepted && !cli_given.json)
     return;
-  cli_answer_begin ();
   cli_say ("%s: accepted: %zu slots in %s, no overlap in time and address\n",
            cli_shown (path), plan->n_slots, TESSERA_SIZE (plan->height_bytes));
   cli_say ("the plan says: %s\ncan a run follow it? %s\n", proof, cli_shown (followable));
@@ -206,7 +205,6 @@ tell_moves (const TesseraComparison *compared)
       CLI_INTEGERS (table, compared->moves[i].block, compared->moves[i].block_bytes,
                     compared->moves[i].offset_bytes[0],
                     compared->moves[i].offset_bytes[1]);
-      cli_table_end_row (table);
     }
   cli_table_print (table);
 }
@@ -214,14 +212,12 @@ tell_moves (const TesseraComparison *compared)
 static void
 tell_comparison (const Comparison *c)
 {
-  cli_answer_begin ();
   cli_array ("plans");
   for (int i = 0; i < 2; i++)
     tell_plan (c, i);
   cli_close ();
   tell_counts (c->compared);
   tell_moves (c->compared);
-  cli_answer_end ();
 }
 
 /* The hits that each plan is expected to have, by simulation. */
@@ -328,7 +324,6 @@ tell_bench (CliTable *table, const CliStudy *study, double seconds)
   cli_member ("bound_bytes", plan->bound_bytes);
   cli_member_proof (plan);
   cli_member ("processor_seconds", seconds);
-  cli_table_end_row (table);
 }
 
 static void
@@ -373,12 +368,10 @@ run_bench (int n_files, char **files)
   cli_read_least ("--budget", budget, 0, "a number of work units");
   if (n_files == 1)
     list_samples (&samples);
-  cli_answer_begin_array ();
   CliTable *table = cli_table_new (NULL, columns);
   for (char **path = n_files == 1 ? samples.gl_pathv : files + 1; *path != NULL; path++)
     bench_file (*path, table);
   cli_table_print (table);
-  cli_answer_end ();
   globfree (&samples);
   return CLI_DONE;
 }

@@ -91,11 +91,11 @@ verify_files (char **files)
 {
   int result = CLI_DONE;
 
-  cli_answer_begin_array ();
+  cli_array (NULL);
   for (; *files != NULL; files++)
     if (!verify_file (*files))
       result = CLI_FAILED;
-  cli_answer_end ();
+  cli_close ();
   return result;
 }
 
@@ -119,7 +119,6 @@ tell_layout (const TesseraLayout *layout)
     { "declined_at_event", layout->declined_index },
   };
 
-  cli_answer_begin ();
   cli_say ("policy: %s\n", cli_layout_name (layout->kind));
   cli_member ("policy", cli_layout_name (layout->kind));
   for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -130,7 +129,6 @@ tell_layout (const TesseraLayout *layout)
   if (layout->note[0] != '\0')
     cli_say ("note: %s\n", cli_shown (layout->note));
   cli_member ("note", layout->note);
-  cli_answer_end ();
 }
 
 /* Counting in steps that are not there would say 0 hits and 0 misses. */

@@ -130,11 +130,10 @@ tell_fit (const CliQuestion *question, const CliRanks *ranks)
           fits && MIN (need[TESSERA_LAYOUT_NATIVE].smallest_bytes,
                        need[TESSERA_LAYOUT_EXPANDABLE].smallest_bytes) <= available_bytes;
     }
-  if (!cli_given.json)
-    cli_say ("%s fits %s, which leaves %s to PyTorch (head-room %s, %s)\n",
-             fits ? "every rank" : "not every rank", question->gpu,
-             TESSERA_SIZE (available_bytes), TESSERA_SIZE (question->headroom_bytes),
-             question->headroom_why);
+  cli_say ("%s fits %s, which leaves %s to PyTorch (head-room %s, %s)\n",
+           fits ? "every rank" : "not every rank", question->gpu,
+           TESSERA_SIZE (available_bytes), TESSERA_SIZE (question->headroom_bytes),
+           question->headroom_why);
   return fits ? CLI_DONE : CLI_DOES_NOT_FIT;
 }
 

@@ -165,7 +165,6 @@ run_gate (int n_words, char **program)
   g_autofree char *sentence =
       judge (&limit, program, &before, &after, folder, &is_too_much);
   const char *result = is_too_much ? "too much" : "passes";
-  cli_answer_begin ();
   cli_say ("%s: %s\n", result, cli_shown (sentence));
   cli_member_bool ("passes", !is_too_much);
   if (cli_given.json)

@@ -212,7 +212,6 @@ tell_kind (CliTable *table, const CliRank *rank, const CliRanks *ranks)
   cli_member ("not_followed", answer != NULL && answer->not_followed[0] != '\0'
                                   ? answer->not_followed
                                   : NULL);
-  cli_table_end_row (table);
 }
 
 static void
@@ -316,17 +315,13 @@ member_file (const CliRank *rank)
 static void
 tell_differences (const Imbalance *imbalance)
 {
-  if (peak_bytes (imbalance->most) == peak_bytes (imbalance->least))
-    {
-      cli_member_null ("imbalance");
-      return;
-    }
+  if (!cli_object_if ("imbalance",
+                      peak_bytes (imbalance->most) != peak_bytes (imbalance->least)))
+    return;
   cli_say ("all that differs: tessera diff %s %s\n", cli_shown (imbalance->least->path),
            cli_shown (imbalance->most->path));
-  if (!cli_given.json)
-    return;
-  cli_object ("imbalance");
-  cli_tell_diff (&imbalance->of_least, &imbalance->of_most);
+  if (cli_given.json)
+    cli_tell_diff (&imbalance->of_least, &imbalance->of_most);
   cli_close ();
 }
 
@@ -338,7 +333,6 @@ tell (const CliRanks *ranks, const Imbalance *imbalance)
   g_autofree char *sentence = describe_imbalance (imbalance, ranks);
   g_autofree char *name = name_ranks (worst, ranks, TRUE, NULL);
 
-  cli_answer_begin ();
   if (answer != NULL && answer->verdict.died)
     cli_say ("%s: %s %s\n", name, answer->verdict.headline, answer->verdict.sentence);
   cli_say ("%s\n", cli_shown (sentence));
@@ -360,7 +354,6 @@ tell (const CliRanks *ranks, const Imbalance *imbalance)
   tell_differences (imbalance);
   if (plans != NULL)
     say_plans (ranks);
-  cli_answer_end ();
 }
 
 /* What can be known before anything is computed. */
@@ -490,7 +483,7 @@ hand_to_engine (const char *asked, gint world, char **words)
   if (submits)
     cli_must (cli_job_wait (shell, env, -1, &end, cli_error ()));
   else
-    cli_say ("%s\n", line);
+    g_print ("%s\n", line);
   return end.status == 0 && end.signal_number == 0 ? CLI_DONE : CLI_FAILED;
 }
 

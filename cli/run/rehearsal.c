@@ -259,12 +259,8 @@ advise (const CliRehearsal *run, CliStudy *study, gboolean is_interrupted)
 static void
 member_second (const SecondRun *second)
 {
-  if (second->n_failed == 0)
-    {
-      cli_member_null ("adapts");
-      return;
-    }
-  cli_object ("adapts");
+  if (!cli_object_if ("adapts", second->n_failed > 0))
+    return;
   cli_member ("trace", second->trace_path);
   cli_member ("failed_requests", second->n_failed);
   cli_member ("steps", second->n_steps);
@@ -307,7 +303,6 @@ tell (const CliRehearsal *run,
       double trace_seconds,
       double plan_seconds)
 {
-  cli_answer_begin ();
   cli_say ("\n%s\n", seen->text);
   cli_member ("seen", seen->text);
   cli_member_bool ("complete", seen->is_complete);
@@ -322,7 +317,6 @@ tell (const CliRehearsal *run,
   cli_member ("plan_cpu_seconds", plan_seconds);
   cli_member ("not_tried", tessera_trace_get_meta (study->trace, "not_tried"));
   advise (run, study, seen->is_interrupted);
-  cli_answer_end ();
 }
 
 /* Steps that are never alike are not in the next run either: where autocast frees its casts

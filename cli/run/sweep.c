@@ -477,8 +477,6 @@ tell_largest (const Sweep *sweep)
         cli_table_text (table, text);
       else
         cli_table_integer (table, bracket.low != NULL ? bracket.low->value : G_MAXUINT64);
-      if ((cell + 1) % CLI_TRIAL_POLICIES == 0)
-        cli_table_end_row (table);
       fits = fits || bracket.low != NULL;
     }
   cli_table_print (table);
@@ -566,7 +564,6 @@ tell (const Sweep *sweep)
   g_autofree char *sentence = make_sentence (sweep);
   g_autoptr (GPtrArray) notes = list_notes (sweep);
 
-  cli_answer_begin ();
   cli_say ("%s\n\n", cli_shown (sentence));
   cli_member ("sentence", sentence);
   cli_member ("searched", sweep->searched->name);

@@ -67,7 +67,10 @@ run_child (const CliTrial *trial, const CliRehearsal *model)
   run.job.record = run.trace_pattern = pattern;
   run.job.stacks = "0"; /* nobody sees the trace */
   run.is_once = TRUE;
-  return cli_rehearse (&run);
+  cli_answer_forget ();
+  const int status = cli_rehearse (&run);
+  cli_answer_end ();
+  return status;
 }
 
 const CliTrial *
@@ -417,7 +420,6 @@ add_try (CliTable *table, const Try *one, guint64 now_bytes)
   cli_table_integer (table, one->advice != NULL ? one->advice->peak_bytes : G_MAXUINT64);
   cli_table_text (table, failure);
   cli_table_text (table, failure != NULL ? failure : difference);
-  cli_table_end_row (table);
 }
 
 static void
@@ -455,7 +457,6 @@ cli_try (const CliRehearsal *run, CliStudy *study, const TesseraWhose *whose)
                 study->needs.expandable_bytes, study->needs.plan_bytes, G_MAXUINT64);
   cli_table_text (table, NULL);
   cli_table_text (table, NULL);
-  cli_table_end_row (table);
   for (guint i = 0; i < all->len; i++)
     {
       add_try (table, &g_array_index (all, Try, i), now_bytes);
