@@ -92,7 +92,7 @@ typedef struct
 
 struct TesseraRules
 {
-  GPtrArray *rules;
+  GArray *rules;  /* Rule */
   size_t n_lines; /* conditions on stacks */
 };
 
@@ -121,14 +121,15 @@ tessera_category_is_unknown (TesseraCategory category)
 /* ---- Reading ---- */
 
 static void
-rule_free (gpointer data)
+clear_condition (gpointer condition)
 {
-  Rule *rule = data;
+  g_strfreev (((Condition *) condition)->texts);
+}
 
-  for (guint i = 0; i < rule->conditions->len; i++)
-    g_strfreev (g_array_index (rule->conditions, Condition, i).texts);
-  g_array_unref (rule->conditions);
-  g_free (rule);
+static void
+clear_rule (gpointer rule)
+{
+  g_array_unref (((Rule *) rule)->conditions);
 }
 
 /* The place of @word among @words, or @n. */
@@ -195,17 +196,17 @@ read_line (TesseraRules *rules, char *line)
   size_t category = find_word (names, TESSERA_UNKNOWN_BEFORE, g_strchomp (line));
   if (category >= TESSERA_UNKNOWN_BEFORE)
     return g_strdup_printf ("there is no category \"%s\"", line);
-  Rule *rule = g_new0 (Rule, 1);
-  rule->category = (TesseraCategory) category;
-  rule->conditions = g_array_new (FALSE, FALSE, sizeof (Condition));
-  g_ptr_array_add (rules->rules, rule);
+  const Rule rule = { (TesseraCategory) category,
+                      g_array_new (FALSE, FALSE, sizeof (Condition)) };
+  g_array_set_clear_func (rule.conditions, clear_condition);
+  g_array_append_val (rules->rules, rule);
   g_auto (GStrv) texts = g_strsplit (colon + 1, ",", -1);
   for (char **text = texts; *text != NULL; text++)
     {
       Condition condition;
       bool is_good = read_condition (rules, g_strstrip (*text), &condition);
 
-      g_array_append_val (rule->conditions, condition);
+      g_array_append_val (rule.conditions, condition);
       if (!is_good)
         return g_strdup_printf ("the condition \"%s\" is not understood", *text);
     }
@@ -236,22 +237,21 @@ read_text (TesseraRules *rules, const char *text, const char *name, TesseraError
 TesseraRules *
 tessera_rules_new (const char *text, const char *name, TesseraError *error)
 {
-  TesseraRules *rules = g_new0 (TesseraRules, 1);
+  g_autoptr (TesseraRules) rules = g_new0 (TesseraRules, 1);
 
-  rules->rules = g_ptr_array_new_with_free_func (rule_free);
-  if ((text == NULL || read_text (rules, text, name, error)) &&
-      read_text (rules, categories_rules, "categories.rules", error))
-    return rules;
-  tessera_rules_free (rules);
-  return NULL;
+  rules->rules = g_array_new (FALSE, FALSE, sizeof (Rule));
+  g_array_set_clear_func (rules->rules, clear_rule);
+  return (text == NULL || read_text (rules, text, name, error)) &&
+                 read_text (rules, categories_rules, "categories.rules", error)
+             ? g_steal_pointer (&rules)
+             : NULL;
 }
 
 void
 tessera_rules_free (TesseraRules *rules)
 {
-  if (rules == NULL)
-    return;
-  g_ptr_array_unref (rules->rules);
+  if (rules != NULL)
+    g_array_unref (rules->rules);
   g_free (rules);
 }
 
@@ -610,7 +610,7 @@ decide (const Work *work, size_t index)
 
   for (guint r = 0; r < work->rules->rules->len; r++)
     {
-      const Rule *rule = g_ptr_array_index (work->rules->rules, r);
+      const Rule *rule = &g_array_index (work->rules->rules, Rule, r);
       guint c = 0;
 
       while (c < rule->conditions->len &&

@@ -61,6 +61,7 @@ typedef struct TesseraRules TesseraRules;
  * NULL and says in @error which line is not understood, and why. */
 TesseraRules *tessera_rules_new (const char *text, const char *name, TesseraError *error);
 void tessera_rules_free (TesseraRules *rules); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraRules, tessera_rules_free)
 
 /* The tensor that the run said lies in each block: [n_blocks] index into the trace's tensors
  * or TESSERA_NONE, g_free(). NULL: it said nothing. */

@@ -23,6 +23,23 @@ compare_changes (const void *a, const void *b)
   return strcmp (x->name, y->name);
 }
 
+/* The row called @name, made where it is new. @rows: by name. */
+static TesseraChange *
+find_change (GArray *changes, GHashTable *rows, const char *name)
+{
+  gpointer row;
+
+  if (!g_hash_table_lookup_extended (rows, name, NULL, &row))
+    {
+      const TesseraChange fresh = { .name = g_strdup (name) };
+
+      row = GUINT_TO_POINTER (changes->len);
+      g_hash_table_insert (rows, fresh.name, row);
+      g_array_append_val (changes, fresh);
+    }
+  return &g_array_index (changes, TesseraChange, GPOINTER_TO_UINT (row));
+}
+
 static void
 add_owners (
     GArray *changes, GHashTable *rows, const GArray *owners, TesseraBy by, bool is_after)
@@ -32,18 +49,8 @@ add_owners (
       const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
       g_autofree char *name = by == TESSERA_BY_MODULE ? tessera_name_alike (owner->name)
                                                       : g_strdup (owner->name);
-      gpointer row;
+      TesseraChange *change = find_change (changes, rows, name);
 
-      if (!g_hash_table_lookup_extended (rows, name, NULL, &row))
-        {
-          const TesseraChange fresh = { .name = g_strdup (name) };
-
-          row = GUINT_TO_POINTER (changes->len);
-          g_hash_table_insert (rows, g_steal_pointer (&name), row);
-          g_array_append_val (changes, fresh);
-        }
-      TesseraChange *change =
-          &g_array_index (changes, TesseraChange, GPOINTER_TO_UINT (row));
       *(is_after ? &change->after_bytes : &change->before_bytes) += owner->bytes;
       *(is_after ? &change->after_blocks : &change->before_blocks) += owner->n_blocks;
     }
@@ -218,8 +225,7 @@ tessera_changes (const TesseraWhose *before,
                  uint32_t after_index,
                  TesseraBy by)
 {
-  g_autoptr (GHashTable) rows =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) rows = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GArray) old = tessera_owners (before, by, NULL, before_index);
   g_autoptr (GArray) new = tessera_owners (after, by, NULL, after_index);
   GArray *changes = g_array_new (FALSE, TRUE, sizeof (TesseraChange));
@@ -233,22 +239,11 @@ tessera_changes (const TesseraWhose *before,
   return changes;
 }
 
-/* The row called @name, made where it is new. */
-static TesseraChange *
-find_change (GArray *changes, const char *name)
-{
-  for (guint i = 0; i < changes->len; i++)
-    if (strcmp (g_array_index (changes, TesseraChange, i).name, name) == 0)
-      return &g_array_index (changes, TesseraChange, i);
-  const TesseraChange fresh = { .name = g_strdup (name) };
-  g_array_append_val (changes, fresh);
-  return &g_array_index (changes, TesseraChange, changes->len - 1);
-}
-
 GArray *
 tessera_phase_changes (const TesseraWhose *before, const TesseraWhose *after)
 {
   const TesseraWhose *const sides[] = { before, after };
+  g_autoptr (GHashTable) rows = g_hash_table_new (g_str_hash, g_str_equal);
   GArray *changes = g_array_new (FALSE, TRUE, sizeof (TesseraChange));
 
   g_array_set_clear_func (changes, clear_change);
@@ -259,7 +254,7 @@ tessera_phase_changes (const TesseraWhose *before, const TesseraWhose *after)
       for (guint i = 0; i < peaks->len; i++)
         {
           const TesseraPhasePeak *peak = &g_array_index (peaks, TesseraPhasePeak, i);
-          TesseraChange *change = find_change (changes, peak->name);
+          TesseraChange *change = find_change (changes, rows, peak->name);
 
           *(side == 1 ? &change->after_bytes : &change->before_bytes) = peak->live_bytes;
           *(side == 1 ? &change->after_blocks : &change->before_blocks) = 1;

@@ -24,7 +24,8 @@ tessera_whose_find (TesseraWhose *whose,
                     TesseraError *error)
 {
   const char *kept = tessera_trace_get_meta (whose->trace, TESSERA_META_RULES);
-  TesseraRules *rules = tessera_rules_new (text != NULL ? text : kept, name, error);
+  g_autoptr (TesseraRules) rules =
+      tessera_rules_new (text != NULL ? text : kept, name, error);
 
   if (rules == NULL)
     return TESSERA_BAD_INPUT;
@@ -32,7 +33,6 @@ tessera_whose_find (TesseraWhose *whose,
   whose->origins = tessera_origins_new (whose->trace, whose->blocks, whose->structure);
   whose->categories = tessera_categorize (whose->trace, whose->blocks, whose->structure,
                                           whose->tensors, &whose->origins, rules);
-  tessera_rules_free (rules);
   return TESSERA_OK;
 }
 

@@ -139,7 +139,7 @@ char *tessera_folded_stacks (const TesseraWhose *whose, uint32_t event_index);
 typedef struct
 {
   char *
-      name; /* owned; of a module with "*" for the numbers in its path: layers change alike */
+      name; /* owned; of a module with "*" for numbers in its path: layers change alike */
   uint64_t before_bytes, after_bytes;
   uint64_t before_blocks, after_blocks;
 } TesseraChange;

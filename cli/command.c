@@ -156,23 +156,22 @@ cli_shown (const char *text)
 static char *device_text, *limit_text;
 
 static const GOptionEntry trace_options[] = {
-  { "json", 0, 0, G_OPTION_ARG_NONE, &cli_given.json, "Print JSON", NULL },
-  { "device", 0, 0, G_OPTION_ARG_INT, &cli_given.device,
+  { CLI_OPTION ("json", NONE, &cli_given.json), "Print JSON" },
+  { CLI_OPTION ("device", INT, &cli_given.device),
     "Which device of the file (default: the one with most events)", "N" },
-  { "device-memory", 0, 0, G_OPTION_ARG_STRING, &device_text,
+  { CLI_OPTION ("device-memory", STRING, &device_text),
     "Memory of the device, which snapshots do not tell", "BYTES" },
-  { "memory-limit", 0, 0, G_OPTION_ARG_STRING, &limit_text,
+  { CLI_OPTION ("memory-limit", STRING, &limit_text),
     "Limit set by set_per_process_memory_fraction", "BYTES" },
   { NULL }
 };
 
 static const GOptionEntry streams_options[] = {
-  { "across-streams", 0, 0, G_OPTION_ARG_NONE, &cli_given.across_streams,
+  { CLI_OPTION ("across-streams", NONE, &cli_given.across_streams),
     "Plan one pool over all streams; a run orders each hand-over by a barrier (default "
-    "where a dry run saw that the program allows it)",
-    NULL },
-  { "streams-apart", 0, 0, G_OPTION_ARG_NONE, &cli_given.streams_apart,
-    "Plan a place of its own for each stream (default else)", NULL },
+    "where a dry run saw that the program allows it)" },
+  { CLI_OPTION ("streams-apart", NONE, &cli_given.streams_apart),
+    "Plan a place of its own for each stream (default else)" },
   { NULL }
 };
 

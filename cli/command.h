@@ -67,33 +67,37 @@ typedef struct
 
 extern CliGiven cli_given;
 
-/* Entries of tables of options, each of which several have. */
+/* How an entry of a table of options begins, of one of GLib's kinds (G_OPTION_ARG_...): what
+ * --help says of it follows, and what it calls the value. */
+#define CLI_OPTION(name, kind, variable) name, 0, 0, G_OPTION_ARG_##kind, variable
+
+/* Entries that several tables have. */
 #define CLI_OPTION_OUTPUT(text, value)                                                   \
   {                                                                                      \
     "output", 'o', 0, G_OPTION_ARG_FILENAME, &cli_given.output, text, value              \
   }
 #define CLI_OPTION_FORCE                                                                 \
   {                                                                                      \
-    "force", 0, 0, G_OPTION_ARG_NONE, &cli_given.force,                                  \
-        "Overwrite a file that is something else than what is written", NULL             \
+    CLI_OPTION ("force", NONE, &cli_given.force),                                        \
+        "Overwrite a file that is something else than what is written"                   \
   }
 #define CLI_OPTION_FOLLOW(variable)                                                      \
   {                                                                                      \
-    "follow", 0, 0, G_OPTION_ARG_STRING, variable,                                       \
+    CLI_OPTION ("follow", STRING, variable),                                             \
         "length: also steps of other lengths than those it was made from; trace: "       \
         "the same batches only (default: length where the plan has steps that vary)",    \
         "length|trace"                                                                   \
   }
 #define CLI_OPTION_EDITS                                                                 \
   {                                                                                      \
-    "edits", 0, 0, G_OPTION_ARG_FILENAME, &cli_given.edits_path,                         \
+    CLI_OPTION ("edits", FILENAME, &cli_given.edits_path),                               \
         "Apply these edits (JSON, or a .tsp's or .tsr's), not those kept with FILE",     \
         "EDITS"                                                                          \
   }
 #define CLI_OPTION_NO_EDITS                                                              \
   {                                                                                      \
-    "no-edits", 0, 0, G_OPTION_ARG_NONE, &cli_given.no_edits,                            \
-        "The plan without the edits that are kept with FILE", NULL                       \
+    CLI_OPTION ("no-edits", NONE, &cli_given.no_edits),                                  \
+        "The plan without the edits that are kept with FILE"                             \
   }
 
 /* Parses the command line into cli_given and the command's own options, and looks at what

@@ -2,6 +2,7 @@
 #include "cli/print.h"
 
 #include <json-glib/json-glib.h>
+#include <math.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -139,7 +140,9 @@ cli_member_bool (const char *key, gboolean value)
 void
 cli_member_number (const char *key, double value)
 {
-  if (begin_member (key))
+  if (isnan (value))
+    cli_member_null (key);
+  else if (begin_member (key))
     json_builder_add_double_value (answer, value);
 }
 

@@ -18,8 +18,8 @@ void cli_answer_forget (void);
 
 void cli_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
-/* A member of the object that is open; @key NULL: an item of the array that is. UINT64_MAX
- * and NULL are null. cli_close() ends what cli_object() or cli_array() began. */
+/* A member of the object that is open; @key NULL: an item of the array that is. UINT64_MAX,
+ * NAN and NULL are null. cli_close() ends what cli_object() or cli_array() began. */
 #define cli_member(key, value)                                                           \
   _Generic ((value), char *: cli_member_text, const char *: cli_member_text,             \
             double: cli_member_number, default: cli_member_integer) (key, value)

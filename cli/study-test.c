@@ -6,14 +6,13 @@ static void
 test_seconds (gconstpointer path)
 {
   const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
-  const TesseraLengthsOptions lengths = { 0 };
   CliStudy study;
   double packed_s, planned_s;
 
   cli_study_open (&study, path);
   cli_study_plan (&study, &options);
   packed_s = study.plan_seconds;
-  cli_study_laws (&study, &lengths);
+  cli_study_laws (&study, (TesseraParameters){ 0 });
   planned_s = study.plan_seconds;
   g_assert_nonnull (study.lengths);
   g_assert_cmpfloat (packed_s, >, 0);

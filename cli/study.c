@@ -97,6 +97,16 @@ cli_study_may_cross (const CliStudy *study)
          tessera_plan_broken_contract (study->trace) == NULL;
 }
 
+/* Returns: how many stand; none before cli_study_edits() */
+static size_t
+get_edits (const CliStudy *study, const TesseraEdit **out_edits)
+{
+  if (study->history == NULL)
+    return 0;
+  *out_edits = tessera_history_get (study->history, NULL);
+  return tessera_history_get_n_standing (study->history);
+}
+
 void
 cli_study_edits (CliStudy *study, TesseraPlanOptions *options)
 {
@@ -110,8 +120,7 @@ cli_study_edits (CliStudy *study, TesseraPlanOptions *options)
     cli_fail (error);
   cli_must (tessera_history_find_blocks (study->history, from, study->trace,
                                          study->blocks, study->structure, error));
-  options->edits = tessera_history_get (study->history, NULL);
-  options->n_edits = tessera_history_get_n_standing (study->history);
+  options->n_edits = get_edits (study, &options->edits);
   cli_study_streams (options);
 }
 
@@ -148,7 +157,7 @@ void
 cli_study_unedited (CliStudy *study, const TesseraPlanOptions *options)
 {
   TesseraPlanOptions bare = *options;
-  TesseraPlan *plan = NULL;
+  g_autoptr (TesseraPlan) plan = NULL;
 
   if (options->n_edits == 0)
     return;
@@ -159,7 +168,6 @@ cli_study_unedited (CliStudy *study, const TesseraPlanOptions *options)
   cli_must (tessera_plan_trace (study->trace, study->blocks, study->structure, &bare,
                                 cli_error (), &plan));
   study->unedited_bytes = plan->height_bytes;
-  tessera_plan_free (plan);
 }
 
 uint64_t
@@ -194,14 +202,16 @@ cli_study_advise (CliStudy *study)
 }
 
 void
-cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options)
+cli_study_laws (CliStudy *study, TesseraParameters most)
 {
+  TesseraLengthsOptions options = { .most = most };
   TesseraError declined = { 0 };
   TesseraStatus status;
 
+  options.n_edits = get_edits (study, &options.edits);
   study->laws = tessera_laws_new (study->trace, study->blocks, study->structure);
   status = tessera_lengths_plan (study->trace, study->blocks, study->structure,
-                                 study->laws, options, &declined, &study->plan->lengths);
+                                 study->laws, &options, &declined, &study->plan->lengths);
   if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
     study->why_no_lengths = g_strdup (
         declined.text[0] != '\0'
@@ -232,20 +242,17 @@ find_need (CliStudy *study, TesseraLayoutKind kind, const TesseraPlan *plan)
 {
   TesseraSimulateOptions options = cli_simulate_options (kind, plan);
   CliNeed need = { 0 };
-  TesseraLayout *layout;
 
   options.without_curves = true;
   options.by_length = kind == TESSERA_LAYOUT_PLAN && study->follows_length;
   options.progress = cli_progress ("finding the smallest device");
   cli_must_of (study->path, tessera_fit (study->trace, study->blocks, study->structure,
                                          &options, cli_error (), &need.smallest_bytes));
-  layout = cli_study_simulate (study, &options, NULL);
-  need.endless_bytes = layout->peak_reserved_bytes;
-  tessera_layout_free (layout);
+  g_autoptr (TesseraLayout) endless = cli_study_simulate (study, &options, NULL);
   options.device_bytes = need.smallest_bytes;
-  layout = cli_study_simulate (study, &options, NULL);
-  need.retries = layout->n_retries;
-  tessera_layout_free (layout);
+  g_autoptr (TesseraLayout) smallest = cli_study_simulate (study, &options, NULL);
+  need.endless_bytes = endless->peak_reserved_bytes;
+  need.retries = smallest->n_retries;
   return need;
 }
 
@@ -256,17 +263,13 @@ find_need_across (CliStudy *study)
   TesseraPlanOptions options = { .first_step = -1,
                                  .last_step = -1,
                                  .progress = cli_progress ("planning across streams") };
-  TesseraPlan *plan = NULL;
+  g_autoptr (TesseraPlan) plan = NULL;
 
   if (study->plan->crosses_streams)
     study->across_bound_bytes = study->plan->bound_bytes;
   if (!cli_study_may_cross (study) || study->plan->crosses_streams)
     return;
-  if (study->history != NULL)
-    {
-      options.edits = tessera_history_get (study->history, NULL);
-      options.n_edits = tessera_history_get_n_standing (study->history);
-    }
+  options.n_edits = get_edits (study, &options.edits);
   options.streams = TESSERA_STREAMS_ACROSS;
   if (tessera_plan_trace (study->trace, study->blocks, study->structure, &options, NULL,
                           &plan) == TESSERA_OK)
@@ -274,7 +277,6 @@ find_need_across (CliStudy *study)
       study->across = find_need (study, TESSERA_LAYOUT_PLAN, plan);
       study->across_bound_bytes = plan->bound_bytes;
     }
-  tessera_plan_free (plan);
 }
 
 void

@@ -15,6 +15,10 @@
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraLayout, tessera_layout_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraPlan, tessera_plan_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraTrace, tessera_trace_free)
+
 /* What one policy needs. */
 typedef struct
 {
@@ -44,7 +48,7 @@ typedef struct
                          cli_study_needs() */
   CliNeed across;     /* of a plan across streams, where the plan keeps them apart */
   uint64_t
-      across_bound_bytes; /* alive at most where a block ends at its free; 0: as else */
+      across_bound_bytes; /* alive at most, blocks ending at their free; 0: as else */
   CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
   gint64 plan_begin_us;
   double plan_seconds;     /* from the first block placed to the last advice */
@@ -90,9 +94,9 @@ void cli_study_plan_as_edited (CliStudy *study);
 void cli_study_unedited (CliStudy *study, const TesseraPlanOptions *options);
 uint64_t cli_study_edits_cost (const CliStudy *study);
 /* What kinds of step there are, and how their sizes follow from length and batch; a plan
- * for every length where they do, which becomes part of the plan. Needs the plan, and
- * calls cli_study_advise(). */
-void cli_study_laws (CliStudy *study, const TesseraLengthsOptions *options);
+ * for lengths and batches up to @most (0: the largest seen), where they do, which becomes part
+ * of the plan. Needs the plan, and calls cli_study_advise(). */
+void cli_study_laws (CliStudy *study, TesseraParameters most);
 /* Says in the plan whether a run is advised to follow it (simulator/simulate.h). */
 void cli_study_advise (CliStudy *study);
 /* Puts @plan, which it takes, in the place of the study's: the one of the file @path, which
@@ -119,8 +123,7 @@ TesseraParts cli_study_parts (const CliStudy *study, uint32_t event_index);
  * after cli_study_edits(); else the planner's own groups. Lives as long as the study. */
 typedef struct
 {
-  TesseraBlocks
-      blocks; /* the study's but for their groups and classes, which are owned */
+  TesseraBlocks blocks; /* the study's; groups and classes are its own */
   TesseraGroup *groups;
   size_t n_groups;
 } CliRegrouped;

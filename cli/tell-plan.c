@@ -1,4 +1,5 @@
 /* See tell.h. SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 
 #include "cli/tell.h"
@@ -34,10 +35,7 @@ cli_member_proof (const TesseraPlan *plan)
     cli_member_null ("optimal");
   cli_member ("proof", proof);
   cli_member ("cut_short", cuts[plan->cut_short]);
-  if (plan->time_limit_s > 0)
-    cli_member ("time_limit_s", plan->time_limit_s);
-  else
-    cli_member_null ("time_limit_s");
+  cli_member ("time_limit_s", plan->time_limit_s > 0 ? plan->time_limit_s : NAN);
 }
 
 static const char *
@@ -71,13 +69,26 @@ cli_member_followable (const TesseraPlan *plan)
 }
 
 char *
-cli_planned_misses (guint64 n_misses, guint64 n_planned)
+cli_hits_text (const TesseraLayout *followed)
 {
-  if (n_planned == 0)
-    return g_strdup ("");
-  if (n_planned == n_misses)
-    return g_strdup (", all planned");
-  return g_strdup_printf (", %" G_GUINT64_FORMAT " of them planned", n_planned);
+  const guint64 n_misses = followed->n_misses, n_planned = followed->n_planned_misses;
+  GString *text = g_string_new (NULL);
+
+  g_string_printf (text, "%" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT " misses",
+                   followed->n_hits, n_misses);
+  if (n_planned > 0 && n_planned == n_misses)
+    g_string_append (text, ", all planned");
+  else if (n_planned > 0)
+    g_string_append_printf (text, ", %" G_GUINT64_FORMAT " of them planned", n_planned);
+  return g_string_free (text, FALSE);
+}
+
+void
+cli_member_hits (const TesseraLayout *followed)
+{
+  cli_member ("hits", followed->n_hits);
+  cli_member ("misses", followed->n_misses);
+  cli_member ("planned_misses", followed->n_planned_misses);
 }
 
 /* What a step keeps by one line. */

@@ -289,8 +289,7 @@ cli_tell_recording (const CliStudy *study)
   guint64 lost = cli_study_number (study, "lost_events"),
           world = cli_study_number (study, "world"),
           rank = cli_study_number (study, "rank");
-  g_autofree char *planned =
-      cli_planned_misses (layout->n_misses, layout->n_planned_misses);
+  g_autofree char *hits = cli_hits_text (layout);
 
   if (!cli_object_if ("recording", policy != NULL))
     return;
@@ -305,15 +304,11 @@ cli_tell_recording (const CliStudy *study)
   cli_member ("lost_events", lost);
   if (has_pool)
     {
-      cli_say ("; plan %s: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
-               " misses%s (%s), pool %s",
-               source != NULL ? cli_shown (source) : "", layout->n_hits, layout->n_misses,
-               planned, TESSERA_SIZE (layout->miss_bytes),
+      cli_say ("; plan %s: %s (%s), pool %s", source != NULL ? cli_shown (source) : "",
+               hits, TESSERA_SIZE (layout->miss_bytes),
                TESSERA_SIZE (layout->pool_bytes));
       cli_member ("declined_at_event", layout->declined_index);
-      cli_member ("hits", layout->n_hits);
-      cli_member ("misses", layout->n_misses);
-      cli_member ("planned_misses", layout->n_planned_misses);
+      cli_member_hits (layout);
       cli_member ("missed_bytes", layout->miss_bytes);
       cli_member ("pool_bytes", layout->pool_bytes);
       cli_member ("extra_bytes", extra_bytes (layout));

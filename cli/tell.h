@@ -56,9 +56,10 @@ void cli_member_proof (const TesseraPlan *plan);
  * only", "no"; "follow_reason". */
 char *cli_followable_text (const TesseraPlan *plan);
 void cli_member_followable (const TesseraPlan *plan);
-/* To be said right after the number of misses: "", ", all planned" or ", 2 of them
- * planned" (requests that the plan leaves to the dynamic allocator). To be freed. */
-char *cli_planned_misses (guint64 n_misses, guint64 n_planned);
+/* "5780 hits, 3 misses, 2 of them planned" (requests that the plan leaves to the dynamic
+ * allocator); to be freed. "hits", "misses", "planned_misses". */
+char *cli_hits_text (const TesseraLayout *followed);
+void cli_member_hits (const TesseraLayout *followed);
 /* What steps keep for good, by the program's own lines: not where edits may have left
  * them out; "kept". */
 void cli_tell_kept (const CliStudy *study);
@@ -74,7 +75,7 @@ char *cli_most_text (const TesseraLengths *lengths);
 
 #define CLI_OPTION_RULES(variable)                                                       \
   {                                                                                      \
-    "rules", 0, 0, G_OPTION_ARG_FILENAME, variable,                                      \
+    CLI_OPTION ("rules", FILENAME, variable),                                            \
         "Rules for categories, read before the built-in ones (docs/CATEGORIES.md)",      \
         "FILE"                                                                           \
   }

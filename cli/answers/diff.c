@@ -256,7 +256,7 @@ run_diff (int n_files, char **files)
 }
 
 static const GOptionEntry options[] = {
-  { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
+  { CLI_OPTION ("at", STRING, &at_text),
     "The moment of both that is compared: peak (of live, default), failure, or an event",
     "MOMENT" },
   CLI_OPTION_RULES (&rules_path),

@@ -77,7 +77,7 @@ ask_what_if (const Explain *explain, const guint8 *chosen, guint8 lifetime_class
   const CliStudy *study = &explain->study;
   TesseraPlanOptions options = explain->options;
   WhatIf answer = { .without = lifetime_class == TESSERA_CLASS_PERSISTENT };
-  TesseraPlan *plan = NULL;
+  g_autoptr (TesseraPlan) plan = NULL;
   TesseraBlocks copy;
 
   options.edits = explain->settled;
@@ -90,7 +90,6 @@ ask_what_if (const Explain *explain, const guint8 *chosen, guint8 lifetime_class
   answer.bound_bytes = plan->bound_bytes;
   answer.height_bytes = plan->height_bytes;
   answer.n_left = plan->n_unplanned;
-  tessera_plan_free (plan);
   return answer;
 }
 
@@ -439,7 +438,7 @@ run_explain (int n_files, char **files)
 }
 
 static const GOptionEntry explain_options[] = {
-  { "by", 0, 0, G_OPTION_ARG_STRING, &by_text,
+  { CLI_OPTION ("by", STRING, &by_text),
     "Rows of the peak of live: category (default), module, line, stack, phase, step or "
     "use",
     "WHAT" },

@@ -165,23 +165,21 @@ run_info (int n_files, char **files)
 }
 
 static const GOptionEntry info_options[] = {
-  { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
+  { CLI_OPTION ("at", STRING, &at_text),
     "The moment that is shown: an event, peak (of live), failure, or the fullest of a "
     "range A..B (default: the last failure, else the first maximum of reserved, of a "
     "followed plan the fullest; with --by the peak)",
     "EVENT" },
-  { "by", 0, 0, G_OPTION_ARG_STRING, &by_text,
+  { CLI_OPTION ("by", STRING, &by_text),
     "Only whose memory it is then: category, module, line, stack, phase, step or use "
     "(line and category)",
     "WHAT" },
-  { "growth", 0, 0, G_OPTION_ARG_NONE, &of_growth,
+  { CLI_OPTION ("growth", NONE, &of_growth),
     "Only what each step adds, from where the third begins to where the last does, by "
-    "line or what --by names",
-    NULL },
+    "line or what --by names" },
   CLI_OPTION_RULES (&rules_path),
   CLI_OPTION_NO_EDITS,
-  { "fast", 0, 0, G_OPTION_ARG_NONE, &is_fast, "Leave out plan and smallest devices",
-    NULL },
+  { CLI_OPTION ("fast", NONE, &is_fast), "Leave out plan and smallest devices" },
   { NULL }
 };
 
@@ -275,7 +273,7 @@ run_import (int n_files, char **files)
 static const GOptionEntry import_options[] = {
   CLI_OPTION_OUTPUT ("The trace to write", "T.tsr"),
   CLI_OPTION_FORCE,
-  { "rules", 0, 0, G_OPTION_ARG_FILENAME, &rules_path,
+  { CLI_OPTION ("rules", FILENAME, &rules_path),
     "Rules for categories that the trace is to carry (docs/CATEGORIES.md)", "FILE" },
   { NULL }
 };

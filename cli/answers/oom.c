@@ -552,7 +552,7 @@ run_oom (int n_files, char **files)
 }
 
 static const GOptionEntry oom_options[] = {
-  { "json", 0, 0, G_OPTION_ARG_NONE, &cli_given.json, "Print JSON", NULL }, { NULL }
+  { CLI_OPTION ("json", NONE, &cli_given.json), "Print JSON" }, { NULL }
 };
 
 const CliCommand cli_oom = {

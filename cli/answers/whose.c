@@ -19,9 +19,8 @@ cli_read_rules (const char *path)
 
   if (!g_file_get_contents (path, &text, NULL, &failure))
     cli_fail_with ("%s cannot be read: %s", path, failure->message);
-  TesseraRules *rules = tessera_rules_new (text, path, cli_error ());
+  g_autoptr (TesseraRules) rules = tessera_rules_new (text, path, cli_error ());
   cli_must (rules != NULL ? TESSERA_OK : TESSERA_BAD_INPUT);
-  tessera_rules_free (rules);
   return text;
 }
 

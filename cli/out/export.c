@@ -241,7 +241,7 @@ static const GOptionEntry export_options[] = {
     "what is live), or snapshot: all as a pickle for PyTorch's viewer; of a plan slots "
     "(default) or unplanned",
     "TABLE" },
-  { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
+  { CLI_OPTION ("at", STRING, &at_text),
     "The moment of a flamegraph: an event, peak, failure, or the fullest of a range A..B "
     "(default: the failure, else the peak)",
     "EVENT" },

@@ -16,10 +16,7 @@ append_bytes (void *closure, const unsigned char *data, unsigned int n_data)
 
 TesseraStatus
 cli_draw_picture (const CliSheet *sheet,
-                  TesseraStatus (*draw) (cairo_t *cr,
-                                         const CliSheet *sheet,
-                                         gconstpointer user,
-                                         TesseraError *error),
+                  CliDraw draw,
                   gconstpointer user,
                   TesseraError *error,
                   GBytes **out_bytes)
@@ -192,19 +189,19 @@ run_render (int n_files, char **files)
 
 static const GOptionEntry render_options[] = {
   CLI_OPTION_OUTPUT ("The picture to write", "PICTURE"),
-  { "size", 0, 0, G_OPTION_ARG_STRING, &size_text, "Size (default 1600x1000)", "WxH" },
-  { "scale", 0, 0, G_OPTION_ARG_DOUBLE, &scale, "Pixels per unit (default 1)", "S" },
-  { "axis", 0, 0, G_OPTION_ARG_STRING, &axis_text,
+  { CLI_OPTION ("size", STRING, &size_text), "Size (default 1600x1000)", "WxH" },
+  { CLI_OPTION ("scale", DOUBLE, &scale), "Pixels per unit (default 1)", "S" },
+  { CLI_OPTION ("axis", STRING, &axis_text),
     "Time axis: bytes moved (default), events, time", "AXIS" },
-  { "colour", 0, 0, G_OPTION_ARG_STRING, &colour_text,
+  { CLI_OPTION ("colour", STRING, &colour_text),
     "Colour by category (default where the file has stacks), class (default else), "
     "group, size, stream, phase, module, age",
     "KEY" },
-  { "policy", 0, 0, G_OPTION_ARG_STRING, &policy_text,
+  { CLI_OPTION ("policy", STRING, &policy_text),
     "Left: recorded (default), native, expandable", "POLICY" },
-  { "dark", 0, 0, G_OPTION_ARG_NONE, &is_dark, "Light on dark", NULL },
-  { "stacked", 0, 0, G_OPTION_ARG_NONE, &is_stacked, "One layout above the other", NULL },
-  { "no-plan", 0, 0, G_OPTION_ARG_NONE, &has_no_plan, "Draw the left layout only", NULL },
+  { CLI_OPTION ("dark", NONE, &is_dark), "Light on dark" },
+  { CLI_OPTION ("stacked", NONE, &is_stacked), "One layout above the other" },
+  { CLI_OPTION ("no-plan", NONE, &has_no_plan), "Draw the left layout only" },
   CLI_OPTION_NO_EDITS,
   CLI_OPTION_FORCE,
   { NULL }

@@ -18,18 +18,20 @@ typedef struct
   TesseraAxisKind axis;
   TesseraColourKey colour;
   const CliRegrouped *regrouped; /* (nullable): what colours go by, and ... */
-  const TesseraWhose
-      *whose; /* ... and what blocks are called by: of the study's layout */
+  const TesseraWhose *whose; /* ... what blocks are called by: of the study's layout */
 } CliSheet;
 
+typedef TesseraStatus (*CliDraw) (cairo_t *cr,
+                                  const CliSheet *sheet,
+                                  gconstpointer user,
+                                  TesseraError *error);
+
 /* The bytes of a PNG or SVG that @draw draws; the caller unrefs. Of @sheet size and kind count. */
-TESSERA_MUST_USE TesseraStatus cli_draw_picture (
-    const CliSheet *sheet,
-    TesseraStatus (*draw) (
-        cairo_t *cr, const CliSheet *sheet, gconstpointer user, TesseraError *error),
-    gconstpointer user,
-    TesseraError *error,
-    GBytes **out_bytes);
+TESSERA_MUST_USE TesseraStatus cli_draw_picture (const CliSheet *sheet,
+                                                 CliDraw draw,
+                                                 gconstpointer user,
+                                                 TesseraError *error,
+                                                 GBytes **out_bytes);
 /* The same of the study. */
 TESSERA_MUST_USE TesseraStatus cli_draw_sheet (const CliStudy *study,
                                                const TesseraVerdict *verdict,

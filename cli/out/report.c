@@ -274,19 +274,16 @@ static void
 append_plan (GString *html, const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
-  g_autofree char *planned =
-      cli_planned_misses (study->planned->n_misses, study->planned->n_planned_misses);
+  g_autofree char *hits = cli_hits_text (study->planned);
   g_autofree char *followable = cli_followable_text (plan);
   g_autofree char *proof = cli_proof_text (plan);
   append (
       html,
       "<h2>The plan</h2>\n<p>Height %s, proven bound %s: %s; %zu slots; checked by code "
-      "that shares nothing with the planner. Followed on this trace: %" G_GUINT64_FORMAT
-      " hits, %" G_GUINT64_FORMAT
-      " misses%s.</p>\n<p class=dim>Strategy %s. Can a run follow it? %s</p>\n",
+      "that shares nothing with the planner. Followed on this trace: %s.</p>\n<p "
+      "class=dim>Strategy %s. Can a run follow it? %s</p>\n",
       TESSERA_SIZE (plan->height_bytes), TESSERA_SIZE (tessera_plan_proven_bound (plan)),
-      proof, plan->n_slots, study->planned->n_hits, study->planned->n_misses, planned,
-      cli_shown (plan->strategy), cli_shown (followable));
+      proof, plan->n_slots, hits, cli_shown (plan->strategy), cli_shown (followable));
   append_edits (html, plan);
 }
 

@@ -179,7 +179,7 @@ take_shape (const CliStudy *study, const guint8 *selected, TesseraEdit *edit)
   size_t n_blocks = study->blocks->n_blocks, n = 0;
   g_autofree guint64 *offsets = g_new0 (guint64, n_blocks + 1);
   guint64 lowest = G_MAXUINT64;
-  TesseraPlan *plan = cli_load_plan (given.shape);
+  g_autoptr (TesseraPlan) plan = cli_load_plan (given.shape);
 
   if (plan->trace_fingerprint != tessera_trace_fingerprint (study->trace))
     cli_fail_with ("%s was made from another trace: take a plan of %s", given.shape,
@@ -194,7 +194,6 @@ take_shape (const CliStudy *study, const guint8 *selected, TesseraEdit *edit)
       offsets[slot->block] = slot->offset_bytes + 1; /* 0: none */
       lowest = MIN (lowest, slot->offset_bytes);
     }
-  tessera_plan_free (plan);
   tessera_selector_clear (&edit->what);
   edit->what.blocks = g_new0 (guint32, n_blocks + 1);
   edit->shape = g_new0 (guint64, n_blocks + 1);
@@ -311,18 +310,6 @@ go (TesseraHistory *history, void *user, TesseraError *error)
 }
 
 static void
-undo (Call *call, const char *unused)
-{
-  change (call, go, &(Move){ call->path, tessera_history_undo, "undo" });
-}
-
-static void
-redo (Call *call, const char *unused)
-{
-  change (call, go, &(Move){ call->path, tessera_history_redo, "redo" });
-}
-
-static void
 write_json (Call *call, const char *unused)
 {
   g_autofree char *text = tessera_history_to_json (call->history);
@@ -336,14 +323,18 @@ write_json (Call *call, const char *unused)
 static const struct
 {
   const char *name;
-  void (*run) (Call *call, const char *file); /* NULL: nothing to do but to list */
   int n_files;
+  void (*run) (Call *call, const char *file); /* NULL: nothing to do but to list */
+  gboolean (*move) (TesseraHistory *history);
   gboolean is_silent;
   gboolean looks_itself; /* at the trace */
 } verbs[] = {
-  { "list", NULL, 1, FALSE, FALSE },  { "add", add, 1, FALSE, TRUE },
-  { "apply", apply, 2, FALSE, TRUE }, { "undo", undo, 1, FALSE, FALSE },
-  { "redo", redo, 1, FALSE, FALSE },  { "export", write_json, 1, TRUE, FALSE },
+  { "list", 1 },
+  { "add", 1, .run = add, .looks_itself = TRUE },
+  { "apply", 2, .run = apply, .looks_itself = TRUE },
+  { "undo", 1, .move = tessera_history_undo },
+  { "redo", 1, .move = tessera_history_redo },
+  { "export", 1, .run = write_json, .is_silent = TRUE },
 };
 
 static void
@@ -365,6 +356,8 @@ run_verb (Call *call, gsize verb, const char *file)
     look_at_trace (call);
   if (verbs[verb].run != NULL)
     verbs[verb].run (call, file);
+  if (verbs[verb].move != NULL)
+    change (call, go, &(Move){ call->path, verbs[verb].move, verbs[verb].name });
   if (!verbs[verb].is_silent)
     tell (call);
 }
@@ -395,18 +388,18 @@ static const GOptionEntry edits_options[] = {
     "KIND" },
   { "what", 'w', 0, G_OPTION_ARG_STRING, &given.what,
     "add: the blocks it is about, as in \"size>=1MiB phase=backward\"", "QUERY" },
-  { "with", 0, 0, G_OPTION_ARG_STRING, &given.with, "add: apart from these", "QUERY" },
+  { CLI_OPTION ("with", STRING, &given.with), "add: apart from these", "QUERY" },
   { "group", 'g', 0, G_OPTION_ARG_STRING, &given.group,
     "add: name of the group (merge, group, move)", "NAME" },
   { "at", 'a', 0, G_OPTION_ARG_STRING, &given.at,
     "add: pin: offset; cap: size of the pool; split: event", "SIZE" },
-  { "by", 0, 0, G_OPTION_ARG_STRING, &given.by,
-    "add: split by phase, size, module, step or at", "WHAT" },
-  { "class", 0, 0, G_OPTION_ARG_STRING, &given.lifetime_class,
+  { CLI_OPTION ("by", STRING, &given.by), "add: split by phase, size, module, step or at",
+    "WHAT" },
+  { CLI_OPTION ("class", STRING, &given.lifetime_class),
     "add: persistent, scoped, transient or dynamic", "CLASS" },
-  { "shape", 0, 0, G_OPTION_ARG_FILENAME, &given.shape,
+  { CLI_OPTION ("shape", FILENAME, &given.shape),
     "add: pin several with the distances that they have in this plan", "P.tsp" },
-  { "name", 0, 0, G_OPTION_ARG_STRING, &given.name, "add: what to call it", "TEXT" },
+  { CLI_OPTION ("name", STRING, &given.name), "add: what to call it", "TEXT" },
   { "times", 'n', 0, G_OPTION_ARG_INT, &times, "undo, redo: so many", "N" },
   CLI_OPTION_OUTPUT ("export: the file to write, else standard output", "OUT.json"),
   { NULL }

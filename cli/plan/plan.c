@@ -29,14 +29,12 @@ measure_pool (const CliStudy *study, const TesseraPlanOptions *as, TesseraStream
                                  .edits = as->edits,
                                  .n_edits = as->n_edits,
                                  .streams = streams };
-  TesseraPlan *plan = NULL;
-  uint64_t bytes = TESSERA_NOWHERE;
+  g_autoptr (TesseraPlan) plan = NULL;
 
-  if (tessera_plan_trace (study->trace, study->blocks, study->structure, &options, NULL,
-                          &plan) == TESSERA_OK)
-    bytes = tessera_plan_pool_bytes (plan);
-  tessera_plan_free (plan);
-  return bytes;
+  return tessera_plan_trace (study->trace, study->blocks, study->structure, &options,
+                             NULL, &plan) == TESSERA_OK
+             ? tessera_plan_pool_bytes (plan)
+             : TESSERA_NOWHERE;
 }
 
 /* "bound 1.20 GiB (0.100 % above)": what no layout is below. Where more is proven than
@@ -105,15 +103,10 @@ tell_hints (const CliStudy *study)
 static void
 tell_followed (const TesseraLayout *planned)
 {
-  g_autofree char *misses =
-      cli_planned_misses (planned->n_misses, planned->n_planned_misses);
+  g_autofree char *hits = cli_hits_text (planned);
 
-  cli_say ("followed on its own trace: %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT
-           " misses%s\n",
-           planned->n_hits, planned->n_misses, misses);
-  cli_member ("hits", planned->n_hits);
-  cli_member ("misses", planned->n_misses);
-  cli_member ("planned_misses", planned->n_planned_misses);
+  cli_say ("followed on its own trace: %s\n", hits);
+  cli_member_hits (planned);
   cli_member ("barriers", planned->n_barriers);
 }
 
@@ -234,21 +227,19 @@ run_plan (int n_files, char **files)
 {
   g_auto (CliStudy) study = { 0 };
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
-  TesseraLengthsOptions by_length = { 0 };
+  TesseraParameters most = { 0 };
 
-  read_options (&options, &by_length.most);
+  read_options (&options, &most);
   cli_study_open (&study, files[0]);
   options.progress = cli_progress ("planning");
   options.listener = cli_listener ();
   cli_study_edits (&study, &options);
-  by_length.edits = options.edits;
-  by_length.n_edits = options.n_edits;
   choose_streams (&study, &options);
   cli_process_ask (keeps_best ? CLI_ASK_ON_INTERRUPT : CLI_ASK_NEVER);
   cli_study_plan (&study, &options);
   cli_study_unedited (&study, &options);
   cli_process_ask (CLI_ASK_NEVER);
-  cli_study_laws (&study, &by_length);
+  cli_study_laws (&study, most);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   if (cli_given.output != NULL)
     cli_must (tessera_plan_save (study.plan, cli_given.output, cli_error ()));
@@ -260,22 +251,22 @@ run_plan (int n_files, char **files)
 static const GOptionEntry plan_options[] = {
   CLI_OPTION_OUTPUT ("The plan to write", "P.tsp"),
   CLI_OPTION_FORCE,
-  { "no-regions", 0, 0, G_OPTION_ARG_NONE, &no_regions,
-    "Dynamic requests: no space above the slots for small blocks without room", NULL },
-  { "steps", 0, 0, G_OPTION_ARG_STRING, &steps, "Plan from these steps only", "A-B" },
+  { CLI_OPTION ("no-regions", NONE, &no_regions),
+    "Dynamic requests: no space above the slots for small blocks without room" },
+  { CLI_OPTION ("steps", STRING, &steps), "Plan from these steps only", "A-B" },
   CLI_OPTION_EDITS,
   CLI_OPTION_NO_EDITS,
-  { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
+  { CLI_OPTION ("strategy", STRING, &strategy),
     "free (best height; the default) or stalloc (groups laid out as units, as published)",
     "NAME" },
-  { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
-  { "time-limit", 0, 0, G_OPTION_ARG_DOUBLE, &time_limit_s,
+  { CLI_OPTION ("budget", INT64, &budget), "Work units (placements tried)", "N" },
+  { CLI_OPTION ("time-limit", DOUBLE, &time_limit_s),
     "Stop then, with the best plan so far, which says that it was cut short", "SECONDS" },
-  { "keep-best", 0, 0, G_OPTION_ARG_NONE, &keeps_best,
-    "Stopped by ctrl-C, keep the best plan so far", NULL },
-  { "max-length", 0, 0, G_OPTION_ARG_STRING, &most_length,
+  { CLI_OPTION ("keep-best", NONE, &keeps_best),
+    "Stopped by ctrl-C, keep the best plan so far" },
+  { CLI_OPTION ("max-length", STRING, &most_length),
     "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
-  { "max-batch", 0, 0, G_OPTION_ARG_STRING, &most_batch,
+  { CLI_OPTION ("max-batch", STRING, &most_batch),
     "... and for batches up to this one (the largest seen)", "N" },
   { NULL }
 };

@@ -80,16 +80,15 @@ open_trace_of (const TesseraPlan *plan, const char *plan_path)
 static int
 run_check (int n_files, char **files)
 {
-  TesseraPlan *plan = cli_load_plan (files[0]);
-  TesseraTrace *trace = trace_path != NULL ? open_trace_of (plan, files[0]) : NULL;
+  g_autoptr (TesseraPlan) plan = cli_load_plan (files[0]);
+  g_autoptr (TesseraTrace) trace =
+      trace_path != NULL ? open_trace_of (plan, files[0]) : NULL;
   TesseraLaw law = TESSERA_LAW_NONE;
   TesseraError error = { 0 };
   TesseraStatus status = cli_check_plan (plan, trace, &law, &error);
 
   if (status == TESSERA_OK || law != TESSERA_LAW_NONE)
     tell_check (files[0], plan, law, error.text);
-  tessera_trace_free (trace);
-  tessera_plan_free (plan);
   /* The fingerprint is looked at last: the plan breaks no law by itself. */
   if (law == TESSERA_LAW_FINGERPRINT)
     cli_fail_with ("%s: is not the trace that %s was made from: %s", trace_path, files[0],
@@ -103,8 +102,8 @@ run_check (int n_files, char **files)
 }
 
 static const GOptionEntry check_options[] = {
-  { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
-    "The trace it claims to be made from", "FILE" },
+  { CLI_OPTION ("trace", FILENAME, &trace_path), "The trace it claims to be made from",
+    "FILE" },
   { NULL }
 };
 
@@ -175,14 +174,10 @@ tell_plan (const Comparison *c, int i)
   cli_member ("blocks", c->compared->n_slots[i]);
   if (followed != NULL)
     {
-      g_autofree char *planned =
-          cli_planned_misses (followed->n_misses, followed->n_planned_misses);
+      g_autofree char *hits = cli_hits_text (followed);
 
-      cli_say (", %" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT " misses%s",
-               followed->n_hits, followed->n_misses, planned);
-      cli_member ("hits", followed->n_hits);
-      cli_member ("misses", followed->n_misses);
-      cli_member ("planned_misses", followed->n_planned_misses);
+      cli_say (", %s", hits);
+      cli_member_hits (followed);
     }
   cli_say ("\n");
   cli_close ();
@@ -272,7 +267,7 @@ run_compare (int n_files, char **files)
 }
 
 static const GOptionEntry compare_options[] = {
-  { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
+  { CLI_OPTION ("trace", FILENAME, &trace_path),
     "The trace that both were made from: also tells the hits of each", "FILE" },
   { NULL }
 };
@@ -376,10 +371,9 @@ run_bench (int n_files, char **files)
   return CLI_DONE;
 }
 
-static const GOptionEntry bench_options[] = {
-  { "budget", 0, 0, G_OPTION_ARG_INT64, &budget, "Work units (placements tried)", "N" },
-  { NULL }
-};
+static const GOptionEntry bench_options[] = { { CLI_OPTION ("budget", INT64, &budget),
+                                                "Work units (placements tried)", "N" },
+                                              { NULL } };
 
 const CliCommand cli_bench = {
   .name = "bench",

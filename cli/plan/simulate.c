@@ -63,7 +63,7 @@ static gboolean
 verify_file (const char *path)
 {
   TesseraVerification verification = { 0 };
-  TesseraTrace *trace = NULL;
+  g_autoptr (TesseraTrace) trace = NULL;
   TesseraError *error = cli_error ();
   TesseraStatus status = cli_open_trace (path, "verifying", error, &trace);
   gboolean is_right = FALSE;
@@ -82,7 +82,6 @@ verify_file (const char *path)
           !verification.has_history || tessera_verification_is_exact (&verification);
     }
   tessera_verification_clear (&verification);
-  tessera_trace_free (trace);
   return is_right;
 }
 
@@ -199,14 +198,13 @@ run_simulate (int n_files, char **files)
 }
 
 static const GOptionEntry simulate_options[] = {
-  { "verify", 0, 0, G_OPTION_ARG_NONE, &verify,
-    "Compare every recorded decision with ours", NULL },
-  { "policy", 0, 0, G_OPTION_ARG_STRING, &policy,
-    "recorded, native, expandable or plan:P.tsp", "POLICY" },
-  { "by-length", 0, 0, G_OPTION_ARG_NONE, &by_length,
-    "Follow what the plan has for steps of every length", NULL },
-  { "steps", 0, 0, G_OPTION_ARG_STRING, &steps,
-    "Count hits and misses in these steps only", "A-B" },
+  { CLI_OPTION ("verify", NONE, &verify), "Compare every recorded decision with ours" },
+  { CLI_OPTION ("policy", STRING, &policy), "recorded, native, expandable or plan:P.tsp",
+    "POLICY" },
+  { CLI_OPTION ("by-length", NONE, &by_length),
+    "Follow what the plan has for steps of every length" },
+  { CLI_OPTION ("steps", STRING, &steps), "Count hits and misses in these steps only",
+    "A-B" },
   { NULL }
 };
 

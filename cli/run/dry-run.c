@@ -278,46 +278,45 @@ run_dry (int n_words, char **program)
 }
 
 static const GOptionEntry dry_options[] = {
-  { "gpu", 0, 0, G_OPTION_ARG_STRING, &gpu,
+  { CLI_OPTION ("gpu", STRING, &gpu),
     "a100-40, a100-80, h100-80 (default), h200-141, l40s-48, rtx4090-24, or a size like "
     "24GiB; several for --sweep, with commas",
     "GPU" },
-  { "sweep", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sweeps,
+  { CLI_OPTION ("sweep", STRING_ARRAY, &sweeps),
     "Find the largest value that fits where PROGRAM has {NAME}: batch=1..64; for each of "
     "other values: length=512,1024",
     "NAME=VALUES" },
-  { "picture", 0, 0, G_OPTION_ARG_FILENAME, &picture, "Draw what a sweep found",
+  { CLI_OPTION ("picture", FILENAME, &picture), "Draw what a sweep found",
     "PICTURE.png|svg" },
-  { "jobs", 0, 0, G_OPTION_ARG_INT, &jobs,
+  { CLI_OPTION ("jobs", INT, &jobs),
     "Runs of --sweep, --try or --all-ranks at a time (default: as cores and memory "
     "allow)",
     "N" },
-  { "try", 0, 0, G_OPTION_ARG_STRING, &changes,
+  { CLI_OPTION ("try", STRING, &changes),
     "Then a dry run with each change of the program, made from outside: fused, "
     "foreach-off, zero-grad, checkpointing, bf16-optimizer, 8-bit, offload; two at once: "
     "fused+zero-grad; or suggested: what is advised",
     "CHANGES" },
-  { "world", 0, 0, G_OPTION_ARG_INT, &world,
-    "Ranks of the job, whose process group is made up", "N" },
-  { "rank", 0, 0, G_OPTION_ARG_INT, &rank, "Which of them to run (0)", "N" },
-  { "all-ranks", 0, 0, G_OPTION_ARG_NONE, &runs_all, "Those that tell how all are",
-    NULL },
-  { "topology", 0, 0, G_OPTION_ARG_STRING, &topology, "Of --all-ranks", "pp=4,dp=16" },
-  { "steps", 0, 0, G_OPTION_ARG_STRING, &steps,
+  { CLI_OPTION ("world", INT, &world), "Ranks of the job, whose process group is made up",
+    "N" },
+  { CLI_OPTION ("rank", INT, &rank), "Which of them to run (0)", "N" },
+  { CLI_OPTION ("all-ranks", NONE, &runs_all), "Those that tell how all are" },
+  { CLI_OPTION ("topology", STRING, &topology), "Of --all-ranks", "pp=4,dp=16" },
+  { CLI_OPTION ("steps", STRING, &steps),
     "Stop after this many whole steps, or record lines and modules of no more where "
     "--events or --for go on; 3-6 (default): three, or once a later one repeats the one "
     "before, six at most",
     "N[-M]" },
-  { "events", 0, 0, G_OPTION_ARG_INT64, &events,
+  { CLI_OPTION ("events", INT64, &events),
     "Go on after these steps until so many events are recorded (default 2000000, in a "
     "sweep 0); 0: stop there",
     "N" },
-  { "for", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "... or until so many seconds are over",
+  { CLI_OPTION ("for", DOUBLE, &seconds), "... or until so many seconds are over",
     "SECONDS" },
-  { "policy", 0, 0, G_OPTION_ARG_STRING, &policy,
+  { CLI_OPTION ("policy", STRING, &policy),
     "native (default), expandable, direct or plan", "POLICY" },
-  { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan,
-    "Follow this plan, or the rank's of a folder", "P.tsp" },
+  { CLI_OPTION ("plan", FILENAME, &plan), "Follow this plan, or the rank's of a folder",
+    "P.tsp" },
   CLI_OPTION_FOLLOW (&follow),
   CLI_OPTION_OUTPUT ("The trace to write (default: the script's name, and -planned with "
                      "--plan); its plan goes beside it, as .tsp",
@@ -325,14 +324,13 @@ static const GOptionEntry dry_options[] = {
   CLI_OPTION_FORCE,
   { "no-stacks", 0, G_OPTION_FLAG_REVERSE, G_OPTION_ARG_NONE, &has_stacks,
     "Do not record the lines that allocate, which is faster", NULL },
-  { "contract", 0, 0, G_OPTION_ARG_NONE, &checks_contract,
+  { CLI_OPTION ("contract", NONE, &checks_contract),
     "Check whether a program's streams may share one pool, and plan so if they may; "
-    "slower, and some programs ask for a little more meanwhile",
-    NULL },
-  { "headroom", 0, 0, G_OPTION_ARG_STRING, &headroom,
-    "Memory of the GPU that is not PyTorch's", "BYTES" },
-  { "json", 0, 0, G_OPTION_ARG_NONE, &cli_given.json,
-    "Print JSON; the program's own output goes to stderr", NULL },
+    "slower, and some programs ask for a little more meanwhile" },
+  { CLI_OPTION ("headroom", STRING, &headroom), "Memory of the GPU that is not PyTorch's",
+    "BYTES" },
+  { CLI_OPTION ("json", NONE, &cli_given.json),
+    "Print JSON; the program's own output goes to stderr" },
   { NULL }
 };
 

@@ -187,23 +187,23 @@ run_gate (int n_words, char **program)
 }
 
 static const GOptionEntry options[] = {
-  { "baseline", 0, 0, G_OPTION_ARG_FILENAME, &baseline_path,
+  { CLI_OPTION ("baseline", FILENAME, &baseline_path),
     "The run that is the measure: a .tsr of a dry run of the main branch, or a snapshot",
     "MAIN.tsr" },
-  { "above", 0, 0, G_OPTION_ARG_STRING, &above_text,
+  { CLI_OPTION ("above", STRING, &above_text),
     "How much more at the peak of live is allowed: 2%, 500MiB (default: nothing)",
     "MORE" },
-  { "markdown", 0, 0, G_OPTION_ARG_FILENAME, &markdown_path,
+  { CLI_OPTION ("markdown", FILENAME, &markdown_path),
     "Write what changed as Markdown, for a pull request", "FILE" },
-  { "junit", 0, 0, G_OPTION_ARG_FILENAME, &junit_path, "Write the result as JUnit XML",
+  { CLI_OPTION ("junit", FILENAME, &junit_path), "Write the result as JUnit XML",
     "FILE" },
   CLI_OPTION_OUTPUT ("Keep the trace of the dry run (default: it goes)", "T.tsr"),
-  { "gpu", 0, 0, G_OPTION_ARG_STRING, &gpu, "As dry-run has it", "GPU" },
-  { "steps", 0, 0, G_OPTION_ARG_STRING, &steps, "As dry-run has it", "N[-M]" },
-  { "world", 0, 0, G_OPTION_ARG_INT, &world, "As dry-run has it", "N" },
-  { "rank", 0, 0, G_OPTION_ARG_INT, &rank, "As dry-run has it", "N" },
+  { CLI_OPTION ("gpu", STRING, &gpu), "As dry-run has it", "GPU" },
+  { CLI_OPTION ("steps", STRING, &steps), "As dry-run has it", "N[-M]" },
+  { CLI_OPTION ("world", INT, &world), "As dry-run has it", "N" },
+  { CLI_OPTION ("rank", INT, &rank), "As dry-run has it", "N" },
   CLI_OPTION_RULES (&rules_path),
-  { "json", 0, 0, G_OPTION_ARG_NONE, &cli_given.json, "Print JSON", NULL },
+  { CLI_OPTION ("json", NONE, &cli_given.json), "Print JSON" },
   { NULL }
 };
 

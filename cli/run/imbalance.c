@@ -513,21 +513,18 @@ run_ranks (int n_files, char **files)
 }
 
 static const GOptionEntry options[] = {
-  { "plans", 0, 0, G_OPTION_ARG_FILENAME, &plans,
+  { CLI_OPTION ("plans", FILENAME, &plans),
     "Write each rank's plan into this folder: rank-0.tsp ...", "PLANS" },
-  { "topology", 0, 0, G_OPTION_ARG_STRING, &topology, "How ranks are laid out",
-    "pp=4,dp=16" },
-  { "slurm", 0, 0, G_OPTION_ARG_NONE, &to_slurm, "A Slurm array that dry-runs a job",
-    NULL },
-  { "parallel", 0, 0, G_OPTION_ARG_NONE, &to_parallel, "The same by GNU parallel", NULL },
-  { "submit", 0, 0, G_OPTION_ARG_NONE, &submits, "Run that line, do not print it", NULL },
-  { "world", 0, 0, G_OPTION_ARG_INT, &n_wanted, "... of so many ranks", "N" },
-  { "sweep", 0, 0, G_OPTION_ARG_STRING, &cells, "... or values of {NAME}",
-    "NAME=VALUES" },
+  { CLI_OPTION ("topology", STRING, &topology), "How ranks are laid out", "pp=4,dp=16" },
+  { CLI_OPTION ("slurm", NONE, &to_slurm), "A Slurm array that dry-runs a job" },
+  { CLI_OPTION ("parallel", NONE, &to_parallel), "The same by GNU parallel" },
+  { CLI_OPTION ("submit", NONE, &submits), "Run that line, do not print it" },
+  { CLI_OPTION ("world", INT, &n_wanted), "... of so many ranks", "N" },
+  { CLI_OPTION ("sweep", STRING, &cells), "... or values of {NAME}", "NAME=VALUES" },
   CLI_OPTION_FORCE,
   CLI_OPTION_NO_EDITS,
   CLI_OPTION_RULES (&rules_path),
-  { "fast", 0, 0, G_OPTION_ARG_NONE, &is_fast, "Leave out smallest devices", NULL },
+  { CLI_OPTION ("fast", NONE, &is_fast), "Leave out smallest devices" },
   { NULL }
 };
 

@@ -127,10 +127,7 @@ answer (CliStudy *study, const CliRank *rank, const CliRankOptions *wanted, FILE
     cli_study_needs (study);
   if (wanted->plans != NULL)
     {
-      const TesseraLengthsOptions by_length = { .edits = options.edits,
-                                                .n_edits = options.n_edits };
-
-      cli_study_laws (study, &by_length);
+      cli_study_laws (study, (TesseraParameters){ 0 });
       write_plans (study, rank, wanted->plans);
       if (study->plan->followable == TESSERA_FOLLOWABLE_NO && study->lengths == NULL)
         g_strlcpy (found.not_followed,

@@ -21,13 +21,11 @@ is_same_file (const GStatBuf *a, const GStatBuf *b)
 static gboolean
 died_of_memory (const CliRehearsal *run)
 {
-  TesseraTrace *trace = NULL;
-  gboolean did = tessera_trace_load (run->trace_path, TESSERA_NONE, NULL, NULL, &trace) ==
-                     TESSERA_OK &&
-                 g_strcmp0 (tessera_trace_get_meta (trace, "died_of"), "memory") == 0;
+  g_autoptr (TesseraTrace) trace = NULL;
 
-  tessera_trace_free (trace);
-  return did;
+  return tessera_trace_load (run->trace_path, TESSERA_NONE, NULL, NULL, &trace) ==
+             TESSERA_OK &&
+         g_strcmp0 (tessera_trace_get_meta (trace, "died_of"), "memory") == 0;
 }
 
 /* "how it ended; what is kept": for a program that did not come to a good end. */
@@ -355,11 +353,10 @@ plan (CliStudy *study)
   TesseraPlanOptions options = { .first_step = -1,
                                  .last_step = -1,
                                  .progress = cli_progress ("planning") };
-  const TesseraLengthsOptions largest_seen = { 0 };
 
   cli_study_streams (&options);
   cli_study_plan (study, &options);
-  cli_study_laws (study, &largest_seen);
+  cli_study_laws (study, (TesseraParameters){ 0 });
   decline_unlike_steps (study);
 }
 

@@ -177,9 +177,8 @@ typedef struct
   CliTrialState state;
   guint64 bytes[CLI_TRIAL_POLICIES]; /* the smallest device; G_MAXUINT64: none will do */
   guint64 live_bytes;                /* at most */
-  gboolean
-      is_unchanged; /* the change of its job could not be made: the remark says why */
-  char *remark;     /* what went wrong, or bears on the answer; or NULL */
+  gboolean is_unchanged; /* its change could not be made: the remark says why */
+  char *remark;          /* what went wrong, or bears on the answer; or NULL */
 } CliTrial;
 
 typedef struct CliTrials CliTrials;
@@ -238,10 +237,8 @@ typedef struct
 /* What is asked; all is borrowed. */
 typedef struct
 {
-  const CliRehearsal
-      *model; /* of every run, but for the paths; its program has {NAME}s */
-  char *
-      *sweeps; /* "batch=1..64", "length=512,1024", "try=nothing,fused"; ends with NULL */
+  const CliRehearsal *model; /* of every run, but for paths; its program has {NAME}s */
+  char **sweeps; /* "batch=1..64", "length=512,1024", "try=nothing,fused"; then NULL */
   const CliGpu *gpus;
   guint n_gpus;
   const char *picture; /* a PNG or SVG of the frontier, to be written; or NULL */

@@ -29,12 +29,11 @@ run_record (int n_words, char **program)
 
 static const GOptionEntry record_options[] = {
   CLI_OPTION_OUTPUT ("The trace to write; %r rank, %h host, %p process", "T.tsr"),
-  { "policy", 0, 0, G_OPTION_ARG_STRING, &policy,
+  { CLI_OPTION ("policy", STRING, &policy),
     "native (default), expandable, or direct, which asks the driver for every tensor so "
     "that only what lives must fit",
     "POLICY" },
-  { "stacks", 0, 0, G_OPTION_ARG_NONE, &has_stacks, "Record the lines that allocate",
-    NULL },
+  { CLI_OPTION ("stacks", NONE, &has_stacks), "Record the lines that allocate" },
   CLI_OPTION_FORCE,
   { NULL }
 };
@@ -90,7 +89,7 @@ run_run (int n_words, char **program)
 }
 
 static const GOptionEntry run_options[] = {
-  { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan,
+  { CLI_OPTION ("plan", FILENAME, &plan),
     "The plan to follow, or the folder of each rank's; %r rank, %h host, %p process",
     "P.tsp" },
   CLI_OPTION_FOLLOW (&follow),

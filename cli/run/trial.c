@@ -251,8 +251,6 @@ cli_trials_new (guint n_jobs)
 void
 cli_trials_free (CliTrials *trials)
 {
-  if (trials == NULL)
-    return;
   g_rmdir (trials->folder); /* no: a log of a script that failed is there */
   g_free (trials->folder);
   g_ptr_array_unref (trials->trials);
