@@ -35,19 +35,29 @@ cli_usage (const char *format, ...)
   exit (CLI_USAGE);
 }
 
-void
-cli_complain (const TesseraError *error)
+static void
+complain (const char *format, va_list arguments)
 {
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+
   cli_progress_end ();
-  fprintf (stderr, "tessera: %s\n",
-           error->text[0] != '\0' ? error->text : "out of memory");
+  fprintf (stderr, "tessera: %s\n", cli_shown (text));
+}
+
+void
+cli_complain (const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  complain (format, arguments);
+  va_end (arguments);
 }
 
 void
 cli_fail (const TesseraError *error)
 {
-  cli_complain (error);
-  exit (CLI_FAILED);
+  cli_fail_with ("%s", error->text[0] != '\0' ? error->text : "out of memory");
 }
 
 void
@@ -56,11 +66,8 @@ cli_fail_with (const char *format, ...)
   va_list arguments;
 
   va_start (arguments, format);
-  char *text = g_strdup_vprintf (format, arguments);
+  complain (format, arguments);
   va_end (arguments);
-  cli_progress_end ();
-  fprintf (stderr, "tessera: %s\n", cli_shown (text));
-  g_free (text);
   exit (CLI_FAILED);
 }
 

@@ -106,10 +106,10 @@ int cli_start (const CliCommand *command, int argc, char **argv);
 
 /* Ends the command: the sentence on stderr with the way to --help, status CLI_USAGE. */
 G_NORETURN void cli_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* Only the sentence. */
+void cli_complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Ends the command: the sentence on stderr, status CLI_FAILED. */
 G_NORETURN void cli_fail (const TesseraError *error);
-/* Only the sentence. */
-void cli_complain (const TesseraError *error);
 G_NORETURN void cli_fail_with (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Where the next call is to say what went wrong, and the end of the command if it did:
  * cli_must (tessera_plan_load (path, cli_error (), &plan)). */

@@ -74,7 +74,7 @@ verify_file (const char *path)
     status = tessera_verify (trace, cli_progress ("verifying"), &verification);
   cli_progress_end ();
   if (status != TESSERA_OK)
-    cli_complain (error);
+    cli_complain ("%s", error->text);
   else
     {
       tell_verification (path, trace->n_events, &verification);

@@ -1,6 +1,4 @@
 /* See run.h. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/run/run.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -18,7 +16,6 @@ record (const CliRank *rank, gconstpointer user)
   g_autofree char *log = g_strconcat (rank->path, ".log", NULL);
   g_auto (GStrv) env = NULL;
   CliJob job = model->job;
-  CliJobEnd end;
   int ours = fcntl (STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 
   job.rank = (gint64) rank->rank;
@@ -26,7 +23,7 @@ record (const CliRank *rank, gconstpointer user)
   cli_must (cli_job_environ (&job, &env, cli_error ()));
   if (freopen ("/dev/null", "r", stdin) == NULL || freopen (log, "w", stderr) == NULL)
     _exit (CLI_FAILED);
-  cli_must (cli_job_wait (model->program, env, STDERR_FILENO, &end, cli_error ()));
+  const CliJobEnd end = cli_job_wait (model->program, env, STDERR_FILENO);
   dup2 (ours, STDERR_FILENO);
   if (end.stopped_by != 0)
     _exit (CLI_FAILED);
@@ -154,7 +151,7 @@ cli_all_ranks (const CliRehearsal *model,
     cli_usage ("--topology takes how the %" G_GUINT64_FORMAT
                " ranks are laid out, outermost first: pp=4,dp=16, not \"%s\"",
                world, topology);
-  cli_must (cli_program_check (model->program, cli_error ()));
+  cli_program_check (model->program);
   if (g_mkdir (folder, 0777) != 0)
     cli_fail_with ("the folder %s cannot be made: %s; name another one with -o", folder,
                    g_strerror (errno));

@@ -156,9 +156,8 @@ take_options (CliRehearsal *run)
 static void
 take_paths (CliRehearsal *run)
 {
-  char *given = plan;
-  plan = given != NULL ? cli_job_plan_of (given, rank) : NULL;
-  g_free (given);
+  if (plan != NULL)
+    cli_job_find_plan (&plan, rank);
   g_autofree char *named = cli_given.output != NULL
                                ? g_strdup (cli_given.output)
                                : trace_of (run->program, &run->job, plan != NULL);

@@ -78,9 +78,8 @@ run_dry (char **program, const char *trace_path)
   g_auto (GStrv) words = g_strv_builder_end (builder);
   g_auto (GStrv) env = g_get_environ ();
   const int nowhere = open ("/dev/null", O_WRONLY | O_CLOEXEC);
-  CliJobEnd end;
+  const CliJobEnd end = cli_job_wait (words, env, nowhere);
 
-  cli_must (cli_job_wait (words, env, nowhere, &end, cli_error ()));
   close (nowhere);
   if (end.stopped_by != 0 || end.signal_number != 0)
     cli_fail_with ("the dry run was stopped before its end");

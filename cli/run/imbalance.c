@@ -481,7 +481,7 @@ hand_to_engine (const char *asked, gint world, char **words)
   g_auto (GStrv) env = g_get_environ ();
   CliJobEnd end = { 0 };
   if (submits)
-    cli_must (cli_job_wait (shell, env, -1, &end, cli_error ()));
+    end = cli_job_wait (shell, env, -1);
   else
     g_print ("%s\n", line);
   return end.status == 0 && end.signal_number == 0 ? CLI_DONE : CLI_FAILED;

@@ -103,8 +103,8 @@ cli_program_launcher (char **program)
   return NULL;
 }
 
-TesseraStatus
-cli_program_check (char **program, TesseraError *error)
+void
+cli_program_check (char **program)
 {
   g_autofree char *base = g_path_get_basename (program[0]);
   g_autofree char *output = NULL;
@@ -112,26 +112,22 @@ cli_program_check (char **program, TesseraError *error)
   char *look[] = { program[0], "-c", LOOK_FOR_PYTORCH, NULL };
 
   if (!g_str_has_prefix (base, "python"))
-    return TESSERA_OK;
+    return;
   g_autofree char *shown = g_filename_display_name (program[0]);
   if (!g_spawn_sync (NULL, look, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
                      NULL, NULL, &output, NULL, NULL, &problem))
-    return tessera_fail (error, TESSERA_IO,
-                         "%s does not start: %s; name the Python that has PyTorch", shown,
-                         problem->message);
+    cli_fail_with ("%s does not start: %s; name the Python that has PyTorch", shown,
+                   problem->message);
   g_strstrip (output);
   if (strcmp (output, "none") == 0)
-    return tessera_fail (
-        error, TESSERA_INVALID,
+    cli_fail_with (
         "%s has no PyTorch: %s -m pip install torch, or name the Python that has it",
         shown, shown);
   if (strcmp (output, "cpu") == 0)
-    return tessera_fail (
-        error, TESSERA_INVALID,
+    cli_fail_with (
         "the PyTorch of %s is built without CUDA, so nothing would ask for memory of a "
         "GPU: install the build for CUDA (on Linux: pip install torch, from PyPI)",
         shown);
-  return TESSERA_OK;
 }
 
 gboolean
@@ -263,14 +259,13 @@ cli_job_environ (const CliJob *job, char ***out_environ, TesseraError *error)
   return TESSERA_OK;
 }
 
-static TesseraStatus
-does_not_start (const char *program, const char *why, TesseraError *error)
+G_NORETURN static void
+does_not_start (const char *program, const char *why)
 {
   g_autofree char *shown = g_filename_display_name (program);
-  return tessera_fail (error, TESSERA_IO,
-                       "%s does not start: %s; after -- comes the command as you would "
-                       "type it, e.g. python train.py",
-                       shown, why);
+  cli_fail_with ("%s does not start: %s; after -- comes the command as you would type "
+                 "it, e.g. python train.py",
+                 shown, why);
 }
 
 char *
@@ -280,20 +275,22 @@ cli_job_pattern (const char *path)
   return g_strjoinv ("%%", parts);
 }
 
-char *
-cli_job_plan_of (const char *path, int rank)
+void
+cli_job_find_plan (char **path, int rank)
 {
-  g_autofree char *pattern = cli_job_pattern (path);
-  g_autoptr (GDir) folder = g_dir_open (path, 0, NULL);
-  const char *name = folder == NULL ? "rank-" : NULL;
+  g_autoptr (GDir) folder = g_dir_open (*path, 0, NULL);
+  const char *name = NULL;
 
+  if (folder == NULL)
+    return;
   while (name == NULL || !g_str_has_prefix (name, "rank-"))
     if ((name = g_dir_read_name (folder)) == NULL)
       cli_fail_with (
-          "%s is a folder without plans, such as tessera job DIR --plans writes", path);
-  return folder == NULL ? g_strdup (path)
-         : rank < 0     ? g_strconcat (pattern, "/rank-%r.tsp", NULL)
-                        : g_strdup_printf ("%s/rank-%d.tsp", path, rank);
+          "%s is a folder without plans, such as tessera job DIR --plans writes", *path);
+  g_autofree char *given = *path;
+  g_autofree char *pattern = cli_job_pattern (given);
+  *path = rank < 0 ? g_strconcat (pattern, "/rank-%r.tsp", NULL)
+                   : g_strdup_printf ("%s/rank-%d.tsp", given, rank);
 }
 
 /* A pattern; the folder that it is in, which nobody typed, is none. */
@@ -323,9 +320,7 @@ cli_job_become (const CliJob *wanted, char **program)
     }
   cli_process_restore ();
   execvpe (program[0], program, env);
-  int problem = errno;
-  cli_must (does_not_start (program[0], g_strerror (problem), cli_error ()));
-  g_assert_not_reached ();
+  does_not_start (program[0], g_strerror (errno));
 }
 
 /* In the child, before the program: it ends with us, were we killed, and its addresses are the
@@ -355,29 +350,22 @@ spawn (char **program, char **env, int stdout_to, GPid *out_pid, GError **error)
   return has_started;
 }
 
-TesseraStatus
-cli_job_wait (char **program,
-              char **environ_of_job,
-              int stdout_to,
-              CliJobEnd *out_end,
-              TesseraError *error)
+CliJobEnd
+cli_job_wait (char **program, char **environ_of_job, int stdout_to)
 {
   g_autoptr (GError) problem = NULL;
   GPid pid = 0;
-  int wait_status = 0;
+  int status = 0;
 
-  memset (out_end, 0, sizeof *out_end);
   cli_process_ask (CLI_ASK_CHILD);
-  if (spawn (program, environ_of_job, stdout_to, &pid, &problem))
-    {
-      cli_process_pass_to (pid);
-      while (waitpid (pid, &wait_status, 0) < 0 && errno == EINTR)
-        continue;
-    }
-  out_end->status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : 0;
-  out_end->signal_number = WIFSIGNALED (wait_status) ? WTERMSIG (wait_status) : 0;
-  out_end->stopped_by = cli_process_asked_by ();
+  if (!spawn (program, environ_of_job, stdout_to, &pid, &problem))
+    does_not_start (program[0], problem->message);
+  cli_process_pass_to (pid);
+  while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+    continue;
+  const CliJobEnd end = { .status = WIFEXITED (status) ? WEXITSTATUS (status) : 0,
+                          .signal_number = WIFSIGNALED (status) ? WTERMSIG (status) : 0,
+                          .stopped_by = cli_process_asked_by () };
   cli_process_ask (CLI_ASK_NEVER);
-  return problem == NULL ? TESSERA_OK
-                         : does_not_start (program[0], problem->message, error);
+  return end;
 }

@@ -46,21 +46,16 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
       : end->status != 0
           ? g_strdup_printf ("%s ended with status %d", program, end->status)
           : g_strdup_printf ("%s ended", program);
-  TesseraError error = { 0 };
 
   if (has_trace)
-    tessera_fail (&error, TESSERA_INVALID,
-                  "%s; what it did until then is in %s (tessera info %s)", how, shown,
+    cli_complain ("%s; what it did until then is in %s (tessera info %s)", how, shown,
                   shown);
   else if (end->stopped_by != 0 || has_failed)
-    tessera_fail (&error, TESSERA_INVALID,
-                  "%s before it allocated memory of the GPU: nothing was recorded", how);
+    cli_complain ("%s before it allocated memory of the GPU: nothing was recorded", how);
   else
-    tessera_fail (&error, TESSERA_INVALID,
-                  "%s and allocated no memory of the GPU: nothing was recorded; does it "
+    cli_complain ("%s and allocated no memory of the GPU: nothing was recorded; does it "
                   "move its model to \"cuda\"?",
                   how);
-  cli_complain (&error);
   return is_memory                            ? CLI_DOES_NOT_FIT
          : has_failed && end->stopped_by == 0 ? CLI_SCRIPT_FAILED
                                               : CLI_FAILED;
@@ -216,8 +211,6 @@ run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_seco
   g_autofree char *pattern = NULL;
   g_auto (GStrv) env = NULL;
   CliJob job = first->job;
-  CliJobEnd end = { .status = -1 };
-  TesseraError error = { 0 };
 
   *out_second = (SecondRun){ .trace_path = g_strdup_printf ("%s-adapted.tsr", stem) };
   job.record = pattern = cli_job_pattern (out_second->trace_path);
@@ -228,9 +221,9 @@ run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_seco
            "tessera: natively it does not fit %s; once more with the memory of that, to "
            "see whether the script adapts\n",
            first->question.gpu);
-  if (cli_job_environ (&job, &env, &error) == TESSERA_OK &&
-      cli_job_wait (first->program, env, STDERR_FILENO, &end, &error) == TESSERA_OK &&
-      end.status == 0 && end.signal_number == 0 && end.stopped_by == 0)
+  cli_must (cli_job_environ (&job, &env, cli_error ()));
+  const CliJobEnd end = cli_job_wait (first->program, env, STDERR_FILENO);
+  if (end.status == 0 && end.signal_number == 0 && end.stopped_by == 0)
     judge (first, study, out_second);
   if (out_second->n_failed == 0)
     g_unlink (out_second->trace_path);
@@ -411,14 +404,13 @@ int
 cli_rehearse (CliRehearsal *run)
 {
   g_auto (GStrv) env = NULL;
-  CliJobEnd end;
   GStatBuf before = { 0 }, after = { 0 };
 
   g_stat (run->trace_path, &before);
   cli_must (cli_job_environ (&run->job, &env, cli_error ()));
-  cli_must (cli_program_check (run->program, cli_error ()));
-  cli_must (cli_job_wait (run->program, env, cli_given.json ? STDERR_FILENO : -1, &end,
-                          cli_error ()));
+  cli_program_check (run->program);
+  const CliJobEnd end =
+      cli_job_wait (run->program, env, cli_given.json ? STDERR_FILENO : -1);
   gboolean has_trace =
       g_stat (run->trace_path, &after) == 0 && !is_same_file (&before, &after);
   /* Ctrl-C asks for the answer. */

@@ -67,9 +67,9 @@ char *cli_program_name (char **program);
  * Borrowed. */
 const char *cli_program_launcher (char **program);
 
-/* Where the program is a Python: whether it starts, and has a PyTorch built for CUDA. One
- * sentence where not. Other programs pass. */
-TESSERA_MUST_USE TesseraStatus cli_program_check (char **program, TesseraError *error);
+/* Where the program is a Python: it starts, and has a PyTorch built for CUDA, or the command
+ * ends. Other programs pass. */
+void cli_program_check (char **program);
 
 /* Whether @policy is one of those that the library knows. */
 gboolean cli_job_policy_is_known (const char *policy);
@@ -80,9 +80,9 @@ gboolean cli_job_follow_is_known (const char *follow);
 /* (transfer full): the pattern of @path alone, whatever % it holds. */
 char *cli_job_pattern (const char *path);
 
-/* (transfer full): @path itself, or where it is a folder the plan that `tessera job --plans`
- * wrote there for @rank; -1: the pattern of each rank's own. A folder without ends the command. */
-char *cli_job_plan_of (const char *path, int rank);
+/* Where @path is a folder it becomes the plan that `tessera job --plans` wrote there for @rank;
+ * -1: the pattern of each rank's own. A folder without ends the command. */
+void cli_job_find_plan (char **path, int rank);
 
 /*
  * cli_job_environ:
@@ -98,18 +98,10 @@ TESSERA_MUST_USE TesseraStatus cli_job_environ (const CliJob *job,
  * a part of Tessera is missing it runs without, after a sentence. */
 G_NORETURN void cli_job_become (const CliJob *job, char **program);
 
-/*
- * cli_job_wait:
- * @stdout_to: a descriptor that gets its standard output; -1: ours does
- *
- * Runs the program to its end. Signals that would end us go to it instead; ctrl-C reaches
- * it from the terminal.
- */
-TESSERA_MUST_USE TesseraStatus cli_job_wait (char **program,
-                                             char **environ_of_job,
-                                             int stdout_to,
-                                             CliJobEnd *out_end,
-                                             TesseraError *error);
+/* Runs the program to its end. Signals that would end us go to it instead; ctrl-C reaches
+ * it from the terminal. What does not start ends the command. @stdout_to: a descriptor that gets
+ * its standard output; -1: ours does */
+CliJobEnd cli_job_wait (char **program, char **environ_of_job, int stdout_to);
 
 /* ---- answer.c: does a recorded run fit a GPU, and under which policy? ---- */
 

@@ -74,9 +74,7 @@ run_run (int n_words, char **program)
     cli_usage ("say which plan to follow with --plan P.tsp");
   if (!cli_job_follow_is_known (follow))
     cli_usage ("--follow takes length or trace, not \"%s\"", follow);
-  char *given = plan;
-  plan = cli_job_plan_of (given, -1);
-  g_free (given);
+  cli_job_find_plan (&plan, -1);
   check_plan_is_there ();
   if (cli_given.output != NULL)
     cli_check_recording (plan, cli_given.output);
