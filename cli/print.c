@@ -13,8 +13,8 @@ static JsonBuilder *answer; /* NULL: nothing was said for programs yet */
 /* A 1, then a bit for each object and array that is open, the innermost the lowest. */
 static guint64 open_arrays = 1;
 
-void
-cli_answer_forget (void)
+static void
+forget (void)
 {
   g_clear_object (&answer);
   open_arrays = 1;
@@ -34,7 +34,7 @@ cli_answer_end (void)
   g_autofree char *text = json_generator_to_data (generator, NULL);
   cli_process_print (text);
   cli_process_print ("\n");
-  cli_answer_forget ();
+  forget ();
 }
 
 void
@@ -397,6 +397,6 @@ cli_table_write (CliTable *table, const char *path)
     cli_process_print_data (text->str, text->len);
   else
     cli_must (tessera_write_file (path, text->str, text->len, cli_error ()));
-  cli_answer_forget ();
+  forget ();
   table_free (table);
 }

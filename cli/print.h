@@ -13,8 +13,6 @@
 
 /* Prints the JSON now: what follows may end the command. */
 void cli_answer_end (void);
-/* In a child, whose answer is its own. */
-void cli_answer_forget (void);
 
 void cli_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 

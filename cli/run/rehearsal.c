@@ -235,7 +235,7 @@ advise (const CliRehearsal *run, CliStudy *study, gboolean is_interrupted)
 {
   g_auto (TesseraWhose) whose = { 0 };
 
-  if (run->is_once || study->followed != NULL)
+  if (study->followed != NULL)
     return;
   cli_whose_init (&whose, study, NULL);
   if (run->changes != NULL && is_interrupted)
@@ -364,6 +364,30 @@ may_adapt (const CliRehearsal *run, const CliStudy *study)
          (run->job.most_events > 0 || run->job.most_seconds > 0);
 }
 
+/* What is asked of a run for its figures alone. */
+static void
+measure (const CliStudy *study, CliTrial *trial)
+{
+  const char *not_tried = tessera_trace_get_meta (study->trace, "not_tried");
+  const gboolean is_followable = study->plan->followable != TESSERA_FOLLOWABLE_NO;
+
+  for (guint i = 0; i < CLI_N_POLICIES; i++)
+    trial->bytes[i] = cli_policies[i] == TESSERA_LAYOUT_PLAN && !is_followable
+                          ? G_MAXUINT64
+                          : study->need[cli_policies[i]].smallest_bytes;
+  trial->live_bytes = study->layout->peak_live_bytes;
+  trial->is_unchanged = not_tried != NULL;
+  g_strlcpy (trial->remark,
+             not_tried != NULL ? not_tried
+             : study->structure->n_steps == 0
+                 ? "no whole step was seen, only the script's start"
+             : study->needs.leak.step_bytes > 0
+                 ? "each step keeps more than the one before, so a longer run needs more"
+             : is_followable ? ""
+                             : "no run follows the plan",
+             sizeof trial->remark);
+}
+
 /* The trace studied, planned and answered from. */
 static int
 answer (CliRehearsal *run, gboolean is_interrupted)
@@ -384,9 +408,14 @@ answer (CliRehearsal *run, gboolean is_interrupted)
                       g_strcmp0 (run->job.follow, "trace") != 0);
   cli_study_needs (&study);
   cli_progress_end ();
+  if (run->trial != NULL)
+    {
+      measure (&study, run->trial);
+      return CLI_DONE;
+    }
   see (&study, is_interrupted, &seen);
   run->question.is_complete = seen.is_complete;
-  if (!is_interrupted && !run->is_once && may_adapt (run, &study))
+  if (!is_interrupted && may_adapt (run, &study))
     run_again (run, &study, &second);
   run->question.adapted = second.text;
   if (study.structure->n_steps == 0)

@@ -139,9 +139,9 @@ typedef struct
   char *followed_path;                    /* a plan that is read, or NULL */
   TesseraPlan *followed;                  /* ... as it was before the run */
   char *trace_pattern, *followed_pattern; /* the same, as the job takes them */
-  gboolean is_once; /* no second run with the memory of the GPU, and no advice */
-  char **changes;   /* of cli_changes_read(), tried after the run; borrowed; or NULL */
-  guint n_jobs;     /* for these, at a time; 0: as cores and memory allow */
+  struct CliTrial *trial; /* that gets the figures, and nothing is told; NULL: none */
+  char **changes; /* of cli_changes_read(), tried after the run; borrowed; or NULL */
+  guint n_jobs;   /* for these, at a time; 0: as cores and memory allow */
 } CliRehearsal;
 
 /* Prints the answer, or a sentence why there is none. Returns the exit status. */
@@ -149,10 +149,6 @@ int cli_rehearse (CliRehearsal *rehearsal);
 
 /* ---- trial.c: runs for their figures alone, each a child of this process, with a process
  * group and files of its own, as many at a time as cores and memory allow ---- */
-
-#define CLI_TRIAL_POLICIES 3 /* native, expandable, plan */
-/* The members of an answer that say what each needs: "native_bytes" ... */
-extern const char *const cli_trial_needs[CLI_TRIAL_POLICIES];
 
 typedef enum
 {
@@ -162,15 +158,16 @@ typedef enum
   CLI_TRIAL_FAILED,
 } CliTrialState;
 
-typedef struct
+/* In memory that the child has as well, which writes there what it found. */
+typedef struct CliTrial
 {
   char *stem; /* "FOLDER/3": its files are FOLDER/3.log ... */
   pid_t pid;  /* 0: it has ended */
   CliTrialState state;
-  guint64 bytes[CLI_TRIAL_POLICIES]; /* the smallest device; G_MAXUINT64: none will do */
-  guint64 live_bytes;                /* at most */
-  gboolean is_unchanged; /* its change could not be made: the remark says why */
-  char *remark;          /* what went wrong, or bears on the answer; or NULL */
+  guint64 bytes[CLI_N_POLICIES]; /* the smallest device; G_MAXUINT64: none will do */
+  guint64 live_bytes;            /* at most */
+  gboolean is_unchanged;         /* its change could not be made: the remark says why */
+  char remark[1 << 14];          /* what went wrong, or bears on the answer; or "" */
 } CliTrial;
 
 typedef struct CliTrials CliTrials;

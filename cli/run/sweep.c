@@ -199,7 +199,7 @@ start_point (Sweep *sweep, guint combination, guint64 value)
 static Bracket
 find_bracket (const Sweep *sweep, guint combination, guint cell)
 {
-  guint64 available_bytes = sweep->asked->gpus[cell / CLI_TRIAL_POLICIES].available_bytes;
+  guint64 available_bytes = sweep->asked->gpus[cell / CLI_N_POLICIES].available_bytes;
   Bracket bracket = { 0 };
 
   for (guint i = 0; i < sweep->points->len; i++)
@@ -212,7 +212,7 @@ find_bracket (const Sweep *sweep, guint combination, guint cell)
       if (bracket.high != NULL)
         continue;
       if (point->trial->state == CLI_TRIAL_MEASURED &&
-          point->trial->bytes[cell % CLI_TRIAL_POLICIES] <= available_bytes)
+          point->trial->bytes[cell % CLI_N_POLICIES] <= available_bytes)
         {
           bracket.before = bracket.low;
           bracket.low = point;
@@ -240,10 +240,10 @@ slope_of (const Point *from, const Point *to, guint policy)
 static gboolean
 is_next_too_large (const Sweep *sweep, const Bracket *bracket, guint cell)
 {
-  guint policy = cell % CLI_TRIAL_POLICIES;
+  guint policy = cell % CLI_N_POLICIES;
   double slope = MIN (slope_of (bracket->before, bracket->low, policy),
                       slope_of (bracket->low, bracket->high, policy));
-  double room = (double) sweep->asked->gpus[cell / CLI_TRIAL_POLICIES].available_bytes -
+  double room = (double) sweep->asked->gpus[cell / CLI_N_POLICIES].available_bytes -
                 (double) bracket->low->trial->bytes[policy];
   double margin =
       policy == 0 ? MAX (slope / NATIVE_MARGIN_SHARE, MARGIN_BYTES) : MARGIN_BYTES;
@@ -266,12 +266,12 @@ is_decided (const Sweep *sweep, const Bracket *bracket, guint cell)
 static guint64
 guess (const Sweep *sweep, const Bracket *bracket, guint cell)
 {
-  guint policy = cell % CLI_TRIAL_POLICIES;
+  guint policy = cell % CLI_N_POLICIES;
   guint64 width = bracket->high->value - bracket->low->value;
   double low_bytes = (double) bracket->low->trial->bytes[policy];
-  double part = ((double) sweep->asked->gpus[cell / CLI_TRIAL_POLICIES].available_bytes -
-                 low_bytes) /
-                ((double) bracket->high->trial->bytes[policy] - low_bytes);
+  double part =
+      ((double) sweep->asked->gpus[cell / CLI_N_POLICIES].available_bytes - low_bytes) /
+      ((double) bracket->high->trial->bytes[policy] - low_bytes);
 
   if (bracket->n_points > 2 + 2 * sweep->n_cells ||
       bracket->high->trial->state != CLI_TRIAL_MEASURED ||
@@ -387,10 +387,9 @@ make_sentence (const Sweep *sweep)
   g_string_printf (text, "Largest %s on %s%s%s", sweep->searched->name,
                    sweep->asked->gpus[sweep->asked->n_gpus - 1].name,
                    *at != '\0' ? " at " : "", at);
-  for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
+  for (guint i = 0; i < CLI_N_POLICIES; i++)
     {
-      Bracket bracket =
-          find_bracket (sweep, last, sweep->n_cells - CLI_TRIAL_POLICIES + i);
+      Bracket bracket = find_bracket (sweep, last, sweep->n_cells - CLI_N_POLICIES + i);
       g_autofree char *value = bracket_text (&bracket);
       g_string_append_printf (text, "%s %s %s", i > 0 ? "," : ":", value, how[i]);
     }
@@ -406,10 +405,10 @@ add_notes (const Sweep *sweep, const Point *before, const Point *point, GPtrArra
 
   if (trial->state != CLI_TRIAL_MEASURED)
     return;
-  if (trial->remark != NULL &&
-      (before == NULL || g_strcmp0 (trial->remark, before->trial->remark) != 0))
+  if (*trial->remark != '\0' &&
+      (before == NULL || strcmp (trial->remark, before->trial->remark) != 0))
     g_ptr_array_add (notes, g_strdup_printf ("%s: %s", which, trial->remark));
-  for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
+  for (guint i = 0; i < CLI_N_POLICIES; i++)
     if (before != NULL && before->trial->state == CLI_TRIAL_MEASURED &&
         before->trial->bytes[i] > trial->bytes[i])
       g_ptr_array_add (
@@ -462,12 +461,12 @@ tell_largest (const Sweep *sweep)
   for (guint i = 0; i < sweep->n_combinations * sweep->n_cells; i++)
     {
       guint combination = i / sweep->n_cells, cell = i % sweep->n_cells;
-      const CliGpu *gpu = &sweep->asked->gpus[cell / CLI_TRIAL_POLICIES];
+      const CliGpu *gpu = &sweep->asked->gpus[cell / CLI_N_POLICIES];
       Bracket bracket = find_bracket (sweep, combination, cell);
       g_autofree char *at = fill_in (sweep, sweep->others, combination, 0);
       g_autofree char *text = bracket_text (&bracket);
 
-      if (cell % CLI_TRIAL_POLICIES == 0)
+      if (cell % CLI_N_POLICIES == 0)
         {
           cli_table_text (table, at);
           cli_table_text (table, gpu->name);
@@ -536,6 +535,7 @@ static void
 member_runs (const Sweep *sweep)
 {
   static const char *const outcomes[] = { "running", "measured", "memory", "failed" };
+  static const char *const keys[] = { "native_bytes", "expandable_bytes", "plan_bytes" };
 
   cli_array ("runs");
   for (guint i = 0; i < sweep->points->len; i++)
@@ -549,9 +549,9 @@ member_runs (const Sweep *sweep)
       cli_member ("run", which);
       cli_member ("outcome", outcomes[trial->state]);
       cli_member ("value", point->value);
-      for (guint k = 0; k < CLI_TRIAL_POLICIES; k++)
-        cli_member (cli_trial_needs[k], is_measured ? trial->bytes[k] : G_MAXUINT64);
-      cli_member ("remark", trial->remark);
+      for (guint k = 0; k < CLI_N_POLICIES; k++)
+        cli_member (keys[k], is_measured ? trial->bytes[k] : G_MAXUINT64);
+      cli_member ("remark", *trial->remark != '\0' ? trial->remark : NULL);
       cli_close ();
     }
   cli_close ();
@@ -611,7 +611,7 @@ cli_sweep (const CliSweep *asked)
 {
   gboolean has_failed = FALSE;
   Sweep sweep = { .asked = asked,
-                  .n_cells = asked->n_gpus * CLI_TRIAL_POLICIES,
+                  .n_cells = asked->n_gpus * CLI_N_POLICIES,
                   .points = g_ptr_array_new_with_free_func (g_free),
                   .began_us = g_get_monotonic_time () };
 

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
-#include <json-glib/json-glib.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -29,10 +29,6 @@ struct CliTrials
   guint n_jobs;
 };
 
-const char *const cli_trial_needs[CLI_TRIAL_POLICIES] = { "native_bytes",
-                                                          "expandable_bytes",
-                                                          "plan_bytes" };
-
 static void
 open_as (int descriptor, const char *path, int flags)
 {
@@ -46,9 +42,8 @@ open_as (int descriptor, const char *path, int flags)
 /* In the child; returns its exit status. Ctrl-C reaches the parent alone, who ends this
  * group; were the parent killed, we end too. */
 static int
-run_child (const CliTrial *trial, const CliRehearsal *model)
+run_child (CliTrial *trial, const CliRehearsal *model)
 {
-  g_autofree char *answer = g_strconcat (trial->stem, ".json", NULL);
   g_autofree char *log = g_strconcat (trial->stem, ".log", NULL);
   g_autofree char *trace = g_strconcat (trial->stem, ".tsr", NULL);
   g_autofree char *plan = g_strconcat (trial->stem, ".tsp", NULL);
@@ -59,34 +54,34 @@ run_child (const CliTrial *trial, const CliRehearsal *model)
   prctl (PR_SET_PDEATHSIG, SIGTERM);
   cli_process_ask (CLI_ASK_NEVER);
   open_as (STDIN_FILENO, "/dev/null", O_RDONLY);
-  open_as (STDOUT_FILENO, answer, O_WRONLY | O_CREAT | O_TRUNC);
   open_as (STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC);
-  cli_given.json = TRUE;
+  dup2 (STDERR_FILENO, STDOUT_FILENO);
   run.trace_path = trace;
   run.plan_path = plan;
   run.job.record = run.trace_pattern = pattern;
   run.job.stacks = "0"; /* nobody sees the trace */
-  run.is_once = TRUE;
-  cli_answer_forget ();
-  const int status = cli_rehearse (&run);
-  cli_answer_end ();
-  return status;
+  run.trial = trial;
+  return cli_rehearse (&run);
 }
 
 const CliTrial *
 cli_trials_start (CliTrials *trials, const CliRehearsal *run)
 {
-  CliTrial *trial = g_new0 (CliTrial, 1);
+  CliTrial *trial = mmap (NULL, sizeof *trial, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+  if (trial == MAP_FAILED)
+    cli_fail_with ("a dry run cannot be started: %s", g_strerror (errno));
   g_ptr_array_add (trials->trials, trial);
   trial->stem = g_strdup_printf ("%s/%u", trials->folder, trials->trials->len);
   fflush (NULL);
-  trial->pid = fork ();
-  if (trial->pid == 0)
+  const pid_t pid = fork ();
+  if (pid == 0)
     exit (run_child (trial, run));
-  if (trial->pid < 0)
+  if (pid < 0)
     cli_fail_with ("a dry run cannot be started: %s", g_strerror (errno));
-  setpgid (trial->pid, trial->pid); /* whoever of the two comes first */
+  trial->pid = pid;
+  setpgid (pid, pid); /* whoever of the two comes first */
   return trial;
 }
 
@@ -133,41 +128,13 @@ cli_trial_last_line (const char *path, gboolean of_script)
 }
 
 static void
-read_answer (CliTrial *trial, JsonObject *answer)
-{
-  const char *remark = NULL;
-
-  trial->state = CLI_TRIAL_MEASURED;
-  for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
-    trial->bytes[i] = (guint64) json_object_get_int_member (answer, cli_trial_needs[i]);
-  trial->live_bytes = (guint64) json_object_get_int_member (answer, "live_bytes");
-  trial->is_unchanged = !json_object_get_null_member (answer, "not_tried");
-  if (g_str_equal (json_object_get_string_member (answer, "followable"), "no"))
-    {
-      trial->bytes[CLI_TRIAL_POLICIES - 1] = G_MAXUINT64;
-      remark = "no run follows the plan";
-    }
-  if (!json_object_get_null_member (answer, "leak"))
-    remark = "each step keeps more than the one before, so a longer run needs more";
-  if (json_object_get_int_member (answer, "steps") == 0)
-    remark = "no whole step was seen, only the script's start";
-  if (trial->is_unchanged)
-    remark = json_object_get_string_member (answer, "not_tried");
-  trial->remark = g_strdup (remark);
-}
-
-static void
 take_result (CliTrial *trial, int wait_status)
 {
-  g_autofree char *answer = g_strconcat (trial->stem, ".json", NULL);
   g_autofree char *log = g_strconcat (trial->stem, ".log", NULL);
-  g_autoptr (JsonParser) parser = json_parser_new ();
-  int status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : -1;
+  const int status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : -1;
 
-  if ((status == CLI_DONE || status == CLI_DOES_NOT_FIT) &&
-      json_parser_load_from_file (parser, answer, NULL) &&
-      json_parser_get_root (parser) != NULL)
-    read_answer (trial, json_node_get_object (json_parser_get_root (parser)));
+  if (status == CLI_DONE)
+    trial->state = CLI_TRIAL_MEASURED;
   else if (status == CLI_DOES_NOT_FIT)
     trial->state = CLI_TRIAL_OUT_OF_MEMORY;
   else
@@ -175,7 +142,7 @@ take_result (CliTrial *trial, int wait_status)
       g_autofree char *line = cli_trial_last_line (log, status == CLI_SCRIPT_FAILED);
 
       trial->state = CLI_TRIAL_FAILED;
-      trial->remark = g_strdup_printf ("%s (more in %s)", line, log);
+      g_snprintf (trial->remark, sizeof trial->remark, "%s (more in %s)", line, log);
     }
 }
 
@@ -201,8 +168,7 @@ free_trial (gpointer data)
   CliTrial *trial = data;
 
   g_free (trial->stem);
-  g_free (trial->remark);
-  g_free (trial);
+  munmap (trial, sizeof *trial);
 }
 
 /* Of this machine, for runs: before the first one. */
@@ -413,7 +379,7 @@ add_try (CliTable *table, const Try *one, guint64 now_bytes)
 
   cli_table_text (table, one->change);
   cli_table_integer (table, failure == NULL ? trial->live_bytes : G_MAXUINT64);
-  for (guint i = 0; i < CLI_TRIAL_POLICIES; i++)
+  for (guint i = 0; i < CLI_N_POLICIES; i++)
     cli_table_integer (table, failure == NULL ? trial->bytes[i] : G_MAXUINT64);
   cli_table_integer (table, one->advice != NULL ? one->advice->peak_bytes : G_MAXUINT64);
   cli_table_text (table, failure);
