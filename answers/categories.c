@@ -101,9 +101,9 @@ typedef struct
 {
   Part part;
   Part died;
-  uint32_t part_end; /* TESSERA_NONE: it has none */
-  uint8_t tensor;    /* TesseraTensorKind, 0: the run said nothing */
-  bool kept, passes, open, sized;
+  uint32_t part_end;        /* TESSERA_NONE: it has none */
+  uint8_t tensor;           /* TesseraTensorKind, 0: the run said nothing */
+  bool holds[N_CONDITIONS]; /* of conditions that are a word alone */
 } Facts;
 
 const char *
@@ -460,10 +460,9 @@ find_facts (const Work *work, size_t index)
     .tensor = work->tensors != NULL && work->tensors[index] != TESSERA_NONE
                   ? work->trace->tensors[work->tensors[index]].kind
                   : 0,
-    .kept = is_kept (structure, block, n_events),
-    .open = block->died_index >= n_events || (block->flags & TESSERA_FAILED) != 0,
-    .sized = !work->has_sizes || g_hash_table_contains (work->sizes, &block->size_bytes),
   };
+  const bool is_failed = (block->flags & TESSERA_FAILED) != 0;
+  const bool is_between_steps = is_kept (structure, block, n_events);
 
   if (block->flags & (TESSERA_AT_START | TESSERA_UNKNOWN_START))
     facts.part = PART_START;
@@ -478,8 +477,15 @@ find_facts (const Work *work, size_t index)
   facts.died = block->died_phase < structure->n_phases
                    ? (Part) work->part_of_phase[block->died_phase]
                    : PART_STEP;
-  facts.passes =
-      block->died_index > facts.part_end && (block->flags & TESSERA_FAILED) == 0;
+  facts.holds[CONDITION_KEPT] = is_between_steps;
+  facts.holds[CONDITION_SHORT] = !is_between_steps;
+  facts.holds[CONDITION_SILENT] = work->trace->n_tensors == 0;
+  facts.holds[CONDITION_DIVIDED] = work->is_divided;
+  facts.holds[CONDITION_UNDIVIDED] = !work->is_divided;
+  facts.holds[CONDITION_PASSES] = block->died_index > facts.part_end && !is_failed;
+  facts.holds[CONDITION_OPEN] = block->died_index >= n_events || is_failed;
+  facts.holds[CONDITION_SIZED] =
+      !work->has_sizes || g_hash_table_contains (work->sizes, &block->size_bytes);
   return facts;
 }
 
@@ -580,26 +586,12 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
       return is_in_phase (work, block->born_phase, condition);
     case CONDITION_BORN:
       return facts->part == condition->number;
-    case CONDITION_KEPT:
-      return facts->kept;
-    case CONDITION_SHORT:
-      return !facts->kept;
-    case CONDITION_SILENT:
-      return work->trace->n_tensors == 0;
-    case CONDITION_DIVIDED:
-      return work->is_divided;
-    case CONDITION_UNDIVIDED:
-      return !work->is_divided;
-    case CONDITION_PASSES:
-      return facts->passes;
-    case CONDITION_OPEN:
-      return facts->open;
-    case CONDITION_SIZED:
-      return facts->sized;
     case CONDITION_CONTINUED:
       return is_continued (work, index);
-    default:
+    case CONDITION_SIZE:
       return block->size_bytes == condition->number;
+    default:
+      return facts->holds[condition->kind];
     }
 }
 

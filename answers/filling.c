@@ -91,19 +91,6 @@ typedef struct
   bool is_numbered;
 } Family;
 
-/* Up to its first part that is a number: "layers." of "layers.7.mlp"; else all of @name. */
-static char *
-family_of (const char *name, const char **out_number)
-{
-  const char *at = name;
-
-  for (; (at = strpbrk (at, "0123456789")) != NULL; at += strspn (at, "0123456789"))
-    if ((at == name || at[-1] == '.') && strchr (".", at[strspn (at, "0123456789")]))
-      break;
-  *out_number = at;
-  return at != NULL ? g_strndup (name, (gsize) (at - name)) : g_strdup (name);
-}
-
 /* The modules, or the function of the program, that hold most of a category: "layers.0-31";
  * NULL: none do. */
 static char *
@@ -122,9 +109,13 @@ find_holder (const TesseraWhose *whose,
   for (guint i = 0; i < owners->len; i++)
     {
       const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
-      const char *digits;
-      g_autofree char *prefix = family_of (owner->name, &digits);
+      size_t n;
+      const char *digits = tessera_find_instance (owner->name, &n);
       const uint64_t number = digits != NULL ? g_ascii_strtoull (digits, NULL, 10) : 0;
+      /* "layers." of "layers.7.mlp". */
+      g_autofree char *prefix =
+          digits != NULL ? g_strndup (owner->name, (gsize) (digits - owner->name))
+                         : g_strdup (owner->name);
       Family *family = g_hash_table_lookup (families, prefix);
 
       if (family == NULL)

@@ -13,20 +13,10 @@
 static char *
 name_instance (const char *module)
 {
-  const char *part = module;
+  size_t n;
+  const char *number = tessera_find_instance (module, &n);
 
-  if (strpbrk (module, " (") != NULL) /* no path */
-    return NULL;
-  for (;;)
-    {
-      const size_t n = strcspn (part, "."), n_digits = strspn (part, "0123456789");
-
-      if (n > 0 && n == n_digits)
-        return g_strndup (module, (gsize) (part + n - module));
-      if (part[n] == '\0')
-        return NULL;
-      part += n + 1;
-    }
+  return number != NULL ? g_strndup (module, (gsize) (number + n - module)) : NULL;
 }
 
 /* What the modules of a name alike have at the peak. */

@@ -179,6 +179,21 @@ is_number (const char *name)
   return name[0] != '\0' && strspn (name, "0123456789") == strlen (name);
 }
 
+const char *
+tessera_find_instance (const char *path, size_t *out_n)
+{
+  if (strpbrk (path, " (") != NULL)
+    return NULL;
+  for (const char *part = path;; part += *out_n + 1)
+    {
+      *out_n = strcspn (part, ".");
+      if (*out_n > 0 && strspn (part, "0123456789") == *out_n)
+        return part;
+      if (part[*out_n] == '\0')
+        return NULL;
+    }
+}
+
 char *
 tessera_name_alike (const char *name)
 {

@@ -124,6 +124,10 @@ uint32_t *tessera_owner_rows (const TesseraWhose *whose,
                               uint32_t event_index,
                               GPtrArray *names);
 
+/* The first part of a module's path that is a number, "7.mlp" of "layers.7.mlp", and its length;
+ * NULL: none is, or it is no path. */
+const char *tessera_find_instance (const char *path, size_t *out_n);
+
 /* A module's path with "*" for its numbers: "layers.*.mlp". What is no path stays. g_free(). */
 char *tessera_name_alike (const char *name);
 
