@@ -67,7 +67,6 @@ cli_draw_sheet (const CliStudy *study,
                 TesseraError *error,
                 GBytes **out_bytes)
 {
-  const CliRegrouped *regrouped = sheet->regrouped;
   const TesseraLayout *layout = study->layout;
   const TesseraPlan *plan = study->plan;
   g_autofree char *title = g_strdup_printf ("%s, %s", tessera_layout_owner (layout),
@@ -81,29 +80,23 @@ cli_draw_sheet (const CliStudy *study,
                                                    TESSERA_SIZE (plan->height_bytes),
                                                    proof, study->plan_seconds)
                                 : NULL;
-  g_autofree char *filling = tessera_describe_filling (sheet->whose);
-  const TesseraFigure figure = {
-    .trace = study->trace,
-    .blocks = regrouped != NULL ? &regrouped->blocks : study->blocks,
-    .groups = regrouped != NULL ? regrouped->groups : NULL,
-    .n_groups = regrouped != NULL ? regrouped->n_groups : 0,
-    .whose = sheet->whose,
-    .filling = filling,
-    .structure = study->structure,
-    .left = layout,
-    .right = study->planned,
-    .left_title = title,
-    .left_subtitle = peaks,
-    .right_title = "Plan",
-    .right_subtitle = height,
-    .plan = plan,
-    .verdict = verdict,
-    .needs = study->plan != NULL ? &study->needs : NULL,
-    .axis = sheet->axis,
-    .colour = sheet->colour,
-    .dark = sheet->dark,
-    .stacked = sheet->stacked,
-  };
+  g_autofree char *filling = tessera_describe_filling (sheet->figure.whose);
+  TesseraFigure figure = sheet->figure;
+
+  if (figure.blocks == NULL)
+    figure.blocks = study->blocks;
+  figure.trace = study->trace;
+  figure.structure = study->structure;
+  figure.filling = filling;
+  figure.left = layout;
+  figure.right = study->planned;
+  figure.left_title = title;
+  figure.left_subtitle = peaks;
+  figure.right_title = "Plan";
+  figure.right_subtitle = height;
+  figure.plan = plan;
+  figure.verdict = verdict;
+  figure.needs = plan != NULL ? &study->needs : NULL;
   return cli_draw_picture (sheet, draw_layouts, &figure, error, out_bytes);
 }
 
@@ -123,8 +116,7 @@ read_sheet (void)
   CliSheet sheet = { .width = 1600,
                      .height = 1000,
                      .scale = scale,
-                     .dark = is_dark,
-                     .stacked = is_stacked,
+                     .figure = { .dark = is_dark, .stacked = is_stacked },
                      .is_svg = g_str_has_suffix (output, ".svg") };
 
   for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
@@ -145,8 +137,8 @@ read_sheet (void)
   if (colour < 0)
     cli_usage (
         "--colour takes category, class, group, size, stream, phase, module or age");
-  sheet.axis = (TesseraAxisKind) axis;
-  sheet.colour = (TesseraColourKey) colour;
+  sheet.figure.axis = (TesseraAxisKind) axis;
+  sheet.figure.colour = (TesseraColourKey) colour;
   return sheet;
 }
 
@@ -171,15 +163,17 @@ run_render (int n_files, char **files)
   cli_study_edits (&study, &options);
   regrouped = cli_regroup (&study);
   if (colour_text == NULL)
-    sheet.colour = tessera_usual_colour_key (study.trace);
+    sheet.figure.colour = tessera_usual_colour_key (study.trace);
   cli_whose_init (&whose, &study, NULL);
   if (!has_no_plan)
     {
       cli_study_plan (&study, &options);
       cli_study_needs (&study);
     }
-  sheet.regrouped = &regrouped;
-  sheet.whose = &whose;
+  sheet.figure.blocks = &regrouped.blocks;
+  sheet.figure.groups = regrouped.groups;
+  sheet.figure.n_groups = regrouped.n_groups;
+  sheet.figure.whose = &whose;
   const TesseraVerdict verdict = cli_study_verdict (&study);
   cli_must (cli_draw_sheet (&study, &verdict, &sheet, cli_error (), &bytes));
   const char *data = g_bytes_get_data (bytes, &n_bytes);

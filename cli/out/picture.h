@@ -14,11 +14,10 @@ typedef struct
 {
   int width, height; /* in user units */
   double scale;      /* device pixels per unit */
-  gboolean dark, stacked, is_svg;
-  TesseraAxisKind axis;
-  TesseraColourKey colour;
-  const CliRegrouped *regrouped; /* (nullable): what colours go by, and ... */
-  const TesseraWhose *whose; /* ... what blocks are called by: of the study's layout */
+  gboolean is_svg;
+  TesseraFigure
+      figure; /* of cli_draw_sheet(): how it looks, whose by the study's layout, and
+                           (nullable) blocks and groups that colours go by; all else is NULL */
 } CliSheet;
 
 typedef TesseraStatus (*CliDraw) (cairo_t *cr,

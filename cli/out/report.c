@@ -89,9 +89,11 @@ append_picture (GString *html,
       const CliSheet sheet = { .width = 1600,
                                .height = 1000,
                                .scale = 1,
-                               .dark = dark,
-                               .colour = tessera_usual_colour_key (study->trace),
-                               .whose = whose };
+                               .figure = {
+                                   .dark = dark,
+                                   .colour = tessera_usual_colour_key (study->trace),
+                                   .whose = whose,
+                               } };
       g_autoptr (GBytes) png = NULL;
       gsize n_bytes;
       TesseraStatus status = cli_draw_sheet (study, verdict, &sheet, error, &png);
