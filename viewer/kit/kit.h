@@ -44,8 +44,10 @@ GtkWidget *tessera_line_new (void);
 /* @widget, called so from now on. */
 GtkWidget *tessera_named (GtkWidget *widget, const char *name);
 /* Widgets beside, or below, each other; NULL at the end. */
-GtkWidget *tessera_row_new (int spacing, ...) G_GNUC_NULL_TERMINATED;
-GtkWidget *tessera_column_new (int spacing, ...) G_GNUC_NULL_TERMINATED;
+#define tessera_row_new(...) tessera_box_new (GTK_ORIENTATION_HORIZONTAL, __VA_ARGS__)
+#define tessera_column_new(...) tessera_box_new (GTK_ORIENTATION_VERTICAL, __VA_ARGS__)
+GtkWidget *
+tessera_box_new (GtkOrientation orientation, int spacing, ...) G_GNUC_NULL_TERMINATED;
 /* A button of a label, or of an icon where that ends in "-symbolic": then it is read out by
  * its tip. All others are (nullable); @css_classes: space-separated, for an icon in place of
  * GTK's own. */

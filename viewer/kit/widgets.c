@@ -50,36 +50,15 @@ tessera_named (GtkWidget *widget, const char *name)
   return widget;
 }
 
-static GtkWidget *
-box_new (GtkOrientation orientation, int spacing, va_list children)
+GtkWidget *
+tessera_box_new (GtkOrientation orientation, int spacing, ...)
 {
   GtkWidget *box = gtk_box_new (orientation, spacing);
+  va_list children;
 
+  va_start (children, spacing);
   for (GtkWidget *child; (child = va_arg (children, GtkWidget *)) != NULL;)
     gtk_box_append (GTK_BOX (box), child);
-  return box;
-}
-
-GtkWidget *
-tessera_row_new (int spacing, ...)
-{
-  va_list children;
-  GtkWidget *box;
-
-  va_start (children, spacing);
-  box = box_new (GTK_ORIENTATION_HORIZONTAL, spacing, children);
-  va_end (children);
-  return box;
-}
-
-GtkWidget *
-tessera_column_new (int spacing, ...)
-{
-  va_list children;
-  GtkWidget *box;
-
-  va_start (children, spacing);
-  box = box_new (GTK_ORIENTATION_VERTICAL, spacing, children);
   va_end (children);
   return box;
 }
