@@ -83,14 +83,6 @@ member_failures (const CliStudy *study)
   cli_close ();
 }
 
-/* Where nothing failed and nothing was asked for, the peak of live says more than that of
- * reserved. */
-static uint32_t
-whose_at (const CliStudy *study, const TesseraParts *parts)
-{
-  return at_text != NULL ? parts->event_index : cli_read_moment (study, NULL);
-}
-
 static void
 tell (const CliStudy *study,
       const TesseraVerdict *verdict,
@@ -98,6 +90,10 @@ tell (const CliStudy *study,
       const TesseraWhose *whose)
 {
   g_autofree char *filling = tessera_describe_filling (whose);
+  /* Where nothing failed and nothing was asked for, the peak of live says more than that of
+   * reserved. */
+  const uint32_t whose_at =
+      at_text != NULL ? parts->event_index : cli_read_moment (study, NULL);
 
   cli_say ("%s\n%s\n%s\n", verdict->headline, cli_shown (filling), verdict->sentence);
   cli_member ("headline", verdict->headline);
@@ -108,7 +104,7 @@ tell (const CliStudy *study,
   cli_member_warnings (study);
   cli_tell_parts (study, parts);
   member_failures (study);
-  cli_tell_whose_briefly (study, whose, whose_at (study, parts));
+  cli_tell_whose_briefly (study, whose, whose_at);
   cli_object ("needs");
   cli_tell_needs (study);
   cli_close ();

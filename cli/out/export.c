@@ -139,12 +139,29 @@ write_unplanned (const CliStudy *study, CliTable *table)
     }
 }
 
+/* What is live at one moment, a line a stack, for flamegraph.pl, speedscope or inferno. */
+static void
+write_flamegraph (const CliStudy *study, const char *output)
+{
+  g_auto (TesseraWhose) whose = { 0 };
+
+  cli_whose_init (&whose, study, rules_path);
+  g_autofree char *text =
+      tessera_folded_stacks (&whose, cli_read_moment (study, at_text));
+  if (output == NULL)
+    cli_process_print_data (text, strlen (text));
+  else
+    cli_must (tessera_write_file (output, text, strlen (text), cli_error ()));
+}
+
 static const struct
 {
   const char *name;
   const char *const *columns;
   void (*write) (const CliStudy *study, CliTable *table);
   gboolean is_of_plan; /* in a plan's file, not in a trace */
+  void (*write_file) (const CliStudy *study,
+                      const char *output); /* of what is no table */
 } tables[] = {
   { "blocks",
     (const char *const[]){ "block", "size_bytes", "block_bytes", "addr", "born_index",
@@ -174,22 +191,9 @@ static const struct
     (const char *const[]){ "unplanned", "section", "before_slot", "size_bytes",
                            "block_bytes", "born", "stream", "phase", "block", NULL },
     write_unplanned, TRUE },
+  { "flamegraph", .write_file = write_flamegraph },
+  { "snapshot", .write_file = cli_study_write_snapshot },
 };
-
-/* What is live at one moment, a line a stack, for flamegraph.pl, speedscope or inferno. */
-static void
-write_flamegraph (const CliStudy *study, const char *output)
-{
-  g_auto (TesseraWhose) whose = { 0 };
-
-  cli_whose_init (&whose, study, rules_path);
-  g_autofree char *text =
-      tessera_folded_stacks (&whose, cli_read_moment (study, at_text));
-  if (output == NULL)
-    cli_process_print_data (text, strlen (text));
-  else
-    cli_must (tessera_write_file (output, text, strlen (text), cli_error ()));
-}
 
 static int
 run_export (int n_files, char **files)
@@ -198,34 +202,31 @@ run_export (int n_files, char **files)
   const char *output = cli_given.output;
   gboolean is_plan = tessera_file_kind (files[0]) == TESSERA_FILE_PLAN;
   const char *name = table_name != NULL ? table_name : is_plan ? "slots" : "blocks";
-  const gboolean is_snapshot = !is_plan && g_str_equal (name, "snapshot");
-  const gboolean is_graph = !is_plan && g_str_equal (name, "flamegraph");
   size_t which = 0;
 
-  if (is_snapshot && output == NULL)
-    cli_usage ("say where to write the snapshot with -o OUT.pickle");
   while (which < G_N_ELEMENTS (tables) && !g_str_equal (tables[which].name, name))
     which++;
-  const gboolean is_table = which < G_N_ELEMENTS (tables);
-  if (is_plan && (!is_table || !tables[which].is_of_plan))
+  const gboolean is_known = which < G_N_ELEMENTS (tables);
+  if (is_plan && (!is_known || !tables[which].is_of_plan))
     cli_usage ("%s is a plan: it holds slots and unplanned, not %s", files[0], name);
-  if (!is_table && !is_snapshot && !is_graph)
+  if (!is_known)
     cli_usage ("there is no table \"%s\": blocks, events, segments, curves, steps, "
                "slots, unplanned, flamegraph or snapshot",
                name);
-  if (is_table && tables[which].is_of_plan)
+  if (tables[which].write_file == cli_study_write_snapshot && output == NULL)
+    cli_usage ("say where to write the snapshot with -o OUT.pickle");
+  if (tables[which].is_of_plan)
     study.plan = cli_load_plan (files[0]);
   else
     {
       cli_study_open (&study, files[0]);
       cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
     }
-  if (is_snapshot)
-    cli_study_write_snapshot (&study, output);
-  if (is_graph)
-    write_flamegraph (&study, output);
-  if (!is_table)
-    return CLI_DONE;
+  if (tables[which].write_file != NULL)
+    {
+      tables[which].write_file (&study, output);
+      return CLI_DONE;
+    }
   if (output != NULL && g_str_has_suffix (output, ".json"))
     cli_given.json = TRUE;
   CliTable *table = cli_table_new_file (tables[which].columns);

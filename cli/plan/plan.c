@@ -101,16 +101,6 @@ tell_hints (const CliStudy *study)
 }
 
 static void
-tell_followed (const TesseraLayout *planned)
-{
-  g_autofree char *hits = cli_hits_text (planned);
-
-  cli_say ("followed on its own trace: %s\n", hits);
-  cli_member_hits (planned);
-  cli_member ("barriers", planned->n_barriers);
-}
-
-static void
 tell_figures (const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
@@ -152,13 +142,16 @@ tell (const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
   g_autofree char *followable = cli_followable_text (plan);
+  g_autofree char *hits = cli_hits_text (study->planned);
 
   cli_member ("file", study->path);
   cli_member ("plan", cli_given.output);
   cli_tell_edits (study);
   cli_tell_warnings (study);
   tell_figures (study);
-  tell_followed (study->planned);
+  cli_say ("followed on its own trace: %s\n", hits);
+  cli_member_hits (study->planned);
+  cli_member ("barriers", study->planned->n_barriers);
   if (plan->crosses_streams)
     say_waits (study);
   cli_say ("can a run follow it? %s\n", cli_shown (followable));

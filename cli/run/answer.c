@@ -3,7 +3,7 @@
 
 #include "nullcuda/settings.h"
 
-/* Best first: what fits natively needs nobody's help. */
+/* Best first, as cli_policies has them: what fits natively needs nobody's help. */
 typedef enum
 {
   FITS_NATIVELY,
@@ -39,13 +39,11 @@ fits (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question
 static Fits
 answer (const CliStudy *study, const CliQuestion *question)
 {
-  if (study->followed != NULL)
-    return fits (study, TESSERA_LAYOUT_PLAN, question) ? FITS_PLANNED : FITS_NOT;
-  if (fits (study, TESSERA_LAYOUT_NATIVE, question))
-    return FITS_NATIVELY;
-  if (fits (study, TESSERA_LAYOUT_EXPANDABLE, question))
-    return FITS_EXPANDABLE;
-  return fits (study, TESSERA_LAYOUT_PLAN, question) ? FITS_PLANNED : FITS_NOT;
+  Fits best = study->followed != NULL ? FITS_PLANNED : FITS_NATIVELY;
+
+  while (best < FITS_NOT && !fits (study, cli_policies[best], question))
+    best++;
+  return best;
 }
 
 gboolean
