@@ -12,14 +12,13 @@ static void
 record (const CliRank *rank, gconstpointer user)
 {
   const CliRehearsal *model = user;
-  g_autofree char *pattern = cli_job_pattern (rank->path);
   g_autofree char *log = g_strconcat (rank->path, ".log", NULL);
   g_auto (GStrv) env = NULL;
   CliJob job = model->job;
   int ours = fcntl (STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 
   job.rank = (gint64) rank->rank;
-  job.record = pattern;
+  job.record = rank->path;
   cli_must (cli_job_environ (&job, &env, cli_error ()));
   if (freopen ("/dev/null", "r", stdin) == NULL || freopen (log, "w", stderr) == NULL)
     _exit (CLI_FAILED);

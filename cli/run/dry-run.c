@@ -164,16 +164,14 @@ take_paths (CliRehearsal *run)
 
   if (*named == '\0' || strchr (named, '%') != NULL)
     cli_usage ("-o takes the name of one file, without %%: a dry run is one process");
-  run->trace_path = g_canonicalize_filename (named, NULL);
+  run->job.record = run->trace_path = g_canonicalize_filename (named, NULL);
   run->plan_path = plan_beside (run->trace_path);
   run->job.overwrites = cli_given.force;
-  run->job.record = run->trace_pattern = cli_job_pattern (run->trace_path);
   cli_check_recording (plan, run->trace_path);
   cli_check_output (plan, run->plan_path, CLI_WRITES_PLAN);
   if (plan == NULL)
     return;
-  run->followed_path = g_canonicalize_filename (plan, NULL);
-  run->job.plan = run->followed_pattern = cli_job_pattern (run->followed_path);
+  run->job.plan = run->followed_path = g_canonicalize_filename (plan, NULL);
   run->followed = cli_load_plan (run->followed_path);
 }
 
@@ -271,8 +269,6 @@ run_dry (int n_words, char **program)
   g_free (run.plan_path);
   g_free (run.followed_path);
   tessera_plan_free (run.followed);
-  g_free (run.trace_pattern);
-  g_free (run.followed_pattern);
   return result;
 }
 

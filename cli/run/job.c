@@ -145,6 +145,15 @@ cli_job_follow_is_known (const char *follow)
          g_str_equal (follow, "trace");
 }
 
+/* The pattern of @path alone, whatever % it holds. Newly allocated; NULL: NULL */
+static char *
+pattern_of (const char *path)
+{
+  g_auto (GStrv) parts = g_strsplit (path != NULL ? path : "", "%", -1);
+
+  return path != NULL ? g_strjoinv ("%%", parts) : NULL;
+}
+
 static void
 set (char ***env, const char *name, const char *value)
 {
@@ -249,8 +258,11 @@ cli_job_environ (const CliJob *job, char ***out_environ, TesseraError *error)
     set (&env, "TESSERA_LIBRARY", library);
   g_autofree char *command = g_file_read_link ("/proc/self/exe", NULL);
   set (&env, "TESSERA_COMMAND", command); /* which makes snapshots of the trace */
-  set (&env, "TESSERA_RECORD", job->record);
-  set (&env, "TESSERA_PLAN", job->plan);
+  g_autofree char *record =
+      job->is_dry ? pattern_of (job->record) : g_strdup (job->record);
+  g_autofree char *plan = job->is_dry ? pattern_of (job->plan) : g_strdup (job->plan);
+  set (&env, "TESSERA_RECORD", record);
+  set (&env, "TESSERA_PLAN", plan);
   set (&env, "TESSERA_POLICY", job->policy);
   set (&env, "TESSERA_STACKS", job->stacks);
   set (&env, "TESSERA_FOLLOW", job->follow);
@@ -268,13 +280,6 @@ does_not_start (const char *program, const char *why)
                  shown, why);
 }
 
-char *
-cli_job_pattern (const char *path)
-{
-  g_auto (GStrv) parts = g_strsplit (path, "%", -1);
-  return g_strjoinv ("%%", parts);
-}
-
 void
 cli_job_find_plan (char **path, int rank)
 {
@@ -288,7 +293,7 @@ cli_job_find_plan (char **path, int rank)
       cli_fail_with (
           "%s is a folder without plans, such as tessera job DIR --plans writes", *path);
   g_autofree char *given = *path;
-  g_autofree char *pattern = cli_job_pattern (given);
+  g_autofree char *pattern = pattern_of (given);
   *path = rank < 0 ? g_strconcat (pattern, "/rank-%r.tsp", NULL)
                    : g_strdup_printf ("%s/rank-%d.tsp", given, rank);
 }
@@ -298,7 +303,7 @@ static char *
 absolute (const char *pattern)
 {
   g_autofree char *here = g_get_current_dir ();
-  g_autofree char *folder = cli_job_pattern (here);
+  g_autofree char *folder = pattern_of (here);
   return pattern != NULL ? g_canonicalize_filename (pattern, folder) : NULL;
 }
 

@@ -208,12 +208,11 @@ run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_seco
   g_autofree char *stem = g_strndup (
       first->trace_path, strlen (first->trace_path) -
                              (g_str_has_suffix (first->trace_path, ".tsr") ? 4 : 0));
-  g_autofree char *pattern = NULL;
   g_auto (GStrv) env = NULL;
   CliJob job = first->job;
 
   *out_second = (SecondRun){ .trace_path = g_strdup_printf ("%s-adapted.tsr", stem) };
-  job.record = pattern = cli_job_pattern (out_second->trace_path);
+  job.record = out_second->trace_path;
   job.budget_bytes = cli_answer_available (&first->question);
   job.stacks = "0";
   g_unlink (out_second->trace_path);

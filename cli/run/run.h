@@ -28,8 +28,8 @@ char *cli_place_find (CliPlace place);
 /* All strings are borrowed; NULL: the program's own environment decides. */
 typedef struct
 {
-  const char *record;  /* pattern of the trace's path, see cli_job_pattern() */
-  const char *plan;    /* pattern as well */
+  const char *record;  /* pattern of the trace's path; of a dry run the path itself */
+  const char *plan;    /* as well */
   const char *policy;  /* native, expandable, direct, plan */
   const char *stacks;  /* "0", "1" */
   const char *follow;  /* "length", "trace" */
@@ -76,9 +76,6 @@ gboolean cli_job_policy_is_known (const char *policy);
 
 /* Whether @follow is NULL or something that the library knows. */
 gboolean cli_job_follow_is_known (const char *follow);
-
-/* (transfer full): the pattern of @path alone, whatever % it holds. */
-char *cli_job_pattern (const char *path);
 
 /* Where @path is a folder it becomes the plan that `tessera job --plans` wrote there for @rank;
  * -1: the pattern of each rank's own. A folder without ends the command. */
@@ -134,11 +131,10 @@ typedef struct
 {
   CliJob job;
   CliQuestion question;
-  char **program;                         /* borrowed; ends with NULL */
-  char *trace_path, *plan_path;           /* absolute; written */
-  char *followed_path;                    /* a plan that is read, or NULL */
-  TesseraPlan *followed;                  /* ... as it was before the run */
-  char *trace_pattern, *followed_pattern; /* the same, as the job takes them */
+  char **program;               /* borrowed; ends with NULL */
+  char *trace_path, *plan_path; /* absolute; written */
+  char *followed_path;          /* a plan that is read, or NULL */
+  TesseraPlan *followed;        /* ... as it was before the run */
   struct CliTrial *trial; /* that gets the figures, and nothing is told; NULL: none */
   char **changes; /* of cli_changes_read(), tried after the run; borrowed; or NULL */
   guint n_jobs;   /* for these, at a time; 0: as cores and memory allow */

@@ -47,7 +47,6 @@ run_child (CliTrial *trial, const CliRehearsal *model)
   g_autofree char *log = g_strconcat (trial->stem, ".log", NULL);
   g_autofree char *trace = g_strconcat (trial->stem, ".tsr", NULL);
   g_autofree char *plan = g_strconcat (trial->stem, ".tsp", NULL);
-  g_autofree char *pattern = cli_job_pattern (trace);
   CliRehearsal run = *model;
 
   setpgid (0, 0);
@@ -56,9 +55,8 @@ run_child (CliTrial *trial, const CliRehearsal *model)
   open_as (STDIN_FILENO, "/dev/null", O_RDONLY);
   open_as (STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC);
   dup2 (STDERR_FILENO, STDOUT_FILENO);
-  run.trace_path = trace;
+  run.job.record = run.trace_path = trace;
   run.plan_path = plan;
-  run.job.record = run.trace_pattern = pattern;
   run.job.stacks = "0"; /* nobody sees the trace */
   run.trial = trial;
   return cli_rehearse (&run);
