@@ -182,17 +182,6 @@ static const GOptionEntry streams_options[] = {
   { NULL }
 };
 
-/* GOption leaves a "--" where it is if what follows begins with a dash. */
-static void
-drop_dashes (int *argc, char **argv)
-{
-  if (*argc < 2 || !g_str_equal (argv[1], "--"))
-    return;
-  for (int i = 1; i < *argc; i++)
-    argv[i] = argv[i + 1];
-  (*argc)--;
-}
-
 static void
 parse (int *argc, char ***argv)
 {
@@ -215,7 +204,12 @@ parse (int *argc, char ***argv)
     cli_usage ("%s", error->message);
   if (cli_given.across_streams && cli_given.streams_apart)
     cli_usage ("--across-streams and --streams-apart exclude each other");
-  drop_dashes (argc, *argv);
+  /* GOption leaves a "--" where it is if what follows begins with a dash. */
+  if (*argc > 1 && g_str_equal ((*argv)[1], "--"))
+    {
+      (*argc)--;
+      (*argv)++;
+    }
 }
 
 static void

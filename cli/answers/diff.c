@@ -50,12 +50,6 @@ find_changes (const CliSide *before, const CliSide *after, TesseraBy by)
                           after->event_index, by);
 }
 
-static GArray *
-find_phases (const CliSide *before, const CliSide *after)
-{
-  return tessera_phase_changes (&before->whose, &after->whose);
-}
-
 char *
 cli_diff_most (const CliSide *before, const CliSide *after, TesseraBy by)
 {
@@ -121,13 +115,6 @@ what_happened (const TesseraChange *change)
                                                          : "same";
 }
 
-static gboolean
-is_worth_a_row (const TesseraChange *change, guint64 all_bytes)
-{
-  return ABS ((gint64) change->after_bytes - (gint64) change->before_bytes) >
-         (gint64) (all_bytes / SMALL_SHARE);
-}
-
 /* For people: what changed by enough, in Markdown where it is for a page. */
 static void
 append_changes (GString *text,
@@ -143,9 +130,11 @@ append_changes (GString *text,
   for (guint i = 0; i < changes->len && n < MOST_ROWS; i++)
     {
       const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
+      const gint64 more_bytes =
+          (gint64) change->after_bytes - (gint64) change->before_bytes;
       g_autofree char *size = signed_size (change->before_bytes, change->after_bytes);
 
-      if (!is_worth_a_row (change, all_bytes))
+      if (ABS (more_bytes) <= (gint64) (all_bytes / SMALL_SHARE))
         continue;
       if (n++ == 0)
         g_string_append_printf (
@@ -164,7 +153,7 @@ cli_diff_text (const CliSide *before, const CliSide *after, gboolean is_markdown
 {
   const guint64 all_bytes = MAX (before->live_bytes, after->live_bytes);
   GString *text = g_string_new (NULL);
-  g_autoptr (GArray) phases = find_phases (before, after);
+  g_autoptr (GArray) phases = tessera_phase_changes (&before->whose, &after->whose);
 
   append_changes (text, phases, "peak of each phase", all_bytes, is_markdown);
   for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
@@ -230,7 +219,7 @@ cli_tell_diff (const CliSide *before, const CliSide *after)
     }
   member_side ("before", before);
   member_side ("after", after);
-  g_autoptr (GArray) phases = find_phases (before, after);
+  g_autoptr (GArray) phases = tessera_phase_changes (&before->whose, &after->whose);
   member_changes ("phase_peaks", phases, FALSE);
   for (size_t i = 0; i < G_N_ELEMENTS (headings); i++)
     {

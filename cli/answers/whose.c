@@ -231,15 +231,7 @@ cli_tell_whose (const CliStudy *study,
   tell_stackless (study->trace);
 }
 
-/* Bytes that a step adds, of what is more or less after @n_steps. */
-static gint64
-each_step (const TesseraChange *change, size_t n_steps)
-{
-  return ((gint64) change->after_bytes - (gint64) change->before_bytes) /
-         (gint64) n_steps;
-}
-
-/* What grows, and for programs all rows. */
+/* What grows in @n_steps, and for programs all rows. */
 static void
 tell_rows_of_growth (const GArray *changes, size_t n_steps)
 {
@@ -253,7 +245,9 @@ tell_rows_of_growth (const GArray *changes, size_t n_steps)
   for (guint i = 0; i < changes->len; i++)
     {
       const TesseraChange *change = &g_array_index (changes, TesseraChange, i);
-      const gint64 step_bytes = each_step (change, n_steps);
+      const gint64 more_bytes =
+          (gint64) change->after_bytes - (gint64) change->before_bytes;
+      const gint64 step_bytes = more_bytes / (gint64) n_steps;
 
       if (!cli_given.json && (step_bytes <= 0 || n == CLI_MOST_ROWS))
         continue;

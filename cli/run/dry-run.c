@@ -34,16 +34,6 @@ static gint64 events = -1; /* -1: not told */
 static gdouble seconds;
 static gboolean has_stacks = TRUE, checks_contract, runs_all;
 
-/* T.tsr -> T.tsp */
-static char *
-plan_beside (const char *trace_path)
-{
-  size_t n = strlen (trace_path);
-  if (g_str_has_suffix (trace_path, ".tsr"))
-    n -= strlen (".tsr");
-  return g_strdup_printf ("%.*s.tsp", (int) n, trace_path);
-}
-
 /* In the working directory, after the script; not over the trace of the plan it follows.
  */
 static char *
@@ -165,7 +155,7 @@ take_paths (CliRehearsal *run)
   if (*named == '\0' || strchr (named, '%') != NULL)
     cli_usage ("-o takes the name of one file, without %%: a dry run is one process");
   run->job.record = run->trace_path = g_canonicalize_filename (named, NULL);
-  run->plan_path = plan_beside (run->trace_path);
+  run->plan_path = cli_path_beside (run->trace_path, ".tsp");
   run->job.overwrites = cli_given.force;
   cli_check_recording (plan, run->trace_path);
   cli_check_output (plan, run->plan_path, CLI_WRITES_PLAN);

@@ -8,6 +8,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+char *
+cli_path_beside (const char *trace_path, const char *ending)
+{
+  const size_t n_suffix = g_str_has_suffix (trace_path, ".tsr") ? strlen (".tsr") : 0;
+
+  return g_strdup_printf ("%.*s%s", (int) (strlen (trace_path) - n_suffix), trace_path,
+                          ending);
+}
+
 /* Another one lies at the path after recording, which replaces what was there. */
 static gboolean
 is_same_file (const GStatBuf *a, const GStatBuf *b)
@@ -205,13 +214,11 @@ judge (const CliRehearsal *first, const CliStudy *study, SecondRun *second)
 static void
 run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_second)
 {
-  g_autofree char *stem = g_strndup (
-      first->trace_path, strlen (first->trace_path) -
-                             (g_str_has_suffix (first->trace_path, ".tsr") ? 4 : 0));
   g_auto (GStrv) env = NULL;
   CliJob job = first->job;
 
-  *out_second = (SecondRun){ .trace_path = g_strdup_printf ("%s-adapted.tsr", stem) };
+  *out_second =
+      (SecondRun){ .trace_path = cli_path_beside (first->trace_path, "-adapted.tsr") };
   job.record = out_second->trace_path;
   job.budget_bytes = cli_answer_available (&first->question);
   job.stacks = "0";

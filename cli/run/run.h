@@ -127,6 +127,9 @@ void cli_answer_tell_smallest (const CliStudy *study, const CliQuestion *questio
 
 /* ---- rehearsal.c: one run ---- */
 
+/* "T.tsp" of "T.tsr" and ".tsp"; newly allocated. */
+char *cli_path_beside (const char *trace_path, const char *ending);
+
 typedef struct
 {
   CliJob job;
