@@ -8,6 +8,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/study.h"
@@ -17,7 +19,7 @@
 
 typedef struct
 {
-  GString *bytes;
+  FILE *file;
   const TesseraTrace *trace;
   guint32 n_named;            /* objects that have a number */
   GHashTable *number_of_text; /* all from 1 on: 0 is no number */
@@ -28,14 +30,14 @@ static void
 put_bytes (Pickle *pickle, guint64 bytes, size_t n)
 {
   for (size_t i = 0; i < n; i++)
-    g_string_append_c (pickle->bytes, (char) (bytes >> (8 * i) & 0xff));
+    putc ((int) (bytes >> (8 * i) & 0xff), pickle->file);
 }
 
 /* @codes are opcodes. */
 static void
 put (Pickle *pickle, const char *codes)
 {
-  g_string_append (pickle->bytes, codes);
+  fputs (codes, pickle->file);
 }
 
 /* Numbers the object on top. */
@@ -67,7 +69,7 @@ put_text (Pickle *pickle, const char *text)
     return;
   put (pickle, "X");
   put_bytes (pickle, strlen (text), 4);
-  g_string_append (pickle->bytes, text);
+  fputs (text, pickle->file);
   g_hash_table_insert (pickle->number_of_text, (void *) text,
                        GUINT_TO_POINTER (put_name (pickle)));
 }
@@ -483,13 +485,22 @@ cli_study_write_snapshot (const CliStudy *study, const char *path)
   g_autoptr (GHashTable) texts = g_hash_table_new (g_str_hash, g_str_equal);
   g_autofree guint32 *frames = g_new0 (guint32, trace->n_frames + 1);
   g_autofree guint32 *stacks = g_new0 (guint32, trace->n_stacks + 1);
-  g_autoptr (GString) bytes = g_string_new (NULL);
-  Pickle pickle = { .bytes = bytes,
-                    .trace = trace,
+  Pickle pickle = { .trace = trace,
                     .number_of_text = texts,
                     .number_of_frame = frames,
                     .number_of_stack = stacks };
+  TesseraOutput output;
 
-  put_snapshot (&pickle, study);
-  cli_must (tessera_write_file (path, bytes->str, bytes->len, cli_error ()));
+  cli_must (tessera_output_begin (&output, path, cli_error ()));
+  pickle.file = fopen (output.temporary, "wb");
+  if (pickle.file != NULL)
+    put_snapshot (&pickle, study);
+  if (pickle.file == NULL || (ferror (pickle.file) | fclose (pickle.file)) != 0)
+    {
+      const char *why = g_strerror (errno);
+
+      tessera_output_discard (&output);
+      cli_fail_with ("Cannot write %s: %s", path, why);
+    }
+  cli_must (tessera_output_commit (&output, path, cli_error ()));
 }
