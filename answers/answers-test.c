@@ -235,6 +235,49 @@ run_program (void)
 #define N_MOVED 4
 #define N_TOKENS 20
 
+/* A step whose lines are not recorded: what its evaluation asks for is no optimizer's, which asked
+ * for as much as often. */
+static void
+run_unseen_step (Program *program)
+{
+  const uint32_t whole = begin (program, TESSERA_RANGE_STEP, "unseen");
+  const uint32_t evaluation = begin (program, TESSERA_RANGE_PHASE, "eval");
+
+  for (int i = 0; i < 2 * N_LAYERS; i++)
+    drop (program, make (program, 16 * KIB, TESSERA_NONE, TESSERA_TEMPORARY_FORWARD),
+          16 * KIB);
+  end (program, evaluation);
+  end (program, whole);
+}
+
+/* Trains, and keeps a copy of the best weights behind each evaluation: no state that came back. */
+static Program
+run_with_best (void)
+{
+  Program program = run_program ();
+  uint64_t best[N_LAYERS] = { 0 };
+
+  for (uint32_t step = N_STEPS; step < 2 * N_STEPS; step++)
+    {
+      run_step (&program, step);
+      const uint32_t evaluation = begin (&program, TESSERA_RANGE_PHASE, "eval");
+      drop (&program,
+            make (&program, 40 * KIB, program.stack[IN_LAYER], TESSERA_TEMPORARY_FORWARD),
+            40 * KIB);
+      end (&program, evaluation);
+      for (int i = 0; step + 1 < 2 * N_STEPS && i < N_LAYERS; i++)
+        {
+          const uint64_t before = best[i];
+
+          best[i] = make (&program, 16 * KIB, program.stack[IN_LOADER], TESSERA_KEPT);
+          if (step > N_STEPS)
+            drop (&program, before, 16 * KIB);
+        }
+    }
+  run_unseen_step (&program);
+  return program;
+}
+
 /* Generates and trains: what is not in a phase has the program's own line at most. */
 static void
 run_round (Program *program, uint32_t step)
@@ -261,7 +304,7 @@ run_round (Program *program, uint32_t step)
   drop (program, logs, 72 * KIB);
   const uint64_t before = make (program, 12 * KIB, stack[IN_LOADER], TESSERA_INPUT);
   drop (program, reference, 16 * KIB);
-  for (int i = 0; i < N_MOVED; i++)
+  for (int i = 0; step > 0 && i < N_MOVED; i++)
     state[i] = make (program, 16 * KIB, stack[IN_LOADER], TESSERA_OPTIMIZER_STATE);
   const uint32_t forward = begin (program, TESSERA_RANGE_PHASE, "forward");
   const uint64_t saved = make (program, 96 * KIB, stack[IN_LAYER], TESSERA_ACTIVATION);
@@ -280,6 +323,8 @@ run_round (Program *program, uint32_t step)
   const uint32_t optimizer = begin (program, TESSERA_RANGE_PHASE, "optimizer");
   const uint64_t squares =
       make (program, 64 * KIB, stack[IN_OPTIMIZER], TESSERA_TEMPORARY_OPTIMIZER);
+  for (int i = 0; step == 0 && i < N_MOVED; i++)
+    state[i] = make (program, 16 * KIB, stack[IN_STATE], TESSERA_OPTIMIZER_STATE);
   drop (program, squares, 64 * KIB);
   end (program, optimizer);
   for (int i = 0; i < N_MOVED; i++)
@@ -375,6 +420,7 @@ static void
 test_categories (void)
 {
   check_categories (run_program ());
+  check_categories (run_with_best ());
   check_categories (run_rounds ());
 }
 

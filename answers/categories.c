@@ -66,15 +66,16 @@ typedef enum
   CONDITION_PASSES,
   CONDITION_OPEN,
   CONDITION_SIZED,
+  CONDITION_MISSING,
   CONDITION_CONTINUED,
   CONDITION_SIZE,
   N_CONDITIONS
 } ConditionKind;
 
 static const char *const condition_words[N_CONDITIONS] = {
-  "tensor", "in",    "at",    "module",    "phase",  "born",    "died",
-  "spans",  "after", "kept",  "short",     "silent", "divided", "undivided",
-  "passes", "open",  "sized", "continued", "size",
+  "tensor", "in",    "at",    "module",  "phase",     "born",    "died",
+  "spans",  "after", "kept",  "short",   "silent",    "divided", "undivided",
+  "passes", "open",  "sized", "missing", "continued", "size",
 };
 
 typedef struct
@@ -294,9 +295,58 @@ typedef struct
   GHashTable *names; /* of a condition and a string of a name: whether it is one, + 1 */
   const TesseraOrigins *origins;
   const uint32_t *tensors; /* (nullable) by block */
-  GHashTable *sizes;       /* of parameters: uint64_t */
+  GHashTable *sizes;       /* of parameters and optimizers' state: uint64_t */
+  GHashTable *states;      /* uint64_t to States of that size */
   bool has_sizes, is_divided;
 } Work;
+
+/* Blocks of optimizer state of one size, so far. */
+typedef struct
+{
+  GArray *died; /* uint32_t: where those go that may be there */
+  guint most;   /* of them at once */
+} States;
+
+static void
+states_free (gpointer data)
+{
+  g_array_unref (((States *) data)->died);
+  g_free (data);
+}
+
+/* How many are there when @block is born. */
+static guint
+states_count (States *states, const TesseraBlock *block)
+{
+  for (guint i = states->died->len; i-- > 0;)
+    if (g_array_index (states->died, uint32_t, i) <= block->born_index)
+      g_array_remove_index_fast (states->died, i);
+  return states->died->len;
+}
+
+static void
+states_add (const Work *work, const TesseraBlock *block)
+{
+  States *states = g_hash_table_lookup (work->states, &block->size_bytes);
+
+  if (states == NULL)
+    {
+      states = g_new (States, 1);
+      *states = (States){ .died = g_array_new (FALSE, FALSE, sizeof (uint32_t)) };
+      g_hash_table_insert (work->states, (gpointer) &block->size_bytes, states);
+    }
+  states->most = MAX (states->most, states_count (states, block) + 1);
+  g_array_append_val (states->died, block->died_index);
+}
+
+/* Whether fewer than once are there: beside all of them, a block is a copy of weights. */
+static bool
+is_missing (const Work *work, const TesseraBlock *block)
+{
+  States *states = g_hash_table_lookup (work->states, &block->size_bytes);
+
+  return states != NULL && states_count (states, block) < states->most;
+}
 
 static void
 find_parts (Work *work)
@@ -586,6 +636,8 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
       return is_in_phase (work, block->born_phase, condition);
     case CONDITION_BORN:
       return facts->part == condition->number;
+    case CONDITION_MISSING:
+      return is_missing (work, block);
     case CONDITION_CONTINUED:
       return is_continued (work, index);
     case CONDITION_SIZE:
@@ -654,6 +706,32 @@ tessera_find_tensors (const TesseraTrace *trace, const TesseraBlocks *blocks)
   return tensors;
 }
 
+/* By the sizes that are known so far. Returns: whether some are parameters. */
+static bool
+decide_all (Work *work, uint8_t *categories)
+{
+  g_autoptr (GHashTable) states =
+      g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, states_free);
+  bool has_parameters = false;
+
+  work->states = states;
+  for (size_t i = 0; i < work->blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &work->blocks->blocks[i];
+
+      categories[i] = (uint8_t) decide (work, i);
+      has_parameters = has_parameters || categories[i] == TESSERA_PARAMETER;
+      if (categories[i] == TESSERA_OPTIMIZER_STATE)
+        states_add (work, block);
+      /* Those that are there before the recording began are most often parameters. */
+      if (categories[i] == TESSERA_PARAMETER ||
+          categories[i] == TESSERA_OPTIMIZER_STATE ||
+          categories[i] == TESSERA_UNKNOWN_BEFORE)
+        g_hash_table_add (work->sizes, (gpointer) &block->size_bytes);
+    }
+  return has_parameters;
+}
+
 uint8_t *
 tessera_categorize (const TesseraTrace *trace,
                     const TesseraBlocks *blocks,
@@ -663,7 +741,6 @@ tessera_categorize (const TesseraTrace *trace,
                     const TesseraRules *rules)
 {
   g_autoptr (GHashTable) sizes = g_hash_table_new (g_int64_hash, g_int64_equal);
-  bool has_parameters = false;
   Work work = { trace,
                 blocks,
                 structure,
@@ -678,21 +755,10 @@ tessera_categorize (const TesseraTrace *trace,
   work.frame_says = g_new0 (uint8_t, trace->n_frames * rules->n_lines + 1);
   work.stack_says = g_new0 (uint8_t, trace->n_stacks * rules->n_lines + 1);
   find_parts (&work);
-  /* Which sizes parameters and their optimizers' state have is known only once they are. Those that are there before
-   * the recording began are most often parameters. */
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    {
-      categories[i] = (uint8_t) decide (&work, i);
-      has_parameters = has_parameters || categories[i] == TESSERA_PARAMETER;
-      if (categories[i] == TESSERA_PARAMETER ||
-          categories[i] == TESSERA_OPTIMIZER_STATE ||
-          categories[i] == TESSERA_UNKNOWN_BEFORE)
-        g_hash_table_add (sizes, &blocks->blocks[i].size_bytes);
-    }
-  /* Where no parameter is known, any may be as large as one. */
-  work.has_sizes = has_parameters;
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    categories[i] = (uint8_t) decide (&work, i);
+  /* Which sizes parameters and their optimizers' state have is known only once they are. Where no
+   * parameter is known, any may be as large as one. */
+  work.has_sizes = decide_all (&work, categories);
+  decide_all (&work, categories);
   g_free (work.part_of_phase);
   g_free (work.end_of_phase);
   g_free (work.frame_says);

@@ -17,10 +17,15 @@ is_described (const TesseraTrace *trace, const uint32_t *modules, const TesseraS
 
 /* Equal keys in two steps: the same request. @counts: of the alike in this step so far. */
 static uint64_t
-key_of (const TesseraBlock *block, GHashTable *counts)
+key_of (const TesseraTrace *trace,
+        const TesseraStructure *structure,
+        const TesseraBlock *block,
+        GHashTable *counts)
 {
-  const uint64_t numbers[] = { block->size_bytes, block->stream, block->pool };
-  const uint64_t alike = tessera_hash_numbers (TESSERA_HASH_START, numbers, 3);
+  const uint64_t numbers[] = { block->size_bytes, block->stream, block->pool,
+                               tessera_phase_hash (trace, structure, block->born_phase) };
+  const uint64_t alike =
+      tessera_hash_numbers (TESSERA_HASH_START, numbers, G_N_ELEMENTS (numbers));
   const guint ordinal = GPOINTER_TO_UINT (g_hash_table_lookup (counts, &alike));
 
   g_hash_table_replace (counts, g_memdup2 (&alike, sizeof alike),
@@ -63,7 +68,7 @@ tessera_origins_new (const TesseraTrace *trace,
       if (block->step != step)
         g_hash_table_remove_all (counts);
       step = block->step;
-      const uint64_t key = key_of (block, counts);
+      const uint64_t key = key_of (trace, structure, block, counts);
       if (described[step])
         g_hash_table_replace (known, g_memdup2 (&key, sizeof key), GUINT_TO_POINTER (i));
       else if (g_hash_table_lookup_extended (known, &key, NULL, &same))
