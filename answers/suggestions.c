@@ -86,12 +86,8 @@ is_in_optimizer (const TesseraTrace *trace, uint32_t stack)
   if (stack >= trace->n_stacks)
     return true; /* nothing says otherwise */
   for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
-    {
-      const TesseraFrame *frame = &trace->frames[trace->stack_frames[i]];
-
-      if (strstr (tessera_trace_string (trace, frame->file), "torch/optim/") != NULL)
-        return true;
-    }
+    if (tessera_frame_is_optimizer (trace, trace->stack_frames[i]))
+      return true;
   return false;
 }
 

@@ -115,6 +115,14 @@ tessera_frame_is_model (const TesseraTrace *trace, uint32_t frame)
   return tessera_frame_is_own (trace, frame);
 }
 
+bool
+tessera_frame_is_optimizer (const TesseraTrace *trace, uint32_t frame)
+{
+  const char *file = tessera_trace_string (trace, trace->frames[frame].file);
+
+  return strstr (file, "torch/optim/") != NULL && strstr (file, "swa_utils.py") == NULL;
+}
+
 uint32_t
 tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack)
 {

@@ -17,6 +17,7 @@
 #include <strings.h>
 
 #include "db/hash.h"
+#include "planner/modules.h"
 
 /* ---- Labels from stacks ---- */
 
@@ -35,16 +36,15 @@ enum
 static const char *const labels_of[] = { "other", "forward", "backward", "optimizer" };
 
 static uint8_t
-frame_says (const TesseraTrace *trace, const TesseraFrame *frame)
+frame_says (const TesseraTrace *trace, uint32_t index)
 {
   static const char *const forward[] = { "forward", "_call_impl", "_wrapped_call_impl",
                                          "__call__", NULL };
   static const char *const backward[] = { "backward", "run_backward",
                                           "_engine_run_backward", NULL };
-  const char *name = tessera_trace_string (trace, frame->name);
-  const char *file = tessera_trace_string (trace, frame->file);
+  const char *name = tessera_trace_string (trace, trace->frames[index].name);
 
-  if (strstr (file, "torch/optim/") || strstr (name, "torch::optim"))
+  if (tessera_frame_is_optimizer (trace, index) || strstr (name, "torch::optim"))
     return SAYS_OPTIMIZER;
   if (g_strv_contains (backward, name) || strstr (name, "autograd::Engine") ||
       strstr (name, "autograd::Node"))
@@ -59,7 +59,7 @@ read_stacks (const TesseraTrace *trace)
   uint8_t *says = g_new0 (uint8_t, trace->n_stacks + 1);
 
   for (size_t i = 0; i < trace->n_frames; i++)
-    of_frame[i] = frame_says (trace, &trace->frames[i]);
+    of_frame[i] = frame_says (trace, (uint32_t) i);
   for (size_t i = 0; i < trace->n_stacks; i++)
     for (uint32_t k = trace->stack_begin[i]; k < trace->stack_begin[i + 1]; k++)
       if (of_frame[trace->stack_frames[k]] > says[i])

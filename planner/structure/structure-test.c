@@ -174,27 +174,33 @@ add_stack (TesseraTrace *trace, const char *name, const char *file)
   return stack;
 }
 
-/* Forward by its frames, backward by having none after it, optimizer by its file. */
+/* Forward by its frames, backward by having none after it, optimizer by its file; an average of
+ * the weights that is evaluated is none. */
 static void
 test_inferred (void)
 {
   TesseraTrace *trace = test_trace_new ();
   uint32_t forward = add_stack (trace, "forward", "model.py");
   uint32_t optimizer = add_stack (trace, "_multi_tensor_adamw", "torch/optim/adamw.py");
+  uint32_t average = add_stack (trace, "forward", "torch/optim/swa_utils.py");
   PlanCase c;
 
-  for (uint64_t i = 0; i < 30; i++)
+  for (uint64_t i = 0; i < 40; i++)
     {
       test_alloc (trace, (i + 1) << 20, 512 * (i + 1));
-      trace->events[i].stack = i < 10 ? forward : i < 20 ? TESSERA_NONE : optimizer;
+      trace->events[i].stack = i < 10   ? forward
+                               : i < 20 ? TESSERA_NONE
+                               : i < 30 ? optimizer
+                                        : average;
     }
   trace->events[5].stack = optimizer; /* a stray: smoothed away */
   c = plan_case_look (trace);
   g_assert_true (c.structure->phases_inferred);
-  g_assert_cmpuint (c.structure->n_phases, ==, 3);
+  g_assert_cmpuint (c.structure->n_phases, ==, 4);
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[0]), ==, "forward");
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[1]), ==, "backward");
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[2]), ==, "optimizer");
+  g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[3]), ==, "forward");
   g_assert_cmpuint (c.structure->phases[1].begin_index, ==, 10);
   plan_case_clear (&c);
 }
