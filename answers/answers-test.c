@@ -19,6 +19,7 @@ enum
   IN_SETUP,
   IN_LAYER,
   IN_LOSS,
+  IN_EVALUATION,
   IN_OPTIMIZER,
   IN_STATE,
   IN_LOADER,
@@ -42,6 +43,8 @@ static const char *const stacks[N_STACKS][6] = {
   [IN_LOSS] = { "/site-packages/torch/nn/functional.py", "cross_entropy",
                 "/site-packages/transformers/loss/loss_utils.py", "ForCausalLMLoss",
                 "/home/me/train.py", "main" },
+  [IN_EVALUATION] = { "/site-packages/torch/nn/functional.py", "cross_entropy",
+                      "/home/me/evaluate.py", "main" },
   [IN_OPTIMIZER] = { "/site-packages/torch/optim/adam.py", "_multi_tensor_adam",
                      "/home/me/train.py", "main" },
   [IN_STATE] = { "/site-packages/torch/optim/adam.py", "Adam._init_group",
@@ -594,6 +597,22 @@ test_suggestions (void)
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_ZERO_GRAD));
 }
 
+/* The line that is named is one of the peak: an evaluation has a larger loss, where less is live. */
+static void
+test_line_of_advice (void)
+{
+  Program program = run_program ();
+  const uint32_t evaluation = begin (&program, TESSERA_RANGE_PHASE, "eval");
+  drop (&program, make (&program, 160 * KIB, program.stack[IN_EVALUATION], TESSERA_LOSS),
+        160 * KIB);
+  end (&program, evaluation);
+  g_auto (Fixture) f = look_at (program);
+
+  g_autoptr (GArray) suggestions = tessera_suggest (&f.whose);
+  const TesseraSuggestion *chunks = find_suggestion (suggestions, TESSERA_TRY_CHUNKS);
+  g_assert_nonnull (strstr (chunks->sentence, "(loss_utils.py:10 ForCausalLMLoss)"));
+}
+
 /* A request that failed is told by what it was for, with the line where there is one. */
 static void
 test_refused (void)
@@ -630,7 +649,8 @@ test_refused (void)
                    "(blocks.0-3), 20 % loss and logits, 14 % optimizer state.");
 }
 
-/* What a dry run found is said beside what was predicted, by as much as they differ. */
+/* What a dry run found is said beside what was predicted, by as much as they differ; what won nothing
+ * there is no advice. */
 static void
 test_tried (void)
 {
@@ -653,6 +673,11 @@ test_tried (void)
           strstr (tried->sentence, percent == 101 ? " (verified: " : " (but "));
       g_clear_pointer (&text, g_free);
     }
+  text = g_strdup_printf ("%" G_GUINT64_FORMAT, f.layout->peak_live_bytes);
+  g_assert_cmpint (tessera_trace_set_meta (f.program.trace, "tried_8-bit", text), ==,
+                   TESSERA_OK);
+  g_autoptr (GArray) last = tessera_suggest (&f.whose);
+  g_assert_null (find_suggestion (last, TESSERA_TRY_8BIT));
 }
 
 /* Policies go by the smallest devices; what wins a hundredth or less is not said, and the text to
@@ -759,6 +784,7 @@ main (int argc, char **argv)
   g_test_add_func ("/answers/rows", test_rows);
   g_test_add_func ("/answers/changes", test_changes);
   g_test_add_func ("/answers/suggestions", test_suggestions);
+  g_test_add_func ("/answers/line-of-advice", test_line_of_advice);
   g_test_add_func ("/answers/tried", test_tried);
   return g_test_run ();
 }

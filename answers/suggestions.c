@@ -53,11 +53,15 @@ typedef struct
   uint32_t *work_begin;      /* by step: where its first activation is born, or its end */
   uint64_t state_item_bytes; /* of an element of optimizer state */
   uint32_t
-      *optimizer_end;   /* by event: where the optimizer's phase ends that is on then, or
+      *optimizer_end; /* by event: where the optimizer's phase ends that is on then, or
                               comes next; n_events: there is none */
+  uint32_t
+      *next_backward;   /* by event: where the next one begins; n_events: there is none */
+  uint32_t now_index;   /* of the peak as it is */
   TesseraPasses passes; /* of the repeated module whose activations weigh most */
-  uint64_t most_bytes;  /* of the largest block that a change is about, and ... */
-  uint32_t most_stack;  /* ... its stack */
+  uint64_t
+      most_bytes; /* of the largest block at the peak that a change is about, and ... */
+  uint32_t most_stack; /* ... its stack */
 } Work;
 
 static uint32_t
@@ -180,14 +184,41 @@ is_left_behind (const Work *work, size_t index)
          g_hash_table_contains (work->left_sizes, &block->size_bytes);
 }
 
-/* Gradients go with the optimizer's phase in which they were used. */
-static void
-end_with_optimizer (const Work *work, const TesseraBlock *block, Life *life)
+/* Whether gradients that are set to None go: one buffer of many stays, whatever is done to them. */
+static bool
+goes_with_step (const Work *work, size_t index)
 {
-  const uint32_t n_events = work->whose->blocks->n_events;
+  const TesseraBlocks *blocks = work->whose->blocks;
+  const TesseraBlock *block = &blocks->blocks[index];
 
-  if (block->born_index < n_events && work->optimizer_end[block->born_index] < n_events)
-    life->end_index = MIN (life->end_index, work->optimizer_end[block->born_index]);
+  return work->whose->categories[index] == TESSERA_GRADIENT &&
+         (block->flags & TESSERA_AT_START) == 0 &&
+         (life_end (blocks, block) <= variable_end (work, block) ||
+          g_hash_table_contains (work->parameter_sizes, &block->size_bytes));
+}
+
+/* Takes out of @life, of a gradient, what is behind the optimizer's phase. One that is zeroed and kept
+ * is made anew in the next backward pass, as far into it as it was at first. */
+static void
+take_gaps (const Work *work,
+           int64_t *changes,
+           const TesseraBlock *block,
+           const Life *life)
+{
+  const bool is_kept = life->end_index > variable_end (work, block);
+  const uint32_t n_before = life->begin_index - phase_begin (work, block);
+  uint32_t at = life->begin_index;
+
+  while (at < life->end_index && work->optimizer_end[at] < life->end_index)
+    {
+      const uint32_t begin_index = work->optimizer_end[at];
+
+      at = life->end_index;
+      if (is_kept)
+        at = MIN (work->next_backward[begin_index] + n_before, at);
+      changes[begin_index] -= (int64_t) life->bytes;
+      changes[at] += (int64_t) life->bytes;
+    }
 }
 
 /* Where nothing says when a module's backward begins, it is where its output goes. */
@@ -209,11 +240,11 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
   const TesseraWhose *whose = work->whose;
   const TesseraBlock *block = &whose->blocks->blocks[index];
   const TesseraCategory category = (TesseraCategory) whose->categories[index];
-  const bool is_at_start = (block->flags & TESSERA_AT_START) != 0;
 
   switch (what)
     {
     case TESSERA_TRY_EXPANDABLE:
+    case TESSERA_TRY_ZERO_GRAD: /* take_gaps() */
       return 1;
     case TESSERA_TRY_OFFLOAD:
       if (category == TESSERA_OPTIMIZER_STATE)
@@ -228,13 +259,6 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
                      is_in_optimizer (whose->trace, whose->origins.stacks[index])
                  ? 0
                  : 1;
-    case TESSERA_TRY_ZERO_GRAD:
-      /* One buffer of many gradients stays whatever is told of them. */
-      if (category == TESSERA_GRADIENT && !is_at_start &&
-          (lives[0].end_index <= variable_end (work, block) ||
-           g_hash_table_contains (work->parameter_sizes, &block->size_bytes)))
-        end_with_optimizer (work, block, &lives[0]);
-      return 1;
     case TESSERA_TRY_CHUNKS:
       /* The weight's gradient is there from the first part on. */
       if (category == TESSERA_GRADIENT && is_of_loss (work, index))
@@ -285,40 +309,48 @@ find_peak (Work *work, TesseraTry what)
 
       for (int life = 0; life < n; life++)
         add_life (changes, &lives[life]);
+      if (what == TESSERA_TRY_ZERO_GRAD && goes_with_step (work, i))
+        take_gaps (work, changes, block, &now);
       if (n == 1 && memcmp (&lives[0], &now, sizeof now) == 0)
         continue;
-      if (block->size_bytes > work->most_bytes)
+      if (now.begin_index <= work->now_index && work->now_index < now.end_index &&
+          block->size_bytes > work->most_bytes)
         {
           work->most_bytes = block->size_bytes;
           work->most_stack = work->whose->origins.stacks[i];
         }
     }
-  return tessera_highest_sum (changes, blocks->n_events, NULL);
+  return tessera_highest_sum (changes, blocks->n_events,
+                              what == TESSERA_TRY_EXPANDABLE ? &work->now_index : NULL);
 }
 
 /* ---- What has to be known before ---- */
 
-static void
-find_optimizer_ends (Work *work)
+/* By event: where the next phase of that name ends that has not ended, or begins; n_events: there
+ * is none. */
+static uint32_t *
+find_phases (const Work *work, const char *of, bool is_begin)
 {
   const TesseraStructure *structure = work->whose->structure;
   const uint32_t n_events = work->whose->blocks->n_events;
-  uint32_t end = n_events, event = n_events;
+  uint32_t *next = g_new (uint32_t, n_events + 1);
+  uint32_t index = n_events, event = n_events + 1;
 
-  work->optimizer_end = g_new (uint32_t, n_events + 1);
   for (size_t i = structure->n_phases; i > 0; i--)
     {
       const TesseraPhase *phase = &structure->phases[i - 1];
+      const uint32_t edge = is_begin ? phase->begin_index + 1 : phase->end_index;
       const char *name = tessera_phase_name (work->whose->trace, phase);
 
-      if (strcasestr (name, "optim") == NULL || phase->end_index > event)
+      if (strcasestr (name, of) == NULL || edge > event)
         continue;
-      for (; event > phase->end_index; event--)
-        work->optimizer_end[event - 1] = end;
-      end = phase->end_index;
+      for (; event > edge; event--)
+        next[event - 1] = index;
+      index = is_begin ? phase->begin_index : phase->end_index;
     }
   for (; event > 0; event--)
-    work->optimizer_end[event - 1] = end;
+    next[event - 1] = index;
+  return next;
 }
 
 static void
@@ -373,7 +405,8 @@ work_init (Work *work, const TesseraWhose *whose)
         g_hash_table_add (work->loss_modules,
                           GUINT_TO_POINTER (whose->origins.modules[i]));
     }
-  find_optimizer_ends (work);
+  work->optimizer_end = find_phases (work, "optim", false);
+  work->next_backward = find_phases (work, "backward", true);
   find_left (work);
   tessera_passes_find (&work->passes, work->whose);
 }
@@ -387,6 +420,7 @@ work_clear (Work *work)
   g_hash_table_unref (work->left_sizes);
   g_free (work->work_begin);
   g_free (work->optimizer_end);
+  g_free (work->next_backward);
   tessera_passes_clear (&work->passes);
 }
 
@@ -512,23 +546,29 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
     }
 }
 
+/* The peak that a dry run with the change had; 0: the trace tells of none. */
+static uint64_t
+read_tried (const TesseraTrace *trace, TesseraTry what)
+{
+  g_autofree char *key = g_strconcat (TESSERA_TRIED_KEY, tessera_try_name (what), NULL);
+  const char *text = tessera_trace_get_meta (trace, key);
+
+  return text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
+}
+
 /* Adds to the sentence what a dry run with the change has shown, or which would. */
 static void
-tell_tried (const TesseraTrace *trace, TesseraSuggestion *suggestion)
+tell_tried (TesseraSuggestion *suggestion)
 {
-  const char *name = tessera_try_name (suggestion->what);
-  g_autofree char *key = g_strconcat (TESSERA_TRIED_KEY, name, NULL);
-  const char *text = tessera_trace_get_meta (trace, key);
   g_autofree char *sentence = suggestion->sentence;
   const uint64_t predicted_bytes = suggestion->peak_bytes;
-  const uint64_t tried_bytes = text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
+  const uint64_t tried_bytes = suggestion->tried_bytes;
   const uint64_t off_bytes =
       MAX (tried_bytes, predicted_bytes) - MIN (tried_bytes, predicted_bytes);
 
-  suggestion->tried_bytes = tried_bytes;
   if (tried_bytes == 0)
-    suggestion->sentence =
-        g_strdup_printf ("%s (dry-run --try %s verifies it)", sentence, name);
+    suggestion->sentence = g_strdup_printf ("%s (dry-run --try %s verifies it)", sentence,
+                                            tessera_try_name (suggestion->what));
   else if (off_bytes <= tried_bytes / VERIFIED_SHARE)
     suggestion->sentence = g_strdup_printf ("%s (verified: %s in a dry run with it)",
                                             sentence, TESSERA_SIZE (tried_bytes));
@@ -655,17 +695,22 @@ tessera_suggest (const TesseraWhose *whose)
 
   work_init (&work, whose);
   const uint64_t now_bytes = find_peak (&work, TESSERA_TRY_EXPANDABLE);
+  const uint64_t least_bytes = MAX (now_bytes / LEAST_SHARE, 1);
   for (int what = TESSERA_TRY_FUSED; what < TESSERA_N_TRIES; what++)
     {
       TesseraSuggestion suggestion = { .what = (TesseraTry) what, .of = "live" };
 
       suggestion.peak_bytes = find_peak (&work, suggestion.what);
-      if (suggestion.peak_bytes + MAX (now_bytes / LEAST_SHARE, 1) > now_bytes)
+      if (suggestion.peak_bytes + least_bytes > now_bytes)
         continue;
       suggestion.wins_bytes = now_bytes - suggestion.peak_bytes;
+      if (tessera_try_is_from_outside (suggestion.what))
+        suggestion.tried_bytes = read_tried (whose->trace, suggestion.what);
+      if (suggestion.tried_bytes + least_bytes > now_bytes)
+        continue;
       put_in_words (&work, &suggestion);
       if (tessera_try_is_from_outside (suggestion.what))
-        tell_tried (whose->trace, &suggestion);
+        tell_tried (&suggestion);
       g_array_append_val (suggestions, suggestion);
     }
   work_clear (&work);

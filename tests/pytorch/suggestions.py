@@ -49,6 +49,10 @@ class Model(torch.nn.Module):
 model = Model().cuda()
 optimizer = torch.optim.AdamW(model.parameters(), fused=True if "fused" in changes else None)
 for _ in range(5):
+    if "zeros" in changes:
+        optimizer.zero_grad(set_to_none=False)
+    if "twice" in changes:
+        model(torch.randint(VOCABULARY, (batch, LENGTH), device="cuda"))[0].backward()
     loss, logits = model(torch.randint(VOCABULARY, (batch, LENGTH), device="cuda"))
     if "late-zero" in changes:
         optimizer.zero_grad()
@@ -56,7 +60,7 @@ for _ in range(5):
         del logits
     loss.backward()
     optimizer.step()
-    if "late-zero" not in changes:
+    if "late-zero" not in changes and "zeros" not in changes:
         optimizer.zero_grad()
     if "keep" in changes:
         kept = loss, logits
@@ -65,6 +69,7 @@ for _ in range(5):
 """
 # What is tried from outside where a program runs as it is, by its changes and batch.
 TRIED = {("plain", 1): "fused,8-bit,offload,foreach-off", ("plain", 16): "suggested", ("late-zero", 2): "zero-grad",
+         ("zeros", 2): "zero-grad", ("zeros,twice", 2): "zero-grad",
          ("fused", 1): "fused,checkpointing+zero-grad"}
 peaks = {}
 
@@ -125,6 +130,14 @@ def a_loss_in_parts(tmp):
 @test
 def gradients_that_go_in_time(tmp):
     assert len(check(tmp, "zero-grad", "late-zero", "plain", batch=2)) == 2
+
+
+@test
+def gradients_that_are_zeroed_and_kept(tmp):
+    """They are made anew in the next backward pass; behind a first of two they are there anyway."""
+    assert len(check(tmp, "zero-grad", "zeros", "plain", batch=2)) == 2
+    peak, suggestions, tried = dry_run(tmp, "zeros,twice", 2)
+    assert "zero-grad" not in suggestions and tried["zero-grad"]["live_bytes"] > 0.99 * peak, (suggestions, tried)
 
 
 @test
