@@ -591,10 +591,20 @@ test_suggestions (void)
   g_assert_cmpuint (bits->wins_bytes, ==, 48 * KIB);
   const TesseraSuggestion *host = find_suggestion (suggestions, TESSERA_TRY_OFFLOAD);
   g_assert_cmpuint (host->wins_bytes, ==, 64 * KIB);
+  g_assert_cmpstr (bits->type, ==, "bitsandbytes.optim.AdamW8bit(...)");
+  g_assert_true (g_str_has_suffix (host->type, "torch.optim.AdamW, fused=True)"));
   /* A layer saves what the next one starts from, and nothing else. */
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_CHECKPOINT));
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_DELETE));
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_ZERO_GRAD));
+  /* The program's own optimizer is the one that is named. */
+  g_assert_cmpint (tessera_trace_set_meta (f.program.trace, "optimizer", "RMSprop"), ==,
+                   TESSERA_OK);
+  g_autoptr (GArray) other = tessera_suggest (&f.whose);
+  bits = find_suggestion (other, TESSERA_TRY_8BIT);
+  g_assert_cmpstr (bits->type, ==, "bitsandbytes.optim.RMSprop8bit(...)");
+  host = find_suggestion (other, TESSERA_TRY_OFFLOAD);
+  g_assert_true (g_str_has_suffix (host->type, "torch.optim.RMSprop)"));
 }
 
 /* The line that is named is one of the peak: an evaluation has a larger loss, where less is live. */

@@ -435,21 +435,35 @@ uses_file (const TesseraTrace *trace, const char *part)
   return false;
 }
 
-/* The optimizer's class as its file tells: "AdamW". */
-static const char *
-optimizer_name (const TesseraTrace *trace)
+typedef struct
 {
-  static const char *const known[][2] = {
-    { "torch/optim/adamw.py", "AdamW" },
-    { "torch/optim/adam.py", "AdamW" },
-    { "torch/optim/sgd.py", "SGD" },
-    { "torch/optim/adagrad.py", "Adagrad" },
+  const char
+      *name; /* its class in torch.optim, and with 8bit behind it in bitsandbytes */
+  const char *file; /* that tells it where the run does not; NULL: none does */
+  bool has_fused;
+} Optimizer;
+
+/* As the run says, else as a file of its stacks tells, where AdamW has its lines in that of Adam. AdamW
+ * is told where nothing is known, and for what is none of these. */
+static const Optimizer *
+find_optimizer (const TesseraTrace *trace)
+{
+  static const Optimizer known[] = {
+    { "AdamW", "torch/optim/adamw.py", true },
+    { "AdamW", "torch/optim/adam.py", true },
+    { "Adam", NULL, true },
+    { "SGD", "torch/optim/sgd.py", true },
+    { "Adagrad", "torch/optim/adagrad.py", true },
+    { "RMSprop", "torch/optim/rmsprop.py", false },
   };
+  static const Optimizer other = { "AdamW", NULL, false };
+  const char *name = tessera_trace_get_meta (trace, "optimizer");
 
   for (size_t i = 0; i < G_N_ELEMENTS (known); i++)
-    if (uses_file (trace, known[i][0]))
-      return known[i][1];
-  return "AdamW";
+    if (name != NULL ? strcmp (name, known[i].name) == 0
+                     : known[i].file != NULL && uses_file (trace, known[i].file))
+      return &known[i];
+  return name != NULL ? &other : &known[0];
 }
 
 /* Whether the peak is in an evaluation. */
@@ -477,6 +491,7 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
 {
   const TesseraTrace *trace = work->whose->trace;
   g_autofree char *line = tessera_name_line (trace, work->most_stack);
+  const Optimizer *optimizer = find_optimizer (trace);
   /* A name that begins so says that there is no line. */
   g_autofree char *place = *line == '(' ? g_strdup ("") : g_strdup_printf (" (%s)", line);
 
@@ -485,7 +500,7 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
     case TESSERA_TRY_FUSED:
       suggestion->sentence = g_strdup ("the optimizer then makes no temporaries");
       suggestion->type =
-          g_strdup_printf ("torch.optim.%s(..., fused=True)", optimizer_name (trace));
+          g_strdup_printf ("torch.optim.%s(..., fused=True)", optimizer->name);
       return;
     case TESSERA_TRY_ZERO_GRAD:
       suggestion->sentence =
@@ -524,16 +539,15 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
                            "makes no temporaries",
                            (unsigned) work->state_item_bytes);
       suggestion->type =
-          g_strdup_printf ("bitsandbytes.optim.%s8bit(...)", optimizer_name (trace));
+          g_strdup_printf ("bitsandbytes.optim.%s8bit(...)", optimizer->name);
       return;
     case TESSERA_TRY_OFFLOAD:
       suggestion->sentence =
           g_strdup ("the optimizer keeps its state on the host and steps there, which "
                     "takes longer");
-      suggestion->type =
-          g_strdup_printf ("torchao.optim.CPUOffloadOptimizer(model.parameters(), "
-                           "torch.optim.%s, fused=True)",
-                           optimizer_name (trace));
+      suggestion->type = g_strdup_printf (
+          "torchao.optim.CPUOffloadOptimizer(model.parameters(), torch.optim.%s%s)",
+          optimizer->name, optimizer->has_fused ? ", fused=True" : "");
       return;
     default:
       const bool is_there = is_evaluated (work->whose);
@@ -700,6 +714,8 @@ tessera_suggest (const TesseraWhose *whose)
     {
       TesseraSuggestion suggestion = { .what = (TesseraTry) what, .of = "live" };
 
+      if (what == TESSERA_TRY_FUSED && !find_optimizer (whose->trace)->has_fused)
+        continue;
       suggestion.peak_bytes = find_peak (&work, suggestion.what);
       if (suggestion.peak_bytes + least_bytes > now_bytes)
         continue;

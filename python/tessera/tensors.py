@@ -165,6 +165,8 @@ class Tensors:
                     largest = value
         if largest is not None and self._told is not None:
             self._told.note("state_item_bytes", str(largest.element_size()))
+            classes = (one.__name__ for one in type(optimizer).__mro__ if one.__module__.startswith("torch.optim"))
+            self._told.note("optimizer", next(classes, label))
 
     def _has_moved(self, kind: int, tensor: Any) -> bool:
         """Whether @tensor, of one storage on a CUDA device, lies where nothing was told of."""

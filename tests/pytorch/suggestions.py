@@ -47,7 +47,8 @@ class Model(torch.nn.Module):
         return sum(checkpoint(self.loss, part, targets, use_reentrant=False) for part, targets in parts) / tokens.numel(), None
 
 model = Model().cuda()
-optimizer = torch.optim.AdamW(model.parameters(), fused=True if "fused" in changes else None)
+kind = next((one for one in (torch.optim.RMSprop, torch.optim.Adam) if one.__name__ in changes), torch.optim.AdamW)
+optimizer = kind(model.parameters(), **({"fused": True} if "fused" in changes else {}))
 for _ in range(5):
     if "zeros" in changes:
         optimizer.zero_grad(set_to_none=False)
@@ -110,6 +111,16 @@ def check(tmp, what, before, after, batch=8, batch_after=None):
 @test
 def an_optimizer_that_is_fused(tmp):
     assert len(check(tmp, "fused", "plain", "fused", batch=1)) == 2
+
+
+@test
+def an_optimizer_by_its_name(tmp):
+    """RMSprop takes no fused=True."""
+    _, adam, _ = dry_run(tmp, "Adam", 1)
+    _, rmsprop, _ = dry_run(tmp, "RMSprop", 1)
+    assert adam["fused"]["type"] == "torch.optim.Adam(..., fused=True)", adam
+    assert "fused" not in rmsprop and rmsprop["8-bit"]["type"] == "bitsandbytes.optim.RMSprop8bit(...)", rmsprop
+    assert rmsprop["offload"]["type"].endswith("torch.optim.RMSprop)"), rmsprop
 
 
 @test
