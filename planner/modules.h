@@ -31,7 +31,7 @@ bool tessera_frame_is_model (const TesseraTrace *trace, uint32_t frame);
 bool tessera_frame_is_optimizer (const TesseraTrace *trace, uint32_t frame);
 /* The frame that a stack is named by: the innermost that is the program's or a model
  * library's, else the innermost in Python; TESSERA_NONE: none
- * is in Python. */
+ * is in Python, or PyTorch called its autograd engine, as a checkpoint does inside of a backward pass. */
 uint32_t tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack);
 /* "train.py:214 loss_of"; free(). */
 char *tessera_name_frame (const TesseraTrace *trace, uint32_t frame);

@@ -123,10 +123,21 @@ tessera_frame_is_optimizer (const TesseraTrace *trace, uint32_t frame)
   return strstr (file, "torch/optim/") != NULL && strstr (file, "swa_utils.py") == NULL;
 }
 
+/* PyTorch's own call of the autograd engine: all of a backward pass is in it. */
+static bool
+is_engine_call (const TesseraTrace *trace, const TesseraFrame *frame)
+{
+  const char *name = tessera_trace_string (trace, frame->name);
+
+  return strstr (tessera_trace_string (trace, frame->file), "torch/autograd/") != NULL &&
+         (strcmp (name, "_engine_run_backward") == 0 || strcmp (name, "backward") == 0);
+}
+
 uint32_t
 tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack)
 {
   uint32_t python = TESSERA_NONE;
+  bool is_engine = false;
 
   if (stack >= trace->n_stacks)
     return TESSERA_NONE;
@@ -138,9 +149,12 @@ tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack)
       if (tessera_frame_is_model (trace, frame))
         return frame;
       if (python == TESSERA_NONE && g_str_has_suffix (file, ".py"))
-        python = frame;
+        {
+          python = frame;
+          is_engine = is_engine_call (trace, &trace->frames[frame]);
+        }
     }
-  return python;
+  return is_engine ? TESSERA_NONE : python;
 }
 
 char *

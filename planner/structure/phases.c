@@ -40,8 +40,9 @@ frame_says (const TesseraTrace *trace, uint32_t index)
 {
   static const char *const forward[] = { "forward", "_call_impl", "_wrapped_call_impl",
                                          "__call__", NULL };
+  /* A hook of what was saved makes again what a checkpoint left out. */
   static const char *const backward[] = { "backward", "run_backward",
-                                          "_engine_run_backward", NULL };
+                                          "_engine_run_backward", "unpack_hook", NULL };
   const char *name = tessera_trace_string (trace, trace->frames[index].name);
 
   if (tessera_frame_is_optimizer (trace, index) || strstr (name, "torch::optim"))
@@ -50,6 +51,19 @@ frame_says (const TesseraTrace *trace, uint32_t index)
       strstr (name, "autograd::Node"))
     return SAYS_BACKWARD;
   return g_strv_contains (forward, name) ? SAYS_FORWARD : SAYS_NOTHING;
+}
+
+/* Whether nobody but the engine called: all of @stack, which has some, are frames of torch/autograd. */
+static bool
+is_called_by_engine (const TesseraTrace *trace, size_t stack)
+{
+  uint32_t i = trace->stack_begin[stack];
+
+  while (i < trace->stack_begin[stack + 1] &&
+         strstr (tessera_trace_string (trace, trace->frames[trace->stack_frames[i]].file),
+                 "torch/autograd/") != NULL)
+    i++;
+  return i == trace->stack_begin[stack + 1] && i > trace->stack_begin[stack];
 }
 
 static uint8_t *
@@ -61,9 +75,13 @@ read_stacks (const TesseraTrace *trace)
   for (size_t i = 0; i < trace->n_frames; i++)
     of_frame[i] = frame_says (trace, (uint32_t) i);
   for (size_t i = 0; i < trace->n_stacks; i++)
-    for (uint32_t k = trace->stack_begin[i]; k < trace->stack_begin[i + 1]; k++)
-      if (of_frame[trace->stack_frames[k]] > says[i])
-        says[i] = of_frame[trace->stack_frames[k]];
+    {
+      for (uint32_t k = trace->stack_begin[i]; k < trace->stack_begin[i + 1]; k++)
+        if (of_frame[trace->stack_frames[k]] > says[i])
+          says[i] = of_frame[trace->stack_frames[k]];
+      if (says[i] == SAYS_NOTHING && is_called_by_engine (trace, i))
+        says[i] = SAYS_BACKWARD;
+    }
   return says;
 }
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "planner/modules.h"
 #include "planner/structure.h"
 
 #include "db/plan.h"
@@ -205,6 +206,62 @@ test_inferred (void)
   plan_case_clear (&c);
 }
 
+/* A checkpoint makes activations again in hooks of the engine's, which free between what has no stack. */
+static void
+test_recomputed (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+  const uint32_t forward = add_stack (trace, "forward", "model.py");
+  const uint32_t again = add_stack (trace, "unpack_hook", "torch/utils/checkpoint.py");
+  const uint32_t apply = add_stack (trace, "apply", "torch/autograd/function.py");
+  PlanCase c;
+
+  for (uint64_t i = 0; i < 40; i++)
+    {
+      test_alloc (trace, (i + 1) << 20, 512 * (i + 1));
+      trace->events[i].stack = i < 10   ? forward
+                               : i < 20 ? TESSERA_NONE
+                               : i < 30 ? again
+                               : i < 31 ? apply
+                                        : TESSERA_NONE;
+    }
+  c = plan_case_look (trace);
+  g_assert_cmpuint (c.structure->n_phases, ==, 2);
+  g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[0]), ==, "forward");
+  g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[1]), ==, "backward");
+  plan_case_clear (&c);
+}
+
+/* A stack is named by the program's line; what the engine asks for inside of a call by PyTorch has
+ * none. */
+static void
+test_lines (void)
+{
+  static const char *const files[] = { "/lib/torch/autograd/graph.py",
+                                       "/lib/torch/utils/checkpoint.py", "/me/train.py" };
+  static const char *const names[] = { "_engine_run_backward", "backward", "main" };
+  TesseraTrace *trace = test_trace_new ();
+  uint32_t frames[3], stack;
+
+  for (size_t i = 0; i < 3; i++)
+    {
+      const uint32_t one = add_stack (trace, names[i], files[i]);
+
+      frames[i] = trace->stack_frames[trace->stack_begin[one]];
+    }
+  for (uint32_t n = 1; n <= 3; n++)
+    {
+      g_assert_cmpint (tessera_trace_add_stack (trace, frames, n, &stack), ==,
+                       TESSERA_OK);
+      g_assert_cmpuint (tessera_line_of_stack (trace, stack), ==,
+                        n == 3 ? frames[2] : TESSERA_NONE);
+    }
+  g_assert_cmpint (tessera_trace_add_stack (trace, &frames[1], 1, &stack), ==,
+                   TESSERA_OK);
+  g_assert_cmpuint (tessera_line_of_stack (trace, stack), ==, frames[1]);
+  tessera_trace_free (trace);
+}
+
 static void
 test_classes (void)
 {
@@ -290,6 +347,8 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/structure/begun-twice", test_begun_twice);
   g_test_add_func ("/planner/structure/nesting", test_nesting);
   g_test_add_func ("/planner/structure/inferred", test_inferred);
+  g_test_add_func ("/planner/structure/recomputed", test_recomputed);
+  g_test_add_func ("/planner/structure/lines", test_lines);
   g_test_add_func ("/planner/structure/classes", test_classes);
   g_test_add_func ("/planner/structure/dynamic", test_dynamic);
   g_test_add_func ("/planner/structure/shared", test_shared);
