@@ -239,6 +239,13 @@ def diff_tells_what_changed_and_sums(tmp):
     text = good("diff", FSDP, SAMPLE)
     assert text.startswith("+") and " GiB at the peak of live, " in text and "new" in text and "gone" in text
     assert "peak of each phase" in text
+    event = "{},{},{},{},{},{}\n".format
+    for name, size, phase in ("a", 1 << 30, "forward"), ("b", (1 << 30) + 512, ""), ("c", 1 << 29, "backward"):
+        rows = event("alloc", "x", size, 0, phase, "layer") + event("free", "x", "", 0, phase, "")
+        (tmp / f"{name}.csv").write_text("action,id,size_bytes,iteration,phase,module\n" + rows, encoding="utf-8")
+    little = good("diff", tmp / "a.csv", tmp / "b.csv").splitlines()[0]
+    assert little.endswith("(+0.0 %). The peak moved: it was in forward, and is outside of phases."), little
+    assert "most in " in good("diff", tmp / "a.csv", tmp / "c.csv").splitlines()[0]
     refused("diff", FSDP, SAMPLE, "--at", "failure", words=("no failed request",))
     refused("diff", SAMPLE, status=2)
     refused("gate", "--", "python", "train.py", status=2, words=("--baseline MAIN.tsr",))

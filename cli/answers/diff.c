@@ -67,7 +67,7 @@ cli_diff_most (const CliSide *before, const CliSide *after, TesseraBy by)
   return NULL;
 }
 
-static const char *
+static char *
 phase_at (const CliSide *side)
 {
   const TesseraStructure *structure = side->study.structure;
@@ -76,8 +76,17 @@ phase_at (const CliSide *side)
                              : TESSERA_NONE;
 
   return phase < structure->n_phases
-             ? tessera_phase_name (side->study.trace, &structure->phases[phase])
-             : "outside of phases";
+             ? g_strdup_printf ("in %s", tessera_phase_name (side->study.trace,
+                                                             &structure->phases[phase]))
+             : g_strdup ("outside of phases");
+}
+
+/* What changed by too little for a row has no cause to be told either. */
+static gboolean
+is_little (const CliSide *before, const CliSide *after)
+{
+  return ABS ((gint64) after->live_bytes - (gint64) before->live_bytes) <=
+         (gint64) (after->live_bytes / SMALL_SHARE);
 }
 
 char *
@@ -88,13 +97,15 @@ cli_diff_sentence (const CliSide *before, const CliSide *after)
   if (after->live_bytes == before->live_bytes)
     return g_strdup_printf ("The same at the peak of live: %s.",
                             TESSERA_SIZE (after->live_bytes));
-  g_autofree char *most = cli_diff_most (before, after, TESSERA_BY_USE);
-  const char *was = phase_at (before), *is = phase_at (after);
+  g_autofree char *most =
+      is_little (before, after) ? NULL : cli_diff_most (before, after, TESSERA_BY_USE);
+  g_autofree char *was = phase_at (before);
+  g_autofree char *is = phase_at (after);
   /* What is compared may be two moments of another kind. */
   g_autofree char *moved =
       strcmp (was, is) == 0
           ? g_strdup ("")
-          : g_strdup_printf (" The peak moved: it was in %s, and is in %s.", was, is);
+          : g_strdup_printf (" The peak moved: it was %s, and is %s.", was, is);
   return g_strdup_printf (
       "%s at the peak of live, %s instead of %s (%+.1f %%)%s%s.%s", size,
       TESSERA_SIZE (after->live_bytes), TESSERA_SIZE (before->live_bytes),
