@@ -707,6 +707,7 @@ test_policies (void)
   g_assert_cmpuint (both->len, ==, 2);
   const TesseraSuggestion *row = find_suggestion (both, TESSERA_TRY_EXPANDABLE);
   g_assert_cmpuint (row->wins_bytes, ==, 500);
+  g_assert_cmpstr (row->of, ==, "needed");
   g_assert_cmpstr (row->type, ==, "PYTORCH_ALLOC_CONF=expandable_segments:True");
   row = find_suggestion (both, TESSERA_TRY_PLAN);
   g_assert_cmpuint (row->wins_bytes, ==, 1000);

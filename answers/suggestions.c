@@ -665,7 +665,7 @@ suggest_policy (GArray *suggestions,
       other_bytes - then_bytes <= other_bytes / LEAST_SHARE || now_bytes <= then_bytes)
     return;
   const TesseraSuggestion suggestion = { .what = what,
-                                         .of = "reserved",
+                                         .of = "needed",
                                          .peak_bytes = then_bytes,
                                          .wins_bytes = now_bytes - then_bytes,
                                          .sentence = g_strdup (sentence),

@@ -39,7 +39,7 @@ bool tessera_try_is_from_outside (TesseraTry what);
 typedef struct
 {
   TesseraTry what;
-  const char *of;      /* what becomes less: "reserved" (smallest device) or "live" */
+  const char *of;      /* what becomes less: "needed" (the smallest device) or "live" */
   uint64_t peak_bytes; /* that would have to be so after it; failed requests count */
   uint64_t wins_bytes; /* so much less than now */
   uint64_t
