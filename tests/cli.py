@@ -57,6 +57,14 @@ def explain_tells_of_blocks_and_of_the_peak(tmp):
 
 
 @test
+def a_block_without_a_line_has_its_phase_and_module(tmp):
+    (tmp / "module.csv").write_text("action,id,size_bytes,iteration,phase,module\nalloc,x,4096,0,forward,layer\n", encoding="utf-8")
+    assert json.loads(good("explain", tmp / "module.csv", "0", "--json"))["line"] == "(forward of layer)"
+    good("report", tmp / "module.csv", "-o", tmp / "module.html")
+    assert "<code>(forward of layer)</code>" in (tmp / "module.html").read_text(encoding="utf-8").partition("Largest of")[2]
+
+
+@test
 def what_changes_nothing_is_said_so(tmp):
     twice = "alloc,a{0},2097152\nalloc,b{0},512\nfree,b{0},512\nfree,a{0},2097152\n"
     (tmp / "twice.csv").write_text("action,id,size_bytes\n" + twice.format(1) + twice.format(2))

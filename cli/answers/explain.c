@@ -197,7 +197,7 @@ tell_block (const Explain *explain, uint32_t index, const TesseraPlaceReason *re
   const TesseraLayout *planned = explain->study.planned;
   const char *class = cli_class_name (block->lifetime_class);
   const char *strategy = explain->study.plan->strategy;
-  g_autofree char *line = tessera_name_line (explain->study.trace, block->stack);
+  g_autofree char *line = tessera_owner_of (&explain->whose, TESSERA_BY_LINE, index);
   const uint64_t offset = reason->addr - reason->base_addr;
 
   cli_say ("block %u: %s (%" G_GUINT64_FORMAT

@@ -230,7 +230,10 @@ by_size (gconstpointer a, gconstpointer b)
 }
 
 static void
-append_largest (GString *html, const CliStudy *study, uint32_t at)
+append_largest (GString *html,
+                const CliStudy *study,
+                const TesseraWhose *whose,
+                uint32_t at)
 {
   g_autoptr (GPtrArray) live = g_ptr_array_new ();
 
@@ -245,7 +248,8 @@ append_largest (GString *html, const CliStudy *study, uint32_t at)
   for (guint i = 0; i < MIN (live->len, LARGEST_BLOCKS); i++)
     {
       const TesseraBlock *block = live->pdata[i];
-      g_autofree char *line = tessera_name_line (study->trace, block->stack);
+      g_autofree char *line = tessera_owner_of (whose, TESSERA_BY_LINE,
+                                                (size_t) (block - study->blocks->blocks));
       append (html, "<tr>");
       append_bytes (html, block->size_bytes);
       append (html,
@@ -327,7 +331,7 @@ cli_report_html (const CliStudy *study,
   append_whose (html, study, whose, verdict.parts.event_index);
   append_parts (html, study, &verdict.parts);
   append_needs (html, study);
-  append_largest (html, study, verdict.parts.event_index);
+  append_largest (html, study, whose, verdict.parts.event_index);
   if (study->plan != NULL && study->planned != NULL)
     append_plan (html, study);
   append (html,
