@@ -77,9 +77,13 @@ def _zero_grad(change: str) -> None:
 
 def _other_state(change: str, dtype: Optional[torch.dtype], least: int = 1) -> None:
     """State is made as @dtype; None: on the host. What else it looks like is learnt from a step of
-    a stand-in that has no memory; the step itself asks for none, as a kernel that works in place."""
+    a stand-in that has no memory; the step itself asks for none, as a kernel that works in place.
+    An optimizer of sparse gradients stays as it is."""
     size = 0 if dtype is None else torch.empty(0, dtype=dtype, device="cpu").element_size()
     _why_not[change] = "no optimizer of torch.optim has state of more than %d byte each" % size
+
+    def is_wide(value: torch.Tensor) -> bool:
+        return value.is_floating_point() and value.element_size() > size and value.numel() >= least
 
     def make_state(step: Any, optimizer: Any, group: Any, parameter: Any) -> Any:
         local = getattr(parameter, "_local_tensor", parameter)  # a DTensor's shard
@@ -91,29 +95,44 @@ def _other_state(change: str, dtype: Optional[torch.dtype], least: int = 1) -> N
         optimizer.param_groups = groups
         state = optimizer.state.pop(stand_in, {})
         for key, value in state.items():
-            if isinstance(value, torch.Tensor) and value.is_meta:
-                is_wide = value.is_floating_point() and value.element_size() > size
-                if not is_wide or value.numel() < least:
-                    state[key] = torch.zeros_like(value, device=local.device)
-                    continue
-                # Untouched, so that the host's pages are not taken either.
-                state[key] = torch.empty_like(value, dtype=dtype, device="cpu" if dtype is None else local.device)
-                _did(change, type(optimizer).__name__)
+            if isinstance(value, torch.Tensor) and value.is_meta and not is_wide(value):
+                state[key] = torch.zeros_like(value, device=local.device)
         return state
+
+    def narrow(optimizer: Any, state: Any, device: torch.device) -> None:
+        for key, value in state.items():
+            if isinstance(value, torch.Tensor) and value.device.type != "cpu" and is_wide(value):
+                # Untouched, so that the host's pages are not taken either.
+                state[key] = torch.empty_like(value, dtype=dtype, device="cpu" if dtype is None else device)
+                _did(change, type(optimizer).__name__)
 
     def make(step: Any) -> Any:
         def step_narrow(self: Any, closure: Any = None) -> Any:
+            parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+            if any(parameter.grad is not None and parameter.grad.is_sparse for parameter in parameters):
+                return step(self, closure)
             with torch.enable_grad():
                 loss = closure() if closure is not None else None
             for group in self.param_groups:
                 for parameter in group["params"]:
-                    if parameter.grad is not None and not self.state.get(parameter):
-                        self.state[parameter] = make_state(step, self, group, parameter)
+                    if parameter.grad is not None:
+                        if not self.state.get(parameter):
+                            self.state[parameter] = make_state(step, self, group, parameter)
+                        narrow(self, self.state[parameter], parameter.device)
             return loss
 
         return step_narrow
 
+    def make_early(initialise: Any) -> Any:
+        def initialise_narrow(self: Any, *args: Any, **kwargs: Any) -> None:
+            initialise(self, *args, **kwargs)
+            for parameter, state in self.state.items():  # Adagrad's is there before the first step
+                narrow(self, state, parameter.device)
+
+        return initialise_narrow
+
     _patch("step", make)
+    _patch("__init__", make_early)
 
 
 def _checkpointed(forward: Callable[..., Any]) -> Callable[..., Any]:

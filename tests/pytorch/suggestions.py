@@ -47,7 +47,7 @@ class Model(torch.nn.Module):
         return sum(checkpoint(self.loss, part, targets, use_reentrant=False) for part, targets in parts) / tokens.numel(), None
 
 model = Model().cuda()
-kind = next((one for one in (torch.optim.RMSprop, torch.optim.Adam) if one.__name__ in changes), torch.optim.AdamW)
+kind = next((one for one in (torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.Adam) if one.__name__ in changes), torch.optim.AdamW)
 optimizer = kind(model.parameters(), **({"fused": True} if "fused" in changes else {}))
 for _ in range(5):
     if "zeros" in changes:
@@ -70,7 +70,7 @@ for _ in range(5):
 """
 # What is tried from outside where a program runs as it is, by its changes and batch.
 TRIED = {("plain", 1): "fused,8-bit,offload,foreach-off", ("plain", 16): "suggested", ("late-zero", 2): "zero-grad",
-         ("zeros", 2): "zero-grad", ("zeros,twice", 2): "zero-grad",
+         ("Adagrad", 1): "8-bit", ("zeros", 2): "zero-grad", ("zeros,twice", 2): "zero-grad",
          ("fused", 1): "fused,checkpointing+zero-grad"}
 peaks = {}
 
@@ -154,6 +154,7 @@ def gradients_that_are_zeroed_and_kept(tmp):
 @test
 def state_in_a_byte_each(tmp):
     assert len(check(tmp, "8-bit", "plain", None, batch=1)) == 1
+    assert len(check(tmp, "8-bit", "Adagrad", None, batch=1)) == 1  # it is there before the first step
 
 
 @test
