@@ -120,7 +120,7 @@ class _Paths:
                 parts.insert(0, label)
             self._put(module, ".".join(parts) or label)
         if len(self._known) > 2 * self._n_pruned:
-            self._known = {key: entry for key, entry in self._known.items() if entry[0]()}
+            self._known = {key: entry for key, entry in self._known.items() if entry[0]() is not None}
             self._n_pruned = max(64, len(self._known))
 
     def find(self, module: nn.Module, stack: List[Tuple[nn.Module, Name]]) -> Name:

@@ -25,6 +25,28 @@ def dry_run(tmp, text, *options):
 
 
 @test
+def modules_that_have_no_length_are_followed(tmp):
+    """torch.compile gives a module one that raises where the module has none."""
+    done, _ = dry_run(tmp, """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(140))
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+net, other = torch.compile(Net().cuda(), backend="eager"), Net().cuda()
+optimizer = torch.optim.SGD([*net.parameters(), *other.parameters()], lr=0.1)
+for _ in range(3):
+    (net(torch.ones(4, 8, device="cuda")) + other(torch.ones(4, 8, device="cuda"))).sum().backward()
+    optimizer.step()
+""")
+    assert done.returncode == 0 and "no longer followed" not in done.stderr, done.stderr
+
+
+@test
 def a_compiled_program_runs_eagerly(tmp):
     done, said = dry_run(tmp, """
 import torch
