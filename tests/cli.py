@@ -983,6 +983,16 @@ def simulated_policies_report_their_peaks(tmp):
 
 
 @test
+def evaluations_are_not_counted_as_steps(tmp):
+    rows = ["action,id,size_bytes,iteration,phase"]
+    for step in range(12):
+        for iteration, phase, sizes in [(step, "forward", (1, 2, 3))] + [("", "eval", (5, 4))] * (step % 3 == 2):
+            rows += [f"{action},{phase}{step}-{size},{size << 20},{iteration},{phase}" for action in ("alloc", "free") for size in sizes]
+    (tmp / "t.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    assert "yes: steps and what lies between come in 2 kinds (12 and 3 times)" in good("plan", tmp / "t.csv")
+
+
+@test
 def csv_becomes_a_plan(tmp):
     rows = ["seq,time_us,action,id,size_bytes,stream,iteration,phase,module"]
     seq = 0

@@ -55,6 +55,17 @@ keeps_most (const TesseraUnits *units)
   return most;
 }
 
+/* Whether some kind is what lies between two steps: an evaluation. */
+static bool
+has_between (const TesseraUnits *units)
+{
+  uint32_t k = 0;
+
+  while (k < units->n_kinds && units->units[units->kinds[k].unit].is_step)
+    k++;
+  return k < units->n_kinds;
+}
+
 /* "steps come in 2 kinds (12 and 4 times)", or "12 steps ask for the same". The caller
  * frees it. */
 static char *
@@ -70,7 +81,9 @@ describe_kinds (const TesseraUnits *units)
                             units->kinds[0].n_units + units->kinds[1].n_units);
   else
     {
-      g_string_append_printf (reason, "steps come in %" PRIu32 " kinds (", n_kinds);
+      g_string_append_printf (reason, "steps%s come in %" PRIu32 " kinds (",
+                              has_between (units) ? " and what lies between" : "",
+                              n_kinds);
       for (uint32_t k = 0; k < n_kinds; k++)
         g_string_append_printf (
             reason, "%s%" PRIu32,
