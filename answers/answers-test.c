@@ -715,6 +715,11 @@ test_policies (void)
   g_assert_cmpstr (row->type, ==,
                    "tessera plan 'runs/a b;c.pickle.gz' -o 'runs/a b;c.tsp' && "
                    "tessera run --plan 'runs/a b;c.tsp' -- PROGRAM");
+  g_assert_null (strstr (row->sentence, "same batches"));
+  plan.followable = TESSERA_FOLLOWABLE_SAME_BATCHES;
+  g_autoptr (GArray) narrow = tessera_suggest_policies (trace, &needs, &plan, "a.tsr");
+  row = find_suggestion (narrow, TESSERA_TRY_PLAN);
+  g_assert_nonnull (strstr (row->sentence, "same batches"));
   trace->settings.is_expandable = true;
   needs.plan_bytes = 1485;
   g_autoptr (GArray) none = tessera_suggest_policies (trace, &needs, &plan, "a.tsr");

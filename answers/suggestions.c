@@ -696,7 +696,11 @@ tessera_suggest_policies (const TesseraTrace *trace,
       /* Told by what it saves now, and only where expandable segments save less. */
       suggest_policy (suggestions, TESSERA_TRY_PLAN, now_bytes,
                       tessera_needs_pytorch (needs), needs->plan_bytes,
-                      "every block has its place", type);
+                      plan->followable == TESSERA_FOLLOWABLE_YES
+                          ? "every block has its place"
+                          : "every block of the same batches in the same order has its "
+                            "place",
+                      type);
     }
   return suggestions;
 }
