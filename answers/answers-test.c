@@ -239,7 +239,7 @@ run_program (void)
 #define N_TOKENS 20
 
 /* A step whose lines are not recorded: what its evaluation asks for is no optimizer's, which asked
- * for as much as often. */
+ * for as much as often; its phase says what is made again. */
 static void
 run_unseen_step (Program *program)
 {
@@ -250,6 +250,10 @@ run_unseen_step (Program *program)
     drop (program, make (program, 16 * KIB, TESSERA_NONE, TESSERA_TEMPORARY_FORWARD),
           16 * KIB);
   end (program, evaluation);
+  const uint32_t again = begin (program, TESSERA_RANGE_PHASE, "recompute");
+  drop (program, make (program, 24 * KIB, TESSERA_NONE, TESSERA_TEMPORARY_RECOMPUTATION),
+        24 * KIB);
+  end (program, again);
   end (program, whole);
 }
 
