@@ -663,8 +663,8 @@ test_refused (void)
                    "(blocks.0-3), 20 % loss and logits, 14 % optimizer state.");
 }
 
-/* What a dry run found is said beside what was predicted, by as much as they differ; what won nothing
- * there is no advice. */
+/* What a dry run found is said beside what was predicted, by as much as they differ; what won
+ * nothing there is no advice. */
 static void
 test_tried (void)
 {

@@ -184,7 +184,8 @@ is_left_behind (const Work *work, size_t index)
          g_hash_table_contains (work->left_sizes, &block->size_bytes);
 }
 
-/* Whether gradients that are set to None go: one buffer of many stays, whatever is done to them. */
+/* Whether gradients that are set to None go: one buffer of many stays, whatever is done to
+ * them. */
 static bool
 goes_with_step (const Work *work, size_t index)
 {
@@ -197,8 +198,8 @@ goes_with_step (const Work *work, size_t index)
           g_hash_table_contains (work->parameter_sizes, &block->size_bytes));
 }
 
-/* Takes out of @life, of a gradient, what is behind the optimizer's phase. One that is zeroed and kept
- * is made anew in the next backward pass, as far into it as it was at first. */
+/* Takes out of @life, of a gradient, what is behind the optimizer's phase. One that is zeroed
+ * and kept is made anew in the next backward pass, as far into it as it was at first. */
 static void
 take_gaps (const Work *work,
            int64_t *changes,
@@ -443,8 +444,8 @@ typedef struct
   bool has_fused;
 } Optimizer;
 
-/* As the run says, else as a file of its stacks tells, where AdamW has its lines in that of Adam. AdamW
- * is told where nothing is known, and for what is none of these. */
+/* As the run says, else as a file of its stacks tells, where AdamW has its lines in that of
+ * Adam. AdamW is told where nothing is known, and for what is none of these. */
 static const Optimizer *
 find_optimizer (const TesseraTrace *trace)
 {

@@ -56,8 +56,9 @@ GArray *tessera_suggest_policies (const TesseraTrace *trace,
                                   const TesseraPlan *plan,
                                   const char *path);
 
-/* Changes that win at least a hundredth, in a dry run too where one tried them, the largest win
- * first, the last two of the list last: TesseraSuggestion, g_array_unref(). Linear in blocks and events for each. */
+/* Changes that win at least a hundredth, in a dry run too where one tried them, the largest
+ * win first, the last two of the list last: TesseraSuggestion, g_array_unref(). Linear in
+ * blocks and events for each. */
 GArray *tessera_suggest (const TesseraWhose *whose);
 
 /* ---- passes.c: passes of the modules of a list, blocks.0, blocks.1 ...: what checkpointing is

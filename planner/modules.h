@@ -27,11 +27,12 @@ const char *tessera_module_of_birth (const TesseraTrace *trace,
 bool tessera_frame_is_own (const TesseraTrace *trace, uint32_t frame);
 /* That, or where a model's library keeps models and losses (transformers, diffusers ...). */
 bool tessera_frame_is_model (const TesseraTrace *trace, uint32_t frame);
-/* In a file of PyTorch's optimizers; averages of weights lie beside these, and run the model. */
+/* In a file of PyTorch's optimizers; averages of weights lie beside these, and run the
+ * model. */
 bool tessera_frame_is_optimizer (const TesseraTrace *trace, uint32_t frame);
 /* The frame that a stack is named by: the innermost that is the program's or a model
- * library's, else the innermost in Python; TESSERA_NONE: none
- * is in Python, or PyTorch called its autograd engine, as a checkpoint does inside of a backward pass. */
+ * library's, else the innermost in Python; TESSERA_NONE: none is in Python, or PyTorch
+ * called its autograd engine, as a checkpoint does inside of a backward pass. */
 uint32_t tessera_line_of_stack (const TesseraTrace *trace, uint32_t stack);
 /* "train.py:214 loss_of"; free(). */
 char *tessera_name_frame (const TesseraTrace *trace, uint32_t frame);

@@ -53,7 +53,8 @@ frame_says (const TesseraTrace *trace, uint32_t index)
   return g_strv_contains (forward, name) ? SAYS_FORWARD : SAYS_NOTHING;
 }
 
-/* Whether nobody but the engine called: all of @stack, which has some, are frames of torch/autograd. */
+/* Whether nobody but the engine called: all of @stack, which has some, are frames of
+ * torch/autograd. */
 static bool
 is_called_by_engine (const TesseraTrace *trace, size_t stack)
 {

@@ -206,7 +206,8 @@ test_inferred (void)
   plan_case_clear (&c);
 }
 
-/* A checkpoint makes activations again in hooks of the engine's, which free between what has no stack. */
+/* A checkpoint makes activations again in hooks of the engine's, which free between what has
+ * no stack. */
 static void
 test_recomputed (void)
 {
