@@ -48,7 +48,7 @@ bool tessera_habits_are_any (const TesseraHabits *habits);
 /* Whether the range keeps something that is none. */
 bool tessera_habits_leak (const TesseraHabits *habits, const TesseraHabitRange *range);
 
-/* ---- Kinds of step (hosts.c, units.c) ---- */
+/* ---- Kinds of step (hosts.c, kinds.c) ---- */
 
 /* Units that ask for the same. */
 typedef struct
