@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <sys/types.h>
 
 #include "cli/tell.h"
@@ -160,8 +161,8 @@ typedef enum
 /* In memory that the child has as well, which writes there what it found. */
 typedef struct CliTrial
 {
-  char *stem; /* "FOLDER/3": its files are FOLDER/3.log ... */
-  pid_t pid;  /* 0: it has ended */
+  char stem[PATH_MAX]; /* "FOLDER/3": its files are FOLDER/3.log ... */
+  pid_t pid;           /* 0: it has ended */
   CliTrialState state;
   guint64 bytes[CLI_N_POLICIES]; /* the smallest device; G_MAXUINT64: none will do */
   guint64 live_bytes;            /* at most */

@@ -71,7 +71,8 @@ cli_trials_start (CliTrials *trials, const CliRehearsal *run)
   if (trial == MAP_FAILED)
     cli_fail_with ("a dry run cannot be started: %s", g_strerror (errno));
   g_ptr_array_add (trials->trials, trial);
-  trial->stem = g_strdup_printf ("%s/%u", trials->folder, trials->trials->len);
+  g_snprintf (trial->stem, sizeof trial->stem, "%s/%u", trials->folder,
+              trials->trials->len);
   fflush (NULL);
   const pid_t pid = fork ();
   if (pid == 0)
@@ -165,7 +166,6 @@ free_trial (gpointer data)
 {
   CliTrial *trial = data;
 
-  g_free (trial->stem);
   munmap (trial, sizeof *trial);
 }
 
