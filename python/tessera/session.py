@@ -141,13 +141,17 @@ class Session:
             say("%s; PyTorch's own allocator stays" % str(error).rstrip("."))
             return
         statistics.install(library)
-        try:
-            history.begin()  # the program may have asked for it before
-        except LibraryError as error:
-            say("torch.cuda.memory keeps no history: %s" % error)
+        self._keep_history(history.begin)  # the program may have asked for it before
         self.attach(library)
         atexit.register(self.close)
         Finalize(None, self.close, exitpriority=0)  # for a forked worker, whose end is none
+
+    def _keep_history(self, keep: Callable[[], None]) -> None:
+        """Training goes on without."""
+        try:
+            keep()
+        except LibraryError as error:
+            say("torch.cuda.memory keeps no history: %s" % error)
 
     def attach(self, library: Library) -> None:
         self._is_attached = True
@@ -174,7 +178,7 @@ class Session:
             self.modules.leave_out_names()
         if self._is_attached:
             if self._history is not None:
-                self._history.bound()
+                self._keep_history(self._history.bound)
             self._say_notices()
 
     def _is_first(self) -> bool:

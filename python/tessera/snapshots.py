@@ -61,6 +61,7 @@ class History:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._folder: Optional[str] = None  #: of the trace that is this history's own
+        self._pid = 0  #: of the process whose it is: a forked child leaves it alone
         self._stacks: Optional[bool] = None  #: None: no history is wanted
 
     def want(self, enabled: Any = "all", context: Any = "all", *_: Any, **__: Any) -> None:
@@ -77,7 +78,11 @@ class History:
             self._record(self._stacks)
 
     def _record(self, stacks: bool) -> None:
-        self._folder = tempfile.mkdtemp(prefix="tessera-history-")
+        try:
+            self._folder = tempfile.mkdtemp(prefix="tessera-history-")
+        except OSError as error:
+            raise LibraryError("no folder for it can be made: %s" % error) from None
+        self._pid = os.getpid()
         try:
             self._library.record(os.path.join(self._folder, "history.tsr"), stacks)
         except LibraryError:
@@ -85,14 +90,14 @@ class History:
             raise
 
     def bound(self) -> None:
-        """Called where a step ends."""
+        """Called where a step ends. Raises LibraryError where it can't begin anew."""
         if self._folder is not None and self._library.get_stats(0).n_events > MOST_EVENTS:
             self.end()
             self.begin()
 
     def end(self) -> None:
         """Of this history; what the run itself records goes on."""
-        if self._folder is not None:
+        if self._folder is not None and self._pid == os.getpid():
             self._library.stop()
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None

@@ -19,7 +19,10 @@ when = sys.argv[1] if len(sys.argv) > 1 else "first"
 if when == "bounded":
     from tessera import snapshots
     snapshots.MOST_EVENTS = 60
-if when in ("first", "bounded"):
+if when == "full":
+    from tessera import snapshots
+    snapshots.MOST_EVENTS = 60
+if when in ("first", "bounded", "full"):
     torch.cuda.memory._record_memory_history()
 model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 1024)).cuda()
 optimizer = torch.optim.AdamW(model.parameters())
@@ -29,6 +32,14 @@ for step in range(8):
     model(torch.randn(64, 1024, device="cuda")).square().mean().backward()
     optimizer.step()
     optimizer.zero_grad()
+    if when == "first" and step == 1:
+        import os
+        if os.fork() == 0:
+            sys.exit(0)  # a child that ends as a program does
+        os.wait()
+    if when == "full" and step == 3:
+        import tempfile
+        tempfile.tempdir = "/no/such/folder"
     if step == 2:
         torch.cuda.memory._dump_snapshot("dumped.pickle")
         segments = torch.cuda.memory_snapshot()
@@ -61,6 +72,9 @@ def check_unrecorded(report, folder, script):
         check_asked(report, folder, f"unrecorded, asked {when}", events=events)
         report.expect(re.search(r"followed by (\d+) of \1 requests", done.stderr), done.stderr.strip())
         report.expect(not list(temporary.glob("tessera-*")), "and nothing is left behind")
+    done = dry.run(dry.TESSERA, "run", "--plan", folder / "asks.tsp", "--", sys.executable, script, "full", cwd=folder, env=dry.NULL_CUDA)
+    report.expect("keeps no history: no folder" in done.stderr and "220 of 220" in done.stderr,
+                  f"a history that cannot begin anew ends no training: {done.stderr.strip()}")
 
 
 def check_asking(report, folder):
