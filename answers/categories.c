@@ -303,25 +303,35 @@ typedef struct
 /* Blocks of optimizer state of one size, so far. */
 typedef struct
 {
-  GArray *died; /* uint32_t: where those go that may be there */
-  guint most;   /* of them at once */
+  GSequence *died; /* events, ascending: where those go that may be there */
+  gint most;       /* of them at once */
 } States;
+
+static gint
+compare_events (gconstpointer a, gconstpointer b, gpointer user)
+{
+  const guint x = GPOINTER_TO_UINT (a), y = GPOINTER_TO_UINT (b);
+
+  return (x > y) - (x < y);
+}
 
 static void
 states_free (gpointer data)
 {
-  g_array_unref (((States *) data)->died);
+  g_sequence_free (((States *) data)->died);
   g_free (data);
 }
 
 /* How many are there when @block is born. */
-static guint
+static gint
 states_count (States *states, const TesseraBlock *block)
 {
-  for (guint i = states->died->len; i-- > 0;)
-    if (g_array_index (states->died, uint32_t, i) <= block->born_index)
-      g_array_remove_index_fast (states->died, i);
-  return states->died->len;
+  for (GSequenceIter *first = g_sequence_get_begin_iter (states->died);
+       !g_sequence_iter_is_end (first) &&
+       GPOINTER_TO_UINT (g_sequence_get (first)) <= block->born_index;
+       first = g_sequence_get_begin_iter (states->died))
+    g_sequence_remove (first);
+  return g_sequence_get_length (states->died);
 }
 
 static void
@@ -332,11 +342,12 @@ states_add (const Work *work, const TesseraBlock *block)
   if (states == NULL)
     {
       states = g_new (States, 1);
-      *states = (States){ .died = g_array_new (FALSE, FALSE, sizeof (uint32_t)) };
+      *states = (States){ .died = g_sequence_new (NULL) };
       g_hash_table_insert (work->states, (gpointer) &block->size_bytes, states);
     }
   states->most = MAX (states->most, states_count (states, block) + 1);
-  g_array_append_val (states->died, block->died_index);
+  g_sequence_insert_sorted (states->died, GUINT_TO_POINTER (block->died_index),
+                            compare_events, NULL);
 }
 
 /* Whether fewer than once are there: beside all of them, a block is a copy of weights. */
