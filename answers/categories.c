@@ -291,7 +291,8 @@ typedef struct
   uint8_t *part_of_phase; /* its own, or that of the phase around it */
   uint32_t *end_of_phase; /* of that one */
   GArray *parts;          /* uint32_t: phases that are a part of a step, by begin */
-  uint8_t *frame_says, *stack_says; /* [n_frames, n_stacks][n_lines]: 0 not asked yet */
+  uint8_t *frame_says;    /* [n_frames][n_lines]: 0 not asked yet */
+  GPtrArray **possible;   /* [n_stacks + 1][N_PARTS] rules, NULL: not asked yet */
   GHashTable *names; /* of a condition and a string of a name: whether it is one, + 1 */
   const TesseraOrigins *origins;
   const uint32_t *tensors; /* (nullable) by block */
@@ -433,20 +434,65 @@ has_line (const Work *work, const Condition *condition, uint32_t stack)
 
   if (stack >= trace->n_stacks)
     return false;
-  uint8_t *known = &work->stack_says[stack * work->rules->n_lines + condition->number];
-  for (uint32_t i = trace->stack_begin[stack];
-       *known == 0 && i < trace->stack_begin[stack + 1]; i++)
+  for (uint32_t i = trace->stack_begin[stack]; i < trace->stack_begin[stack + 1]; i++)
     {
       const uint32_t frame = trace->stack_frames[i];
 
       if (is_frame (work, condition, frame))
-        *known = 2;
-      else if (condition->kind == CONDITION_AT &&
-               (tessera_frame_is_model (trace, frame) || is_of_module (trace, frame)))
-        break;
+        return true;
+      if (condition->kind == CONDITION_AT &&
+          (tessera_frame_is_model (trace, frame) || is_of_module (trace, frame)))
+        return false;
     }
-  *known = MAX (*known, 1);
-  return *known == 2;
+  return false;
+}
+
+/* Whether @condition holds, so far as stack and part decide. */
+static bool
+may_hold (const Work *work, const Condition *condition, uint32_t stack, Part part)
+{
+  switch (condition->kind)
+    {
+    case CONDITION_IN:
+    case CONDITION_AT:
+      return has_line (work, condition, stack);
+    case CONDITION_BORN:
+      return part == condition->number;
+    case CONDITION_SILENT:
+      return work->trace->n_tensors == 0;
+    case CONDITION_DIVIDED:
+      return work->is_divided;
+    case CONDITION_UNDIVIDED:
+      return !work->is_divided;
+    default:
+      return true;
+    }
+}
+
+/* The rules that may hold for a block of @stack that is born in @part: a few of some
+ * sixty, and a step's stacks are asked about in every step. */
+static const GPtrArray *
+find_possible (const Work *work, uint32_t stack, Part part)
+{
+  const size_t row = MIN (stack, work->trace->n_stacks);
+  GPtrArray **possible = &work->possible[row * N_PARTS + part];
+
+  if (*possible != NULL)
+    return *possible;
+  *possible = g_ptr_array_new ();
+  for (guint r = 0; r < work->rules->rules->len; r++)
+    {
+      Rule *rule = &g_array_index (work->rules->rules, Rule, r);
+      guint c = 0;
+
+      while (
+          c < rule->conditions->len &&
+          may_hold (work, &g_array_index (rule->conditions, Condition, c), stack, part))
+        c++;
+      if (c == rule->conditions->len)
+        g_ptr_array_add (*possible, rule);
+    }
+  return *possible;
 }
 
 static bool
@@ -540,9 +586,6 @@ find_facts (const Work *work, size_t index)
                    : PART_STEP;
   facts.holds[CONDITION_KEPT] = is_between_steps;
   facts.holds[CONDITION_SHORT] = !is_between_steps;
-  facts.holds[CONDITION_SILENT] = work->trace->n_tensors == 0;
-  facts.holds[CONDITION_DIVIDED] = work->is_divided;
-  facts.holds[CONDITION_UNDIVIDED] = !work->is_divided;
   facts.holds[CONDITION_PASSES] = block->died_index > facts.part_end && !is_failed;
   facts.holds[CONDITION_OPEN] = block->died_index >= n_events || is_failed;
   facts.holds[CONDITION_SIZED] =
@@ -620,11 +663,11 @@ is_continued (const Work *work, size_t index)
          here->line < there->line;
 }
 
+/* Whether @condition of a rule that may hold does. */
 static bool
 holds (const Work *work, const Condition *condition, size_t index, const Facts *facts)
 {
   const TesseraBlock *block = &work->blocks->blocks[index];
-  const uint32_t stack = work->origins->stacks[index];
   const uint32_t *modules = work->origins->modules;
 
   switch (condition->kind)
@@ -639,14 +682,16 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
       return is_after (work, block, condition);
     case CONDITION_IN:
     case CONDITION_AT:
-      return has_line (work, condition, stack);
+    case CONDITION_BORN:
+    case CONDITION_SILENT:
+    case CONDITION_DIVIDED:
+    case CONDITION_UNDIVIDED:
+      return true;
     case CONDITION_MODULE:
       return modules != NULL && modules[index] != TESSERA_NONE &&
              is_any (work, condition, tessera_trace_string (work->trace, modules[index]));
     case CONDITION_PHASE:
       return is_in_phase (work, block->born_phase, condition);
-    case CONDITION_BORN:
-      return facts->part == condition->number;
     case CONDITION_MISSING:
       return is_missing (work, block);
     case CONDITION_CONTINUED:
@@ -662,10 +707,12 @@ static TesseraCategory
 decide (const Work *work, size_t index)
 {
   const Facts facts = find_facts (work, index);
+  const GPtrArray *possible =
+      find_possible (work, work->origins->stacks[index], facts.part);
 
-  for (guint r = 0; r < work->rules->rules->len; r++)
+  for (guint r = 0; r < possible->len; r++)
     {
-      const Rule *rule = &g_array_index (work->rules->rules, Rule, r);
+      const Rule *rule = g_ptr_array_index (possible, r);
       guint c = 0;
 
       while (c < rule->conditions->len &&
@@ -764,7 +811,7 @@ tessera_categorize (const TesseraTrace *trace,
 
   work.names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   work.frame_says = g_new0 (uint8_t, trace->n_frames * rules->n_lines + 1);
-  work.stack_says = g_new0 (uint8_t, trace->n_stacks * rules->n_lines + 1);
+  work.possible = g_new0 (GPtrArray *, (trace->n_stacks + 1) * N_PARTS);
   find_parts (&work);
   /* Which sizes parameters and their optimizers' state have is known only once they are. Where no
    * parameter is known, any may be as large as one. */
@@ -773,7 +820,9 @@ tessera_categorize (const TesseraTrace *trace,
   g_free (work.part_of_phase);
   g_free (work.end_of_phase);
   g_free (work.frame_says);
-  g_free (work.stack_says);
+  for (size_t i = 0; i < (trace->n_stacks + 1) * N_PARTS; i++)
+    g_clear_pointer (&work.possible[i], g_ptr_array_unref);
+  g_free (work.possible);
   g_array_unref (work.parts);
   g_hash_table_unref (work.names);
   return categories;
