@@ -185,6 +185,7 @@ tessera_file_state (const char *path)
   if (stat (path, &info) == 0)
     {
       state.inode = (uint64_t) info.st_ino;
+      state.size_bytes = (uint64_t) info.st_size;
       state.changed_s = (int64_t) info.st_mtim.tv_sec;
       state.changed_ns = (int64_t) info.st_mtim.tv_nsec;
     }

@@ -46,7 +46,7 @@ TESSERA_MUST_USE TesseraStatus tessera_file_open (const char *path,
  * was before, what was read may be of two states, and so be wrong or refused. */
 typedef struct
 {
-  uint64_t inode;
+  uint64_t inode, size_bytes;
   int64_t changed_s, changed_ns;
   unsigned char wal_header[32];
 } TesseraFileState;
@@ -225,8 +225,9 @@ typedef struct
   TesseraLimits limits;
   const TesseraProgress *progress;
   uint32_t device;
-  bool allows_gaps; /* in tables that may have them */
-  uint64_t n_rows;  /* expected in all, for progress */
+  bool allows_gaps;            /* in tables that may have them */
+  uint64_t begin_key, end_key; /* only rows of these; end_key 0: all */
+  uint64_t n_rows;             /* expected in all, for progress */
   uint64_t n_read, n_next_report;
   TesseraError *error;
 } TesseraRowReader;

@@ -662,6 +662,42 @@ test_wrong_values (TestPlace *place, gconstpointer data)
   tessera_trace_free (trace);
 }
 
+static const Wrong wrong_halves[] = {
+  { "UPDATE event SET stream = 4000 WHERE event_index = 150000",
+    "*in table event, row 150000, stream is 4000*" },
+  { "UPDATE event SET stream = 4000 WHERE event_index IN (7, 150000)",
+    "*in table event, row 7, stream is 4000*" },
+  { "UPDATE event SET event_index = 300000 WHERE event_index = 99999",
+    "*in table event, row 99999, the numbering is broken*" },
+  { "UPDATE event SET event_index = 300000 WHERE event_index = 100000",
+    "*in table event, row 100000, the numbering is broken*" },
+  { "DELETE FROM event WHERE event_index = 200000; DELETE FROM tensor; DELETE FROM range",
+    "*it holds 200000 of 200001 events*" },
+  { "DELETE FROM event WHERE event_index > 1000", "*row 1001, the numbering is broken*" },
+  { "INSERT INTO event SELECT 200001, device, action, addr, size_bytes, at_ns, stack, "
+    "stream,"
+    " pool, pool_known, is_left FROM event WHERE event_index = 5",
+    "*in table event, row 200001, *" },
+};
+
+/* So many events that two threads read them. */
+static void
+test_halves (TestPlace *place, gconstpointer data)
+{
+  TesseraTrace *trace = test_trace_new (SEED, 200001), *loaded = NULL;
+  TestWatch state = { .n_allowed = 60 };
+  TesseraProgress progress = { test_watch, &state };
+
+  test_save (place, trace);
+  assert_in_file (place, TESSERA_NONE, trace);
+  g_assert_cmpint (
+      tessera_trace_load (place->path, TESSERA_NONE, &progress, NULL, &loaded), ==,
+      TESSERA_CANCELLED);
+  g_assert_null (loaded);
+  assert_all_refused (place, wrong_halves, G_N_ELEMENTS (wrong_halves));
+  tessera_trace_free (trace);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -681,5 +717,6 @@ main (int argc, char **argv)
   TEST ("/store-hostile/truncated", test_truncated);
   TEST ("/store-hostile/damaged", test_damaged);
   TEST ("/store-hostile/wrong-values", test_wrong_values);
+  TEST ("/store-hostile/halves", test_halves);
   return g_test_run ();
 }
