@@ -64,14 +64,15 @@ cli_study_simulate (const CliStudy *study,
   return layout;
 }
 
-void
-cli_study_layout (CliStudy *study, TesseraLayoutKind kind)
+static void
+lay_out (CliStudy *study, TesseraLayoutKind kind, bool without_sizes)
 {
   bool recorded = study->trace->has_addresses && study->trace->has_segments;
   TesseraSimulateOptions options = cli_simulate_options (
       kind == TESSERA_LAYOUT_RECORDED && !recorded ? TESSERA_LAYOUT_NATIVE : kind, NULL);
 
   options.progress = cli_progress ("simulating");
+  options.without_sizes = without_sizes;
   if (options.kind != TESSERA_LAYOUT_RECORDED)
     {
       options.device_bytes = cli_given.device_bytes;
@@ -80,6 +81,18 @@ cli_study_layout (CliStudy *study, TesseraLayoutKind kind)
   g_clear_pointer (&study->layout, tessera_layout_free);
   study->layout = cli_study_simulate (study, &options, NULL);
   cli_progress_end ();
+}
+
+void
+cli_study_layout (CliStudy *study, TesseraLayoutKind kind)
+{
+  lay_out (study, kind, false);
+}
+
+void
+cli_study_live (CliStudy *study)
+{
+  lay_out (study, TESSERA_LAYOUT_RECORDED, true);
 }
 
 void

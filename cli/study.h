@@ -76,6 +76,9 @@ TesseraLayout *cli_study_simulate (const CliStudy *study,
 /* Adds the layout under @kind (RECORDED falls back to NATIVE where nothing was recorded).
  */
 void cli_study_layout (CliStudy *study, TesseraLayoutKind kind);
+/* As RECORDED, for what asks no more than what is live and what is reserved: much sooner,
+ * and blocks have their rounded sizes. */
+void cli_study_live (CliStudy *study);
 /* Streams apart or across, as the command line says. */
 void cli_study_streams (TesseraPlanOptions *options);
 /* Whether a plan across streams is worth a word: there are several, nobody said that they

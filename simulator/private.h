@@ -9,6 +9,7 @@
 
 #include "allocator/device.h"
 #include "simulator/layout.h"
+#include "simulator/simulate.h"
 
 /* Entries of what the driver gave, and got back. */
 static inline bool
@@ -93,12 +94,12 @@ uint32_t tessera_start_block_at (const TesseraBlocks *blocks, uint64_t addr);
 
 /* recorded.c: everything where the file says it lay. TESSERA_REFUSED for a trace without
  * addresses or segments: a CSV says neither. */
-TESSERA_MUST_USE TesseraStatus tessera_lay_recorded (const TesseraTrace *trace,
-                                                     const TesseraBlocks *blocks,
-                                                     bool without_curves,
-                                                     const TesseraProgress *progress,
-                                                     TesseraError *error,
-                                                     TesseraLayout **out_layout);
+TESSERA_MUST_USE TesseraStatus
+tessera_lay_recorded (const TesseraTrace *trace,
+                      const TesseraBlocks *blocks,
+                      const TesseraSimulateOptions *options,
+                      TesseraError *error,
+                      TesseraLayout **out_layout);
 
 /*
  * recorded.c: the calls of empty_cache() that the recording shows: array of uint32_t

@@ -196,8 +196,7 @@ walk (Recorded *recorded, const TesseraProgress *progress)
 TesseraStatus
 tessera_lay_recorded (const TesseraTrace *trace,
                       const TesseraBlocks *blocks,
-                      bool without_curves,
-                      const TesseraProgress *progress,
+                      const TesseraSimulateOptions *options,
                       TesseraError *error,
                       TesseraLayout **out_layout)
 {
@@ -205,25 +204,26 @@ tessera_lay_recorded (const TesseraTrace *trace,
                         .blocks = blocks,
                         .pool = tessera_recorded_pool (trace) };
   TesseraLayout *layout;
-  TesseraStatus status;
+  TesseraStatus status = TESSERA_OK;
 
   if (!trace->has_addresses || !trace->has_segments)
     return tessera_fail (
         error, TESSERA_REFUSED,
         "%s does not say where its blocks lay: simulate a policy instead",
         trace->source != NULL && *trace->source ? trace->source : "the trace");
-  status = tessera_verify (trace, NULL, &recorded.replay);
+  if (!options->without_sizes)
+    status = tessera_verify (trace, NULL, &recorded.replay);
   if (status != TESSERA_OK)
     return tessera_fail (error, status, "the replay of the trace failed");
   tessera_build_init (&recorded.build, trace, blocks, TESSERA_LAYOUT_RECORDED,
-                      without_curves);
+                      options->without_curves);
   place_start (&recorded);
-  status = walk (&recorded, progress);
+  status = walk (&recorded, options->progress);
   if (status == TESSERA_OK)
     {
       *out_layout = layout = tessera_build_finish (&recorded.build);
       count_hits (&recorded, layout);
-      if (recorded.n_rounded > 0)
+      if (recorded.n_rounded > 0 && !options->without_sizes)
         g_snprintf (
             layout->note, sizeof layout->note,
             "The sizes of %" G_GUINT64_FORMAT

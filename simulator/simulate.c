@@ -594,8 +594,7 @@ tessera_simulate (const TesseraTrace *trace,
 {
   *out_layout = NULL;
   if (options->kind == TESSERA_LAYOUT_RECORDED)
-    return tessera_lay_recorded (trace, blocks, options->without_curves,
-                                 options->progress, error, out_layout);
+    return tessera_lay_recorded (trace, blocks, options, error, out_layout);
   if (lacks_plan (options, structure))
     return tessera_fail (error, TESSERA_INVALID,
                          "to follow a plan takes a plan and steps");

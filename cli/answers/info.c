@@ -135,7 +135,10 @@ run_info (int n_files, char **files)
   if (of_growth && at_text != NULL)
     cli_usage ("--growth is from step to step: it has no --at");
   cli_study_open (&study, files[0]);
-  cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+  if (of_growth || by_text != NULL)
+    cli_study_live (&study);
+  else
+    cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   cli_whose_init (&whose, &study, rules_path);
   if (of_growth)
     {

@@ -168,11 +168,16 @@ start (CliRank *rank, const Work *work)
   if (work->prepare != NULL)
     work->prepare (rank, work->user);
   cli_study_open (&study, rank->path);
-  cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   if (work->answers == NULL)
-    look (&study, to);
+    {
+      cli_study_live (&study);
+      look (&study, to);
+    }
   else
-    answer (&study, rank, work->answers, to);
+    {
+      cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+      answer (&study, rank, work->answers, to);
+    }
   _exit (!ferror (to) && fclose (to) == 0 ? CLI_DONE : CLI_FAILED);
 }
 

@@ -187,7 +187,7 @@ judge (const CliRehearsal *first, const CliStudy *study, SecondRun *second)
   if (!g_file_test (second->trace_path, G_FILE_TEST_EXISTS))
     return;
   cli_study_open (&again, second->trace_path);
-  cli_study_layout (&again, TESSERA_LAYOUT_RECORDED);
+  cli_study_live (&again);
   const TesseraStructure *structure = again.structure;
   const TesseraLayout *layout = again.layout;
   if (structure->n_steps == 0 || layout->n_ooms == 0 ||
