@@ -250,22 +250,16 @@ cli_study_follow (CliStudy *study,
   study->follows_length = by_length && plan->lengths != NULL;
 }
 
-static CliNeed
+static TesseraNeed
 find_need (CliStudy *study, TesseraLayoutKind kind, const TesseraPlan *plan)
 {
   TesseraSimulateOptions options = cli_simulate_options (kind, plan);
-  CliNeed need = { 0 };
+  TesseraNeed need;
 
-  options.without_curves = true;
   options.by_length = kind == TESSERA_LAYOUT_PLAN && study->follows_length;
   options.progress = cli_progress ("finding the smallest device");
   cli_must_of (study->path, tessera_fit (study->trace, study->blocks, study->structure,
-                                         &options, cli_error (), &need.smallest_bytes));
-  g_autoptr (TesseraLayout) endless = cli_study_simulate (study, &options, NULL);
-  options.device_bytes = need.smallest_bytes;
-  g_autoptr (TesseraLayout) smallest = cli_study_simulate (study, &options, NULL);
-  need.endless_bytes = endless->peak_reserved_bytes;
-  need.retries = smallest->n_retries;
+                                         &options, cli_error (), &need));
   return need;
 }
 
@@ -295,7 +289,7 @@ find_need_across (CliStudy *study)
 void
 cli_study_needs (CliStudy *study)
 {
-  CliNeed *need = study->need;
+  TesseraNeed *need = study->need;
 
   need[TESSERA_LAYOUT_NATIVE] = find_need (study, TESSERA_LAYOUT_NATIVE, NULL);
   need[TESSERA_LAYOUT_EXPANDABLE] = find_need (study, TESSERA_LAYOUT_EXPANDABLE, NULL);

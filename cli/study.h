@@ -19,14 +19,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraLayout, tessera_layout_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraPlan, tessera_plan_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraTrace, tessera_trace_free)
 
-/* What one policy needs. */
-typedef struct
-{
-  uint64_t smallest_bytes; /* the smallest device that completes */
-  uint64_t retries;        /* how often it flushed and waited there */
-  uint64_t endless_bytes;  /* the most it reserves with memory to spare */
-} CliNeed;
-
 typedef struct
 {
   char *path;
@@ -46,10 +38,10 @@ typedef struct
   TesseraLayout *planned;
   TesseraNeeds needs; /* its leak is there from the start; the rest is filled by
                          cli_study_needs() */
-  CliNeed across;     /* of a plan across streams, where the plan keeps them apart */
+  TesseraNeed across; /* of a plan across streams, where the plan keeps them apart */
   uint64_t
       across_bound_bytes; /* alive at most, blocks ending at their free; 0: as else */
-  CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
+  TesseraNeed need[TESSERA_LAYOUT_PLAN + 1]; /* by policy: the same, and what it costs */
   gint64 plan_begin_us;
   double plan_seconds;     /* from the first block placed to the last advice */
   uint64_t unedited_bytes; /* height of a quick plan without the edits; 0: it has none */

@@ -182,7 +182,7 @@ const TesseraLayoutKind cli_policies[CLI_N_POLICIES] = { TESSERA_LAYOUT_NATIVE,
 
 /* Nothing where it is not known. */
 static void
-add_need (CliTable *table, const char *policy, const CliNeed *need)
+add_need (CliTable *table, const char *policy, const TesseraNeed *need)
 {
   if (need->smallest_bytes == 0)
     return;
@@ -227,17 +227,17 @@ say_needs (const CliStudy *study)
               &study->need[cli_policies[i]]);
   add_need (table, "plan --across-streams", &study->across);
   add_need (table, "least of any layout",
-            &(CliNeed){ study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64 });
+            &(TesseraNeed){ study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64 });
   if (study->across_bound_bytes < study->needs.bound_bytes)
     add_need (table, "least across streams",
-              &(CliNeed){ study->across_bound_bytes, G_MAXUINT64, G_MAXUINT64 });
+              &(TesseraNeed){ study->across_bound_bytes, G_MAXUINT64, G_MAXUINT64 });
   cli_table_print (table);
   if (study->plan != NULL)
     say_height (study);
 }
 
 static void
-member_need (const char *policy, const CliNeed *need)
+member_need (const char *policy, const TesseraNeed *need)
 {
   g_autofree char *bytes = g_strdup_printf ("%s_bytes", policy);
   g_autofree char *retries = g_strdup_printf ("%s_retries", policy);

@@ -170,9 +170,10 @@ test_fit_of_sample (void)
     {
       const TesseraSimulateOptions options = { .kind = known[i].kind };
       TesseraError error = { 0 };
-      uint64_t bytes;
+      TesseraNeed need;
 
-      OK (tessera_fit (c.trace, c.blocks, NULL, &options, &error, &bytes));
+      OK (tessera_fit (c.trace, c.blocks, NULL, &options, &error, &need));
+      const uint64_t bytes = need.smallest_bytes;
       g_test_message ("%.4f GiB", (double) bytes / GIB);
       g_assert_cmpfloat ((double) bytes / GIB, >, known[i].dies_gib);
       g_assert_cmpfloat ((double) bytes / GIB, <=, known[i].completes_gib);

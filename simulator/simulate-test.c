@@ -132,14 +132,13 @@ test_fits_nowhere (void)
       test_trace_of ("alloc 512 9223372036854775807; alloc 1024 9223372036854775807");
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
   TesseraError error = { 0 };
-  uint64_t device_bytes;
+  TesseraNeed need;
   Case c;
 
   OK (tessera_trace_set_source (trace, "odd.csv"));
   c = case_new (trace);
-  g_assert_cmpint (
-      tessera_fit (c.trace, c.blocks, c.structure, &options, &error, &device_bytes), ==,
-      TESSERA_REFUSED);
+  g_assert_cmpint (tessera_fit (c.trace, c.blocks, c.structure, &options, &error, &need),
+                   ==, TESSERA_REFUSED);
   g_assert_true (g_str_has_prefix (error.text, "odd.csv: no device is large enough"));
   case_clear (&c);
 }
@@ -158,12 +157,16 @@ test_fit (void)
             .kind = kind, .plan = plan, .first_step = -1, .last_step = -1
           };
           TesseraError error = { 0 };
-          TesseraLayout *layout;
+          TesseraLayout *layout = case_simulate (&c, &options);
+          TesseraNeed need;
 
-          OK (tessera_fit (c.trace, c.blocks, c.structure, &options, &error,
-                           &options.device_bytes));
+          OK (tessera_fit (c.trace, c.blocks, c.structure, &options, &error, &need));
+          g_assert_cmpuint (need.endless_bytes, ==, layout->peak_reserved_bytes);
+          tessera_layout_free (layout);
+          options.device_bytes = need.smallest_bytes;
           layout = case_simulate (&c, &options);
           g_assert_cmpuint (layout->n_ooms, ==, 0);
+          g_assert_cmpuint (need.retries, ==, layout->n_retries);
           if (kind == TESSERA_LAYOUT_PLAN)
             g_assert_cmpuint (options.device_bytes - plan->height_bytes, <, 2 * MIB);
           tessera_layout_free (layout);
@@ -175,6 +178,38 @@ test_fit (void)
       stack_plan_free (plan);
       case_clear (&c);
     }
+}
+
+/* Under a plan of another program most requests miss. What the run reserves with memory to
+ * spare is then not always enough. */
+static void
+test_fit_of_other_plan (void)
+{
+  guint n_more = 0;
+
+  for (guint k = 0; k < 24; k++)
+    {
+      Case c = case_new (case_trace (600, 1 + k % 3, 8 * (k % 2), SEED + k));
+      Case other = case_new (case_trace (40 + 10 * k, 1, 0, SEED + 100 + k));
+      TesseraPlan *plan = stack_plan (&other);
+      TesseraSimulateOptions options = {
+        .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
+      };
+      TesseraError error = { 0 };
+      TesseraNeed need;
+
+      OK (tessera_fit (c.trace, c.blocks, c.structure, &options, &error, &need));
+      n_more += need.smallest_bytes > need.endless_bytes + 2 * MIB;
+      options.device_bytes = need.smallest_bytes;
+      TesseraLayout *layout = case_simulate (&c, &options);
+      g_assert_cmpuint (layout->n_ooms, ==, 0);
+      g_assert_cmpuint (need.retries, ==, layout->n_retries);
+      tessera_layout_free (layout);
+      stack_plan_free (plan);
+      case_clear (&other);
+      case_clear (&c);
+    }
+  g_assert_cmpuint (n_more, >, 0);
 }
 
 /* The parts of a layout small enough to work out by hand. */
@@ -434,6 +469,7 @@ main (int argc, char **argv)
   g_test_add_func ("/simulator/simulate/policies", test_policies);
   g_test_add_func ("/simulator/simulate/small-device", test_small_device);
   g_test_add_func ("/simulator/simulate/fit", test_fit);
+  g_test_add_func ("/simulator/simulate/fit-of-other-plan", test_fit_of_other_plan);
   g_test_add_func ("/simulator/simulate/fits-nowhere", test_fits_nowhere);
   g_test_add_func ("/simulator/simulate/refusals", test_refusals);
   g_test_add_func ("/simulator/simulate/recorded", test_recorded);

@@ -531,13 +531,14 @@ clear_run (Run *run)
   g_hash_table_unref (run->pending_at);
 }
 
-/* @limit_bytes: 0: none. @stop_at_first_oom: whether the run completes is all that is
- * asked. */
+/* @flushes: of tessera_find_flushes(); taken. @limit_bytes: 0: none. @stop_at_first_oom:
+ * whether the run completes is all that is asked. */
 static TesseraStatus
 run_trace (const TesseraTrace *trace,
            const TesseraBlocks *blocks,
            const TesseraStructure *structure,
            const TesseraSimulateOptions *options,
+           GArray *flushes,
            uint64_t limit_bytes,
            bool stop_at_first_oom,
            TesseraError *error,
@@ -550,7 +551,7 @@ run_trace (const TesseraTrace *trace,
     .options = options,
     .phase = TESSERA_NONE,
     .step_end = TESSERA_NONE,
-    .flushes = tessera_find_flushes (trace),
+    .flushes = flushes,
     .pending = g_array_new (FALSE, FALSE, sizeof (uint32_t)),
     .pending_at = g_hash_table_new (NULL, NULL),
   };
@@ -598,7 +599,7 @@ tessera_simulate (const TesseraTrace *trace,
   if (lacks_plan (options, structure))
     return tessera_fail (error, TESSERA_INVALID,
                          "to follow a plan takes a plan and steps");
-  return run_trace (trace, blocks, structure, options,
+  return run_trace (trace, blocks, structure, options, tessera_find_flushes (trace),
                     options->limit_bytes != 0 ? options->limit_bytes : trace->limit_bytes,
                     false, error, out_layout);
 }
@@ -609,8 +610,9 @@ typedef struct
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
   TesseraSimulateOptions options;
+  GArray *flushes;          /* as in Run */
   uint64_t peak_live_bytes; /* of the last run */
-  uint64_t peak_reserved_bytes;
+  uint64_t peak_reserved_bytes, n_retries;
 } Fit;
 
 /* Runs on a device of @device_bytes (0: endless, to the end) and says whether nothing
@@ -624,12 +626,14 @@ try_device (Fit *fit, uint64_t device_bytes, TesseraError *error, bool *out_comp
   *out_completes = false;
   fit->options.device_bytes = device_bytes;
   status = run_trace (fit->trace, fit->blocks, fit->structure, &fit->options,
-                      fit->options.limit_bytes, device_bytes != 0, error, &layout);
+                      g_array_ref (fit->flushes), fit->options.limit_bytes,
+                      device_bytes != 0, error, &layout);
   if (status != TESSERA_OK)
     return status;
   *out_completes = layout->n_ooms == 0;
   fit->peak_live_bytes = layout->peak_live_bytes;
   fit->peak_reserved_bytes = layout->peak_reserved_bytes;
+  fit->n_retries = layout->n_retries;
   tessera_layout_free (layout);
   return TESSERA_OK;
 }
@@ -646,28 +650,13 @@ round_up (uint64_t bytes)
  * help (a flush that happens early can leave a better state), so the answer is one that
  * completes while 2 MiB less do not, and not said to be the only one.
  */
-TesseraStatus
-tessera_fit (const TesseraTrace *trace,
-             const TesseraBlocks *blocks,
-             const TesseraStructure *structure,
-             const TesseraSimulateOptions *options,
-             TesseraError *error,
-             uint64_t *out_device_bytes)
+static TesseraStatus
+find_smallest (Fit *fit, TesseraError *error, TesseraNeed *need)
 {
-  Fit fit = {
-    .trace = trace, .blocks = blocks, .structure = structure, .options = *options
-  };
-  uint64_t fails;
-  uint64_t completes;
+  const TesseraTrace *trace = fit->trace;
   bool does_complete;
-  TesseraStatus status;
+  TesseraStatus status = try_device (fit, 0, error, &does_complete);
 
-  *out_device_bytes = 0;
-  if (options->kind == TESSERA_LAYOUT_RECORDED || lacks_plan (options, structure))
-    return tessera_fail (error, TESSERA_INVALID,
-                         "only a policy can be tried on a device");
-  fit.options.without_curves = true;
-  status = try_device (&fit, 0, error, &does_complete);
   if (status != TESSERA_OK)
     return status;
   if (!does_complete)
@@ -676,22 +665,61 @@ tessera_fit (const TesseraTrace *trace,
                          "sizes are wrong: record it again",
                          trace->source != NULL && *trace->source ? trace->source
                                                                  : "the trace");
-  completes = round_up (fit.peak_reserved_bytes);
-  fails = fit.peak_live_bytes / GRAIN_BYTES * GRAIN_BYTES;
+  /* Mostly what is reserved with memory to spare is enough; what is taken and given back
+   * within one event is not in it. */
+  uint64_t completes = round_up (fit->peak_reserved_bytes), step = GRAIN_BYTES;
+  uint64_t fails = fit->peak_live_bytes / GRAIN_BYTES * GRAIN_BYTES;
+  bool is_tried = false;
   fails -= fails > 0 ? GRAIN_BYTES : 0;
-  /* What is reserved on an endless device is enough: nothing is ever refused. */
-  while (completes - fails > GRAIN_BYTES)
+  need->endless_bytes = fit->peak_reserved_bytes;
+  while (!is_tried || completes - fails > GRAIN_BYTES)
     {
-      uint64_t middle = fails + (completes - fails) / 2 / GRAIN_BYTES * GRAIN_BYTES;
+      const uint64_t middle = fails + (completes - fails) / 2 / GRAIN_BYTES * GRAIN_BYTES;
+      const uint64_t device_bytes = middle > fails ? middle : completes;
 
-      status = try_device (&fit, middle, error, &does_complete);
+      status = try_device (fit, device_bytes, error, &does_complete);
       if (status != TESSERA_OK)
         return status;
       if (does_complete)
-        completes = middle;
-      else
-        fails = middle;
+        {
+          completes = device_bytes;
+          need->retries = fit->n_retries;
+          is_tried = true;
+          continue;
+        }
+      fails = device_bytes;
+      if (fails == completes)
+        {
+          completes += step;
+          step *= 2;
+        }
     }
-  *out_device_bytes = completes;
+  need->smallest_bytes = completes;
   return TESSERA_OK;
+}
+
+TesseraStatus
+tessera_fit (const TesseraTrace *trace,
+             const TesseraBlocks *blocks,
+             const TesseraStructure *structure,
+             const TesseraSimulateOptions *options,
+             TesseraError *error,
+             TesseraNeed *out_need)
+{
+  Fit fit = {
+    .trace = trace, .blocks = blocks, .structure = structure, .options = *options
+  };
+  TesseraStatus status;
+
+  *out_need = (TesseraNeed){ 0 };
+  if (options->kind == TESSERA_LAYOUT_RECORDED || lacks_plan (options, structure))
+    return tessera_fail (error, TESSERA_INVALID,
+                         "only a policy can be tried on a device");
+  fit.options.without_curves = true;
+  fit.flushes = tessera_find_flushes (trace);
+  status = find_smallest (&fit, error, out_need);
+  g_array_unref (fit.flushes);
+  if (status != TESSERA_OK)
+    *out_need = (TesseraNeed){ 0 };
+  return status;
 }

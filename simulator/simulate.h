@@ -32,14 +32,22 @@ TESSERA_MUST_USE TesseraStatus tessera_simulate (const TesseraTrace *trace,
                                                  TesseraError *error,
                                                  TesseraLayout **out_layout);
 
-/* The least device memory, to 2 MiB, on which the policy completes the trace (no request
- * fails, those that failed in the file included). */
+/* What a policy needs for a trace. */
+typedef struct
+{
+  uint64_t smallest_bytes; /* the least device memory, to 2 MiB, on which it completes: no
+                              request fails, those that failed in the file included */
+  uint64_t retries;        /* how often it flushed and waited there */
+  uint64_t endless_bytes;  /* the most it reserves with memory to spare */
+} TesseraNeed;
+
+/* @out_need: 0 where there is an error; TESSERA_REFUSED: it completes on no device */
 TESSERA_MUST_USE TesseraStatus tessera_fit (const TesseraTrace *trace,
                                             const TesseraBlocks *blocks,
                                             const TesseraStructure *structure,
                                             const TesseraSimulateOptions *options,
                                             TesseraError *error,
-                                            uint64_t *out_device_bytes);
+                                            TesseraNeed *out_need);
 
 /*
  * tessera_advise_plan:

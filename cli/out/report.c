@@ -301,7 +301,7 @@ append_needs (GString *html, const CliStudy *study)
           "class=n>cache flushes on it<th class=n>reserved with memory to spare</tr>\n");
   for (size_t i = 0; i < CLI_N_POLICIES; i++)
     {
-      const CliNeed *need = &study->need[cli_policies[i]];
+      const TesseraNeed *need = &study->need[cli_policies[i]];
       append (html, "<tr><td>%s</td>", cli_layout_name (cli_policies[i]));
       append_bytes (html, need->smallest_bytes);
       append (html, "<td class=n>%" G_GUINT64_FORMAT "</td>", need->retries);

@@ -121,7 +121,7 @@ tell_fit (const CliQuestion *question, const CliRanks *ranks)
 
   for (guint i = 0; i < ranks->kinds->len; i++)
     {
-      const CliNeed *need = cli_rank_answer (ranks->kinds->pdata[i])->need;
+      const TesseraNeed *need = cli_rank_answer (ranks->kinds->pdata[i])->need;
       fits =
           fits && MIN (need[TESSERA_LAYOUT_NATIVE].smallest_bytes,
                        need[TESSERA_LAYOUT_EXPANDABLE].smallest_bytes) <= available_bytes;

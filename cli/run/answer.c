@@ -186,7 +186,7 @@ say_plan_warning (const CliStudy *study)
 {
   gboolean is_native = is_native_better (study) &&
                        study->needs.native_bytes < study->needs.expandable_bytes;
-  const CliNeed *need =
+  const TesseraNeed *need =
       &study->need[is_native ? TESSERA_LAYOUT_NATIVE : TESSERA_LAYOUT_EXPANDABLE];
 
   if (!is_plan_worse (study))

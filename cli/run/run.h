@@ -282,8 +282,8 @@ typedef struct
 typedef struct
 {
   TesseraVerdict verdict;
-  CliNeed need[TESSERA_LAYOUT_PLAN + 1]; /* 0: not asked for */
-  char not_followed[256];                /* why no run follows the plan; "" */
+  TesseraNeed need[TESSERA_LAYOUT_PLAN + 1]; /* 0: not asked for */
+  char not_followed[256];                    /* why no run follows the plan; "" */
 } CliRankAnswer;
 
 typedef struct CliRank CliRank;

@@ -276,13 +276,15 @@ find_need (TesseraJob *job, TesseraError *error)
     .plan = job->policy == TESSERA_LAYOUT_PLAN ? job->planned->plan : NULL,
     .first_step = -1,
     .last_step = -1,
-    .without_curves = true,
     .progress = tessera_job_progress (job, 0, 1, FALSE),
   };
+  TesseraNeed need;
+  TesseraStatus status = tessera_explain (
+      tessera_fit (data->trace, data->blocks, data->structure, &options, error, &need),
+      error, "looking for the smallest device");
 
-  return tessera_explain (tessera_fit (data->trace, data->blocks, data->structure,
-                                       &options, error, &job->bytes),
-                          error, "looking for the smallest device");
+  job->bytes = need.smallest_bytes;
+  return status;
 }
 
 static void
