@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "answers/categories-rules.h"
-#include "db/hash.h"
 #include "db/status.h"
 #include "planner/modules.h"
 
@@ -81,7 +80,7 @@ static const char *const condition_words[N_CONDITIONS] = {
 typedef struct
 {
   ConditionKind kind;
-  uint64_t number; /* kind of tensor, part, bytes; of a stack: which of the lines */
+  uint64_t number; /* kind of tensor, part, bytes; which of those on lines, or on names */
   char **texts;    /* alternatives */
 } Condition;
 
@@ -95,6 +94,7 @@ struct TesseraRules
 {
   GArray *rules;  /* Rule */
   size_t n_lines; /* conditions on stacks */
+  size_t n_names; /* ... and on names */
 };
 
 /* What the rules look at. */
@@ -172,8 +172,8 @@ read_condition (TesseraRules *rules, const char *text, Condition *condition)
     case CONDITION_PHASE:
     case CONDITION_AFTER:
       condition->texts = g_strsplit (value, "|", -1);
-      if (kind == CONDITION_IN || kind == CONDITION_AT)
-        condition->number = rules->n_lines++;
+      condition->number = kind == CONDITION_IN || kind == CONDITION_AT ? rules->n_lines++
+                                                                       : rules->n_names++;
       for (char **one = condition->texts; *one != NULL; one++)
         if ((*one)[0] == '\0' || strcmp (*one, ":") == 0)
           return false;
@@ -293,12 +293,13 @@ typedef struct
   GArray *parts;          /* uint32_t: phases that are a part of a step, by begin */
   uint8_t *frame_says;    /* [n_frames][n_lines]: 0 not asked yet */
   GPtrArray **possible;   /* [n_stacks + 1][N_PARTS] rules, NULL: not asked yet */
-  GHashTable *names; /* of a condition and a string of a name: whether it is one, + 1 */
+  GHashTable **names;     /* [n_names] of a name: whether it is one, + 1 */
   const TesseraOrigins *origins;
   const uint32_t *tensors; /* (nullable) by block */
   GHashTable *sizes;       /* of parameters and optimizers' state: uint64_t */
   GHashTable *states;      /* uint64_t to States of that size */
   bool has_sizes, is_divided;
+  bool was_size_asked; /* sizes of other blocks decided about the last one */
 } Work;
 
 /* Blocks of optimizer state of one size, so far. */
@@ -588,8 +589,6 @@ find_facts (const Work *work, size_t index)
   facts.holds[CONDITION_SHORT] = !is_between_steps;
   facts.holds[CONDITION_PASSES] = block->died_index > facts.part_end && !is_failed;
   facts.holds[CONDITION_OPEN] = block->died_index >= n_events || is_failed;
-  facts.holds[CONDITION_SIZED] =
-      !work->has_sizes || g_hash_table_contains (work->sizes, &block->size_bytes);
   return facts;
 }
 
@@ -597,18 +596,15 @@ find_facts (const Work *work, size_t index)
 static bool
 is_any (const Work *work, const Condition *condition, const char *name)
 {
-  const uint64_t numbers[] = { (uint64_t) (uintptr_t) condition,
-                               (uint64_t) (uintptr_t) name };
-  const uint64_t key = tessera_hash_numbers (TESSERA_HASH_START, numbers, 2);
-  guint known = GPOINTER_TO_UINT (g_hash_table_lookup (work->names, &key));
+  GHashTable *asked = work->names[condition->number];
+  guint known = GPOINTER_TO_UINT (g_hash_table_lookup (asked, name));
 
   if (known == 0)
     {
       known = 1;
       for (char **text = condition->texts; *text != NULL && known == 1; text++)
         known += g_pattern_match_simple (*text, name);
-      g_hash_table_insert (work->names, g_memdup2 (&key, sizeof key),
-                           GUINT_TO_POINTER (known));
+      g_hash_table_insert (asked, (gpointer) name, GUINT_TO_POINTER (known));
     }
   return known > 1;
 }
@@ -665,7 +661,7 @@ is_continued (const Work *work, size_t index)
 
 /* Whether @condition of a rule that may hold does. */
 static bool
-holds (const Work *work, const Condition *condition, size_t index, const Facts *facts)
+holds (Work *work, const Condition *condition, size_t index, const Facts *facts)
 {
   const TesseraBlock *block = &work->blocks->blocks[index];
   const uint32_t *modules = work->origins->modules;
@@ -693,7 +689,11 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
     case CONDITION_PHASE:
       return is_in_phase (work, block->born_phase, condition);
     case CONDITION_MISSING:
+      work->was_size_asked = true;
       return is_missing (work, block);
+    case CONDITION_SIZED:
+      work->was_size_asked = true;
+      return !work->has_sizes || g_hash_table_contains (work->sizes, &block->size_bytes);
     case CONDITION_CONTINUED:
       return is_continued (work, index);
     case CONDITION_SIZE:
@@ -704,7 +704,7 @@ holds (const Work *work, const Condition *condition, size_t index, const Facts *
 }
 
 static TesseraCategory
-decide (const Work *work, size_t index)
+decide (Work *work, size_t index)
 {
   const Facts facts = find_facts (work, index);
   const GPtrArray *possible =
@@ -764,9 +764,10 @@ tessera_find_tensors (const TesseraTrace *trace, const TesseraBlocks *blocks)
   return tensors;
 }
 
-/* By the sizes that are known so far. Returns: whether some are parameters. */
+/* By the sizes that are known so far. @by_size: of each block, whether such sizes decided:
+ * the others stay as they are. Returns: whether some are parameters. */
 static bool
-decide_all (Work *work, uint8_t *categories)
+decide_all (Work *work, uint8_t *categories, bool *by_size)
 {
   g_autoptr (GHashTable) states =
       g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, states_free);
@@ -777,7 +778,12 @@ decide_all (Work *work, uint8_t *categories)
     {
       const TesseraBlock *block = &work->blocks->blocks[i];
 
-      categories[i] = (uint8_t) decide (work, i);
+      if (by_size[i])
+        {
+          work->was_size_asked = false;
+          categories[i] = (uint8_t) decide (work, i);
+          by_size[i] = work->was_size_asked;
+        }
       has_parameters = has_parameters || categories[i] == TESSERA_PARAMETER;
       if (categories[i] == TESSERA_OPTIMIZER_STATE)
         states_add (work, block);
@@ -808,15 +814,19 @@ tessera_categorize (const TesseraTrace *trace,
                 .sizes = sizes,
                 .has_sizes = true };
   uint8_t *categories = g_new (uint8_t, blocks->n_blocks + 1);
+  g_autofree bool *by_size = g_new (bool, blocks->n_blocks + 1);
 
-  work.names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  memset (by_size, true, blocks->n_blocks);
+  work.names = g_new (GHashTable *, rules->n_names + 1);
+  for (size_t i = 0; i < rules->n_names; i++)
+    work.names[i] = g_hash_table_new (NULL, NULL);
   work.frame_says = g_new0 (uint8_t, trace->n_frames * rules->n_lines + 1);
   work.possible = g_new0 (GPtrArray *, (trace->n_stacks + 1) * N_PARTS);
   find_parts (&work);
   /* Which sizes parameters and their optimizers' state have is known only once they are. Where no
    * parameter is known, any may be as large as one. */
-  work.has_sizes = decide_all (&work, categories);
-  decide_all (&work, categories);
+  work.has_sizes = decide_all (&work, categories, by_size);
+  decide_all (&work, categories, by_size);
   g_free (work.part_of_phase);
   g_free (work.end_of_phase);
   g_free (work.frame_says);
@@ -824,6 +834,8 @@ tessera_categorize (const TesseraTrace *trace,
     g_clear_pointer (&work.possible[i], g_ptr_array_unref);
   g_free (work.possible);
   g_array_unref (work.parts);
-  g_hash_table_unref (work.names);
+  for (size_t i = 0; i < rules->n_names; i++)
+    g_hash_table_unref (work.names[i]);
+  g_free (work.names);
   return categories;
 }

@@ -15,7 +15,8 @@ is_described (const TesseraTrace *trace, const uint32_t *modules, const TesseraS
   return false;
 }
 
-/* Equal keys in two steps: the same request. @counts: of the alike in this step so far. */
+/* Equal keys in two steps: the same request. @counts: of the alike in this step so far. Both
+ * kinds of key are spread over 64 bits, so that a pointer can be one. */
 static uint64_t
 key_of (const TesseraTrace *trace,
         const TesseraStructure *structure,
@@ -26,10 +27,10 @@ key_of (const TesseraTrace *trace,
                                tessera_phase_hash (trace, structure, block->born_phase) };
   const uint64_t alike =
       tessera_hash_numbers (TESSERA_HASH_START, numbers, G_N_ELEMENTS (numbers));
-  const guint ordinal = GPOINTER_TO_UINT (g_hash_table_lookup (counts, &alike));
+  const guint ordinal =
+      GPOINTER_TO_UINT (g_hash_table_lookup (counts, GSIZE_TO_POINTER (alike)));
 
-  g_hash_table_replace (counts, g_memdup2 (&alike, sizeof alike),
-                        GUINT_TO_POINTER (ordinal + 1));
+  g_hash_table_insert (counts, GSIZE_TO_POINTER (alike), GUINT_TO_POINTER (ordinal + 1));
   return tessera_hash_number (alike, ordinal);
 }
 
@@ -40,10 +41,8 @@ tessera_origins_new (const TesseraTrace *trace,
 {
   g_autofree uint32_t *at = tessera_find_modules (trace);
   g_autofree uint8_t *described = g_new0 (uint8_t, structure->n_steps + 1);
-  g_autoptr (GHashTable) known =
-      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  g_autoptr (GHashTable) counts =
-      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_autoptr (GHashTable) known = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) counts = g_hash_table_new (NULL, NULL);
   TesseraOrigins origins = {
     .stacks = g_new (uint32_t, blocks->n_blocks + 1),
     .modules = at != NULL ? g_new (uint32_t, blocks->n_blocks + 1) : NULL,
@@ -70,8 +69,8 @@ tessera_origins_new (const TesseraTrace *trace,
       step = block->step;
       const uint64_t key = key_of (trace, structure, block, counts);
       if (described[step])
-        g_hash_table_replace (known, g_memdup2 (&key, sizeof key), GUINT_TO_POINTER (i));
-      else if (g_hash_table_lookup_extended (known, &key, NULL, &same))
+        g_hash_table_insert (known, GSIZE_TO_POINTER (key), GUINT_TO_POINTER (i));
+      else if (g_hash_table_lookup_extended (known, GSIZE_TO_POINTER (key), NULL, &same))
         {
           origins.stacks[i] = origins.stacks[GPOINTER_TO_UINT (same)];
           if (at != NULL)

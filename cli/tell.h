@@ -83,6 +83,8 @@ char *cli_most_text (const TesseraLengths *lengths);
 /* What is known of a study's blocks, by the rules of @path (nullable), else by those that
  * its trace carries, and the built-in ones. The study has its layout. */
 void cli_whose_init (TesseraWhose *whose, const CliStudy *study, const char *rules_path);
+/* As cli_whose_init(), and cli_study_live() at the same time. */
+void cli_whose_init_live (TesseraWhose *whose, CliStudy *study, const char *rules_path);
 
 /* The text of a file of rules that are understood; else the command ends. */
 char *cli_read_rules (const char *path);

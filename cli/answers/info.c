@@ -136,20 +136,16 @@ run_info (int n_files, char **files)
     cli_usage ("--growth is from step to step: it has no --at");
   cli_study_open (&study, files[0]);
   if (of_growth || by_text != NULL)
-    cli_study_live (&study);
-  else
-    cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+    {
+      cli_whose_init_live (&whose, &study, rules_path);
+      if (of_growth)
+        cli_tell_growth (&study, &whose, by);
+      else
+        cli_tell_whose (&study, &whose, by, cli_read_moment (&study, at_text));
+      return CLI_DONE;
+    }
+  cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   cli_whose_init (&whose, &study, rules_path);
-  if (of_growth)
-    {
-      cli_tell_growth (&study, &whose, by);
-      return CLI_DONE;
-    }
-  if (by_text != NULL)
-    {
-      cli_tell_whose (&study, &whose, by, cli_read_moment (&study, at_text));
-      return CLI_DONE;
-    }
   if (!is_fast)
     {
       cli_study_plan_as_edited (&study);

@@ -24,16 +24,63 @@ cli_read_rules (const char *path)
   return text;
 }
 
+typedef struct
+{
+  TesseraWhose *whose;
+  const CliStudy *study;
+  char *rules; /* (nullable) */
+  TesseraError error;
+  TesseraStatus status;
+} Finding;
+
+static Finding
+begin_finding (TesseraWhose *whose, const CliStudy *study, const char *rules_path)
+{
+  *whose = (TesseraWhose){ .trace = study->trace,
+                           .blocks = study->blocks,
+                           .structure = study->structure };
+  return (Finding){ .whose = whose,
+                    .study = study,
+                    .rules = rules_path != NULL ? cli_read_rules (rules_path) : NULL };
+}
+
+static gpointer
+find (gpointer data)
+{
+  Finding *finding = data;
+
+  finding->status = tessera_whose_find (finding->whose, finding->rules,
+                                        finding->study->path, &finding->error);
+  return NULL;
+}
+
+static void
+end_finding (Finding *finding)
+{
+  g_free (finding->rules);
+  finding->whose->layout = finding->study->layout;
+  *cli_error () = finding->error;
+  cli_must (finding->status);
+}
+
 void
 cli_whose_init (TesseraWhose *whose, const CliStudy *study, const char *rules_path)
 {
-  g_autofree char *text = rules_path != NULL ? cli_read_rules (rules_path) : NULL;
+  Finding finding = begin_finding (whose, study, rules_path);
 
-  *whose = (TesseraWhose){ .trace = study->trace,
-                           .blocks = study->blocks,
-                           .structure = study->structure,
-                           .layout = study->layout };
-  cli_must (tessera_whose_find (whose, text, study->path, cli_error ()));
+  find (&finding);
+  end_finding (&finding);
+}
+
+void
+cli_whose_init_live (TesseraWhose *whose, CliStudy *study, const char *rules_path)
+{
+  Finding finding = begin_finding (whose, study, rules_path);
+  GThread *thread = g_thread_new ("whose", find, &finding);
+
+  cli_study_live (study);
+  g_thread_join (thread);
+  end_finding (&finding);
 }
 
 TesseraBy
