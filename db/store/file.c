@@ -101,8 +101,12 @@ refuse_owner (const char *path,
                          format->noun);
   return tessera_fail (error, TESSERA_FOREIGN,
                        "%s is an SQLite database of another program (application_id"
-                       " 0x%08x), not a Tessera %s",
-                       path, application_id, format->noun);
+                       " 0x%08x), not a Tessera %s%s",
+                       path, application_id, format->noun,
+                       format == &tessera_trace_format
+                           ? "; of PyTorch a snapshot is read as "
+                             "torch.cuda.memory._dump_snapshot() writes it"
+                           : "");
 }
 
 static TesseraStatus
