@@ -18,10 +18,11 @@ enum
 
 struct TesseraOccupancy
 {
-  TesseraPieces pieces; /* of the pool */
-  uint64_t now;         /* counts requests and marks; frees too where memory crosses */
-  TesseraPiece *freed;  /* last, or NULL */
-  TesseraTable asked;   /* what streams asked for, by kind of request */
+  TesseraPieces pieces;  /* of the pool */
+  uint64_t now;          /* counts requests and marks; frees too where memory crosses */
+  TesseraPiece *freed;   /* last, or NULL */
+  TesseraPiece *barring; /* what was in the way of the last request, or NULL */
+  TesseraTable asked;    /* what streams asked for, by kind of request */
   TesseraOccupancyStats stats;
   uint32_t first_stream; /* of the first request */
   bool has_several;      /* streams at work */
@@ -257,6 +258,17 @@ is_granted (const TesseraOccupancy *map,
   return false;
 }
 
+/* The piece that @offset_bytes lies in. @from: (nullable) one at it or before; a few pieces on
+ * is nearer than through the tree. */
+static TesseraPiece *
+find_from (const TesseraOccupancy *map, TesseraPiece *from, uint64_t offset_bytes)
+{
+  for (int n = 0; n < MOST_CELLS && from != NULL; n++, from = from->next)
+    if (from->end_bytes > offset_bytes)
+      return from;
+  return tessera_pieces_at (&map->pieces, offset_bytes);
+}
+
 /* Granted: the pieces that the range begins and ends in. What has no memory is only in the
  * way where nothing else is: that can come. */
 static TesseraOccupancyVerdict
@@ -270,16 +282,21 @@ ask (const TesseraOccupancy *map,
   TesseraPiece *piece;
   bool is_closed = false;
 
+  *out_first = NULL;
   *out_end_bytes = map->pieces.height_bytes;
   if (request->block_bytes == 0 || offset_bytes >= map->pieces.height_bytes ||
       request->block_bytes > map->pieces.height_bytes - offset_bytes)
     return TESSERA_OCCUPANCY_TAKEN;
-  *out_first = tessera_pieces_recall (&map->pieces, offset_bytes);
+  /* Who looks for a place asks next behind what was in the way. A spare piece ends at 0. */
+  *out_first =
+      map->barring != NULL && offset_bytes > 0 && map->barring->end_bytes == offset_bytes
+          ? map->barring->next
+          : tessera_pieces_recall (&map->pieces, offset_bytes);
   if (*out_first != NULL &&
       is_granted (map, *out_first, offset_bytes + request->block_bytes, request,
                   out_last))
     return TESSERA_OCCUPANCY_GRANTED;
-  *out_last = tessera_pieces_at (&map->pieces, offset_bytes + request->block_bytes - 1);
+  *out_last = find_from (map, *out_first, offset_bytes + request->block_bytes - 1);
   /* From the far end: what is told to be in the way lets the caller look behind all. */
   for (piece = *out_last; piece != NULL; piece = piece->previous)
     {
@@ -420,7 +437,10 @@ tessera_occupancy_take (TesseraOccupancy *map,
       ask (map, offset_bytes, request, out_end_bytes, &first, &last);
 
   if (verdict != TESSERA_OCCUPANCY_GRANTED)
-    return verdict;
+    {
+      map->barring = first;
+      return verdict;
+    }
   if (!tessera_pieces_prepare (&map->pieces)) /* closing and opening took some */
     {
       *out_end_bytes = map->pieces.height_bytes;
