@@ -250,17 +250,43 @@ cli_study_follow (CliStudy *study,
   study->follows_length = by_length && plan->lengths != NULL;
 }
 
-static TesseraNeed
-find_need (CliStudy *study, TesseraLayoutKind kind, const TesseraPlan *plan)
+typedef struct
 {
-  TesseraSimulateOptions options = cli_simulate_options (kind, plan);
+  const CliStudy *study;
+  TesseraSimulateOptions options;
+  TesseraError error;
+  TesseraStatus status;
   TesseraNeed need;
+} Fitting;
 
-  options.by_length = kind == TESSERA_LAYOUT_PLAN && study->follows_length;
-  options.progress = cli_progress ("finding the smallest device");
-  cli_must_of (study->path, tessera_fit (study->trace, study->blocks, study->structure,
-                                         &options, cli_error (), &need));
-  return need;
+static gpointer
+fit (gpointer data)
+{
+  Fitting *fitting = data;
+  const CliStudy *study = fitting->study;
+
+  fitting->status = tessera_fit (study->trace, study->blocks, study->structure,
+                                 &fitting->options, &fitting->error, &fitting->need);
+  return NULL;
+}
+
+static TesseraNeed
+get_need (const Fitting *fitting)
+{
+  *cli_error () = fitting->error;
+  cli_must_of (fitting->study->path, fitting->status);
+  return fitting->need;
+}
+
+static TesseraNeed
+find_need (CliStudy *study, const TesseraPlan *plan)
+{
+  Fitting fitting = { study, cli_simulate_options (TESSERA_LAYOUT_PLAN, plan) };
+
+  fitting.options.by_length = study->follows_length;
+  fitting.options.progress = cli_progress ("finding the smallest device");
+  fit (&fitting);
+  return get_need (&fitting);
 }
 
 /* Nobody asked for such a plan, nor for one without: what it would win is told. */
@@ -281,7 +307,7 @@ find_need_across (CliStudy *study)
   if (tessera_plan_trace (study->trace, study->blocks, study->structure, &options, NULL,
                           &plan) == TESSERA_OK)
     {
-      study->across = find_need (study, TESSERA_LAYOUT_PLAN, plan);
+      study->across = find_need (study, plan);
       study->across_bound_bytes = plan->bound_bytes;
     }
 }
@@ -290,23 +316,29 @@ void
 cli_study_needs (CliStudy *study)
 {
   TesseraNeed *need = study->need;
+  /* A plan that was declined from the start left it to the rules of expandable segments. */
+  const gboolean has_pool =
+      study->plan != NULL && (study->followed == NULL || study->layout->pool_bytes > 0);
+  Fitting native = { study, cli_simulate_options (TESSERA_LAYOUT_NATIVE, NULL) };
+  Fitting expandable = { study, cli_simulate_options (TESSERA_LAYOUT_EXPANDABLE, NULL) };
 
-  need[TESSERA_LAYOUT_NATIVE] = find_need (study, TESSERA_LAYOUT_NATIVE, NULL);
-  need[TESSERA_LAYOUT_EXPANDABLE] = find_need (study, TESSERA_LAYOUT_EXPANDABLE, NULL);
+  if (!has_pool)
+    native.options.progress = cli_progress ("finding the smallest device");
+  GThread *of_native = g_thread_new ("native", fit, &native);
+  GThread *of_expandable = g_thread_new ("expandable", fit, &expandable);
+  if (has_pool)
+    need[TESSERA_LAYOUT_PLAN] = find_need (study, study->plan);
+  if (study->plan != NULL && study->followed == NULL)
+    find_need_across (study);
+  g_thread_join (of_native);
+  g_thread_join (of_expandable);
+  need[TESSERA_LAYOUT_NATIVE] = get_need (&native);
+  need[TESSERA_LAYOUT_EXPANDABLE] = get_need (&expandable);
   if (study->followed != NULL)
     {
-      /* A plan that was declined from the start left it to the rules of expandable
-       * segments. */
-      need[TESSERA_LAYOUT_PLAN] =
-          study->layout->pool_bytes > 0
-              ? find_need (study, TESSERA_LAYOUT_PLAN, study->plan)
-              : need[TESSERA_LAYOUT_EXPANDABLE];
+      if (!has_pool)
+        need[TESSERA_LAYOUT_PLAN] = need[TESSERA_LAYOUT_EXPANDABLE];
       need[TESSERA_LAYOUT_PLAN].endless_bytes = study->layout->peak_reserved_bytes;
-    }
-  else if (study->plan != NULL)
-    {
-      need[TESSERA_LAYOUT_PLAN] = find_need (study, TESSERA_LAYOUT_PLAN, study->plan);
-      find_need_across (study);
     }
   cli_progress_end ();
   study->needs.across_bytes = study->across.smallest_bytes;
