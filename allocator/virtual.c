@@ -128,6 +128,7 @@ ends (TesseraDevice *device, void *mark, uint64_t within_ns)
 static bool
 order (TesseraDevice *device, uint32_t stream, void *mark)
 {
+  ((TesseraVirtual *) device)->n_ordered++;
   return true;
 }
 

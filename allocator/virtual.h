@@ -20,7 +20,8 @@ typedef struct
   uint64_t next_addr;
   uint64_t now_ns;   /* time stands still, unless the user of the device moves it on */
   uint64_t unmap_ns; /* that a call of unmap() takes */
-  uint64_t n_allocated, n_released, n_mapped, n_unmapped, n_refused, n_synchronized;
+  uint64_t n_allocated, n_released, n_mapped, n_unmapped, n_refused, n_synchronized,
+      n_ordered;
 
   /* Told when the policy waits for the side streams: whoever simulates them completes
    * every pending block at the policy, in order. May be NULL. */

@@ -45,6 +45,7 @@ tessera_build_init (TesseraBuild *build,
   layout->kind = kind;
   layout->n_events = blocks->n_events;
   layout->n_blocks = n;
+  layout->handovers.step = TESSERA_NONE;
   layout->addr = g_new (uint64_t, n);
   layout->block_bytes = g_new0 (uint64_t, n);
   layout->died_index = g_new (uint32_t, n);

@@ -23,6 +23,8 @@ tessera_layout_free (TesseraLayout *layout)
   g_free (layout->died_index);
   g_free (layout->is_hit);
   g_free (layout->is_left);
+  g_free (layout->links);
+  g_free (layout->handovers.counts);
   g_free (layout->spans);
   g_free (layout->ooms);
   g_free (layout->curves.live_bytes);

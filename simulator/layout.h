@@ -33,6 +33,33 @@ typedef struct
   uint64_t free_at_driver_bytes; /* TESSERA_NOWHERE: not known */
 } TesseraOom;
 
+/* Under a plan across streams: which blocks hold a block's bytes before and after it,
+ * TESSERA_NONE: none do. Of several those of another stream count first; then of those
+ * before the one whose memory became usable last, of those after the first. */
+typedef struct
+{
+  uint32_t before, after;
+  uint32_t n_waits; /* barriers made so that the block could have its place */
+} TesseraLink;
+
+/* Requests of stream @to whose memory a block of stream @from held before: hand-overs. Of one
+ * stream they are those that had to wait, since side streams used that block. */
+typedef struct
+{
+  uint16_t from, to; /* by first use */
+  uint64_t n_handovers, n_waits;
+} TesseraHandoverCount;
+
+/* What waits for what, in one step. */
+typedef struct
+{
+  TesseraHandoverCount *counts; /* by pair of streams, those that wait most often first */
+  size_t n_counts;
+  uint32_t step;    /* the one in the middle of the trace; TESSERA_NONE: there are none,
+                       and all is counted */
+  uint64_t n_waits; /* of all pairs */
+} TesseraHandovers;
+
 /* Values in force AFTER the event. */
 typedef struct
 {
@@ -62,7 +89,10 @@ typedef struct
                             itself: lies in the plan's pool; else NULL */
   uint8_t *is_left;      /* [n_blocks] the plan that is followed leaves it to the dynamic
                             allocator, on purpose; NULL: no plan was followed */
-  TesseraSpan *spans;    /* by born_index */
+  TesseraLink *links;    /* [n_blocks] of a plan across streams that is followed in
+                            simulation; else NULL */
+  TesseraHandovers handovers; /* ... and of nothing else */
+  TesseraSpan *spans;         /* by born_index */
   size_t n_spans;
   TesseraOom *ooms;
   size_t n_ooms;
@@ -72,7 +102,8 @@ typedef struct
                                    one that was there before the first event that of the
                                    run's own peak, where it is within 10 % */
   uint64_t n_hits, n_misses;    /* of requests; where is_hit is there */
-  uint64_t n_barriers;          /* of a plan across streams: made in the run */
+  uint64_t n_barriers;          /* of a plan across streams: made in the run; the sum of
+                                   n_waits */
   uint64_t n_planned_misses;    /* of the misses: is_left */
   uint64_t miss_bytes;          /* asked for by those that missed */
   uint64_t planned_miss_bytes;  /* ... by those of them that were planned */
@@ -85,6 +116,13 @@ typedef struct
 } TesseraLayout;
 
 void tessera_layout_free (TesseraLayout *layout);
+
+/* Whether a block got its memory by a hand-over: *out_from is the stream that had it. False
+ * for all where layout->links is NULL. */
+bool tessera_layout_is_handover (const TesseraLayout *layout,
+                                 const TesseraBlocks *blocks,
+                                 uint32_t block,
+                                 uint16_t *out_from);
 
 /* Whose layout it is, for titles: "PyTorch", or "The planned run" where it was recorded
  * while a plan was followed. @layout may be NULL. */

@@ -85,6 +85,11 @@ void tessera_build_end_event (TesseraBuild *build);
 /* Hands the layout over. */
 TesseraLayout *tessera_build_finish (TesseraBuild *build);
 
+/* handovers.c: fills the rest of layout->links, of which n_waits are there, once all blocks
+ * have their places; counts hand-overs. */
+void
+tessera_layout_link (TesseraLayout *layout, const TesseraBlocks *blocks, size_t n_steps);
+
 /* Was freed before the first event and waits for its completion. */
 bool tessera_is_pending_at_start (const TesseraTrace *trace,
                                   const TesseraBlocks *blocks,

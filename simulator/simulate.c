@@ -269,13 +269,17 @@ place_block (Run *run, uint32_t b, bool is_request)
   const TesseraBlock *block = &run->blocks->blocks[b];
   TesseraPolicyGrant grant;
   TesseraStatus status;
+  uint64_t n_ordered;
 
+  n_ordered = run->device.n_ordered;
   see_pool (run, block->pool);
   status =
       tessera_policy_malloc (run->policy, block->size_bytes > 0 ? block->size_bytes : 1,
                              block->stream, block->pool, &grant);
 
   count_hit (run, b, &grant, is_request);
+  if (run->build.layout->links != NULL)
+    run->build.layout->links[b].n_waits = (uint32_t) (run->device.n_ordered - n_ordered);
   if (status == TESSERA_OK)
     tessera_build_place (&run->build, b, grant.grant.addr, grant.grant.block_bytes);
   else if (status == TESSERA_OUT_OF_DEVICE)
@@ -558,6 +562,9 @@ run_trace (const TesseraTrace *trace,
   TesseraPolicyStats stats;
 
   tessera_build_init (&run.build, trace, blocks, options->kind, options->without_curves);
+  if (options->kind == TESSERA_LAYOUT_PLAN && options->plan->crosses_streams &&
+      !options->without_curves)
+    run.build.layout->links = g_new0 (TesseraLink, blocks->n_blocks + 1);
   TesseraStatus status = open_policy (&run, limit_bytes, error);
   if (status == TESSERA_OK)
     status = begin_run (&run);
@@ -569,6 +576,8 @@ run_trace (const TesseraTrace *trace,
       *out_layout = tessera_build_finish (&run.build);
       (*out_layout)->n_retries = stats.caching.n_retries;
       (*out_layout)->n_barriers = stats.n_barriers;
+      if ((*out_layout)->links != NULL)
+        tessera_layout_link (*out_layout, blocks, structure->n_steps);
     }
   else if (status == TESSERA_NO_MEMORY)
     tessera_fail (error, status, "there is no memory left for the simulation");

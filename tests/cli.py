@@ -361,6 +361,14 @@ def streams_share_one_pool_where_that_is_asked_for(tmp):
                      for kind in ("streams-apart", "across-streams"))
     assert across["height_bytes"] < 0.8 * apart["height_bytes"], (across["height_bytes"], apart["height_bytes"])
     assert across["misses"] == 0 and across["barriers"] > 0 and apart["barriers"] == 0, across
+    # What waits for what: every wait is of one pair of streams, and text says the same of a step.
+    pairs = across["handovers"]
+    assert 0 < sum(pair["waits"] for pair in pairs) < across["barriers"] and apart["handovers"] == [], across
+    assert all(0 <= pair["waits"] <= pair["handovers"] > 0 for pair in pairs), pairs
+    lines = good("plan", FSDP, "--across-streams").splitlines()
+    said = lines.index(f"across streams: {sum(pair['waits'] for pair in pairs)} waits a step for memory that another stream used")
+    shown = [[int(cell) for cell in line.split()] for line in lines[said + 2:said + 2 + len(pairs)]]
+    assert shown == [[pair[key] for key in ("from_stream", "to_stream", "handovers", "waits")] for pair in pairs], (shown, pairs)
     good("check", tmp / "across-streams.tsp", "--trace", FSDP)
     # On a device of known size the plan is the one that waits least of those that fit.
     roomy, tight, tightest = (json.loads(good("plan", FSDP, "--across-streams", "--device-memory", memory, "--json"))

@@ -55,23 +55,44 @@ format_bound (const TesseraPlan *plan)
                                 over);
 }
 
-/* How often streams wait for what they are handed, and what the program owes for it. */
+/* What a plan across streams asks of the program. */
 static void
-say_waits (const CliStudy *study)
+say_contract (const TesseraTrace *trace)
 {
-  size_t n_steps = MAX (study->structure->n_steps, 1);
-  const char *contract = tessera_trace_get_meta (study->trace, "contract");
-  gboolean is_kept = contract != NULL && g_str_has_prefix (contract, "kept");
+  const char *contract = tessera_trace_get_meta (trace, "contract");
 
-  cli_say ("across streams: about %" G_GUINT64_FORMAT
-           " waits a step for what another stream freed\n",
-           (study->planned->n_barriers + n_steps / 2) / n_steps);
-  if (is_kept)
+  if (contract != NULL && g_str_has_prefix (contract, "kept"))
     cli_say ("contract %s\n", cli_shown (contract));
   else
     cli_say (
         "that is safe where each use of a block on another stream is ordered behind its "
         "allocation:\ntessera dry-run --contract looks (docs/USER-GUIDE.md, 8)\n");
+}
+
+/* What waits for what. */
+static void
+tell_handovers (const CliStudy *study)
+{
+  static const char *const columns[] = { "from_stream", "to_stream", "handovers", "waits",
+                                         NULL };
+  const TesseraHandovers *handovers = &study->planned->handovers;
+  const gboolean is_of_step = handovers->step != TESSERA_NONE;
+  CliTable *table;
+
+  if (study->plan->crosses_streams)
+    cli_say ("across streams: %" G_GUINT64_FORMAT
+             " waits %s for memory that another stream used\n",
+             handovers->n_waits, is_of_step ? "a step" : "in all");
+  cli_member ("handover_step",
+              is_of_step ? (guint64) study->structure->steps[handovers->step].number
+                         : UINT64_MAX);
+  table = cli_table_new ("handovers", columns);
+  for (size_t i = 0; i < handovers->n_counts; i++)
+    CLI_INTEGERS (table, handovers->counts[i].from, handovers->counts[i].to,
+                  handovers->counts[i].n_handovers, handovers->counts[i].n_waits);
+  cli_table_print (table);
+  if (study->plan->crosses_streams)
+    say_contract (study->trace);
 }
 
 /* What is good to know beside the figures. */
@@ -152,8 +173,7 @@ tell (const CliStudy *study)
   cli_say ("followed on its own trace: %s\n", hits);
   cli_member_hits (study->planned);
   cli_member ("barriers", study->planned->n_barriers);
-  if (plan->crosses_streams)
-    say_waits (study);
+  tell_handovers (study);
   cli_say ("can a run follow it? %s\n", cli_shown (followable));
   cli_member_followable (plan);
   cli_tell_kept (study);
