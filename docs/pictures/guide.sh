@@ -76,6 +76,12 @@ awk 'BEGIN {
 }' >"$trace"
 shot loading "" --at-once
 
+# Of the plan on both sides, since a picture is zoomed at the left one's block.
+zoom=win.zoom-in,win.zoom-in,win.zoom-in,win.zoom-in
+trace=$work/fsdp1-7b-rank3of16.pickle.gz
+cp "$root/samples/fsdp1-7b-rank3of16.pickle.gz" "$trace"
+shot streams "win.across,win.colour('stream'),win.show-left(uint32 1),win.side('plans'),win.select(uint32 15124),$zoom,$zoom"
+
 wide light "" "$root/samples/finetune-oom.pickle.gz"
 wide dark "win.colour('phase')" "$root/samples/fsdp1-7b-rank3of16.pickle.gz" --dark
 wide table "win.axis('events'),win.table" "$root/samples/finetune-oom.pickle.gz" --stacked

@@ -14,6 +14,8 @@
 #define MARGIN 7
 /* A selected block so small, in pixels, is not written over. */
 #define SMALL_BLOCK 80
+/* How far a link reaches into the blocks at its ends, and how large these ends are. */
+#define LINK_END 6.0
 
 gboolean
 tessera_canvas_box_of (const TesseraCanvas *self,
@@ -60,6 +62,41 @@ draw_block (TesseraMarks *marks, uint32_t block, double line, uint32_t rgb)
   box = (TesseraArea){ box.x - line, box.y - line, box.width + 2 * line,
                        box.height + 2 * line };
   tessera_pen_outline (marks->pen, box, line, rgb);
+}
+
+/* The bytes that a block hands to one of another stream, from its end to the other's birth:
+ * dashed where an earlier wait covers it. */
+static void
+draw_link (TesseraMarks *marks, uint32_t before, uint32_t after)
+{
+  const TesseraBlock *blocks = marks->blocks->blocks;
+  const uint32_t rgb = marks->pen->palette->select;
+  TesseraView low, high;
+  TesseraArea box;
+
+  if (before == TESSERA_NONE || after == TESSERA_NONE ||
+      blocks[before].stream == blocks[after].stream ||
+      !tessera_scene_block_rect (marks->scene, before, &low) ||
+      !tessera_scene_block_rect (marks->scene, after, &high))
+    return;
+  draw_block (marks, before, 1, rgb);
+  draw_block (marks, after, 1, rgb);
+  low.t0 = low.t1;
+  low.t1 = high.t0;
+  low.y0 = low.y1 = (MAX (low.y0, high.y0) + MIN (low.y1, high.y1)) / 2;
+  if (!tessera_view_box_of (&marks->view, marks->labels.width, marks->labels.height, &low,
+                            &box))
+    return;
+  box = (TesseraArea){ box.x - LINK_END, round (box.y) - 1, box.width + 2 * LINK_END, 2 };
+  if (marks->layout->links[after].n_waits > 0)
+    marks->pen->fill (marks->pen, box, 0, rgb, 1);
+  else
+    tessera_pen_dashes (marks->pen, box, 3, rgb);
+  for (int end = 0; end < 2; end++)
+    marks->pen->fill (marks->pen,
+                      (TesseraArea){ box.x + end * box.width - LINK_END / 2, box.y - 2,
+                                     LINK_END, LINK_END },
+                      LINK_END / 2, rgb, 1);
 }
 
 /* The outline of what is selected says more than the grid. */
@@ -168,6 +205,10 @@ tessera_canvas_draw_marks (TesseraCanvas *self, TesseraPen *pen)
     .room_bytes = document->ceiling_bytes,
     .room_is_device = document->ceiling_is_device,
   };
+  const TesseraLink *link =
+      sheet->layout->links != NULL && document->selected != TESSERA_NONE
+          ? &sheet->layout->links[document->selected]
+          : NULL;
   double x = round (tessera_marks_x_of (&marks, document->moment));
 
   draw_grid (self, &marks);
@@ -177,6 +218,11 @@ tessera_canvas_draw_marks (TesseraCanvas *self, TesseraPen *pen)
   tessera_marks_draw (&marks);
   if (document->hovered != document->selected)
     draw_block (&marks, document->hovered, 1, pen->palette->text);
+  if (link != NULL)
+    {
+      draw_link (&marks, link->before, document->selected);
+      draw_link (&marks, document->selected, link->after);
+    }
   draw_block (&marks, document->selected, 2, pen->palette->select);
   avoid_selected (&marks, document->selected);
   tessera_marks_say (&marks);

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "picture/palette.h"
 #include "viewer/model/document.h"
 #include "viewer/test-hand.h"
 #include "viewer/test-window.h"
@@ -572,6 +573,47 @@ test_names (Fixture *f, gconstpointer unused)
   g_assert_cmpint (count_names (f), ==, 0);
 }
 
+/* Whether a link ends in a block: just before its end, in the middle of its height. */
+static gboolean
+shows_link (Fixture *f, uint32_t block)
+{
+  const TesseraView *v = &f->document->view;
+  const uint32_t select = tessera_palette (FALSE)->select;
+  const double inside = 4.0 / gtk_widget_get_width (f->canvas);
+  g_autofree uint32_t *pixels = NULL;
+  TesseraView rect;
+  int width, height;
+
+  test_window_settle (f->window);
+  pixels = test_pixels (f->canvas, &width, &height);
+  g_assert_true (tessera_scene_block_rect (f->document->sheets[TESSERA_SIDE_RIGHT]->scene,
+                                           block, &rect));
+  return pixel_at (pixels, width, height, (rect.t1 - v->t0) / (v->t1 - v->t0) - inside,
+                   (v->y1 - (rect.y0 + rect.y1) / 2) / (v->y1 - v->y0)) == select;
+}
+
+/* Of the two blocks that take turns on two streams the later one is linked to the earlier, and
+ * that one to it; nothing is where neither is selected, or streams are apart. */
+static void
+test_handover (Fixture *f, gconstpointer unused)
+{
+  g_autofree char *path = test_turns_path ();
+
+  test_window_open (f->window, path);
+  tessera_document_select (f->document, 1);
+  g_assert_false (shows_link (f, 0));
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.across", NULL));
+  test_window_settle (f->window);
+  for (uint32_t block = 0; block < 2; block++)
+    {
+      tessera_document_select (f->document, block);
+      g_assert_true (shows_link (f, 0));
+    }
+  tessera_document_select (f->document, TESSERA_NONE);
+  g_assert_false (shows_link (f, 0));
+  g_unlink (path);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -597,6 +639,8 @@ main (int argc, char **argv)
   ADD_PIN ("escape", test_pin_escape);
   ADD_PIN ("click", test_pin_click);
   ADD_PIN ("keys", test_pin_keys);
+  g_test_add ("/canvas/handover", Fixture, "canvas-right", set_up, test_handover,
+              tear_down);
   g_test_add ("/canvas/names", Fixture, "canvas-right", set_up, test_names, tear_down);
   return g_test_run ();
 }

@@ -164,21 +164,30 @@ tessera_describe_death (TesseraData *data, uint32_t block)
                                                  : describe_event (data, b->died_index);
 }
 
-char *
-tessera_describe_life (TesseraData *data, uint32_t block)
+/* "7 events, 1.2 ms" */
+static char *
+describe_events (const TesseraData *data, uint32_t begin, uint32_t end)
 {
-  const TesseraBlock *b = &data->blocks->blocks[block];
-  uint32_t end = MIN (b->died_index, data->blocks->n_events);
-  const char *events = TESSERA_COUNTED (end - b->born_index, "event");
+  const TesseraTrace *trace = data->trace;
+  const char *events = TESSERA_COUNTED (end - begin, "event");
 
-  if (data->trace->has_time && end > b->born_index && end < data->trace->n_events)
+  if (trace->has_time && end > begin && end < trace->n_events)
     {
-      g_autofree char *time = tessera_describe_duration (
-          data->trace->events[end].at_ns - data->trace->events[b->born_index].at_ns);
+      g_autofree char *time = tessera_describe_duration (trace->events[end].at_ns -
+                                                         trace->events[begin].at_ns);
 
       return g_strdup_printf ("%s, %s", events, time);
     }
   return g_strdup (events);
+}
+
+char *
+tessera_describe_life (TesseraData *data, uint32_t block)
+{
+  const TesseraBlock *b = &data->blocks->blocks[block];
+
+  return describe_events (data, b->born_index,
+                          MIN (b->died_index, data->blocks->n_events));
 }
 
 /* Where the plan's pool that holds an address begins; TESSERA_NOWHERE: none does. */
@@ -305,21 +314,55 @@ tessera_document_describe_moment (TesseraDocument *document)
 
 /* --- what is told of a block ---------------------------------------------------------- */
 
-/* As the driver numbers it, with the pool that the block is of. */
+char *
+tessera_describe_stream (uint32_t stream)
+{
+  return g_strdup_printf ("%u%s", stream, stream == 0 ? " (default)" : "");
+}
+
+/* As the driver numbers it, too, with the pool that the block is of. */
 static char *
 describe_stream (const TesseraTrace *trace, const TesseraBlock *block)
 {
   uint64_t handle = block->stream < trace->n_streams ? trace->streams[block->stream] : 0;
-  GString *text = g_string_new (NULL);
+  g_autofree char *name = tessera_describe_stream (block->stream);
+  GString *text = g_string_new (name);
 
-  if (handle == 0)
-    g_string_append (text, "default");
-  else
-    g_string_append_printf (text, "%u (0x%" G_GINT64_MODIFIER "x)", block->stream,
-                            handle);
+  if (handle != 0)
+    g_string_append_printf (text, " (0x%" G_GINT64_MODIFIER "x)", handle);
   if (block->pool != 0)
     g_string_append_printf (text, ", private pool %u", block->pool);
   return g_string_free (text, FALSE);
+}
+
+/* Whose memory a block got, or who gets it, when, and what orders the two: "stream 1, freed 8
+ * events, 1.2 ms before: waits for it" */
+static char *
+describe_link (const TesseraSheet *sheet, uint32_t block, gboolean is_to)
+{
+  const TesseraLink *links = sheet != NULL ? sheet->layout->links : NULL;
+  const uint32_t next = links == NULL ? TESSERA_NONE
+                        : is_to       ? links[block].after
+                                      : links[block].before;
+
+  if (next == TESSERA_NONE)
+    return NULL;
+  const TesseraBlock *blocks = sheet->data->blocks->blocks,
+                     *former = &blocks[is_to ? block : next],
+                     *latter = &blocks[is_to ? next : block];
+  const gboolean is_own = former->stream == latter->stream;
+  g_autofree char *number = tessera_describe_stream (blocks[next].stream);
+  g_autofree char *stream =
+      is_own ? g_strdup ("the same stream") : g_strconcat ("stream ", number, NULL);
+  g_autofree char *events =
+      describe_events (sheet->data, former->freed_index, latter->born_index);
+  const char *order = links[is_to ? next : block].n_waits == 0
+                          ? is_own ? "no wait" : "an earlier wait covers it"
+                      : is_own ? "waits for other streams that used it"
+                               : "waits for it";
+
+  return is_to ? g_strdup_printf ("%s, %s after the free: %s", stream, events, order)
+               : g_strdup_printf ("%s, freed %s before: %s", stream, events, order);
 }
 
 char *
@@ -328,10 +371,10 @@ tessera_describe_fact (TesseraDocument *document,
                        TesseraFactKind kind,
                        const char **out_name)
 {
-  static const char *const names[TESSERA_N_FACTS] = { "category", "module",     "line",
-                                                      "class",    "lives",      "born",
-                                                      "dies",     "phases",     "stream",
-                                                      "lies at",  "planned at", "group" };
+  static const char *const names[TESSERA_N_FACTS] = {
+    "category", "module", "line",    "class",      "lives",       "born",      "dies",
+    "phases",   "stream", "lies at", "planned at", "memory from", "memory to", "group"
+  };
   TesseraData *data = document->data;
   const TesseraBlock *b = &data->blocks->blocks[block];
   const TesseraSheet *sheet =
@@ -366,6 +409,9 @@ tessera_describe_fact (TesseraDocument *document,
       G_GNUC_FALLTHROUGH;
     case TESSERA_FACT_RIGHT:
       return sheet != NULL ? tessera_describe_place (sheet, block) : NULL;
+    case TESSERA_FACT_FROM:
+    case TESSERA_FACT_TO:
+      return describe_link (sheet, block, kind == TESSERA_FACT_TO);
     default:
       return tessera_describe_group (data, block);
     }

@@ -442,6 +442,8 @@ char *tessera_describe_phases (TesseraData *data, uint32_t block);
 /* What it is, and which module or line asked for it; "" where the file does not tell. */
 char *tessera_describe_owner (TesseraData *data, TesseraBy by, uint32_t block);
 char *tessera_describe_group (TesseraData *data, uint32_t block);
+/* "0 (default)", as the legend numbers it */
+char *tessera_describe_stream (uint32_t stream);
 /* "finetune.py:33", "" when unknown. */
 char *tessera_describe_frame_place (const TesseraTrace *trace, uint32_t frame);
 
@@ -458,6 +460,8 @@ typedef enum
   TESSERA_FACT_STREAM,
   TESSERA_FACT_LEFT, /* where it lies, as is the next */
   TESSERA_FACT_RIGHT,
+  TESSERA_FACT_FROM, /* under a plan across streams: who had its memory before, and who */
+  TESSERA_FACT_TO,   /* ... gets it, and whether that waits */
   TESSERA_FACT_GROUP,
   TESSERA_N_FACTS
 } TesseraFactKind;

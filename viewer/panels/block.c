@@ -190,7 +190,7 @@ make_stack (Stack *self)
 
 /* --- the one that leads ----------------------------------------------------------- */
 
-#define N_NEIGHBOURS 6
+#define N_NEIGHBOURS 8
 
 typedef struct
 {
@@ -270,6 +270,10 @@ show_neighbours (Inspector *self)
   uint32_t selected = document->selected;
   const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
   const TesseraSheet *right = document->sheets[TESSERA_SIDE_RIGHT];
+  const TesseraLink none = { TESSERA_NONE, TESSERA_NONE, 0 },
+                    *link = right != NULL && right->layout->links != NULL
+                                ? &right->layout->links[selected]
+                                : &none;
   const struct
   {
     const char *name;
@@ -281,6 +285,8 @@ show_neighbours (Inspector *self)
     { "above it", find_in_address (left, selected, TRUE) },
     { "plan: it rests on", find_in_address (right, selected, FALSE) },
     { "plan: above it", find_in_address (right, selected, TRUE) },
+    { "plan: memory from", link->before },
+    { "plan: memory to", link->after },
   };
 
   tessera_links_begin (self->neighbours);

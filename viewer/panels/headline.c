@@ -164,8 +164,10 @@ show_hint (Headline *self)
 
   if (is_full && planned->plan->crosses_streams)
     text = g_strdup_printf (
-        "Streams wait for each other %s times over the trace, to get what others freed.",
-        TESSERA_COUNT (planned->layout->n_barriers));
+        "Streams wait for each other %s%s, for memory that others used: see Plans "
+        "(Ctrl+J).",
+        TESSERA_COUNTED (planned->layout->handovers.n_waits, "time"),
+        planned->layout->handovers.step != TESSERA_NONE ? " a step" : "");
   else if (is_full && tessera_document_has_streams (document) &&
            planned->plan->n_edits == 0 &&
            (double) proven > WORTH_A_HINT * (double) document->data->bound_bytes)

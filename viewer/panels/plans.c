@@ -6,6 +6,7 @@
  */
 #include "viewer/kit/kit.h"
 #include "viewer/panels/panels.h"
+#include "viewer/panels/private.h"
 
 #include "db/plan.h"
 
@@ -206,6 +207,149 @@ comparison_new (TesseraDocument *document)
                      numbers_new (self->facts, N_FACTS, fact_names, side_names, TRUE),
                      self->hint, self->differences, NULL);
   return tessera_panel_watch (self, comparison_changed);
+}
+
+/* --- what waits for what, under a plan across streams -------------------------------- */
+
+#define TABLE_HEIGHT 190
+
+/* A row for each two streams of which one gets memory that the other had. */
+typedef struct
+{
+  TesseraListPanel base;
+  GtkWidget *heading;
+  TesseraFollowed *planned; /* whose rows there are, or NULL */
+} Handovers;
+
+enum
+{
+  STREAMS,
+  HANDOVERS,
+  WAITS
+};
+
+static const TesseraHandoverCount *
+count_at (const Handovers *self, guint position)
+{
+  return &self->planned->layout->handovers.counts[position];
+}
+
+static char *
+handover_text (gpointer user, guint position, int column)
+{
+  const TesseraHandoverCount *count = count_at (user, position);
+  g_autofree char *from = tessera_describe_stream (count->from),
+                  *to = tessera_describe_stream (count->to);
+
+  if (column != STREAMS)
+    return g_strdup (
+        TESSERA_COUNT (column == WAITS ? count->n_waits : count->n_handovers));
+  return g_strdup_printf ("%s → %s", from, count->to == count->from ? "itself" : to);
+}
+
+/* Whether the block is of the step that is counted, and got its memory as the row says. */
+static gboolean
+is_of_row (const Handovers *self, uint32_t block, guint position)
+{
+  const TesseraLayout *layout = self->planned->layout;
+  const TesseraBlocks *blocks = self->planned->data->blocks;
+  uint16_t from;
+
+  return blocks->blocks[block].step == layout->handovers.step &&
+         blocks->blocks[block].stream == count_at (self, position)->to &&
+         tessera_layout_is_handover (layout, blocks, block, &from) &&
+         from == count_at (self, position)->from;
+}
+
+static gboolean
+is_handover_selected (gpointer user, guint position)
+{
+  const Handovers *self = user;
+  uint32_t lead = self->base.panel.document->selected;
+
+  return lead != TESSERA_NONE && is_of_row (self, lead, position);
+}
+
+/* The blocks that get the memory. */
+static void
+choose_handovers (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
+{
+  Handovers *self = user;
+  TesseraDocument *document = self->base.panel.document;
+  g_autoptr (GArray) found = g_array_new (FALSE, FALSE, sizeof (uint32_t));
+
+  for (uint32_t b = 0; b < self->planned->layout->n_blocks; b++)
+    for (guint i = 0; i < self->planned->layout->handovers.n_counts; i++)
+      if (gtk_bitset_contains (rows, i) && is_of_row (self, b, i))
+        g_array_append_val (found, b);
+  tessera_document_select_blocks (document, (uint32_t *) found->data, found->len, how,
+                                  TESSERA_NONE);
+  if (document->selected != TESSERA_NONE)
+    tessera_document_reveal (document, document->selected);
+}
+
+static const TesseraRowModelKind handover_kind = {
+  .name = "handovers",
+  .title = "What waits for what",
+  .empty = "No memory passes from stream to stream",
+  .columns = { [STREAMS] = { "Stream → stream", 14, .is_wide = TRUE },
+               [HANDOVERS] = { "Hand-overs", 7, TRUE },
+               [WAITS] = { "Waits", 5, TRUE } },
+  .text = handover_text,
+  .is_selected = is_handover_selected,
+  .choose = choose_handovers,
+};
+
+static void
+handovers_changed (TesseraDocument *document, guint what, gpointer user)
+{
+  Handovers *self = user;
+  TesseraFollowed *before = self->planned;
+  const TesseraHandovers *handovers;
+
+  if (document->planned == before)
+    {
+      if (what & TESSERA_CHANGED_SELECTION)
+        tessera_row_model_refresh (self->base.rows);
+      return;
+    }
+  self->planned = tessera_followed_ref (document->planned);
+  handovers = self->planned != NULL ? &self->planned->layout->handovers : NULL;
+  gtk_widget_set_visible (self->base.panel.box,
+                          handovers != NULL && handovers->n_counts > 0);
+  tessera_row_model_set_length (
+      self->base.rows, handovers != NULL ? (guint) handovers->n_counts : 0, TRUE);
+  tessera_followed_unref (before);
+  if (handovers != NULL && handovers->step != TESSERA_NONE)
+    tessera_label_set (self->heading, "What waits for what, in step %" G_GINT64_FORMAT,
+                       self->planned->data->structure->steps[handovers->step].number);
+}
+
+static void
+handovers_clear (gpointer handovers)
+{
+  g_clear_object (&((Handovers *) handovers)->base.rows);
+  tessera_followed_unref (((Handovers *) handovers)->planned);
+}
+
+static GtkWidget *
+handovers_new (TesseraDocument *document)
+{
+  Handovers *self =
+      tessera_panel_new (sizeof *self, document, "handovers-panel", 6, handovers_clear);
+
+  self->heading = tessera_heading_new (handover_kind.title);
+  gtk_widget_set_visible (self->base.panel.box, FALSE);
+  tessera_list_panel_make (&self->base, &handover_kind);
+  gtk_widget_set_size_request (self->base.note, -1, TABLE_HEIGHT);
+  tessera_panel_add (
+      self, self->heading,
+      tessera_sentence_new ("Memory passes from stream to stream (hand-over). The stream "
+                            "that gets it waits for its last use, unless an earlier wait "
+                            "covers that. A row selects the blocks that got it.",
+                            "quiet"),
+      self->base.note, tessera_line_new (), NULL);
+  return tessera_panel_watch (self, handovers_changed);
 }
 
 /* --- a plan that is kept ---------------------------------------------------------- */
@@ -418,6 +562,7 @@ tessera_plans_view_new (TesseraDocument *document)
   self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
   self->box = tessera_named (tessera_column_new (8, NULL), "plans");
   tessera_panel_add (self, tessera_row_new (8, title, keep, NULL), self->box,
-                     tessera_line_new (), comparison_new (document), NULL);
+                     tessera_line_new (), handovers_new (document),
+                     comparison_new (document), NULL);
   return tessera_panel_watch (self, on_changed);
 }

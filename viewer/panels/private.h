@@ -39,7 +39,7 @@ typedef struct
   gboolean (*is_selected) (gpointer user, guint position);
   /* A person did so. */
   void (*choose) (gpointer user, const GtkBitset *rows, TesseraSelectHow how);
-  void (*sort) (gpointer user, int column, gboolean down);
+  void (*sort) (gpointer user, int column, gboolean down); /* or NULL */
 } TesseraRowModelKind;
 
 #define TESSERA_TYPE_ROW_MODEL (tessera_row_model_get_type ())

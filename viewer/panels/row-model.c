@@ -214,11 +214,12 @@ add_column (TesseraRowModel *self, int column)
   g_object_set_data (G_OBJECT (factory), "column", GINT_TO_POINTER (column));
   g_signal_connect_object (factory, "setup", G_CALLBACK (on_setup), self, 0);
   g_signal_connect_object (factory, "bind", G_CALLBACK (on_bind), self, 0);
-  gtk_column_view_column_set_sorter (added, GTK_SORTER (sorter));
+  if (self->kind->sort != NULL)
+    gtk_column_view_column_set_sorter (added, GTK_SORTER (sorter));
   gtk_column_view_column_set_resizable (added, TRUE);
   gtk_column_view_column_set_expand (added, self->kind->columns[column].is_wide);
   gtk_column_view_append_column (self->view, added);
-  if (column == self->kind->first)
+  if (self->kind->sort != NULL && column == self->kind->first)
     gtk_column_view_sort_by_column (self->view, added, GTK_SORT_DESCENDING);
 }
 

@@ -336,11 +336,14 @@ look_at_made (char *path)
   static const char *const panels[] = { "go-peak",     "next-block",   "side::block",
                                         "side::plans", "side::groups", "table",
                                         NULL };
+  static const char *const across[] = { "side::plans", "across", "side::block", NULL };
   Look look;
 
   begin (&look, WIDTH, HEIGHT);
   test_window_open (look.window, path);
   act_and_look (&look, panels);
+  if (tessera_document_has_streams (look.document))
+    act_and_look (&look, across);
   end (&look);
   g_unlink (path);
   g_free (path);

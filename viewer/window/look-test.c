@@ -422,6 +422,62 @@ test_hint (TestView *f, gconstpointer unused)
   g_unlink (path);
 }
 
+/* What is told of a selected block. */
+static void
+assert_fact (TestView *f, TesseraFactKind kind, const char *name, const char *expected)
+{
+  const char *is_called;
+  g_autofree char *text =
+      tessera_describe_fact (f->document, f->document->selected, kind, &is_called);
+
+  g_assert_cmpstr (text, ==, expected);
+  g_assert_cmpstr (is_called, ==, name);
+}
+
+/* Two blocks take turns on two streams: the table of hand-overs has the one that there is, in
+ * the numbers of the layout, and selects the block that got the memory; both say whence it
+ * came and where it went. */
+static void
+test_handovers (TestView *f, gconstpointer unused)
+{
+  g_autofree char *path = test_turns_path ();
+  const TesseraHandovers *handovers;
+  GtkSelectionModel *rows;
+
+  test_window_open (f->window, path);
+  gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "plans");
+  g_assert_false (test_view_sees (f, "handovers-panel"));
+  tessera_document_select (f->document, 1);
+  assert_fact (f, TESSERA_FACT_FROM, "memory from", NULL);
+  test_view_act (f, "across");
+  test_window_settle (f->window);
+  g_assert_true (test_view_sees (f, "handovers-panel"));
+  handovers = &f->document->planned->layout->handovers;
+  g_assert_cmpuint (handovers->n_counts, ==, 1);
+  g_assert_cmpuint (handovers->n_waits, ==, 1);
+  g_assert_cmpuint (handovers->n_waits, ==, f->document->planned->layout->n_barriers);
+  g_assert_true (g_str_has_prefix (test_view_text (f, "plan-hint"),
+                                   "Streams wait for each other 1 time,"));
+  rows = gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "handovers")));
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (rows)), ==, 1);
+  tessera_document_select (f->document, 0);
+  g_assert_false (gtk_selection_model_is_selected (rows, 0));
+  assert_fact (f, TESSERA_FACT_FROM, "memory from", NULL);
+  assert_fact (f, TESSERA_FACT_TO, "memory to",
+               "stream 1, 4 events, 4 µs after the free: waits for it");
+  gtk_selection_model_select_item (rows, 0, TRUE);
+  g_assert_cmpuint (f->document->selected, ==, 1);
+  g_assert_true (gtk_selection_model_is_selected (rows, 0));
+  assert_fact (f, TESSERA_FACT_FROM, "memory from",
+               "stream 0 (default), freed 4 events, 4 µs before: waits for it");
+  assert_fact (f, TESSERA_FACT_TO, "memory to", NULL);
+  test_view_act (f, "across");
+  test_window_settle (f->window);
+  g_assert_false (test_view_sees (f, "handovers-panel"));
+  assert_fact (f, TESSERA_FACT_FROM, "memory from", NULL);
+  g_unlink (path);
+}
+
 /* Parts that sum to less than the most that was ever reserved say why. */
 static void
 test_later_peak (TestView *f, gconstpointer unused)
@@ -623,6 +679,7 @@ main (int argc, char **argv)
   ADD ("copy", test_copy);
   ADD ("size", test_size);
   ADD ("hint", test_hint);
+  ADD ("hand-overs", test_handovers);
   ADD ("later peak", test_later_peak);
   ADD ("legend unfolds", test_legend_unfolds);
   ADD ("legend missed", test_legend_missed);
