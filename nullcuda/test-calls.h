@@ -110,6 +110,7 @@ long cudaIpcGetMemHandle (void);
 int nvmlInit_v2 (void);
 
 void nullcuda_answer (const void *bytes, size_t n_bytes);
+unsigned long nullcuda_made_up (void);
 void nullcuda_delay (void *stream, double ns);
 void nullcuda_refuse (unsigned long nth, unsigned long n);
 double nullcuda_now_ns (void);

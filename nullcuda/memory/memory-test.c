@@ -326,6 +326,7 @@ test_answers (void)
 {
   char *device;
   g_assert_cmpint (cudaMalloc ((void **) &device, 4096), ==, NULL_OK);
+  const unsigned long n_before = nullcuda_made_up ();
   nullcuda_answer ("1111", 4);
   nullcuda_answer ("22", 2);
   nullcuda_answer ("3333", 4);
@@ -336,6 +337,10 @@ test_answers (void)
   expect (device, "3333", 4);
   expect (device, "4444", 4);
   expect (device, "\0\0\0\0", 4);
+  g_assert_cmpuint (nullcuda_made_up () - n_before, ==, 6);
+  g_assert_cmpint (cudaMemcpy (device, "sent", 4, NULL_HOST_TO_DEVICE), ==, NULL_OK);
+  expect (device, "sent", 4);
+  g_assert_cmpuint (nullcuda_made_up () - n_before, ==, 6);
   g_assert_cmpint (cudaFree (device), ==, NULL_OK);
 }
 

@@ -60,6 +60,7 @@ class Answers:
             self._wrap(owner, "nonzero", self._nonzero)
             self._wrap(owner, "masked_select", self._masked_select)
         self._wrap(torch, "where", self._where)
+        replace(torch, "ctc_loss", _with_lengths(torch.ctc_loss))
         self._install_counts()
         self._router.install()
         nn_module.register_module_forward_pre_hook(self._before)
@@ -154,6 +155,28 @@ class Answers:
         if module is self._experts:
             self._experts = None
             self._hits = []
+
+
+def _with_lengths(function: Any) -> Any:
+    """CTC's loss, which reads the targets' lengths and refuses those that do not add up to the
+    targets: where nobody knows them, each has an equal part."""
+
+    def read(lengths: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        known = getattr(lengths, "known", None)
+        values = lengths.cpu() if known is None else known
+        is_one_list, n = targets.dim() == 1, max(lengths.numel(), 1)
+        if int(values.sum()) == targets.numel() if is_one_list else bool(values.any()):
+            return values
+        equal = [(targets.numel() + i) // n for i in range(n)]
+        return torch.tensor(equal if is_one_list else [targets.shape[1]] * n, dtype=lengths.dtype, device="cpu")
+
+    @functools.wraps(function)
+    def ctc_loss(scores: Any, targets: Any, n_inputs: Any, n_targets: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(n_targets, torch.Tensor) and isinstance(n_inputs, torch.Tensor) and n_targets.is_cuda:
+            n_inputs, n_targets = n_inputs.cpu(), read(n_targets, targets)
+        return function(scores, targets, n_inputs, n_targets, *args, **kwargs)
+
+    return ctc_loss
 
 
 def install() -> None:

@@ -164,6 +164,10 @@ def _install_hook(has_world: bool) -> None:
                 "this program has several ranks, as a launcher such as torchrun or mp.spawn starts "
                 "them: say which rank of how many the dry run is, e.g. tessera dry-run --world 8 --rank 0 -- python ..."
             )
+            return
+        of_values = lacking.sentence_of_values(error)
+        if of_values is not None:
+            say(of_values)
 
     sys.excepthook = explain
 

@@ -3,6 +3,7 @@
 it: models are not compiled.
 """
 
+import ctypes
 import functools
 import importlib
 import os
@@ -73,6 +74,26 @@ def sentence(error: BaseException) -> Optional[str]:
         "%sthe null CUDA, which computes nothing, has no %s%s: leave this part out of the dry "
         "run, or record the program on a GPU (tessera record -o run.tsr -- python ...)"
         % (_place(text), name, whose)
+    )
+
+
+#: Errors that no value on the GPU brings about.
+_NOT_OF_VALUES = (ImportError, SyntaxError, NameError, AttributeError, TypeError, OSError, MemoryError)
+
+
+def sentence_of_values(error: BaseException) -> Optional[str]:
+    """Of an error that may come of a value that the program read from the device; None: it read
+    none, or it is another kind of error."""
+    null: Any = ctypes.CDLL(None)
+    if not isinstance(error, Exception) or isinstance(error, (*_NOT_OF_VALUES, torch.cuda.OutOfMemoryError)):
+        return None
+    if not hasattr(null, "nullcuda_made_up") or null.nullcuda_made_up() == 0:
+        return None
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return (
+        "%sa dry run computes nothing: what the program reads from the GPU (a loss, a count, a flag) is 0, 1 or drawn. "
+        "If this error comes of such a value, put the line under `if \"TESSERA_DRY_RUN\" not in os.environ:`, or record "
+        "the program on a GPU (tessera record -o run.tsr -- python ...)" % _place(text)
     )
 
 

@@ -11,9 +11,9 @@ device's own code runs with all of its temporary tensors.
 A mask (of 0 and 1) that the program sends from the host has its values beside it as well: whether
 a batch is padded, and how much a mask selects, is what the program's data say.
 
-Where values are not known, all() holds: a program that asks it asks whether its data are
-as they should be (no padding, one document a row, only finite numbers), and on data that
-are it goes on as that answer lets it.
+Where values are not known, all(), isfinite() and allclose() hold: a program that asks them asks
+whether its data are as they should be (no padding, one document a row, only finite numbers), and
+on data that are it goes on as that answer lets it.
 """
 
 import functools
@@ -185,6 +185,8 @@ def _holding(function: Any) -> Any:
     @functools.wraps(function)
     def holds(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
+        if type(result) is bool:
+            return result or any(isinstance(arg, torch.Tensor) and arg.is_cuda for arg in args)
         if type(result) is torch.Tensor and result.is_cuda and "out" not in kwargs and _is_small(result):
             return _with_value(result, torch.ones(result.shape, dtype=result.dtype))
         return result
@@ -210,7 +212,8 @@ class Router:
 
     def install(self) -> None:
         for owner in (torch, torch.Tensor):
-            replace(owner, "all", _holding(getattr(owner, "all")))
+            for name in ("all", "isfinite", "allclose"):
+                replace(owner, name, _holding(getattr(owner, name)))
         # What torch.distributions asks of parameters and samples.
         replace(torch, "_is_all_true", _holding(torch._is_all_true))
         for name in ("to", "cuda"):

@@ -114,6 +114,53 @@ for kind in torch.optim.AdamW, torch.optim.RAdam, torch.optim.Adafactor, torch.o
 
 
 @test
+def checks_that_all_is_well_hold(tmp):
+    done, said = dry_run(tmp, """
+import torch
+x = torch.randn(8, 64, device="cuda")
+assert torch.isfinite(x.sum()) and x.isfinite().all() and not torch.isnan(x.sum()) and torch.allclose(x, x)
+assert not torch.allclose(torch.zeros(2), torch.ones(2)) and not torch.isfinite(torch.tensor(float("inf")))
+""")
+    assert done.returncode == 0, done.stderr
+
+
+@test
+def targets_of_ctc_have_lengths(tmp):
+    """A mask of data that are made on the device tells nothing; lengths that are sent from the host are kept."""
+    done, said = dry_run(tmp, """
+import torch
+from torch import nn
+model, loss_of = nn.Linear(80, 40).cuda(), nn.CTCLoss(zero_infinity=True)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    scores = model(torch.randn(100, 8, 80, device="cuda")).log_softmax(-1)
+    labels = torch.randint(-5, 40, (8, 30), device="cuda")
+    mask, n_inputs = labels >= 0, torch.full((8,), 100, device="cuda")
+    listed = loss_of(scores, labels.masked_select(mask), n_inputs, mask.sum(-1))
+    before = torch.cuda.memory_allocated()
+    known = loss_of(scores, labels, n_inputs, torch.full((8,), 15).cuda())
+    # What the function keeps of each input: a state before, at and behind each label.
+    assert 8 * 100 * 31 * 4 <= torch.cuda.memory_allocated() - before < 8 * 100 * 33 * 4
+    (listed + known + loss_of(scores, labels, n_inputs, mask.sum(-1))).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""")
+    assert done.returncode == 0, done.stderr
+
+
+@test
+def errors_that_may_come_of_values_say_so(tmp):
+    """Those of other kinds do not, nor those of a program that has read nothing from the device."""
+    for text, is_said in (("assert x.sum().item() > 0", True), ("1 / x.mean().item()", True),
+                          ("x.split(x[0].long().tolist())", True), ("x.sum().item(); x.nothing", False),
+                          ("assert x.shape == (4, 4)", False), ("x @ x", False)):
+        done, said = dry_run(tmp, f"import torch\nx = torch.ones(4, 8, device='cuda')\n{text}\n")
+        assert done.returncode == 4 and "Error" in done.stderr, done.stderr
+        assert len(said) == is_said, (text, done.stderr)
+        assert not said or said[0].startswith("tessera: train.py:3: a dry run computes nothing") and "TESSERA_DRY_RUN" in said[0], said
+
+
+@test
 def a_missing_call_is_one_sentence(tmp):
     for text, name in (("torch.fft.fft(torch.ones(4, device='cuda'))", "cuFFT"),
                        ("torch.linalg.inv(torch.ones(4, 4, device='cuda'))", "cusolverDnCreate"),
