@@ -311,18 +311,23 @@ tessera_lengths_is_sound (const TesseraLengths *lengths,
                                      : say (&looking, "order", 0);
 }
 
-static const char numbered[] = "micro-batch ";
-
 const char *
 tessera_bare_phase (const char *name)
 {
-  const char *rest = name + sizeof numbered - 1;
+  static const char micro_batch[] = "micro-batch ", call[] = "call ";
+  const bool is_call = strncmp (name, call, sizeof call - 1) == 0;
+  const char *rest = name;
 
-  if (strncmp (name, numbered, sizeof numbered - 1) != 0 ||
-      !isdigit ((unsigned char) *rest))
+  if (is_call)
+    rest += sizeof call - 1;
+  else if (strncmp (name, micro_batch, sizeof micro_batch - 1) == 0)
+    rest += sizeof micro_batch - 1;
+  if (rest == name || !isdigit ((unsigned char) *rest))
     return name;
   while (isdigit ((unsigned char) *rest))
     rest++;
+  if (is_call && strncmp (rest, " of", 3) == 0)
+    rest += 3;
   return rest[0] == ' ' && rest[1] != 0 ? rest + 1 : name;
 }
 

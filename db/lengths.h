@@ -244,8 +244,8 @@ bool tessera_lengths_is_sound (const TesseraLengths *lengths,
 
 /* Where a step is cut into parts: planner and follower go by the same phases. */
 
-/* Without the number that the second and later micro-batches of a step have in it:
- * "micro-batch 2 forward" is "forward". Points into @name. */
+/* Without the number that the second and later micro-batches of a step have in it, and other
+ * calls: "micro-batch 2 forward" and "call 3 of forward" are "forward". Points into @name. */
 const char *tessera_bare_phase (const char *name);
 
 /* Of the step under way; all but the name 0 where it begins. */

@@ -300,6 +300,8 @@ static void
 test_bare_names (void)
 {
   g_assert_cmpstr (tessera_bare_phase ("micro-batch 12 forward"), ==, "forward");
+  g_assert_cmpstr (tessera_bare_phase ("call 2 of backward"), ==, "backward");
+  g_assert_cmpstr (tessera_bare_phase ("call me"), ==, "call me");
   g_assert_cmpstr (tessera_bare_phase ("forward"), ==, "forward");
   g_assert_cmpstr (tessera_bare_phase ("micro-batch forward"), ==, "micro-batch forward");
   g_assert_cmpstr (tessera_bare_phase ("micro-batch 1"), ==, "micro-batch 1");

@@ -24,7 +24,8 @@ def _make(marks: Marks, modules: Modules) -> Any:
                     return run(self, *args, **kwargs)
                 finally:
                     modules.nested_backward(-1)
-            depth = marks.backward() if marks.is_ours() else None
+            adds_up = bool(kwargs.get("accumulate_grad", True))
+            depth = marks.backward(adds_up) if marks.is_ours() else None
             modules.backward(1)
             try:
                 return run(self, *args, **kwargs)

@@ -20,13 +20,16 @@ a module that learns nothing), `generate` what
 Hugging Face's generate() does, or a model that decodes token by token, `backward` a run
 of the autograd engine, `recompute` a module's call inside it, `optimizer` an optimizer's
 step. The second and later micro-batches of a step
-have a phase of their own inside these ("micro-batch 1 forward"): the planner groups
+have a phase of their own inside these ("micro-batch 1 forward"), and so have other calls of
+a module that come again in a step, as an adversary's ("call 2 of forward"): the planner groups
 blocks by the enclosing phase, so equal work keeps equal names, while a follower that lost
-its way finds the very micro-batch by the innermost name.
+its way finds the very call by the innermost name.
 """
 
 import threading
 from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Protocol, Tuple
+
+import torch
 
 if TYPE_CHECKING:
     from .further import Further
@@ -61,6 +64,12 @@ class Told(Protocol):
     def phase_begin(self, name: str) -> None: ...
 
     def phase_end(self) -> None: ...
+
+
+def _is_one_of_many() -> bool:
+    """Whether other processes have parts of the model, perhaps."""
+    distributed = torch.distributed
+    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
 class Marks:
@@ -101,6 +110,7 @@ class Marks:
         self._n_trained = 0  # optimizers' steps in this step, while it rolls out
         self._n_forwards: Dict[int, int] = {}  # by id of the outermost module
         self._n_backwards = 0
+        self._adds_up = True  # gradients of this step's passes so far, for one step of an optimizer
         self._batch = self._most_batch = 0
         #: Whole steps so far; also the number of the step that is being done.
         self.n_done = 0
@@ -151,10 +161,13 @@ class Marks:
         """Whether the user has called this work evaluation or the like."""
         return any(name.lower().startswith(BETWEEN) for name in self._phases)
 
-    def _open_micro_batch(self, name: str, number: int) -> int:
+    def _open_call(self, name: str, number: int) -> int:
+        """The @number-th of a step, from 0. It is a micro-batch where gradients are added up and
+        those before it have been back, but for a pipeline's."""
         depth = self.open(name)
+        is_micro_batch = self._adds_up and (number <= self._n_backwards or _is_one_of_many())
         if number:
-            self.open("micro-batch %d %s" % (number, name))
+            self.open("micro-batch %d %s" % (number, name) if is_micro_batch else "call %d of %s" % (number + 1, name))
         return depth
 
     def forward(self, root: int, batch: int = 0) -> int:
@@ -165,7 +178,7 @@ class Marks:
         self._work()
         number = self._n_forwards.get(root, 0)
         self._n_forwards[root] = number + 1
-        return self._open_micro_batch("forward", number)
+        return self._open_call("forward", number)
 
     def evaluation(self, name: str = "") -> int:
         """An outermost module is called without gradients, or the user says so."""
@@ -197,15 +210,18 @@ class Marks:
             self._work()
         return self.open(name)
 
-    def backward(self) -> int:
+    def backward(self, adds_up: bool = True) -> int:
+        """@adds_up: the gradients to those that are there, as torch.autograd.grad() does not."""
         self.raise_if_due()
         self._work()
+        self._adds_up = self._adds_up and adds_up
         number = self._n_backwards
         self._n_backwards += 1
-        return self._open_micro_batch("backward", number)
+        return self._open_call("backward", number)
 
     def optimizer(self) -> int:
         self._work()
+        self._adds_up = False
         return self.open("optimizer")
 
     def note_ends(self) -> None:
@@ -256,6 +272,7 @@ class Marks:
         self._began_between = False
         self._n_forwards.clear()
         self._n_backwards = self._n_trained = 0
+        self._adds_up = True
         if self._further is not None and self._batch > self._most_batch:
             self._most_batch = self._batch
             self._note("batch", str(self._batch))

@@ -84,6 +84,25 @@ def loss_module(told):
     optimizer.step()
 
 
+def two_views(told):
+    """Both go through the net before one backward pass."""
+    net = Net()
+    optimizer = sgd(net)
+    for _ in range(2):
+        (net(batch()) - net(batch())).square().sum().backward()
+    optimizer.step()
+
+
+def inner_steps(told):
+    """Of a learner that learns to learn: gradients are taken, not added up."""
+    net = Net()
+    optimizer = sgd(net)
+    for _ in range(2):
+        torch.autograd.grad(net(batch()).sum(), list(net.parameters()))
+    net(batch()).sum().backward()
+    optimizer.step()
+
+
 def evaluation(told):
     net = Net()
     optimizer = sgd(net)
@@ -234,7 +253,7 @@ def adversaries_wanted():
         words.append(f"step {step}")
         for number in range(3):
             for phase in ("forward", "forward", "backward"):
-                inner = [f">micro-batch {number} {phase}", "<"] if number else []
+                inner = [f">call {number + 1} of {phase}", "<"] if number else []
                 words += [">" + phase] + inner + ["<"]
             words += [">optimizer", "<"]
     return words + ["step 2", "step 2", "step -1"]
@@ -410,6 +429,20 @@ expect(
     >backward, >micro-batch 1 backward, <, <, >optimizer, <, step 1, step 1, step -1""",
 )
 expect(
+    "two views of a batch",
+    watch(two_views),
+    """step 0, >forward, <, >forward, >call 2 of forward, <, <, >backward, <,
+    >forward, >call 3 of forward, <, <, >forward, >call 4 of forward, <, <,
+    >backward, >micro-batch 1 backward, <, <, >optimizer, <, step 1, step 1, step -1""",
+)
+expect(
+    "inner steps",
+    watch(inner_steps),
+    """step 0, >forward, <, >backward, <,
+    >forward, >call 2 of forward, <, <, >backward, >call 2 of backward, <, <,
+    >forward, >call 3 of forward, <, <, >backward, >call 3 of backward, <, <, >optimizer, <, step 1, step 1, step -1""",
+)
+expect(
     "evaluation between steps",
     watch(evaluation),
     f"""step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, {TRAIN}
@@ -439,8 +472,8 @@ expect(
     watch(evaluation_last),
     f"step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, step -1",
 )
-TRAINED = """>forward, <, >backward, <, >optimizer, <, >forward, >micro-batch 1 forward, <, <,
-    >backward, >micro-batch 1 backward, <, <, >optimizer, <,"""
+TRAINED = """>forward, <, >backward, <, >optimizer, <, >forward, >call 2 of forward, <, <,
+    >backward, >call 2 of backward, <, <, >optimizer, <,"""
 ROUND = f">scoring, <, {TRAINED} >eval, <,"
 expect(
     "a rollout and all of the training on it are a step",
@@ -499,7 +532,7 @@ expect(
     "steps by hand, two optimizer steps each",
     watch(explicit),
     f"""step 0, {TRAIN} step 1, {TRAIN} step 2, {TRAIN}
-    >forward, >micro-batch 1 forward, <, <, >backward, >micro-batch 1 backward, <, <, >optimizer, <,
+    >forward, >call 2 of forward, <, <, >backward, >call 2 of backward, <, <, >optimizer, <,
     step 3, {TRAIN}""",
 )
 expect("steps by hand, at their begin", watch(explicit_first), f"step 0, {TRAIN} step 1, {TRAIN}")
