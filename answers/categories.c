@@ -296,7 +296,7 @@ typedef struct
   GHashTable **names;     /* [n_names] of a name: whether it is one, + 1 */
   const TesseraOrigins *origins;
   const uint32_t *tensors; /* (nullable) by block */
-  GHashTable *sizes;       /* of parameters and optimizers' state: uint64_t */
+  GHashTable *sizes;       /* of parameters, state, gradients that are told: uint64_t */
   GHashTable *states;      /* uint64_t to States of that size */
   bool has_sizes, is_divided;
   bool was_size_asked; /* sizes of other blocks decided about the last one */
@@ -787,10 +787,13 @@ decide_all (Work *work, uint8_t *categories, bool *by_size)
       has_parameters = has_parameters || categories[i] == TESSERA_PARAMETER;
       if (categories[i] == TESSERA_OPTIMIZER_STATE)
         states_add (work, block);
-      /* Those that are there before the recording began are most often parameters. */
+      /* Those that are there before the recording began are most often parameters. A sparse
+       * gradient is as large as no parameter is. */
+      const bool is_said = work->tensors != NULL && work->tensors[i] != TESSERA_NONE;
       if (categories[i] == TESSERA_PARAMETER ||
           categories[i] == TESSERA_OPTIMIZER_STATE ||
-          categories[i] == TESSERA_UNKNOWN_BEFORE)
+          categories[i] == TESSERA_UNKNOWN_BEFORE ||
+          (categories[i] == TESSERA_GRADIENT && is_said))
         g_hash_table_add (work->sizes, (gpointer) &block->size_bytes);
     }
   return has_parameters;

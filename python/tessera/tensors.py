@@ -63,6 +63,7 @@ class Tensors:
         self._number = 0  # of the step that is being told, counted from 1
         self._names: Dict[int, str] = {}  # of that step: by id of the parameter
         self._stepped: Set[int] = set()  # ids of its optimizers
+        self._largest_state = 0  # bytes of a tensor, by which the optimizer is named that counts
 
     def attach(self, told: Told) -> None:
         self._told = told
@@ -133,7 +134,9 @@ class Tensors:
 
     def _tell_module(self, root: nn.Module, prefix: str, names: Dict[int, str]) -> None:
         for name, parameter in nn.Module.named_parameters(root, prefix):
-            if id(parameter) not in names:
+            # What torch.func puts there may be computed from others: no parameter, and PyTorch
+            # warns of who asks for its gradient.
+            if id(parameter) not in names and parameter.is_leaf:
                 names[id(parameter)] = name
                 self._tell(PARAMETER, name, parameter)
                 self._tell(GRADIENT, name, parameter.grad)
@@ -163,7 +166,9 @@ class Tensors:
                 self._tell(STATE, "%s of %s" % (key, name), value)
                 if isinstance(value, torch.Tensor) and (largest is None or value.numel() > largest.numel()):
                     largest = value
-        if largest is not None and self._told is not None:
+        n_bytes = 0 if largest is None else largest.numel() * largest.element_size()
+        if largest is not None and n_bytes >= self._largest_state and self._told is not None:
+            self._largest_state = n_bytes
             self._told.note("state_item_bytes", str(largest.element_size()))
             classes = (one.__name__ for one in type(optimizer).__mro__ if one.__module__.startswith("torch.optim"))
             self._told.note("optimizer", next(classes, label))
@@ -171,7 +176,7 @@ class Tensors:
     def _has_moved(self, kind: int, tensor: Any) -> bool:
         """Whether @tensor, of one storage on a CUDA device, lies where nothing was told of."""
         is_plain = getattr(tensor, "is_cuda", False) and not hasattr(tensor, "__tensor_flatten__")
-        if self._told is None or not is_plain:
+        if self._told is None or not is_plain or not tensor.is_leaf:
             return False
         try:
             address = _address_of(tensor)
@@ -191,6 +196,8 @@ class Tensors:
                 for part in flatten()[0]:
                     self._tell(kind, name, getattr(tensor, part))
                 return
+            if tensor.layout is torch.sparse_coo:
+                tensor = tensor._values()  # indices are the batch's own memory, mostly
             address = _address_of(tensor)
             key = (kind, address, tensor.storage_offset())
             ref = self._known.get(key)

@@ -170,6 +170,30 @@ for step in range(%d):
         parameter.grad = None
 ''' % STEPS
 
+# Parameters that others were computed from, as inner steps do, have no gradients of their own, and
+# PyTorch warns of who asks.
+INNER = COUNTS + """
+import warnings
+warnings.simplefilter("error")
+net = nn.Linear(64, 64).cuda()
+
+
+def names():
+    return {parameter: name for name, parameter in net.named_parameters()}
+
+
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9)
+for step in range(%d):
+    own = dict(net.named_parameters())
+    for _ in range(2):
+        loss = torch.func.functional_call(net, own, (torch.ones(4, 64, device="cuda"),)).sum()
+        given = torch.autograd.grad(loss, list(own.values()), create_graph=True)
+        own = {name: one - 0.1 * gradient for (name, one), gradient in zip(own.items(), given)}
+    torch.func.functional_call(net, own, (torch.ones(4, 64, device="cuda"),)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""" % STEPS
+
 # A rank's shards of Llama.
 FSDP = COUNTS + '''
 sys.path.insert(0, %r)
@@ -257,6 +281,9 @@ def main(report, folder):
 
     trace, steps = record(folder, "wrapped", WRAPPED)
     check(report, "wrapped", trace, steps)
+
+    trace, steps = record(folder, "inner", INNER)
+    check(report, "inner steps", trace, steps)
 
     trace, steps = record(folder, "copies", COPIES)
     check(report, "copies", trace, steps)
