@@ -609,6 +609,12 @@ test_suggestions (void)
   g_assert_cmpstr (bits->type, ==, "bitsandbytes.optim.RMSprop8bit(...)");
   host = find_suggestion (other, TESSERA_TRY_OFFLOAD);
   g_assert_true (g_str_has_suffix (host->type, "torch.optim.RMSprop)"));
+  /* Neither eight bits nor the host take sparse gradients. */
+  g_assert_cmpint (tessera_trace_set_meta (f.program.trace, "optimizer", "SparseAdam"),
+                   ==, TESSERA_OK);
+  g_autoptr (GArray) sparse = tessera_suggest (&f.whose);
+  g_assert_null (find_suggestion (sparse, TESSERA_TRY_8BIT));
+  g_assert_null (find_suggestion (sparse, TESSERA_TRY_OFFLOAD));
 }
 
 /* The line that is named is one of the peak: an evaluation has a larger loss, where less is live. */
@@ -683,10 +689,21 @@ test_tried (void)
       g_autoptr (GArray) after = tessera_suggest (&f.whose);
       const TesseraSuggestion *tried = find_suggestion (after, TESSERA_TRY_8BIT);
       g_assert_cmpuint (tried->tried_bytes, ==, bits->peak_bytes * percent / 100);
+      g_assert_cmpuint (tried->peak_bytes, ==, bits->peak_bytes);
+      g_assert_cmpuint (tried->wins_bytes + tried->tried_bytes, ==,
+                        f.layout->peak_live_bytes);
       g_assert_nonnull (
           strstr (tried->sentence, percent == 101 ? " (verified: " : " (but "));
       g_clear_pointer (&text, g_free);
     }
+  g_assert_cmpint (
+      tessera_trace_set_meta (f.program.trace, "tried_8-bit", "the script fails with it"),
+      ==, TESSERA_OK);
+  g_autoptr (GArray) failed = tessera_suggest (&f.whose);
+  const TesseraSuggestion *untried = find_suggestion (failed, TESSERA_TRY_8BIT);
+  g_assert_nonnull (
+      strstr (untried->sentence, " (not verified: the script fails with it)"));
+  g_assert_cmpuint (untried->wins_bytes, ==, bits->wins_bytes);
   text = g_strdup_printf ("%" G_GUINT64_FORMAT, f.layout->peak_live_bytes);
   g_assert_cmpint (tessera_trace_set_meta (f.program.trace, "tried_8-bit", text), ==,
                    TESSERA_OK);

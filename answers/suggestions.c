@@ -354,6 +354,22 @@ find_phases (const Work *work, const char *of, bool is_begin)
   return next;
 }
 
+/* An optimizer that asks for nothing, as SGD without momentum, has no phase: its steps, which
+ * were marked where it had stepped, tell its end. */
+static void
+end_with_steps (Work *work)
+{
+  const TesseraStructure *structure = work->whose->structure;
+  uint32_t event = 0;
+
+  if (structure->steps_from != TESSERA_STEPS_ANNOTATED)
+    return;
+  for (size_t i = 0; i < structure->n_steps; i++)
+    for (; event < structure->steps[i].end_index; event++)
+      work->optimizer_end[event] =
+          MIN (work->optimizer_end[event], structure->steps[i].end_index);
+}
+
 static void
 find_left (Work *work)
 {
@@ -407,6 +423,7 @@ work_init (Work *work, const TesseraWhose *whose)
                           GUINT_TO_POINTER (whose->origins.modules[i]));
     }
   work->optimizer_end = find_phases (work, "optim", false);
+  end_with_steps (work);
   work->next_backward = find_phases (work, "backward", true);
   find_left (work);
   tessera_passes_find (&work->passes, work->whose);
@@ -442,6 +459,8 @@ typedef struct
       *name; /* its class in torch.optim, and with 8bit behind it in bitsandbytes */
   const char *file; /* that tells it where the run does not; NULL: none does */
   bool has_fused;
+  bool
+      is_sparse; /* of gradients, which those of fewer bytes and of the host do not take */
 } Optimizer;
 
 /* As the run says, else as a file of its stacks tells, where AdamW has its lines in that of
@@ -456,6 +475,7 @@ find_optimizer (const TesseraTrace *trace)
     { "SGD", "torch/optim/sgd.py", true },
     { "Adagrad", "torch/optim/adagrad.py", true },
     { "RMSprop", "torch/optim/rmsprop.py", false },
+    { "SparseAdam", "torch/optim/sparse_adam.py", false, .is_sparse = true },
   };
   static const Optimizer other = { "AdamW", NULL, false };
   const char *name = tessera_trace_get_meta (trace, "optimizer");
@@ -465,6 +485,14 @@ find_optimizer (const TesseraTrace *trace)
                      : known[i].file != NULL && uses_file (trace, known[i].file))
       return &known[i];
   return name != NULL ? &other : &known[0];
+}
+
+static bool
+can_be_made (const Optimizer *optimizer, TesseraTry what)
+{
+  return what == TESSERA_TRY_FUSED                                 ? optimizer->has_fused
+         : what == TESSERA_TRY_8BIT || what == TESSERA_TRY_OFFLOAD ? !optimizer->is_sparse
+                                                                   : true;
 }
 
 /* Whether the peak is in an evaluation. */
@@ -561,19 +589,19 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
     }
 }
 
-/* The peak that a dry run with the change had; 0: the trace tells of none. */
-static uint64_t
+/* What a dry run with the change has shown: the peak that it had, or why there was none. NULL:
+ * the trace tells of no such run. */
+static const char *
 read_tried (const TesseraTrace *trace, TesseraTry what)
 {
   g_autofree char *key = g_strconcat (TESSERA_TRIED_KEY, tessera_try_name (what), NULL);
-  const char *text = tessera_trace_get_meta (trace, key);
 
-  return text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
+  return tessera_try_is_from_outside (what) ? tessera_trace_get_meta (trace, key) : NULL;
 }
 
 /* Adds to the sentence what a dry run with the change has shown, or which would. */
 static void
-tell_tried (TesseraSuggestion *suggestion)
+tell_tried (TesseraSuggestion *suggestion, const char *tried)
 {
   g_autofree char *sentence = suggestion->sentence;
   const uint64_t predicted_bytes = suggestion->peak_bytes;
@@ -581,9 +609,11 @@ tell_tried (TesseraSuggestion *suggestion)
   const uint64_t off_bytes =
       MAX (tried_bytes, predicted_bytes) - MIN (tried_bytes, predicted_bytes);
 
-  if (tried_bytes == 0)
+  if (tried == NULL)
     suggestion->sentence = g_strdup_printf ("%s (dry-run --try %s verifies it)", sentence,
                                             tessera_try_name (suggestion->what));
+  else if (tried_bytes == 0)
+    suggestion->sentence = g_strdup_printf ("%s (not verified: %s)", sentence, tried);
   else if (off_bytes <= tried_bytes / VERIFIED_SHARE)
     suggestion->sentence = g_strdup_printf ("%s (verified: %s in a dry run with it)",
                                             sentence, TESSERA_SIZE (tried_bytes));
@@ -719,19 +749,22 @@ tessera_suggest (const TesseraWhose *whose)
     {
       TesseraSuggestion suggestion = { .what = (TesseraTry) what, .of = "live" };
 
-      if (what == TESSERA_TRY_FUSED && !find_optimizer (whose->trace)->has_fused)
+      if (!can_be_made (find_optimizer (whose->trace), suggestion.what))
         continue;
       suggestion.peak_bytes = find_peak (&work, suggestion.what);
       if (suggestion.peak_bytes + least_bytes > now_bytes)
         continue;
-      suggestion.wins_bytes = now_bytes - suggestion.peak_bytes;
-      if (tessera_try_is_from_outside (suggestion.what))
-        suggestion.tried_bytes = read_tried (whose->trace, suggestion.what);
+      const char *tried = read_tried (whose->trace, suggestion.what);
+      if (tried != NULL)
+        suggestion.tried_bytes = g_ascii_strtoull (tried, NULL, 10);
       if (suggestion.tried_bytes + least_bytes > now_bytes)
         continue;
+      suggestion.wins_bytes =
+          now_bytes -
+          (suggestion.tried_bytes > 0 ? suggestion.tried_bytes : suggestion.peak_bytes);
       put_in_words (&work, &suggestion);
       if (tessera_try_is_from_outside (suggestion.what))
-        tell_tried (&suggestion);
+        tell_tried (&suggestion, tried);
       g_array_append_val (suggestions, suggestion);
     }
   work_clear (&work);

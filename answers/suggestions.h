@@ -33,7 +33,7 @@ const char *tessera_try_name (TesseraTry what);
 bool tessera_try_is_from_outside (TesseraTry what);
 
 /* Begins the keys of a trace's meta that tell what was live at most in a dry run of the same
- * program with a change, in decimal: "tried_fused". */
+ * program with a change, in decimal, or why there was none: "tried_fused". */
 #define TESSERA_TRIED_KEY "tried_"
 
 typedef struct
@@ -41,7 +41,7 @@ typedef struct
   TesseraTry what;
   const char *of;      /* what becomes less: "needed" (the smallest device) or "live" */
   uint64_t peak_bytes; /* that would have to be so after it; failed requests count */
-  uint64_t wins_bytes; /* so much less than now */
+  uint64_t wins_bytes; /* so much less than now, as measured where it was tried */
   uint64_t
       tried_bytes; /* the peak that a dry run with it had; 0: the trace tells of none */
   char *sentence; /* what it does to which blocks, and whether that was verified; owned */

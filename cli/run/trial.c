@@ -391,8 +391,12 @@ keep_try (const Try *one, CliStudy *study)
   g_autofree char *key = g_strconcat (TESSERA_TRIED_KEY, one->change, NULL);
   g_autofree char *text = g_strdup_printf ("%" G_GUINT64_FORMAT, one->trial->live_bytes);
 
-  if (failure == NULL && one->advice != NULL)
-    cli_must (tessera_trace_set_meta (study->trace, key, text));
+  if (one->advice != NULL)
+    cli_must (tessera_trace_set_meta (study->trace, key,
+                                      failure == NULL ? text
+                                      : one->trial->is_unchanged
+                                          ? "a dry run cannot make it"
+                                          : "the script fails with it"));
 }
 
 void
@@ -412,7 +416,10 @@ cli_try (const CliRehearsal *run, CliStudy *study, const TesseraWhose *whose)
   for (char **change = run->changes; *change != NULL; change++)
     add_tries (&tries, advice, g_str_equal (*change, CLI_SUGGESTED) ? NULL : *change);
   cli_trials_run (tries.trials, start_next_try, NULL, &tries);
-  cli_say ("\ntried, each by a dry run of its own:\n");
+  cli_say (
+      all->len > 0
+          ? "\ntried, each by a dry run of its own:\n"
+          : "\nnothing is tried: no change is advised that can be made from outside\n");
   CliTable *table = cli_table_new ("tried", columns);
   cli_table_text (table, "as it is");
   CLI_INTEGERS (table, now_bytes, study->needs.native_bytes,

@@ -85,6 +85,38 @@ def low_rank_additions(tmp):
     assert said["optimizer state"] < said["parameter"] / 10, said
 
 
+SPARSE = """
+import torch
+table = torch.nn.Embedding(20000, 128, sparse=True).cuda()
+top = torch.nn.Sequential(torch.nn.Linear(128 * 8, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)).cuda()
+optimizers = torch.optim.SparseAdam(table.parameters()), torch.optim.Adam(top.parameters())
+for step in range(5):
+    loss = top(table(torch.randint(20000, (1024, 8), device="cuda")).flatten(1)).square().mean()
+    for one in optimizers:
+        one.zero_grad()
+    loss.backward()
+    for one in optimizers:
+        one.step()
+"""
+
+
+@test
+def sparse_gradients(tmp):
+    """In steps of which tensors are told, and of which they are not. Advice goes by the optimizer with most state."""
+    (tmp / "sparse.py").write_text(SPARSE, encoding="utf-8")
+    trace = tmp / "sparse.tsr"
+    subprocess.run([dry.TESSERA, "dry-run", "--steps", "5", "-o", trace, "--", sys.executable, tmp / "sparse.py"], cwd=tmp, check=True,
+                   capture_output=True, timeout=300)
+    ends = [end for end, in dry.query(trace, "SELECT end_index FROM step WHERE name LIKE 'step %' ORDER BY range_index")]
+    assert len(ends) >= 4, ends
+    for end in ends[:4]:
+        said, _ = bytes_by_category(trace, str(end - 1))
+        assert said["gradient"] >= 1024 * 8 * 128 * 4 and said["parameter"] >= 20000 * 128 * 4, said
+        assert said.get("temporary of backward", 0) < 1024 * 8 * 128 * 4, said
+    told = json.loads(run("info", trace, "--fast", "--json"))
+    assert not {"8-bit", "offload", "fused"} & {row["what"] for row in told["what_to_do"]}, told["what_to_do"]
+
+
 @test
 def rollouts_and_training(tmp):
     """30 s of processor time are theirs, 15 those of the three above."""

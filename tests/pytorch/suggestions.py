@@ -47,7 +47,7 @@ class Model(torch.nn.Module):
         return sum(checkpoint(self.loss, part, targets, use_reentrant=False) for part, targets in parts) / tokens.numel(), None
 
 model = Model().cuda()
-kind = next((one for one in (torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.Adam) if one.__name__ in changes), torch.optim.AdamW)
+kind = next((one for one in (torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.SGD, torch.optim.Adam) if one.__name__ in changes), torch.optim.AdamW)
 optimizer = kind(model.parameters(), **({"fused": True} if "fused" in changes else {}))
 for _ in range(5):
     if "zeros" in changes:
@@ -70,7 +70,7 @@ for _ in range(5):
 """
 # What is tried from outside where a program runs as it is, by its changes and batch.
 TRIED = {("plain", 1): "fused,8-bit,offload,foreach-off", ("plain", 16): "suggested", ("late-zero", 2): "zero-grad",
-         ("Adagrad", 1): "8-bit", ("zeros", 2): "zero-grad", ("zeros,twice", 2): "zero-grad",
+         ("Adagrad", 1): "8-bit", ("late-zero,SGD", 2): "zero-grad", ("zeros", 2): "zero-grad", ("zeros,twice", 2): "zero-grad",
          ("fused", 1): "fused,checkpointing+zero-grad"}
 peaks = {}
 
@@ -93,6 +93,7 @@ def check(tmp, what, before, after, batch=8, batch_after=None):
     """@after: the changes as written in the script; None: from outside alone."""
     peak, suggestions, tried = dry_run(tmp, before, batch)
     assert what in suggestions, (what, suggestions)
+    predicted = suggestions[what]["peak_bytes"]
     measured = {}
     if after is not None:
         measured["in the script"] = dry_run(tmp, after, batch_after or batch)[0]
@@ -100,8 +101,8 @@ def check(tmp, what, before, after, batch=8, batch_after=None):
         measured["from outside"] = tried[what]["live_bytes"]
         assert suggestions[what]["tried_bytes"] == tried[what]["live_bytes"], (suggestions[what], tried[what])
         assert "(verified: " in suggestions[what]["sentence"] and tried[what]["remark"] is None, (suggestions[what], tried[what])
+        assert suggestions[what]["wins_bytes"] == peak - tried[what]["live_bytes"], (suggestions[what], tried[what])
         assert tried["as it is"]["live_bytes"] == peak and tried[what]["predicted_live_bytes"] == suggestions[what]["peak_bytes"], tried
-    predicted = peak - suggestions[what]["wins_bytes"]
     for how, found in measured.items():
         print(f"# {what}: {peak / dry.MIB:.1f} MiB, predicted {predicted / dry.MIB:.1f}, measured {how} {found / dry.MIB:.1f}")
         assert abs(predicted / found - 1) <= 0.02, (what, how, peak, predicted, found)
@@ -141,6 +142,12 @@ def a_loss_in_parts(tmp):
 @test
 def gradients_that_go_in_time(tmp):
     assert len(check(tmp, "zero-grad", "late-zero", "plain", batch=2)) == 2
+
+
+@test
+def an_optimizer_that_asks_for_nothing(tmp):
+    """SGD without momentum has no phase, and its gradients are there for as long as another's."""
+    assert len(check(tmp, "zero-grad", "late-zero,SGD", "SGD", batch=2)) == 2
 
 
 @test
