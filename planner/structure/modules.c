@@ -123,14 +123,17 @@ tessera_frame_is_optimizer (const TesseraTrace *trace, uint32_t frame)
   return strstr (file, "torch/optim/") != NULL && strstr (file, "swa_utils.py") == NULL;
 }
 
-/* PyTorch's own call of the autograd engine: all of a backward pass is in it. */
+/* PyTorch's own call of the autograd engine: all of a backward pass is in it. Or of one of its
+ * operators that is written in Python, which the engine's threads call, too. */
 static bool
 is_engine_call (const TesseraTrace *trace, const TesseraFrame *frame)
 {
   const char *name = tessera_trace_string (trace, frame->name);
+  const char *file = tessera_trace_string (trace, frame->file);
 
-  return strstr (tessera_trace_string (trace, frame->file), "torch/autograd/") != NULL &&
-         (strcmp (name, "_engine_run_backward") == 0 || strcmp (name, "backward") == 0);
+  return strstr (file, "torch/_native/") != NULL ||
+         (strstr (file, "torch/autograd/") != NULL &&
+          (strcmp (name, "_engine_run_backward") == 0 || strcmp (name, "backward") == 0));
 }
 
 uint32_t

@@ -260,6 +260,9 @@ test_lines (void)
   g_assert_cmpint (tessera_trace_add_stack (trace, &frames[1], 1, &stack), ==,
                    TESSERA_OK);
   g_assert_cmpuint (tessera_line_of_stack (trace, stack), ==, frames[1]);
+  const uint32_t operator=
+      add_stack (trace, "eager_router", "/lib/torch/_native/registry.py");
+  g_assert_cmpuint (tessera_line_of_stack (trace, operator), ==, TESSERA_NONE);
   tessera_trace_free (trace);
 }
 

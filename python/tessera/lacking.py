@@ -79,6 +79,7 @@ def sentence(error: BaseException) -> Optional[str]:
 
 #: Errors that no value on the GPU brings about.
 _NOT_OF_VALUES = (ImportError, SyntaxError, NameError, AttributeError, TypeError, OSError, MemoryError)
+_NOT_OF_VALUES_TEXT = re.compile(r"inplace operation|graph a second time|same (device|dtype)|does not require grad")
 
 
 def sentence_of_values(error: BaseException) -> Optional[str]:
@@ -86,6 +87,8 @@ def sentence_of_values(error: BaseException) -> Optional[str]:
     none, or it is another kind of error."""
     null: Any = ctypes.CDLL(None)
     if not isinstance(error, Exception) or isinstance(error, (*_NOT_OF_VALUES, torch.cuda.OutOfMemoryError)):
+        return None
+    if _NOT_OF_VALUES_TEXT.search(str(error)):
         return None
     if not hasattr(null, "nullcuda_made_up") or null.nullcuda_made_up() == 0:
         return None

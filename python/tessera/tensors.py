@@ -135,8 +135,8 @@ class Tensors:
     def _tell_module(self, root: nn.Module, prefix: str, names: Dict[int, str]) -> None:
         for name, parameter in nn.Module.named_parameters(root, prefix):
             # What torch.func puts there may be computed from others: no parameter, and PyTorch
-            # warns of who asks for its gradient.
-            if id(parameter) not in names and parameter.is_leaf:
+            # warns of who asks for its gradient. A module on "meta" is the shape of others.
+            if id(parameter) not in names and parameter.is_cuda and parameter.is_leaf:
                 names[id(parameter)] = name
                 self._tell(PARAMETER, name, parameter)
                 self._tell(GRADIENT, name, parameter.grad)

@@ -152,7 +152,7 @@ for _ in range(3):
 def errors_that_may_come_of_values_say_so(tmp):
     """Those of other kinds do not, nor those of a program that has read nothing from the device."""
     for text, is_said in (("assert x.sum().item() > 0", True), ("1 / x.mean().item()", True),
-                          ("x.split(x[0].long().tolist())", True), ("x.sum().item(); x.nothing", False),
+                          ("x.split(x[0].long().tolist())", True), ("x.sum().item(); x.nothing", False), ("x.sum().item(); x.sum().backward()", False),
                           ("assert x.shape == (4, 4)", False), ("x @ x", False)):
         done, said = dry_run(tmp, f"import torch\nx = torch.ones(4, 8, device='cuda')\n{text}\n")
         assert done.returncode == 4 and "Error" in done.stderr, done.stderr

@@ -147,6 +147,25 @@ for step in range(%d):
     optimizer.zero_grad()
 ''' % STEPS
 
+# An ensemble: what is called is a module on "meta", and what is stepped are stacked parameters of others.
+STACKED = COUNTS + """
+members = [nn.Linear(64, 64).cuda() for _ in range(3)]
+stacked, buffers = torch.func.stack_module_state(members)
+net = nn.Linear(64, 64).to("meta")
+del members
+
+
+def loss_of(own, row):
+    return torch.func.functional_call(net, own, (row,)).square().sum()
+
+
+optimizer = torch.optim.AdamW(stacked.values(), lr=1e-3)
+for step in range(%d):
+    torch.func.vmap(loss_of, in_dims=(0, None))(stacked, torch.ones(4, 64, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""" % STEPS
+
 # A model in half precision whose optimizer steps copies.
 COPIES = COUNTS + '''
 net = nn.Sequential(nn.Linear(256, 256), nn.Linear(256, 256)).cuda().bfloat16()
@@ -284,6 +303,9 @@ def main(report, folder):
 
     trace, steps = record(folder, "inner", INNER)
     check(report, "inner steps", trace, steps)
+
+    trace, steps = record(folder, "stacked", STACKED)
+    check(report, "an ensemble", trace, steps)
 
     trace, steps = record(folder, "copies", COPIES)
     check(report, "copies", trace, steps)
