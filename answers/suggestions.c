@@ -555,6 +555,8 @@ put_in_words (const Work *work, TesseraSuggestion *suggestion)
       suggestion->type = g_strdup (
           uses_file (trace, "transformers/models/")
               ? "model.gradient_checkpointing_enable()"
+          : uses_file (trace, "diffusers/models/")
+              ? "model.enable_gradient_checkpointing()"
               : "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)");
       return;
     case TESSERA_TRY_DELETE:

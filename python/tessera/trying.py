@@ -147,6 +147,15 @@ def _checkpointed(forward: Callable[..., Any]) -> Callable[..., Any]:
     return made_again
 
 
+def _own_switch(module: Any) -> Optional[Callable[[], Any]]:
+    """By which a model of transformers or diffusers makes its blocks again."""
+    if hasattr(module, "gradient_checkpointing_enable") and getattr(module, "supports_gradient_checkpointing", True):
+        options = {"gradient_checkpointing_kwargs": {"use_reentrant": False}}
+        return functools.partial(module.gradient_checkpointing_enable, **options)
+    has_switch = hasattr(module, "enable_gradient_checkpointing")
+    return module.enable_gradient_checkpointing if has_switch and module._supports_gradient_checkpointing else None
+
+
 def _checkpoint(change: str, asked: Optional[str]) -> None:
     """Modules of the list @asked ("blocks.*"), or of the one with most parameters, are made again
     in the backward pass. Models of transformers and diffusers do so themselves."""
@@ -169,12 +178,12 @@ def _checkpoint(change: str, asked: Optional[str]) -> None:
         label = type(root).__name__ + "."  # which names of a second root begin with
         modules = lists.get(name) or lists.get(name[len(label):] if name.startswith(label) else "")
         for module in root.modules() if modules else ():
-            enable: Any = getattr(module, "gradient_checkpointing_enable", None)
-            if enable is not None and getattr(module, "supports_gradient_checkpointing", True):
+            enable = _own_switch(module)
+            if enable is not None:
                 if getattr(module, "is_gradient_checkpointing", False):
                     _why_not[change] = "%s does so already" % type(module).__name__
                     return
-                enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+                enable()
                 modules = []
                 break
         for module in modules or ():
