@@ -69,12 +69,24 @@ find_family (const TesseraWhose *whose, char *const *modules)
   return g_strdup (family);
 }
 
-/* The phase that a block is born in, whatever is nested in that. */
+/* The phase that a block is born in, or dies in, whatever is nested in that. */
 static uint32_t
-main_phase (const TesseraStructure *structure, const TesseraBlock *block)
+main_phase (const TesseraStructure *structure, uint32_t phase)
 {
-  return block->born_phase < structure->n_phases
-             ? structure->phases[block->born_phase].main
+  return phase < structure->n_phases ? structure->phases[phase].main : TESSERA_NONE;
+}
+
+/* The backward pass in which a block goes; NONE: it goes in none. */
+static uint32_t
+last_backward (const TesseraWhose *whose, const TesseraBlock *block)
+{
+  const uint32_t phase = main_phase (whose->structure, block->died_phase);
+
+  return phase != TESSERA_NONE &&
+                 strcasestr (
+                     tessera_phase_name (whose->trace, &whose->structure->phases[phase]),
+                     "backward") != NULL
+             ? phase
              : TESSERA_NONE;
 }
 
@@ -87,10 +99,11 @@ find_pass (const TesseraPasses *passes,
            const TesseraBlock *block)
 {
   const uint32_t last = GPOINTER_TO_UINT (g_hash_table_lookup (known, module));
-  const uint32_t phase = main_phase (whose->structure, block);
+  const uint32_t phase = main_phase (whose->structure, block->born_phase);
   const TesseraPass fresh = { .step = block->step,
                               .forward = phase,
                               .backward = TESSERA_NONE,
+                              .last = TESSERA_NONE,
                               .next = TESSERA_NONE,
                               .backward_begin = UINT32_MAX,
                               .output = TESSERA_NONE };
@@ -108,7 +121,8 @@ find_pass (const TesseraPasses *passes,
   return passes->passes->len - 1;
 }
 
-/* Micro-batches come back in the order in which they went. @open: of a module the pass that has
+/* Micro-batches come back in the order in which they went, where nothing of them says in which
+ * backward pass they do. @open: of a module the pass that has
  * come back last, or its first. Returns: NULL: no forward pass of the step is known */
 static TesseraPass *
 find_way_back (const TesseraPasses *passes,
@@ -117,7 +131,7 @@ find_way_back (const TesseraPasses *passes,
                char *module,
                const TesseraBlock *block)
 {
-  const uint32_t phase = main_phase (whose->structure, block);
+  const uint32_t phase = main_phase (whose->structure, block->born_phase);
   uint32_t at = GPOINTER_TO_UINT (g_hash_table_lookup (open, module)) - 1;
 
   for (; at < passes->passes->len;
@@ -126,6 +140,7 @@ find_way_back (const TesseraPasses *passes,
       TesseraPass *pass = &g_array_index (passes->passes, TesseraPass, at);
 
       if (pass->step != block->step ||
+          (pass->last != TESSERA_NONE && pass->last != phase) ||
           (pass->backward_begin != UINT32_MAX && pass->backward != phase))
         continue;
       pass->backward = phase;
@@ -188,7 +203,10 @@ tessera_passes_find (TesseraPasses *passes, const TesseraWhose *whose)
       instance->forward_end = block->born_index + 1;
       instance->most_bytes = MAX (instance->most_bytes, block->size_bytes);
       if (block->size_bytes >= instance->most_bytes / LEAST_OUTPUT_SHARE)
-        instance->output = (uint32_t) i;
+        {
+          instance->output = (uint32_t) i;
+          instance->last = last_backward (whose, block);
+        }
     }
 }
 

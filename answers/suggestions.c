@@ -222,13 +222,20 @@ take_gaps (const Work *work,
     }
 }
 
-/* Where nothing says when a module's backward begins, it is where its output goes. */
+/* Where nothing says when a module's backward begins, it is where its output goes: several calls
+ * of it come back in one backward pass, in which they are not told apart. */
 static uint32_t
 backward_begin (const Work *work, const TesseraPass *instance)
 {
   const TesseraBlocks *blocks = work->whose->blocks;
+  const TesseraPass *next =
+      instance->next != TESSERA_NONE
+          ? &g_array_index (work->passes.passes, TesseraPass, instance->next)
+          : NULL;
+  const bool is_alone =
+      next == NULL || instance->last == TESSERA_NONE || next->last != instance->last;
 
-  return instance->backward_begin != UINT32_MAX
+  return instance->backward_begin != UINT32_MAX && is_alone
              ? instance->backward_begin
              : life_end (blocks, &blocks->blocks[instance->output]);
 }

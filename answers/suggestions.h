@@ -73,6 +73,7 @@ typedef struct
   uint32_t backward_begin;          /* where the first of them goes */
   uint32_t output;     /* the last block, which the next one starts from ... */
   uint64_t most_bytes; /* ... and no statistic of a norm, beside its largest */
+  uint32_t last;       /* phase: the backward pass in which that one goes, or NONE */
 } TesseraPass;
 
 typedef struct

@@ -55,6 +55,8 @@ for _ in range(5):
     if "twice" in changes:
         model(torch.randint(VOCABULARY, (batch, LENGTH), device="cuda"))[0].backward()
     loss, logits = model(torch.randint(VOCABULARY, (batch, LENGTH), device="cuda"))
+    if "views" in changes:
+        loss = loss + model(torch.randint(VOCABULARY, (batch, LENGTH), device="cuda"))[0]
     if "late-zero" in changes:
         optimizer.zero_grad()
     if "keep" not in changes:
@@ -127,6 +129,12 @@ def an_optimizer_by_its_name(tmp):
 @test
 def activations_made_again(tmp):
     assert len(check(tmp, "checkpointing", "plain", "checkpoint", batch=16)) == 2
+
+
+@test
+def activations_of_two_calls(tmp):
+    """They come back in one backward pass: what the first made is not there until the second is done."""
+    check(tmp, "checkpointing", "views", "views,checkpoint", batch=8)
 
 
 @test
