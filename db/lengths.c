@@ -167,6 +167,18 @@ enum
   MAX_ORDERS = 64
 };
 
+uint64_t
+tessera_lengths_base (const TesseraLengths *lengths)
+{
+  uint64_t base_bytes = lengths->fixed_bytes;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    if (tessera_lengths_slot_turns (&lengths->slots[i]) &&
+        lengths->slots[i].offset_bytes < base_bytes)
+      base_bytes = lengths->slots[i].offset_bytes;
+  return base_bytes;
+}
+
 typedef struct
 {
   const TesseraLengths *of;
@@ -204,6 +216,10 @@ is_slot_sound (const TesseraLengths *of, uint32_t index)
     return false;
   if (slot->is_over_cuts && (slot->place != TESSERA_PLACE_FIXED || slot->is_once ||
                              slot->crosses || !of->cut_phase))
+    return false;
+  if (slot->gone > of->n_slots ||
+      (slot->gone > 0 && (slot->place != TESSERA_PLACE_FIXED || !slot->crosses ||
+                          of->cut_phase || index < of->n_early)))
     return false;
   if (slot->place != TESSERA_PLACE_FIXED)
     return index >= of->n_early || slot->place == TESSERA_PLACE_NONE;
@@ -250,17 +266,34 @@ is_order_sound (const TesseraLengths *of, const TesseraOrder *order, bool *is_se
   return true;
 }
 
-/* From 0, ascending; those of first steps behind the others, by themselves. */
+/* From 0, ascending; those for spare places behind the others, then those of first steps,
+ * each by themselves. */
 static bool
 follows (const TesseraLengths *of, uint32_t k)
 {
   const TesseraOrder *order = &of->orders[k];
 
+  if (order->is_first && order->in_spare)
+    return false;
   if (k == 0)
-    return !order->is_first && order->from_tokens == 0;
-  if (order->is_first != order[-1].is_first)
-    return order->is_first && order->from_tokens == 0;
+    return !order->is_first && !order->in_spare && order->from_tokens == 0;
+  if (order->is_first != order[-1].is_first || order->in_spare != order[-1].in_spare)
+    return (order->is_first || !order[-1].is_first) && order->from_tokens == 0;
   return order->from_tokens > order[-1].from_tokens;
+}
+
+/* Few slots take turns, and these have orders for both places. */
+static bool
+are_turns_sound (const TesseraLengths *of)
+{
+  uint32_t n_turns = 0;
+  bool has_orders = false;
+
+  for (uint32_t i = 0; i < of->n_slots; i++)
+    n_turns += tessera_lengths_slot_turns (&of->slots[i]);
+  for (uint32_t k = 0; k < of->n_orders; k++)
+    has_orders |= of->orders[k].in_spare;
+  return n_turns <= TESSERA_MOST_TURNS && has_orders == (n_turns > 0);
 }
 
 static bool
@@ -268,7 +301,8 @@ are_orders_sound (const Looking *looking)
 {
   const TesseraLengths *of = looking->of;
   bool *is_seen = calloc ((size_t) of->n_slots + 1, sizeof *is_seen);
-  bool is_sound = is_seen && of->n_orders > 0 && of->n_orders <= MAX_ORDERS;
+  bool is_sound =
+      is_seen && of->n_orders > 0 && of->n_orders <= MAX_ORDERS && are_turns_sound (of);
 
   if (!is_seen)
     looking->reason[0] = '\0';

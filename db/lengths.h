@@ -133,6 +133,9 @@ typedef struct
   uint64_t to_tokens; /* ... and up to which it is asked for, where that is so; else 0 */
   uint8_t is_over_cuts; /* where steps have parts: one part makes it, others of its step
                            find it there, and it is gone before it comes again */
+  /* Where it is fixed and crosses: slot of the next step before whose request it has ended.
+   * Others lie in its two places while no block of it does (in_spare). 0: nobody else. */
+  uint32_t gone;
 } TesseraLengthsSlot;
 
 /* What is asked for before the first step, in order. */
@@ -151,6 +154,8 @@ typedef struct
 {
   uint64_t from_tokens; /* batch x length from which on this order is used */
   uint8_t is_first; /* for the step that makes what one step makes; behind the others */
+  uint8_t in_spare; /* for steps whose slots that take turns lie in their spare places;
+                       behind those for the steps between */
   uint32_t n_low;   /* so many of the lowest share no address with the others, whenever
                        they live: small ones, where several streams may be at work */
   uint32_t *slots;  /* [n_swept] slots, the lowest first */
@@ -177,7 +182,8 @@ typedef struct
   uint32_t n_swept;
   TesseraOrder *orders; /* ascending from_tokens, from 0; then those for first steps */
   uint32_t n_orders;
-  uint64_t fixed_bytes; /* the swept begin here */
+  uint64_t fixed_bytes; /* the swept begin here, or where places begin that slots take in
+                           turns: tessera_lengths_base() */
   uint64_t start_bytes; /* the start reaches up to here, before the first step only */
   uint32_t alignment_bytes;
   uint32_t n_early; /* slots that are asked for before the length is known */
@@ -193,6 +199,21 @@ tessera_lengths_slot_stays (const TesseraLengthsSlot *slot)
 {
   return slot->is_once || slot->is_over_cuts;
 }
+
+/* Whether the blocks of two steps take turns in two places, which are others' meanwhile. */
+static inline bool
+tessera_lengths_slot_turns (const TesseraLengthsSlot *slot)
+{
+  return slot->gone > 0;
+}
+
+enum
+{
+  TESSERA_MOST_TURNS = 8 /* slots that take turns */
+};
+
+/* What places that are nobody else's take: the swept lie above. */
+uint64_t tessera_lengths_base (const TesseraLengths *lengths);
 
 /* Whether it is known to come without having a place, since steps keep it for good or an
  * edit leaves it to others: an unplanned request (db/plan.h) of

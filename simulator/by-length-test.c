@@ -169,6 +169,32 @@ test_outlives (void)
   followed_clear (&f);
 }
 
+/* Where the loss takes more than that, it has two places in turns, which are others'
+ * meanwhile: little more is reserved than is alive, in steps that are longer than any seen,
+ * too. */
+static void
+test_turns (void)
+{
+  for (uint32_t longer = 0; longer < 500; longer += 97)
+    {
+      const TestSteps made = { 8, 12, .kept_bytes = 4 << 10, .loss_bytes = 8 << 10 };
+      const TestSteps other = { 8, 12, .kept_bytes = 4 << 10, .loss_bytes = 8 << 10,
+                                .longer = longer };
+      Followed f = followed_new (test_steps_trace (&made), test_steps_trace (&other), 0);
+      uint32_t n = 0;
+
+      for (uint32_t i = 0; i < f.plan->lengths->n_slots; i++)
+        n += tessera_lengths_slot_turns (&f.plan->lengths->slots[i]);
+      g_assert_cmpuint (n, ==, 1);
+      g_assert_cmpuint (f.layout->n_planned_misses, ==, 0);
+      g_assert_cmpuint (
+          f.layout->peak_reserved_bytes, <=,
+          tessera_blocks_bound (f.other.blocks, 0, f.other.blocks->n_events, NULL) / 20 *
+              21);
+      followed_clear (&f);
+    }
+}
+
 /* What a step asks for beyond its plan lies where that needs nothing any more, and not
  * beside the pool that a longer step makes. */
 static void
@@ -471,6 +497,7 @@ main (int argc, char **argv)
   g_test_add_func ("/by-length/other-lengths", test_other_lengths);
   g_test_add_func ("/by-length/zeroes-later", test_zeroes_later);
   g_test_add_func ("/by-length/outlives", test_outlives);
+  g_test_add_func ("/by-length/turns", test_turns);
   g_test_add_func ("/by-length/strays", test_strays);
   g_test_add_func ("/by-length/told-in-a-phase", test_reported_in_a_phase);
   g_test_add_func ("/by-length/real", test_real);

@@ -286,7 +286,7 @@ place_behind_step (TesseraPolicy *policy, TesseraPolicyGrant *out_grant)
 {
   const TesseraPool *pool = &policy->pool;
   uint64_t page_bytes = pool->page_bytes;
-  uint64_t fixed_bytes = policy->plan->lengths->fixed_bytes;
+  uint64_t fixed_bytes = tessera_lengths_base (policy->plan->lengths);
   uint64_t end_bytes =
       policy->step_bytes < pool->height_bytes ? policy->step_bytes : pool->height_bytes;
   uint32_t first = (uint32_t) ((fixed_bytes + page_bytes - 1) / page_bytes);

@@ -209,6 +209,8 @@ CREATE TABLE length_slot (
   crosses      INTEGER NOT NULL, -- 1: lives into the next step
   offset_bytes INTEGER NOT NULL, -- of a fixed one
   spare_bytes  INTEGER NOT NULL, -- its other place, where it crosses
+  gone         INTEGER NOT NULL, -- slot of the next step before whose request it has ended, where
+                                 -- others lie in its two places meanwhile; 0: nobody does
   seen         INTEGER NOT NULL, -- 0: asked for in steps of any kind, 1: only in the step that
                                  -- makes what one step makes, 2: never there
   is_over_cuts INTEGER NOT NULL, -- 1: one part of a step makes it, others find it there (gradients)
@@ -234,6 +236,7 @@ CREATE TABLE length_order (
   length_order_index INTEGER PRIMARY KEY,
   from_tokens        INTEGER NOT NULL, -- batch x length from which on it is used
   is_first           INTEGER NOT NULL, -- 1: for the step that makes what one step makes
+  in_spare           INTEGER NOT NULL, -- 1: for steps whose slots with gone lie in spare_bytes
   n_low              INTEGER NOT NULL  -- so many of the lowest share no address with the others,
                                        -- whenever they live
 ) STRICT;

@@ -120,6 +120,7 @@ fill_order (const LengthsLoad *load, uint32_t index, size_t *next_edge)
   status = tessera_order_init (order, n, (uint32_t) (end - begin));
   order->from_tokens = row.from_tokens;
   order->is_first = row.is_first;
+  order->in_spare = row.in_spare;
   order->n_low = row.n_low;
   if (status != TESSERA_OK)
     return status;

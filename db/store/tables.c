@@ -420,6 +420,7 @@ static const TesseraColumn length_slot_columns[] = {
   COLUMN (TesseraLengthsSlot, crosses, FLAG),
   COLUMN (TesseraLengthsSlot, offset_bytes, BYTES),
   COLUMN (TesseraLengthsSlot, spare_bytes, BYTES),
+  COLUMN (TesseraLengthsSlot, gone, U32),
   COLUMN (TesseraLengthsSlot, seen, U8),
   COLUMN (TesseraLengthsSlot, is_over_cuts, FLAG),
   COLUMN (TesseraLengthsSlot, from_tokens, BYTES),
@@ -443,6 +444,7 @@ TABLE (start_slot, TesseraStartSlot);
 static const TesseraColumn length_order_columns[] = {
   COLUMN (TesseraOrder, from_tokens, BYTES),
   COLUMN (TesseraOrder, is_first, FLAG),
+  COLUMN (TesseraOrder, in_spare, FLAG),
   COLUMN (TesseraOrder, n_low, U32),
 };
 TABLE (length_order, TesseraOrder);

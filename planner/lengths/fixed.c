@@ -10,9 +10,11 @@
  * its step: when the first swept slot of the next step is asked for they are gone.
  *
  * What outlives its successor's birth (`outputs = model(...)` holds the logits until the
- * next step's are there) would take two places, each as large as in the longest step, and
- * nobody's while steps are shorter. Where that is much it gets no place: an unplanned
- * request of each step, served beside the pool at the size that it has.
+ * next step's are there) takes two places in turns, each as large as in the longest step.
+ * Where that is much they are the highest of the fixed ones, and others' while no block of
+ * it lies there: each of the two has orders of its own, from packings around it. Where
+ * that can't be it gets no place: an unplanned request of each step, served beside the
+ * pool at the size that it has.
  *
  * What one part of a step makes for the others: gradients, which the first micro-batch
  * makes and the others add to. They are there for the step, or for good where they are
@@ -161,22 +163,49 @@ look_at_slots (Crossing *crossing)
     }
 }
 
-/* Those that would take two large places. */
+/* Whether others may lie in the two places of the slot meanwhile: where all are of one
+ * stream, whose small and large ones then share addresses, and no edit says who lies where.
+ * Where both blocks are there at the peak the places cost more than the blocks do. */
+static bool
+may_turn (const Crossing *crossing, uint32_t slot)
+{
+  const TesseraLengthsBuild *build = crossing->build;
+  TesseraLengths *out = build->out;
+  uint64_t load = tessera_lengths_load (out, build->most_bytes, true), with_both;
+
+  if (build->trace->n_streams > 1 || build->options->n_edits > 0 ||
+      crossing->gone[slot] >= out->n_slots)
+    return false;
+  out->slots[slot].gone = crossing->gone[slot];
+  with_both = tessera_lengths_load (out, build->most_bytes, true);
+  out->slots[slot].gone = 0;
+  return with_both <= load + load / LARGE_SHARE;
+}
+
+/* Those that would take two large places, which are others' meanwhile, or else none. */
 static void
-leave_out (Crossing *crossing)
+share_places (const Crossing *crossing)
 {
   const TesseraLengthsBuild *build = crossing->build;
   TesseraLengths *out = build->out;
   uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
+  uint32_t n_turns = 0;
 
   for (uint32_t i = out->n_early; i < out->n_slots; i++)
     {
       TesseraLengthsSlot *slot = &out->slots[i];
 
-      if (slot->place == TESSERA_PLACE_FIXED && slot->crosses &&
-          !tessera_lengths_is_held (build->edits, build->edits->n_start + i) &&
-          out->laws[slot->law].kind != TESSERA_SIZE_CONSTANT &&
-          build->most_bytes[slot->law] > load / LARGE_SHARE && crossing->n_places[i] > 1)
+      if (slot->place != TESSERA_PLACE_FIXED || !slot->crosses ||
+          tessera_lengths_is_held (build->edits, build->edits->n_start + i) ||
+          out->laws[slot->law].kind == TESSERA_SIZE_CONSTANT ||
+          build->most_bytes[slot->law] <= load / LARGE_SHARE || crossing->n_places[i] < 2)
+        continue;
+      if (n_turns < TESSERA_MOST_TURNS && may_turn (crossing, i))
+        {
+          slot->gone = crossing->gone[i];
+          n_turns++;
+        }
+      else
         slot->place = TESSERA_PLACE_NONE;
     }
 }
@@ -197,7 +226,7 @@ tessera_lengths_crossing (TesseraLengthsBuild *build)
     if (out->slots[i].place != TESSERA_PLACE_NONE && cut > 0)
       out->slots[i].place =
           is_swept (&crossing, i, cut) ? TESSERA_PLACE_SWEPT : TESSERA_PLACE_FIXED;
-  leave_out (&crossing);
+  share_places (&crossing);
 }
 
 /* ---- Made by one part of a step for the others ---- */
@@ -342,6 +371,22 @@ set_limits (TesseraLengthsBuild *build, const PartsOfKind *parts, uint32_t slot)
 }
 
 void
+tessera_lengths_limit (TesseraLengthsBuild *build)
+{
+  TesseraLengths *out = build->out;
+  g_autofree bool *is_once = g_new0 (bool, out->n_slots + 1);
+  PartsOfKind steps;
+
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    is_once[i] = out->slots[i].is_once;
+  look_at_parts (build, &steps);
+  find_makers (build, is_once, &steps);
+  for (uint32_t i = out->n_early; i < out->n_slots; i++)
+    if (out->slots[i].place == TESSERA_PLACE_SWEPT)
+      set_limits (build, &steps, i);
+}
+
+void
 tessera_lengths_over_cuts (TesseraLengthsBuild *build)
 {
   TesseraLengths *out = build->out;
@@ -419,6 +464,31 @@ place_staying (TesseraLengthsBuild *build, bool is_over_cuts)
     }
 }
 
+/* Below all that moves, and where that ends in the longest step: what others leave free is
+ * in one piece. */
+static void
+place_turns (TesseraLengthsBuild *build)
+{
+  TesseraLengths *out = build->out;
+  uint64_t top_bytes =
+      out->fixed_bytes + tessera_lengths_load (out, build->most_bytes, false);
+
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    if (tessera_lengths_slot_turns (&out->slots[i]))
+      {
+        out->slots[i].offset_bytes = out->fixed_bytes;
+        out->fixed_bytes += build->most_bytes[out->slots[i].law];
+        top_bytes -= build->most_bytes[out->slots[i].law];
+      }
+  for (uint32_t i = 0; i < out->n_slots; i++)
+    if (tessera_lengths_slot_turns (&out->slots[i]))
+      {
+        out->slots[i].spare_bytes = MAX (top_bytes, out->fixed_bytes);
+        out->fixed_bytes =
+            out->slots[i].spare_bytes + build->most_bytes[out->slots[i].law];
+      }
+}
+
 /* Streams and private pools share no address, nor do small and large ones of a stream. */
 static uint32_t
 zone_of_start (const TesseraLengthsBuild *build, const TesseraStartSlot *slot)
@@ -465,7 +535,8 @@ list_fixed (const TesseraLengthsBuild *build, TesseraItem *items, uint32_t *plac
       const TesseraLengthsSlot *slot = &out->slots[i];
       uint32_t place = out->n_start + i;
 
-      if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_stays (slot))
+      if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_stays (slot) ||
+          tessera_lengths_slot_turns (slot))
         continue;
       places[n] = place;
       items[n++] = (TesseraItem){ .size_bytes = build->most_bytes[slot->law],
@@ -554,6 +625,7 @@ tessera_lengths_start (TesseraLengthsBuild *build, TesseraError *error)
       }
   place_staying (build, false);
   place_staying (build, true);
+  place_turns (build);
   return pack_places (build, items, places, n,
                       "pins to addresses where others lie before the first step",
                       &out->start_bytes, error);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "allocator/caching.h"
+#include "allocator/follow/lengths/sweep.h"
 #include "planner/lengths/private.h"
 
 /* ---- From a layout to an order ---- */
@@ -207,6 +208,51 @@ pin_once (const TesseraLengths *of, const uint64_t *block_bytes, TesseraItem *it
   return n;
 }
 
+/* What lies in the places that slots take in turns, as the sweep sees it: of this step, and
+ * of the step before, which a first one has not. Returns: how many. */
+static uint32_t
+pin_turns (const TesseraLengthsBuild *build,
+           const TesseraLayOutWay *way,
+           const uint64_t *block_bytes,
+           TesseraItem *items)
+{
+  const TesseraLengths *of = build->out;
+  uint64_t base_bytes = tessera_lengths_base (of);
+  uint32_t n = 0;
+
+  for (uint32_t i = 0; i < of->n_slots; i++)
+    if (way->is_first && of->slots[i].is_once && of->slots[i].offset_bytes < base_bytes)
+      base_bytes = of->slots[i].offset_bytes;
+  for (uint32_t i = 0; i < of->n_slots; i++)
+    {
+      const TesseraLengthsSlot *slot = &of->slots[i];
+      uint64_t bytes, most_bytes, spare_bytes;
+
+      if (!tessera_lengths_slot_turns (slot))
+        continue;
+      bytes = block_bytes[slot->law];
+      most_bytes = build->most_bytes[slot->law];
+      spare_bytes =
+          tessera_sweep_spare (slot, most_bytes, way->in_spare ? bytes : most_bytes);
+      items[n++] = (TesseraItem){
+        .size_bytes = bytes,
+        .begin = i,
+        .end = of->n_slots,
+        .is_pinned = true,
+        .pinned_bytes = (way->in_spare ? spare_bytes : slot->offset_bytes) - base_bytes,
+      };
+      if (!way->is_first)
+        items[n++] = (TesseraItem){
+          .size_bytes = most_bytes,
+          .begin = 0,
+          .end = slot->gone,
+          .is_pinned = true,
+          .pinned_bytes = (way->in_spare ? slot->offset_bytes : spare_bytes) - base_bytes,
+        };
+    }
+  return n;
+}
+
 /* What such a step never asks for, or none of these lengths, is in the order, and as
  * small as can be. */
 static uint64_t
@@ -310,7 +356,7 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
                          uint32_t *out_n_low)
 {
   const TesseraLengths *of = build->out;
-  size_t n_more = way->is_first ? of->n_slots : 0;
+  size_t n_more = 2 * TESSERA_MOST_TURNS + (way->is_first ? of->n_slots : 0);
   g_autofree TesseraItem *items =
       list_items (of, swept, way->is_first, block_bytes, n_more);
   g_autofree uint64_t *offsets = g_new0 (uint64_t, of->n_swept + n_more + 1);
@@ -319,13 +365,14 @@ tessera_lengths_lay_out (const TesseraLengthsBuild *build,
   uint32_t n = of->n_swept;
   TesseraStatus status;
 
-  if (way->is_first && options.work_budget == 0)
-    options.work_budget = FIRST_WORK;
   *out_n_low = 0;
   if (way->has_zones && !way->is_first)
     *out_n_low = set_zones (build, swept, items);
   if (way->is_first)
     n += pin_once (of, block_bytes, items + n);
+  n += pin_turns (build, way, block_bytes, items + n);
+  if (n > of->n_swept && options.work_budget == 0)
+    options.work_budget = FIRST_WORK;
   if (way->is_first && of->cut_phase && way->has_zones)
     status = pack_apart (build, swept, items, n, &options, offsets, out_n_low);
   else

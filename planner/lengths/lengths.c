@@ -12,18 +12,20 @@
 /* ---- What a step of a given length takes ---- */
 
 /* Whether the block of the step before is there still when the slot's own comes: of a
- * size that is always the same. */
+ * size that is always the same, or in a place that is others' meanwhile. */
 static bool
 takes_turns (const TesseraLengths *lengths, const TesseraLengthsSlot *slot)
 {
-  return slot->place == TESSERA_PLACE_FIXED && slot->crosses &&
-         slot->spare_bytes != slot->offset_bytes &&
-         lengths->laws[slot->law].kind == TESSERA_SIZE_CONSTANT;
+  return tessera_lengths_slot_turns (slot) ||
+         (slot->place == TESSERA_PLACE_FIXED && slot->crosses &&
+          slot->spare_bytes != slot->offset_bytes &&
+          lengths->laws[slot->law].kind == TESSERA_SIZE_CONSTANT);
 }
 
-/* The largest load of what is not there for good. */
-static uint64_t
-largest_load (const TesseraLengths *lengths, const uint64_t *block_bytes)
+uint64_t
+tessera_lengths_load (const TesseraLengths *lengths,
+                      const uint64_t *block_bytes,
+                      bool has_fixed)
 {
   g_autofree uint64_t *ending = g_new0 (uint64_t, (size_t) lengths->n_slots + 1);
   uint64_t load = 0, most = 0;
@@ -32,14 +34,16 @@ largest_load (const TesseraLengths *lengths, const uint64_t *block_bytes)
     if (takes_turns (lengths, &lengths->slots[i]))
       {
         load += block_bytes[lengths->slots[i].law];
-        ending[i + 1] += block_bytes[lengths->slots[i].law];
+        ending[MAX (lengths->slots[i].gone, i + 1)] += block_bytes[lengths->slots[i].law];
       }
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     {
       const TesseraLengthsSlot *slot = &lengths->slots[i];
 
       load -= ending[i];
-      if (slot->place == TESSERA_PLACE_NONE || tessera_lengths_slot_stays (slot))
+      if (slot->place == TESSERA_PLACE_NONE || tessera_lengths_slot_stays (slot) ||
+          (!has_fixed && slot->place == TESSERA_PLACE_FIXED &&
+           !tessera_lengths_slot_turns (slot)))
         continue;
       load += block_bytes[slot->law];
       ending[slot->died] += block_bytes[slot->law];
@@ -103,10 +107,17 @@ tessera_lengths_measure (const TesseraLengths *lengths,
   *out_need = (TesseraLengthsNeed){ 0 };
   if (!sizes || !most)
     return false;
-  out_need->height_bytes =
-      tessera_sweep_by (lengths, parameters, false, sizes, NULL, tops, &order) +
-      lacking (lengths, sizes, most);
-  out_need->bound_bytes = there_for_good (lengths, sizes) + largest_load (lengths, sizes);
+  for (int in_spare = 0; in_spare < 2; in_spare++)
+    {
+      uint64_t height = tessera_sweep_by (lengths, parameters, false, in_spare, sizes,
+                                          NULL, tops, &order);
+
+      if (order)
+        out_need->height_bytes = MAX (out_need->height_bytes, height);
+    }
+  out_need->height_bytes += lacking (lengths, sizes, most);
+  out_need->bound_bytes =
+      there_for_good (lengths, sizes) + tessera_lengths_load (lengths, sizes, true);
   return true;
 }
 

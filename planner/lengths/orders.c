@@ -33,6 +33,7 @@ typedef struct
   uint64_t *block_bytes, *tops;
   uint64_t *floors;     /* [n_slots] of the step that makes what one step makes */
   bool is_first;        /* orders for that step are looked for */
+  bool in_spare;        /* orders for what takes turns in spare places are looked for */
   Point points[POINTS]; /* by tokens */
   size_t n_points;
   TesseraOrder orders[PACKED];
@@ -212,6 +213,7 @@ take_in (Orders *orders, uint32_t n_low)
   TesseraOrder *order = &orders->orders[orders->n_orders];
 
   order->is_first = orders->is_first;
+  order->in_spare = orders->in_spare;
   order->n_low = n_low;
   for (uint32_t i = 0; i < out->n_swept; i++)
     {
@@ -231,6 +233,7 @@ add_order (Orders *orders, size_t point)
   const TesseraLengths *out = orders->build->out;
   g_autofree TesseraLaidOut *laid_out = g_new (TesseraLaidOut, (size_t) out->n_swept + 1);
   const TesseraLayOutWay way = { .is_first = orders->is_first,
+                                 .in_spare = orders->in_spare,
                                  .has_zones = orders->splits };
   uint32_t n_low;
   TesseraStatus status;
@@ -266,6 +269,8 @@ find_zones (const Orders *orders)
   const TesseraLengthsBuild *build = orders->build;
   uint64_t apart_bytes, mixed_bytes;
 
+  if (tessera_lengths_base (build->out) < build->out->fixed_bytes)
+    return false;
   if (!tessera_plan_splits_sizes (build->trace) || build->trace->n_streams > 1)
     return build->trace->n_streams > 1;
   if (!tessera_sweep_sizes (build->out, &build->out->most, orders->block_bytes))
@@ -285,6 +290,25 @@ forget_orders (Orders *orders)
   orders->n_orders = 0;
 }
 
+/* The same for steps whose slots that take turns lie in their spare places, where there are
+ * such. */
+static TesseraStatus
+try_spare (Orders *orders)
+{
+  const TesseraLengths *out = orders->build->out;
+  TesseraStatus status;
+
+  if (tessera_lengths_base (out) == out->fixed_bytes)
+    return TESSERA_OK;
+  forget_orders (orders);
+  orders->in_spare = true;
+  status = try_packings (orders);
+  if (status == TESSERA_OK)
+    choose_ranges (orders);
+  orders->in_spare = false;
+  return status;
+}
+
 /* The same for the step that makes what one step makes, where there is such. */
 static TesseraStatus
 try_first (Orders *orders)
@@ -297,7 +321,8 @@ try_first (Orders *orders)
   for (uint32_t i = 0; i < out->n_slots; i++)
     is_there[i] = out->cut_phase && out->slots[i].is_once;
   if (!tessera_sweep_sizes (out, &out->most, orders->block_bytes) ||
-      tessera_instance_base (out, orders->block_bytes, is_there) == out->fixed_bytes)
+      tessera_instance_base (out, orders->block_bytes, is_there) ==
+          tessera_lengths_base (out))
     return TESSERA_OK;
   tessera_demand_memory (
       tessera_instance_floors (out, orders->block_bytes, is_there, orders->floors));
@@ -326,7 +351,7 @@ tessera_lengths_orders (TesseraLengthsBuild *build)
   orders->tops = tops;
   orders->block_bytes = block_bytes;
   orders->floors = floors;
-  out->orders = g_new0 (TesseraOrder, 2 * POINTS);
+  out->orders = g_new0 (TesseraOrder, 3 * POINTS);
   for (uint32_t i = 0; i < out->n_slots; i++)
     if (out->slots[i].place == TESSERA_PLACE_SWEPT)
       swept[n++] = i;
@@ -336,8 +361,10 @@ tessera_lengths_orders (TesseraLengthsBuild *build)
   if (status == TESSERA_OK)
     {
       choose_ranges (orders);
-      status = try_first (orders);
+      status = try_spare (orders);
     }
+  if (status == TESSERA_OK)
+    status = try_first (orders);
   forget_orders (orders);
   return status;
 }

@@ -195,11 +195,18 @@ typedef struct
  * most. */
 TESSERA_MUST_USE TesseraStatus tessera_lengths_slots (TesseraLengthsBuild *build,
                                                       TesseraError *error);
+/* The largest load of what is not there for good; @has_fixed: ... and of what is fixed and
+ * takes no turns. @block_bytes: [n_laws] */
+uint64_t tessera_lengths_load (const TesseraLengths *lengths,
+                               const uint64_t *block_bytes,
+                               bool has_fixed);
 /* Whether some block of the slot lives on when the next step asks for its successor. */
 bool tessera_lengths_outlives (const TesseraLengthsBuild *build, uint32_t slot);
 /* Where they are not cut: what lives into the next step, and is gone there before others
  * come. Needs to know what is early. */
 void tessera_lengths_crossing (TesseraLengthsBuild *build);
+/* Where they are not cut: from or up to which length swept slots are asked for. */
+void tessera_lengths_limit (TesseraLengthsBuild *build);
 /* Where steps are cut: what one part makes for others of its step, and who asks for what.
  * Needs to know what is early. */
 void tessera_lengths_over_cuts (TesseraLengthsBuild *build);
@@ -343,6 +350,7 @@ typedef struct
   bool is_first;  /* of the step that makes what one step makes: others may lie in its
                      place until it comes. Around what is pinned zones would cost more
                      than they are worth, but in steps of parts */
+  bool in_spare;  /* ... whose slots that take turns lie in their spare places */
   bool has_zones; /* small ones (at the most) lie below all others */
 } TesseraLayOutWay;
 

@@ -401,7 +401,10 @@ tessera_lengths_slots (TesseraLengthsBuild *build, TesseraError *error)
   if (build->parts->phase)
     tessera_lengths_over_cuts (build);
   else
-    tessera_lengths_crossing (build);
+    {
+      tessera_lengths_crossing (build);
+      tessera_lengths_limit (build);
+    }
   status = tessera_lengths_fix_slots (build, error);
   if (status != TESSERA_OK)
     return status;

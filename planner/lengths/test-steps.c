@@ -139,6 +139,8 @@ test_steps_trace (const TestSteps *made)
         }
       if (made->kept_bytes > 0)
         make_kept (&maker, made->kept_bytes * b * l, &kept, &last_bytes);
+      if (made->loss_bytes > 0)
+        hold (&maker, made->loss_bytes * b * l);
       loss = put (&maker, 4);
       drop_all (&maker, maker.held);
       if (made->stray_bytes > 0)

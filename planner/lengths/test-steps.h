@@ -26,6 +26,7 @@ typedef struct
   uint32_t kept_bytes; /* of each token; there until the next step has its own */
   uint32_t keepers;    /* a bit for each step: it keeps a small block for good that others
                           drop; 0: nobody asks for it */
+  uint32_t loss_bytes; /* of each token, once what was kept is gone */
   bool copies_first;   /* before the first step another stream uses a block as well */
 } TestSteps;
 

@@ -264,15 +264,15 @@ lengths_assert_equal (const TesseraLengths *a, const TesseraLengths *b)
         SAME (slots[i].stream), SAME (slots[i].pool), SAME (slots[i].place),
         SAME (slots[i].is_once), SAME (slots[i].crosses), SAME (slots[i].offset_bytes),
         SAME (slots[i].spare_bytes), SAME (slots[i].seen), SAME (slots[i].from_tokens),
-        SAME (slots[i].to_tokens), SAME (slots[i].is_over_cuts);
+        SAME (slots[i].to_tokens), SAME (slots[i].is_over_cuts), SAME (slots[i].gone);
   for (uint32_t i = 0; i < a->n_start; i++)
     SAME (start[i].size_bytes), SAME (start[i].block_bytes), SAME (start[i].offset_bytes),
         SAME (start[i].died), SAME (start[i].phase), SAME (start[i].stream),
         SAME (start[i].pool), SAME (start[i].is_held), SAME (start[i].is_left);
   for (uint32_t i = 0; i < a->n_orders; i++)
-    SAME (orders[i].from_tokens), SAME (orders[i].is_first), SAME (orders[i].n_low),
-        SAME (orders[i].n_edges), SAME_ALL (orders[i].slots, a->n_swept),
-        SAME_ALL (orders[i].laws, a->n_swept),
+    SAME (orders[i].from_tokens), SAME (orders[i].is_first), SAME (orders[i].in_spare),
+        SAME (orders[i].n_low), SAME (orders[i].n_edges),
+        SAME_ALL (orders[i].slots, a->n_swept), SAME_ALL (orders[i].laws, a->n_swept),
         SAME_ALL (orders[i].first_edge, a->n_swept + 1),
         SAME_ALL (orders[i].below, a->orders[i].n_edges);
 }

@@ -113,7 +113,7 @@ tessera_instance_base (const TesseraLengths *lengths,
     {
       const TesseraLengthsSlot *slot = &lengths->slots[i];
 
-      if (slot->place != TESSERA_PLACE_FIXED ||
+      if (slot->place != TESSERA_PLACE_FIXED || tessera_lengths_slot_turns (slot) ||
           (tessera_lengths_slot_stays (slot) && !(is_there && is_there[i])))
         continue;
       base = MAX (base, slot->offset_bytes + most_bytes[slot->law]);
@@ -160,8 +160,8 @@ sweep_lower (const TesseraLengths *lengths,
              const TesseraOrder **out_order)
 {
   const TesseraOrder *first;
-  uint64_t first_height =
-      tessera_sweep_by (lengths, parameters, true, block_bytes, floors, tops, &first);
+  uint64_t first_height = tessera_sweep_by (lengths, parameters, true, false, block_bytes,
+                                            floors, tops, &first);
   uint64_t height;
 
   /* The one that keeps small from large where others' places are lent. */
@@ -170,12 +170,22 @@ sweep_lower (const TesseraLengths *lengths,
       *out_order = first;
       return first_height;
     }
-  height =
-      tessera_sweep_by (lengths, parameters, false, block_bytes, floors, tops, out_order);
+  height = tessera_sweep_by (lengths, parameters, false, false, block_bytes, floors, tops,
+                             out_order);
   if (height <= first_height)
     return height;
   *out_order = first;
   return tessera_sweep_above (lengths, first, block_bytes, floors, tops);
+}
+
+/* Those that take turns do so together. */
+static bool
+in_spare (const TesseraLengths *lengths, const TesseraInstanceOptions *options)
+{
+  for (uint32_t i = 0; i < lengths->n_slots && options->is_spare; i++)
+    if (tessera_lengths_slot_turns (&lengths->slots[i]))
+      return options->is_spare[i];
+  return false;
 }
 
 /* Offsets of the swept: [n_slots]. */
@@ -197,7 +207,8 @@ sweep (const TesseraLengths *lengths,
   if (status == TESSERA_OK && options->shares_once && options->is_first)
     (void) sweep_lower (lengths, parameters, block_bytes, floors, tops, &order);
   else if (status == TESSERA_OK)
-    (void) tessera_sweep_by (lengths, parameters, false, block_bytes, NULL, tops, &order);
+    (void) tessera_sweep_by (lengths, parameters, false, in_spare (lengths, options),
+                             block_bytes, NULL, tops, &order);
   /* What is left out has no offset, and its top is where it would begin. */
   for (uint32_t i = 0; i < lengths->n_swept && status == TESSERA_OK; i++)
     if (!is_left_out (&lengths->slots[order->slots[i]], options))
@@ -218,7 +229,8 @@ add_slot (TesseraPlan *plan, uint32_t index, TesseraSlot slot)
   plan->slots[plan->n_slots++] = slot;
 }
 
-/* It is asked for like @slot, and has no place. */
+/* It is asked for like @slot, and has no place: a follower that did not know would take it
+ * for the next of its size. */
 static void
 add_unplanned (TesseraPlan *plan, uint32_t index, const TesseraSlot *slot)
 {
@@ -261,6 +273,20 @@ slot_of_start (const TesseraStartSlot *of, uint32_t n_start)
   };
 }
 
+/* Where a block of the slot lies that has no offset from a sweep. */
+static uint64_t
+fixed_offset (const TesseraLengthsSlot *of,
+              bool is_spare,
+              uint64_t block_bytes,
+              uint64_t most_bytes)
+{
+  if (!is_spare)
+    return of->offset_bytes;
+  return tessera_lengths_slot_turns (of)
+             ? tessera_sweep_spare (of, most_bytes, block_bytes)
+             : of->spare_bytes;
+}
+
 static void
 add_slots (TesseraPlan *plan,
            const TesseraLengths *lengths,
@@ -274,22 +300,21 @@ add_slots (TesseraPlan *plan,
     {
       const TesseraLengthsSlot *of = &lengths->slots[i];
       bool is_spare = of->crosses && options->is_spare && options->is_spare[i];
+      uint64_t bytes = block_bytes[of->law], offset_bytes = swept[i];
+      bool is_too_large = of->place == TESSERA_PLACE_FIXED &&
+                          !tessera_lengths_slot_turns (of) && bytes > most_bytes[of->law];
       TesseraSlot slot;
 
-      if (is_left_out (of, options) || is_beyond (of, parameters))
+      if (is_left_out (of, options) || is_beyond (of, parameters) ||
+          (tessera_lengths_slot_stays (of) && is_there (options, i)))
         continue;
-      slot = slot_of_step (of, block_bytes[of->law],
-                           of->place == TESSERA_PLACE_SWEPT ? swept[i]
-                           : is_spare                       ? of->spare_bytes
-                                                            : of->offset_bytes);
-      if (tessera_lengths_slot_is_kept (of))
+      if (of->place != TESSERA_PLACE_SWEPT)
+        offset_bytes = fixed_offset (of, is_spare, bytes, most_bytes[of->law]);
+      slot = slot_of_step (of, bytes, offset_bytes);
+      if (is_too_large || tessera_lengths_slot_is_kept (of))
         add_unplanned (plan, i, &slot);
-      if (of->place == TESSERA_PLACE_NONE ||
-          (tessera_lengths_slot_stays (of) && is_there (options, i)) ||
-          (of->place == TESSERA_PLACE_FIXED &&
-           block_bytes[of->law] > most_bytes[of->law]))
-        continue;
-      add_slot (plan, i, slot);
+      else if (of->place != TESSERA_PLACE_NONE)
+        add_slot (plan, i, slot);
     }
 }
 

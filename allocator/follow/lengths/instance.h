@@ -22,7 +22,8 @@ typedef struct
   const bool *is_spare; /* [n_slots] (nullable): crossing slots that take their spare */
 } TesseraInstanceOptions;
 
-/* Fixed slots that need more at these parameters than their place has are left out.
+/* Fixed slots that need more at these parameters than their place has are unplanned
+ * requests.
  * TESSERA_OK, TESSERA_NO_MEMORY, or TESSERA_INVALID: a law gives no size there. */
 TESSERA_MUST_USE TesseraStatus
 tessera_instance_of_step (const TesseraLengths *lengths,

@@ -263,6 +263,7 @@ look_around (TesseraLengthsFollower *follower)
                                      .first_slot = follower->next_early,
                                      .is_spare = follower->is_spare };
   uint32_t n_made = 0, n_there = 0;
+  bool in_spare = false; /* what takes turns, together */
 
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     {
@@ -272,6 +273,7 @@ look_around (TesseraLengthsFollower *follower)
       bool is_made = lengths->cut_phase != NULL && slot->seen == TESSERA_SEEN_FIRST;
 
       follower->is_spare[i] = slot->crosses && is_taken;
+      in_spare |= tessera_lengths_slot_turns (slot) && is_taken;
       follower->is_there[i] =
           tessera_lengths_slot_stays (slot) && is_taken && place->is_own;
       /* Elsewhere, if the part that made it was not planned. */
@@ -288,6 +290,9 @@ look_around (TesseraLengthsFollower *follower)
           n_there += is_taken;
         }
     }
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    if (tessera_lengths_slot_turns (&lengths->slots[i]))
+      follower->is_spare[i] = in_spare;
   /* Of a step's parts the first finds nothing there; what a part leaves out is little. */
   options.is_first = lengths->cut_phase != NULL ? 2 * n_there < n_made : n_there < n_made;
   options.shares_once = follower->hooks.is_free (
@@ -527,6 +532,25 @@ tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *na
     tessera_follower_phase (follower->follower, name);
 }
 
+/* The place that the block at the offset lies in, or NULL. In spare places those that take
+ * turns lie at the end, and no two places share an address: their order is the same. */
+static FixedPlace *
+find_place (TesseraLengthsFollower *follower, uint32_t slot, uint64_t offset_bytes)
+{
+  const TesseraLengths *lengths = follower->lengths;
+  uint32_t of = slot != TESSERA_NONE ? follower->plan->slots[slot].block : TESSERA_NONE;
+
+  if (of != TESSERA_NONE && tessera_lengths_slot_turns (&lengths->slots[of]) &&
+      follower->is_spare[of] && offset_bytes == follower->plan->slots[slot].offset_bytes)
+    {
+      FixedPlace *place = &follower->fixed.places[follower->fixed.spare[of]];
+
+      place->offset_bytes = offset_bytes;
+      return place;
+    }
+  return fixed_places_at (&follower->fixed, offset_bytes);
+}
+
 bool
 tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                  uint64_t size_bytes,
@@ -559,7 +583,7 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
   follower->n_missed = 0;
   if (follower->state == STATE_START)
     return true;
-  place = fixed_places_at (&follower->fixed, *out_offset_bytes);
+  place = find_place (follower, slot, *out_offset_bytes);
   if (place != NULL)
     {
       place->is_taken = true;

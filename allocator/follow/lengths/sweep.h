@@ -16,6 +16,12 @@ bool tessera_sweep_sizes (const TesseraLengths *lengths,
                           const TesseraParameters *parameters,
                           uint64_t *out_block_bytes);
 
+/* Where a block of a slot that takes turns lies in its spare place: at the end, so that the
+ * next one may be larger than any that was seen where this one is not. */
+uint64_t tessera_sweep_spare (const TesseraLengthsSlot *slot,
+                              uint64_t most_bytes,
+                              uint64_t block_bytes);
+
 /*
  * tessera_sweep:
  * @block_bytes: see above
@@ -41,6 +47,7 @@ uint64_t tessera_sweep_above (const TesseraLengths *lengths,
  * tessera_sweep_by:
  * @is_first: by the orders for the step that makes what one step makes, else by the
  *   others
+ * @in_spare: by the orders for steps whose slots that take turns lie in their spare places
  * @floors: as above, or NULL
  * @out_order: the one that is used for these parameters: the one of their range. NULL:
  *   there is none
@@ -50,6 +57,7 @@ uint64_t tessera_sweep_above (const TesseraLengths *lengths,
 uint64_t tessera_sweep_by (const TesseraLengths *lengths,
                            const TesseraParameters *parameters,
                            bool is_first,
+                           bool in_spare,
                            const uint64_t *block_bytes,
                            const uint64_t *floors,
                            uint64_t *out_tops,
