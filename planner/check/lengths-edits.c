@@ -20,11 +20,15 @@ typedef struct
 
 /* Each slot of an instance that was made from a pinned one. */
 static TesseraStatus
-check_pinned (const TesseraPlan *plan, const TesseraParameters *parameters, void *user)
+check_pinned (const TesseraPlan *plan,
+              const TesseraParameters *parameters,
+              const TesseraInstanceOptions *way,
+              void *user)
 {
   const Pins *of = user;
 
   (void) parameters;
+  (void) way;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[i];
@@ -54,7 +58,7 @@ tessera_check_lengths_pins (const TesseraLengths *lengths,
 
   *out_law = TESSERA_LAW_NONE;
   if (status == TESSERA_OK)
-    status = check_pinned (start, NULL, &pins);
+    status = check_pinned (start, NULL, NULL, &pins);
   tessera_plan_free (start);
   pins.pins = of_slot;
   return status == TESSERA_OK ? tessera_check_each_step (lengths, check_pinned, &pins)
@@ -78,11 +82,15 @@ typedef struct
 } Ranges;
 
 static TesseraStatus
-list_ranges (const TesseraPlan *plan, const TesseraParameters *parameters, void *user)
+list_ranges (const TesseraPlan *plan,
+             const TesseraParameters *parameters,
+             const TesseraInstanceOptions *way,
+             void *user)
 {
   Ranges *to = user;
 
   (void) parameters;
+  (void) way;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
       const TesseraSlot *slot = &plan->slots[i];
@@ -181,7 +189,7 @@ tessera_check_lengths_apart (const TesseraLengths *lengths,
 
   *out_law = TESSERA_LAW_NONE;
   if (status == TESSERA_OK)
-    status = list_ranges (start, NULL, &ranges);
+    status = list_ranges (start, NULL, NULL, &ranges);
   tessera_plan_free (start);
   ranges.bits = apart->slots;
   ranges.first = 0;

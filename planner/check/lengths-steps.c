@@ -75,7 +75,7 @@ visit_way (const Visit *visit,
     return TESSERA_OK;
   if (status == TESSERA_OK)
     {
-      status = visit->check (plan, parameters, visit->user);
+      status = visit->check (plan, parameters, way, visit->user);
       tessera_plan_free (plan);
     }
   return status;
@@ -105,10 +105,31 @@ visit_parts (const Visit *visit, const TesseraParameters *parameters)
   return status;
 }
 
+/* Behind a step whose blocks lie where those of this one would else: where slots take turns. */
+static TesseraStatus
+visit_spare (const Visit *visit, const TesseraParameters *parameters)
+{
+  const TesseraLengths *lengths = visit->lengths;
+  bool *is_spare = calloc ((size_t) lengths->n_slots + 1, sizeof *is_spare);
+  const TesseraInstanceOptions way = { .is_spare = is_spare };
+  TesseraStatus status = is_spare ? TESSERA_OK : TESSERA_NO_MEMORY;
+  bool has_turns = false;
+
+  for (uint32_t i = 0; i < lengths->n_slots && is_spare; i++)
+    {
+      is_spare[i] = lengths->slots[i].gone > 0;
+      has_turns |= is_spare[i];
+    }
+  if (has_turns)
+    status = visit_way (visit, parameters, &way);
+  free (is_spare);
+  return status;
+}
+
 static TesseraStatus
 visit_ways (const Visit *visit, const TesseraParameters *parameters)
 {
-  TesseraStatus status = TESSERA_OK;
+  TesseraStatus status = visit_spare (visit, parameters);
 
   for (size_t i = 0; i < N_WAYS && status == TESSERA_OK; i++)
     status = visit_way (visit, parameters, &ways[i]);

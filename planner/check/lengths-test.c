@@ -7,6 +7,7 @@
 #include "planner/check/lengths.h"
 
 #include <glib.h>
+#include <string.h>
 
 enum
 {
@@ -136,11 +137,15 @@ typedef struct
 } Seen;
 
 static TesseraStatus
-count_step (const TesseraPlan *plan, const TesseraParameters *parameters, void *user)
+count_step (const TesseraPlan *plan,
+            const TesseraParameters *parameters,
+            const TesseraInstanceOptions *way,
+            void *user)
 {
   Seen *seen = user;
 
   (void) parameters;
+  (void) way;
   seen->n_steps++;
   seen->n_whole += plan->n_slots == 2;
   seen->n_rest += plan->n_slots == 1;
@@ -167,6 +172,61 @@ test_parts (void)
   g_assert_cmpuint (cut.n_rest, ==, whole.n_steps / 3);
 }
 
+/* A swept slot, and two that take turns in the four places at @offsets: each its own, then
+ * each its spare. @fixed: another slot has a place there, not 0. */
+static gboolean
+are_turns_accepted (const guint64 offsets[4], guint64 fixed, TesseraError *error)
+{
+  TesseraLengthsSlot slots[4] = { { .died = 4, .phase = TESSERA_NONE } };
+  TesseraOrder orders[2];
+  gboolean is_right;
+  Made made;
+
+  make (&made, 0, 0);
+  for (guint i = 1; i < 4; i++)
+    slots[i] = (TesseraLengthsSlot){ .died = 4,
+                                     .phase = TESSERA_NONE,
+                                     .place = TESSERA_PLACE_FIXED,
+                                     .crosses = i < 3,
+                                     .offset_bytes = i < 3 ? offsets[i - 1] : fixed,
+                                     .spare_bytes = i < 3 ? offsets[i + 1] : 0,
+                                     .gone = i < 3 ? 3 : 0 };
+  for (guint k = 0; k < 2; k++)
+    {
+      g_assert_cmpint (tessera_order_init (&orders[k], 1, 0), ==, TESSERA_OK);
+      orders[k].in_spare = k == 1;
+    }
+  made.of.slots = slots;
+  made.of.n_slots = fixed > 0 ? 4 : 3;
+  for (guint i = 0; i < made.of.n_slots; i++)
+    slots[i].died = made.of.n_slots;
+  made.of.n_swept = 1;
+  made.of.orders = orders;
+  made.of.n_orders = 2;
+  made.of.fixed_bytes = 4096;
+  is_right = is_accepted (&made, error);
+  for (guint k = 0; k < 2; k++)
+    tessera_order_clear (&orders[k]);
+  return is_right;
+}
+
+/* Of places that are not in the order of their slots a sweep steps from one over the next
+ * into the first: what the step before left there is in the way. So may be what else lies
+ * between them. */
+static void
+test_turns (void)
+{
+  static const guint64 good[4] = { 0, 512, 1024, 1536 };
+  static const guint64 crossed[4] = { 512, 0, 1024, 1536 };
+  TesseraError error;
+
+  g_assert_true (are_turns_accepted (good, 0, &error));
+  g_assert_false (are_turns_accepted (crossed, 0, &error));
+  g_assert_nonnull (strstr (error.text, "of the step before"));
+  g_assert_false (are_turns_accepted (good, 2048, &error));
+  g_assert_nonnull (strstr (error.text, "in turns"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -175,5 +235,6 @@ main (int argc, char **argv)
   g_test_add_func ("/check/lengths/between", test_between);
   g_test_add_func ("/check/lengths/batches", test_batches);
   g_test_add_func ("/check/lengths/parts", test_parts);
+  g_test_add_func ("/check/lengths/turns", test_turns);
   return g_test_run ();
 }

@@ -50,6 +50,27 @@ list_fixed (const TesseraLengths *lengths, const uint64_t *most_bytes, Range *ou
   return n;
 }
 
+/* Others lie meanwhile in the places that slots take in turns, and in between: no other place
+ * is there. */
+static bool
+are_turns_highest (const TesseraLengths *lengths, const Range *ranges, size_t n)
+{
+  uint64_t base_bytes = UINT64_MAX;
+  size_t n_above = 0;
+
+  for (uint32_t i = 0; i < lengths->n_slots; i++)
+    if (lengths->slots[i].gone > 0)
+      {
+        base_bytes = lengths->slots[i].offset_bytes < base_bytes
+                         ? lengths->slots[i].offset_bytes
+                         : base_bytes;
+        n_above += 2;
+      }
+  for (size_t i = 0; i < n; i++)
+    n_above -= ranges[i].begin_bytes >= base_bytes;
+  return n_above == 0;
+}
+
 /* Blocks of two steps lie in them at once: no two of these places share an address. */
 static TesseraStatus
 check_fixed (const TesseraLengths *lengths, TesseraLaw *out_law, TesseraError *error)
@@ -72,6 +93,14 @@ check_fixed (const TesseraLengths *lengths, TesseraLaw *out_law, TesseraError *e
                                "two places that do not move share the address %" PRIu64,
                                ranges[i].begin_bytes);
       }
+  if (status == TESSERA_OK && !are_turns_highest (lengths, ranges, n))
+    {
+      *out_law = TESSERA_LAW_OVERLAP;
+      status =
+          tessera_fail (error, TESSERA_REFUSED,
+                        "a place that does not move is among those that slots take in "
+                        "turns");
+    }
   free (most_bytes);
   free (ranges);
   return status;
@@ -79,16 +108,55 @@ check_fixed (const TesseraLengths *lengths, TesseraLaw *out_law, TesseraError *e
 
 typedef struct
 {
+  const TesseraLengths *lengths;
   TesseraLaw *out_law;
   TesseraError *error;
 } Said;
 
+/* A block of the step before is as large as can be, and in the place that this step's does
+ * not take: nothing that is asked for until it is gone lies there. */
 static TesseraStatus
-check_step (const TesseraPlan *plan, const TesseraParameters *parameters, void *user)
+check_left (const Said *said,
+            const TesseraPlan *plan,
+            uint32_t turning,
+            bool in_spare,
+            TesseraError *error)
+{
+  const TesseraLengthsSlot *of = &said->lengths->slots[turning];
+  uint64_t begin_bytes = in_spare ? of->offset_bytes : of->spare_bytes, bytes;
+
+  if (!tessera_size_law_evaluate (&said->lengths->laws[of->law], &said->lengths->most,
+                                  &bytes))
+    return TESSERA_OK;
+  for (size_t i = 0; i < plan->n_slots; i++)
+    {
+      const TesseraSlot *slot = &plan->slots[i];
+
+      if (slot->born >= of->gone || slot->offset_bytes >= begin_bytes + bytes ||
+          begin_bytes >= slot->offset_bytes + slot->block_bytes)
+        continue;
+      *said->out_law = TESSERA_LAW_OVERLAP;
+      return tessera_fail (error, TESSERA_REFUSED,
+                           "slot %" PRIu32 " lies where slot %" PRIu32
+                           " of the step before still does",
+                           slot->block, turning);
+    }
+  return TESSERA_OK;
+}
+
+static TesseraStatus
+check_step (const TesseraPlan *plan,
+            const TesseraParameters *parameters,
+            const TesseraInstanceOptions *way,
+            void *user)
 {
   const Said *said = user;
   TesseraError found = { 0 };
   TesseraStatus status = tessera_check_plan (plan, NULL, said->out_law, &found);
+
+  for (uint32_t i = 0; i < said->lengths->n_slots && status == TESSERA_OK; i++)
+    if (said->lengths->slots[i].gone > 0 && !way->is_first)
+      status = check_left (said, plan, i, way->is_spare != NULL, &found);
 
   return status == TESSERA_REFUSED
              ? tessera_check_refuse_at (parameters, &found, said->error)
@@ -100,7 +168,7 @@ tessera_check_lengths (const TesseraLengths *lengths,
                        TesseraLaw *out_law,
                        TesseraError *error)
 {
-  Said said = { out_law, error };
+  Said said = { lengths, out_law, error };
   TesseraPlan *start = NULL;
   TesseraStatus status = tessera_instance_of_start (lengths, &start);
 

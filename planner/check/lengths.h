@@ -5,12 +5,15 @@
  */
 #pragma once
 
+#include "allocator/follow/lengths/instance.h"
 #include "db/lengths.h"
 #include "planner/check.h"
 
-/* Hears of a step as a plan of its own, whose slots' blocks are slots of the lengths. */
+/* Hears of a step as a plan of its own, whose slots' blocks are slots of the lengths, and in
+ * which way it came. */
 typedef TesseraStatus (*TesseraCheckStep) (const TesseraPlan *plan,
                                            const TesseraParameters *parameters,
+                                           const TesseraInstanceOptions *way,
                                            void *user);
 
 /* The observed steps and others up to the most, each in all ways in which it may come,
