@@ -8,7 +8,9 @@ first forward pass end the step's range (nothing of it was done yet); it begins 
 that forward pass, which is where a follower of a plan finds its place again. When a trace
 is recorded without following and the step before began the same way, that is how this
 program steps: it stays in the step. So does what a module does that was called up to the
-end of the first step, and never with gradients: a reference, a teacher, an encoder.
+end of the first step, and never with gradients: a reference, a teacher, an encoder. Once there
+is an optimizer, for other parameters, such a call begins the first step as it does the others;
+that is taken back where the module is called again before anything learns.
 
 A program that generates before it has trained does reinforcement learning: its step is a
 rollout and all of the training on it, and ends where the next rollout begins; the first
@@ -27,7 +29,7 @@ its way finds the very call by the innermost name.
 """
 
 import threading
-from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Protocol, Tuple
+from typing import TYPE_CHECKING, Callable, Dict, Iterable, List, Optional, Protocol, Set, Tuple
 
 import torch
 
@@ -106,6 +108,10 @@ class Marks:
         self._is_given_up = False  # what was begun is not brought to its end
         self._began_between = False
         self._last_began_between = False
+        #: Parameters that optimizers were made for, by id.
+        self.learning: Set[int] = set()
+        self._helpers: Optional[Set[int]] = set()  # called in the first step; None: no more
+        self._was_taken_back = False
         self._rolls_out: Optional[bool] = None  # None: neither generated nor trained yet
         self._n_trained = 0  # optimizers' steps in this step, while it rolls out
         self._n_forwards: Dict[int, int] = {}  # by id of the outermost module
@@ -126,7 +132,7 @@ class Marks:
     def detach(self) -> None:
         """The last. A step that has begun with nothing done, or was given up, is begun once
         more and left empty, by which whoever reads the trace knows that there was none."""
-        is_none = self._is_fresh and (self._in_step or self._began_between)
+        is_none = self._is_fresh and (self._in_step or self._began_between or self._was_taken_back)
         if is_none or (self._is_given_up and self._in_step):
             self._tell_step(self.n_done)
             self._tell_step(-1)
@@ -186,9 +192,27 @@ class Marks:
         self._between()
         return self.open(name or ("scoring" if self._rolls_out and not self._n_trained else "eval"))
 
-    def frozen_forward(self) -> int:
-        """An outermost module that helps the one that learns is called without gradients.
-        The step stays fresh: an evaluation may begin so."""
+    def _take_back(self) -> None:
+        """The first step did not begin with the helper that was called."""
+        if self._helpers and self._is_fresh and self._in_step:
+            self._tell_step(-1)
+            self._was_taken_back = True
+        self._helpers = None
+
+    def _helps(self, root: int, parameters: Iterable[object]) -> None:
+        """A module is called without gradients before anything learnt."""
+        if root in (self._helpers or ()):
+            self._take_back()
+        elif self._helpers is not None and self.learning and self.learning.isdisjoint(map(id, parameters)):
+            self._helpers.add(root)
+            if not self._in_step:
+                self._tell_step(self.n_done)
+
+    def frozen_forward(self, root: int, parameters: Iterable[object]) -> int:
+        """An outermost module, whose id is @root, that helps the one that learns is called
+        without gradients. The step stays fresh: an evaluation may begin so."""
+        if not self._rolls_out and not self.is_between():
+            self._helps(root, parameters)
         if self._rolls_out or not self._in_step or self.is_between():
             return self.evaluation()
         self.raise_if_due()
@@ -201,6 +225,7 @@ class Marks:
         self.raise_if_due()
         if self._rolls_out is None:
             self._rolls_out = True
+            self._take_back()
         if not self._rolls_out:
             return self.evaluation(name)
         if self._n_trained and not self._is_explicit:
@@ -251,7 +276,8 @@ class Marks:
         self._rolls_out = bool(self._rolls_out)
         if not self._in_step:
             self._tell_step(self.n_done)
-        self._is_fresh = False
+        self._is_fresh = self._was_taken_back = False
+        self._helpers = None
 
     def _between(self) -> None:
         if not (self._in_step and self._is_fresh):

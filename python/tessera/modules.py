@@ -251,7 +251,9 @@ class Modules:
                 if self._marks.n_done == 0 and module not in self._learning:
                     self._frozen.add(module)
                 is_frozen = module in self._frozen
-                state.depth = self._marks.frozen_forward() if is_frozen else self._marks.evaluation()
+                state.depth = (
+                    self._marks.frozen_forward(id(module), module.parameters()) if is_frozen else self._marks.evaluation()
+                )
 
     def _after(self, module: nn.Module, args: Any, output: Any) -> None:
         if _is_compiling():

@@ -33,6 +33,7 @@ class Optimizers:
             optim.register_optimizer_step_post_hook(self._after).remove,
         ]
         self._install_scaler()
+        self._note_made()
 
     def remove(self) -> None:
         for remove in self._removers:
@@ -76,6 +77,21 @@ class Optimizers:
     def _stepped(self, optimizer: torch.optim.Optimizer) -> None:
         self._n_stepped += 1
         self._has_ended = self._clock.has_ended_step(optimizer) or self._has_ended
+
+    def _note_made(self) -> None:
+        """Each optimizer that is made is given its parameters so."""
+        add = torch.optim.Optimizer.add_param_group
+
+        @functools.wraps(add)
+        def noted(optimizer: torch.optim.Optimizer, group: Any) -> None:
+            add(optimizer, group)
+            self._marks.learning.update(map(id, optimizer.param_groups[-1]["params"]))
+
+        def remove() -> None:
+            torch.optim.Optimizer.add_param_group = add  # type: ignore[method-assign]
+
+        torch.optim.Optimizer.add_param_group = noted  # type: ignore[method-assign]
+        self._removers.append(remove)
 
     def _install_scaler(self) -> None:
         """GradScaler.step() calls no optimizer where gradients overflow; the training

@@ -139,6 +139,21 @@ def teacher(told):
     train(net, optimizer)
 
 
+def before_the_first(has_optimizer, *called):
+    """What is called without gradients before anything learns."""
+
+    def program(told):
+        net, other = Net(), Net()
+        optimizer = sgd(net) if has_optimizer else None
+        with torch.no_grad():
+            for name in called:
+                (net if name == "net" else other)(batch())
+        if optimizer is not None:
+            train(net, optimizer)
+
+    return program
+
+
 def average(told):
     """A frozen module that is called later only, as the average of the weights is."""
     net, other = Net(), Net()
@@ -169,7 +184,7 @@ def reinforcement(told):
     """Generated with a name, or by a model that decodes; the step is the rollout and what is
     trained on it."""
     net, value, critic = Decoder(), Net(), Net()
-    optimizer = sgd(value)
+    optimizer = sgd(value, net)
     for round in range(3):
         with torch.no_grad():
             if told.is_named:
@@ -459,9 +474,20 @@ for options in {}, {"plan": "a.tsp"}:
     expect(
         f"what a frozen module does is of the step {options}",
         watch(teacher, options=options),
-        f""">eval, <, step 0, {TRAIN} step 1, {FROZEN} {TRAIN} step 2, {FROZEN} {TRAIN} step 3, {FROZEN} step -1, >eval, <,
+        f"""step 0, {FROZEN} {TRAIN} step 1, {FROZEN} {TRAIN} step 2, {FROZEN} {TRAIN} step 3, {FROZEN} step -1, >eval, <,
         >eval, <, >eval, <, step 3, {TRAIN} step 4, step 4, step -1""",
     )
+expect(
+    "what is called twice before anything learns is start-up",
+    watch(before_the_first(True, "other", "other", "other")),
+    f"step 0, {FROZEN} step -1, >eval, <, >eval, <, step 0, {TRAIN} step 1, step 1, step -1",
+)
+expect(
+    "what learns then has helped no step",
+    watch(before_the_first(True, "net")),
+    f">eval, <, step 0, {TRAIN} step 1, step 1, step -1",
+)
+expect("where there is no optimizer nothing learns", watch(before_the_first(False, "other")), ">eval, <,")
 expect(
     "a frozen module that is evaluated",
     watch(average),
