@@ -16,6 +16,10 @@ enum
   SETUP_PERCENT = 75,  /* ... before the first step */
   EARLY_PERCENT = 50,  /* ... of an unfinished stretch, from this share of the pool on */
   EARLY_SHARE = 2,
+  /* ... of a plan for the same batches alone, as soon as a stretch is long enough: other
+     batches come in every step, and each that is served holds more beside the pool. */
+  EXACT_PERCENT = 25,
+  MISFITS_EXACT = 1,
   MISFITS_AT_FIRST = 2,
   MISFITS_LATER = 8,
   MISFITS_UNMARKED = 4
@@ -48,6 +52,7 @@ tessera_monitor_init (TesseraMonitor *monitor, const TesseraPlan *plan)
         has_step = true;
       }
   init (monitor, n_before, has_step ? n_step : plan->n_slots, plan->height_bytes);
+  monitor->is_exact = plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES;
 }
 
 void
@@ -116,8 +121,9 @@ end_setup (TesseraMonitor *monitor)
 static bool
 is_misfit (const TesseraMonitor *monitor)
 {
-  return monitor->n_misfits >=
-         (uint32_t) (monitor->was_fit ? MISFITS_LATER : MISFITS_AT_FIRST);
+  return monitor->n_misfits >= (uint32_t) (monitor->was_fit    ? MISFITS_LATER
+                                           : monitor->is_exact ? MISFITS_EXACT
+                                                               : MISFITS_AT_FIRST);
 }
 
 /* The stretch that begins may be looked at early where it decides about a plan that never
@@ -125,7 +131,9 @@ is_misfit (const TesseraMonitor *monitor)
 static void
 begin_stretch (TesseraMonitor *monitor)
 {
-  monitor->early_bytes = !monitor->was_fit && monitor->n_misfits + 1 >= MISFITS_AT_FIRST
+  monitor->early_bytes = monitor->was_fit    ? UINT64_MAX
+                         : monitor->is_exact ? monitor->enough_bytes
+                         : monitor->n_misfits + 1 >= MISFITS_AT_FIRST
                              ? monitor->enough_bytes * LEAST_SHARE / EARLY_SHARE
                              : UINT64_MAX;
 }
@@ -152,12 +160,14 @@ tessera_monitor_doubts (const TesseraMonitor *monitor)
 static bool
 look_early (TesseraMonitor *monitor)
 {
+  uint64_t percent = monitor->is_exact ? EXACT_PERCENT : EARLY_PERCENT;
+
   if (!is_enough (monitor))
     return false;
   monitor->early_bytes *= 2;
-  if (!misses_percent (&monitor->now, EARLY_PERCENT))
+  if (!misses_percent (&monitor->now, percent))
     return false;
-  end_stretch (monitor, EARLY_PERCENT);
+  end_stretch (monitor, percent);
   return is_misfit (monitor);
 }
 

@@ -488,7 +488,7 @@ enum
 
 /* Of a GiB, whose steps ask for a MiB a thousand times. */
 static TesseraMonitor
-make_monitor (void)
+make_monitor_of (TesseraFollowable followable)
 {
   static TesseraSection sections[] = {
     { .n_slots = SETUP_SLOTS, .kind = TESSERA_SECTION_ONCE },
@@ -497,11 +497,18 @@ make_monitor (void)
   const TesseraPlan plan = { .sections = sections,
                              .n_sections = G_N_ELEMENTS (sections),
                              .n_slots = SETUP_SLOTS + STEP_SLOTS,
-                             .height_bytes = 1024 * MIB };
+                             .height_bytes = 1024 * MIB,
+                             .followable = followable };
   TesseraMonitor monitor;
 
   tessera_monitor_init (&monitor, &plan);
   return monitor;
+}
+
+static TesseraMonitor
+make_monitor (void)
+{
+  return make_monitor_of (TESSERA_FOLLOWABLE_YES);
 }
 
 /* So many requests of a MiB, of which @n_misses miss, and as many small ones, which all
@@ -537,6 +544,22 @@ test_other_batch (void)
   g_assert_cmpuint (monitor.misfit.n_requests, ==, 4 * STEP_SLOTS);
   g_assert_cmpuint (monitor.misfit.n_misses, ==, 2 * STEP_SLOTS + 215);
   g_assert_cmpuint (monitor.misfit.missed_bytes, ==, 215 * MIB + 2 * STEP_SLOTS * 512);
+}
+
+/* A plan for the same batches alone is left in the first step of others, once these asked for
+ * an eighth of the pool and a quarter missed. What they have in common with them is no sign. */
+static void
+test_exact (void)
+{
+  TesseraMonitor monitor = make_monitor_of (TESSERA_FOLLOWABLE_SAME_BATCHES);
+
+  g_assert_false (step (&monitor, SETUP_SLOTS, 0));
+  g_assert_false (ask (&monitor, 127, 35));
+  g_assert_true (ask (&monitor, 1, 0));
+  monitor = make_monitor_of (TESSERA_FOLLOWABLE_SAME_BATCHES);
+  g_assert_false (step (&monitor, SETUP_SLOTS, 0));
+  g_assert_false (step (&monitor, STEP_SLOTS, 20));
+  g_assert_false (step (&monitor, STEP_SLOTS, 300));
 }
 
 /* Another model is not even made as planned: then one step is enough, or the half of the
@@ -668,6 +691,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/left", test_left);
   g_test_add_func ("/plan/faults", test_faults);
   g_test_add_func ("/monitor/other-batch", test_other_batch);
+  g_test_add_func ("/monitor/exact", test_exact);
   g_test_add_func ("/monitor/other-model", test_other_model);
   g_test_add_func ("/monitor/early", test_early);
   g_test_add_func ("/monitor/fits", test_fits);

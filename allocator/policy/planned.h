@@ -34,6 +34,7 @@ typedef struct
   uint64_t step_requests;   /* of the plan */
   uint64_t enough_bytes;    /* to matter beside the plan's pool */
   uint64_t early_bytes; /* asked for in this stretch: it is looked at before its end */
+  bool is_exact;        /* the plan is for the same batches alone */
   uint32_t n_misfits;   /* in a row */
   bool was_fit;         /* some stretch ever */
   bool has_marks;
