@@ -101,12 +101,6 @@ tessera_units_kind (const TesseraUnits *units, uint32_t unit, bool flips)
                                      : kind - units->n_alternating;
 }
 
-/* The most that a unit of some kind has alive at one moment of what it asks for, among
- * units that those between the events @begin and @end do not stand for: what a plan of
- * these alone would leave to others. */
-uint64_t
-tessera_units_load_beside (const TesseraUnits *units, uint32_t begin, uint32_t end);
-
 /* Marks the requests of each kind that some unit keeps over a whole later one of its
  * kind. */
 void tessera_units_find_kept (TesseraUnits *units);

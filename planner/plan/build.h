@@ -83,10 +83,8 @@ TESSERA_MUST_USE TesseraStatus tessera_build_leave_out (TesseraPlanBuild *build,
 /* One more that stands for others, and its twin. @why: 1 + the edit. */
 void tessera_build_mark_left_out (TesseraPlanBuild *build, uint32_t block, uint32_t why);
 
-/* Sections, slots without offsets and unplanned requests, and what no layout of them is
- * below: of build->units, without what is left out. */
-void tessera_build_slots (TesseraPlanBuild *build);
-/* The same with names, holds, offsets, height and rooms. */
+/* Sections, slots and unplanned requests of build->units, without what is left out, with
+ * names, holds, offsets, height and rooms; what no layout of them is below. */
 TESSERA_MUST_USE TesseraStatus tessera_build_layout (TesseraPlanBuild *build);
 
 /* Fills slots, sections, crossings and unplanned requests, from the carries. */

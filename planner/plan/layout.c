@@ -92,22 +92,16 @@ find_bound (TesseraPlanBuild *build)
   plan->proven_bound_bytes = plan->bound_bytes;
 }
 
-void
-tessera_build_slots (TesseraPlanBuild *build)
-{
-  forget (build);
-  build->plan->n_positions = build->units->n_positions;
-  tessera_carries_init (&build->carries, build->units, build->left_out, build->holders);
-  tessera_build_add_slots (build);
-  find_bound (build);
-}
-
 TesseraStatus
 tessera_build_layout (TesseraPlanBuild *build)
 {
   TesseraStatus status;
 
-  tessera_build_slots (build);
+  forget (build);
+  build->plan->n_positions = build->units->n_positions;
+  tessera_carries_init (&build->carries, build->units, build->left_out, build->holders);
+  tessera_build_add_slots (build);
+  find_bound (build);
   tessera_build_names (build);
   status = tessera_build_find_holds (build);
   if (status == TESSERA_OK)

@@ -210,36 +210,6 @@ may_be_lower (const TesseraPlanBuild *build)
                    plan->height_bytes);
 }
 
-/* The layout in hand, to come back to. The caller frees it. */
-static uint64_t *
-copy_offsets (const TesseraPlan *plan)
-{
-  uint64_t *offsets = g_new (uint64_t, plan->n_slots + 1);
-
-  for (size_t i = 0; i < plan->n_slots; i++)
-    offsets[i] = plan->slots[i].offset_bytes;
-  return offsets;
-}
-
-/* One layout once more, after two were tried. Where the time is up by now it is packed in
- * a hurry: then it lies as before. */
-static TesseraStatus
-lay_out_again (TesseraPlanBuild *build, const uint64_t *offsets, uint64_t height_bytes)
-{
-  TesseraPlan *plan = build->plan;
-  TesseraStatus status;
-
-  plan->cut_short = TESSERA_CUT_NOT;
-  status = lay_out (build, &build->run.units);
-  if (status != TESSERA_OK || plan->cut_short == TESSERA_CUT_NOT)
-    return status;
-  for (size_t i = 0; i < plan->n_slots; i++)
-    plan->slots[i].offset_bytes = offsets[i];
-  plan->height_bytes = height_bytes;
-  plan->proven_bound_bytes = MIN (plan->proven_bound_bytes, height_bytes);
-  return TESSERA_OK;
-}
-
 /* One kind of step: in one layout, or in two (@turns) where rotations cost something and
  * that is lower. A preview has as many as the plan that it repairs. */
 static TesseraStatus
@@ -248,7 +218,6 @@ lay_out_single (TesseraPlanBuild *build, TesseraUnits *turns)
   const TesseraPlanOptions *options = build->options;
   const TesseraPlan *before = options->is_preview ? options->former : NULL;
   uint64_t single_bytes = UINT64_MAX;
-  g_autofree uint64_t *offsets = NULL; /* of one layout */
   TesseraStatus status;
 
   if (before == NULL || !alternates (before))
@@ -257,7 +226,6 @@ lay_out_single (TesseraPlanBuild *build, TesseraUnits *turns)
       if (status != TESSERA_OK || before != NULL || !may_be_lower (build))
         return status;
       single_bytes = build->plan->height_bytes;
-      offsets = copy_offsets (build->plan);
     }
   else
     status = tessera_build_leave_out (build, &build->run.units);
@@ -271,84 +239,7 @@ lay_out_single (TesseraPlanBuild *build, TesseraUnits *turns)
   if (status != TESSERA_OK || turns->n_kinds == 0 ||
       is_worth (build->plan->height_bytes, single_bytes))
     return status;
-  return lay_out_again (build, offsets, single_bytes);
-}
-
-/* Two layouts of each kind are planned already: instead one, where that is lower. */
-static TesseraStatus
-take_one_layout (TesseraPlanBuild *build, TesseraUnits *kinds)
-{
-  uint64_t alternating_bytes = build->plan->height_bytes;
-  TesseraUnits single = tessera_build_find_kinds (build);
-  TesseraStatus status = lay_out (build, &single);
-  bool is_lower = status == TESSERA_OK && build->plan->height_bytes <= alternating_bytes;
-
-  if (is_lower)
-    {
-      TesseraUnits other = *kinds;
-
-      *kinds = single;
-      single = other;
-      build->units = build->carries.units = kinds;
-    }
-  tessera_units_clear (&single);
-  return status == TESSERA_OK && !is_lower ? lay_out (build, kinds) : status;
-}
-
-/* Several kinds of step, in two layouts where no plan of one is as low. */
-static TesseraStatus
-lay_out_kinds (TesseraPlanBuild *build, TesseraUnits *kinds)
-{
-  uint64_t single_bytes = UINT64_MAX; /* no plan of one layout is lower */
-  TesseraStatus status = tessera_build_leave_out (build, kinds);
-
-  if (status != TESSERA_OK)
-    return status;
-  tessera_build_slots (build);
-  if (alternate (build, kinds))
-    single_bytes = build->plan->bound_bytes;
-  status = lay_out (build, kinds);
-  if (status == TESSERA_OK && !build->options->is_preview &&
-      build->plan->height_bytes > single_bytes)
-    status = take_one_layout (build, kinds);
-  return status;
-}
-
-/* Above the most that the trace has alive by so much, one kind of step may be lower. */
-#define HIGH_KINDS 1.02
-
-static bool
-is_high (const TesseraPlanBuild *build)
-{
-  uint64_t bound = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
-
-  return (double) build->plan->height_bytes > HIGH_KINDS * (double) bound;
-}
-
-/* Several kinds of step, planned already, or one where that is lower by more than what it
- * has no slots for. */
-static TesseraStatus
-take_one_kind (TesseraPlanBuild *build, const TesseraUnits *kinds)
-{
-  const TesseraUnit *first = &build->run.units.units[0];
-  const TesseraPlanOptions *options = build->options;
-  TesseraPlan *plan = build->plan;
-  uint64_t height_bytes = plan->height_bytes;
-  TesseraError *error = build->complaint.error, unheard = { 0 };
-  TesseraStatus status;
-
-  build->complaint.error =
-      &unheard; /* edits that hold in several kinds need not in one */
-  status = lay_out (build, &build->run.units);
-  build->complaint.error = error;
-  if (status == TESSERA_REFUSED && options->out_conflict)
-    *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
-  if (status == TESSERA_REFUSED ||
-      (status == TESSERA_OK &&
-       plan->height_bytes + tessera_units_load_beside (kinds, first->begin, first->end) >
-           height_bytes))
-    status = lay_out (build, kinds);
-  return status;
+  return lay_out (build, &build->run.units);
 }
 
 TesseraStatus
@@ -360,9 +251,11 @@ tessera_build_plan (TesseraPlanBuild *build, TesseraUnits *kinds)
     status = lay_out_single (build, kinds);
   else
     {
-      status = lay_out_kinds (build, kinds);
-      if (status == TESSERA_OK && build->run.units.n_kinds > 0 && is_high (build))
-        status = take_one_kind (build, kinds);
+      status = tessera_build_leave_out (build, kinds);
+      if (status != TESSERA_OK)
+        return status;
+      (void) alternate (build, kinds);
+      status = lay_out (build, kinds);
     }
   if (status == TESSERA_OK && build->plan->height_bytes > build->constraints.cap_bytes)
     status = tessera_build_under_cap (build);
