@@ -31,8 +31,6 @@ its way finds the very call by the innermost name.
 import threading
 from typing import TYPE_CHECKING, Callable, Dict, Iterable, List, Optional, Protocol, Set, Tuple
 
-import torch
-
 if TYPE_CHECKING:
     from .further import Further
 
@@ -70,7 +68,8 @@ class Told(Protocol):
 
 def _is_one_of_many() -> bool:
     """Whether other processes have parts of the model, perhaps."""
-    distributed = torch.distributed
+    from torch import distributed  # not before the program imports it: every Python has this module
+
     return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
