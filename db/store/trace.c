@@ -229,14 +229,16 @@ read_late_half (void *data)
   return NULL;
 }
 
-/* Whether there is so much to read that it pays, and all of it is one device's. */
+/* Whether there is so much to read that it pays, and all of it is one device's. Of a file
+ * that is being recorded two connections would see two states. */
 static bool
 is_worth_halving (const Load *load)
 {
+  const TesseraFileState state = tessera_file_state (load->reader.path);
+
   return !load->reader.allows_gaps && load->n_events >= MANY_EVENTS &&
-         load->n_events < TESSERA_MAX_EVENTS &&
-         load->n_events <=
-             tessera_file_state (load->reader.path).size_bytes / LEAST_ROW_BYTES;
+         load->n_events < TESSERA_MAX_EVENTS && state.wal_header[0] == 0 &&
+         load->n_events <= state.size_bytes / LEAST_ROW_BYTES;
 }
 
 /* Begins to read the later half into the later half of an array for all, and has the
