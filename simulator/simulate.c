@@ -653,6 +653,16 @@ round_up (uint64_t bytes)
   return (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES;
 }
 
+static TesseraStatus
+fail_on_any (const TesseraTrace *trace, TesseraError *error)
+{
+  return tessera_fail (error, TESSERA_REFUSED,
+                       "%s: no device is large enough, a request fails on any; its "
+                       "sizes are wrong: record it again",
+                       trace->source != NULL && *trace->source ? trace->source
+                                                               : "the trace");
+}
+
 /*
  * By bisection over the simulation: from what is live at the peak, which no policy can do
  * without, to what the policy reserves on an endless device. More memory does not always
@@ -669,11 +679,7 @@ find_smallest (Fit *fit, TesseraError *error, TesseraNeed *need)
   if (status != TESSERA_OK)
     return status;
   if (!does_complete)
-    return tessera_fail (error, TESSERA_REFUSED,
-                         "%s: no device is large enough, a request fails on any; its "
-                         "sizes are wrong: record it again",
-                         trace->source != NULL && *trace->source ? trace->source
-                                                                 : "the trace");
+    return fail_on_any (trace, error);
   /* Mostly what is reserved with memory to spare is enough; what is taken and given back
    * within one event is not in it. */
   uint64_t completes = round_up (fit->peak_reserved_bytes), step = GRAIN_BYTES;
@@ -699,6 +705,8 @@ find_smallest (Fit *fit, TesseraError *error, TesseraNeed *need)
       fails = device_bytes;
       if (fails == completes)
         {
+          if (completes > UINT64_MAX / 4)
+            return fail_on_any (trace, error);
           completes += step;
           step *= 2;
         }
