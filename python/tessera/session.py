@@ -11,6 +11,7 @@ import atexit
 import os
 import shlex
 import sys
+import time
 from multiprocessing.util import Finalize
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
@@ -33,6 +34,10 @@ MOST_DEVICES = 32
 
 #: How the library's notice ends where the plan is of another run; what to type belongs there.
 RECORD_IT = "Record this run and plan it."
+
+#: For autograd's thread, which takes the interpreter's lock once more behind each backward pass. Where the
+#: interpreter ends before, PyTorch calls std::terminate(): a script that is done would end with SIGABRT.
+_AUTOGRAD_ENDS_S = 0.05
 
 #: What a dry run adds to its trace, called at the end.
 before_end: List[Callable[[Library], None]] = []
@@ -223,5 +228,6 @@ class Session:
             self._say_notices()
             if "plan" in self._options and not _is_dry() and self._is_first():  # a dry run answers for itself
                 self._say_followed(self.library)
+            time.sleep(_AUTOGRAD_ENDS_S)
             if Finished.was_raised:
                 workers.end_parent()

@@ -77,6 +77,13 @@ REFUSED = "import torch, tessera; print(tessera.enable(policy='best')); torch.ze
 TWICE = "import torch, tessera; tessera.enable(policy='native'); print(tessera.enable(policy='native'))"
 NO_DEVICE = "import torch; print(torch.ones(3).sum().item())"
 ALIVE = "import torch; print(torch.zeros(1000, device='cuda').numel(), torch.cuda.get_allocator_backend())"
+# Its end is the end of a backward pass.
+BACKWARD = """
+import torch
+net = torch.nn.Sequential(*[torch.nn.Linear(100, 100) for _ in range(3)]).cuda()
+for _ in range(3):
+    net(torch.zeros(300, 100, device="cuda")).sum().backward()
+"""
 OTHER_SITE = "import sys; sys.stdout.write('other ran ')"
 
 
@@ -149,4 +156,7 @@ with dry.scratch() as folder:
     path = os.pathsep.join([PACKAGES, str(Path(folder, "site"))])
     result = run(ALIVE, folder, TESSERA_RECORD="b.tsr", PYTHONPATH=path)
     expect("another sitecustomize runs too", result, [0, "other ran 1000 pluggable", []])
+    late = " ".join([dry.NULL_CUDA["LD_PRELOAD"], os.path.abspath(sys.argv[1])])
+    ends = [run(BACKWARD, folder, TESSERA_POLICY="native", LD_PRELOAD=late, LATE_US=str(us)) for us in range(2000, 12000, 1000)]
+    expect("autograd's thread is late at the end", ends, [(0, "", [])] * 10)
 finish()
