@@ -17,12 +17,25 @@ enum
 typedef struct
 {
   const TesseraBlocks *blocks;
-  TesseraSkeleton *skeletons; /* [n] of steps [first, first + n) of the structure */
-  uint32_t first, n;
-  uint32_t *kinds;   /* [n] of each step; TESSERA_NONE: of none yet */
-  uint32_t n_failed; /* comparisons */
+  TesseraSkeleton *skeletons; /* [n] of steps of the structure */
+  uint32_t n, n_skipped;      /* ... so many in the midst */
+  uint32_t *kinds;            /* [n] of each step; TESSERA_NONE: of none yet */
+  uint32_t n_failed;          /* comparisons */
   TesseraLaws *out;
 } Search;
+
+/* The first steps make what is kept, the optimizer's state, and the last are typical. */
+static uint32_t
+step_of (const Search *search, uint32_t skeleton)
+{
+  return skeleton < search->n / 2 ? skeleton : skeleton + search->n_skipped;
+}
+
+static uint32_t
+skeleton_of (const Search *search, uint32_t step)
+{
+  return step < search->n / 2 ? step : step - search->n_skipped;
+}
 
 /* Of the steps without a kind, the first of those that are most often exactly the same:
  * of single ones the latest, since the first steps are often special. Returns: n: none.
@@ -74,7 +87,7 @@ gather (Search *search, uint32_t typical, TesseraKind *kind)
           continue;
         }
       search->kinds[k] = search->out->n_kinds;
-      kind->steps[merge.n_steps - 1] = search->first + k;
+      kind->steps[merge.n_steps - 1] = step_of (search, k);
       kind->hashes[merge.n_steps - 1] = search->skeletons[k].hash;
     }
   tessera_merge_finish (&merge, search->blocks, kind);
@@ -193,7 +206,8 @@ refine_kind (const Search *search, TesseraKind *kind)
   merge.are_parts = search->out->parts.phase != NULL;
   for (uint32_t k = 0; k < kind->n_steps && has_joined; k++)
     has_joined = tessera_merge_step (
-        &merge, &search->skeletons[kind->steps[k] - search->first], k, search->blocks);
+        &merge, &search->skeletons[skeleton_of (search, kind->steps[k])], k,
+        search->blocks);
   if (has_joined)
     {
       tessera_merge_finish (&merge, search->blocks, &better);
@@ -224,7 +238,7 @@ find_laws (const Search *search, TesseraKind *kind)
 }
 
 /* Kinds and models of what the structure calls steps; of more than TESSERA_FIT_STEPS of
- * the last so many. */
+ * half as many each at both ends. */
 static void
 find_all (TesseraLaws *laws,
           const TesseraTrace *trace,
@@ -236,13 +250,13 @@ find_all (TesseraLaws *laws,
   g_autofree uint32_t *kinds = tessera_new_nones (n);
   Search search = { .blocks = blocks,
                     .skeletons = skeletons,
-                    .first = n_all - n,
                     .n = n,
+                    .n_skipped = n_all - n,
                     .kinds = kinds,
                     .out = laws };
 
   for (uint32_t i = 0; i < n; i++)
-    tessera_skeleton_init (&skeletons[i], trace, blocks, structure, search.first + i);
+    tessera_skeleton_init (&skeletons[i], trace, blocks, structure, step_of (&search, i));
   find_kinds (&search);
   for (uint32_t k = 0; k < laws->n_kinds; k++)
     find_laws (&search, &laws->kinds[k]);

@@ -330,6 +330,24 @@ test_kinds (void)
     }
 }
 
+/* Of a long recording not all steps are compared, but the one that makes the state is. */
+static void
+test_long_recording (void)
+{
+  const TestSteps made = { 2 * TESSERA_FIT_STEPS, 12, .first_makes_state = true };
+  const TesseraKind *kind;
+  TestStudied studied;
+
+  test_study (test_steps_trace (&made), &studied);
+  kind = tessera_laws_main (studied.laws);
+  g_assert_nonnull (kind);
+  g_assert_cmpuint (kind->n_steps, ==, TESSERA_FIT_STEPS);
+  g_assert_cmpuint (kind->n_slots, ==, 28 + TEST_STATES);
+  g_assert_cmpuint (kind->steps[TESSERA_FIT_STEPS - 1], ==, made.n_steps - 1);
+  check_kind (&studied, kind);
+  test_study_clear (&studied);
+}
+
 /* A recording ends with its last step, whose gradients the next one would have dropped;
  * and the optimizer's state can be many requests beside those of a step. */
 static void
@@ -523,6 +541,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/models/fit/extremes", test_extremes);
   g_test_add_func ("/planner/models/diff", test_diff);
   g_test_add_func ("/planner/models/kinds", test_kinds);
+  g_test_add_func ("/planner/models/long-recording", test_long_recording);
   g_test_add_func ("/planner/models/ends-of-recordings", test_ends_of_recordings);
   g_test_add_func ("/planner/models/squares", test_squares);
   g_test_add_func ("/planner/models/few-lengths", test_few_lengths);

@@ -61,8 +61,8 @@ noise_of (uint32_t step, uint32_t layer)
 static void
 make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
 {
-  uint64_t b = made->has_batch ? test_steps_batches[step] : 2;
-  uint64_t l = test_steps_lengths[step] + made->longer;
+  uint64_t b = made->has_batch ? test_steps_batches[step % 8] : 2;
+  uint64_t l = test_steps_lengths[step % 8] + made->longer;
   uint64_t noise = noise_of (step, layer);
 
   hold (maker, 2 * b * l * (64 + 8 * layer));
@@ -115,8 +115,8 @@ test_steps_trace (const TestSteps *made)
     copy (maker.trace);
   for (uint32_t s = 0; s < made->n_steps; s++)
     {
-      uint64_t b = made->has_batch ? test_steps_batches[s] : 2;
-      uint64_t l = test_steps_lengths[s] + made->longer;
+      uint64_t b = made->has_batch ? test_steps_batches[s % 8] : 2;
+      uint64_t l = test_steps_lengths[s % 8] + made->longer;
       uint32_t begin = (uint32_t) maker.trace->n_events;
       g_autofree char *name = g_strdup_printf ("step %u", s);
 
