@@ -182,6 +182,18 @@ def each_rank_gets_its_plan(tmp):
 
 
 @test
+def plans_that_need_more_than_pytorch_are_not_to_be_followed(tmp):
+    shutil.copy(FSDP, tmp / "rank3of16.pickle.gz")
+    text = good("job", tmp, "--plans", tmp / "plans")
+    assert "warning: rank 3: the plan needs a device of 12.87 GiB, PyTorch alone one of 8.85 GiB; add --across-streams for one of 8.85 GiB\n" in text, text
+    assert "to follow" not in text
+    kind = asked(tmp)["kinds"][0]
+    assert kind["across_streams_bytes"] <= kind["expandable_bytes"] < kind["plan_bytes"], kind
+    text = good("job", tmp, "--plans", tmp / "plans", "--across-streams", "--force")
+    assert "warning" not in text and "to follow" in text, text
+
+
+@test
 def a_topology_says_where_ranks_are_and_which_are_equal(tmp):
     job, plans = tmp / "job", tmp / "plans"
     job.mkdir()

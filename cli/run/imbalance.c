@@ -205,6 +205,9 @@ tell_kind (CliTable *table, const CliRank *rank, const CliRanks *ranks)
   cli_member ("native_bytes", native_bytes);
   cli_member ("expandable_bytes", expandable_bytes);
   cli_member ("plan_bytes", plan_bytes);
+  cli_member ("across_streams_bytes", answer != NULL && answer->across_bytes > 0
+                                          ? answer->across_bytes
+                                          : G_MAXUINT64);
   cli_member_bool ("died", cli_rank_look (rank)->n_failures > 0);
   cli_member ("cause", verdict != NULL ? cli_cause_name (verdict->cause) : NULL);
   cli_member ("headline", verdict != NULL ? verdict->headline : NULL);
@@ -275,9 +278,30 @@ say_taken (const CliRanks *ranks)
       ranks->ranks->len - taken->len, ranks->ranks->len, ranks->topology.text, listed);
 }
 
+/* Never be worse than PyTorch alone: a plan that is must say so.
+ * Returns: whether it is. */
+static gboolean
+say_worse (const char *name, const CliRankAnswer *answer)
+{
+  const guint64 plan_bytes = answer->need[TESSERA_LAYOUT_PLAN].smallest_bytes;
+  g_autofree char *across = NULL;
+
+  if (answer->pytorch_bytes == 0 || plan_bytes <= answer->pytorch_bytes)
+    return FALSE;
+  if (answer->across_bytes > 0 && answer->across_bytes < plan_bytes)
+    across = g_strdup_printf ("; add --across-streams for one of %s",
+                              TESSERA_SIZE (answer->across_bytes));
+  cli_say ("warning: %s: the plan needs a device of %s, PyTorch alone one of %s%s\n",
+           name, TESSERA_SIZE (plan_bytes), TESSERA_SIZE (answer->pytorch_bytes),
+           across != NULL ? across : "");
+  return TRUE;
+}
+
 static void
 say_plans (const CliRanks *ranks)
 {
+  guint n_useless = 0;
+
   for (guint i = 0; i < ranks->kinds->len; i++)
     {
       const CliRank *rank = ranks->kinds->pdata[i];
@@ -288,8 +312,11 @@ say_plans (const CliRanks *ranks)
         cli_say ("%s: %s%s\n", name,
                  answer == NULL ? "no plan was written" : "no run follows the plan: ",
                  answer == NULL ? "" : cli_shown (answer->not_followed));
+      n_useless +=
+          answer == NULL || answer->not_followed[0] != '\0' || say_worse (name, answer);
     }
-  cli_say ("to follow: tessera run --plan %s -- torchrun ...\n", cli_shown (plans));
+  if (n_useless < ranks->kinds->len)
+    cli_say ("to follow: tessera run --plan %s -- torchrun ...\n", cli_shown (plans));
 }
 
 static void

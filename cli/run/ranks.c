@@ -136,6 +136,8 @@ answer (CliStudy *study, const CliRank *rank, const CliRankOptions *wanted, FILE
                    sizeof found.not_followed);
     }
   found.verdict = cli_study_verdict (study);
+  found.pytorch_bytes = tessera_needs_pytorch (&study->needs);
+  found.across_bytes = study->needs.across_bytes;
   memcpy (found.need, study->need, sizeof found.need);
   fwrite (&found, sizeof found, 1, to);
 }

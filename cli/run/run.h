@@ -283,7 +283,9 @@ typedef struct
 {
   TesseraVerdict verdict;
   TesseraNeed need[TESSERA_LAYOUT_PLAN + 1]; /* 0: not asked for */
-  char not_followed[256];                    /* why no run follows the plan; "" */
+  guint64 pytorch_bytes;  /* smallest device of native or expandable; 0: not asked for */
+  guint64 across_bytes;   /* of a plan across streams, where this one is not; 0: none */
+  char not_followed[256]; /* why no run follows the plan; "" */
 } CliRankAnswer;
 
 typedef struct CliRank CliRank;
