@@ -741,6 +741,18 @@ test_policies (void)
   g_autoptr (GArray) narrow = tessera_suggest_policies (trace, &needs, &plan, "a.tsr");
   row = find_suggestion (narrow, TESSERA_TRY_PLAN);
   g_assert_nonnull (strstr (row->sentence, "same batches"));
+  /* What steps of the recorded lengths cannot, a plan for every length can. */
+  TesseraLengths lengths = { .most = { .batch = 1, .length = 250 } };
+  plan.followable = TESSERA_FOLLOWABLE_NO;
+  plan.lengths = &lengths;
+  g_autoptr (GArray) every = tessera_suggest_policies (trace, &needs, &plan, "a.tsr");
+  row = find_suggestion (every, TESSERA_TRY_PLAN);
+  g_assert_nonnull (strstr (row->sentence, "every length up to 250"));
+  plan.lengths = NULL;
+  g_autoptr (GArray) not_followed =
+      tessera_suggest_policies (trace, &needs, &plan, "a.tsr");
+  g_assert_null (find_suggestion (not_followed, TESSERA_TRY_PLAN));
+  plan.followable = TESSERA_FOLLOWABLE_YES;
   trace->settings.is_expandable = true;
   needs.plan_bytes = 1485;
   g_autoptr (GArray) none = tessera_suggest_policies (trace, &needs, &plan, "a.tsr");

@@ -729,14 +729,21 @@ tessera_suggest_policies (const TesseraTrace *trace,
                     needs->expandable_bytes,
                     "pieces become of use to requests of any size",
                     "PYTORCH_ALLOC_CONF=expandable_segments:True");
-  if (plan != NULL && plan->followable != TESSERA_FOLLOWABLE_NO)
+  if (plan != NULL &&
+      (plan->followable != TESSERA_FOLLOWABLE_NO || plan->lengths != NULL))
     {
-      g_autofree char *type = type_plan (path);
+      g_autofree char *type = type_plan (path), *by_length = NULL;
+
+      if (plan->lengths != NULL)
+        by_length = g_strdup_printf ("steps of every length up to %" G_GUINT64_FORMAT
+                                     " have their places",
+                                     plan->lengths->most.length);
 
       /* Told by what it saves now, and only where expandable segments save less. */
       suggest_policy (suggestions, TESSERA_TRY_PLAN, now_bytes,
                       tessera_needs_pytorch (needs), needs->plan_bytes,
-                      plan->followable == TESSERA_FOLLOWABLE_YES
+                      by_length != NULL ? by_length
+                      : plan->followable == TESSERA_FOLLOWABLE_YES
                           ? "every block has its place"
                           : "every block of the same batches in the same order has its "
                             "place",

@@ -164,6 +164,7 @@ cli_study_plan_as_edited (CliStudy *study)
 
   cli_study_edits (study, &options);
   cli_study_plan (study, &options);
+  cli_study_as_run (study);
 }
 
 void
@@ -196,8 +197,9 @@ cli_study_edits_cost (const CliStudy *study)
              : 0;
 }
 
-void
-cli_study_advise (CliStudy *study)
+/* Says in the plan whether a run is advised to follow it. */
+static void
+advise (CliStudy *study)
 {
   char *why_no_lengths = NULL;
 
@@ -232,7 +234,22 @@ cli_study_laws (CliStudy *study, TesseraParameters most)
             : "sizes are beyond what can be computed: no plan for every length");
   else
     cli_must_of (study->path, status);
-  cli_study_advise (study);
+  advise (study);
+}
+
+void
+cli_study_as_run (CliStudy *study)
+{
+  TesseraSimulateOptions options =
+      cli_simulate_options (TESSERA_LAYOUT_PLAN, study->plan);
+
+  cli_study_laws (study, (TesseraParameters){ 0 });
+  if (study->lengths == NULL)
+    return;
+  study->follows_length = TRUE;
+  options.by_length = true;
+  tessera_layout_free (study->planned);
+  study->planned = cli_study_simulate (study, &options, NULL);
 }
 
 void
@@ -283,7 +300,7 @@ find_need (CliStudy *study, const TesseraPlan *plan)
 {
   Fitting fitting = { study, cli_simulate_options (TESSERA_LAYOUT_PLAN, plan) };
 
-  fitting.options.by_length = study->follows_length;
+  fitting.options.by_length = study->follows_length && plan == study->plan;
   fitting.options.progress = cli_progress ("finding the smallest device");
   fit (&fitting);
   return get_need (&fitting);
@@ -300,7 +317,8 @@ find_need_across (CliStudy *study)
 
   if (study->plan->crosses_streams)
     study->across_bound_bytes = study->plan->bound_bytes;
-  if (!cli_study_may_cross (study) || study->plan->crosses_streams)
+  if (!cli_study_may_cross (study) || study->plan->crosses_streams ||
+      study->follows_length)
     return;
   options.n_edits = get_edits (study, &options.edits);
   options.streams = TESSERA_STREAMS_ACROSS;

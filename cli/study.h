@@ -31,11 +31,11 @@ typedef struct
   char
       *followed; /* the name of the file that the plan is from, where the recorded run was
                      to follow it; NULL: the plan is made from the trace */
-  gboolean follows_length;       /* ... by what it has for every length */
+  gboolean follows_length;       /* by what it has for every length, as a run does */
   TesseraLaws *laws;             /* filled by cli_study_laws() */
   const TesseraLengths *lengths; /* the plan's; NULL: none for every length */
   char *why_no_lengths;          /* a sentence, or NULL: nothing varies by a law */
-  TesseraLayout *planned;
+  TesseraLayout *planned;        /* the trace under the plan */
   TesseraNeeds needs; /* its leak is there from the start; the rest is filled by
                          cli_study_needs() */
   TesseraNeed across; /* of a plan across streams, where the plan keeps them apart */
@@ -82,7 +82,8 @@ gboolean cli_study_may_cross (const CliStudy *study);
 void cli_study_edits (CliStudy *study, TesseraPlanOptions *options);
 /* Plans, and lays the trace out under the plan, which carries the study's edits. */
 void cli_study_plan (CliStudy *study, const TesseraPlanOptions *options);
-/* The plan that `tessera plan` makes where it is told nothing: both of the above. */
+/* The plan that `tessera plan` makes where it is told nothing, followed as a run follows it:
+ * both of the above, and cli_study_as_run(). */
 void cli_study_plan_as_edited (CliStudy *study);
 /* Finds what the plan's edits cost: 0 where they have made nothing larger, or there are
  * none. What they leave to the dynamic allocator counts as well. */
@@ -90,10 +91,12 @@ void cli_study_unedited (CliStudy *study, const TesseraPlanOptions *options);
 uint64_t cli_study_edits_cost (const CliStudy *study);
 /* What kinds of step there are, and how their sizes follow from length and batch; a plan
  * for lengths and batches up to @most (0: the largest seen), where they do, which becomes part
- * of the plan. Needs the plan, and calls cli_study_advise(). */
+ * of the plan. Needs the plan, and says in it whether a run is advised to follow it
+ * (simulator/simulate.h). */
 void cli_study_laws (CliStudy *study, TesseraParameters most);
-/* Says in the plan whether a run is advised to follow it (simulator/simulate.h). */
-void cli_study_advise (CliStudy *study);
+/* The same up to the largest seen, and where there is a plan for every length it is the one that
+ * is followed, drawn and measured: a run follows no other. */
+void cli_study_as_run (CliStudy *study);
 /* Puts @plan, which it takes, in the place of the study's: the one of the file @path, which
  * the recorded run was to follow, @by_length where it has something for every length. The
  * study has a layout as recorded. */

@@ -7,7 +7,8 @@
 enum
 {
   N_PHASES = 4, /* named of each kind of step */
-  N_CURVE = 10  /* lengths up to the most that needs are told for */
+  N_CURVE = 10, /* lengths up to the most that needs are told for */
+  N_SEEN = 12   /* lengths that were seen and are listed */
 };
 
 char *
@@ -242,17 +243,38 @@ cli_most_text (const TesseraLengths *lengths)
   return g_string_free (text, FALSE);
 }
 
+char *
+cli_lengths_text (const TesseraLengths *lengths)
+{
+  TesseraLengthsNeed need;
+  const TesseraParameters at = tessera_lengths_fullest (lengths, &need);
+  const double ratio = (double) need.height_bytes / (double) MAX (need.bound_bytes, 1);
+  g_autofree char *most = cli_most_text (lengths);
+  GString *text = g_string_new (NULL);
+
+  g_string_printf (text, "every length up to %s: %s at length %" G_GUINT64_FORMAT, most,
+                   TESSERA_SIZE (need.height_bytes), at.length);
+  if (lengths->has_batch)
+    g_string_append_printf (text, " and batch %" G_GUINT64_FORMAT, at.batch);
+  if (need.height_bytes > need.bound_bytes)
+    g_string_append_printf (text, ", %.2f %% above the bound there",
+                            MAX (100 * (ratio - 1), 0.01));
+  else
+    g_string_append (text, ", the bound there");
+  return g_string_free (text, FALSE);
+}
+
 /* What the plan takes at that length. */
 static void
-tell_length (const TesseraLengths *lengths, const TesseraParameters *at, gboolean is_seen)
+tell_length (const TesseraLengths *lengths, const TesseraParameters *at, gboolean is_said)
 {
   TesseraLengthsNeed need;
 
   if (!tessera_lengths_measure (lengths, at, &need))
     return;
-  if (is_seen && lengths->has_batch)
+  if (is_said && lengths->has_batch)
     cli_say ("  batch %3" G_GUINT64_FORMAT ",", at->batch);
-  if (is_seen)
+  if (is_said)
     cli_say ("  length %6" G_GUINT64_FORMAT
              " (seen): height %s, bound %s, height / bound %.4f\n",
              at->length, TESSERA_SIZE (need.height_bytes),
@@ -264,6 +286,34 @@ tell_length (const TesseraLengths *lengths, const TesseraParameters *at, gboolea
   cli_member ("height_bytes", need.height_bytes);
   cli_member ("bound_bytes", need.bound_bytes);
   cli_close ();
+}
+
+static gint
+by_length (gconstpointer a, gconstpointer b)
+{
+  const TesseraParameters *left = a, *right = b;
+
+  return left->length != right->length ? (left->length > right->length ? 1 : -1)
+         : left->batch != right->batch ? (left->batch > right->batch ? 1 : -1)
+                                       : 0;
+}
+
+/* Those that were seen, each once; programs have them all, people as many as they read. */
+static void
+tell_seen (const TesseraLengths *lengths)
+{
+  g_autoptr (GArray) seen = g_array_new (FALSE, FALSE, sizeof (TesseraParameters));
+
+  g_array_append_vals (seen, lengths->observed, lengths->n_observed);
+  g_array_sort (seen, by_length);
+  for (guint i = seen->len; i-- > 1;)
+    if (by_length (&g_array_index (seen, TesseraParameters, i),
+                   &g_array_index (seen, TesseraParameters, i - 1)) == 0)
+      g_array_remove_index (seen, i);
+  const guint each = seen->len > N_SEEN ? (seen->len + N_SEEN - 2) / (N_SEEN - 1) : 1;
+  for (guint i = 0; i < seen->len; i++)
+    tell_length (lengths, &g_array_index (seen, TesseraParameters, i),
+                 i % each == 0 || i + 1 == seen->len);
 }
 
 static guint
@@ -281,8 +331,7 @@ static void
 tell_lengths (const TesseraLengths *lengths)
 {
   cli_array ("parameters");
-  for (uint32_t i = 0; i < lengths->n_observed; i++)
-    tell_length (lengths, &lengths->observed[i], TRUE);
+  tell_seen (lengths);
   cli_close ();
   cli_array ("curve");
   for (uint64_t i = 1; i <= N_CURVE; i++)

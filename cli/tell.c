@@ -196,10 +196,19 @@ say_height (const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
   g_autofree char *proof = cli_proof_text (plan);
+  g_autofree char *lengths =
+      study->follows_length ? cli_lengths_text (study->lengths) : NULL;
   const guint64 proven_bytes = tessera_plan_proven_bound (plan);
   const guint64 alive_bytes =
       plan->crosses_streams ? study->across_bound_bytes : study->needs.bound_bytes;
 
+  if (lengths != NULL)
+    {
+      cli_say ("%s is for %s\n",
+               study->followed != NULL ? cli_shown (study->followed) : "the plan",
+               lengths);
+      return;
+    }
   cli_say ("%s's height is %s%s: %s%s",
            study->followed != NULL ? cli_shown (study->followed) : "the plan",
            TESSERA_SIZE (plan->height_bytes),
@@ -264,8 +273,11 @@ cli_tell_needs (const CliStudy *study)
   if (study->plan == NULL)
     return;
   cli_object ("planned");
+  g_autofree char *lengths =
+      study->follows_length ? cli_lengths_text (study->lengths) : NULL;
   cli_member ("height_bytes", study->plan->height_bytes);
   cli_member_proof (study->plan);
+  cli_member ("for_every_length", lengths);
   cli_close ();
 }
 

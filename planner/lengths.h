@@ -149,3 +149,6 @@ typedef struct
 bool tessera_lengths_measure (const TesseraLengths *lengths,
                               const TesseraParameters *parameters,
                               TesseraLengthsNeed *out_need);
+/* Of those that were seen, the ones whose step takes most. */
+TesseraParameters tessera_lengths_fullest (const TesseraLengths *lengths,
+                                           TesseraLengthsNeed *out_need);

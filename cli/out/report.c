@@ -283,6 +283,14 @@ append_plan (GString *html, const CliStudy *study)
   g_autofree char *hits = cli_hits_text (study->planned);
   g_autofree char *followable = cli_followable_text (plan);
   g_autofree char *proof = cli_proof_text (plan);
+  if (study->follows_length)
+    {
+      g_autofree char *lengths = cli_lengths_text (study->lengths);
+      append (html, "<h2>The plan</h2>\n<p>For %s. Followed on this trace: %s.</p>\n",
+              lengths, hits);
+      append_edits (html, plan);
+      return;
+    }
   append (
       html,
       "<h2>The plan</h2>\n<p>Height %s, proven bound %s: %s; %zu slots; checked by code "
@@ -353,7 +361,6 @@ run_report (int n_files, char **files)
   cli_study_open (&study, files[0]);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   cli_study_plan_as_edited (&study);
-  cli_study_advise (&study);
   cli_study_needs (&study);
   cli_whose_init (&whose, &study, NULL);
   cli_must (cli_report_html (&study, &whose, &html, cli_error ()));

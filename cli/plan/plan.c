@@ -129,6 +129,12 @@ tell_figures (const CliStudy *study)
   const uint64_t region_bytes = tessera_plan_pool_bytes (plan) - plan->height_bytes;
   g_autofree char *proof = cli_proof_text (plan), *bound = format_bound (plan);
 
+  if (study->lengths != NULL)
+    {
+      g_autofree char *lengths = cli_lengths_text (study->lengths);
+
+      cli_say ("%s\nthe recorded lengths alone: ", lengths);
+    }
   cli_say ("height %s, %s, %zu slots, %zu groups, %.2f s\n",
            TESSERA_SIZE (plan->height_bytes), bound, plan->n_slots, plan->n_groups,
            study->plan_seconds);

@@ -122,12 +122,12 @@ answer (CliStudy *study, const CliRank *rank, const CliRankOptions *wanted, FILE
     {
       cli_study_edits (study, &options);
       cli_study_plan (study, &options);
+      cli_study_as_run (study);
     }
   if (!wanted->is_fast)
     cli_study_needs (study);
   if (wanted->plans != NULL)
     {
-      cli_study_laws (study, (TesseraParameters){ 0 });
       write_plans (study, rank, wanted->plans);
       if (study->plan->followable == TESSERA_FOLLOWABLE_NO && study->lengths == NULL)
         g_strlcpy (found.not_followed,

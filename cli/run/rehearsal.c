@@ -355,7 +355,7 @@ plan (CliStudy *study)
 
   cli_study_streams (&options);
   cli_study_plan (study, &options);
-  cli_study_laws (study, (TesseraParameters){ 0 });
+  cli_study_as_run (study);
   decline_unlike_steps (study);
 }
 

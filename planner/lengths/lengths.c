@@ -121,6 +121,23 @@ tessera_lengths_measure (const TesseraLengths *lengths,
   return true;
 }
 
+TesseraParameters
+tessera_lengths_fullest (const TesseraLengths *lengths, TesseraLengthsNeed *out_need)
+{
+  TesseraParameters fullest = { 0 };
+  TesseraLengthsNeed need;
+
+  *out_need = (TesseraLengthsNeed){ 0 };
+  for (uint32_t i = 0; i < lengths->n_observed; i++)
+    if (tessera_lengths_measure (lengths, &lengths->observed[i], &need) &&
+        need.height_bytes > out_need->height_bytes)
+      {
+        *out_need = need;
+        fullest = lengths->observed[i];
+      }
+  return fullest;
+}
+
 /* ---- Plans that take more than there ever is are not made ---- */
 
 enum
@@ -165,17 +182,13 @@ refuse_costly (const TesseraLengthsBuild *build, TesseraError *error)
 {
   const TesseraLengths *out = build->out;
   uint64_t load = tessera_blocks_bound (build->blocks, 0, build->blocks->n_events, NULL);
+  TesseraLengthsNeed need;
 
-  for (uint32_t k = 0; k < out->n_observed; k++)
-    {
-      TesseraLengthsNeed need;
-
-      if (tessera_lengths_measure (out, &out->observed[k], &need) &&
-          need.height_bytes > load + load / COSTLY_SHARE)
-        return refuse_height (build, 100.0 * (double) need.height_bytes / (double) load,
-                              error);
-    }
-  return TESSERA_OK;
+  tessera_lengths_fullest (out, &need);
+  return need.height_bytes > load + load / COSTLY_SHARE
+             ? refuse_height (build, 100.0 * (double) need.height_bytes / (double) load,
+                              error)
+             : TESSERA_OK;
 }
 
 /* ---- The plan ---- */
