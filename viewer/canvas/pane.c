@@ -34,7 +34,8 @@ show_plan (Pane *self, const TesseraFollowed *planned)
   const TesseraPlan *plan = planned->plan;
   const char *name = tessera_document_plan_name (document, planned);
   const char *edits = plan->n_edits > 0 ? TESSERA_COUNTED (plan->n_edits, "edit") : NULL;
-  g_autofree char *gap = tessera_describe_gap (plan, tessera_document_bound (document));
+  g_autofree char *gap =
+      tessera_describe_above (planned, tessera_document_bound (document));
   g_autofree char *title = NULL, *made = NULL;
 
   /* Where several are there, which it is. */
@@ -42,14 +43,15 @@ show_plan (Pane *self, const TesseraFollowed *planned)
     name = edits;
   title = g_strconcat ("Plan", name != NULL ? ", " : NULL, name, NULL);
   tessera_name_set (self->title, title);
-  tessera_label_set (self->subtitle, "%s%s%s%s%s", TESSERA_SIZE (plan->height_bytes),
+  tessera_label_set (self->subtitle, "%s%s%s%s%s", TESSERA_SIZE (planned->height_bytes),
                      g_ascii_isdigit (*gap) ? ", " : " ", gap,
                      planned->request.is_preview          ? ", preview"
                      : plan->cut_short != TESSERA_CUT_NOT ? ", cut short"
                      : plan->checked                      ? ", checked"
                                                           : "",
-                     plan->followable == TESSERA_FOLLOWABLE_NO ? ", not to be followed"
-                                                               : "");
+                     plan->followable == TESSERA_FOLLOWABLE_NO && plan->lengths == NULL
+                         ? ", not to be followed"
+                         : "");
   made = planned->seconds > 0 ? g_strdup_printf ("Made in %.2f s", planned->seconds)
                               : g_strdup ("From a file");
   tessera_set_tip_of (self->subtitle, "%s%s%s%s%s%s", made,

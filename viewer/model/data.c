@@ -5,8 +5,8 @@
  */
 #include "viewer/model/data.h"
 
+#include "cli/study.h"
 #include "db/store.h"
-#include "planner/check.h"
 #include "planner/planner.h"
 #include "recorder/import/import.h"
 #include "simulator/simulate.h"
@@ -33,6 +33,7 @@ data_clear (gpointer user)
     tessera_axis_free (data->axes[i]);
   g_free (data->filling);
   tessera_whose_clear (&data->whose);
+  tessera_laws_free (data->laws);
   tessera_structure_free (data->structure);
   tessera_blocks_free (data->blocks);
   tessera_trace_free (data->trace);
@@ -179,6 +180,16 @@ tessera_data_get_axis (TesseraData *data, TesseraAxisKind kind)
   return data->axes[kind];
 }
 
+const TesseraLaws *
+tessera_data_get_laws (TesseraData *data)
+{
+  data = tessera_data_origin (data);
+  if (g_once_init_enter (&data->laws))
+    g_once_init_leave (&data->laws,
+                       tessera_laws_new (data->trace, data->blocks, data->structure));
+  return data->laws;
+}
+
 /* Not kept: the caller frees it. */
 static TesseraStatus
 simulate (TesseraData *data,
@@ -191,6 +202,7 @@ simulate (TesseraData *data,
   TesseraSimulateOptions options = {
     .kind = kind,
     .plan = plan,
+    .by_length = plan != NULL && plan->lengths != NULL,
     /* A plan is shown as it is, also one that the device is too small for. */
     .device_bytes =
         kind == TESSERA_LAYOUT_RECORDED || plan != NULL ? 0 : data->trace->device_bytes,
@@ -238,6 +250,7 @@ planned_clear (gpointer user)
 {
   TesseraFollowed *planned = user;
 
+  g_free (planned->why_no_lengths);
   tessera_layout_free (planned->layout);
   tessera_plan_free (planned->plan);
   tessera_data_unref (planned->data);
@@ -262,11 +275,27 @@ tessera_followed_new (TesseraData *data)
   return planned;
 }
 
+static void
+measure (TesseraFollowed *planned)
+{
+  const TesseraPlan *plan = planned->plan;
+  TesseraLengthsNeed need;
+
+  planned->height_bytes = plan->height_bytes;
+  planned->bound_bytes = tessera_plan_proven_bound (plan);
+  if (plan->lengths == NULL)
+    return;
+  planned->length = tessera_lengths_fullest (plan->lengths, &need).length;
+  planned->height_bytes = need.height_bytes;
+  planned->bound_bytes = need.bound_bytes;
+}
+
 TesseraStatus
 tessera_followed_simulate (TesseraFollowed *planned,
                            const TesseraProgress *progress,
                            TesseraError *error)
 {
+  measure (planned);
   return simulate (planned->data, TESSERA_LAYOUT_PLAN, planned->plan, progress, error,
                    &planned->layout);
 }
@@ -285,7 +314,7 @@ tessera_followed_load (TesseraData *data,
   *out_planned = NULL;
   status = tessera_plan_load (path, error, &planned->plan);
   if (status == TESSERA_OK)
-    status = tessera_check_plan (planned->plan, data->trace, &law, error);
+    status = cli_check_plan (planned->plan, data->trace, &law, error);
   if (status == TESSERA_OK)
     status = tessera_followed_simulate (planned, progress, error);
   if (status == TESSERA_OK)
@@ -298,11 +327,12 @@ uint64_t
 tessera_followed_peak_bytes (const TesseraFollowed *planned, uint64_t *out_beside_bytes)
 {
   const TesseraLayout *layout = planned->layout;
-  uint64_t pool_bytes = tessera_plan_pool_bytes (planned->plan);
+  uint64_t pool_bytes = planned->length > 0 ? planned->height_bytes
+                                            : tessera_plan_pool_bytes (planned->plan);
 
   *out_beside_bytes =
       layout->peak_reserved_bytes - MIN (layout->peak_reserved_bytes, pool_bytes);
-  return planned->plan->height_bytes + *out_beside_bytes;
+  return planned->height_bytes + *out_beside_bytes;
 }
 
 /* --- a layout ready to be drawn ------------------------------------------------------ */

@@ -15,6 +15,7 @@
 #include "picture/scene.h"
 #include "planner/edit.h"
 #include "planner/groups.h"
+#include "planner/lengths.h"
 #include "planner/planner.h"
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
@@ -57,6 +58,7 @@ typedef struct TesseraData
   uint64_t bound_bytes;
   uint32_t bound_index; /* first event of it */
   TesseraLeak leak;
+  TesseraLaws *laws;        /* made when first planned with: tessera_data_get_laws() */
   TesseraWhose whose;       /* of the blocks as analysed, without a layout */
   char *filling;            /* of tessera_describe_filling() */
   TesseraError rules_error; /* why the trace's own rules are left aside, or "" */
@@ -99,6 +101,7 @@ void tessera_data_unref (TesseraData *data);
 
 /* Made on first use, borrowed, valid as long as @data. Any thread. */
 const TesseraAxis *tessera_data_get_axis (TesseraData *data, TesseraAxisKind kind);
+const TesseraLaws *tessera_data_get_laws (TesseraData *data);
 TesseraStatus tessera_data_get_layout (TesseraData *data,
                                        TesseraLayoutKind kind,
                                        const TesseraProgress *progress,
@@ -124,12 +127,17 @@ typedef struct
   uint32_t generation; /* of the session's edits: which stood */
 } TesseraPlanRequest;
 
-/* A plan and how the trace runs when it is followed. Shared like TesseraData. */
+/* A plan and how the trace runs when it is followed, by length where it is for every length, as
+ * a run does. Shared like TesseraData. */
 typedef struct
 {
   TesseraData *data;
   TesseraPlan *plan;
   TesseraLayout *layout;
+  uint64_t height_bytes; /* the plan's; for every length: of a step of the fullest seen */
+  uint64_t bound_bytes;  /* that no layout of it is below, as far as is proven */
+  uint64_t length;       /* of that step; 0: the plan is of what was recorded alone */
+  char *why_no_lengths;  /* ... though lengths vary: a sentence, or NULL */
   TesseraPlanRequest request; /* all zero: the plan is from a file */
   double seconds;             /* that planning took; 0: it is from a file */
 } TesseraFollowed;

@@ -73,6 +73,19 @@ tessera_describe_gap (const TesseraPlan *plan, uint64_t bound_bytes)
 }
 
 char *
+tessera_describe_above (const TesseraFollowed *planned, uint64_t bound_bytes)
+{
+  const double over =
+      100 * ((double) planned->height_bytes / (double) MAX (planned->bound_bytes, 1) - 1);
+
+  if (planned->length == 0)
+    return tessera_describe_gap (planned->plan, bound_bytes);
+  return planned->height_bytes <= planned->bound_bytes
+             ? g_strdup ("= bound")
+             : g_strdup_printf ("%.2f %% over bound", MAX (over, 0.01));
+}
+
+char *
 tessera_describe_news (const TesseraNews *news)
 {
   TesseraPlan plan = { .height_bytes = news->height_bytes,

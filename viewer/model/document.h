@@ -415,6 +415,9 @@ uint64_t tessera_document_bound (TesseraDocument *document);
  * "= proven bound" and "over proven" where what is proven of the plan is not @bound_bytes,
  * the bound on screen. */
 char *tessera_describe_gap (const TesseraPlan *plan, uint64_t bound_bytes);
+/* The same of a plan as it is followed: at the fullest length seen, where it is for every
+ * length. */
+char *tessera_describe_above (const TesseraFollowed *planned, uint64_t bound_bytes);
 /* Of planning: "11.21 GiB so far, bound 11.07 GiB (+1.27 %)"; NULL: nothing is known. */
 char *tessera_describe_news (const TesseraNews *news);
 char *tessera_describe_duration (int64_t ns); /* "1.25 ms" */

@@ -17,6 +17,28 @@ keeps_best (const TesseraJob *job)
   return !job->request.is_preview && job->path == NULL && job->shown == NULL;
 }
 
+/* What is exported is followed by runs of other lengths as well, and drawn is what they do.
+ * Where there is no plan for every length, which is no failure, the other one stands alone. */
+static TesseraStatus
+plan_lengths (TesseraFollowed *planned, const TesseraPlanOptions *as, TesseraError *error)
+{
+  TesseraData *data = planned->data;
+  const TesseraLengthsOptions options = { .edits = as->edits, .n_edits = as->n_edits };
+  TesseraError declined = { 0 };
+  TesseraStatus status = tessera_lengths_plan (data->trace, data->blocks, data->structure,
+                                               tessera_data_get_laws (data), &options,
+                                               &declined, &planned->plan->lengths);
+
+  if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
+    {
+      planned->why_no_lengths =
+          declined.text[0] != '\0' ? g_strdup (declined.text) : NULL;
+      return TESSERA_OK;
+    }
+  *error = declined;
+  return tessera_explain (status, error, "planning for every length");
+}
+
 /* Where it is stopped the best plan so far is the result, cut short, and followed all the
  * same; a preview is none. The plan that stands is a hint for a preview. */
 static TesseraStatus
@@ -57,13 +79,18 @@ make_plan (TesseraJob *job, TesseraError *error)
   if (status == TESSERA_OK && job->history != NULL && planned->plan->n_edits == 0)
     tessera_history_into_plan (job->history, planned->plan);
   if (status == TESSERA_OK)
+    status = plan_lengths (planned, &options, error);
+  if (status == TESSERA_OK && planned->plan->lengths == NULL)
     status = tessera_followed_simulate (planned, following, error);
-  /* Plans made here hold nothing for other lengths, so nothing is dropped. */
   if (status == TESSERA_OK && !is_preview)
     status = tessera_explain (
         tessera_advise_plan (data->trace, data->blocks, data->structure, planned->plan,
                              planned->layout, following, error, &no_lengths),
         error, "following the plan");
+  if (no_lengths != NULL)
+    planned->why_no_lengths = g_steal_pointer (&no_lengths);
+  if (status == TESSERA_OK && planned->layout == NULL)
+    status = tessera_followed_simulate (planned, following, error);
   planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
   return status;
 }
@@ -132,12 +159,14 @@ keep_preview (TesseraDocument *self, const TesseraJob *job)
   if (cut->cut_short == TESSERA_CUT_NOT || !keeps_best (job) || shown == NULL ||
       !shown->request.is_preview ||
       shown->request.generation != job->request.generation ||
-      shown->plan->height_bytes >= cut->height_bytes)
+      shown->height_bytes >= job->made->height_bytes)
     return FALSE;
   shown->request.is_preview = FALSE;
   shown->plan->cut_short = cut->cut_short;
   shown->plan->proven_bound_bytes =
       MAX (shown->plan->proven_bound_bytes, cut->proven_bound_bytes);
+  if (shown->length == 0)
+    shown->bound_bytes = tessera_plan_proven_bound (shown->plan);
   note_plan (self, NULL);
   tessera_document_changed (self, TESSERA_CHANGED_SHEETS);
   return TRUE;
@@ -274,6 +303,7 @@ find_need (TesseraJob *job, TesseraError *error)
   TesseraSimulateOptions options = {
     .kind = job->policy,
     .plan = job->policy == TESSERA_LAYOUT_PLAN ? job->planned->plan : NULL,
+    .by_length = job->policy == TESSERA_LAYOUT_PLAN && job->planned->length > 0,
     .first_step = -1,
     .last_step = -1,
     .progress = tessera_job_progress (job, 0, 1, FALSE),

@@ -6,10 +6,10 @@
 #include "viewer/model/document-private.h"
 
 #include "cli/out/picture.h"
+#include "cli/study.h"
 #include "db/output.h"
 #include "db/store.h"
 #include "picture/figure.h"
-#include "planner/check.h"
 
 #include <gio/gio.h>
 
@@ -43,7 +43,7 @@ save_plan (const TesseraJob *job, const TesseraProgress *progress, TesseraError 
   if (job->planned == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "There is no plan yet: make one before exporting it.");
-  status = tessera_check_plan (job->planned->plan, job->data->trace, &law, error);
+  status = cli_check_plan (job->planned->plan, job->data->trace, &law, error);
   if (status == TESSERA_OK && !progress->report (progress->user, 0.5))
     status = TESSERA_CANCELLED;
   if (status == TESSERA_OK)

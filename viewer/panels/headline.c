@@ -146,7 +146,7 @@ show_warning (Headline *self)
   if (planned != NULL && document->data != NULL && !planned->request.is_preview &&
       tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
                                &layout) == TESSERA_OK &&
-      tessera_describe_worse (planned->plan->height_bytes, layout, text, sizeof text))
+      tessera_describe_worse (planned->height_bytes, layout, text, sizeof text))
     text[0] = g_ascii_toupper (text[0]);
   say (self->warning, text[0] != '\0' ? text : NULL);
 }
@@ -175,6 +175,11 @@ show_hint (Headline *self)
         "This plan keeps streams apart: no such plan is below %s. Plan > One pool over "
         "all streams takes less, if the program allows it.",
         TESSERA_SIZE (proven));
+  else if (is_full && planned->why_no_lengths != NULL)
+    {
+      text = g_strdup_printf ("%s.", planned->why_no_lengths);
+      text[0] = g_ascii_toupper (text[0]);
+    }
   say (self->hint, text);
 }
 
@@ -183,7 +188,7 @@ static void
 show_proof (Headline *self)
 {
   const TesseraFollowed *planned = self->panel.document->planned;
-  g_autofree char *text = NULL;
+  g_autofree char *text = NULL, *above = NULL, *of_length = NULL;
   char proof[128];
 
   if (planned == NULL)
@@ -191,17 +196,28 @@ show_proof (Headline *self)
       say (self->proof, NULL);
       return;
     }
-  tessera_plan_describe_proof (planned->plan, proof, sizeof proof);
-  text = g_strdup_printf ("pool %s%s", TESSERA_SIZE (planned->plan->height_bytes),
+  above = tessera_describe_above (planned, 0);
+  if (planned->length == 0)
+    tessera_plan_describe_proof (planned->plan, proof, sizeof proof);
+  else
+    {
+      of_length = g_strdup_printf (
+          "\nThat is of a step of length %" G_GUINT64_FORMAT
+          ", the fullest seen: the plan is for every length up to %" G_GUINT64_FORMAT,
+          planned->length, planned->plan->lengths->most.length);
+      g_strlcpy (proof, *above == '=' ? "optimal (proven)" : above, sizeof proof);
+    }
+  text = g_strdup_printf ("pool %s%s", TESSERA_SIZE (planned->height_bytes),
                           planned->request.is_preview ? ", a preview" : ": ");
   if (!planned->request.is_preview)
     text = g_strconcat (g_steal_pointer (&text), proof, NULL);
   say (self->proof, text);
   tessera_set_tip_of (self->proof,
                       "The plan's pool: %s\nProven that no layout of what it is held to "
-                      "(its streams, its edits) is lower: %s",
-                      TESSERA_BYTES (planned->plan->height_bytes),
-                      TESSERA_BYTES (tessera_plan_proven_bound (planned->plan)));
+                      "(its streams, its edits) is lower: %s%s",
+                      TESSERA_BYTES (planned->height_bytes),
+                      TESSERA_BYTES (planned->bound_bytes),
+                      of_length != NULL ? of_length : "");
 }
 
 static void

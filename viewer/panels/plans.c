@@ -55,17 +55,15 @@ show_side (Comparison *self, int side)
 {
   TesseraDocument *document = self->panel.document;
   const TesseraSheet *sheet = document->sheets[side];
-  const TesseraPlan *plan =
-      sheet != NULL && sheet->planned != NULL ? sheet->planned->plan : NULL;
+  const TesseraFollowed *planned = sheet != NULL ? sheet->planned : NULL;
   uint64_t height, bound;
 
   for (int fact = 0; fact < N_FACTS; fact++)
     tessera_label_set (self->facts[fact][side], "–");
   if (sheet == NULL)
     return;
-  height = plan != NULL ? plan->height_bytes : sheet->layout->peak_reserved_bytes;
-  bound =
-      plan != NULL ? tessera_plan_proven_bound (plan) : tessera_document_bound (document);
+  height = planned != NULL ? planned->height_bytes : sheet->layout->peak_reserved_bytes;
+  bound = planned != NULL ? planned->bound_bytes : tessera_document_bound (document);
   tessera_label_set (self->facts[HEIGHT][side], "%s", TESSERA_SIZE (height));
   tessera_label_set (self->facts[ABOVE][side], "%.1f %%",
                      100 * ((double) height / (double) MAX (bound, 1) - 1));
@@ -492,16 +490,20 @@ static void
 show_plan (Plans *self, const Row *row, const TesseraKept *kept)
 {
   TesseraDocument *document = self->panel.document;
-  const TesseraPlan *plan = kept->followed->plan;
+  const TesseraFollowed *planned = kept->followed;
   g_autoptr (GDateTime) made = g_date_time_new_from_unix_local (kept->made_s);
   g_autofree char *clock = g_date_time_format (made, "%H:%M");
   g_autofree char *gap =
-      tessera_plan_is_optimal (plan)
-          ? tessera_describe_gap (plan, tessera_document_bound (document))
-          : g_strdup_printf ("+%.2f %%", MAX (100 * tessera_plan_gap (plan), 0.01));
+      planned->height_bytes <= planned->bound_bytes
+          ? tessera_describe_above (planned, tessera_document_bound (document))
+          : g_strdup_printf ("+%.2f %%",
+                             MAX (100 * ((double) planned->height_bytes /
+                                             (double) MAX (planned->bound_bytes, 1) -
+                                         1),
+                                  0.01));
 
   tessera_label_set (row->words, "%s · %s", gap, clock);
-  write_row (row, kept->name, plan->height_bytes,
+  write_row (row, kept->name, planned->height_bytes,
              "Height above the bound, and when it was made");
   set_active (self, row->sides[TESSERA_SIDE_LEFT],
               kept->followed == document->left_planned);

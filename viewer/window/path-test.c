@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "db/store.h"
 #include "viewer/model/document.h"
 #include "viewer/test-clip.h"
 #include "viewer/test-hand.h"
@@ -136,7 +137,7 @@ numbers_are_infos (Path *p)
 }
 
 /* Of the trace and the edits kept beside it. */
-static uint64_t
+static void
 numbers_are_plans (Path *p)
 {
   g_autofree char *out = g_build_filename (p->folder, "alone.tsp", NULL);
@@ -156,7 +157,6 @@ numbers_are_plans (Path *p)
     g_error ("the window says \"%s\"", text_of (p, "plan-proof"));
   g_assert_cmpstr (json_object_get_string_member (plan, "slot_digest"), ==, digest);
   g_unlink (out);
-  return (uint64_t) json_object_get_int_member (plan, "height_bytes");
 }
 
 /* --- the path
@@ -224,9 +224,9 @@ compare (Path *p)
 
   press (p, GDK_CONTROL_MASK, XK_j);
   test_window_settle (p->window);
-  g_assert_cmpstr (text_of (p, "compare-height-right"), ==,
-                   tessera_format_bytes (p->document->planned->plan->height_bytes, buffer,
-                                         sizeof buffer));
+  g_assert_cmpstr (
+      text_of (p, "compare-height-right"), ==,
+      tessera_format_bytes (p->document->planned->height_bytes, buffer, sizeof buffer));
   press (p, 0, XK_x);
   test_window_settle (p->window);
   g_assert_cmpint (test_count_cut (p->window, "plans", WIDTH, HEIGHT), ==, 0);
@@ -235,6 +235,7 @@ compare (Path *p)
 static void
 export_and_check (Path *p)
 {
+  TesseraPlan *plan = NULL;
   g_autofree char *stem = g_build_filename (p->folder, "mine", NULL);
   g_autofree char *out = g_strconcat (stem, ".tsp", NULL);
   const char *const argv[] = {
@@ -247,25 +248,35 @@ export_and_check (Path *p)
   test_window_settle (p->window);
   g_assert_true (g_file_test (out, G_FILE_TEST_EXISTS));
   ask_command (argv, NULL);
+  g_assert_cmpint (tessera_plan_load (out, NULL, &plan), ==, TESSERA_OK);
+  g_assert_true ((plan->lengths != NULL) == (p->document->planned->length > 0));
+  tessera_plan_free (plan);
   g_unlink (out);
 }
 
 static void
-walk (const char *source)
+walk (const char *source, gboolean do_lengths_vary)
 {
-  uint64_t alone_bytes, alone_digest, mine_digest;
+  uint64_t alone_bytes, beside_bytes, alone_digest, mine_digest;
   Path p;
 
   begin (&p, source);
   numbers_are_infos (&p);
-  alone_bytes = numbers_are_plans (&p);
+  numbers_are_plans (&p);
+  /* Where lengths vary it serves runs of other lengths as well, as the one of `tessera plan`. */
+  g_assert_true ((p.document->planned->length > 0) == do_lengths_vary);
+  g_assert_null (p.document->planned->why_no_lengths);
+  alone_bytes = tessera_followed_peak_bytes (p.document->planned, &beside_bytes);
   alone_digest = p.document->planned->plan->slot_digest;
   g_assert_cmpint (test_count_cut (p.window, "opened", WIDTH, HEIGHT), ==, 0);
   move_group (&p);
   mine_digest = p.document->planned->plan->slot_digest;
   g_assert_cmpuint (mine_digest, !=, alone_digest);
   g_assert_cmpuint (p.document->former_bytes, ==, alone_bytes);
-  (void) numbers_are_plans (&p);
+  /* What is pinned to several places has none at every length: that is said. */
+  g_assert_cmpuint (p.document->planned->length, ==, 0);
+  g_assert_true ((p.document->planned->why_no_lengths != NULL) == do_lengths_vary);
+  numbers_are_plans (&p);
   press (&p, GDK_CONTROL_MASK, XK_h);
   test_window_settle (p.window);
   g_assert_cmpstr (text_of (&p, "edits-change"), ==, text_of (&p, "plan-change"));
@@ -294,7 +305,7 @@ test_sample (void)
   if (path == NULL || g_getenv ("TESSERA_CLI") == NULL)
     g_test_skip ("the sample or the command is not there");
   else
-    walk (path);
+    walk (path, TRUE);
 }
 
 static void
@@ -307,7 +318,7 @@ test_large (void)
   if (!g_file_test (path, G_FILE_TEST_EXISTS) || g_getenv ("TESSERA_CLI") == NULL)
     g_test_skip ("the snapshot or the command is not there");
   else
-    walk (path);
+    walk (path, FALSE);
 }
 
 int
