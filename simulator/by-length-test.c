@@ -301,6 +301,36 @@ test_full_device (void)
   test_study_clear (&of);
 }
 
+/* A plan for lengths that the device could not hold serves those that it can. */
+static void
+test_longest_is_too_long (void)
+{
+  const TestSteps made = { 8, 12, false, false, false, 0 };
+  TesseraSimulateOptions options = {
+    .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
+  };
+  TesseraLayout *endless, *layout;
+  TesseraLengthsNeed need;
+  TesseraError error = { 0 };
+  TestStudied of;
+
+  test_study (test_steps_trace (&made), &of);
+  TesseraPlan *plan = plan_of (&of, 45000);
+  endless = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
+  options.plan = plan;
+  options.device_bytes = endless->peak_reserved_bytes + endless->peak_reserved_bytes / 50;
+  g_assert_true (tessera_lengths_measure (plan->lengths, &plan->lengths->most, &need));
+  g_assert_cmpuint (need.height_bytes, >, options.device_bytes * 2);
+  OK (tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout));
+  g_assert_cmpuint (layout->n_ooms, ==, 0);
+  g_assert_cmpuint (layout->n_hits, ==, endless->n_hits);
+  case_assert_no_overlap (of.blocks, layout);
+  tessera_layout_free (layout);
+  tessera_layout_free (endless);
+  tessera_plan_free (plan);
+  test_study_clear (&of);
+}
+
 static TesseraTrace *
 trace_of_parts (uint32_t n_steps, uint32_t n_micro, int way, uint32_t seed)
 {
@@ -502,6 +532,7 @@ main (int argc, char **argv)
   g_test_add_func ("/by-length/told-in-a-phase", test_reported_in_a_phase);
   g_test_add_func ("/by-length/real", test_real);
   g_test_add_func ("/by-length/full-device", test_full_device);
+  g_test_add_func ("/by-length/longest-is-too-long", test_longest_is_too_long);
   g_test_add_func ("/by-length/parts", test_parts);
   g_test_add_func ("/by-length/evaluations", test_evaluations);
   g_test_add_func ("/by-length/other-parts", test_other_parts);

@@ -103,7 +103,9 @@ reserve (TesseraPool *pool, uint64_t n_bytes, bool is_promised)
   pool->n_bytes =
       is_promised ? n_bytes
                   : pool->reservation_bytes - pool->reservation_bytes % pool->page_bytes;
-  status = pool->reservation_bytes < n_bytes ? TESSERA_OUT_OF_DEVICE : TESSERA_OK;
+  /* A step for which the addresses do not suffice is larger than the device. */
+  status = is_promised && pool->reservation_bytes < n_bytes ? TESSERA_OUT_OF_DEVICE
+                                                            : TESSERA_OK;
   if (status == TESSERA_OK)
     status = tessera_occupancy_new (pool->n_bytes, &tessera_occupancy_laws, &pool->map);
   if (status == TESSERA_OK)
@@ -550,7 +552,7 @@ tessera_pool_bring_back (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_b
 {
   uint64_t missing_bytes;
 
-  if (pool->held_bytes == pool->n_bytes ||
+  if (pool->held_bytes == pool->n_bytes || end_bytes > pool->n_bytes ||
       !tessera_occupancy_is_free (pool->map, begin_bytes, end_bytes))
     return false;
   missing_bytes = count_missing (pool, begin_bytes, end_bytes);
