@@ -331,6 +331,29 @@ test_longest_is_too_long (void)
   test_study_clear (&of);
 }
 
+/* On the smallest device, what misses lies in the plan's pool before anything is flushed for it. */
+static void
+test_no_flush (void)
+{
+  const TestSteps made = { 8, 12, false, false, false, 0 };
+  TesseraSimulateOptions options = {
+    .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
+  };
+  TesseraError error = { 0 };
+  TesseraNeed need;
+  TestStudied of;
+
+  test_study (test_steps_trace (&made), &of);
+  TesseraPlan *plan = plan_of (&of, 0);
+  options.plan = plan;
+  OK (tessera_fit (of.trace, of.blocks, of.structure, &options, &error, &need));
+  g_test_message ("%" G_GUINT64_FORMAT " flushes", need.retries);
+  g_assert_cmpuint (need.smallest_bytes, <, need.endless_bytes);
+  g_assert_cmpuint (need.retries, <=, 2);
+  tessera_plan_free (plan);
+  test_study_clear (&of);
+}
+
 static TesseraTrace *
 trace_of_parts (uint32_t n_steps, uint32_t n_micro, int way, uint32_t seed)
 {
@@ -533,6 +556,7 @@ main (int argc, char **argv)
   g_test_add_func ("/by-length/real", test_real);
   g_test_add_func ("/by-length/full-device", test_full_device);
   g_test_add_func ("/by-length/longest-is-too-long", test_longest_is_too_long);
+  g_test_add_func ("/by-length/no-flush", test_no_flush);
   g_test_add_func ("/by-length/parts", test_parts);
   g_test_add_func ("/by-length/evaluations", test_evaluations);
   g_test_add_func ("/by-length/other-parts", test_other_parts);

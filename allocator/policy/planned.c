@@ -405,6 +405,7 @@ rescue (TesseraPolicy *policy, TesseraPolicyGrant *out_grant)
   if (!is_found && search.with_order)
     is_found = place_in (policy, &search, out_grant);
   policy->n_rescued += is_found;
+  policy->n_relieved += is_found;
   return is_found;
 }
 
@@ -420,20 +421,43 @@ count_beside (const TesseraPolicy *policy)
   return n_pages > UINT64_MAX / page_bytes ? UINT64_MAX : n_pages * page_bytes;
 }
 
-/* Of these bytes what the device, or the limit, lacks besides what is promised to the
- * pool; 1 at least: in pieces it has them, perhaps. */
+/* What the device, or the limit, has besides what is promised to the pool. */
 static uint64_t
-count_short (const TesseraPolicy *policy, uint64_t wanted_bytes)
+count_free (const TesseraPolicy *policy)
 {
   const TesseraPool *pool = &policy->pool;
   uint64_t held_bytes =
       tessera_caching_stats (policy->caching)->reserved_bytes + pool->held_bytes;
   uint64_t free_bytes = policy->device->free_bytes (policy->device);
 
-  if (policy->limit_bytes != 0 && policy->limit_bytes < held_bytes + free_bytes)
-    free_bytes = policy->limit_bytes > held_bytes ? policy->limit_bytes - held_bytes : 0;
-  free_bytes = free_bytes > pool->promised_bytes ? free_bytes - pool->promised_bytes : 0;
+  if (policy->limit_bytes != 0 && policy->limit_bytes <= held_bytes)
+    return 0;
+  if (policy->limit_bytes != 0 && policy->limit_bytes - held_bytes < free_bytes)
+    free_bytes = policy->limit_bytes - held_bytes;
+  return free_bytes > pool->promised_bytes ? free_bytes - pool->promised_bytes : 0;
+}
+
+/* Of these bytes what lacks; 1 at least: in pieces they are there, perhaps. */
+static uint64_t
+count_short (const TesseraPolicy *policy, uint64_t wanted_bytes)
+{
+  uint64_t free_bytes = count_free (policy);
+
   return wanted_bytes > free_bytes ? wanted_bytes - free_bytes : 1;
+}
+
+/* Where the device would be asked for more than it has, a place with pages that nobody uses:
+ * that costs nothing, and the flush that comes before a refusal waits for the device. */
+static bool
+spare_flush (TesseraPolicy *policy, uint64_t growth_bytes, TesseraPolicyGrant *out_grant)
+{
+  const TesseraOccupancySearch search = { 0, policy->pool.n_bytes, UINT32_MAX, false };
+
+  if (!is_followed (policy) || policy->pool.n_bytes == 0 ||
+      growth_bytes <= count_free (policy) || !place_in (policy, &search, out_grant))
+    return false;
+  policy->n_rescued++;
+  return true;
 }
 
 /* When not even that helped: gives back what nobody needs of the pool, if that is all
@@ -496,6 +520,8 @@ serve_miss (TesseraPolicy *policy, TesseraPolicyGrant *out_grant)
   growth_bytes = tessera_caching_growth (policy->caching, request->size_bytes,
                                          request->stream, request->pool);
   tessera_pool_make_room (&policy->pool, growth_bytes);
+  if (growth_bytes > 0 && spare_flush (policy, growth_bytes, out_grant))
+    return TESSERA_OK;
   status = serve_beside (policy, out_grant);
   if (status != TESSERA_OUT_OF_DEVICE)
     return status;
@@ -719,7 +745,7 @@ tessera_policy_get_stats (const TesseraPolicy *policy, TesseraPolicyStats *out_s
   sum->peak_requested_bytes = policy->peaks.caching.peak_requested_bytes;
   sum->peak_reserved_bytes = policy->peaks.caching.peak_reserved_bytes;
   /* The caching allocator gave up on them, the program did not notice. */
-  sum->n_ooms -= policy->n_rescued + policy->n_relieved;
+  sum->n_ooms -= policy->n_relieved;
   get_followed (policy, &out_stats->follower);
   out_stats->pool_addr = pool->addr;
   out_stats->pool_bytes = pool->held_bytes;

@@ -300,7 +300,7 @@ struct TesseraPolicy
   uint64_t misses_unordered;
   uint64_t n_barriers; /* up to when it was declined */
   uint64_t n_rescued;
-  uint64_t n_relieved; /* requests that found memory once pages were given back */
+  uint64_t n_relieved; /* failures beside the pool that were none in the end */
 };
 
 /* The hook of the follower (@user: the policy): takes the range for the request that is
