@@ -54,11 +54,8 @@ TESSERA_MUST_USE TesseraStatus tessera_run_init (const TesseraTrace *trace,
                                                  TesseraRun *out_run);
 void tessera_run_clear (TesseraRun *run);
 
-/* How long a dynamic block lives in the canonical run, and after which planned requests
- * it may be born: @born is the position from which on. Where died_next is not 0 it lives
- * into the next step, as slots do that wrap. *out_step: the step among those that repeat.
- * Returns: false: the block is none, or not held. */
-bool tessera_run_span (const TesseraRun *run,
-                       uint32_t block,
-                       TesseraRunSpan *out_span,
-                       uint32_t *out_step);
+/* How long a dynamic block lives in a step, and after which planned requests it may be
+ * born: @born is the position from which on. Where died_next is not 0 it lives into the
+ * next step, as slots do that wrap. *@out_step: the step among those that repeat. */
+TesseraRunSpan
+tessera_run_span (const TesseraUnits *units, uint32_t block, uint32_t *out_step);

@@ -214,12 +214,9 @@ compare (const Step *base, Step *step)
   compare_gaps (base, step, b_of_a);
 }
 
-/* @firsts: the step's first event, @marks: its mark. */
+/* @begin: the first event of the steps. */
 static uint32_t
-mark (const Share *share,
-      const uint32_t *firsts,
-      const size_t *marks,
-      bool *out_is_shared)
+mark (const Share *share, uint32_t begin, bool *out_is_shared)
 {
   uint32_t base_step = share->n_steps - 1;
   const Step *base = &share->steps[base_step];
@@ -234,44 +231,36 @@ mark (const Share *share,
       if (!is_shared)
         continue;
       n_shared++;
-      out_is_shared[marks[base_step] + base->events[i] - firsts[base_step]] = true;
+      out_is_shared[base->events[i] - begin] = true;
       for (uint32_t k = 0; k < base_step; k++)
         {
           const Step *step = &share->steps[k];
 
-          out_is_shared[marks[k] + step->events[step->of_base[i]] - firsts[k]] = true;
+          out_is_shared[step->events[step->of_base[i]] - begin] = true;
         }
     }
   return n_shared;
 }
 
-/* Steps of the events [@begins, @ends): for each event whether it is a request that all of
- * them make, as many in each step and in the same order; the marks of one step lie behind
- * those of the one before. Returns: how many of one step; 0 also where the steps have too
- * little in common to say. */
+/* The k-th step is of the events [@bounds[k], @bounds[k + 1]): for each event whether it is
+ * a request that all of them make, as many in each step and in the same order. Returns: how
+ * many of one step; 0 also where the steps have too little in common to say. */
 static uint32_t
 share_steps (const TesseraRun *run,
-             const uint32_t *begins,
-             const uint32_t *ends,
+             const uint32_t *bounds,
              uint32_t n_steps,
              bool *out_is_shared)
 {
   g_autofree Step *steps = g_new0 (Step, n_steps);
   Share share = { run, steps, n_steps };
-  size_t marks[TESSERA_SHARE_STEPS], n_marks = 0;
   uint32_t n_shared;
 
   for (uint32_t k = 0; k < n_steps; k++)
-    {
-      marks[k] = n_marks;
-      n_marks += ends[k] - begins[k];
-      open_step (&share, &steps[k], begins[k], ends[k]);
-    }
-  memset (out_is_shared, 0, n_marks * sizeof *out_is_shared);
+    open_step (&share, &steps[k], bounds[k], bounds[k + 1]);
   find_anchors (&share);
   for (uint32_t k = 0; k + 1 < n_steps; k++)
     compare (&steps[n_steps - 1], &steps[k]);
-  n_shared = mark (&share, begins, marks, out_is_shared);
+  n_shared = mark (&share, bounds[0], out_is_shared);
   for (uint32_t k = 0; k < n_steps; k++)
     {
       g_free (steps[k].tokens);
@@ -378,138 +367,6 @@ mark_inside (const Fold *fold, uint8_t *is_dynamic)
     }
 }
 
-/* For each common request of a step whether any step makes dynamic ones before it, and
- * after the one before it; one more for the end. */
-static bool *
-list_gaps (const Fold *fold)
-{
-  bool *has_dynamic = g_new0 (bool, fold->n_shared + 1u);
-  uint32_t n = 0, k = 0;
-
-  for (uint32_t i = fold->bounds[0]; i < fold->bounds[fold->n_steps]; i++)
-    {
-      if (i == fold->bounds[k + 1])
-        {
-          k++;
-          n = 0;
-        }
-      if (fold->run->trace->events[i].action != TESSERA_ALLOC)
-        continue;
-      if (is_common (fold, i))
-        n++;
-      else
-        has_dynamic[n] = true;
-    }
-  return has_dynamic;
-}
-
-/* A step that does not fold, beside the last one that does. */
-typedef struct
-{
-  const Fold *fold;
-  const bool *has_dynamic; /* gaps */
-  uint32_t bounds[3];      /* of both: the step's events, the other's */
-  bool *is_shared;         /* by these two */
-  uint32_t n_shared;
-} Beside;
-
-/* The last folded step's requests up to the @n-th that both share: how many of them all
- * folded steps make. @at goes on from event to event. Returns: whether the @n-th is one.
- */
-static bool
-next_pair (const Beside *beside, uint32_t *at, uint32_t *n_common)
-{
-  uint32_t begin = beside->fold->bounds[beside->fold->n_steps - 1];
-
-  for (;; ++*at)
-    {
-      bool is_pair =
-          beside->is_shared[beside->bounds[1] - beside->bounds[0] + *at - begin];
-
-      if (is_common (beside->fold, *at))
-        ++*n_common;
-      if (is_pair)
-        return is_common (beside->fold, (*at)++);
-    }
-}
-
-/* Of the step's requests @from to @to, between two common ones: dynamic where any folded
- * step makes such there, and gone by the end of the step after. */
-static void
-mark_gap (const Beside *beside,
-          uint32_t from,
-          uint32_t to,
-          uint32_t gap,
-          uint32_t last_gap,
-          uint8_t *is_dynamic)
-{
-  const Fold *fold = beside->fold;
-  bool is_gap = false;
-
-  for (; gap <= last_gap; gap++)
-    is_gap = is_gap || beside->has_dynamic[gap];
-  for (uint32_t i = from; i < to && is_gap; i++)
-    {
-      uint32_t index = fold->run->blocks->block_of_event[i];
-
-      if (fold->run->trace->events[i].action == TESSERA_ALLOC &&
-          fold->run->blocks->blocks[index].lifetime_class != TESSERA_CLASS_PERSISTENT)
-        is_dynamic[index] = 1;
-    }
-}
-
-static void
-mark_beside (const Beside *beside, uint8_t *is_dynamic)
-{
-  uint32_t at = beside->fold->bounds[beside->fold->n_steps - 1];
-  uint32_t from = beside->bounds[0], gap = 0, n_common = 0;
-
-  for (uint32_t i = beside->bounds[0]; i < beside->bounds[1]; i++)
-    if (beside->is_shared[i - beside->bounds[0]] && next_pair (beside, &at, &n_common))
-      {
-        mark_gap (beside, from, i, gap, n_common - 1, is_dynamic);
-        from = i + 1;
-        gap = n_common;
-      }
-  mark_gap (beside, from, beside->bounds[1], gap, beside->fold->n_shared, is_dynamic);
-}
-
-static void
-look_beside (Beside *beside, uint32_t step, uint8_t *is_dynamic)
-{
-  const Fold *fold = beside->fold;
-  const TesseraStep *steps = fold->run->structure->steps;
-  uint32_t begin = steps[step].begin_index;
-  uint32_t end = step + 1 < fold->run->structure->n_steps ? steps[step + 1].begin_index
-                                                          : steps[step].end_index;
-  uint32_t other = fold->bounds[fold->n_steps - 1],
-           other_end = fold->bounds[fold->n_steps];
-
-  beside->is_shared = g_new0 (bool, (size_t) end - begin + other_end - other + 1);
-  beside->n_shared =
-      share_steps (fold->run, (const uint32_t[]){ begin, other },
-                   (const uint32_t[]){ end, other_end }, 2, beside->is_shared);
-  beside->bounds[0] = begin;
-  beside->bounds[1] = end;
-  if (beside->n_shared >= fold->n_shared / 2)
-    mark_beside (beside, is_dynamic);
-  g_free (beside->is_shared);
-}
-
-/* Blocks of the other steps. */
-static void
-mark_outside (const Fold *fold, uint32_t first, uint32_t last, uint8_t *is_dynamic)
-{
-  g_autofree bool *has_dynamic = list_gaps (fold);
-  Beside beside = { .fold = fold, .has_dynamic = has_dynamic };
-  uint32_t begin = first > TESSERA_SHARE_STEPS ? first - TESSERA_SHARE_STEPS : 0;
-
-  for (uint32_t k = begin; k < fold->run->structure->n_steps; k++)
-    if ((k < first || k > last) &&
-        fold->run->structure->steps[k].begin_index < fold->run->limit)
-      look_beside (&beside, k, is_dynamic);
-}
-
 void
 tessera_dynamic_find (const TesseraRun *run,
                       uint32_t first,
@@ -526,14 +383,12 @@ tessera_dynamic_find (const TesseraRun *run,
   for (uint32_t k = 0; k < fold.n_steps; k++)
     fold.bounds[k] = run->structure->steps[first + k].begin_index;
   fold.bounds[fold.n_steps] = last_end;
-  fold.is_shared = g_new (bool, (size_t) last_end - fold.bounds[0] + 1);
-  fold.n_shared =
-      share_steps (run, fold.bounds, fold.bounds + 1, fold.n_steps, fold.is_shared);
+  fold.is_shared = g_new0 (bool, (size_t) last_end - fold.bounds[0] + 1);
+  fold.n_shared = share_steps (run, fold.bounds, fold.n_steps, fold.is_shared);
   if (is_worth_it (&fold, out_load))
     {
       *out_is_dynamic = g_new0 (uint8_t, run->blocks->n_blocks + 1);
       mark_inside (&fold, *out_is_dynamic);
-      mark_outside (&fold, first, last, *out_is_dynamic);
     }
   g_free (fold.is_shared);
 }

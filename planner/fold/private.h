@@ -120,10 +120,8 @@ typedef struct
  * @run: whose steps @first to @last are to fold; what lies between two belongs to the
  *   earlier
  * @last_end: event at which the last ends
- * @out_is_dynamic: [n_blocks] 1: the block gets no slot; NULL where the steps
- *   have too little in common. In the steps before and after a block is dynamic that
- *   lies between two common requests where blocks of the folded steps are; the caller
- *   frees it
+ * @out_is_dynamic: [n_blocks] 1: the block, of one of these steps, gets no slot; NULL
+ *   where the steps have too little in common; the caller frees it
  */
 void tessera_dynamic_find (const TesseraRun *run,
                            uint32_t first,

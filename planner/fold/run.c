@@ -480,13 +480,14 @@ tessera_run_init (const TesseraTrace *trace,
   return TESSERA_OK;
 }
 
-/* In the @step-th of the steps that repeat. */
-static TesseraRunSpan
-span_in_step (const TesseraUnits *units, const TesseraBlock *block, uint32_t step)
+TesseraRunSpan
+tessera_run_span (const TesseraUnits *units, uint32_t block, uint32_t *out_step)
 {
   const TesseraStepKind *kind = &units->kinds[0];
-  uint32_t place = units->place_of[block->born_index - units->begin];
-  uint32_t died = block->died_index;
+  const TesseraBlock *of = &units->blocks->blocks[block];
+  uint32_t step = *out_step = tessera_units_at (units, of->born_index);
+  uint32_t place = units->place_of[of->born_index - units->begin];
+  uint32_t died = of->died_index;
   TesseraRunSpan span = { .born = place > 0 ? kind->requests[place - 1] + 1 : kind->begin,
                           .died = kind->end };
 
@@ -500,34 +501,6 @@ span_in_step (const TesseraUnits *units, const TesseraBlock *block, uint32_t ste
   if (span.died_next <= kind->begin)
     span.died_next = 0;
   return span;
-}
-
-bool
-tessera_run_span (const TesseraRun *run,
-                  uint32_t block,
-                  TesseraRunSpan *out_span,
-                  uint32_t *out_step)
-{
-  const TesseraUnits *units = &run->units;
-  const TesseraBlock *of = &run->blocks->blocks[block];
-
-  *out_step = 0;
-  if (!units->is_dynamic || !units->is_dynamic[block] || of->born_index >= run->limit)
-    return false;
-  if (of->born_index >= units->begin && of->born_index < units->end)
-    {
-      *out_step = tessera_units_at (units, of->born_index);
-      *out_span = span_in_step (units, of, *out_step);
-      return true;
-    }
-  *out_span =
-      (TesseraRunSpan){ .born = tessera_units_outside (units, of->born_index),
-                        .died =
-                            of->died_index >= units->begin && of->died_index < units->end
-                                ? MIN (of->died_index, units->first_end)
-                                : tessera_units_outside (units, of->died_index) };
-  out_span->died = MAX (out_span->died, out_span->born + 1);
-  return true;
 }
 
 void

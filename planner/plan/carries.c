@@ -547,7 +547,7 @@ list_starts (const TesseraUnits *units, const uint32_t *left_out, size_t *out_n)
       if (of->born_index >= units->begin)
         break;
       if (of->died_index > units->begin && of->died_index < units->units[0].end &&
-          !left_out[i] && !(units->is_dynamic && units->is_dynamic[i]))
+          !left_out[i])
         starts[n++] = (Rest){ .block_bytes = of->block_bytes,
                               .stream_pool = (uint32_t) of->stream << 16 | of->pool,
                               .until = tessera_units_position (

@@ -46,10 +46,10 @@ typedef struct
   uint32_t begin, end, slot;
 } Life;
 
-/* Numbers below a limit, in ascending order: a bit each, and one for each word. */
+/* Numbers below a limit, in ascending order: a bit each. */
 typedef struct
 {
-  uint64_t *words, *any; /* [n_words], [n_words / 64 + 1] */
+  uint64_t *words; /* [n_words] */
   size_t n_words;
 } Ranks;
 
@@ -88,15 +88,12 @@ static void
 put (Ranks *ranks, uint32_t rank)
 {
   ranks->words[rank / 64] |= UINT64_C (1) << rank % 64;
-  ranks->any[rank / 4096] |= UINT64_C (1) << rank / 64 % 64;
 }
 
 static void
 take (Ranks *ranks, uint32_t rank)
 {
   ranks->words[rank / 64] &= ~(UINT64_C (1) << rank % 64);
-  if (ranks->words[rank / 64] == 0)
-    ranks->any[rank / 4096] &= ~(UINT64_C (1) << rank / 64 % 64);
 }
 
 static bool
@@ -109,22 +106,14 @@ has (const Ranks *ranks, uint32_t rank)
 static uint32_t
 next_rank (const Ranks *ranks, uint32_t rank)
 {
-  size_t word = rank / 64, part;
+  size_t word = rank / 64;
   uint64_t bits =
       word < ranks->n_words ? ranks->words[word] >> rank % 64 << rank % 64 : 0;
 
-  if (bits == 0)
-    {
-      part = ++word / 64;
-      bits = part <= ranks->n_words / 64 ? ranks->any[part] >> word % 64 << word % 64 : 0;
-      while (bits == 0 && part < ranks->n_words / 64)
-        bits = ranks->any[++part];
-      if (bits == 0)
-        return TESSERA_NONE;
-      word = part * 64 + (size_t) __builtin_ctzll (bits);
-      bits = ranks->words[word];
-    }
-  return (uint32_t) (word * 64 + (size_t) __builtin_ctzll (bits));
+  while (bits == 0 && ++word < ranks->n_words)
+    bits = ranks->words[word];
+  return bits != 0 ? (uint32_t) (word * 64 + (size_t) __builtin_ctzll (bits))
+                   : TESSERA_NONE;
 }
 
 static void
@@ -364,8 +353,7 @@ find_holes (TesseraPlan *plan, bool splits_sizes)
   g_autofree uint32_t *order = g_new (uint32_t, n), *rank = g_new (uint32_t, n),
                       *passing = g_new (uint32_t, n);
   g_autofree TesseraGap *ranges = g_new (TesseraGap, n), *foreign = g_new (TesseraGap, n);
-  g_autofree uint64_t *words = g_new0 (uint64_t, n_words),
-                      *any = g_new0 (uint64_t, n_words / 64 + 1);
+  g_autofree uint64_t *words = g_new0 (uint64_t, n_words);
   Search search = { .plan = plan,
                     .splits_sizes = splits_sizes,
                     .lives = lives,
@@ -373,7 +361,7 @@ find_holes (TesseraPlan *plan, bool splits_sizes)
                     .order = order,
                     .ranges = ranges,
                     .rank = rank,
-                    .in_way = { words, any, n_words },
+                    .in_way = { words, n_words },
                     .passing = passing,
                     .foreign = foreign };
 
@@ -619,8 +607,9 @@ add_guest (const TesseraPlanBuild *build, Guests *guests, uint32_t index)
   const TesseraSection *section = plan->sections;
   TesseraRunSpan span;
 
-  if (block->pool != 0 || !tessera_run_span (&build->run, index, &span, &guest->step))
+  if (block->pool != 0)
     return;
+  span = tessera_run_span (build->units, index, &guest->step);
   while (section + 1 < plan->sections + plan->n_sections && span.born >= section->end)
     section++;
   guest->like = (TesseraRoom){ .most_bytes = block->block_bytes,

@@ -218,7 +218,6 @@ static void
 add_blocks (Slots *slots, uint32_t *block, uint32_t until, bool is_start)
 {
   const TesseraBlocks *blocks = slots->build->blocks;
-  const uint8_t *is_dynamic = slots->carries->units->is_dynamic;
 
   for (; *block < blocks->n_blocks; ++*block)
     {
@@ -226,8 +225,6 @@ add_blocks (Slots *slots, uint32_t *block, uint32_t until, bool is_start)
 
       if (of->born_index >= until && !(of->flags & TESSERA_AT_START))
         break;
-      if (is_dynamic && is_dynamic[*block])
-        continue;
       if (is_start)
         add_start (slots, *block);
       else
