@@ -10,17 +10,8 @@
 
 typedef struct
 {
-  uint32_t begin, end; /* sections */
-  uint32_t parent;     /* frame to go back to, or NONE */
-  uint32_t next;       /* part, or NONE */
-} OpenPart;
-
-typedef struct
-{
   size_t n_trail;
   uint32_t item;
-  uint32_t part;   /* the part that it is in, as it was opened */
-  guint n_parts;   /* parts that were open */
   uint8_t n_asked; /* questions: at its floor? and if not? */
 } Frame;
 
@@ -28,33 +19,12 @@ void
 tessera_descent_init (TesseraDescent *descent)
 {
   descent->frames = g_array_new (FALSE, FALSE, sizeof (Frame));
-  descent->parts = g_array_new (FALSE, FALSE, sizeof (OpenPart));
 }
 
 void
 tessera_descent_clear (TesseraDescent *descent)
 {
   g_array_unref (descent->frames);
-  g_array_unref (descent->parts);
-}
-
-static Frame *
-frame_at (const TesseraDescent *descent, uint32_t frame)
-{
-  return &g_array_index (descent->frames, Frame, frame);
-}
-
-static OpenPart *
-part_at (const TesseraDescent *descent, uint32_t part)
-{
-  return &g_array_index (descent->parts, OpenPart, part);
-}
-
-static uint32_t
-open_part (TesseraDescent *descent, OpenPart part)
-{
-  g_array_append_val (descent->parts, part);
-  return descent->parts->len - 1;
 }
 
 /* ---- decisions ---- */
@@ -105,23 +75,20 @@ first_in_valley (const TesseraDescent *descent, uint32_t begin, uint32_t end)
   return best;
 }
 
-/* The item of the next decision. There is one: of those that wait, a lowest. */
+/* The item of the next decision: of those that wait, a lowest. NONE: nothing waits. */
 static uint32_t
-choose (const TesseraDescent *descent,
-        TesseraValleyRule rule,
-        uint32_t begin,
-        uint32_t end)
+choose (const TesseraDescent *descent, TesseraValleyRule rule)
 {
   const uint64_t *level = descent->state->level;
+  const uint32_t end = descent->state->core->n_sections;
   uint32_t best = NONE;
   uint64_t best_score = UINT64_MAX;
-  descent->state->work += end - begin;
-  for (uint32_t a = begin, b; a < end; a = b)
+  descent->state->work += end;
+  for (uint32_t a = 0, b; a < end; a = b)
     {
       for (b = a + 1; b < end && level[b] == level[a];)
         b++;
-      bool is_valley = level[a] != UINT64_MAX &&
-                       (a == begin || level[a - 1] > level[a]) &&
+      bool is_valley = level[a] != UINT64_MAX && (a == 0 || level[a - 1] > level[a]) &&
                        (b == end || level[b] > level[a]);
       if (!is_valley)
         continue;
@@ -137,83 +104,41 @@ choose (const TesseraDescent *descent,
   return best;
 }
 
-/* Takes the part apart into parts that share no waiting item, before @next. Returns the
- * first of them, @next where nothing waits. */
-static uint32_t
-take_apart (TesseraDescent *descent, uint32_t part)
-{
-  const TesseraExactState *state = descent->state;
-  const OpenPart whole = *part_at (descent, part);
-  uint32_t first = whole.next;
-  for (uint32_t s = whole.begin; s < whole.end;)
-    {
-      if (state->level[s] == UINT64_MAX)
-        {
-          s++;
-          continue;
-        }
-      uint32_t end = s;
-      while (state->across[end] > 0)
-        end++;
-      end++;
-      first = open_part (descent, (OpenPart){ s, end, whole.parent, first });
-      s = end;
-    }
-  return first;
-}
-
 static bool
 may_go_on (TesseraDescent *descent)
 {
   if (descent->state->work < descent->next_report)
     return true;
-  descent->next_report += descent->work_budget / N_REPORTS + 1;
-  if (descent->next_report < descent->state->work)
-    descent->next_report = descent->state->work;
+  descent->next_report = descent->state->work + descent->work_budget / N_REPORTS + 1;
   double done = (double) descent->state->work / (double) descent->work_budget;
   return tessera_progress (descent->progress, done < 1 ? done : 1);
 }
 
-/* Goes back to a frame and asks what is left to ask. False: nothing, or all refused. */
+/* Asks what is left to ask of the last decision. False: nothing, or all refused. */
 static bool
-decide (TesseraDescent *descent, uint32_t frame)
+decide (TesseraDescent *descent)
 {
   TesseraExactState *state = descent->state;
-  g_array_set_size (descent->frames, frame + 1);
-  Frame *f = frame_at (descent, frame);
-  g_array_set_size (descent->parts, f->n_parts);
-  while (f->n_asked < 2)
+  Frame *frame = &g_array_index (descent->frames, Frame, descent->frames->len - 1);
+  while (frame->n_asked < 2)
     {
-      tessera_exact_state_undo (state, f->n_trail);
-      f->n_asked++;
+      tessera_exact_state_undo (state, frame->n_trail);
+      frame->n_asked++;
       descent->n_decisions++;
-      if (f->n_asked == 1 ? tessera_exact_state_place (state, f->item)
-                          : tessera_exact_state_put_off (state, f->item))
+      if (frame->n_asked == 1 ? tessera_exact_state_place (state, frame->item)
+                              : tessera_exact_state_put_off (state, frame->item))
         return true;
     }
   return false;
 }
 
-/* The frame of the next decision in @part. */
-static uint32_t
-enter (TesseraDescent *descent, TesseraValleyRule rule, uint32_t part)
+/* Goes back to the last decision with a question left; its answer stands. False: none. */
+static bool
+decide_or_go_back (TesseraDescent *descent)
 {
-  const OpenPart open = *part_at (descent, part);
-  const Frame frame = { .part = part,
-                        .n_parts = descent->parts->len,
-                        .n_trail = descent->state->n_trail,
-                        .item = choose (descent, rule, open.begin, open.end) };
-  g_array_append_val (descent->frames, frame);
-  return descent->frames->len - 1;
-}
-
-/* From @frame to the nearest with a question left; its answer stands. NONE: none. */
-static uint32_t
-decide_or_go_back (TesseraDescent *descent, uint32_t frame)
-{
-  while (frame != NONE && !decide (descent, frame))
-    frame = part_at (descent, frame_at (descent, frame)->part)->parent;
-  return frame;
+  while (descent->frames->len > 0 && !decide (descent))
+    g_array_set_size (descent->frames, descent->frames->len - 1);
+  return descent->frames->len > 0;
 }
 
 TesseraStatus
@@ -227,28 +152,22 @@ tessera_descent_walk (TesseraDescent *descent,
   const uint64_t end = descent->n_decisions + share;
   *out_answer = TESSERA_EXACT_UNKNOWN;
   g_array_set_size (descent->frames, 0);
-  g_array_set_size (descent->parts, 0);
-  uint32_t part =
-      open_part (descent, (OpenPart){ 0, state->core->n_sections, NONE, NONE });
   while (descent->n_decisions < end && state->work < descent->work_budget)
     {
-      part = take_apart (descent, part);
-      if (part == NONE)
+      const Frame frame = { .n_trail = state->n_trail, .item = choose (descent, rule) };
+      if (frame.item == NONE)
         {
           *out_answer = TESSERA_EXACT_FITS;
           return TESSERA_OK;
         }
-      uint32_t frame = decide_or_go_back (descent, enter (descent, rule, part));
-      if (frame == NONE)
+      g_array_append_val (descent->frames, frame);
+      if (!decide_or_go_back (descent))
         {
           *out_answer = TESSERA_EXACT_IMPOSSIBLE;
           break;
         }
       if (!may_go_on (descent))
         return TESSERA_CANCELLED;
-      const OpenPart decided = *part_at (descent, frame_at (descent, frame)->part);
-      part = open_part (descent,
-                        (OpenPart){ decided.begin, decided.end, frame, decided.next });
     }
   tessera_exact_state_undo (state, n_trail);
   return TESSERA_OK;

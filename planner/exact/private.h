@@ -146,7 +146,6 @@ typedef struct
   uint64_t n_blocked; /* items that wait for that */
   uint64_t *level;   /* [n_sections]: lowest floor of those that wait; UINT64_MAX: none */
   uint64_t *reach;   /* [n_sections]: what the refusal came to */
-  uint64_t *across;  /* [n_sections]: waiting ones over the border to the next section */
   uint64_t *weights; /* [n_sections]: grows where states are refused; never undone */
   uint32_t *in_order; /* members of sections, nearly ascending floors */
   TesseraTrailEntry *trail;
@@ -176,10 +175,8 @@ void tessera_exact_state_undo (TesseraExactState *state, size_t n_trail);
 
 /* ---- one walk down the tree of decisions, by one rule, as far as its share of work goes.
  * A node picks a valley and in it the item that comes first in the order, and asks
- * whether it lies at its floor: first yes, then no. When items that wait fall into parts
- * that share no section, each part is searched by itself: a part that fails takes back
- * the decision that made it, whatever was decided in other parts since. Rules and orders
- * change how soon the end comes, not the answer. ---- */
+ * whether it lies at its floor: first yes, then no. Rules and orders change how soon the
+ * end comes, not the answer. ---- */
 
 typedef enum
 {
@@ -195,9 +192,9 @@ typedef struct
   TesseraExactState *state;
   const uint32_t *ranks; /* [n_items]: lower comes first */
   const TesseraProgress *progress;
-  GArray *frames, *parts; /* decisions in force; parts that are open */
-  uint64_t n_decisions;   /* over all walks */
-  uint64_t work_budget;   /* of all walks: no more after this */
+  GArray *frames;       /* decisions in force */
+  uint64_t n_decisions; /* over all walks */
+  uint64_t work_budget; /* of all walks: no more after this */
   uint64_t next_report;
 } TesseraDescent;
 

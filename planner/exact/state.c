@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define FIRST_TRAIL 4096
+#include "planner/memory.h"
 
 void
 tessera_exact_state_init (TesseraExactState *state, const TesseraCore *core)
@@ -21,13 +21,10 @@ tessera_exact_state_init (TesseraExactState *state, const TesseraCore *core)
     .blocked = g_new0 (uint64_t, n_items),
     .level = g_new0 (uint64_t, n_sections),
     .reach = g_new0 (uint64_t, n_sections),
-    .across = g_new0 (uint64_t, n_sections),
     .weights = g_new0 (uint64_t, n_sections),
     .in_order = g_new (uint32_t, n_members + 1),
     .touched = g_new (uint32_t, n_sections),
     .is_touched = g_new0 (uint8_t, n_sections),
-    .trail = g_new (TesseraTrailEntry, FIRST_TRAIL),
-    .trail_capacity = FIRST_TRAIL,
   };
   memcpy (state->in_order, core->members, n_members * sizeof *state->in_order);
 }
@@ -36,7 +33,7 @@ void
 tessera_exact_state_clear (TesseraExactState *state)
 {
   uint64_t *of_items[] = { state->floors, state->placed, state->blocked };
-  uint64_t *of_sections[] = { state->level, state->reach, state->across, state->weights };
+  uint64_t *of_sections[] = { state->level, state->reach, state->weights };
   for (size_t k = 0; k < G_N_ELEMENTS (of_items); k++)
     g_free (of_items[k]);
   for (size_t k = 0; k < G_N_ELEMENTS (of_sections); k++)
@@ -51,10 +48,7 @@ static void
 change (TesseraExactState *state, uint64_t *where, uint64_t value)
 {
   if (state->n_trail == state->trail_capacity)
-    {
-      state->trail_capacity *= 2;
-      state->trail = g_renew (TesseraTrailEntry, state->trail, state->trail_capacity);
-    }
+    TESSERA_GROW (state->trail, state->trail_capacity, state->n_trail + 1);
   state->trail[state->n_trail++] = (TesseraTrailEntry){ where, *where };
   *where = value;
 }
@@ -220,24 +214,11 @@ tessera_exact_state_start (TesseraExactState *state)
   for (uint32_t i = 0; i < core->n_items; i++)
     {
       const TesseraCoreItem *item = &core->items[i];
-      for (uint32_t s = tessera_core_first_section (item); s + 1 < item->end; s++)
-        state->across[s]++;
       note_change (state, i);
       if (item->size > core->capacity)
         return settle (state, false);
     }
   return settle (state, true);
-}
-
-/* The item waits no more. */
-static void
-take_out (TesseraExactState *state, uint32_t item)
-{
-  const TesseraCoreItem *it = &state->core->items[item];
-  change (state, &state->placed[item], 1);
-  for (uint32_t s = tessera_core_first_section (it); s + 1 < it->end; s++)
-    change (state, &state->across[s], state->across[s] - 1);
-  note_change (state, item);
 }
 
 bool
@@ -247,7 +228,8 @@ tessera_exact_state_place (TesseraExactState *state, uint32_t item)
   uint64_t floor = state->floors[item], top = floor + core->items[item].size;
   bool is_possible = true;
   uint32_t end = core->near_begin[item + 1];
-  take_out (state, item);
+  change (state, &state->placed[item], 1);
+  note_change (state, item);
   state->work += end - core->near_begin[item];
   for (uint32_t k = core->near_begin[item]; k < end && is_possible; k++)
     {

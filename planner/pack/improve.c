@@ -37,27 +37,20 @@
 #define STEPS_BETWEEN 8
 #define MOST_FAILURES 4
 
-#define FOUND_AT_BOUND "exact search: at the load bound"
-#define FOUND_AT_LOWEST "exact search: a lower layout is proven impossible"
-#define FOUND_LOWER "exact search: lower than any rule"
-#define PROVEN "simple rules; exact search proves that no layout is lower"
-
 typedef struct
 {
   TesseraPackProblem *problem;
   TesseraPackJob *job;
   TesseraPackLayout *best;
-  TesseraItem *items;        /* NULL: the exact search is not for this problem */
-  uint64_t unit_bytes;       /* heights that matter are multiples */
-  uint64_t load_bound_bytes; /* before anything was proven */
-  uint64_t base_bytes;       /* blocked below all; and what is blocked above: */
+  TesseraItem *items;  /* NULL: the exact search is not for this problem */
+  uint64_t unit_bytes; /* heights that matter are multiples */
+  uint64_t base_bytes; /* blocked below all; and what is blocked above: */
   uint64_t most_bytes;
   uint64_t spent; /* in all rounds */
   uint32_t n_asked;
   /* Of the round: */
   uint64_t looks_left;
   uint32_t n_reports;
-  bool has_found;
 } Search;
 
 static double
@@ -80,7 +73,6 @@ static void
 init (Search *search)
 {
   const TesseraPackProblem *problem = search->problem;
-  search->load_bound_bytes = problem->bound_bytes;
   search->base_bytes = g_array_index (problem->room, TesseraGap, 0).begin;
   search->most_bytes = g_array_index (problem->room, TesseraGap, 0).end;
   if (problem->limits != NULL || problem->n_items > MOST_ITEMS_OF_SEARCH)
@@ -140,7 +132,7 @@ ask (Search *search,
   for (size_t i = 0; i < problem->n_items; i++)
     offsets[i] += search->base_bytes;
   search->best->height_bytes = tessera_pack_height (problem, offsets);
-  search->has_found = true;
+  search->best->strategy = "exact search";
   return status;
 }
 
@@ -229,18 +221,10 @@ search_exactly (Search *search, uint64_t work)
   if (status != TESSERA_OK || job->has_stopped)
     return status;
   search->looks_left = looks;
-  search->has_found = false;
   status = climb (search, looks / PART_OF_BOUND);
   if (status == TESSERA_OK)
     status = descend (search, looks / PART_OF_HEIGHT);
   search->spent += work;
-  bool is_optimal = best->height_bytes == search->problem->bound_bytes;
-  if (search->has_found)
-    best->strategy = best->height_bytes == search->load_bound_bytes ? FOUND_AT_BOUND
-                     : is_optimal                                   ? FOUND_AT_LOWEST
-                                                                    : FOUND_LOWER;
-  else if (is_optimal)
-    best->strategy = PROVEN;
   return status == TESSERA_CANCELLED ? tessera_pack_status (job) : status;
 }
 

@@ -332,12 +332,6 @@ pack_group (Call *call, size_t group)
   return status;
 }
 
-static uint64_t
-part_of (uint64_t whole, size_t part, size_t parts)
-{
-  return (uint64_t) ((double) whole * (double) part / (double) parts);
-}
-
 /* Repairs, and what packs anew, tell nothing while they work. */
 static void
 tell_end (const Call *call)
@@ -357,10 +351,12 @@ pack_groups (Call *call, uint64_t work_budget)
   for (size_t g = 0; g < call->groups.n_groups && status == TESSERA_OK; g++)
     {
       const size_t begin = group_begin (&call->groups, g), end = call->groups.ends[g];
-      call->job.asked.work_budget =
-          MAX (part_of (work_budget, end - begin, n_items), work_budget / LEAST_PART);
-      call->job.fraction_begin = (double) begin / (double) n_items;
-      call->job.fraction_end = (double) end / (double) n_items;
+      const double from = (double) begin / (double) n_items;
+      const double to = (double) end / (double) n_items;
+      const uint64_t share = (uint64_t) ((double) work_budget * (to - from));
+      call->job.asked.work_budget = MAX (share, work_budget / LEAST_PART);
+      call->job.fraction_begin = from;
+      call->job.fraction_end = to;
       status = pack_group (call, g);
     }
   return status;
