@@ -12,7 +12,7 @@
  * of 3 on that, at 7: height 10, of a load of 8. The one of 3 is taken out and put at 4,
  * where only the small one is in its way; that waits, and goes to 7.
  *
- * What is pinned never goes, and a body goes and comes as one.
+ * What is pinned never goes, nor does a body: it came first, and lies low.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,15 +39,8 @@
 /* Costs more than all that can go. */
 #define FIXED UINT64_MAX
 
-/* What goes and comes as one: an item, or all of a body. */
-typedef struct
-{
-  const uint32_t *items;
-  uint32_t n_items;
-} Mover;
-
-/* One that lies where a member of the mover in hand would lie at some base: at those from
- * begin_bytes on, below end_bytes. */
+/* What lies where the item in hand would lie at some offset: at those from begin_bytes on,
+ * below end_bytes. */
 typedef struct
 {
   uint64_t begin_bytes, end_bytes;
@@ -59,10 +52,10 @@ typedef struct
 {
   const TesseraPackProblem *problem;
   uint32_t *weights; /* [n_items] 1 or more: like the root of size x life */
-  uint32_t *n_gone;  /* [n_items] how often it has had to go, of a body the first */
+  uint32_t *n_gone;  /* [n_items] how often it has had to go */
   uint64_t *offsets; /* [n_items] or TESSERA_NOWHERE */
-  GArray *waiting;   /* of uint32_t: first items of movers */
-  GArray *obstacles; /* of the mover in hand */
+  GArray *waiting;   /* of uint32_t */
+  GArray *obstacles; /* of the item in hand */
   GArray *edges;     /* of TesseraKeyed: where they begin and end */
   uint64_t looks_left;
   uint64_t patience; /* looks that a target gets while nothing gets better */
@@ -70,21 +63,10 @@ typedef struct
   uint64_t n_places; /* looked for so far */
 } Ejection;
 
-static Mover
-mover_of (const TesseraPackProblem *problem, const uint32_t *item)
+static bool
+stays (const TesseraPackProblem *problem, uint32_t item)
 {
-  const uint32_t body = tessera_pack_body (problem, *item);
-  if (body == 0)
-    return (Mover){ item, 1 };
-  const uint32_t begin = problem->body_ends[body - 1];
-  return (Mover){ &problem->body_items[begin], problem->body_ends[body] - begin };
-}
-
-/* Of a member above the base of its mover. */
-static uint64_t
-distance_of (const TesseraPackProblem *problem, uint32_t item)
-{
-  return problem->limits != NULL ? problem->limits[item].body_offset_bytes : 0;
+  return tessera_pack_is_pinned (problem, item) || tessera_pack_body (problem, item) != 0;
 }
 
 static void
@@ -105,14 +87,12 @@ weigh (Ejection *ejection)
 
 /* ---- who waits ---- */
 
-/* It waits from now on, with all of its body. */
+/* It waits from now on. */
 static void
 take_out (Ejection *ejection, uint32_t item)
 {
-  const Mover mover = mover_of (ejection->problem, &item);
-  for (uint32_t i = 0; i < mover.n_items; i++)
-    ejection->offsets[mover.items[i]] = TESSERA_NOWHERE;
-  g_array_append_val (ejection->waiting, mover.items[0]);
+  ejection->offsets[item] = TESSERA_NOWHERE;
+  g_array_append_val (ejection->waiting, item);
 }
 
 /* The heaviest of those that wait, of several the first. */
@@ -136,59 +116,57 @@ pop_waiting (Ejection *ejection)
 static uint64_t
 cost_of (const Ejection *ejection, uint32_t item)
 {
-  if (tessera_pack_is_pinned (ejection->problem, item))
+  if (stays (ejection->problem, item))
     return FIXED;
-  const uint32_t first = mover_of (ejection->problem, &item).items[0];
-  return (uint64_t) ejection->weights[first] * (1 + ejection->n_gone[first]);
+  return (uint64_t) ejection->weights[item] * (1 + ejection->n_gone[item]);
 }
 
-/* [@begin_bytes, @end_bytes) is taken as long as a member of the mover is alive. */
+/* [@begin_bytes, @end_bytes) is taken as long as the item in hand, of @size_bytes, is
+ * alive. */
 static void
 add_obstacle (Ejection *ejection,
-              uint32_t member,
+              uint64_t size_bytes,
               uint64_t begin_bytes,
               uint64_t end_bytes,
               uint64_t cost,
               uint32_t other)
 {
-  const uint64_t distance = distance_of (ejection->problem, member);
-  const uint64_t top = distance + ejection->problem->items[member].size_bytes;
-  if (end_bytes <= distance)
-    return;
-  const Obstacle obstacle = { begin_bytes < top ? 0 : begin_bytes - top + 1,
-                              end_bytes - distance, cost, other };
+  const Obstacle obstacle = { begin_bytes < size_bytes ? 0 : begin_bytes - size_bytes + 1,
+                              end_bytes, cost, other };
   g_array_append_val (ejection->obstacles, obstacle);
 }
 
 static void
-list_obstacles (Ejection *ejection, uint32_t member)
+list_obstacles (Ejection *ejection, uint32_t item)
 {
   const TesseraPackProblem *problem = ejection->problem;
   const TesseraPackItem *items = problem->items;
-  const uint32_t end = items[member].lives.end;
+  const uint64_t size_bytes = items[item].size_bytes;
+  const uint32_t end = items[item].lives.end;
   const bool is_plain = problem->limits == NULL && !problem->has_second;
   uint32_t i = 0;
+  g_array_set_size (ejection->obstacles, 0);
   for (; i < problem->n_items && (!is_plain || items[i].lives.begin < end); i++)
     if (ejection->offsets[i] != TESSERA_NOWHERE &&
-        (is_plain ? items[i].lives.end > items[member].lives.begin
-                  : tessera_pack_meet (problem, member, i)))
-      add_obstacle (ejection, member, ejection->offsets[i],
+        (is_plain ? items[i].lives.end > items[item].lives.begin
+                  : tessera_pack_meet (problem, item, i)))
+      add_obstacle (ejection, size_bytes, ejection->offsets[i],
                     ejection->offsets[i] + items[i].size_bytes, cost_of (ejection, i), i);
   for (guint k = 0; k < problem->room->len; k++)
     {
       const TesseraGap range = tessera_pack_blocked (problem, k);
       if (range.begin < range.end)
-        add_obstacle (ejection, member, range.begin, range.end, FIXED,
+        add_obstacle (ejection, size_bytes, range.begin, range.end, FIXED,
                       TESSERA_PACK_NO_ITEM);
     }
   ejection->looks_left -= MIN (i / ITEMS_A_LOOK, ejection->looks_left);
 }
 
-/* Returns: the lowest of the bases up to @limit_bytes at which what is in the way costs
+/* Returns: the lowest of the offsets up to @limit_bytes at which what is in the way costs
  * least; TESSERA_NOWHERE: something fixed is in the way of all. What is in the way gets
- * less only where an obstacle ends: those are all the bases to ask about, and 0. */
+ * less only where an obstacle ends: those are all the offsets to ask about, and 0. */
 static uint64_t
-cheapest_base (Ejection *ejection, uint64_t limit_bytes)
+cheapest_place (Ejection *ejection, uint64_t limit_bytes)
 {
   const Obstacle *obstacles = (const Obstacle *) ejection->obstacles->data;
   const uint32_t n_edges = ejection->obstacles->len * 2;
@@ -199,11 +177,11 @@ cheapest_base (Ejection *ejection, uint64_t limit_bytes)
   for (uint32_t i = 0; i < n_edges; i++)
     edges[i].value = i;
   tessera_sort (edges, n_edges);
-  uint64_t best = TESSERA_NOWHERE, best_cost = FIXED, cost = 0, base = 0;
+  uint64_t best = TESSERA_NOWHERE, best_cost = FIXED, cost = 0, place = 0;
   uint32_t n_fixed = 0;
-  for (uint32_t i = 0; base <= limit_bytes && best_cost > 0;)
+  for (uint32_t i = 0; place <= limit_bytes && best_cost > 0;)
     {
-      for (; i < n_edges && edges[i].key == base; i++)
+      for (; i < n_edges && edges[i].key == place; i++)
         {
           const uint64_t of_one = obstacles[edges[i].value / 2].cost;
           const bool is_end = edges[i].value % 2 != 0;
@@ -214,51 +192,40 @@ cheapest_base (Ejection *ejection, uint64_t limit_bytes)
         }
       if (n_fixed == 0 && cost < best_cost)
         {
-          best = base;
+          best = place;
           best_cost = cost;
         }
       if (i == n_edges)
         break;
-      base = edges[i].key;
+      place = edges[i].key;
     }
   return best;
 }
 
-/* The mover goes where those in its way cost least; these go. Returns: false where it has
+/* The item goes where those in its way cost least; these go. Returns: false where it has
  * no place. */
 static bool
 put (Ejection *ejection, uint32_t item, uint64_t target_bytes)
 {
-  const TesseraPackProblem *problem = ejection->problem;
-  const Mover mover = mover_of (problem, &item);
-  uint64_t height_bytes = 0;
-  g_array_set_size (ejection->obstacles, 0);
-  for (uint32_t i = 0; i < mover.n_items; i++)
-    {
-      const uint32_t member = mover.items[i];
-      height_bytes = MAX (height_bytes, distance_of (problem, member) +
-                                            problem->items[member].size_bytes);
-      list_obstacles (ejection, member);
-    }
+  const uint64_t size_bytes = ejection->problem->items[item].size_bytes;
+  list_obstacles (ejection, item);
   const guint n = ejection->obstacles->len;
   ejection->looks_left -= MIN (n, ejection->looks_left);
-  if (height_bytes > target_bytes)
+  if (size_bytes > target_bytes)
     return false;
-  const uint64_t base = cheapest_base (ejection, target_bytes - height_bytes);
-  if (base == TESSERA_NOWHERE)
+  const uint64_t place = cheapest_place (ejection, target_bytes - size_bytes);
+  if (place == TESSERA_NOWHERE)
     return false;
   for (guint i = 0; i < n; i++)
     {
       const Obstacle *obstacle = &g_array_index (ejection->obstacles, Obstacle, i);
-      if (base < obstacle->begin_bytes || base >= obstacle->end_bytes ||
-          ejection->offsets[obstacle->other] == TESSERA_NOWHERE)
+      if (place < obstacle->begin_bytes || place >= obstacle->end_bytes)
         continue;
-      uint32_t *n_gone = &ejection->n_gone[mover_of (problem, &obstacle->other).items[0]];
+      uint32_t *n_gone = &ejection->n_gone[obstacle->other];
       *n_gone = MIN (*n_gone + 1, MOST_GONE);
       take_out (ejection, obstacle->other);
     }
-  for (uint32_t i = 0; i < mover.n_items; i++)
-    ejection->offsets[mover.items[i]] = base + distance_of (problem, mover.items[i]);
+  ejection->offsets[item] = place;
   return true;
 }
 
@@ -284,9 +251,13 @@ reach (Ejection *ejection, const uint64_t *offsets, uint64_t target_bytes)
   g_array_set_size (ejection->waiting, 0);
   ejection->looks_left -= MIN (problem->n_items / ITEMS_A_LOOK, ejection->looks_left);
   for (uint32_t i = 0; i < problem->n_items; i++)
-    if (!tessera_pack_is_pinned (problem, i) && ejection->offsets[i] != TESSERA_NOWHERE &&
+    if (!tessera_pack_is_pinned (problem, i) &&
         ejection->offsets[i] + problem->items[i].size_bytes > target_bytes)
-      take_out (ejection, i);
+      {
+        if (stays (problem, i))
+          return false;
+        take_out (ejection, i);
+      }
   guint fewest = ejection->waiting->len;
   for (uint64_t last = ejection->looks_left; ejection->waiting->len > 0;)
     {
