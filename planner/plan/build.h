@@ -62,8 +62,6 @@ typedef struct
   uint32_t *left_out; /* [n_blocks] of those that stand for others: 1 + the edit that
                            leaves it without a slot, or TESSERA_LEFT_OUT_KEPT; 0: none */
   bool splits_sizes;  /* small and large have zones of their own */
-  uint64_t *last; /* (nullable) [n_blocks] of a preview under a cap: where the blocks lay
-                         in the round before, UINT64_MAX: nowhere */
 } TesseraPlanBuild;
 
 /* The kinds of step of the trace, where they fold more of its steps than its one run of

@@ -315,37 +315,18 @@ lose_some (TesseraPlanBuild *build, uint64_t most_bytes, bool is_last)
   return tessera_build_layout (build);
 }
 
-/* What is left of a layout is nearer to the next one than the plan before the cap. */
-static void
-note_last (TesseraPlanBuild *build)
-{
-  const TesseraPlan *plan = build->plan;
-
-  if (!build->last)
-    return;
-  memset (build->last, 0xff, build->blocks->n_blocks * sizeof *build->last);
-  for (size_t i = 0; i < plan->n_slots; i++)
-    if (plan->slots[i].block < build->blocks->n_blocks)
-      build->last[plan->slots[i].block] = plan->slots[i].offset_bytes;
-}
-
 TesseraStatus
 tessera_build_under_cap (TesseraPlanBuild *build)
 {
   uint64_t most_bytes = 0;
   TesseraStatus status = check_pins (build);
 
-  if (build->options->is_preview)
-    build->last = g_new (uint64_t, build->blocks->n_blocks + 1);
   for (int round = 0;
        status == TESSERA_OK && build->plan->height_bytes > build->constraints.cap_bytes;
        round++)
     {
       most_bytes = most_of_round (build, most_bytes, round);
-      note_last (build);
       status = lose_some (build, most_bytes, round == MOST_ROUNDS);
     }
-  free (build->last);
-  build->last = NULL;
   return status;
 }

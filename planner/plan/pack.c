@@ -152,8 +152,7 @@ find_former (const TesseraKindPacking *packing)
       of_block[before->slots[i].block] = before->slots[i].offset_bytes;
   for (size_t i = 0; i < plan->n_slots; i++)
     if (packing->item_of_slot[i] != TESSERA_NONE)
-      former[packing->item_of_slot[i]] = build->last ? build->last[plan->slots[i].block]
-                                                     : of_block[plan->slots[i].block];
+      former[packing->item_of_slot[i]] = of_block[plan->slots[i].block];
   return former;
 }
 
