@@ -84,12 +84,38 @@ tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index)
 #define MOST_CATEGORIES 3
 #define LEAST_SHARE 0.1
 
-/* Modules that differ in their first number, or one that has none. */
-typedef struct
+GHashTable *
+tessera_families (const TesseraWhose *whose,
+                  TesseraCategory category,
+                  uint32_t event_index)
 {
-  uint64_t bytes, first, last;
-  bool is_numbered;
-} Family;
+  g_autoptr (GArray) owners =
+      tessera_owners (whose, TESSERA_BY_MODULE, &category, event_index);
+  GHashTable *families = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+
+  for (guint i = 0; i < owners->len; i++)
+    {
+      const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
+      size_t n;
+      const char *digits = tessera_find_instance (owner->name, &n);
+      const uint64_t number = digits != NULL ? g_ascii_strtoull (digits, NULL, 10) : 0;
+      g_autofree char *prefix =
+          digits != NULL ? g_strndup (owner->name, (gsize) (digits - owner->name))
+                         : g_strdup (owner->name);
+      TesseraFamily *family = g_hash_table_lookup (families, prefix);
+
+      if (family == NULL)
+        {
+          family = g_new (TesseraFamily, 1);
+          *family = (TesseraFamily){ 0, number, number, digits != NULL };
+          g_hash_table_insert (families, g_steal_pointer (&prefix), family);
+        }
+      family->bytes += owner->bytes;
+      family->first = MIN (family->first, number);
+      family->last = MAX (family->last, number);
+    }
+  return families;
+}
 
 /* The modules, or the function of the program, that hold most of a category: "layers.0-31";
  * NULL: none do. */
@@ -99,39 +125,14 @@ find_holder (const TesseraWhose *whose,
              uint64_t bytes,
              uint32_t event_index)
 {
-  g_autoptr (GArray) owners =
-      tessera_owners (whose, TESSERA_BY_MODULE, &category, event_index);
-  g_autoptr (GHashTable) families =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_autoptr (GHashTable) families = tessera_families (whose, category, event_index);
   GHashTableIter iter;
   gpointer name, value;
 
-  for (guint i = 0; i < owners->len; i++)
-    {
-      const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
-      size_t n;
-      const char *digits = tessera_find_instance (owner->name, &n);
-      const uint64_t number = digits != NULL ? g_ascii_strtoull (digits, NULL, 10) : 0;
-      /* "layers." of "layers.7.mlp". */
-      g_autofree char *prefix =
-          digits != NULL ? g_strndup (owner->name, (gsize) (digits - owner->name))
-                         : g_strdup (owner->name);
-      Family *family = g_hash_table_lookup (families, prefix);
-
-      if (family == NULL)
-        {
-          family = g_new (Family, 1);
-          *family = (Family){ 0, number, number, digits != NULL };
-          g_hash_table_insert (families, g_steal_pointer (&prefix), family);
-        }
-      family->bytes += owner->bytes;
-      family->first = MIN (family->first, number);
-      family->last = MAX (family->last, number);
-    }
   g_hash_table_iter_init (&iter, families);
   while (g_hash_table_iter_next (&iter, &name, &value))
     {
-      const Family *family = value;
+      const TesseraFamily *family = value;
 
       if (family->bytes <= bytes / 2 || *(const char *) name == '(')
         continue;

@@ -9,64 +9,44 @@
 /* What a module gives to the next one is no smaller a part of its largest block. */
 #define LEAST_OUTPUT_SHARE 64
 
-/* "model.blocks.3" of "model.blocks.3.mlp.up"; NULL: no part of the path is a number. */
+/* "model.blocks.3" of "model.blocks.3.mlp.up", where @family is "model.blocks.*"; NULL: it is of
+ * no such module. */
 static char *
-name_instance (const char *module)
+name_instance (const char *module, const char *family)
 {
   size_t n;
   const char *number = tessera_find_instance (module, &n);
+  const size_t n_before = number != NULL ? (size_t) (number - module) : 0;
 
-  return number != NULL ? g_strndup (module, (gsize) (number + n - module)) : NULL;
+  return number != NULL && family != NULL && strncmp (module, family, n_before) == 0 &&
+                 family[n_before] == '*'
+             ? g_strndup (module, n_before + n)
+             : NULL;
 }
-
-/* What the modules of a name alike have at the peak. */
-typedef struct
-{
-  uint64_t bytes;
-  const char *first;
-  bool is_repeated;
-} Weight;
 
 /* The repeated module with most bytes of activations at the peak; NULL: there is none. What
  * is there once repeats nothing. */
 static char *
-find_family (const TesseraWhose *whose, char *const *modules)
+find_family (const TesseraWhose *whose)
 {
   const uint32_t at = tessera_fullest (whose->layout, 0, whose->blocks->n_events);
-  g_autoptr (GHashTable) weights =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_autoptr (GHashTable) families = tessera_families (whose, TESSERA_ACTIVATION, at);
   GHashTableIter iter;
   gpointer name, value;
-  const char *family = NULL;
-  uint64_t most = 0;
+  const char *most = NULL;
+  uint64_t most_bytes = 0;
 
-  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
-    {
-      if (whose->categories[i] != TESSERA_ACTIVATION || modules[i] == NULL ||
-          !tessera_is_live (whose->blocks, whose->layout, i, at))
-        continue;
-      g_autofree char *alike = tessera_name_alike (modules[i]);
-      Weight *weight = g_hash_table_lookup (weights, alike);
-      if (weight == NULL)
-        {
-          weight = g_new0 (Weight, 1);
-          weight->first = modules[i];
-          g_hash_table_insert (weights, g_steal_pointer (&alike), weight);
-        }
-      weight->bytes += whose->blocks->blocks[i].size_bytes;
-      weight->is_repeated |= strcmp (weight->first, modules[i]) != 0;
-    }
-  g_hash_table_iter_init (&iter, weights);
+  g_hash_table_iter_init (&iter, families);
   while (g_hash_table_iter_next (&iter, &name, &value))
     {
-      const Weight *weight = value;
+      const TesseraFamily *family = value;
 
-      if (!weight->is_repeated || weight->bytes <= most)
+      if (family->first == family->last || family->bytes <= most_bytes)
         continue;
-      most = weight->bytes;
-      family = name;
+      most_bytes = family->bytes;
+      most = name;
     }
-  return g_strdup (family);
+  return most != NULL ? g_strconcat (most, "*", NULL) : NULL;
 }
 
 /* The phase that a block is born in, or dies in, whatever is nested in that. */
@@ -160,16 +140,13 @@ tessera_passes_find (TesseraPasses *passes, const TesseraWhose *whose)
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autofree uint32_t *rows =
       tessera_owner_rows (whose, TESSERA_BY_MODULE, TESSERA_NONE, names);
-  g_autofree char **instances = g_new0 (char *, whose->blocks->n_blocks + 1);
 
+  passes->family = find_family (whose);
   for (guint i = 0; i < names->len; i++)
     {
       g_autofree char *module = names->pdata[i];
-      names->pdata[i] = name_instance (module);
+      names->pdata[i] = name_instance (module, passes->family);
     }
-  for (size_t i = 0; i < whose->blocks->n_blocks; i++)
-    instances[i] = names->pdata[rows[i]];
-  passes->family = find_family (whose, instances);
   passes->of_block = g_new (uint32_t, whose->blocks->n_blocks + 1);
   passes->passes = g_array_new (FALSE, FALSE, sizeof (TesseraPass));
   for (size_t i = 0; i < whose->blocks->n_blocks; i++)
@@ -180,25 +157,23 @@ tessera_passes_find (TesseraPasses *passes, const TesseraWhose *whose)
           category == TESSERA_TEMPORARY_BACKWARD || category == TESSERA_GRADIENT;
       const bool is_forward =
           category == TESSERA_ACTIVATION || category == TESSERA_TEMPORARY_FORWARD;
+      char *module = names->pdata[rows[i]];
 
       passes->of_block[i] = TESSERA_NONE;
-      if (passes->family == NULL || instances[i] == NULL || (!is_forward && !is_backward))
-        continue;
-      g_autofree char *family = tessera_name_alike (instances[i]);
-      if (strcmp (family, passes->family) != 0)
+      if (module == NULL || (!is_forward && !is_backward))
         continue;
       if (is_backward)
         {
-          TesseraPass *back = find_way_back (passes, whose, open, instances[i], block);
+          TesseraPass *back = find_way_back (passes, whose, open, module, block);
 
           if (back != NULL)
             back->backward_begin = MIN (back->backward_begin, block->born_index);
           continue;
         }
-      const uint32_t pass = find_pass (passes, whose, known, instances[i], block);
+      const uint32_t pass = find_pass (passes, whose, known, module, block);
       TesseraPass *instance = &g_array_index (passes->passes, TesseraPass, pass);
-      if (!g_hash_table_contains (open, instances[i]))
-        g_hash_table_insert (open, instances[i], GUINT_TO_POINTER (pass + 1));
+      if (!g_hash_table_contains (open, module))
+        g_hash_table_insert (open, module, GUINT_TO_POINTER (pass + 1));
       passes->of_block[i] = pass;
       instance->forward_end = block->born_index + 1;
       instance->most_bytes = MAX (instance->most_bytes, block->size_bytes);
