@@ -27,60 +27,53 @@ cli_read_rules (const char *path)
 typedef struct
 {
   TesseraWhose *whose;
-  const CliStudy *study;
+  const char *path;
   char *rules; /* (nullable) */
   TesseraError error;
   TesseraStatus status;
 } Finding;
-
-static Finding
-begin_finding (TesseraWhose *whose, const CliStudy *study, const char *rules_path)
-{
-  *whose = (TesseraWhose){ .trace = study->trace,
-                           .blocks = study->blocks,
-                           .structure = study->structure };
-  return (Finding){ .whose = whose,
-                    .study = study,
-                    .rules = rules_path != NULL ? cli_read_rules (rules_path) : NULL };
-}
 
 static gpointer
 find (gpointer data)
 {
   Finding *finding = data;
 
-  finding->status = tessera_whose_find (finding->whose, finding->rules,
-                                        finding->study->path, &finding->error);
+  finding->status =
+      tessera_whose_find (finding->whose, finding->rules, finding->path, &finding->error);
   return NULL;
 }
 
+/* @live: (nullable): @study, which gets its layout meanwhile */
 static void
-end_finding (Finding *finding)
+init (TesseraWhose *whose, const CliStudy *study, CliStudy *live, const char *rules_path)
 {
-  g_free (finding->rules);
-  finding->whose->layout = finding->study->layout;
-  *cli_error () = finding->error;
-  cli_must (finding->status);
+  Finding finding = { .whose = whose,
+                      .path = study->path,
+                      .rules = rules_path != NULL ? cli_read_rules (rules_path) : NULL };
+
+  *whose = (TesseraWhose){ .trace = study->trace,
+                           .blocks = study->blocks,
+                           .structure = study->structure };
+  GThread *thread = g_thread_new ("whose", find, &finding);
+  if (live != NULL)
+    cli_study_live (live);
+  g_thread_join (thread);
+  g_free (finding.rules);
+  whose->layout = study->layout;
+  *cli_error () = finding.error;
+  cli_must (finding.status);
 }
 
 void
 cli_whose_init (TesseraWhose *whose, const CliStudy *study, const char *rules_path)
 {
-  Finding finding = begin_finding (whose, study, rules_path);
-
-  find (&finding);
-  end_finding (&finding);
+  init (whose, study, NULL, rules_path);
 }
 
 void
 cli_whose_init_live (TesseraWhose *whose, CliStudy *study, const char *rules_path)
 {
-  Finding finding = begin_finding (whose, study, rules_path);
-  GThread *thread = g_thread_new ("whose", find, &finding);
-
-  cli_study_live (study);
-  g_thread_join (thread);
-  end_finding (&finding);
+  init (whose, study, study, rules_path);
 }
 
 TesseraBy

@@ -13,16 +13,14 @@ record (const CliRank *rank, gconstpointer user)
 {
   const CliRehearsal *model = user;
   g_autofree char *log = g_strconcat (rank->path, ".log", NULL);
-  g_auto (GStrv) env = NULL;
   CliJob job = model->job;
   int ours = fcntl (STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 
   job.rank = (gint64) rank->rank;
   job.record = rank->path;
-  cli_must (cli_job_environ (&job, &env, cli_error ()));
   if (freopen ("/dev/null", "r", stdin) == NULL || freopen (log, "w", stderr) == NULL)
     _exit (CLI_FAILED);
-  const CliJobEnd end = cli_job_wait (model->program, env, STDERR_FILENO);
+  const CliJobEnd end = cli_job_wait (&job, model->program, STDERR_FILENO);
   dup2 (ours, STDERR_FILENO);
   if (end.stopped_by != 0)
     _exit (CLI_FAILED);
@@ -134,10 +132,7 @@ tell_fit (const CliQuestion *question, const CliRanks *ranks)
 }
 
 int
-cli_all_ranks (const CliRehearsal *model,
-               const char *topology,
-               const char *folder,
-               guint n_jobs)
+cli_all_ranks (const CliRehearsal *model, const char *topology, const char *folder)
 {
   const guint64 world = (guint64) model->job.world;
   g_autofree char *beside = g_build_filename (folder, "topology", NULL);
@@ -150,7 +145,7 @@ cli_all_ranks (const CliRehearsal *model,
     cli_usage ("--topology takes how the %" G_GUINT64_FORMAT
                " ranks are laid out, outermost first: pp=4,dp=16, not \"%s\"",
                world, topology);
-  cli_program_check (model->program);
+  cli_job_check (&model->job, model->program);
   if (g_mkdir (folder, 0777) != 0)
     cli_fail_with ("the folder %s cannot be made: %s; name another one with -o", folder,
                    g_strerror (errno));
@@ -161,7 +156,7 @@ cli_all_ranks (const CliRehearsal *model,
 
       fprintf (stderr, "tessera: %u rank%s of %" G_GUINT64_FORMAT " run ...\n", n_next,
                n_next == 1 ? "" : "s", world);
-      cli_ranks_look (&ranks, cli_most_jobs (n_jobs), record, model);
+      cli_ranks_look (&ranks, cli_most_jobs (model->n_jobs), record, model);
       if (ranks.n_failed > 0)
         return CLI_SCRIPT_FAILED;
       /* Where nobody said how ranks are laid out, the first one's groups tell. */

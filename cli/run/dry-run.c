@@ -169,11 +169,9 @@ take_paths (CliRehearsal *run)
 static int
 sweep (const CliRehearsal *model)
 {
-  CliSweep asked = { .model = model,
-                     .sweeps = sweeps,
-                     .n_gpus = g_strv_length (gpus),
-                     .picture = picture,
-                     .n_jobs = (guint) jobs };
+  CliSweep asked = {
+    .model = model, .sweeps = sweeps, .n_gpus = g_strv_length (gpus), .picture = picture
+  };
   g_autofree CliGpu *each = g_new0 (CliGpu, asked.n_gpus);
 
   if (policy != NULL || plan != NULL)
@@ -223,7 +221,7 @@ run_all (const CliRehearsal *model)
 
   if (world < 2 || rank != 0 || plan != NULL || sweeps != NULL)
     cli_usage ("--all-ranks takes --world, 2 or more, and no --rank, --plan or --sweep");
-  return cli_all_ranks (model, topology, folder, (guint) jobs);
+  return cli_all_ranks (model, topology, folder);
 }
 
 static int

@@ -76,9 +76,8 @@ run_dry (char **program, const char *trace_path)
   g_strv_builder_add (builder, "--");
   g_strv_builder_addv (builder, (const char **) program);
   g_auto (GStrv) words = g_strv_builder_end (builder);
-  g_auto (GStrv) env = g_get_environ ();
   const int nowhere = open ("/dev/null", O_WRONLY | O_CLOEXEC);
-  const CliJobEnd end = cli_job_wait (words, env, nowhere);
+  const CliJobEnd end = cli_job_wait (NULL, words, nowhere);
 
   close (nowhere);
   if (end.stopped_by != 0 || end.signal_number != 0)

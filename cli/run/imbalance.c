@@ -424,11 +424,10 @@ int
 cli_ranks_tell (CliRanks *ranks)
 {
   Imbalance imbalance = { 0 };
-  const CliRankOptions wanted = { .is_fast = is_fast, .plans = plans };
 
   if (plans != NULL)
     check_plans (ranks);
-  cli_ranks_answer (ranks, &wanted);
+  cli_ranks_answer (ranks, is_fast, plans);
   find_imbalance (&imbalance, ranks);
   tell (ranks, &imbalance);
   cli_side_clear (&imbalance.of_most);
@@ -505,10 +504,9 @@ hand_to_engine (const char *asked, gint world, char **words)
                              is_range ? "seq" : "printf '%s\\n'", values->str, in, in,
                              answer);
   char *shell[] = { "/bin/sh", "-c", line, NULL };
-  g_auto (GStrv) env = g_get_environ ();
   CliJobEnd end = { 0 };
   if (submits)
-    end = cli_job_wait (shell, env, -1);
+    end = cli_job_wait (NULL, shell, -1);
   else
     g_print ("%s\n", line);
   return end.status == 0 && end.signal_number == 0 ? CLI_DONE : CLI_FAILED;

@@ -51,17 +51,6 @@ cli_place_find (CliPlace place)
   return NULL;
 }
 
-/* Does not import torch, which takes seconds: its package says what it was built for. */
-#define LOOK_FOR_PYTORCH                                                                 \
-  "import importlib.util, pathlib, re\n"                                                 \
-  "spec = importlib.util.find_spec('torch')\n"                                           \
-  "if spec is None or spec.origin is None:\n"                                            \
-  "    print('none')\n"                                                                  \
-  "else:\n"                                                                              \
-  "    text = (pathlib.Path(spec.origin).parent / 'version.py').read_text()\n"           \
-  "    cuda = re.search(r'^cuda\\b[^=]*=\\s*(.*)$', text, re.M)\n"                       \
-  "    print('cpu' if cuda and cuda.group(1).strip() == 'None' else 'cuda')\n"
-
 char *
 cli_program_name (char **program)
 {
@@ -101,33 +90,6 @@ cli_program_launcher (char **program)
         break;
     }
   return NULL;
-}
-
-void
-cli_program_check (char **program)
-{
-  g_autofree char *base = g_path_get_basename (program[0]);
-  g_autofree char *output = NULL;
-  g_autoptr (GError) problem = NULL;
-  char *look[] = { program[0], "-c", LOOK_FOR_PYTORCH, NULL };
-
-  if (!g_str_has_prefix (base, "python"))
-    return;
-  g_autofree char *shown = g_filename_display_name (program[0]);
-  if (!g_spawn_sync (NULL, look, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
-                     NULL, NULL, &output, NULL, NULL, &problem))
-    cli_fail_with ("%s does not start: %s; name the Python that has PyTorch", shown,
-                   problem->message);
-  g_strstrip (output);
-  if (strcmp (output, "none") == 0)
-    cli_fail_with (
-        "%s has no PyTorch: %s -m pip install torch, or name the Python that has it",
-        shown, shown);
-  if (strcmp (output, "cpu") == 0)
-    cli_fail_with (
-        "the PyTorch of %s is built without CUDA, so nothing would ask for memory of a "
-        "GPU: install the build for CUDA (on Linux: pip install torch, from PyPI)",
-        shown);
 }
 
 gboolean
@@ -180,28 +142,24 @@ put_first (char ***env, const char *name, const char *first)
   set (env, name, both);
 }
 
-static TesseraStatus
-find (CliPlace place, const char *what, char **out_path, TesseraError *error)
+static char *
+find (CliPlace place, const char *what, TesseraError *error)
 {
-  *out_path = cli_place_find (place);
-  if (*out_path != NULL)
-    return TESSERA_OK;
-  return tessera_fail (error, TESSERA_IO,
-                       "%s is neither beside this program nor installed: build all of "
-                       "Tessera (./run), or install it",
-                       what);
+  char *path = cli_place_find (place);
+
+  if (path == NULL)
+    (void) tessera_fail (error, TESSERA_IO,
+                         "%s is neither beside this program nor installed: build all of "
+                         "Tessera (./run), or install it",
+                         what);
+  return path;
 }
 
-static TesseraStatus
-set_dry (char ***env, const CliJob *job, TesseraError *error)
+static void
+set_dry (char ***env, const CliJob *job, const char *nullcuda)
 {
   static const char *const said[] = { "TESSERA_EVENTS", "TESSERA_SECONDS", "TESSERA_PLAN",
                                       "TESSERA_TRY", "TESSERA_TRY_MODULES" };
-  g_autofree char *nullcuda = NULL;
-  TesseraStatus status =
-      find (CLI_PLACE_NULLCUDA, "the null CUDA (libnullcuda.so)", &nullcuda, error);
-  if (status != TESSERA_OK)
-    return status;
   g_autofree char *preloaded = g_build_filename (nullcuda, "libnullcuda.so", NULL);
 
   /* A dry run is what its command line says. */
@@ -236,23 +194,29 @@ set_dry (char ***env, const CliJob *job, TesseraError *error)
     }
   set (env, "TESSERA_TRY", job->change);
   set (env, "TESSERA_TRY_MODULES", job->change_modules);
-  return TESSERA_OK;
 }
 
-TesseraStatus
-cli_job_environ (const CliJob *job, char ***out_environ, TesseraError *error)
+/* "NAME=value" of each variable; NULL: a part that the job needs is not installed. */
+static char **
+make_environ (const CliJob *job, TesseraError *error)
 {
-  g_auto (GStrv) env = g_get_environ ();
-  g_autofree char *library = NULL, *autoload = NULL;
+  g_autofree char *library = find (CLI_PLACE_LIBRARY, "libtessera.so", error);
+  g_autofree char *autoload =
+      library != NULL ? find (CLI_PLACE_AUTOLOAD, "Tessera's Python package", error)
+                      : NULL;
+  g_autofree char *nullcuda =
+      autoload != NULL && job->is_dry
+          ? find (CLI_PLACE_NULLCUDA, "the null CUDA (libnullcuda.so)", error)
+          : NULL;
+  char **env = g_get_environ ();
 
-  *out_environ = NULL;
-  TesseraStatus status = find (CLI_PLACE_LIBRARY, "libtessera.so", &library, error);
-  if (status == TESSERA_OK)
-    status = find (CLI_PLACE_AUTOLOAD, "Tessera's Python package", &autoload, error);
-  if (status == TESSERA_OK && job->is_dry)
-    status = set_dry (&env, job, error);
-  if (status != TESSERA_OK)
-    return status;
+  if (autoload == NULL || (job->is_dry && nullcuda == NULL))
+    {
+      g_strfreev (env);
+      return NULL;
+    }
+  if (job->is_dry)
+    set_dry (&env, job, nullcuda);
   put_first (&env, "PYTHONPATH", autoload);
   if (g_environ_getenv (env, "TESSERA_LIBRARY") == NULL)
     set (&env, "TESSERA_LIBRARY", library);
@@ -267,8 +231,47 @@ cli_job_environ (const CliJob *job, char ***out_environ, TesseraError *error)
   set (&env, "TESSERA_STACKS", job->stacks);
   set (&env, "TESSERA_FOLLOW", job->follow);
   set (&env, "TESSERA_FORCE", job->overwrites ? "1" : NULL);
-  *out_environ = g_steal_pointer (&env);
-  return TESSERA_OK;
+  return env;
+}
+
+/* Does not import torch, which takes seconds: its package says what it was built for. */
+#define LOOK_FOR_PYTORCH                                                                 \
+  "import importlib.util, pathlib, re\n"                                                 \
+  "spec = importlib.util.find_spec('torch')\n"                                           \
+  "if spec is None or spec.origin is None:\n"                                            \
+  "    print('none')\n"                                                                  \
+  "else:\n"                                                                              \
+  "    text = (pathlib.Path(spec.origin).parent / 'version.py').read_text()\n"           \
+  "    cuda = re.search(r'^cuda\\b[^=]*=\\s*(.*)$', text, re.M)\n"                       \
+  "    print('cpu' if cuda and cuda.group(1).strip() == 'None' else 'cuda')\n"
+
+void
+cli_job_check (const CliJob *job, char **program)
+{
+  g_auto (GStrv) env = make_environ (job, cli_error ());
+  g_autofree char *base = g_path_get_basename (program[0]);
+  g_autofree char *output = NULL;
+  g_autoptr (GError) problem = NULL;
+  char *look[] = { program[0], "-c", LOOK_FOR_PYTORCH, NULL };
+
+  cli_must (env != NULL ? TESSERA_OK : TESSERA_IO);
+  if (!g_str_has_prefix (base, "python"))
+    return;
+  g_autofree char *shown = g_filename_display_name (program[0]);
+  if (!g_spawn_sync (NULL, look, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
+                     NULL, NULL, &output, NULL, NULL, &problem))
+    cli_fail_with ("%s does not start: %s; name the Python that has PyTorch", shown,
+                   problem->message);
+  g_strstrip (output);
+  if (strcmp (output, "none") == 0)
+    cli_fail_with (
+        "%s has no PyTorch: %s -m pip install torch, or name the Python that has it",
+        shown, shown);
+  if (strcmp (output, "cpu") == 0)
+    cli_fail_with (
+        "the PyTorch of %s is built without CUDA, so nothing would ask for memory of a "
+        "GPU: install the build for CUDA (on Linux: pip install torch, from PyPI)",
+        shown);
 }
 
 G_NORETURN static void
@@ -312,20 +315,22 @@ cli_job_become (const CliJob *wanted, char **program)
 {
   g_autofree char *record = absolute (wanted->record);
   g_autofree char *plan = absolute (wanted->plan);
-  g_auto (GStrv) env = NULL;
   CliJob job = *wanted;
   TesseraError error = { 0 };
 
   job.record = record;
   job.plan = plan;
-  if (cli_job_environ (&job, &env, &error) != TESSERA_OK)
+  char **env = make_environ (&job, &error);
+  if (env == NULL)
     {
       fprintf (stderr, "tessera: %s; going on without Tessera\n", error.text);
       env = g_get_environ ();
     }
   cli_process_restore ();
   execvpe (program[0], program, env);
-  does_not_start (program[0], g_strerror (errno));
+  const int why = errno;
+  g_strfreev (env);
+  does_not_start (program[0], g_strerror (why));
 }
 
 /* In the child, before the program: it ends with us, were we killed, and its addresses are the
@@ -356,14 +361,16 @@ spawn (char **program, char **env, int stdout_to, GPid *out_pid, GError **error)
 }
 
 CliJobEnd
-cli_job_wait (char **program, char **environ_of_job, int stdout_to)
+cli_job_wait (const CliJob *job, char **program, int stdout_to)
 {
+  g_auto (GStrv) env = job != NULL ? make_environ (job, cli_error ()) : g_get_environ ();
   g_autoptr (GError) problem = NULL;
   GPid pid = 0;
   int status = 0;
 
+  cli_must (env != NULL ? TESSERA_OK : TESSERA_IO);
   cli_process_ask (CLI_ASK_CHILD);
-  if (!spawn (program, environ_of_job, stdout_to, &pid, &problem))
+  if (!spawn (program, env, stdout_to, &pid, &problem))
     does_not_start (program[0], problem->message);
   cli_process_pass_to (pid);
   while (waitpid (pid, &status, 0) < 0 && errno == EINTR)

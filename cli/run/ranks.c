@@ -112,23 +112,34 @@ write_plans (CliStudy *study, const CliRank *rank, const char *plans)
     }
 }
 
+/* What is asked of a file. */
+typedef struct
+{
+  gboolean is_answered; /* else looked at */
+  gboolean is_fast;
+  const char *plans;
+  CliRankPrepare prepare;
+  gconstpointer user;
+  guint n_at_once;
+} Work;
+
 static void
-answer (CliStudy *study, const CliRank *rank, const CliRankOptions *wanted, FILE *to)
+answer (CliStudy *study, const CliRank *rank, const Work *work, FILE *to)
 {
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   CliRankAnswer found = { 0 };
 
-  if (!wanted->is_fast || wanted->plans != NULL)
+  if (!work->is_fast || work->plans != NULL)
     {
       cli_study_edits (study, &options);
       cli_study_plan (study, &options);
       cli_study_as_run (study);
     }
-  if (!wanted->is_fast)
+  if (!work->is_fast)
     cli_study_needs (study);
-  if (wanted->plans != NULL)
+  if (work->plans != NULL)
     {
-      write_plans (study, rank, wanted->plans);
+      write_plans (study, rank, work->plans);
       if (study->plan->followable == TESSERA_FOLLOWABLE_NO && study->lengths == NULL)
         g_strlcpy (found.not_followed,
                    study->plan->follow_reason != NULL ? study->plan->follow_reason
@@ -141,15 +152,6 @@ answer (CliStudy *study, const CliRank *rank, const CliRankOptions *wanted, FILE
   memcpy (found.need, study->need, sizeof found.need);
   fwrite (&found, sizeof found, 1, to);
 }
-
-/* What is asked of a file. */
-typedef struct
-{
-  const CliRankOptions *answers; /* NULL: the first look */
-  CliRankPrepare prepare;
-  gconstpointer user;
-  guint n_at_once;
-} Work;
 
 static void
 start (CliRank *rank, const Work *work)
@@ -170,15 +172,15 @@ start (CliRank *rank, const Work *work)
   if (work->prepare != NULL)
     work->prepare (rank, work->user);
   cli_study_open (&study, rank->path);
-  if (work->answers == NULL)
+  if (work->is_answered)
     {
-      cli_study_live (&study);
-      look (&study, to);
+      cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
+      answer (&study, rank, work, to);
     }
   else
     {
-      cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
-      answer (&study, rank, work->answers, to);
+      cli_study_live (&study);
+      look (&study, to);
     }
   _exit (!ferror (to) && fclose (to) == 0 ? CLI_DONE : CLI_FAILED);
 }
@@ -214,7 +216,7 @@ work_on (const GPtrArray *ranks, const Work *work)
       if (i >= n_at_once)
         {
           CliRank *rank = ranks->pdata[i - n_at_once];
-          GMappedFile **found = work->answers == NULL ? &rank->looked : &rank->answered;
+          GMappedFile **found = work->is_answered ? &rank->answered : &rank->looked;
 
           *found = finish (rank);
           n_failed += *found == NULL;
@@ -453,9 +455,9 @@ cli_ranks_look (CliRanks *ranks,
 }
 
 void
-cli_ranks_answer (CliRanks *ranks, const CliRankOptions *options)
+cli_ranks_answer (CliRanks *ranks, gboolean is_fast, const char *plans)
 {
-  const Work work = { .answers = options };
+  const Work work = { .is_answered = TRUE, .is_fast = is_fast, .plans = plans };
 
   ranks->n_failed += work_on (ranks->kinds, &work);
 }

@@ -214,7 +214,6 @@ judge (const CliRehearsal *first, const CliStudy *study, SecondRun *second)
 static void
 run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_second)
 {
-  g_auto (GStrv) env = NULL;
   CliJob job = first->job;
 
   *out_second =
@@ -227,8 +226,7 @@ run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_seco
            "tessera: natively it does not fit %s; once more with the memory of that, to "
            "see whether the script adapts\n",
            first->question.gpu);
-  cli_must (cli_job_environ (&job, &env, cli_error ()));
-  const CliJobEnd end = cli_job_wait (first->program, env, STDERR_FILENO);
+  const CliJobEnd end = cli_job_wait (&job, first->program, STDERR_FILENO);
   if (end.status == 0 && end.signal_number == 0 && end.stopped_by == 0)
     judge (first, study, out_second);
   if (out_second->n_failed == 0)
@@ -438,14 +436,12 @@ answer (CliRehearsal *run, gboolean is_interrupted)
 int
 cli_rehearse (CliRehearsal *run)
 {
-  g_auto (GStrv) env = NULL;
   GStatBuf before = { 0 }, after = { 0 };
 
   g_stat (run->trace_path, &before);
-  cli_must (cli_job_environ (&run->job, &env, cli_error ()));
-  cli_program_check (run->program);
+  cli_job_check (&run->job, run->program);
   const CliJobEnd end =
-      cli_job_wait (run->program, env, cli_given.json ? STDERR_FILENO : -1);
+      cli_job_wait (&run->job, run->program, cli_given.json ? STDERR_FILENO : -1);
   gboolean has_trace =
       g_stat (run->trace_path, &after) == 0 && !is_same_file (&before, &after);
   /* Ctrl-C asks for the answer. */

@@ -68,10 +68,6 @@ char *cli_program_name (char **program);
  * Borrowed. */
 const char *cli_program_launcher (char **program);
 
-/* Where the program is a Python: it starts, and has a PyTorch built for CUDA, or the command
- * ends. Other programs pass. */
-void cli_program_check (char **program);
-
 /* Whether @policy is one of those that the library knows. */
 gboolean cli_job_policy_is_known (const char *policy);
 
@@ -82,24 +78,18 @@ gboolean cli_job_follow_is_known (const char *follow);
  * -1: the pattern of each rank's own. A folder without ends the command. */
 void cli_job_find_plan (char **path, int rank);
 
-/*
- * cli_job_environ:
- * @out_environ: (transfer full): strv of "NAME=value"
- *
- * Fails with a sentence where a part that the job needs is not installed.
- */
-TESSERA_MUST_USE TesseraStatus cli_job_environ (const CliJob *job,
-                                                char ***out_environ,
-                                                TesseraError *error);
+/* All parts of Tessera are there that the job needs, and where the program is a Python, it starts
+ * and has a PyTorch built for CUDA; or the command ends. */
+void cli_job_check (const CliJob *job, char **program);
 
 /* Becomes the program, whose exit status is then ours, and which gets all signals. Where
  * a part of Tessera is missing it runs without, after a sentence. */
 G_NORETURN void cli_job_become (const CliJob *job, char **program);
 
-/* Runs the program to its end. Signals that would end us go to it instead; ctrl-C reaches
+/* Runs the program to its end, with no @job in the environment as it is. Signals that would end us go to it instead; ctrl-C reaches
  * it from the terminal. What does not start ends the command. @stdout_to: a descriptor that gets
  * its standard output; -1: ours does */
-CliJobEnd cli_job_wait (char **program, char **environ_of_job, int stdout_to);
+CliJobEnd cli_job_wait (const CliJob *job, char **program, int stdout_to);
 
 /* ---- answer.c: does a recorded run fit a GPU, and under which policy? ---- */
 
@@ -141,7 +131,7 @@ typedef struct
   TesseraPlan *followed;        /* ... as it was before the run */
   struct CliTrial *trial; /* that gets the figures, and nothing is told; NULL: none */
   char **changes; /* of cli_changes_read(), tried after the run; borrowed; or NULL */
-  guint n_jobs;   /* for these, at a time; 0: as cores and memory allow */
+  guint n_jobs;   /* runs at a time; 0: as cores and memory allow */
 } CliRehearsal;
 
 /* Prints the answer, or a sentence why there is none. Returns the exit status. */
@@ -231,7 +221,6 @@ typedef struct
   const CliGpu *gpus;
   guint n_gpus;
   const char *picture; /* a PNG or SVG of the frontier, to be written; or NULL */
-  guint n_jobs;        /* runs at a time; 0: as cores and memory allow */
 } CliSweep;
 
 /* Mistakes in @asked end the command. Prints the answer. Returns: the exit status */
@@ -317,13 +306,6 @@ typedef struct
                            are alike */
 } CliRanks;
 
-/* The answers that are wanted. @plans: (nullable): the folder that gets each rank's plan */
-typedef struct
-{
-  gboolean is_fast; /* no plan, no smallest devices */
-  const char *plans;
-} CliRankOptions;
-
 /* What is done first in the process that looks at a file; it ends that where it fails. */
 typedef void (*CliRankPrepare) (const CliRank *rank, gconstpointer user);
 
@@ -338,7 +320,8 @@ void cli_ranks_look (CliRanks *ranks,
                      gconstpointer user);
 /* Numbers all that are there, and finds their kinds. */
 void cli_ranks_fold (CliRanks *ranks);
-void cli_ranks_answer (CliRanks *ranks, const CliRankOptions *options);
+/* @is_fast: no plan, no smallest devices; @plans: (nullable): the folder that gets each rank's plan */
+void cli_ranks_answer (CliRanks *ranks, gboolean is_fast, const char *plans);
 void cli_ranks_clear (CliRanks *ranks);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliRanks, cli_ranks_clear)
 
@@ -353,9 +336,6 @@ int cli_ranks_tell (CliRanks *ranks);
 /* ---- all-ranks.c: those of a job's ranks alone that tell how the others are ---- */
 
 /* @model: of every run, but for rank and paths; @topology: (nullable): as given, else the
- * first rank's groups tell it; @folder: for the traces, is made; @n_jobs: runs at a time, 0:
- * as processors and memory allow. Prints the answer of `tessera job`. Returns: the exit status */
-int cli_all_ranks (const CliRehearsal *model,
-                   const char *topology,
-                   const char *folder,
-                   guint n_jobs);
+ * first rank's groups tell it; @folder: for the traces, is made. Prints the answer of
+ * `tessera job`. Returns: the exit status */
+int cli_all_ranks (const CliRehearsal *model, const char *topology, const char *folder);

@@ -196,10 +196,15 @@ start_point (Sweep *sweep, guint combination, guint64 value)
   g_ptr_array_sort (sweep->points, compare);
 }
 
+static guint64
+available_bytes (const Sweep *sweep, guint cell)
+{
+  return sweep->asked->gpus[cell / CLI_N_POLICIES].available_bytes;
+}
+
 static Bracket
 find_bracket (const Sweep *sweep, guint combination, guint cell)
 {
-  guint64 available_bytes = sweep->asked->gpus[cell / CLI_N_POLICIES].available_bytes;
   Bracket bracket = { 0 };
 
   for (guint i = 0; i < sweep->points->len; i++)
@@ -212,7 +217,7 @@ find_bracket (const Sweep *sweep, guint combination, guint cell)
       if (bracket.high != NULL)
         continue;
       if (point->trial->state == CLI_TRIAL_MEASURED &&
-          point->trial->bytes[cell % CLI_N_POLICIES] <= available_bytes)
+          point->trial->bytes[cell % CLI_N_POLICIES] <= available_bytes (sweep, cell))
         {
           bracket.before = bracket.low;
           bracket.low = point;
@@ -243,7 +248,7 @@ is_next_too_large (const Sweep *sweep, const Bracket *bracket, guint cell)
   guint policy = cell % CLI_N_POLICIES;
   double slope = MIN (slope_of (bracket->before, bracket->low, policy),
                       slope_of (bracket->low, bracket->high, policy));
-  double room = (double) sweep->asked->gpus[cell / CLI_N_POLICIES].available_bytes -
+  double room = (double) available_bytes (sweep, cell) -
                 (double) bracket->low->trial->bytes[policy];
   double margin =
       policy == 0 ? MAX (slope / NATIVE_MARGIN_SHARE, MARGIN_BYTES) : MARGIN_BYTES;
@@ -269,9 +274,8 @@ guess (const Sweep *sweep, const Bracket *bracket, guint cell)
   guint policy = cell % CLI_N_POLICIES;
   guint64 width = bracket->high->value - bracket->low->value;
   double low_bytes = (double) bracket->low->trial->bytes[policy];
-  double part =
-      ((double) sweep->asked->gpus[cell / CLI_N_POLICIES].available_bytes - low_bytes) /
-      ((double) bracket->high->trial->bytes[policy] - low_bytes);
+  double part = ((double) available_bytes (sweep, cell) - low_bytes) /
+                ((double) bracket->high->trial->bytes[policy] - low_bytes);
 
   if (bracket->n_points > 2 + 2 * sweep->n_cells ||
       bracket->high->trial->state != CLI_TRIAL_MEASURED ||
@@ -283,11 +287,13 @@ guess (const Sweep *sweep, const Bracket *bracket, guint cell)
 static gboolean
 is_started (const Sweep *sweep, guint combination, guint64 value)
 {
-  const Point point = { .combination = combination, .value = value }, *wanted = &point;
-
   for (guint i = 0; i < sweep->points->len; i++)
-    if (compare (&wanted, &sweep->points->pdata[i]) == 0)
-      return TRUE;
+    {
+      const Point *point = sweep->points->pdata[i];
+
+      if (point->combination == combination && point->value == value)
+        return TRUE;
+    }
   return FALSE;
 }
 
@@ -431,7 +437,7 @@ list_notes (const Sweep *sweep)
                               sweep->points->len, job->least_steps, job->most_steps,
                               job->most_events > 0 ? " and more (--events)" : "",
                               (double) took_us / G_USEC_PER_SEC,
-                              cli_most_jobs (sweep->asked->n_jobs)));
+                              cli_most_jobs (sweep->asked->model->n_jobs)));
   g_ptr_array_add (
       notes, g_strdup_printf ("assumed: memory grows with %s, in a line or bent one way",
                               sweep->searched->name));
@@ -589,11 +595,9 @@ tell (const Sweep *sweep)
 static void
 check_program (const Sweep *sweep)
 {
-  g_auto (GStrv) env = NULL;
   g_auto (GStrv) program = make_program (sweep, 0, sweep->searched->first);
 
-  cli_must (cli_job_environ (&sweep->asked->model->job, &env, cli_error ()));
-  cli_program_check (program);
+  cli_job_check (&sweep->asked->model->job, program);
 }
 
 static void
@@ -617,7 +621,7 @@ cli_sweep (const CliSweep *asked)
 
   read_axes (&sweep);
   check_program (&sweep);
-  sweep.trials = cli_trials_new (asked->n_jobs);
+  sweep.trials = cli_trials_new (asked->model->n_jobs);
   sweep.progress = cli_progress ("searching the largest that fits");
   cli_trials_run (sweep.trials, start_next, tell_end, &sweep);
   gboolean fits = tell (&sweep);

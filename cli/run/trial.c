@@ -2,7 +2,6 @@
 #include "cli/run/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,16 +28,6 @@ struct CliTrials
   guint n_jobs;
 };
 
-static void
-open_as (int descriptor, const char *path, int flags)
-{
-  int opened = open (path, flags | O_CLOEXEC, 0600);
-
-  if (opened < 0 || dup2 (opened, descriptor) < 0)
-    _exit (CLI_FAILED);
-  close (opened);
-}
-
 /* In the child; returns its exit status. Ctrl-C reaches the parent alone, who ends this
  * group; were the parent killed, we end too. */
 static int
@@ -52,8 +41,8 @@ run_child (CliTrial *trial, const CliRehearsal *model)
   setpgid (0, 0);
   prctl (PR_SET_PDEATHSIG, SIGTERM);
   cli_process_ask (CLI_ASK_NEVER);
-  open_as (STDIN_FILENO, "/dev/null", O_RDONLY);
-  open_as (STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC);
+  if (freopen ("/dev/null", "r", stdin) == NULL || freopen (log, "w", stderr) == NULL)
+    _exit (CLI_FAILED);
   dup2 (STDERR_FILENO, STDOUT_FILENO);
   run.job.record = run.trace_path = trace;
   run.plan_path = plan;
