@@ -24,7 +24,8 @@ typedef struct
 {
   const char *path; /* of the trace */
   TesseraHistory *history;
-  char *remark; /* (nullable): about what was added */
+  char *remark;   /* (nullable): about what was added */
+  CliStudy study; /* of study_of() */
 } Call;
 
 static void
@@ -60,13 +61,13 @@ tell (const Call *call)
     }
 }
 
-/* Edits of anything but a trace would lie beside it for good. */
-static void
-look_at_trace (const Call *call)
+/* The trace, opened once: edits of anything else would lie beside it for good. */
+static const CliStudy *
+study_of (Call *call)
 {
-  g_auto (CliStudy) study = { 0 };
-
-  cli_study_open (&study, call->path);
+  if (call->study.trace == NULL)
+    cli_study_open (&call->study, call->path);
+  return &call->study;
 }
 
 /* What is listed afterwards is what the file has then. */
@@ -245,6 +246,7 @@ static void
 add (Call *call, const char *unused)
 {
   TesseraEdit edit = { 0 };
+  const CliStudy *study = study_of (call);
 
   tessera_selector_init (&edit.what);
   tessera_selector_init (&edit.with);
@@ -252,17 +254,12 @@ add (Call *call, const char *unused)
   read_rest (&edit);
   if (edit.kind != TESSERA_EDIT_CAP && (edit.what.group == NULL || given.shape != NULL))
     {
-      g_auto (CliStudy) study = { 0 };
-
-      cli_study_open (&study, call->path);
-      g_autofree guint8 *selected = select_blocks (&study, &edit);
-      check_reach (call, &study, selected, &edit);
+      g_autofree guint8 *selected = select_blocks (study, &edit);
+      check_reach (call, study, selected, &edit);
       if (given.shape != NULL)
-        take_shape (&study, selected, &edit);
-      tessera_edits_name_blocks (study.trace, study.blocks, study.structure, &edit, 1);
+        take_shape (study, selected, &edit);
+      tessera_edits_name_blocks (study->trace, study->blocks, study->structure, &edit, 1);
     }
-  else
-    look_at_trace (call);
   edit.name = given.name != NULL ? g_strdup (given.name) : tessera_edit_describe (&edit);
   change (call, add_edit, &edit);
   tessera_edit_clear (&edit);
@@ -278,15 +275,14 @@ add_standing (TesseraHistory *history, void *more, TesseraError *error)
 static void
 apply (Call *call, const char *from)
 {
-  g_auto (CliStudy) study = { 0 };
   TesseraError *error = cli_error ();
   g_autoptr (TesseraHistory) more = tessera_history_read (from, error);
 
   if (more == NULL)
     cli_fail (error);
-  cli_study_open (&study, call->path);
-  cli_must (tessera_history_find_blocks (more, from, study.trace, study.blocks,
-                                         study.structure, cli_error ()));
+  const CliStudy *study = study_of (call);
+  cli_must (tessera_history_find_blocks (more, from, study->trace, study->blocks,
+                                         study->structure, cli_error ()));
   change (call, add_standing, more);
 }
 
@@ -327,11 +323,10 @@ static const struct
   void (*run) (Call *call, const char *file); /* NULL: nothing to do but to list */
   gboolean (*move) (TesseraHistory *history);
   gboolean is_silent;
-  gboolean looks_itself; /* at the trace */
 } verbs[] = {
   { "list", 1 },
-  { "add", 1, .run = add, .looks_itself = TRUE },
-  { "apply", 2, .run = apply, .looks_itself = TRUE },
+  { "add", 1, .run = add },
+  { "apply", 2, .run = apply },
   { "undo", 1, .move = tessera_history_undo },
   { "redo", 1, .move = tessera_history_redo },
   { "export", 1, .run = write_json, .is_silent = TRUE },
@@ -352,8 +347,8 @@ run_verb (Call *call, gsize verb, const char *file)
     cli_fail (error);
   /* Where edits are kept already it was a trace; reading a large one takes seconds. */
   tessera_history_get (call->history, &n_edits);
-  if (n_edits == 0 && !verbs[verb].looks_itself)
-    look_at_trace (call);
+  if (n_edits == 0)
+    study_of (call);
   if (verbs[verb].run != NULL)
     verbs[verb].run (call, file);
   if (verbs[verb].move != NULL)
@@ -379,6 +374,7 @@ run_edits (int n_files, char **files)
   run_verb (&call, verb, files[2]);
   tessera_history_free (call.history);
   g_free (call.remark);
+  cli_study_clear (&call.study);
   return CLI_DONE;
 }
 

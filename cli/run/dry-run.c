@@ -154,15 +154,15 @@ take_paths (CliRehearsal *run)
 
   if (*named == '\0' || strchr (named, '%') != NULL)
     cli_usage ("-o takes the name of one file, without %%: a dry run is one process");
-  run->job.record = run->trace_path = g_canonicalize_filename (named, NULL);
-  run->plan_path = cli_path_beside (run->trace_path, ".tsp");
+  run->job.record = g_canonicalize_filename (named, NULL);
+  run->plan_path = cli_path_beside (run->job.record, ".tsp");
   run->job.overwrites = cli_given.force;
-  cli_check_recording (plan, run->trace_path);
+  cli_check_recording (plan, run->job.record);
   cli_check_output (plan, run->plan_path, CLI_WRITES_PLAN);
   if (plan == NULL)
     return;
-  run->job.plan = run->followed_path = g_canonicalize_filename (plan, NULL);
-  run->followed = cli_load_plan (run->followed_path);
+  run->job.plan = g_canonicalize_filename (plan, NULL);
+  run->followed = cli_load_plan (run->job.plan);
 }
 
 /* What a sweep has no use for ends the command. */
@@ -253,9 +253,9 @@ run_dry (int n_words, char **program)
   take_paths (&run);
   int result = cli_rehearse (&run);
   g_strfreev (run.changes);
-  g_free (run.trace_path);
+  g_free ((gpointer) run.job.record);
   g_free (run.plan_path);
-  g_free (run.followed_path);
+  g_free ((gpointer) run.job.plan);
   tessera_plan_free (run.followed);
   return result;
 }

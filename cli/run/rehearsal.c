@@ -32,7 +32,7 @@ died_of_memory (const CliRehearsal *run)
 {
   g_autoptr (TesseraTrace) trace = NULL;
 
-  return tessera_trace_load (run->trace_path, TESSERA_NONE, NULL, NULL, &trace) ==
+  return tessera_trace_load (run->job.record, TESSERA_NONE, NULL, NULL, &trace) ==
              TESSERA_OK &&
          g_strcmp0 (tessera_trace_get_meta (trace, "died_of"), "memory") == 0;
 }
@@ -43,7 +43,7 @@ tell_end (const CliRehearsal *run, const CliJobEnd *end, gboolean has_trace)
 {
   gboolean has_failed = end->signal_number != 0 || end->status != 0;
   gboolean is_memory = has_trace && has_failed && died_of_memory (run);
-  g_autofree char *shown = g_filename_display_name (run->trace_path);
+  g_autofree char *shown = g_filename_display_name (run->job.record);
   g_autofree char *program = g_filename_display_name (run->program[0]);
   g_autofree char *how =
       end->stopped_by != 0 ? g_strdup_printf ("%s was stopped", program)
@@ -217,7 +217,7 @@ run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_seco
   CliJob job = first->job;
 
   *out_second =
-      (SecondRun){ .trace_path = cli_path_beside (first->trace_path, "-adapted.tsr") };
+      (SecondRun){ .trace_path = cli_path_beside (first->job.record, "-adapted.tsr") };
   job.record = out_second->trace_path;
   job.budget_bytes = cli_answer_available (&first->question);
   job.stacks = "0";
@@ -272,12 +272,12 @@ tell_files (const CliRehearsal *run, const CliStudy *study)
   const size_t n_steps = study->structure->n_steps;
 
   cli_say ("trace %s: %zu events, %zu blocks, %zu step%s\nplan  %s%s\n",
-           cli_shown (run->trace_path), study->trace->n_events, study->blocks->n_blocks,
+           cli_shown (run->job.record), study->trace->n_events, study->blocks->n_blocks,
            n_steps, n_steps == 1 ? "" : "s", cli_shown (run->plan_path),
            study->followed != NULL ? ", a new one, made from this run" : "");
-  cli_member ("trace", run->trace_path);
+  cli_member ("trace", run->job.record);
   cli_member ("plan", run->plan_path);
-  cli_member ("followed_plan", run->followed_path);
+  cli_member ("followed_plan", run->job.plan);
   cli_member ("events", study->trace->n_events);
   cli_member ("blocks", study->blocks->n_blocks);
   cli_member ("steps", n_steps);
@@ -401,14 +401,14 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   Seen seen = { 0 };
   const double trace_seconds = seconds_used (RUSAGE_CHILDREN);
 
-  cli_study_open (&study, run->trace_path);
+  cli_study_open (&study, run->job.record);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   const double before_seconds = seconds_used (RUSAGE_SELF);
   plan (&study);
   const double plan_seconds = seconds_used (RUSAGE_SELF) - before_seconds;
   cli_must (tessera_plan_save (study.plan, run->plan_path, cli_error ()));
   if (run->followed != NULL)
-    cli_study_follow (&study, g_steal_pointer (&run->followed), run->followed_path,
+    cli_study_follow (&study, g_steal_pointer (&run->followed), run->job.plan,
                       g_strcmp0 (run->job.follow, "trace") != 0);
   cli_study_needs (&study);
   cli_progress_end ();
@@ -438,12 +438,12 @@ cli_rehearse (CliRehearsal *run)
 {
   GStatBuf before = { 0 }, after = { 0 };
 
-  g_stat (run->trace_path, &before);
+  g_stat (run->job.record, &before);
   cli_job_check (&run->job, run->program);
   const CliJobEnd end =
       cli_job_wait (&run->job, run->program, cli_given.json ? STDERR_FILENO : -1);
   gboolean has_trace =
-      g_stat (run->trace_path, &after) == 0 && !is_same_file (&before, &after);
+      g_stat (run->job.record, &after) == 0 && !is_same_file (&before, &after);
   /* Ctrl-C asks for the answer. */
   if (!has_trace || (end.stopped_by != 0 ? end.stopped_by != SIGINT
                                          : end.signal_number != 0 || end.status != 0))

@@ -125,10 +125,9 @@ typedef struct
 {
   CliJob job;
   CliQuestion question;
-  char **program;               /* borrowed; ends with NULL */
-  char *trace_path, *plan_path; /* absolute; written */
-  char *followed_path;          /* a plan that is read, or NULL */
-  TesseraPlan *followed;        /* ... as it was before the run */
+  char **program;         /* borrowed; ends with NULL */
+  char *plan_path;        /* absolute, as the job's; written */
+  TesseraPlan *followed;  /* the job's, as it was before the run, or NULL */
   struct CliTrial *trial; /* that gets the figures, and nothing is told; NULL: none */
   char **changes; /* of cli_changes_read(), tried after the run; borrowed; or NULL */
   guint n_jobs;   /* runs at a time; 0: as cores and memory allow */

@@ -44,7 +44,7 @@ run_child (CliTrial *trial, const CliRehearsal *model)
   if (freopen ("/dev/null", "r", stdin) == NULL || freopen (log, "w", stderr) == NULL)
     _exit (CLI_FAILED);
   dup2 (STDERR_FILENO, STDOUT_FILENO);
-  run.job.record = run.trace_path = trace;
+  run.job.record = trace;
   run.plan_path = plan;
   run.job.stacks = "0"; /* nobody sees the trace */
   run.trial = trial;
