@@ -218,10 +218,7 @@ compare_begins (const void *a, const void *b)
 
 /* The row of the phases that are called as the one of @event_index. */
 static guint
-find_peak (const TesseraWhose *whose,
-           uint32_t event_index,
-           GHashTable *rows,
-           GArray *peaks)
+find_peak (const TesseraWhose *whose, uint32_t event_index, GArray *peaks)
 {
   const TesseraStructure *structure = whose->structure;
   const uint32_t phase = structure->phase_of_event[event_index];
@@ -230,19 +227,17 @@ find_peak (const TesseraWhose *whose,
       is_outside ? NULL : &structure->phases[structure->phases[phase].main];
   const char *name =
       is_outside ? TESSERA_OUTSIDE_OF_PHASES : tessera_phase_name (whose->trace, main);
-  gpointer row;
+  const TesseraPhasePeak fresh = { .name = name,
+                                   .first_index =
+                                       is_outside ? TESSERA_NONE : event_index };
+  guint row = 0;
 
-  if (!g_hash_table_lookup_extended (rows, name, NULL, &row))
-    {
-      const TesseraPhasePeak peak = { .name = name,
-                                      .first_index =
-                                          is_outside ? TESSERA_NONE : event_index };
-
-      row = GUINT_TO_POINTER (peaks->len);
-      g_hash_table_insert (rows, (gpointer) name, row);
-      g_array_append_val (peaks, peak);
-    }
-  return GPOINTER_TO_UINT (row);
+  while (row < peaks->len &&
+         strcmp (g_array_index (peaks, TesseraPhasePeak, row).name, name) != 0)
+    row++;
+  if (row == peaks->len)
+    g_array_append_val (peaks, fresh);
+  return row;
 }
 
 GArray *
@@ -250,7 +245,6 @@ tessera_phase_peaks (const TesseraWhose *whose)
 {
   const TesseraLayout *layout = whose->layout;
   const TesseraStructure *structure = whose->structure;
-  g_autoptr (GHashTable) rows = g_hash_table_new (g_str_hash, g_str_equal);
   GArray *peaks = g_array_new (FALSE, FALSE, sizeof (TesseraPhasePeak));
   uint32_t phase = TESSERA_NONE;
   guint row = 0;
@@ -258,7 +252,7 @@ tessera_phase_peaks (const TesseraWhose *whose)
   for (uint32_t i = 0; i < layout->n_events; i++)
     {
       if (i == 0 || structure->phase_of_event[i] != phase)
-        row = find_peak (whose, i, rows, peaks);
+        row = find_peak (whose, i, peaks);
       phase = structure->phase_of_event[i];
       TesseraPhasePeak *peak = &g_array_index (peaks, TesseraPhasePeak, row);
       if (layout->curves.live_bytes[i] > peak->live_bytes)

@@ -119,10 +119,12 @@ static char *
 fit_sentence (const CliStudy *study, const CliQuestion *question)
 {
   const char *fits_word = question->is_complete ? "Fits" : "What was seen fits";
-  const char *native = TESSERA_SIZE (study->needs.native_bytes);
-  const char *expandable = TESSERA_SIZE (study->needs.expandable_bytes);
-  const char *plan = TESSERA_SIZE (study->needs.plan_bytes);
   const char *there = TESSERA_SIZE (cli_answer_available (question));
+  g_autofree char *needs = g_strdup_printf (
+      "native needs %s, expandable segments %s, the plan %s, and %s leaves %s to PyTorch",
+      TESSERA_SIZE (study->needs.native_bytes),
+      TESSERA_SIZE (study->needs.expandable_bytes),
+      TESSERA_SIZE (study->needs.plan_bytes), question->gpu, there);
 
   if (study->followed != NULL)
     return fit_followed (study, question);
@@ -130,27 +132,23 @@ fit_sentence (const CliStudy *study, const CliQuestion *question)
     {
     case FITS_NATIVELY:
       return g_strdup_printf ("%s natively: it needs %s, and %s leaves %s to PyTorch.",
-                              fits_word, native, question->gpu, there);
+                              fits_word, TESSERA_SIZE (study->needs.native_bytes),
+                              question->gpu, there);
     case FITS_EXPANDABLE:
-      return g_strdup_printf (
-          "%s only with expandable segments "
-          "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)%s: native needs %s, "
-          "expandable segments %s, the plan %s, and %s leaves %s to PyTorch.",
-          fits_word,
-          fits (study, TESSERA_LAYOUT_PLAN, question) && !is_plan_worse (study)
-              ? " or with the plan"
-              : "",
-          native, expandable, plan, question->gpu, there);
+      return g_strdup_printf ("%s only with expandable segments "
+                              "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)%s: %s.",
+                              fits_word,
+                              fits (study, TESSERA_LAYOUT_PLAN, question) &&
+                                      !is_plan_worse (study)
+                                  ? " or with the plan"
+                                  : "",
+                              needs);
     case FITS_PLANNED:
-      return g_strdup_printf ("%s only with the plan: native needs %s, expandable "
-                              "segments %s, the plan %s, and %s leaves %s to PyTorch.",
-                              fits_word, native, expandable, plan, question->gpu, there);
+      return g_strdup_printf ("%s only with the plan: %s.", fits_word, needs);
     case FITS_NOT:
       break;
     }
-  return g_strdup_printf ("Does not fit: native needs %s, expandable segments %s, the "
-                          "plan %s, and %s leaves %s to PyTorch; %s are live at once%s.",
-                          native, expandable, plan, question->gpu, there,
+  return g_strdup_printf ("Does not fit: %s; %s are live at once%s.", needs,
                           TESSERA_SIZE (study->needs.bound_bytes),
                           study->needs.bound_bytes > cli_answer_available (question)
                               ? ", more than any layout can hold"

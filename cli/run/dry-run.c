@@ -169,10 +169,8 @@ take_paths (CliRehearsal *run)
 static int
 sweep (const CliRehearsal *model)
 {
-  CliSweep asked = {
-    .model = model, .sweeps = sweeps, .n_gpus = g_strv_length (gpus), .picture = picture
-  };
-  g_autofree CliGpu *each = g_new0 (CliGpu, asked.n_gpus);
+  const guint n_gpus = g_strv_length (gpus);
+  g_autofree CliGpu *each = g_new0 (CliGpu, n_gpus);
 
   if (policy != NULL || plan != NULL)
     cli_usage ("--sweep compares the policies itself: leave --policy and --plan out");
@@ -188,7 +186,7 @@ sweep (const CliRehearsal *model)
     cli_usage ("--sweep stops each run by --steps or --events, not --for");
   if (cli_given.output != NULL)
     cli_usage ("--sweep keeps no trace: dry-run the value you choose with -o");
-  for (guint i = 0; i < asked.n_gpus; i++)
+  for (guint i = 0; i < n_gpus; i++)
     {
       CliRehearsal other = { .question = model->question };
 
@@ -204,10 +202,9 @@ sweep (const CliRehearsal *model)
       g_strv_builder_addv (axes, (const char **) sweeps);
       g_strv_builder_add (axes, axis);
       g_strfreev (sweeps);
-      asked.sweeps = sweeps = g_strv_builder_end (axes);
+      sweeps = g_strv_builder_end (axes);
     }
-  asked.gpus = each;
-  return cli_sweep (&asked);
+  return cli_sweep (model, sweeps, each, n_gpus, picture);
 }
 
 /* What is about one rank ends the command. */

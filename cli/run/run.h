@@ -212,18 +212,15 @@ typedef struct
   guint64 available_bytes; /* to PyTorch, the head-room left out */
 } CliGpu;
 
-/* What is asked; all is borrowed. */
-typedef struct
-{
-  const CliRehearsal *model; /* of every run, but for paths; its program has {NAME}s */
-  char **sweeps; /* "batch=1..64", "length=512,1024", "try=nothing,fused"; then NULL */
-  const CliGpu *gpus;
-  guint n_gpus;
-  const char *picture; /* a PNG or SVG of the frontier, to be written; or NULL */
-} CliSweep;
-
-/* Mistakes in @asked end the command. Prints the answer. Returns: the exit status */
-int cli_sweep (const CliSweep *asked);
+/* @model: of every run, but for paths; its program has {NAME}s; @sweeps: "batch=1..64",
+ * "length=512,1024", "try=nothing,fused"; then NULL; @picture: (nullable): a PNG or SVG of the
+ * frontier, to be written. Mistakes end the command. Prints the answer. Returns: the exit
+ * status */
+int cli_sweep (const CliRehearsal *model,
+               char **sweeps,
+               const CliGpu *gpus,
+               guint n_gpus,
+               const char *picture);
 
 /* ---- ranks.c: the ranks of one distributed job, a file each: which are alike, and what each
  * kind needs. What a file holds is found by a process of its own: what ends a command ends only

@@ -37,7 +37,9 @@ typedef struct
 
 typedef struct
 {
-  const CliSweep *asked;
+  const CliRehearsal *model;
+  const CliGpu *gpus;
+  guint n_gpus;
   Axis *axes;
   const Axis *searched;
   guint n_axes, n_combinations, n_cells; /* cells: GPU and policy */
@@ -89,31 +91,30 @@ read_values (Sweep *sweep, Axis *axis, const char *text)
 }
 
 static void
-read_axes (Sweep *sweep)
+read_axes (Sweep *sweep, char **sweeps)
 {
   g_autoptr (GString) named = g_string_new (NULL);
   g_autoptr (GString) others = g_string_new (NULL);
-  g_autofree char *program = g_strjoinv (" ", sweep->asked->model->program);
+  g_autofree char *program = g_strjoinv (" ", sweep->model->program);
 
-  sweep->n_axes = g_strv_length (sweep->asked->sweeps);
+  sweep->n_axes = g_strv_length (sweeps);
   sweep->axes = g_new0 (Axis, sweep->n_axes);
   sweep->n_combinations = 1;
   for (guint i = 0; i < sweep->n_axes; i++)
     {
-      g_auto (GStrv) parts = g_strsplit (sweep->asked->sweeps[i], "=", 2);
+      g_auto (GStrv) parts = g_strsplit (sweeps[i], "=", 2);
       Axis *axis = &sweep->axes[i];
 
       if (g_strv_length (parts) < 2 || *parts[0] == '\0')
         cli_usage ("--sweep takes a name and its values, like batch=1..64, not \"%s\"",
-                   sweep->asked->sweeps[i]);
+                   sweeps[i]);
       g_autofree char *braced = g_strdup_printf ("{%s}", parts[0]);
       axis->name = g_intern_string (parts[0]);
       axis->braced = g_intern_string (braced);
       if (strstr (named->str, axis->braced) != NULL)
         cli_usage ("--sweep %s is given twice", axis->name);
       if (strstr (program, axis->braced) == NULL &&
-          (sweep->asked->model->changes == NULL ||
-           !g_str_equal (axis->braced, CLI_SWEEP_TRY)))
+          (sweep->model->changes == NULL || !g_str_equal (axis->braced, CLI_SWEEP_TRY)))
         cli_usage ("--sweep %s: write %s where the program's command line has the value",
                    axis->name, axis->braced);
       read_values (sweep, axis, parts[1]);
@@ -168,7 +169,7 @@ compare (gconstpointer first, gconstpointer second)
 static char **
 make_program (const Sweep *sweep, guint combination, guint64 value)
 {
-  char **program = g_strdupv (sweep->asked->model->program);
+  char **program = g_strdupv (sweep->model->program);
 
   for (char **word = program; *word != NULL; word++)
     {
@@ -183,7 +184,7 @@ start_point (Sweep *sweep, guint combination, guint64 value)
 {
   g_auto (GStrv) program = make_program (sweep, combination, value);
   g_autofree char *change = fill_in (sweep, CLI_SWEEP_TRY, combination, value);
-  CliRehearsal run = *sweep->asked->model;
+  CliRehearsal run = *sweep->model;
   Point *point = g_new0 (Point, 1);
 
   run.program = program;
@@ -199,7 +200,7 @@ start_point (Sweep *sweep, guint combination, guint64 value)
 static guint64
 available_bytes (const Sweep *sweep, guint cell)
 {
-  return sweep->asked->gpus[cell / CLI_N_POLICIES].available_bytes;
+  return sweep->gpus[cell / CLI_N_POLICIES].available_bytes;
 }
 
 static Bracket
@@ -391,8 +392,7 @@ make_sentence (const Sweep *sweep)
   GString *text = g_string_new (NULL);
 
   g_string_printf (text, "Largest %s on %s%s%s", sweep->searched->name,
-                   sweep->asked->gpus[sweep->asked->n_gpus - 1].name,
-                   *at != '\0' ? " at " : "", at);
+                   sweep->gpus[sweep->n_gpus - 1].name, *at != '\0' ? " at " : "", at);
   for (guint i = 0; i < CLI_N_POLICIES; i++)
     {
       Bracket bracket = find_bracket (sweep, last, sweep->n_cells - CLI_N_POLICIES + i);
@@ -428,7 +428,7 @@ static GPtrArray *
 list_notes (const Sweep *sweep)
 {
   GPtrArray *notes = g_ptr_array_new_with_free_func (g_free);
-  const CliJob *job = &sweep->asked->model->job;
+  const CliJob *job = &sweep->model->job;
   gint64 took_us = g_get_monotonic_time () - sweep->began_us;
 
   g_ptr_array_add (
@@ -437,14 +437,14 @@ list_notes (const Sweep *sweep)
                               sweep->points->len, job->least_steps, job->most_steps,
                               job->most_events > 0 ? " and more (--events)" : "",
                               (double) took_us / G_USEC_PER_SEC,
-                              cli_most_jobs (sweep->asked->model->n_jobs)));
+                              cli_most_jobs (sweep->model->n_jobs)));
   g_ptr_array_add (
       notes, g_strdup_printf ("assumed: memory grows with %s, in a line or bent one way",
                               sweep->searched->name));
-  g_ptr_array_add (
-      notes, g_strdup_printf ("head-room of each GPU %s (%s)",
-                              TESSERA_SIZE (sweep->asked->model->question.headroom_bytes),
-                              sweep->asked->model->question.headroom_why));
+  g_ptr_array_add (notes,
+                   g_strdup_printf ("head-room of each GPU %s (%s)",
+                                    TESSERA_SIZE (sweep->model->question.headroom_bytes),
+                                    sweep->model->question.headroom_why));
   for (guint i = 0; i < sweep->points->len; i++)
     {
       const Point *point = sweep->points->pdata[i];
@@ -467,7 +467,7 @@ tell_largest (const Sweep *sweep)
   for (guint i = 0; i < sweep->n_combinations * sweep->n_cells; i++)
     {
       guint combination = i / sweep->n_cells, cell = i % sweep->n_cells;
-      const CliGpu *gpu = &sweep->asked->gpus[cell / CLI_N_POLICIES];
+      const CliGpu *gpu = &sweep->gpus[cell / CLI_N_POLICIES];
       Bracket bracket = find_bracket (sweep, combination, cell);
       g_autofree char *at = fill_in (sweep, sweep->others, combination, 0);
       g_autofree char *text = bracket_text (&bracket);
@@ -499,24 +499,22 @@ draw_frontier (cairo_t *cr,
 }
 
 static void
-write_picture (const Sweep *sweep)
+write_picture (const Sweep *sweep, const char *path)
 {
-  const CliSweep *asked = sweep->asked;
-  const CliSheet sheet = { .width = 1200,
-                           .height = 760,
-                           .scale = 2,
-                           .is_svg = g_str_has_suffix (asked->picture, ".svg") };
+  const CliSheet sheet = {
+    .width = 1200, .height = 760, .scale = 2, .is_svg = g_str_has_suffix (path, ".svg")
+  };
   guint n = sweep->n_combinations * sweep->n_cells;
   g_autofree guint64 *largest = g_new0 (guint64, n);
   g_auto (GStrv) at = g_new0 (char *, sweep->n_combinations + 1);
   g_autofree char *title =
       g_strdup_printf ("Largest %s that fits", sweep->searched->name);
-  g_autofree const char **gpus = g_new0 (const char *, asked->n_gpus);
+  g_autofree const char **gpus = g_new0 (const char *, sweep->n_gpus);
   const TesseraFrontier frontier = { .title = title,
                                      .at = (const char *const *) at,
                                      .gpus = gpus,
                                      .n_at = sweep->n_combinations,
-                                     .n_gpus = asked->n_gpus,
+                                     .n_gpus = sweep->n_gpus,
                                      .largest = largest,
                                      .last = sweep->searched->last };
   g_autoptr (GBytes) bytes = NULL;
@@ -529,11 +527,11 @@ write_picture (const Sweep *sweep)
     }
   for (guint i = 0; i < sweep->n_combinations; i++)
     at[i] = fill_in (sweep, sweep->others, i, 0);
-  for (guint i = 0; i < asked->n_gpus; i++)
-    gpus[i] = asked->gpus[i].name;
+  for (guint i = 0; i < sweep->n_gpus; i++)
+    gpus[i] = sweep->gpus[i].name;
   cli_must (cli_draw_picture (&sheet, draw_frontier, &frontier, cli_error (), &bytes));
   const char *data = g_bytes_get_data (bytes, &n_bytes);
-  cli_must (tessera_write_file (asked->picture, data, n_bytes, cli_error ()));
+  cli_must (tessera_write_file (path, data, n_bytes, cli_error ()));
 }
 
 /* For programs: each run, with what each policy needs. */
@@ -597,7 +595,7 @@ check_program (const Sweep *sweep)
 {
   g_auto (GStrv) program = make_program (sweep, 0, sweep->searched->first);
 
-  cli_job_check (&sweep->asked->model->job, program);
+  cli_job_check (&sweep->model->job, program);
 }
 
 static void
@@ -611,22 +609,28 @@ clear (Sweep *sweep)
 }
 
 int
-cli_sweep (const CliSweep *asked)
+cli_sweep (const CliRehearsal *model,
+           char **sweeps,
+           const CliGpu *gpus,
+           guint n_gpus,
+           const char *picture)
 {
   gboolean has_failed = FALSE;
-  Sweep sweep = { .asked = asked,
-                  .n_cells = asked->n_gpus * CLI_N_POLICIES,
+  Sweep sweep = { .model = model,
+                  .gpus = gpus,
+                  .n_gpus = n_gpus,
+                  .n_cells = n_gpus * CLI_N_POLICIES,
                   .points = g_ptr_array_new_with_free_func (g_free),
                   .began_us = g_get_monotonic_time () };
 
-  read_axes (&sweep);
+  read_axes (&sweep, sweeps);
   check_program (&sweep);
-  sweep.trials = cli_trials_new (asked->model->n_jobs);
+  sweep.trials = cli_trials_new (model->n_jobs);
   sweep.progress = cli_progress ("searching the largest that fits");
   cli_trials_run (sweep.trials, start_next, tell_end, &sweep);
   gboolean fits = tell (&sweep);
-  if (asked->picture != NULL)
-    write_picture (&sweep);
+  if (picture != NULL)
+    write_picture (&sweep, picture);
   for (guint i = 0; i < sweep.points->len; i++)
     has_failed |= ((Point *) sweep.points->pdata[i])->trial->state == CLI_TRIAL_FAILED;
   clear (&sweep);
