@@ -37,17 +37,17 @@ tessera_canvas_stop_moves (TesseraCanvas *self)
   if (self->animation != NULL)
     adw_animation_pause (self->animation);
   g_clear_object (&self->animation);
-  g_clear_pointer (&self->moves, tessera_moves_unref);
+  g_clear_pointer (&self->moves, g_array_unref);
 }
 
 void
 tessera_canvas_start_moves (TesseraCanvas *self)
 {
-  TesseraMoves *moves = self->panel.document->moves;
+  GArray *moves = self->panel.document->moves;
   g_autoptr (AdwAnimation) animation = NULL;
 
   tessera_canvas_stop_moves (self);
-  if (moves == NULL || moves->n_moves == 0)
+  if (moves == NULL || moves->len == 0)
     return;
   animation = adw_timed_animation_new (
       self->panel.box, 0, 1, MOVES_MS,
@@ -55,7 +55,7 @@ tessera_canvas_start_moves (TesseraCanvas *self)
   adw_timed_animation_set_easing (ADW_TIMED_ANIMATION (animation), ADW_EASE_IN_OUT_SINE);
   g_signal_connect_swapped (animation, "done", G_CALLBACK (tessera_canvas_stop_moves),
                             self);
-  self->moves = tessera_moves_ref (moves);
+  self->moves = g_array_ref (moves);
   self->animation = g_object_ref (animation);
   /* Done at once where the canvas is not seen or the person wants no motion. */
   adw_animation_play (animation);
@@ -109,12 +109,13 @@ tessera_canvas_draw_moves (TesseraCanvas *self, TesseraWidgetPen *pen)
   cairo_set_line_width (cr, 1);
   /* The picture below shows where they are to be: nobody is there yet. */
   tessera_set_source (cr, pen->base.palette->reserved, 1);
-  for (size_t i = 0; i < self->moves->n_moves; i++)
-    if (tessera_canvas_box_of (self, &self->moves->moves[i].to, &box))
+  for (guint i = 0; i < self->moves->len; i++)
+    if (tessera_canvas_box_of (self, &g_array_index (self->moves, TesseraMove, i).to,
+                               &box))
       add_box (cr, box);
   cairo_fill (cr);
-  for (size_t i = 0; i < self->moves->n_moves; i++)
-    draw_move (self, cr, &self->moves->moves[i]);
+  for (guint i = 0; i < self->moves->len; i++)
+    draw_move (self, cr, &g_array_index (self->moves, TesseraMove, i));
   cairo_destroy (cr);
 }
 

@@ -70,7 +70,7 @@ typedef struct
 
   gboolean pinning;      /* what is selected is in the hand */
   double pin_dy;         /* pixels it was moved by */
-  TesseraMoves *moves;   /* on their way; or NULL */
+  GArray *moves;         /* TesseraMove: on their way; or NULL */
   double moves_progress; /* 0..1 */
   AdwAnimation *animation;
 } TesseraCanvas;

@@ -134,9 +134,8 @@ match_groups (const Making *self)
   return groups;
 }
 
-/* Fills @list, which has room for all. */
 static void
-filter_blocks (const Making *self, TesseraBlockList *list)
+filter_blocks (const Making *self, GArray *list)
 {
   const TesseraBlocks *blocks = self->data->blocks;
   gboolean by_text = *self->text != '\0';
@@ -163,41 +162,29 @@ filter_blocks (const Making *self, TesseraBlockList *list)
           ((is_missed || is_left) && tessera_pool_was_missed (self->data->pool, b) &&
            (tessera_pool_was_left (self->data->trace, self->data->pool, b) ? is_left
                                                                            : is_missed)))
-        list->blocks[list->n_blocks++] = i;
+        g_array_append_val (list, i);
     }
 }
 
-static void
-list_clear (gpointer user)
+GArray *
+tessera_block_list_new (const TesseraData *data, const TesseraBlockFilter *filter)
 {
-  TesseraBlockList *list = user;
-
-  tessera_data_unref (list->data);
-  g_free (list->blocks);
-}
-
-TESSERA_DEFINE_SHARED (TesseraBlockList, tessera_block_list, list_clear)
-
-TesseraBlockList *
-tessera_block_list_new (TesseraData *data, const TesseraBlockFilter *filter)
-{
-  TesseraBlockList *list = g_atomic_rc_box_new0 (TesseraBlockList);
+  GArray *list = g_array_new (FALSE, FALSE, sizeof (uint32_t));
   Making making = { .data = data, .by = *filter };
 
   making.text = g_utf8_casefold (filter->text != NULL ? filter->text : "", -1);
-  list->data = tessera_data_ref (data);
-  list->blocks = g_new (uint32_t, MAX (data->blocks->n_blocks, 1));
   filter_blocks (&making, list);
-  tessera_sort_indices (list->blocks, list->n_blocks, key_of, &making, filter->down);
+  tessera_sort_indices ((uint32_t *) (void *) list->data, list->len, key_of, &making,
+                        filter->down);
   g_free (making.text);
   return list;
 }
 
 guint
-tessera_block_list_find (const TesseraBlockList *list, uint32_t block)
+tessera_block_list_find (const GArray *list, uint32_t block)
 {
-  for (uint32_t i = 0; i < list->n_blocks; i++)
-    if (list->blocks[i] == block)
+  for (guint i = 0; i < list->len; i++)
+    if (g_array_index (list, uint32_t, i) == block)
       return i;
   return G_MAXUINT;
 }

@@ -334,10 +334,9 @@ typedef struct
 {
   TesseraData *data;
   size_t n_places;
-  TesseraGroupRow *rows;                      /* [n_places] */
-  TesseraGroupRow classes[TESSERA_N_CLASSES]; /* of the places of that class */
-  uint32_t *begin;                            /* [n_places + 1] into blocks */
-  uint32_t *blocks;                           /* by place, then by birth */
+  TesseraGroupRow *rows; /* of the places, then of each class: of all its places */
+  uint32_t *begin;       /* [n_places + 1] into blocks */
+  uint32_t *blocks;      /* by place, then by birth */
 } TesseraGrouping;
 
 /* @is_in: (nullable) (array): a byte for each block: those that count. For workers. */
@@ -375,13 +374,6 @@ typedef struct
   uint64_t least_bytes, most_bytes; /* inclusive */
 } TesseraBlockFilter;
 
-typedef struct
-{
-  TesseraData *data;
-  uint32_t *blocks;
-  guint n_blocks;
-} TesseraBlockList;
-
 typedef uint64_t (*TesseraKeyFunc) (gconstpointer user, uint32_t index);
 
 /* By the keys of @indices; equals ascending, whichever way. 10 M take two seconds. */
@@ -391,13 +383,11 @@ void tessera_sort_indices (uint32_t *indices,
                            gconstpointer user,
                            gboolean down);
 
-/* Shared like TesseraData, never changed. For workers. */
-TesseraBlockList *tessera_block_list_new (TesseraData *data,
-                                          const TesseraBlockFilter *filter);
-TesseraBlockList *tessera_block_list_ref (TesseraBlockList *list);
-void tessera_block_list_unref (TesseraBlockList *list);
+/* Blocks (uint32_t), never changed from then on. For workers. */
+GArray *tessera_block_list_new (const TesseraData *data,
+                                const TesseraBlockFilter *filter);
 /* Where a block is in the list, or G_MAXUINT. */
-guint tessera_block_list_find (const TesseraBlockList *list, uint32_t block);
+guint tessera_block_list_find (const GArray *list, uint32_t block);
 
 /* --- what lies elsewhere in the next picture: blocks that the eye can follow on their way */
 
@@ -411,18 +401,8 @@ typedef struct
   double from_y0; /* bytes: where its bottom was */
 } TesseraMove;
 
-/* Shared like TesseraData, never changed. */
-typedef struct
-{
-  TesseraMove *moves; /* largest area first */
-  size_t n_moves;
-  size_t n_moved; /* all, also those that are too small to be listed */
-} TesseraMoves;
-
-/* Looks at every block: for workers. */
-TesseraMoves *tessera_moves_new (const TesseraSheet *from, const TesseraSheet *to);
-TesseraMoves *tessera_moves_ref (TesseraMoves *moves);
-void tessera_moves_unref (TesseraMoves *moves);
+/* TesseraMove, largest area first; never changed. Looks at every block: for workers. */
+GArray *tessera_moves_new (const TesseraSheet *from, const TesseraSheet *to);
 
 /* --- where blocks could lie in a plan instead: places for them to be pinned at ----- */
 
@@ -450,13 +430,9 @@ typedef struct
   uint64_t *distance_bytes; /* of each from the lowest */
   size_t n_blocks, n_all;   /* n_all: of the trace */
   uint64_t pool_addr;
-  uint64_t base_bytes;        /* offset of the lowest now */
-  uint64_t height_bytes;      /* from the lowest's bottom to the highest's top */
-  uint64_t size_bytes;        /* block bytes of all */
-  TesseraObstacle *obstacles; /* by low */
-  size_t n_obstacles;
-  TesseraStop *stops; /* ascending, each once */
-  size_t n_stops;
+  uint64_t base_bytes; /* offset of the lowest now */
+  GArray *obstacles;   /* TesseraObstacle, by low */
+  GArray *stops;       /* TesseraStop, ascending, each once */
 } TesseraLandings;
 
 /* @chosen: ascending. Looks at every block: for workers. TESSERA_REFUSED: none of them

@@ -74,14 +74,14 @@ struct TesseraJob
   TesseraSheet *new_sheets[TESSERA_N_SIDES];
   TesseraPaint *new_paint;
   TesseraMoment described;
-  TesseraMoves *moves; /* from the sheet that was */
+  GArray *moves; /* from the sheet that was */
   TesseraEditConflict conflict;
   TesseraComparison *comparison;
   TesseraGrouping *grouping;
   TesseraSelectionFacts facts;
   TesseraRule *rule;
   TesseraLandings *landings;
-  TesseraBlockList *list;
+  GArray *list;
   GArray *suggestions;
   uint8_t *is_in; /* a byte for each block that was looked for */
   uint64_t bytes; /* of a need; or where to pin */

@@ -35,7 +35,7 @@ clear_contents (TesseraDocument *self)
       g_clear_object (&self->watched[i]);
     }
   g_clear_pointer (&self->rule, tessera_rule_free);
-  g_clear_pointer (&self->moves, tessera_moves_unref);
+  g_clear_pointer (&self->moves, g_array_unref);
   g_clear_pointer (&self->proposal.landings, tessera_landings_free);
   g_clear_pointer (&self->proposal.pushed, tessera_selection_unref);
   self->conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
@@ -46,7 +46,7 @@ clear_contents (TesseraDocument *self)
   self->selected = TESSERA_NONE;
   g_clear_pointer (&self->selection, tessera_selection_unref);
   g_clear_pointer (&self->grouping, tessera_grouping_unref);
-  g_clear_pointer (&self->list, tessera_block_list_unref);
+  g_clear_pointer (&self->list, g_array_unref);
   g_clear_pointer (&self->left_planned, tessera_followed_unref);
   g_clear_pointer (&self->comparison, tessera_comparison_free);
   g_clear_pointer (&self->difference, tessera_selection_unref);

@@ -117,7 +117,7 @@ struct _TesseraDocument
   TesseraEditConflict conflict; /* which of them cannot hold together; or NONE */
   uint64_t former_bytes;        /* peak of the plan before the last change; 0: unknown */
   TesseraProposal proposal;
-  TesseraMoves *moves;      /* from the plan's former picture to this; or NULL */
+  GArray *moves; /* TesseraMove: from the plan's former picture to this; or NULL */
   struct TesseraRule *rule; /* of what is selected, once found; or NULL */
 
   GArray *
@@ -135,8 +135,8 @@ struct _TesseraDocument
                                   selection until then */
   TesseraGrouping *grouping; /* of all blocks that match the query; NULL: not asked for */
   char *query;               /* of the grouping; NULL: none, all blocks */
-  char *query_error;      /* why the last query is none, one sentence; NULL: it is one */
-  TesseraBlockList *list; /* NULL: not asked for */
+  char *query_error; /* why the last query is none, one sentence; NULL: it is one */
+  GArray *list;      /* of blocks (uint32_t); NULL: not asked for */
   uint32_t hovered;
   TesseraSide hovered_side;
   uint32_t moment;         /* event */

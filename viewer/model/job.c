@@ -33,13 +33,13 @@ clear_job (gpointer user)
   for (size_t i = 0; i < G_N_ELEMENTS (job->selectors); i++)
     tessera_selector_clear (&job->selectors[i]);
   g_clear_pointer (&job->suggestions, g_array_unref);
-  tessera_block_list_unref (job->list);
+  g_clear_pointer (&job->list, g_array_unref);
   tessera_comparison_free (job->comparison);
   tessera_landings_free (job->landings);
   tessera_rule_free (job->rule);
   tessera_selection_facts_clear (&job->facts);
   tessera_grouping_unref (job->grouping);
-  tessera_moves_unref (job->moves);
+  g_clear_pointer (&job->moves, g_array_unref);
   tessera_paint_unref (job->new_paint);
   tessera_followed_unref (job->made);
   tessera_data_unref (job->new_data);

@@ -127,7 +127,7 @@ static void
 take_plan (TesseraDocument *self, TesseraJob *job)
 {
   tessera_document_drop_proposal (self);
-  tessera_moves_unref (self->moves);
+  g_clear_pointer (&self->moves, g_array_unref);
   /* Heights of two axes cannot be compared, nor times. */
   self->moves = job->axis_kind == self->axis_kind ? g_steal_pointer (&job->moves) : NULL;
   tessera_followed_unref (self->planned);

@@ -37,7 +37,6 @@ typedef struct
   GPtrArray *lanes;
   GHashTable *lane_of;
   uint8_t *moves; /* [n_blocks] */
-  GArray *obstacles;
   Life hull;
 } Search;
 
@@ -74,8 +73,8 @@ tessera_landings_free (TesseraLandings *landings)
     return;
   g_free (landings->blocks);
   g_free (landings->distance_bytes);
-  g_free (landings->obstacles);
-  g_free (landings->stops);
+  g_array_unref (landings->obstacles);
+  g_array_unref (landings->stops);
   g_free (landings);
 }
 
@@ -102,7 +101,7 @@ take_chosen (Search *search,
              const uint32_t *chosen,
              size_t n_chosen)
 {
-  uint64_t low = UINT64_MAX, high = 0;
+  uint64_t low = UINT64_MAX;
 
   landings->blocks = g_new (uint32_t, n_chosen);
   landings->distance_bytes = g_new (uint64_t, n_chosen);
@@ -112,9 +111,7 @@ take_chosen (Search *search,
         Lane key = key_of (search, chosen[i]);
 
         landings->blocks[landings->n_blocks++] = chosen[i];
-        landings->size_bytes += key.n_bytes;
         low = MIN (low, key.addr);
-        high = MAX (high, key.addr + key.n_bytes);
         if (!g_hash_table_contains (search->lane_of, &key))
           {
             Lane *lane = g_memdup2 (&key, sizeof key);
@@ -125,7 +122,6 @@ take_chosen (Search *search,
           }
       }
   landings->base_bytes = low - landings->pool_addr;
-  landings->height_bytes = high - low;
   for (size_t i = 0; i < landings->n_blocks; i++)
     landings->distance_bytes[i] = search->layout->addr[landings->blocks[i]] - low;
   for (guint i = 0; i < search->lanes->len; i++)
@@ -177,7 +173,7 @@ meets (const Lane *lane, Life life)
 
 static TesseraStatus
 find_obstacles (Search *search,
-                const TesseraLandings *landings,
+                TesseraLandings *landings,
                 uint32_t n_blocks,
                 const TesseraProgress *progress)
 {
@@ -203,61 +199,77 @@ find_obstacles (Search *search,
           };
 
           if (obstacle.high > 0 && meets (lane, life))
-            g_array_append_val (search->obstacles, obstacle);
+            g_array_append_val (landings->obstacles, obstacle);
         }
     }
   return TESSERA_OK;
 }
 
-static int
-compare_obstacles (const void *x, const void *y)
+static const TesseraObstacle *
+obstacle_at (const TesseraLandings *landings, guint i)
 {
-  const TesseraObstacle *a = x, *b = y;
+  return &g_array_index (landings->obstacles, TesseraObstacle, i);
+}
 
-  if (a->low != b->low)
-    return a->low < b->low ? -1 : 1;
-  return (a->high > b->high) - (a->high < b->high);
+static TesseraStop *
+stop_at (const TesseraLandings *landings, guint i)
+{
+  return &g_array_index (landings->stops, TesseraStop, i);
 }
 
 static int
-compare_stops (const void *x, const void *y)
+compare_obstacles (gconstpointer x, gconstpointer y)
+{
+  const TesseraObstacle *a = x, *b = y;
+
+  return (a->low > b->low) - (a->low < b->low);
+}
+
+static int
+compare_stops (gconstpointer x, gconstpointer y)
 {
   const TesseraStop *a = x, *b = y;
 
   return (a->offset_bytes > b->offset_bytes) - (a->offset_bytes < b->offset_bytes);
 }
 
+static void
+add_stop (TesseraLandings *landings, int64_t offset_bytes)
+{
+  if (offset_bytes >= 0)
+    g_array_append_vals (landings->stops, &(TesseraStop){ (uint64_t) offset_bytes }, 1);
+}
+
 /* Obstacles by their low end: the furthest high end so far tells what is free. */
 static void
 make_stops (TesseraLandings *landings)
 {
-  size_t n = 0, next = 0, n_unique = 0;
+  guint n = 0, next = 0;
   int64_t reach = INT64_MIN;
 
-  landings->stops = g_new0 (TesseraStop, 2 * landings->n_obstacles + 2);
-  landings->stops[n++].offset_bytes = 0;
-  landings->stops[n++].offset_bytes = landings->base_bytes;
-  for (size_t i = 0; i < landings->n_obstacles; i++)
+  g_array_sort (landings->obstacles, compare_obstacles);
+  add_stop (landings, 0);
+  add_stop (landings, (int64_t) landings->base_bytes);
+  for (guint i = 0; i < landings->obstacles->len; i++)
     {
-      const TesseraObstacle *obstacle = &landings->obstacles[i];
-
-      if (obstacle->low >= 0)
-        landings->stops[n++].offset_bytes = (uint64_t) obstacle->low;
-      landings->stops[n++].offset_bytes = (uint64_t) obstacle->high;
+      add_stop (landings, obstacle_at (landings, i)->low);
+      add_stop (landings, obstacle_at (landings, i)->high);
     }
-  qsort (landings->stops, n, sizeof *landings->stops, compare_stops);
-  for (size_t i = 0; i < n; i++)
+  g_array_sort (landings->stops, compare_stops);
+  for (guint i = 0; i < landings->stops->len; i++)
     {
-      int64_t at = (int64_t) landings->stops[i].offset_bytes;
+      TesseraStop stop = *stop_at (landings, i);
+      int64_t at = (int64_t) stop.offset_bytes;
 
-      if (n_unique > 0 && landings->stops[n_unique - 1].offset_bytes == (uint64_t) at)
+      if (n > 0 && stop_at (landings, n - 1)->offset_bytes == stop.offset_bytes)
         continue;
-      for (; next < landings->n_obstacles && landings->obstacles[next].low < at; next++)
-        reach = MAX (reach, landings->obstacles[next].high);
-      landings->stops[n_unique].offset_bytes = (uint64_t) at;
-      landings->stops[n_unique++].is_free = reach <= at;
+      for (; next < landings->obstacles->len && obstacle_at (landings, next)->low < at;
+           next++)
+        reach = MAX (reach, obstacle_at (landings, next)->high);
+      stop.is_free = reach <= at;
+      *stop_at (landings, n++) = stop;
     }
-  landings->n_stops = n_unique;
+  g_array_set_size (landings->stops, n);
 }
 
 TesseraStatus
@@ -273,19 +285,18 @@ tessera_landings_new (TesseraFollowed *planned,
   g_autoptr (GPtrArray) lanes = g_ptr_array_new_with_free_func (lane_free);
   g_autoptr (GHashTable) lane_of = g_hash_table_new (lane_hash, lane_equal);
   g_autofree uint8_t *moves = g_new0 (uint8_t, MAX (n_blocks, 1));
-  Search search = {
-    .blocks = planned->data->blocks->blocks,
-    .layout = planned->layout,
-    .lanes = lanes,
-    .lane_of = lane_of,
-    .moves = moves,
-    .obstacles = g_array_new (FALSE, FALSE, sizeof (TesseraObstacle)),
-  };
+  Search search = { .blocks = planned->data->blocks->blocks,
+                    .layout = planned->layout,
+                    .lanes = lanes,
+                    .lane_of = lane_of,
+                    .moves = moves };
   TesseraStatus status = TESSERA_OK;
 
   *out_landings = NULL;
   landings->pool_addr = planned->layout->pool_addr;
   landings->n_all = n_blocks;
+  landings->obstacles = g_array_new (FALSE, FALSE, sizeof (TesseraObstacle));
+  landings->stops = g_array_new (FALSE, TRUE, sizeof (TesseraStop));
   take_chosen (&search, landings, chosen, n_chosen);
   if (landings->n_blocks == 0)
     status = tessera_fail (error, TESSERA_REFUSED,
@@ -296,14 +307,8 @@ tessera_landings_new (TesseraFollowed *planned,
       find_lives (&search, n_blocks);
       status = find_obstacles (&search, landings, n_blocks, progress);
     }
-  landings->n_obstacles = search.obstacles->len;
-  landings->obstacles =
-      (TesseraObstacle *) (void *) g_array_free (search.obstacles, FALSE);
   if (status == TESSERA_OK)
     {
-      if (landings->n_obstacles > 0)
-        qsort (landings->obstacles, landings->n_obstacles, sizeof *landings->obstacles,
-               compare_obstacles);
       make_stops (landings);
       *out_landings = g_steal_pointer (&landings);
     }
@@ -321,9 +326,9 @@ find_stop (const TesseraLandings *landings,
 {
   uint64_t nearest = TESSERA_NOWHERE;
 
-  for (size_t i = 0; i < landings->n_stops; i++)
+  for (guint i = 0; i < landings->stops->len; i++)
     {
-      const TesseraStop *stop = &landings->stops[i];
+      const TesseraStop *stop = stop_at (landings, i);
       int64_t above = (int64_t) stop->offset_bytes - offset_bytes;
 
       if ((only_free && !stop->is_free) || (direction > 0 && above <= 0) ||
@@ -369,23 +374,18 @@ tessera_landings_pushed (const TesseraLandings *landings, uint64_t offset_bytes)
 {
   uint8_t *is_pushed = g_new0 (uint8_t, landings->n_all);
 
-  for (size_t i = 0;
-       i < landings->n_obstacles && landings->obstacles[i].low < (int64_t) offset_bytes;
-       i++)
-    if (landings->obstacles[i].high > (int64_t) offset_bytes)
-      is_pushed[landings->obstacles[i].block] = 1;
+  for (guint i = 0; i < landings->obstacles->len; i++)
+    {
+      const TesseraObstacle *obstacle = obstacle_at (landings, i);
+
+      if (obstacle->low < (int64_t) offset_bytes &&
+          obstacle->high > (int64_t) offset_bytes)
+        is_pushed[obstacle->block] = 1;
+    }
   return tessera_selection_new (landings->n_all, is_pushed);
 }
 
 /* --- what lies elsewhere in the next picture ----------------------------------------- */
-
-static void
-moves_clear (gpointer user)
-{
-  g_free (((TesseraMoves *) user)->moves);
-}
-
-TESSERA_DEFINE_SHARED (TesseraMoves, tessera_moves, moves_clear)
 
 static double
 area (const TesseraMove *move)
@@ -394,19 +394,18 @@ area (const TesseraMove *move)
 }
 
 static int
-compare_areas (const void *x, const void *y)
+compare_areas (gconstpointer x, gconstpointer y)
 {
   double a = area (x), b = area (y);
 
   return (a < b) - (a > b);
 }
 
-TesseraMoves *
+GArray *
 tessera_moves_new (const TesseraSheet *from, const TesseraSheet *to)
 {
-  TesseraMoves *moves = g_atomic_rc_box_new0 (TesseraMoves);
   size_t n_blocks = to->data->blocks->n_blocks;
-  GArray *found = g_array_new (FALSE, FALSE, sizeof (TesseraMove));
+  GArray *moves = g_array_new (FALSE, FALSE, sizeof (TesseraMove));
 
   for (size_t i = 0; i < n_blocks; i++)
     {
@@ -418,14 +417,10 @@ tessera_moves_new (const TesseraSheet *from, const TesseraSheet *to)
           was.y0 == move.to.y0)
         continue;
       move.from_y0 = was.y0;
-      g_array_append_val (found, move);
+      g_array_append_val (moves, move);
     }
-  moves->n_moved = found->len;
-  if (found->len > 0)
-    qsort (found->data, found->len, sizeof (TesseraMove), compare_areas);
-  g_array_set_size (found, MIN (found->len, TESSERA_MOST_MOVES));
-  moves->n_moves = found->len;
-  moves->moves = (TesseraMove *) (void *) g_array_free (found, FALSE);
+  g_array_sort (moves, compare_areas);
+  g_array_set_size (moves, MIN (moves->len, TESSERA_MOST_MOVES));
   return moves;
 }
 

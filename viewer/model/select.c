@@ -451,7 +451,7 @@ make_list (TesseraJob *job, TesseraError *error)
 static void
 take_list (TesseraDocument *self, TesseraJob *job)
 {
-  tessera_block_list_unref (self->list);
+  g_clear_pointer (&self->list, g_array_unref);
   self->list = g_steal_pointer (&job->list);
   tessera_document_changed (self, TESSERA_CHANGED_LIST);
 }

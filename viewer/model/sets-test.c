@@ -347,7 +347,9 @@ n_in_group (TestSession *f, const char *name)
       /* The tree shows it under a class that has blocks. */
       if (n > 0)
         g_assert_cmpuint (
-            grouping->classes[grouping->rows[place].lifetime_class].n_blocks, >=, n);
+            grouping->rows[grouping->n_places + grouping->rows[place].lifetime_class]
+                .n_blocks,
+            >=, n);
       if (n > 0)
         g_assert_cmpuint (grouping->rows[place].height_bytes, >=, 1 << 20);
     }

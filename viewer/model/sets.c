@@ -156,14 +156,6 @@ typedef struct
 } Sum;
 
 static void
-sum_init (Sum *sum, TesseraGroupRow *row, uint8_t lifetime_class)
-{
-  row->lifetime_class = lifetime_class;
-  row->is_whole = TRUE;
-  *sum = (Sum){ .row = row, .first = UINT32_MAX };
-}
-
-static void
 sum_birth (Sum *sum, const TesseraData *data, const TesseraBlock *b)
 {
   TesseraGroupRow *row = sum->row;
@@ -187,52 +179,60 @@ finish_row (const Sum *sum)
   sum->row->filled = area > 0 ? (double) sum->used / area : 0;
 }
 
+/* Of a block: its place's and its class's. */
+static void
+find_sums (const TesseraGrouping *grouping, uint32_t block, Sum *sums, Sum *out_both[2])
+{
+  uint32_t place = tessera_place_of (grouping->data, block);
+
+  out_both[0] = &sums[place];
+  out_both[1] = &sums[grouping->n_places + grouping->rows[place].lifetime_class];
+}
+
 static void
 sum_deaths (const TesseraGrouping *grouping,
             const uint8_t *is_in,
             uint32_t until,
             size_t *gone,
-            Sum *places,
-            Sum *classes)
+            Sum *sums)
 {
   const TesseraBlocks *blocks = grouping->data->blocks;
 
   for (; *gone < blocks->n_blocks; ++*gone)
     {
       uint32_t d = blocks->by_death[*gone];
-      const TesseraBlock *dead = &blocks->blocks[d];
-      uint32_t place;
+      Sum *both[2];
 
-      if (dead->died_index > until)
+      if (blocks->blocks[d].died_index > until)
         break;
       if (is_in != NULL && !is_in[d])
         continue;
-      place = tessera_place_of (grouping->data, d);
-      places[place].alive_bytes -= dead->block_bytes;
-      classes[grouping->rows[place].lifetime_class].alive_bytes -= dead->block_bytes;
+      find_sums (grouping, d, sums, both);
+      for (int i = 0; i < 2; i++)
+        both[i]->alive_bytes -= blocks->blocks[d].block_bytes;
     }
 }
 
 static void
-sweep (TesseraGrouping *grouping, const uint8_t *is_in, Sum *places, Sum *classes)
+sweep (TesseraGrouping *grouping, const uint8_t *is_in, Sum *sums)
 {
   const TesseraBlocks *blocks = grouping->data->blocks;
   size_t gone = 0;
 
-  for (uint32_t i = 0; i < blocks->n_blocks; i++)
+  for (uint32_t block = 0; block < blocks->n_blocks; block++)
     {
-      const TesseraBlock *b = &blocks->blocks[i];
-      uint32_t place = tessera_place_of (grouping->data, i);
-      uint8_t class = grouping->rows[place].lifetime_class;
+      const TesseraBlock *b = &blocks->blocks[block];
+      gboolean counts = is_in == NULL || is_in[block];
+      Sum *both[2];
 
-      if (is_in != NULL && !is_in[i])
-        {
-          grouping->rows[place].is_whole = grouping->classes[class].is_whole = FALSE;
-          continue;
-        }
-      sum_deaths (grouping, is_in, b->born_index, &gone, places, classes);
-      sum_birth (&places[place], grouping->data, b);
-      sum_birth (&classes[class], grouping->data, b);
+      find_sums (grouping, block, sums, both);
+      if (counts)
+        sum_deaths (grouping, is_in, b->born_index, &gone, sums);
+      for (int i = 0; i < 2; i++)
+        if (counts)
+          sum_birth (both[i], grouping->data, b);
+        else
+          both[i]->row->is_whole = FALSE;
     }
 }
 
@@ -269,28 +269,26 @@ TesseraGrouping *
 tessera_grouping_new (TesseraData *data, const uint8_t *is_in)
 {
   TesseraGrouping *grouping = g_atomic_rc_box_new0 (TesseraGrouping);
-  g_autofree Sum *places = NULL;
-  Sum classes[TESSERA_N_CLASSES];
+  const size_t n_rows = data->n_groups + 2 * TESSERA_N_CLASSES;
+  g_autofree Sum *sums = g_new (Sum, n_rows);
 
   grouping->data = tessera_data_ref (data);
   grouping->n_places = data->n_groups + TESSERA_N_CLASSES;
-  grouping->rows = g_new0 (TesseraGroupRow, grouping->n_places);
+  grouping->rows = g_new0 (TesseraGroupRow, n_rows);
   grouping->begin = g_new0 (uint32_t, grouping->n_places + 1);
-  places = g_new (Sum, grouping->n_places);
-  for (size_t i = 0; i < data->n_groups; i++)
-    sum_init (&places[i], &grouping->rows[i], data->groups[i].lifetime_class);
-  for (uint8_t class = 0; class < TESSERA_N_CLASSES; class ++)
+  for (size_t i = 0; i < n_rows; i++)
     {
-      size_t place = data->n_groups + class;
+      TesseraGroupRow *row = &grouping->rows[i];
 
-      sum_init (&places[place], &grouping->rows[place], class);
-      sum_init (&classes[class], &grouping->classes[class], class);
+      row->lifetime_class = i < data->n_groups
+                                ? data->groups[i].lifetime_class
+                                : (uint8_t) ((i - data->n_groups) % TESSERA_N_CLASSES);
+      row->is_whole = TRUE;
+      sums[i] = (Sum){ .row = row, .first = UINT32_MAX };
     }
-  sweep (grouping, is_in, places, classes);
-  for (size_t i = 0; i < grouping->n_places; i++)
-    finish_row (&places[i]);
-  for (size_t i = 0; i < TESSERA_N_CLASSES; i++)
-    finish_row (&classes[i]);
+  sweep (grouping, is_in, sums);
+  for (size_t i = 0; i < n_rows; i++)
+    finish_row (&sums[i]);
   take_local_layouts (grouping);
   list_blocks (grouping, is_in);
   return grouping;

@@ -249,7 +249,7 @@ go_back (TesseraDocument *self, TesseraJob *job)
   const TesseraSheet *old = self->sheets[TESSERA_SIDE_LEFT];
   gboolean was_plan = old != NULL && old->planned != NULL;
 
-  g_clear_pointer (&self->moves, tessera_moves_unref);
+  g_clear_pointer (&self->moves, g_array_unref);
   if (!was_plan)
     self->left_kind = old != NULL ? old->layout->kind : TESSERA_LAYOUT_RECORDED;
   tessera_followed_unref (self->left_planned);
@@ -261,7 +261,7 @@ go_back (TesseraDocument *self, TesseraJob *job)
 static void
 take_sheets (TesseraDocument *self, TesseraJob *job)
 {
-  g_clear_pointer (&self->moves, tessera_moves_unref);
+  g_clear_pointer (&self->moves, g_array_unref);
   keep_events_in_view (self, self->sheets[TESSERA_SIDE_LEFT]->axis,
                        job->new_sheets[TESSERA_SIDE_LEFT]->axis);
   for (int i = 0; i < TESSERA_N_SIDES; i++)

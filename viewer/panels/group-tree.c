@@ -25,11 +25,11 @@ TesseraGroupRow
 tessera_node_row (const TesseraGrouping *grouping, TesseraNode node)
 {
   const TesseraData *data = grouping->data;
-  const TesseraBlock *b = &data->blocks->blocks[node.index];
+  const TesseraBlock *b;
 
   if (node.kind != TESSERA_NODE_BLOCK)
-    return node.kind == TESSERA_NODE_CLASS ? grouping->classes[node.index]
-                                           : grouping->rows[node.index];
+    return grouping->rows[node.index];
+  b = &data->blocks->blocks[node.index];
   return (TesseraGroupRow){
     .n_blocks = 1,
     .size_bytes = b->size_bytes,
@@ -62,15 +62,9 @@ key_of (const TesseraGroupTree *self, TesseraNodeKind kind, uint32_t index)
 }
 
 static uint64_t
-key_of_class (gconstpointer self, uint32_t class)
+key_of_row (gconstpointer self, uint32_t row)
 {
-  return key_of (self, TESSERA_NODE_CLASS, class);
-}
-
-static uint64_t
-key_of_place (gconstpointer self, uint32_t place)
-{
-  return key_of (self, TESSERA_NODE_GROUP, place);
+  return key_of (self, TESSERA_NODE_GROUP, row);
 }
 
 static uint64_t
@@ -117,20 +111,20 @@ append_blocks (TesseraGroupTree *self, uint32_t place)
 }
 
 static void
-append_groups (TesseraGroupTree *self, uint32_t class)
+append_groups (TesseraGroupTree *self, uint8_t lifetime_class)
 {
   const TesseraGrouping *grouping = self->grouping;
   g_autofree uint32_t *places = g_new (uint32_t, grouping->n_places);
   uint32_t n = 0;
 
   for (uint32_t place = 0; place < grouping->n_places; place++)
-    if (grouping->rows[place].lifetime_class == class &&
+    if (grouping->rows[place].lifetime_class == lifetime_class &&
         grouping->rows[place].n_blocks > 0)
       places[n++] = place;
   if (self->column == TESSERA_TREE_NAME)
     qsort_r (places, n, sizeof *places, compare_names, self);
   else
-    tessera_sort_indices (places, n, key_of_place, self, self->down);
+    tessera_sort_indices (places, n, key_of_row, self, self->down);
   for (uint32_t i = 0; i < n; i++)
     {
       append (self, TESSERA_NODE_GROUP, places[i]);
@@ -146,15 +140,15 @@ list_rows (TesseraGroupTree *self)
   uint32_t classes[TESSERA_N_CLASSES], n = 0;
 
   for (uint32_t class = 0; class < TESSERA_N_CLASSES; class ++)
-    if (grouping->classes[class].n_blocks > 0)
-      classes[n++] = class;
-  tessera_sort_indices (classes, n, key_of_class, self, self->down);
+    if (grouping->rows[grouping->n_places + class].n_blocks > 0)
+      classes[n++] = (uint32_t) grouping->n_places + class;
+  tessera_sort_indices (classes, n, key_of_row, self, self->down);
   g_array_set_size (self->rows, 0);
   for (uint32_t i = 0; i < n; i++)
     {
       append (self, TESSERA_NODE_CLASS, classes[i]);
-      if (self->is_open[grouping->n_places + classes[i]])
-        append_groups (self, classes[i]);
+      if (self->is_open[classes[i]])
+        append_groups (self, grouping->rows[classes[i]].lifetime_class);
     }
 }
 
@@ -225,10 +219,7 @@ tessera_group_tree_free (TesseraGroupTree *self)
 gboolean
 tessera_group_tree_is_open (const TesseraGroupTree *self, TesseraNode node)
 {
-  return node.kind == TESSERA_NODE_GROUP ? self->is_open[node.index]
-         : node.kind == TESSERA_NODE_CLASS
-             ? self->is_open[self->grouping->n_places + node.index]
-             : FALSE;
+  return node.kind != TESSERA_NODE_BLOCK && self->is_open[node.index];
 }
 
 gboolean
@@ -236,9 +227,7 @@ tessera_group_tree_set_open (TesseraGroupTree *self, TesseraNode node, gboolean 
 {
   if (node.kind == TESSERA_NODE_BLOCK || tessera_group_tree_is_open (self, node) == open)
     return FALSE;
-  self->is_open[node.kind == TESSERA_NODE_GROUP ? node.index
-                                                : self->grouping->n_places + node.index] =
-      (uint8_t) open;
+  self->is_open[node.index] = (uint8_t) open;
   list_rows (self);
   return TRUE;
 }
@@ -252,7 +241,9 @@ tessera_group_tree_open_to (TesseraGroupTree *self, TesseraNodeKind kind, uint32
 
   if (kind != TESSERA_NODE_CLASS)
     tessera_group_tree_set_open (
-        self, (TesseraNode){ TESSERA_NODE_CLASS, grouping->rows[place].lifetime_class },
+        self,
+        (TesseraNode){ TESSERA_NODE_CLASS, (uint32_t) grouping->n_places +
+                                               grouping->rows[place].lifetime_class },
         TRUE);
   if (kind == TESSERA_NODE_BLOCK)
     tessera_group_tree_set_open (self, (TesseraNode){ TESSERA_NODE_GROUP, place }, TRUE);

@@ -45,17 +45,16 @@ short_name (TesseraData *data, uint32_t place)
 
 /* Groups made by hand may have blocks of more than one. */
 static const char *
-class_name (uint32_t lifetime_class)
+class_name (uint8_t lifetime_class)
 {
-  return lifetime_class == 0 ? "several classes"
-                             : tessera_class_name ((uint8_t) lifetime_class);
+  return lifetime_class == 0 ? "several classes" : tessera_class_name (lifetime_class);
 }
 
 static char *
 name_of (const TesseraGrouping *grouping, TesseraNode node)
 {
   TesseraData *data = grouping->data;
-  const char *n = TESSERA_COUNT (tessera_node_row (grouping, node).n_blocks);
+  TesseraGroupRow row = tessera_node_row (grouping, node);
   const char *index = TESSERA_COUNT (node.index);
 
   if (node.kind == TESSERA_NODE_BLOCK)
@@ -67,9 +66,10 @@ name_of (const TesseraGrouping *grouping, TesseraNode node)
                              : g_strdup_printf ("block %s", index);
     }
   return g_strdup_printf ("%s (%s)",
-                          node.kind == TESSERA_NODE_CLASS ? class_name (node.index)
-                                                          : short_name (data, node.index),
-                          n);
+                          node.kind == TESSERA_NODE_CLASS
+                              ? class_name (row.lifetime_class)
+                              : short_name (data, node.index),
+                          TESSERA_COUNT (row.n_blocks));
 }
 
 /* Below the name: why these blocks are together, how long a block lives. */
@@ -200,9 +200,10 @@ mark_node (const TesseraGrouping *grouping, TesseraNode node, uint8_t *is_in)
     is_in[node.index] = 1;
   else if (node.kind == TESSERA_NODE_GROUP)
     mark_place (grouping, node.index, is_in);
-  else if (node.kind == TESSERA_NODE_CLASS)
+  else
     for (uint32_t place = 0; place < grouping->n_places; place++)
-      if (grouping->rows[place].lifetime_class == node.index)
+      if (grouping->rows[place].lifetime_class ==
+          grouping->rows[node.index].lifetime_class)
         mark_place (grouping, place, is_in);
 }
 
@@ -252,13 +253,14 @@ is_place_whole (Groups *self, uint32_t place)
 }
 
 static gboolean
-is_class_whole (Groups *self, uint32_t class)
+is_class_whole (Groups *self, uint32_t row)
 {
   const TesseraGrouping *grouping = self->tree->grouping;
   uint32_t place = 0;
 
   while (place < grouping->n_places &&
-         (grouping->rows[place].lifetime_class != class || is_place_whole (self, place)))
+         (grouping->rows[place].lifetime_class != grouping->rows[row].lifetime_class ||
+          is_place_whole (self, place)))
     place++;
   return place == grouping->n_places;
 }

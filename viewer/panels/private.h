@@ -80,14 +80,14 @@ typedef enum
 typedef enum
 {
   TESSERA_NODE_CLASS,
-  TESSERA_NODE_GROUP, /* a place of the grouping */
+  TESSERA_NODE_GROUP, /* or blocks of a class that are in none */
   TESSERA_NODE_BLOCK
 } TesseraNodeKind;
 
 typedef struct
 {
   TesseraNodeKind kind;
-  uint32_t index; /* class, place, block */
+  uint32_t index; /* of the grouping's row, or a block */
 } TesseraNode;
 
 /* What is told of a node in numbers: of a block its own, and for filled how long it lives. */
@@ -99,7 +99,7 @@ typedef struct
   TesseraTreeColumn column; /* to sort by */
   gboolean down;
   GArray *rows;     /* TesseraNode: that are seen, from top to bottom */
-  uint8_t *is_open; /* by place, then by class */
+  uint8_t *is_open; /* as the grouping's rows */
 } TesseraGroupTree;
 
 /* @like: (nullable): what is open in it is open; else classes are: their groups are seen.

@@ -13,19 +13,25 @@ typedef struct
 {
   TesseraListPanel base;
   TesseraBlockFilter filter; /* its text is ours */
-  TesseraBlockList *list;    /* that is shown; NULL: none yet */
+  GArray *list;              /* of blocks that are shown; NULL: none yet */
+  gboolean is_asked;         /* for one of what there is now */
   GtkWidget *text;
   GtkWidget *least;
   GtkWidget *most;
   GtkWidget *count;
 } Table;
 
+static uint32_t
+block_at (const Table *self, guint position)
+{
+  return g_array_index (self->list, uint32_t, position);
+}
+
 static char *
 cell_text (gpointer user, guint position, int column)
 {
-  const TesseraBlockList *list = ((Table *) user)->list;
-  TesseraData *data = list->data;
-  uint32_t block = list->blocks[position];
+  TesseraData *data = ((Table *) user)->base.panel.document->data;
+  uint32_t block = block_at (user, position);
 
   switch ((TesseraColumn) column)
     {
@@ -56,7 +62,7 @@ is_selected (gpointer user, guint position)
   Table *self = user;
 
   return tessera_selection_has (self->base.panel.document->selection,
-                                self->list->blocks[position]);
+                                block_at (self, position));
 }
 
 /* The last of them leads: that is where the person clicked. */
@@ -71,7 +77,7 @@ choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
 
   for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
        more = gtk_bitset_iter_next (&iter, &position))
-    blocks[n++] = self->list->blocks[position];
+    blocks[n++] = block_at (self, position);
   tessera_document_select_blocks (self->base.panel.document, blocks, n, how,
                                   n > 0 ? blocks[n - 1] : TESSERA_NONE);
   if (self->base.panel.document->selected != TESSERA_NONE)
@@ -82,7 +88,7 @@ choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
 static void
 show_count (Table *self)
 {
-  guint n = self->list != NULL ? self->list->n_blocks : 0;
+  guint n = self->list != NULL ? self->list->len : 0;
   size_t n_all = self->base.panel.document->data != NULL
                      ? self->base.panel.document->data->blocks->n_blocks
                      : 0;
@@ -106,14 +112,14 @@ scroll_to_lead (Table *self)
 static void
 take_list (Table *self)
 {
-  TesseraBlockList *list = self->base.panel.document->list, *before = self->list;
+  GArray *list = self->base.panel.document->list;
 
-  if (list == before)
+  if (list == self->list)
     return;
-  self->list = tessera_block_list_ref (list);
-  tessera_row_model_set_length (self->base.rows, list != NULL ? list->n_blocks : 0,
+  g_clear_pointer (&self->list, g_array_unref);
+  self->list = list != NULL ? g_array_ref (list) : NULL;
+  tessera_row_model_set_length (self->base.rows, list != NULL ? list->len : 0,
                                 list != NULL);
-  tessera_block_list_unref (before);
   show_count (self);
   scroll_to_lead (self);
 }
@@ -121,7 +127,8 @@ take_list (Table *self)
 static void
 ask (Table *self)
 {
-  if (gtk_widget_get_mapped (self->base.panel.box))
+  self->is_asked = gtk_widget_get_mapped (self->base.panel.box);
+  if (self->is_asked)
     tessera_document_list_blocks (self->base.panel.document, &self->filter);
 }
 
@@ -182,7 +189,7 @@ on_filter (Table *self)
 static void
 on_map (GtkWidget *box, Table *self)
 {
-  if (self->list == NULL || self->list->data != self->base.panel.document->data)
+  if (!self->is_asked)
     ask (self);
   scroll_to_lead (self);
 }
@@ -236,7 +243,7 @@ table_clear (gpointer table)
   Table *self = table;
 
   g_clear_object (&self->base.rows);
-  tessera_block_list_unref (self->list);
+  g_clear_pointer (&self->list, g_array_unref);
   g_free ((char *) self->filter.text);
 }
 
