@@ -25,41 +25,50 @@
 
 typedef struct
 {
+  TesseraLegendEntry entry;
+  size_t key; /* of this name, the first that a block had: its place in ordered sets */
+  uint64_t all_bytes; /* of all its blocks */
+} Named;
+
+typedef struct
+{
   TesseraColourKey kind;
   const TesseraWhose *whose;
   const TesseraBlocks *blocks;
   const TesseraGroup *groups;
   size_t n_groups;
+  bool dark;
   size_t n_keys;
-  uint32_t *rows;   /* phases and modules: [n_blocks] into ... */
-  GPtrArray *names; /* ... these */
-} Keys;
+  uint32_t *rows;          /* phases and modules: [n_blocks] into ... */
+  GPtrArray *names;        /* ... these */
+  GArray *named;           /* Named */
+  GHashTable *number_of;   /* of a name in named, and one more */
+  uint32_t *number_of_key; /* [n_keys] likewise; 0: no block had it yet */
+} Legend;
 
 #define LEAST_SIZE_BITS 12 /* up to 4 KiB is one bucket */
 #define N_SIZES 24         /* the last is everything above 16 GiB */
 #define N_AGES 9           /* up to 10, 100 ... 10^8 events; the last: to the end */
 
 static void
-keys_init (Keys *keys)
+find_keys (Legend *legend)
 {
   const size_t numbers[TESSERA_N_COLOUR_KEYS] = {
     [TESSERA_COLOUR_CATEGORY] = TESSERA_N_CATEGORIES,
     [TESSERA_COLOUR_CLASS] = TESSERA_CLASS_DYNAMIC + 1,
-    [TESSERA_COLOUR_GROUP] = keys->n_groups + 1,
+    [TESSERA_COLOUR_GROUP] = legend->n_groups + 1,
     [TESSERA_COLOUR_SIZE] = N_SIZES,
     [TESSERA_COLOUR_STREAM] = UINT16_MAX + 1,
     [TESSERA_COLOUR_AGE] = N_AGES,
   };
 
-  keys->n_keys = numbers[keys->kind];
-  if (keys->n_keys > 0)
-    return;
-  keys->names = g_ptr_array_new_with_free_func (g_free);
-  keys->rows = tessera_owner_rows (keys->whose,
-                                   keys->kind == TESSERA_COLOUR_PHASE ? TESSERA_BY_PHASE
-                                                                      : TESSERA_BY_MODULE,
-                                   TESSERA_NONE, keys->names);
-  keys->n_keys = keys->names->len;
+  legend->names = g_ptr_array_new_with_free_func (g_free);
+  if (legend->kind == TESSERA_COLOUR_PHASE || legend->kind == TESSERA_COLOUR_MODULE)
+    legend->rows = tessera_owner_rows (
+        legend->whose,
+        legend->kind == TESSERA_COLOUR_PHASE ? TESSERA_BY_PHASE : TESSERA_BY_MODULE,
+        TESSERA_NONE, legend->names);
+  legend->n_keys = MAX (numbers[legend->kind], legend->names->len);
 }
 
 static size_t
@@ -84,27 +93,27 @@ age_key (const TesseraBlocks *blocks, const TesseraBlock *block)
 }
 
 static size_t
-key_of (const Keys *keys, const TesseraBlock *block)
+key_of (const Legend *legend, const TesseraBlock *block)
 {
-  switch (keys->kind)
+  switch (legend->kind)
     {
     case TESSERA_COLOUR_CATEGORY:
-      return keys->whose->categories != NULL
-                 ? keys->whose->categories[block - keys->blocks->blocks]
+      return legend->whose->categories != NULL
+                 ? legend->whose->categories[block - legend->blocks->blocks]
                  : TESSERA_UNKNOWN;
     case TESSERA_COLOUR_GROUP:
-      return block->group < keys->n_groups ? block->group : keys->n_groups;
+      return block->group < legend->n_groups ? block->group : legend->n_groups;
     case TESSERA_COLOUR_SIZE:
       return size_key (block->size_bytes);
     case TESSERA_COLOUR_STREAM:
       return block->stream;
     case TESSERA_COLOUR_PHASE:
     case TESSERA_COLOUR_MODULE:
-      return keys->rows[block - keys->blocks->blocks];
+      return legend->rows[block - legend->blocks->blocks];
     case TESSERA_COLOUR_AGE:
-      return age_key (keys->blocks, block);
+      return age_key (legend->blocks, block);
     default:
-      return block->lifetime_class < keys->n_keys ? block->lifetime_class : 0;
+      return block->lifetime_class < legend->n_keys ? block->lifetime_class : 0;
     }
 }
 
@@ -132,32 +141,32 @@ name_age (size_t key)
 
 /* A group of one step and the same of the next are one entry: "forward -> backward". */
 static char *
-name_group (const Keys *keys, size_t key)
+name_group (const Legend *legend, size_t key)
 {
-  bool is_known = key < keys->n_groups && keys->groups[key].name != NULL;
-  const char *name = is_known ? keys->groups[key].name : "no group";
+  bool is_known = key < legend->n_groups && legend->groups[key].name != NULL;
+  const char *name = is_known ? legend->groups[key].name : "no group";
   const char *step = strstr (name, ", step ");
   return g_strndup (name, step != NULL ? (size_t) (step - name) : strlen (name));
 }
 
 static char *
-key_name (const Keys *keys, size_t key)
+key_name (const Legend *legend, size_t key)
 {
   static const char *const classes[] = { "not classified", "persistent", "scoped",
                                          "transient", "dynamic" };
-  switch (keys->kind)
+  switch (legend->kind)
     {
     case TESSERA_COLOUR_CATEGORY:
       return g_strdup (tessera_category_name ((TesseraCategory) key));
     case TESSERA_COLOUR_GROUP:
-      return name_group (keys, key);
+      return name_group (legend, key);
     case TESSERA_COLOUR_SIZE:
       return name_size (key);
     case TESSERA_COLOUR_STREAM:
       return g_strdup_printf ("stream %zu%s", key, key == 0 ? " (default)" : "");
     case TESSERA_COLOUR_PHASE:
     case TESSERA_COLOUR_MODULE:
-      return g_strdup (keys->names->pdata[key]);
+      return g_strdup (legend->names->pdata[key]);
     case TESSERA_COLOUR_AGE:
       return g_strdup (name_age (key));
     default:
@@ -166,28 +175,6 @@ key_name (const Keys *keys, size_t key)
 }
 
 /* ---- legend and colours -------------------------------------------------------- */
-
-typedef struct
-{
-  TesseraLegendEntry entry;
-  size_t first_key;   /* the lowest key of this name: its place in ordered sets */
-  uint64_t all_bytes; /* of all its blocks */
-} Named;
-
-/* Of the blocks of a key. */
-typedef struct
-{
-  uint64_t n_blocks, all_bytes, live_bytes;
-  uint32_t named;
-} Sums;
-
-typedef struct
-{
-  Keys keys;
-  Sums *sums;    /* [n_keys] */
-  GArray *named; /* Named */
-  bool dark;
-} Legend;
 
 static const char *const key_names[TESSERA_N_COLOUR_KEYS] = {
   "category", "class", "group", "size", "stream", "phase", "module", "age"
@@ -225,66 +212,60 @@ find_peak (const TesseraBlocks *blocks)
   return peak;
 }
 
-static void
-count_keys (Legend *legend)
-{
-  const TesseraBlocks *blocks = legend->keys.blocks;
-  uint32_t peak = find_peak (blocks);
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    {
-      const TesseraBlock *b = &blocks->blocks[i];
-      Sums *sums = &legend->sums[key_of (&legend->keys, b)];
-      sums->n_blocks++;
-      sums->all_bytes += b->size_bytes;
-      if ((b->flags & TESSERA_FAILED) == 0 && b->born_index <= peak &&
-          peak < b->freed_index && peak != TESSERA_NONE)
-        sums->live_bytes += b->size_bytes;
-    }
-}
-
 static Named *
 named_at (const Legend *legend, size_t i)
 {
   return &g_array_index (legend->named, Named, i);
 }
 
-/* Joins keys of equal name. */
-static void
-join_names (Legend *legend)
+/* The number of the name that a key has: several may have one. */
+static uint32_t
+find_named (Legend *legend, size_t key)
 {
-  g_autoptr (GHashTable) numbers = /* of a name, and one more */
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  for (size_t key = 0; key < legend->keys.n_keys; key++)
+  guint number = legend->number_of_key[key];
+  if (number == 0)
     {
-      Sums *sums = &legend->sums[key];
-      if (sums->n_blocks == 0)
-        continue;
-      g_autofree char *text = key_name (&legend->keys, key);
-      char name[sizeof ((TesseraLegendEntry *) NULL)->name];
-      tessera_show_text (text, name, sizeof name);
-      guint number = GPOINTER_TO_UINT (g_hash_table_lookup (numbers, name));
+      g_autofree char *text = key_name (legend, key);
+      Named added = { .key = key };
+      tessera_show_text (text, added.entry.name, sizeof added.entry.name);
+      number =
+          GPOINTER_TO_UINT (g_hash_table_lookup (legend->number_of, added.entry.name));
       if (number == 0)
         {
-          Named added = { .first_key = key };
-          g_strlcpy (added.entry.name, name, sizeof added.entry.name);
           g_array_append_val (legend->named, added);
           number = legend->named->len;
-          g_hash_table_insert (numbers, g_strdup (name), GUINT_TO_POINTER (number));
+          g_hash_table_insert (legend->number_of, g_strdup (added.entry.name),
+                               GUINT_TO_POINTER (number));
         }
-      Named *named = named_at (legend, number - 1);
-      sums->named = number - 1;
-      named->all_bytes += sums->all_bytes;
-      named->entry.n_blocks += sums->n_blocks;
-      named->entry.live_bytes += sums->live_bytes;
+      legend->number_of_key[key] = number;
+    }
+  return number - 1;
+}
+
+/* @numbers: of each block the name's. */
+static void
+count_blocks (Legend *legend, uint32_t *numbers)
+{
+  const TesseraBlocks *blocks = legend->blocks;
+  uint32_t peak = find_peak (blocks);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      const TesseraBlock *b = &blocks->blocks[i];
+      numbers[i] = find_named (legend, key_of (legend, b));
+      Named *named = named_at (legend, numbers[i]);
+      named->all_bytes += b->size_bytes;
+      named->entry.n_blocks++;
+      if ((b->flags & TESSERA_FAILED) == 0 && b->born_index <= peak &&
+          peak < b->freed_index && peak != TESSERA_NONE)
+        named->entry.live_bytes += b->size_bytes;
     }
 }
 
 static bool
 has_own_order (TesseraColourKey kind)
 {
-  return kind == TESSERA_COLOUR_CATEGORY || kind == TESSERA_COLOUR_CLASS ||
-         kind == TESSERA_COLOUR_SIZE || kind == TESSERA_COLOUR_STREAM ||
-         kind == TESSERA_COLOUR_AGE;
+  return kind != TESSERA_COLOUR_GROUP && kind != TESSERA_COLOUR_PHASE &&
+         kind != TESSERA_COLOUR_MODULE;
 }
 
 static int
@@ -303,8 +284,8 @@ static int
 compare_place (const void *pa, const void *pb, void *user)
 {
   const Named *named = user;
-  size_t a = named[*(const uint32_t *) pa].first_key;
-  size_t b = named[*(const uint32_t *) pb].first_key;
+  size_t a = named[*(const uint32_t *) pa].key;
+  size_t b = named[*(const uint32_t *) pb].key;
   return (a > b) - (a < b);
 }
 
@@ -340,7 +321,7 @@ static uint32_t
 fixed_rgb (const Legend *legend, size_t key)
 {
   static const uint32_t classes[] = { 0xbbbbbb, 0x4477aa, 0xddcc77, 0x88ccee, 0xaa4499 };
-  switch (legend->keys.kind)
+  switch (legend->kind)
     {
     case TESSERA_COLOUR_CATEGORY:
       return tessera_colour_of_category ((TesseraCategory) key, legend->dark);
@@ -349,7 +330,7 @@ fixed_rgb (const Legend *legend, size_t key)
     case TESSERA_COLOUR_STREAM:
       return tessera_palette_rgb ((uint32_t) key % (2 * TESSERA_N_PALETTE), legend->dark);
     default: /* sizes and ages: along a scale */
-      return tessera_palette_scale ((double) key / (double) (legend->keys.n_keys - 1),
+      return tessera_palette_scale ((double) key / (double) (legend->n_keys - 1),
                                     legend->dark);
     }
 }
@@ -362,9 +343,9 @@ paint (const Legend *legend, const uint32_t *order, size_t n)
   for (size_t i = 0; i < n; i++)
     {
       Named *named = named_at (legend, order[i]);
-      if (has_own_order (legend->keys.kind))
+      if (has_own_order (legend->kind))
         {
-          named->entry.rgb = fixed_rgb (legend, named->first_key);
+          named->entry.rgb = fixed_rgb (legend, named->key);
           continue;
         }
       uint32_t slot = tessera_palette_slot (named->entry.name);
@@ -387,7 +368,7 @@ make_entries (Legend *legend, TesseraColouring *colouring, uint16_t *entry_of_na
     order[i] = (uint32_t) i;
   qsort_r (order, n, sizeof *order, compare_weight, legend->named->data);
   paint (legend, order, n_shown);
-  if (has_own_order (legend->keys.kind))
+  if (has_own_order (legend->kind))
     qsort_r (order, n_shown, sizeof *order, compare_place, legend->named->data);
   for (size_t i = 0; i < n; i++)
     {
@@ -407,23 +388,6 @@ make_entries (Legend *legend, TesseraColouring *colouring, uint16_t *entry_of_na
   colouring->n_entries = n_shown < n ? n_shown + 1 : n;
 }
 
-static void
-colour_blocks (Legend *legend, TesseraColouring *colouring)
-{
-  const TesseraBlocks *blocks = legend->keys.blocks;
-  g_autofree uint16_t *entry_of_named = g_new (uint16_t, legend->named->len + 1);
-  colouring->block_rgb = g_new (uint32_t, blocks->n_blocks + 1);
-  colouring->block_entry = g_new (uint16_t, blocks->n_blocks + 1);
-  make_entries (legend, colouring, entry_of_named);
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    {
-      size_t key = key_of (&legend->keys, &blocks->blocks[i]);
-      uint16_t entry = entry_of_named[legend->sums[key].named];
-      colouring->block_entry[i] = entry;
-      colouring->block_rgb[i] = colouring->entries[entry].rgb;
-    }
-}
-
 TesseraColouring *
 tessera_colouring_new (const TesseraWhose *whose,
                        const TesseraBlocks *blocks,
@@ -432,20 +396,34 @@ tessera_colouring_new (const TesseraWhose *whose,
                        TesseraColourKey key,
                        bool dark)
 {
-  Legend legend = { .keys = { key, whose, blocks, groups, n_groups, 0, NULL, NULL },
-                    .dark = dark };
+  g_autoptr (GArray) named = g_array_new (FALSE, FALSE, sizeof (Named));
+  g_autoptr (GHashTable) number_of =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  Legend legend = { .kind = key,
+                    .whose = whose,
+                    .blocks = blocks,
+                    .groups = groups,
+                    .n_groups = n_groups,
+                    .dark = dark,
+                    .named = named,
+                    .number_of = number_of };
   TesseraColouring *colouring = g_new0 (TesseraColouring, 1);
-  keys_init (&legend.keys);
   colouring->key = key;
-  legend.sums = g_new0 (Sums, legend.keys.n_keys);
-  legend.named = g_array_new (FALSE, FALSE, sizeof (Named));
-  count_keys (&legend);
-  join_names (&legend);
-  colour_blocks (&legend, colouring);
-  g_free (legend.keys.rows);
-  g_clear_pointer (&legend.keys.names, g_ptr_array_unref);
-  g_free (legend.sums);
-  g_array_unref (legend.named);
+  colouring->block_rgb = g_new (uint32_t, blocks->n_blocks + 1);
+  colouring->block_entry = g_new (uint16_t, blocks->n_blocks + 1);
+  find_keys (&legend);
+  legend.number_of_key = g_new0 (uint32_t, legend.n_keys);
+  count_blocks (&legend, colouring->block_rgb);
+  g_autofree uint16_t *entry_of_named = g_new (uint16_t, named->len + 1);
+  make_entries (&legend, colouring, entry_of_named);
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      colouring->block_entry[i] = entry_of_named[colouring->block_rgb[i]];
+      colouring->block_rgb[i] = colouring->entries[colouring->block_entry[i]].rgb;
+    }
+  g_free (legend.number_of_key);
+  g_free (legend.rows);
+  g_ptr_array_unref (legend.names);
   return colouring;
 }
 
