@@ -10,12 +10,8 @@
 #include "picture/marks.h"
 #include "viewer/model/document.h"
 
-/* @user: the widget, or the panel, that follows the document. */
+/* @user: the panel that follows the document. */
 typedef void (*TesseraChangedFunc) (TesseraDocument *document, guint what, gpointer user);
-
-/* Calls @changed now, with everything, and at every change while @widget lives. */
-void
-tessera_watch (TesseraDocument *document, GtkWidget *widget, TesseraChangedFunc changed);
 
 /* Word joiner and zero-width space: where a name must not and where it may be broken. */
 #define TESSERA_NO_BREAK "\xe2\x81\xa0"

@@ -9,13 +9,6 @@
 
 #include <string.h>
 
-void
-tessera_watch (TesseraDocument *document, GtkWidget *widget, TesseraChangedFunc changed)
-{
-  g_signal_connect_object (document, "changed", G_CALLBACK (changed), widget, 0);
-  changed (document, TESSERA_CHANGED_ALL, widget);
-}
-
 GtkWidget *
 tessera_label_new (const char *text, const char *css_classes)
 {

@@ -63,10 +63,9 @@ struct TesseraJob
   TesseraFollowed *shown;    /* a plan that need not be made */
   TesseraLayoutKind policy;  /* whose smallest device is looked for */
   TesseraEdit edit;
-  gboolean by_rule, is_listed; /* of the edit: it has a list of blocks */
-  int direction;               /* of the key that began a proposal; 0: none */
-  gboolean pushing, is_pin;    /* ... with Shift; at once, at @bytes */
-  gboolean has_grouping;       /* is wanted with the groups */
+  gboolean by_rule;         /* of the edit */
+  int direction;            /* of the key that began a proposal; 0: none */
+  gboolean pushing, is_pin; /* ... with Shift; at once, at @bytes */
 
   /* What is made. */
   TesseraData *new_data;
@@ -136,7 +135,7 @@ void tessera_document_start_needs (TesseraDocument *self, TesseraLayoutKind poli
 
 void tessera_document_relight (TesseraDocument *self);
 void tessera_document_refresh_facts (TesseraDocument *self);
-/* Groups and classes, as the edits that stand make them. */
+/* Groups and classes, as the edits that stand make them, then what is told of them. */
 void tessera_document_refresh_groups (TesseraDocument *self);
 void tessera_document_changed (TesseraDocument *self, guint what);
 void tessera_document_refresh_verdict (TesseraDocument *self);
@@ -148,6 +147,14 @@ void tessera_kept_free (gpointer kept);
 /* A sentence of what was done. Takes it over. */
 void tessera_document_take_notice (TesseraDocument *self, char *sentence);
 
+/* Makes *@edit about @blocks: (transfer full) (nullable): see
+ * tessera_document_edit_selection(). */
+void tessera_document_edit_blocks (TesseraDocument *self,
+                                   TesseraSelection *blocks,
+                                   TesseraEdit *edit,
+                                   gboolean by_rule);
+/* Counts again what is told of the groups, as they are filtered. */
+void tessera_document_refresh_grouping (TesseraDocument *self);
 /* What the next plan is compared with. */
 void tessera_document_remember_height (TesseraDocument *self);
 /* Takes @history over. */

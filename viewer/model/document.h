@@ -266,11 +266,6 @@ void tessera_document_select_group_of (TesseraDocument *self, uint32_t block);
 /* Filters the groups, on a worker: `grouping` and `query` change a moment later. What is
  * not understood is said in query_error at once, and the groups stay. "" shows all. */
 void tessera_document_set_query (TesseraDocument *self, const char *text);
-/* For workers: what is told of the groups. @text: (nullable): NULL is all blocks. */
-TesseraStatus tessera_query_groups (TesseraData *data,
-                                    const char *text,
-                                    TesseraError *error,
-                                    TesseraGrouping **out_grouping);
 /* Selects what matches, on a worker. FALSE: not understood; *out_error (nullable) says
  * why. */
 gboolean tessera_document_select_query (TesseraDocument *self,
@@ -354,12 +349,11 @@ void tessera_document_load_edits (TesseraDocument *self, const char *path);
 
 /*
  * tessera_document_edit_selection:
- * @edit: what is to be done; what it is about is not filled in yet, but for a list of blocks
+ * @edit: what is to be done; what it is about is not filled in yet
  * @by_rule: whatever else the rule of the selected blocks selects, too; else just them
  *
- * Makes *@edit about what is selected, which a worker finds out, or names what it lists
- * (tessera_edits_name_blocks), and adds it then. Takes what is in *@edit over and leaves it
- * cleared.
+ * Makes *@edit about what is selected, which a worker finds out, and adds it then. Takes what
+ * is in *@edit over and leaves it cleared.
  */
 void tessera_document_edit_selection (TesseraDocument *self,
                                       TesseraEdit *edit,

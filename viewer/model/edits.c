@@ -192,12 +192,8 @@ read_edits (TesseraJob *job, TesseraError *error)
 static void
 add_read_edits (TesseraDocument *self, TesseraJob *job)
 {
-  size_t n_standing;
+  size_t n_standing = tessera_history_get_n_standing (job->history);
 
-  if (self->data == NULL || self->history == NULL ||
-      tessera_data_origin (job->data) != tessera_data_origin (self->data))
-    return;
-  n_standing = tessera_history_get_n_standing (job->history);
   tessera_history_add_standing (self->history, job->history, 0);
   tessera_document_take_notice (
       self, g_strdup_printf ("%zu edit%s read from %s.", n_standing,
@@ -214,7 +210,7 @@ tessera_document_load_edits (TesseraDocument *self, const char *path)
 {
   TesseraJob *job;
 
-  if (self->history == NULL || self->data == NULL)
+  if (self->history == NULL)
     return;
   job = tessera_job_new (self, &read_kind);
   job->path = g_strdup (path);
@@ -266,11 +262,6 @@ find_rule (TesseraJob *job, TesseraError *error)
   const TesseraData *data = job->data;
   TesseraRule *rule;
 
-  if (job->is_listed)
-    {
-      name_blocks (job, &job->edit.what);
-      return TESSERA_OK;
-    }
   rule = job->rule = g_new0 (TesseraRule, 1);
   tessera_selector_init (&rule->selector);
   if (is_of_edit (job) && !job->by_rule)
@@ -285,50 +276,39 @@ find_rule (TesseraJob *job, TesseraError *error)
   return TESSERA_OK;
 }
 
-/* A pin of several by a rule is at one place; by a list each keeps its distance. */
+/* Takes @blocks and what is in *@edit over. */
 static void
-fill_what (TesseraJob *job)
+start_rule (TesseraDocument *self,
+            const TesseraWorkKind *kind,
+            TesseraSelection *blocks,
+            TesseraEdit *edit,
+            gboolean by_rule)
 {
-  TesseraEdit *edit = &job->edit;
+  TesseraJob *job = tessera_job_new (self, kind);
 
-  if (job->is_listed)
-    return;
-  if (job->rule->is_rule)
-    g_clear_pointer (&edit->shape, free);
-  tessera_selector_clear (&edit->what);
-  edit->what = job->rule->selector;
-  tessera_selector_init (&job->rule->selector);
-}
-
-static void
-ask_again (TesseraDocument *self, TesseraJob *job)
-{
-  TesseraJob *again = tessera_job_new (self, job->kind);
-
-  tessera_selection_unref (again->selection);
-  again->selection = tessera_selection_ref (job->selection);
-  again->by_rule = job->by_rule;
-  again->edit = job->edit;
-  job->edit = (TesseraEdit){ 0 };
-  tessera_job_start (self, again);
+  tessera_selection_unref (job->selection);
+  job->selection = blocks;
+  job->edit = *edit;
+  *edit = (TesseraEdit){ 0 };
+  job->by_rule = by_rule;
+  tessera_job_start (self, job);
 }
 
 static void
 take_rule (TesseraDocument *self, TesseraJob *job)
 {
-  if (self->data == NULL ||
-      tessera_data_origin (job->data) != tessera_data_origin (self->data))
-    return;
   /* Groups that it may speak of are others by now, or about to be. */
-  if (!job->is_listed &&
-      (job->data != self->data || self->jobs[TESSERA_WORK_REGROUP] != NULL))
+  if (job->data != self->data || self->jobs[TESSERA_WORK_REGROUP] != NULL)
     {
-      ask_again (self, job);
+      start_rule (self, job->kind, g_steal_pointer (&job->selection), &job->edit,
+                  job->by_rule);
       return;
     }
   if (is_of_edit (job))
     {
-      fill_what (job);
+      tessera_selector_clear (&job->edit.what);
+      job->edit.what = job->rule->selector;
+      tessera_selector_init (&job->rule->selector);
       tessera_document_add_edit (self, &job->edit);
       return;
     }
@@ -351,24 +331,24 @@ tessera_document_seek_rule (TesseraDocument *self)
 }
 
 void
+tessera_document_edit_blocks (TesseraDocument *self,
+                              TesseraSelection *blocks,
+                              TesseraEdit *edit,
+                              gboolean by_rule)
+{
+  if (blocks != NULL)
+    start_rule (self, &edit_kind, blocks, edit, by_rule);
+  else
+    tessera_edit_clear (edit);
+}
+
+void
 tessera_document_edit_selection (TesseraDocument *self,
                                  TesseraEdit *edit,
                                  gboolean by_rule)
 {
-  gboolean is_listed = edit->what.n_blocks > 0;
-  TesseraJob *job;
-
-  if (is_listed ? self->data == NULL : self->selection == NULL)
-    {
-      tessera_edit_clear (edit);
-      return;
-    }
-  job = tessera_job_new (self, &edit_kind);
-  job->edit = *edit;
-  *edit = tessera_edit_of (edit->kind);
-  job->by_rule = by_rule && !is_listed;
-  job->is_listed = is_listed;
-  tessera_job_start (self, job);
+  tessera_document_edit_blocks (self, tessera_selection_ref (self->selection), edit,
+                                by_rule);
 }
 
 const char *
@@ -398,8 +378,7 @@ tessera_document_why_no_edit (TesseraDocument *self,
 
 /* --- groups and classes, as the edits that stand make them --------------------------- */
 
-/* What is told of the groups comes with them, so that no view ever sees one without the
- * other. An edit that can't be applied leaves all as it was: planning says why. */
+/* An edit that can't be applied leaves all as it was: planning says why. */
 
 static TesseraStatus
 regroup_blocks (TesseraJob *job, TesseraError *error)
@@ -409,25 +388,7 @@ regroup_blocks (TesseraJob *job, TesseraError *error)
       job->data, edits, tessera_history_get_n_standing (job->history), error,
       &job->new_data);
 
-  /* Planning says why. */
-  if (status == TESSERA_REFUSED)
-    return TESSERA_CANCELLED;
-  if (status != TESSERA_OK || !job->has_grouping || job->new_data == job->data)
-    return status;
-  return tessera_query_groups (job->new_data, job->text, error, &job->grouping);
-}
-
-/* The query may have changed meanwhile. */
-static void
-take_grouping (TesseraDocument *self, TesseraJob *job)
-{
-  if (job->grouping != NULL && g_strcmp0 (self->query, job->text) == 0)
-    {
-      tessera_grouping_unref (self->grouping);
-      self->grouping = g_steal_pointer (&job->grouping);
-    }
-  else if (self->grouping != NULL && self->jobs[TESSERA_WORK_GROUPS] == NULL)
-    tessera_document_set_query (self, self->query != NULL ? self->query : "");
+  return status == TESSERA_REFUSED ? TESSERA_CANCELLED : status;
 }
 
 static gboolean
@@ -443,7 +404,8 @@ take_groups (TesseraDocument *self, TesseraJob *job)
     return;
   tessera_data_unref (self->data);
   self->data = tessera_data_ref (job->new_data);
-  take_grouping (self, job);
+  if (self->grouping != NULL && self->jobs[TESSERA_WORK_GROUPS] == NULL)
+    tessera_document_refresh_grouping (self);
   tessera_selection_facts_clear (&self->facts); /* they number groups */
   tessera_document_refresh_facts (self);
   if (is_colour_of_groups (self->colour_key) && self->jobs[TESSERA_WORK_PAINT] == NULL)
@@ -470,7 +432,5 @@ tessera_document_refresh_groups (TesseraDocument *self)
     return;
   job = tessera_job_new (self, &regroup_kind);
   job->history = tessera_history_copy (self->history);
-  job->has_grouping = self->grouping != NULL;
-  job->text = g_strdup (self->query);
   tessera_job_start (self, job);
 }

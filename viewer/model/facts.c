@@ -95,40 +95,41 @@ compare_common (gconstpointer a, gconstpointer b)
   return (x->n_blocks < y->n_blocks) - (x->n_blocks > y->n_blocks);
 }
 
-/* Those that read alike are one: a phase of every step is. In order of their keys. */
+/* Those that read alike are one: a phase of every step is. */
 static GArray *
 count_common (const TesseraData *data,
               const TesseraSelection *selection,
               TesseraKeyFunc key_of,
               Describe describe)
 {
-  size_t n = selection->n_blocks;
-  g_autofree uint32_t *blocks = g_memdup2 (selection->blocks, n * sizeof *blocks);
-  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  /* To a number in @all, and one more. */
+  g_autoptr (GHashTable) of_key = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) of_text = g_hash_table_new (g_str_hash, g_str_equal);
   GArray *all = g_array_new (FALSE, FALSE, sizeof (Common));
 
   g_array_set_clear_func (all, common_clear);
-  tessera_sort_indices (blocks, (uint32_t) n, key_of, data, FALSE);
-  for (size_t i = 0, end; i < n; i = end)
+  for (size_t i = 0; i < selection->n_blocks; i++)
     {
-      Common one = { describe (data, &data->blocks->blocks[blocks[i]]), 0 };
-      guint at = all->len;
-      gpointer known;
+      uint32_t block = selection->blocks[i];
+      gpointer key = GSIZE_TO_POINTER (key_of (data, block));
+      gpointer number = g_hash_table_lookup (of_key, key);
 
-      if (g_hash_table_lookup_extended (seen, one.text, NULL, &known))
+      if (number == NULL)
         {
-          at = GPOINTER_TO_UINT (known);
-          g_free (one.text);
+          Common one = { describe (data, &data->blocks->blocks[block]), 0 };
+
+          number = g_hash_table_lookup (of_text, one.text);
+          if (number == NULL)
+            {
+              g_array_append_val (all, one);
+              number = GUINT_TO_POINTER (all->len);
+              g_hash_table_insert (of_text, one.text, number);
+            }
+          else
+            g_free (one.text);
+          g_hash_table_insert (of_key, key, number);
         }
-      else
-        {
-          g_hash_table_insert (seen, one.text, GUINT_TO_POINTER (at));
-          g_array_append_val (all, one);
-        }
-      for (end = i + 1; end < n && key_of (data, blocks[end]) == key_of (data, blocks[i]);
-           end++)
-        ;
-      g_array_index (all, Common, at).n_blocks += end - i;
+      g_array_index (all, Common, GPOINTER_TO_UINT (number) - 1).n_blocks++;
     }
   return all;
 }

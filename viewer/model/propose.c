@@ -460,27 +460,25 @@ static void
 accept (TesseraDocument *self, gboolean by_rule)
 {
   const TesseraLandings *landings = self->proposal.landings;
+  TesseraSelection *moved;
   TesseraEdit edit;
-  gboolean is_ruled;
 
   if (landings == NULL || self->selection == NULL)
     return;
+  moved =
+      tessera_selection_of_blocks (landings->n_all, landings->blocks, landings->n_blocks);
   edit = tessera_edit_of (TESSERA_EDIT_PIN);
   edit.at = self->proposal.offset_bytes;
   /* What lies at one place is told by a rule; the distances of several are of these very
    * blocks. */
-  is_ruled =
-      is_at_one_place (landings) && self->selection->n_blocks == landings->n_blocks;
-  if (!is_ruled)
+  if (!is_at_one_place (landings) || self->selection->n_blocks != landings->n_blocks)
     {
-      edit.what.blocks =
-          g_memdup2 (landings->blocks, landings->n_blocks * sizeof *landings->blocks);
-      edit.what.n_blocks = landings->n_blocks;
+      by_rule = FALSE;
       edit.shape = g_memdup2 (landings->distance_bytes,
                               landings->n_blocks * sizeof *landings->distance_bytes);
     }
   tessera_document_drop_proposal (self);
-  tessera_document_edit_selection (self, &edit, by_rule);
+  tessera_document_edit_blocks (self, moved, &edit, by_rule);
 }
 
 static void

@@ -289,43 +289,37 @@ tessera_document_select_edit (TesseraDocument *self, size_t index)
 
 /* --- blocks by what they are --------------------------------------------------------- */
 
-TesseraStatus
-tessera_query_groups (TesseraData *data,
-                      const char *text,
-                      TesseraError *error,
-                      TesseraGrouping **out_grouping)
+/* All blocks where there is no query. */
+static TesseraStatus
+make_grouping (TesseraJob *job, TesseraError *error)
 {
+  TesseraData *data = job->data;
   g_autofree uint8_t *is_in = NULL;
 
-  *out_grouping = NULL;
-  if (text != NULL)
+  if (job->text != NULL)
     {
       TesseraSelector selector;
       g_autofree char *misread = NULL;
 
-      if (!tessera_query_parse (text, &selector, &misread))
+      if (!tessera_query_parse (job->text, &selector, &misread))
         return tessera_fail (error, TESSERA_INVALID, "%s", misread);
       is_in = g_malloc0 (MAX (data->blocks->n_blocks, 1));
       tessera_select (&selector, data->trace, data->blocks, data->structure, data->groups,
                       data->n_groups, is_in);
       tessera_selector_clear (&selector);
     }
-  *out_grouping = tessera_grouping_new (data, is_in);
+  job->grouping = tessera_grouping_new (data, is_in);
   return TESSERA_OK;
 }
 
-static TesseraStatus
-make_grouping (TesseraJob *job, TesseraError *error)
-{
-  return tessera_query_groups (job->data, job->text, error, &job->grouping);
-}
+static void start_grouping (TesseraDocument *self, const char *text);
 
 static void
 take_grouping (TesseraDocument *self, TesseraJob *job)
 {
   if (job->data != self->data)
     {
-      tessera_document_set_query (self, job->text != NULL ? job->text : "");
+      start_grouping (self, job->text);
       return;
     }
   tessera_grouping_unref (self->grouping);
@@ -337,6 +331,21 @@ take_grouping (TesseraDocument *self, TesseraJob *job)
 
 static const TesseraWorkKind filter_kind = { TESSERA_WORK_GROUPS, "query", make_grouping,
                                              take_grouping };
+
+static void
+start_grouping (TesseraDocument *self, const char *text)
+{
+  TesseraJob *job = tessera_job_new (self, &filter_kind);
+
+  job->text = g_strdup (text);
+  tessera_job_start (self, job);
+}
+
+void
+tessera_document_refresh_grouping (TesseraDocument *self)
+{
+  start_grouping (self, self->query);
+}
 
 static gboolean
 is_blank (const char *text)
@@ -351,7 +360,6 @@ tessera_document_set_query (TesseraDocument *self, const char *text)
 {
   TesseraSelector selector;
   gboolean is_query;
-  TesseraJob *job;
 
   if (self->data == NULL)
     return;
@@ -359,11 +367,8 @@ tessera_document_set_query (TesseraDocument *self, const char *text)
   is_query = tessera_query_parse (text, &selector, &self->query_error);
   tessera_selector_clear (&selector);
   tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
-  if (!is_query)
-    return;
-  job = tessera_job_new (self, &filter_kind);
-  job->text = is_blank (text) ? NULL : g_strdup (text);
-  tessera_job_start (self, job);
+  if (is_query)
+    start_grouping (self, is_blank (text) ? NULL : text);
 }
 
 gboolean

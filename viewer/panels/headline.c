@@ -340,8 +340,9 @@ show_device (GtkDropDown *list, const TesseraTrace *trace)
 }
 
 static void
-devices_changed (TesseraDocument *document, guint what, gpointer widget)
+devices_changed (TesseraDocument *document, guint what, gpointer panel)
 {
+  gpointer widget = ((TesseraPanel *) panel)->box;
   const TesseraTrace *trace = document->data != NULL ? document->data->trace : NULL;
 
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_WORK)))
@@ -360,14 +361,15 @@ devices_changed (TesseraDocument *document, guint what, gpointer widget)
 GtkWidget *
 tessera_devices_new (TesseraDocument *document)
 {
-  GtkWidget *list = tessera_named (gtk_drop_down_new (NULL, NULL), "devices");
+  GtkWidget *list = gtk_drop_down_new (NULL, NULL);
+  TesseraPanel *panel =
+      tessera_panel_new_on (list, sizeof *panel, document, "devices", NULL);
 
   gtk_widget_set_tooltip_text (list, "Which device of the file");
   tessera_set_accessible_label (list, "Which device of the file");
   g_signal_connect_object (list, "notify::selected", G_CALLBACK (on_device_selected),
                            document, 0);
-  tessera_watch (document, list, devices_changed);
-  return list;
+  return tessera_panel_watch (panel, devices_changed);
 }
 
 /* --- the line at the bottom ------------------------------------------------------- */

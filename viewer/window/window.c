@@ -392,6 +392,7 @@ tessera_window_new (GtkApplication *application)
   TesseraWindow *self =
       g_object_new (TESSERA_TYPE_WINDOW, "application", application, NULL);
 
-  tessera_watch (self->document, GTK_WIDGET (self), on_changed);
+  g_signal_connect_object (self->document, "changed", G_CALLBACK (on_changed), self, 0);
+  on_changed (self->document, TESSERA_CHANGED_ALL, self);
   return GTK_WIDGET (self);
 }
