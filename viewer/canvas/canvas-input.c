@@ -109,7 +109,7 @@ on_drag_begin (GtkGestureDrag *gesture, double x, double y, TesseraCanvas *self)
   self->band = band_for (self, button, state);
   if (button == GDK_BUTTON_PRIMARY && self->band == TESSERA_BAND_NONE &&
       (state & GDK_CONTROL_MASK) == 0)
-    (void) tessera_canvas_begin_pin (self, x, y);
+    tessera_canvas_begin_pin (self, x, y);
   self->band_x = self->band_end_x = x;
   self->band_y = self->band_end_y = y;
 }

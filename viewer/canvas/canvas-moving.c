@@ -122,7 +122,7 @@ tessera_canvas_draw_moves (TesseraCanvas *self, TesseraWidgetPen *pen)
 /* --- by hand --------------------------------------------------------------------------
  */
 
-gboolean
+void
 tessera_canvas_begin_pin (TesseraCanvas *self, double x, double y)
 {
   const TesseraSheet *sheet = tessera_canvas_sheet (self);
@@ -130,11 +130,10 @@ tessera_canvas_begin_pin (TesseraCanvas *self, double x, double y)
   if (self->side != TESSERA_SIDE_RIGHT || sheet == NULL ||
       !tessera_selection_has (self->panel.document->selection,
                               tessera_canvas_block_at (self, x, y)))
-    return FALSE;
+    return;
   self->pinning = TRUE;
   self->pin_dy = 0;
   tessera_document_propose (self->panel.document);
-  return TRUE;
 }
 
 static double

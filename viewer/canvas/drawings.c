@@ -12,8 +12,8 @@
 
 #include <math.h>
 
-double
-tessera_view_x_of (const TesseraPanel *drawing, double t)
+static double
+x_of (const TesseraPanel *drawing, double t)
 {
   const TesseraView *v = &drawing->document->view;
 
@@ -155,7 +155,7 @@ static gboolean
 draw_mark (Ruler *self, TesseraPen *pen, double t, const char *text)
 {
   const TesseraWords words = { text, 0.82 };
-  double x = round (tessera_view_x_of (&self->panel, t)), w, h;
+  double x = round (x_of (&self->panel, t)), w, h;
   int width = gtk_widget_get_width (self->panel.box);
 
   if (x < 0)
@@ -268,13 +268,9 @@ sheet_of (Curves *self)
 static const TesseraLayout *
 layout_of (Curves *self)
 {
-  const TesseraLayout *layout = sheet_of (self)->layout;
-
-  if (sheet_of (self)->planned != NULL)
-    (void) tessera_data_get_layout (self->panel.document->data,
-                                    self->panel.document->data->own_kind, NULL, NULL,
-                                    &layout);
-  return layout;
+  return sheet_of (self)->planned != NULL
+             ? tessera_data_own_layout (self->panel.document->data)
+             : sheet_of (self)->layout;
 }
 
 static double

@@ -35,8 +35,7 @@ gboolean tessera_picture_is_complete (const TesseraPicture *self);
 
 /* --- what shares the time of the view: lanes above a canvas, a ruler below it ------ */
 
-/* Between logical pixels of a drawing and the world. */
-double tessera_view_x_of (const TesseraPanel *drawing, double t);
+/* From logical pixels of a drawing to the world. */
 double tessera_view_t_at (const TesseraPanel *drawing, double x);
 /* Steps and phases; a click on one shows it whole. */
 GtkWidget *tessera_lanes_new (TesseraDocument *document);
@@ -107,8 +106,8 @@ void tessera_canvas_start_moves (TesseraCanvas *self);
 void tessera_canvas_stop_moves (TesseraCanvas *self);
 void tessera_canvas_draw_moves (TesseraCanvas *self, TesseraWidgetPen *pen);
 
-/* A press on what is selected takes it in hand. Returns: whether it did. */
-gboolean tessera_canvas_begin_pin (TesseraCanvas *self, double x, double y);
+/* A press on what is selected takes it in hand. */
+void tessera_canvas_begin_pin (TesseraCanvas *self, double x, double y);
 void tessera_canvas_update_pin (TesseraCanvas *self, double dy);
 /* @is_drop: the hand has moved; else it was a click. */
 void tessera_canvas_end_pin (TesseraCanvas *self, gboolean is_drop);

@@ -7,9 +7,7 @@
 
 #include "cli/study.h"
 #include "db/store.h"
-#include "planner/planner.h"
 #include "recorder/import/import.h"
-#include "simulator/simulate.h"
 
 #include <stdlib.h>
 
@@ -199,18 +197,13 @@ simulate (TesseraData *data,
           TesseraError *error,
           TesseraLayout **out_layout)
 {
-  TesseraSimulateOptions options = {
-    .kind = kind,
-    .plan = plan,
-    .by_length = plan != NULL && plan->lengths != NULL,
-    /* A plan is shown as it is, also one that the device is too small for. */
-    .device_bytes =
-        kind == TESSERA_LAYOUT_RECORDED || plan != NULL ? 0 : data->trace->device_bytes,
-    .first_step = -1,
-    .last_step = -1,
-    .progress = progress,
-  };
+  TesseraSimulateOptions options = cli_simulate_options (kind, plan);
 
+  /* A plan is shown as it is, also one that the device is too small for. */
+  if (kind != TESSERA_LAYOUT_RECORDED && plan == NULL)
+    options.device_bytes = data->trace->device_bytes;
+  options.by_length = plan != NULL && plan->lengths != NULL;
+  options.progress = progress;
   return tessera_explain (tessera_simulate (data->trace, data->blocks,
                                             plan != NULL ? data->structure : NULL,
                                             &options, error, out_layout),
@@ -241,6 +234,12 @@ tessera_data_get_layout (TesseraData *data,
   g_mutex_unlock (&data->lock);
   tessera_layout_free (layout);
   return status;
+}
+
+const TesseraLayout *
+tessera_data_own_layout (TesseraData *data)
+{
+  return tessera_data_origin (data)->layouts[data->own_kind];
 }
 
 /* --- a plan, and how the trace runs under it ----------------------------------------- */

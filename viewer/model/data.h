@@ -108,6 +108,9 @@ TesseraStatus tessera_data_get_layout (TesseraData *data,
                                        TesseraError *error,
                                        const TesseraLayout **out_layout);
 
+/* The layout of own_kind, which whoever opened the file has asked for first. */
+const TesseraLayout *tessera_data_own_layout (TesseraData *data);
+
 /* Every failure leaves with a sentence, also where a layer below had none to give.
  * @doing: "reading", "planning" ... */
 TesseraStatus

@@ -311,16 +311,14 @@ tessera_document_describe_moment (TesseraDocument *document)
 {
   const TesseraParts *verdict = &document->verdict.parts;
   uint32_t event_index = document->described.parts.event_index;
-  const TesseraLayout *layout;
 
   if (event_index != verdict->event_index)
     return g_strdup_printf ("event %s", TESSERA_COUNT (event_index));
   if (document->verdict.died)
     return g_strdup ("the failure");
   if (document->data != NULL &&
-      tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
-                               &layout) == TESSERA_OK &&
-      verdict->reserved_bytes < layout->peak_reserved_bytes)
+      verdict->reserved_bytes <
+          tessera_data_own_layout (document->data)->peak_reserved_bytes)
     return g_strdup ("the later peak of reserved");
   return g_strdup ("the peak of reserved");
 }

@@ -164,14 +164,11 @@ void
 tessera_document_refresh_verdict (TesseraDocument *self)
 {
   const TesseraParts parts = self->verdict.parts;
-  const TesseraLayout *layout;
 
   if (self->data == NULL)
     return;
-  if (tessera_data_get_layout (self->data, self->data->own_kind, NULL, NULL, &layout) !=
-      TESSERA_OK)
-    return;
-  tessera_verdict (self->data->trace, layout, &parts, &self->needs, &self->verdict);
+  tessera_verdict (self->data->trace, tessera_data_own_layout (self->data), &parts,
+                   &self->needs, &self->verdict);
   tessera_document_changed (self, TESSERA_CHANGED_VERDICT);
 }
 
@@ -320,7 +317,6 @@ void
 tessera_document_refresh_world (TesseraDocument *self)
 {
   gboolean was_whole = self->view.y0 <= 0 && self->view.y1 >= self->world_bytes;
-  const TesseraLayout *own;
   double top = 1;
 
   for (int side = 0; side < TESSERA_N_SIDES; side++)
@@ -330,10 +326,10 @@ tessera_document_refresh_world (TesseraDocument *self)
     top = MAX (top, (double) self->data->bound_bytes);
   /* The device's size is worth its height unless it would squeeze the picture. */
   self->ceiling_bytes = 0;
-  if (self->data != NULL && tessera_data_get_layout (self->data, self->data->own_kind,
-                                                     NULL, NULL, &own) == TESSERA_OK)
+  if (self->data != NULL)
     self->ceiling_bytes =
-        tessera_room_bytes (self->data->trace, own, &self->ceiling_is_device);
+        tessera_room_bytes (self->data->trace, tessera_data_own_layout (self->data),
+                            &self->ceiling_is_device);
   if ((double) self->ceiling_bytes < 1.4 * top)
     top = MAX (top, (double) self->ceiling_bytes);
   self->world_bytes = top * 1.04;

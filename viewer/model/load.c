@@ -116,12 +116,10 @@ find_suggestions (TesseraJob *job, TesseraError *error)
 {
   TesseraData *data = tessera_data_origin (job->data);
   TesseraWhose whose = data->whose;
-  TesseraStatus status =
-      tessera_data_get_layout (data, data->own_kind, NULL, error, &whose.layout);
 
-  if (status == TESSERA_OK)
-    job->suggestions = tessera_suggest (&whose);
-  return status;
+  whose.layout = tessera_data_own_layout (data);
+  job->suggestions = tessera_suggest (&whose);
+  return TESSERA_OK;
 }
 
 static void

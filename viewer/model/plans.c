@@ -5,7 +5,7 @@
  */
 #include "viewer/model/document-private.h"
 
-#include "cli/command.h"
+#include "cli/study.h"
 #include "db/plan.h"
 
 /* --- planning --------------------------------------------------------------------- */
@@ -300,19 +300,16 @@ static TesseraStatus
 find_need (TesseraJob *job, TesseraError *error)
 {
   const TesseraData *data = tessera_data_origin (job->data);
-  TesseraSimulateOptions options = {
-    .kind = job->policy,
-    .plan = job->policy == TESSERA_LAYOUT_PLAN ? job->planned->plan : NULL,
-    .by_length = job->policy == TESSERA_LAYOUT_PLAN && job->planned->length > 0,
-    .first_step = -1,
-    .last_step = -1,
-    .progress = tessera_job_progress (job, 0, 1, FALSE),
-  };
+  TesseraSimulateOptions options = cli_simulate_options (
+      job->policy, job->policy == TESSERA_LAYOUT_PLAN ? job->planned->plan : NULL);
   TesseraNeed need;
-  TesseraStatus status = tessera_explain (
+  TesseraStatus status;
+
+  options.by_length = job->policy == TESSERA_LAYOUT_PLAN && job->planned->length > 0;
+  options.progress = tessera_job_progress (job, 0, 1, FALSE);
+  status = tessera_explain (
       tessera_fit (data->trace, data->blocks, data->structure, &options, error, &need),
       error, "looking for the smallest device");
-
   job->bytes = need.smallest_bytes;
   return status;
 }

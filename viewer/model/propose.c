@@ -14,56 +14,56 @@
 /* How often the person may say stop. */
 #define BLOCKS_A_REPORT 65536
 
-/* One slot that moves: a place, and when it is taken. */
-typedef struct
-{
-  uint64_t addr;
-  uint64_t n_bytes;
-  uint64_t distance_bytes;
-  uint16_t stream;
-  uint8_t lifetime_class;
-  GArray *lives; /* of Life, by birth, disjoint */
-} Lane;
-
 typedef struct
 {
   uint32_t born, died;
 } Life;
 
+/* One slot that moves: a place, and when it is taken. */
+typedef struct
+{
+  uint64_t addr;
+  uint64_t n_bytes;
+  uint16_t stream;
+  uint8_t lifetime_class;
+  GArray *lives; /* Life, by birth, disjoint */
+} Lane;
+
 typedef struct
 {
   const TesseraBlock *blocks;
   const TesseraLayout *layout;
-  GPtrArray *lanes;
-  GHashTable *lane_of;
+  GArray *lanes;  /* Lane, by place, each once */
   uint8_t *moves; /* [n_blocks] */
   Life hull;
 } Search;
 
-static guint
-lane_hash (gconstpointer user)
-{
-  const Lane *lane = user;
-
-  return (guint) (lane->addr >> 9) * 2654435761u ^ (guint) (lane->n_bytes >> 9);
-}
-
-static gboolean
-lane_equal (gconstpointer x, gconstpointer y)
+static int
+compare_lanes (gconstpointer x, gconstpointer y)
 {
   const Lane *a = x, *b = y;
 
-  return a->addr == b->addr && a->n_bytes == b->n_bytes && a->stream == b->stream &&
-         a->lifetime_class == b->lifetime_class;
+  if (a->addr != b->addr)
+    return a->addr < b->addr ? -1 : 1;
+  if (a->n_bytes != b->n_bytes)
+    return a->n_bytes < b->n_bytes ? -1 : 1;
+  return a->stream != b->stream ? a->stream - b->stream
+                                : a->lifetime_class - b->lifetime_class;
+}
+
+/* 0: they meet. */
+static int
+compare_lives (gconstpointer x, gconstpointer y)
+{
+  const Life *a = x, *b = y;
+
+  return a->died <= b->born ? -1 : a->born >= b->died;
 }
 
 static void
-lane_free (gpointer user)
+lane_clear (gpointer user)
 {
-  Lane *lane = user;
-
-  g_array_unref (lane->lives);
-  g_free (lane);
+  g_clear_pointer (&((Lane *) user)->lives, g_array_unref);
 }
 
 void
@@ -78,20 +78,21 @@ tessera_landings_free (TesseraLandings *landings)
   g_free (landings);
 }
 
-static Lane
-key_of (const Search *search, uint32_t block)
-{
-  return (Lane){ .addr = search->layout->addr[block],
-                 .n_bytes = search->layout->block_bytes[block],
-                 .stream = search->blocks[block].stream,
-                 .lifetime_class = search->blocks[block].lifetime_class };
-}
-
 static gboolean
 is_placed (const TesseraLayout *layout, uint32_t block)
 {
   return layout->addr[block] != TESSERA_NOWHERE && layout->is_hit != NULL &&
          layout->is_hit[block];
+}
+
+/* Without lives. */
+static Lane
+lane_of (const Search *search, uint32_t block)
+{
+  return (Lane){ .addr = search->layout->addr[block],
+                 .n_bytes = search->layout->block_bytes[block],
+                 .stream = search->blocks[block].stream,
+                 .lifetime_class = search->blocks[block].lifetime_class };
 }
 
 /* The chosen ones that can be moved, and the slots they lie in. */
@@ -101,35 +102,34 @@ take_chosen (Search *search,
              const uint32_t *chosen,
              size_t n_chosen)
 {
-  uint64_t low = UINT64_MAX;
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (Lane));
 
   landings->blocks = g_new (uint32_t, n_chosen);
   landings->distance_bytes = g_new (uint64_t, n_chosen);
   for (size_t i = 0; i < n_chosen; i++)
     if (is_placed (search->layout, chosen[i]))
       {
-        Lane key = key_of (search, chosen[i]);
+        Lane lane = lane_of (search, chosen[i]);
 
         landings->blocks[landings->n_blocks++] = chosen[i];
-        low = MIN (low, key.addr);
-        if (!g_hash_table_contains (search->lane_of, &key))
-          {
-            Lane *lane = g_memdup2 (&key, sizeof key);
-
-            lane->lives = g_array_new (FALSE, FALSE, sizeof (Life));
-            g_ptr_array_add (search->lanes, lane);
-            g_hash_table_add (search->lane_of, lane);
-          }
+        g_array_append_val (all, lane);
       }
-  landings->base_bytes = low - landings->pool_addr;
-  for (size_t i = 0; i < landings->n_blocks; i++)
-    landings->distance_bytes[i] = search->layout->addr[landings->blocks[i]] - low;
-  for (guint i = 0; i < search->lanes->len; i++)
+  g_array_sort (all, compare_lanes);
+  for (guint i = 0; i < all->len; i++)
     {
-      Lane *lane = search->lanes->pdata[i];
+      Lane *lane = &g_array_index (all, Lane, i);
 
-      lane->distance_bytes = lane->addr - low;
+      if (i > 0 && compare_lanes (lane - 1, lane) == 0)
+        continue;
+      lane->lives = g_array_new (FALSE, FALSE, sizeof (Life));
+      g_array_append_val (search->lanes, *lane);
     }
+  if (all->len == 0)
+    return;
+  landings->base_bytes = g_array_index (all, Lane, 0).addr - landings->pool_addr;
+  for (size_t i = 0; i < landings->n_blocks; i++)
+    landings->distance_bytes[i] = search->layout->addr[landings->blocks[i]] -
+                                  landings->pool_addr - landings->base_bytes;
 }
 
 static void
@@ -137,38 +137,19 @@ find_lives (Search *search, uint32_t n_blocks)
 {
   search->hull = (Life){ UINT32_MAX, 0 };
   for (uint32_t i = 0; i < n_blocks; i++)
-    if (is_placed (search->layout, i))
-      {
-        Lane key = key_of (search, i);
-        Lane *lane = g_hash_table_lookup (search->lane_of, &key);
-        Life life = { search->blocks[i].born_index, search->layout->died_index[i] };
-
-        if (lane == NULL)
-          continue;
-        search->moves[i] = 1;
-        g_array_append_val (lane->lives, life);
-        search->hull.born = MIN (search->hull.born, life.born);
-        search->hull.died = MAX (search->hull.died, life.died);
-      }
-}
-
-static gboolean
-meets (const Lane *lane, Life life)
-{
-  const Life *lives = (const Life *) (const void *) lane->lives->data;
-  guint low = 0, high = lane->lives->len;
-
-  /* The first that dies after the other is born. */
-  while (low < high)
     {
-      guint middle = low + (high - low) / 2;
+      Lane key = lane_of (search, i);
+      Life life = { search->blocks[i].born_index, search->layout->died_index[i] };
+      guint at;
 
-      if (lives[middle].died > life.born)
-        high = middle;
-      else
-        low = middle + 1;
+      if (!is_placed (search->layout, i) ||
+          !g_array_binary_search (search->lanes, &key, compare_lanes, &at))
+        continue;
+      search->moves[i] = 1;
+      g_array_append_val (g_array_index (search->lanes, Lane, at).lives, life);
+      search->hull.born = MIN (search->hull.born, life.born);
+      search->hull.died = MAX (search->hull.died, life.died);
     }
-  return low < lane->lives->len && lives[low].born < life.died;
 }
 
 static TesseraStatus
@@ -177,6 +158,8 @@ find_obstacles (Search *search,
                 uint32_t n_blocks,
                 const TesseraProgress *progress)
 {
+  const int64_t base = (int64_t) landings->base_bytes;
+
   for (uint32_t i = 0; i < n_blocks; i++)
     {
       Life life = { search->blocks[i].born_index, search->layout->died_index[i] };
@@ -189,16 +172,17 @@ find_obstacles (Search *search,
         continue;
       for (guint k = 0; k < search->lanes->len; k++)
         {
-          const Lane *lane = search->lanes->pdata[k];
-          int64_t bottom = (int64_t) (search->layout->addr[i] - landings->pool_addr);
+          const Lane *lane = &g_array_index (search->lanes, Lane, k);
+          /* Where the lowest lies while this lane begins where the block does. */
+          int64_t bottom = (int64_t) (search->layout->addr[i] - lane->addr) + base;
           TesseraObstacle obstacle = {
             .block = i,
-            .low = bottom - (int64_t) (lane->distance_bytes + lane->n_bytes),
-            .high = bottom + (int64_t) search->layout->block_bytes[i] -
-                    (int64_t) lane->distance_bytes,
+            .low = bottom - (int64_t) lane->n_bytes,
+            .high = bottom + (int64_t) search->layout->block_bytes[i],
           };
 
-          if (obstacle.high > 0 && meets (lane, life))
+          if (obstacle.high > 0 &&
+              g_array_binary_search (lane->lives, &life, compare_lives, NULL))
             g_array_append_val (landings->obstacles, obstacle);
         }
     }
@@ -282,17 +266,16 @@ tessera_landings_new (TesseraFollowed *planned,
 {
   uint32_t n_blocks = (uint32_t) planned->data->blocks->n_blocks;
   TesseraLandings *landings = g_new0 (TesseraLandings, 1);
-  g_autoptr (GPtrArray) lanes = g_ptr_array_new_with_free_func (lane_free);
-  g_autoptr (GHashTable) lane_of = g_hash_table_new (lane_hash, lane_equal);
+  g_autoptr (GArray) lanes = g_array_new (FALSE, FALSE, sizeof (Lane));
   g_autofree uint8_t *moves = g_new0 (uint8_t, MAX (n_blocks, 1));
   Search search = { .blocks = planned->data->blocks->blocks,
                     .layout = planned->layout,
                     .lanes = lanes,
-                    .lane_of = lane_of,
                     .moves = moves };
   TesseraStatus status = TESSERA_OK;
 
   *out_landings = NULL;
+  g_array_set_clear_func (lanes, lane_clear);
   landings->pool_addr = planned->layout->pool_addr;
   landings->n_all = n_blocks;
   landings->obstacles = g_array_new (FALSE, FALSE, sizeof (TesseraObstacle));

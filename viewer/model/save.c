@@ -128,7 +128,6 @@ static TesseraStatus
 save_report (const TesseraJob *job, const TesseraProgress *progress, TesseraError *error)
 {
   TesseraData *data = job->data != NULL ? tessera_data_origin (job->data) : NULL;
-  const TesseraLayout *own = NULL;
   GString *html = NULL;
   TesseraWhose whose;
   TesseraStatus status;
@@ -137,16 +136,13 @@ save_report (const TesseraJob *job, const TesseraProgress *progress, TesseraErro
   if (data == NULL || job->planned == NULL)
     return tessera_fail (error, TESSERA_INVALID,
                          "A report compares layouts: open a trace and plan it first.");
-  status = tessera_data_get_layout (data, data->own_kind, NULL, error, &own);
-  if (status != TESSERA_OK)
-    return status;
   /* Everything is borrowed: the study is read, never cleared. */
   study = (CliStudy){
     .path = job->text,
     .trace = data->trace,
     .blocks = data->blocks,
     .structure = data->structure,
-    .layout = (TesseraLayout *) own,
+    .layout = (TesseraLayout *) tessera_data_own_layout (data),
     .plan = job->planned->plan,
     .planned = job->planned->layout,
     .needs = job->needs,
@@ -158,7 +154,7 @@ save_report (const TesseraJob *job, const TesseraProgress *progress, TesseraErro
     .plan_seconds = job->planned->seconds,
   };
   whose = data->whose;
-  whose.layout = own;
+  whose.layout = study.layout;
   status = cli_report_html (&study, &whose, &html, error);
   if (status == TESSERA_OK)
     {

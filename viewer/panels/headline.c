@@ -140,13 +140,12 @@ show_warning (Headline *self)
 {
   TesseraDocument *document = self->panel.document;
   const TesseraFollowed *planned = document->planned;
-  const TesseraLayout *layout;
   char text[160] = "";
 
-  if (planned != NULL && document->data != NULL && !planned->request.is_preview &&
-      tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
-                               &layout) == TESSERA_OK &&
-      tessera_describe_worse (planned->height_bytes, layout, text, sizeof text))
+  if (planned != NULL && !planned->request.is_preview &&
+      tessera_describe_worse (planned->height_bytes,
+                              tessera_data_own_layout (document->data), text,
+                              sizeof text))
     text[0] = g_ascii_toupper (text[0]);
   say (self->warning, text[0] != '\0' ? text : NULL);
 }

@@ -26,7 +26,6 @@ GtkWidget *tessera_status_bar_new (TesseraDocument *document);
 /* All blocks in a table: sort by any column, filter by text and size, select both
  * ways. */
 GtkWidget *tessera_table_new (TesseraDocument *document);
-/* Whether all rows are there that are to be seen. */
 
 /* Which device of the file: a list in the header, named "devices", there only where the
  * file has several. Choosing opens the file again. */

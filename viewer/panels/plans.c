@@ -473,14 +473,10 @@ static void
 show_reality (Plans *self, const Row *row)
 {
   TesseraDocument *document = self->panel.document;
-  const TesseraLayout *layout;
-  g_autofree char *name = NULL;
+  const TesseraLayout *layout = tessera_data_own_layout (document->data);
+  g_autofree char *name = g_strdup_printf ("%s, %s", tessera_layout_owner (layout),
+                                           tessera_layout_kind_name (layout->kind));
 
-  if (tessera_data_get_layout (document->data, document->data->own_kind, NULL, NULL,
-                               &layout) != TESSERA_OK)
-    return;
-  name = g_strdup_printf ("%s, %s", tessera_layout_owner (layout),
-                          tessera_layout_kind_name (layout->kind));
   tessera_label_set (row->words, "reserved");
   write_row (row, name, layout->peak_reserved_bytes, "The most that was reserved");
   set_active (self, row->sides[TESSERA_SIDE_LEFT], document->left_planned == NULL);
