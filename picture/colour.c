@@ -128,17 +128,6 @@ name_size (size_t key)
                           tessera_size_units[bits / 10].name);
 }
 
-static const char *
-name_age (size_t key)
-{
-  static const char *const names[N_AGES] = {
-    "to 10 events",         "to 100 events",          "to 1,000 events",
-    "to 10,000 events",     "to 100,000 events",      "to 1 million events",
-    "to 10 million events", "over 10 million events", "to the end"
-  };
-  return names[key];
-}
-
 /* A group of one step and the same of the next are one entry: "forward -> backward". */
 static char *
 name_group (const Legend *legend, size_t key)
@@ -154,6 +143,11 @@ key_name (const Legend *legend, size_t key)
 {
   static const char *const classes[] = { "not classified", "persistent", "scoped",
                                          "transient", "dynamic" };
+  static const char *const ages[N_AGES] = {
+    "to 10 events",         "to 100 events",          "to 1,000 events",
+    "to 10,000 events",     "to 100,000 events",      "to 1 million events",
+    "to 10 million events", "over 10 million events", "to the end"
+  };
   switch (legend->kind)
     {
     case TESSERA_COLOUR_CATEGORY:
@@ -168,7 +162,7 @@ key_name (const Legend *legend, size_t key)
     case TESSERA_COLOUR_MODULE:
       return g_strdup (legend->names->pdata[key]);
     case TESSERA_COLOUR_AGE:
-      return g_strdup (name_age (key));
+      return g_strdup (ages[key]);
     default:
       return g_strdup (classes[key]);
     }

@@ -25,25 +25,26 @@ compare_u64 (uint64_t a, uint64_t b)
   return (a > b) - (a < b);
 }
 
-/* A plan's pool together, expandable spans of one owner as well, by address; the others
- * as they come. */
+/* Equal of spans that may be one row: those of a plan's pool, and expandable ones of one owner. */
+static uint64_t
+owner_of (const TesseraSpan *span)
+{
+  uint64_t owner = (uint64_t) span->is_plan_pool << 63 | (uint64_t) span->is_expandable
+                                                             << 62;
+  if (span->is_expandable)
+    owner |= (uint64_t) span->stream << 32 | (uint64_t) span->pool << 16 | span->is_small;
+  return owner;
+}
+
+/* By owner, then by address. */
 static int
 compare_owner (const void *pa, const void *pb, void *user)
 {
   const TesseraSpan *spans = user;
   uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  const TesseraSpan *a = &spans[ia], *b = &spans[ib];
-  int order = a->is_plan_pool - b->is_plan_pool;
+  int order = compare_u64 (owner_of (&spans[ia]), owner_of (&spans[ib]));
   if (order == 0)
-    order = a->is_expandable - b->is_expandable;
-  if (order == 0 && a->is_expandable)
-    order = compare_u64 (a->stream, b->stream);
-  if (order == 0 && a->is_expandable)
-    order = compare_u64 (a->pool, b->pool);
-  if (order == 0 && a->is_expandable)
-    order = a->is_small - b->is_small;
-  if (order == 0)
-    order = compare_u64 (a->addr, b->addr);
+    order = compare_u64 (spans[ia].addr, spans[ib].addr);
   return order != 0 ? order : compare_u64 (ia, ib);
 }
 
@@ -83,9 +84,8 @@ carries_on (const TesseraSpan *last, const TesseraRow *row, const TesseraSpan *s
 {
   if (last != NULL && last->is_plan_pool)
     return span->is_plan_pool;
-  return last != NULL && last->is_expandable && span->is_expandable &&
-         last->stream == span->stream && last->pool == span->pool &&
-         last->is_small == span->is_small && span->addr <= row->addr + row->size_bytes;
+  return last != NULL && last->is_expandable && owner_of (last) == owner_of (span) &&
+         span->addr <= row->addr + row->size_bytes;
 }
 
 /* Pages of a pool may never have had memory, also its first and its last ones. */
@@ -132,13 +132,12 @@ rows_of_spans (Builder *builder)
 
 /* ---- blocks into spans ------------------------------------------------------------ */
 
-/* Spans alive at one moment, by address, while events pass. */
+/* The last spans by address, while events pass: none below another that is alive. */
 typedef struct
 {
   const TesseraLayout *layout;
-  uint32_t *by_born, *by_died;
-  GTree *alive; /* address -> span */
-  size_t next_born, next_died;
+  GTree *last; /* address -> span */
+  size_t next;
 } Sweep;
 
 static int
@@ -147,47 +146,49 @@ compare_addresses (gconstpointer a, gconstpointer b, gpointer unused)
   return compare_u64 (GPOINTER_TO_SIZE (a), GPOINTER_TO_SIZE (b));
 }
 
-/* The span alive that begins at or below @addr and nearest to it, or NULL. */
-static const TesseraSpan *
-alive_below (const Sweep *sweep, uint64_t addr, uint32_t *out_span)
+/* The span alive at an event that holds @addr; n_spans: none does. */
+static size_t
+find_span (const Sweep *sweep, uint64_t addr, uint32_t event_index)
 {
-  GTreeNode *node = g_tree_upper_bound (sweep->alive, GSIZE_TO_POINTER (addr));
-  node = node != NULL ? g_tree_node_previous (node) : g_tree_node_last (sweep->alive);
+  GTreeNode *node = g_tree_upper_bound (sweep->last, GSIZE_TO_POINTER (addr));
+  node = node != NULL ? g_tree_node_previous (node) : g_tree_node_last (sweep->last);
   if (node == NULL)
-    return NULL;
-  *out_span = GPOINTER_TO_UINT (g_tree_node_value (node));
-  return &sweep->layout->spans[*out_span];
+    return sweep->layout->n_spans;
+  size_t number = GPOINTER_TO_SIZE (g_tree_node_value (node));
+  const TesseraSpan *span = &sweep->layout->spans[number];
+  return span->died_index > event_index && addr - span->addr < span->size_bytes
+             ? number
+             : sweep->layout->n_spans;
 }
 
+/* What a new span takes the place of is over. */
 static void
 advance (Sweep *sweep, uint32_t event_index)
 {
-  const TesseraSpan *spans = sweep->layout->spans;
-  size_t n = sweep->layout->n_spans;
-  for (; sweep->next_died < n; sweep->next_died++)
+  for (; sweep->next < sweep->layout->n_spans; sweep->next++)
     {
-      const uint32_t span = sweep->by_died[sweep->next_died];
-      const gpointer addr = GSIZE_TO_POINTER (spans[span].addr);
-      if (spans[span].died_index > event_index)
+      const TesseraSpan *span = &sweep->layout->spans[sweep->next];
+      GTreeNode *node;
+      if (span->born_index > event_index)
         break;
-      if (GPOINTER_TO_UINT (g_tree_lookup (sweep->alive, addr)) == span)
-        g_tree_remove (sweep->alive, addr);
-    }
-  for (; sweep->next_born < n; sweep->next_born++)
-    {
-      const uint32_t span = sweep->by_born[sweep->next_born];
-      if (spans[span].born_index > event_index)
-        break;
-      if (spans[span].died_index > event_index) /* else over before anybody looked */
-        g_tree_insert (sweep->alive, GSIZE_TO_POINTER (spans[span].addr),
-                       GUINT_TO_POINTER (span));
+      if (span->died_index <= event_index) /* over before anybody looked */
+        continue;
+      while ((node = g_tree_lower_bound (sweep->last, GSIZE_TO_POINTER (span->addr))) !=
+                 NULL &&
+             GPOINTER_TO_SIZE (g_tree_node_key (node)) < span->addr + span->size_bytes)
+        g_tree_remove (sweep->last, g_tree_node_key (node));
+      g_tree_insert (sweep->last, GSIZE_TO_POINTER (span->addr),
+                     GSIZE_TO_POINTER (sweep->next));
     }
 }
 
-/* Blocks come by born_index, those alive at the start first: one sweep finds all. */
+/* Blocks come by born_index, those alive at the start first, and spans too: one sweep finds
+ * all. Returns: whether all were found. */
 static bool
-place_blocks (Builder *builder, Sweep *sweep)
+find_rows_of_blocks (Builder *builder)
 {
+  g_autoptr (GTree) last = g_tree_new_full (compare_addresses, NULL, NULL, NULL);
+  Sweep sweep = { builder->layout, last, 0 };
   bool all_found = true;
   for (size_t i = 0; i < builder->blocks->n_blocks; i++)
     {
@@ -195,36 +196,16 @@ place_blocks (Builder *builder, Sweep *sweep)
       builder->rows->block_y[i] = TESSERA_NOWHERE;
       if (addr == TESSERA_NOWHERE)
         continue;
-      advance (sweep, builder->blocks->blocks[i].born_index);
-      uint32_t number;
-      const TesseraSpan *span = alive_below (sweep, addr, &number);
-      if (span != NULL && addr - span->addr < span->size_bytes)
-        {
-          /* for now the number of its row, which is not placed yet */
-          builder->rows->block_y[i] = builder->rows->row_of_span[number];
-        }
+      uint32_t born = builder->blocks->blocks[i].born_index;
+      advance (&sweep, born);
+      size_t span = find_span (&sweep, addr, born);
+      if (span < builder->layout->n_spans)
+        /* for now the number of its row, which is not placed yet */
+        builder->rows->block_y[i] = builder->rows->row_of_span[span];
       else
         all_found = false;
     }
   return all_found;
-}
-
-/* Returns: whether all were found. */
-static bool
-find_rows_of_blocks (Builder *builder)
-{
-  const TesseraLayout *layout = builder->layout;
-  size_t n = layout->n_spans;
-  g_autofree uint64_t *keys = g_new (uint64_t, n + 1);
-  for (size_t i = 0; i < n; i++)
-    keys[i] = layout->spans[i].born_index;
-  g_autofree uint32_t *by_born = sorted_numbers (n, compare_keys, keys);
-  for (size_t i = 0; i < n; i++)
-    keys[i] = layout->spans[i].died_index;
-  g_autofree uint32_t *by_died = sorted_numbers (n, compare_keys, keys);
-  g_autoptr (GTree) alive = g_tree_new_full (compare_addresses, NULL, NULL, NULL);
-  Sweep sweep = { layout, by_born, by_died, alive, 0, 0 };
-  return place_blocks (builder, &sweep);
 }
 
 /* Blocks outside of any span: each run of addresses that they touch is a row range. */
