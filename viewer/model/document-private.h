@@ -105,7 +105,7 @@ struct TesseraJob
   int reported;             /* atomic: the main thread will soon be told */
   TesseraProgress progress; /* worker only, as is all up to the listener */
   double begin, end;
-  TesseraProgress to_keep;
+  gboolean keeps;           /* what it has so far is lost by a drop alone */
   TesseraListener listener; /* takes the planner's news */
   GMutex lock;
   TesseraNews news; /* under the lock */
@@ -123,8 +123,9 @@ void tessera_job_cancel (TesseraJob *job);
 void tessera_job_drop (TesseraJob *job);
 void tessera_job_unref (TesseraJob *job);
 /* For the worker: what to hand to long calls. @begin and @end: the part of the whole job
- * that the call is. @to_keep: of what follows work that keeps the best it has: only a drop
- * stops it, so that what was found is not lost to the stop that was for the search. */
+ * that the call is; one call at a time. @to_keep: of what follows work that keeps the best it
+ * has: only a drop stops it, so that what was found is not lost to the stop that was for the
+ * search. */
 const TesseraProgress *
 tessera_job_progress (TesseraJob *job, double begin, double end, gboolean to_keep);
 

@@ -103,16 +103,7 @@ report (void *user, double fraction)
   TesseraJob *job = user;
 
   move_on (job, fraction);
-  return g_atomic_int_get (&job->stop) == 0;
-}
-
-static bool
-report_to_keep (void *user, double fraction)
-{
-  TesseraJob *job = user;
-
-  move_on (job, fraction);
-  return (g_atomic_int_get (&job->stop) & STOP_DROPPED) == 0;
+  return (g_atomic_int_get (&job->stop) & (job->keeps ? STOP_DROPPED : ~0)) == 0;
 }
 
 static void
@@ -141,7 +132,8 @@ tessera_job_progress (TesseraJob *job, double begin, double end, gboolean to_kee
 {
   job->begin = begin;
   job->end = end;
-  return to_keep ? &job->to_keep : &job->progress;
+  job->keeps = to_keep;
+  return &job->progress;
 }
 
 /* --- from begin to end -------------------------------------------------------------- */
@@ -216,7 +208,6 @@ tessera_job_new (TesseraDocument *self, const TesseraWorkKind *kind)
   job->needs = self->needs;
   job->verdict = self->verdict;
   job->progress = (TesseraProgress){ .report = report, .user = job };
-  job->to_keep = (TesseraProgress){ .report = report_to_keep, .user = job };
   job->listener = (TesseraListener){ .tell = take_news, .user = job };
   g_mutex_init (&job->lock);
   job->end = 1;

@@ -59,7 +59,7 @@ make_plan (TesseraJob *job, TesseraError *error)
     .keeps_best = !is_preview,
     .listener = keeps_best (job) ? &job->listener : NULL,
   };
-  const TesseraProgress *following = tessera_job_progress (job, 0, 0.9, keeps_best (job));
+  const TesseraProgress *following;
   gint64 begin_us = g_get_monotonic_time ();
   g_autofree char *no_lengths = NULL;
   TesseraStatus status;
@@ -78,6 +78,7 @@ make_plan (TesseraJob *job, TesseraError *error)
     tessera_make_sentence (error);
   if (status == TESSERA_OK && job->history != NULL && planned->plan->n_edits == 0)
     tessera_history_into_plan (job->history, planned->plan);
+  following = tessera_job_progress (job, 0, 0.9, keeps_best (job));
   if (status == TESSERA_OK)
     status = plan_lengths (planned, &options, error);
   if (status == TESSERA_OK && planned->plan->lengths == NULL)

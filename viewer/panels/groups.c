@@ -23,7 +23,6 @@ typedef struct
   TesseraGroupTree *tree; /* NULL: nothing to show */
   TesseraTreeColumn column;
   gboolean down;
-  gboolean is_followed; /* what is selected was chosen here */
 } Groups;
 
 /* --- cells ------------------------------------------------------------------------ */
@@ -193,9 +192,14 @@ mark_place (const TesseraGrouping *grouping, uint32_t place, uint8_t *is_in)
     is_in[grouping->blocks[i]] = 1;
 }
 
-static void
-mark_node (const TesseraGrouping *grouping, TesseraNode node, uint8_t *is_in)
+/* A block that stands in a row of its own leads. */
+static uint32_t
+mark (gpointer user, guint position, uint8_t *is_in)
 {
+  Groups *self = user;
+  const TesseraGrouping *grouping = self->tree->grouping;
+  TesseraNode node = node_at (self, position);
+
   if (node.kind == TESSERA_NODE_BLOCK)
     is_in[node.index] = 1;
   else if (node.kind == TESSERA_NODE_GROUP)
@@ -205,36 +209,7 @@ mark_node (const TesseraGrouping *grouping, TesseraNode node, uint8_t *is_in)
       if (grouping->rows[place].lifetime_class ==
           grouping->rows[node.index].lifetime_class)
         mark_place (grouping, place, is_in);
-}
-
-/* The last block of them that stands in a row of its own leads. */
-static void
-choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
-{
-  Groups *self = user;
-  TesseraSelection *found;
-  size_t n_all = self->tree->grouping->data->blocks->n_blocks;
-  uint8_t *is_in = g_malloc0 (MAX (n_all, 1));
-  uint32_t lead = TESSERA_NONE;
-  GtkBitsetIter iter;
-  guint position;
-
-  for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
-       more = gtk_bitset_iter_next (&iter, &position))
-    {
-      TesseraNode node = node_at (self, position);
-
-      mark_node (self->tree->grouping, node, is_in);
-      if (node.kind == TESSERA_NODE_BLOCK)
-        lead = node.index;
-    }
-  found = tessera_selection_new (n_all, is_in);
-  self->is_followed = TRUE;
-  tessera_document_set_selection (
-      self->base.panel.document,
-      tessera_selection_join (self->base.panel.document->selection, found, how), lead);
-  self->is_followed = FALSE;
-  tessera_selection_unref (found);
+  return node.kind == TESSERA_NODE_BLOCK ? node.index : TESSERA_NONE;
 }
 
 /* --- blocks to rows --------------------------------------------------------------- */
@@ -322,7 +297,7 @@ follow_selection (Groups *self)
 
   if (self->tree == NULL)
     return;
-  if (!self->is_followed && gtk_widget_get_mapped (self->base.panel.box))
+  if (!self->base.is_choosing && gtk_widget_get_mapped (self->base.panel.box))
     row = open_to_lead (self);
   show_tree (self);
   if (row != G_MAXUINT)
@@ -457,7 +432,7 @@ static const TesseraRowModelKind row_kind = {
   .show = show_name,
   .activate = activate,
   .is_selected = is_selected,
-  .choose = choose,
+  .mark = mark,
   .sort = sort,
 };
 

@@ -269,21 +269,15 @@ is_handover_selected (gpointer user, guint position)
 }
 
 /* The blocks that get the memory. */
-static void
-choose_handovers (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
+static uint32_t
+mark_handovers (gpointer user, guint position, uint8_t *is_in)
 {
-  Handovers *self = user;
-  TesseraDocument *document = self->base.panel.document;
-  g_autoptr (GArray) found = g_array_new (FALSE, FALSE, sizeof (uint32_t));
+  const Handovers *self = user;
 
-  for (uint32_t b = 0; b < self->planned->layout->n_blocks; b++)
-    for (guint i = 0; i < self->planned->layout->handovers.n_counts; i++)
-      if (gtk_bitset_contains (rows, i) && is_of_row (self, b, i))
-        g_array_append_val (found, b);
-  tessera_document_select_blocks (document, (uint32_t *) found->data, found->len, how,
-                                  TESSERA_NONE);
-  if (document->selected != TESSERA_NONE)
-    tessera_document_reveal (document, document->selected);
+  for (uint32_t block = 0; block < self->planned->layout->n_blocks; block++)
+    if (is_of_row (self, block, position))
+      is_in[block] = 1;
+  return TESSERA_NONE;
 }
 
 static const TesseraRowModelKind handover_kind = {
@@ -295,7 +289,8 @@ static const TesseraRowModelKind handover_kind = {
                [WAITS] = { "Waits", 5, TRUE } },
   .text = handover_text,
   .is_selected = is_handover_selected,
-  .choose = choose_handovers,
+  .mark = mark_handovers,
+  .reveals = TRUE,
 };
 
 static void

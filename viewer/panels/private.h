@@ -37,8 +37,10 @@ typedef struct
   void (*show) (gpointer user, GtkWidget *cell, guint position);
   void (*activate) (gpointer user, guint position); /* or NULL */
   gboolean (*is_selected) (gpointer user, guint position);
-  /* A person did so. */
-  void (*choose) (gpointer user, const GtkBitset *rows, TesseraSelectHow how);
+  /* Marks the blocks that a row stands for, in a byte for each. Returns: which of them is to
+   * lead where the row is chosen last, or TESSERA_NONE. */
+  uint32_t (*mark) (gpointer user, guint position, uint8_t *is_in);
+  gboolean reveals; /* shows the block that leads when rows are chosen */
   void (*sort) (gpointer user, int column, gboolean down); /* or NULL */
 } TesseraRowModelKind;
 
@@ -50,7 +52,8 @@ typedef struct
 {
   TesseraPanel panel;
   TesseraRowModel *rows;
-  GtkWidget *note; /* the view, and what is said where it is empty */
+  GtkWidget *note;      /* the view, and what is said where it is empty */
+  gboolean is_choosing; /* what is selected becomes other, since rows are chosen */
 } TesseraListPanel;
 
 /* Makes the view and its rows, for as long as the panel's box is there. */

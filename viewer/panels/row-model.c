@@ -62,6 +62,35 @@ is_selected (GtkSelectionModel *model, guint position)
          self->kind->is_selected (self->user, position);
 }
 
+/* A person did so. */
+static void
+choose (TesseraListPanel *panel,
+        const TesseraRowModelKind *kind,
+        const GtkBitset *rows,
+        TesseraSelectHow how)
+{
+  TesseraDocument *document = panel->panel.document;
+  size_t n_all = document->data->blocks->n_blocks;
+  uint8_t *is_in = g_malloc0 (MAX (n_all, 1));
+  TesseraSelection *found;
+  uint32_t lead = TESSERA_NONE, block;
+  GtkBitsetIter iter;
+  guint position;
+
+  for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
+       more = gtk_bitset_iter_next (&iter, &position))
+    if ((block = kind->mark (panel, position, is_in)) != TESSERA_NONE)
+      lead = block;
+  found = tessera_selection_new (n_all, is_in);
+  panel->is_choosing = TRUE;
+  tessera_document_set_selection (
+      document, tessera_selection_join (document->selection, found, how), lead);
+  panel->is_choosing = FALSE;
+  tessera_selection_unref (found);
+  if (kind->reveals && document->selected != TESSERA_NONE)
+    tessera_document_reveal (document, document->selected);
+}
+
 /* Of the rows of @mask those in @wanted are to be selected, and no others of them. All
  * that GTK does by itself comes here. */
 static gboolean
@@ -78,10 +107,10 @@ set_selection (GtkSelectionModel *model, GtkBitset *wanted, GtkBitset *mask)
   gtk_bitset_intersect (more, mask);
   gtk_bitset_subtract (less, wanted);
   if (is_all || !gtk_bitset_is_empty (more))
-    self->kind->choose (self->user, more,
-                        is_all ? TESSERA_SELECT_ONLY : TESSERA_SELECT_MORE);
+    choose (self->user, self->kind, more,
+            is_all ? TESSERA_SELECT_ONLY : TESSERA_SELECT_MORE);
   if (!is_all && !gtk_bitset_is_empty (less))
-    self->kind->choose (self->user, less, TESSERA_SELECT_LESS);
+    choose (self->user, self->kind, less, TESSERA_SELECT_LESS);
   return TRUE;
 }
 

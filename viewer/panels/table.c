@@ -65,24 +65,14 @@ is_selected (gpointer user, guint position)
                                 block_at (self, position));
 }
 
-/* The last of them leads: that is where the person clicked. */
-static void
-choose (gpointer user, const GtkBitset *rows, TesseraSelectHow how)
+/* It leads: that is where the person clicked. */
+static uint32_t
+mark (gpointer user, guint position, uint8_t *is_in)
 {
-  Table *self = user;
-  g_autofree uint32_t *blocks = g_new (uint32_t, gtk_bitset_get_size (rows) + 1);
-  size_t n = 0;
-  GtkBitsetIter iter;
-  guint position;
+  uint32_t block = block_at (user, position);
 
-  for (gboolean more = gtk_bitset_iter_init_first (&iter, rows, &position); more;
-       more = gtk_bitset_iter_next (&iter, &position))
-    blocks[n++] = block_at (self, position);
-  tessera_document_select_blocks (self->base.panel.document, blocks, n, how,
-                                  n > 0 ? blocks[n - 1] : TESSERA_NONE);
-  if (self->base.panel.document->selected != TESSERA_NONE)
-    tessera_document_reveal (self->base.panel.document,
-                             self->base.panel.document->selected);
+  is_in[block] = 1;
+  return block;
 }
 
 static void
@@ -159,7 +149,8 @@ static const TesseraRowModelKind row_kind = {
   .first = TESSERA_COLUMN_SIZE,
   .text = cell_text,
   .is_selected = is_selected,
-  .choose = choose,
+  .mark = mark,
+  .reveals = TRUE,
   .sort = sort,
 };
 
