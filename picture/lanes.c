@@ -220,15 +220,13 @@ tessera_curves_draw (cairo_t *cr,
   g_autofree uint64_t *high = g_new (uint64_t, n_columns + 1);
   for (size_t i = 0; i < G_N_ELEMENTS (all); i++)
     {
-      const uint32_t rgb = all[i].rgb;
       if (all[i].values == NULL)
         continue;
       tessera_fold_columns (all[i].values, axis, n_columns, low, high);
       /* What every event of a column has is stronger. */
       for (int is_low = 0; is_low < 2; is_low++)
         {
-          cairo_set_source_rgba (cr, (rgb >> 16 & 255) / 255.0, (rgb >> 8 & 255) / 255.0,
-                                 (rgb & 255) / 255.0, is_low ? 1.0 : 0.55);
+          tessera_set_rgb (cr, all[i].rgb, is_low ? 1.0 : 0.55);
           fill_columns (cr, area, is_low ? low : high, n_columns, top_bytes);
         }
     }

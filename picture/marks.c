@@ -6,7 +6,33 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- shapes of a pen --------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------ */
+
+#define HATCH_STEP 4.0
+
+void
+tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha)
+{
+  cairo_set_source_rgba (cr, (rgb >> 16 & 255) / 255.0, (rgb >> 8 & 255) / 255.0,
+                         (rgb & 255) / 255.0, alpha);
+}
+
+void
+tessera_hatch_area (cairo_t *cr, TesseraArea area, uint32_t rgb)
+{
+  cairo_save (cr);
+  cairo_rectangle (cr, area.x, area.y, area.width, area.height);
+  cairo_clip (cr);
+  tessera_set_rgb (cr, rgb, 1.0);
+  cairo_set_line_width (cr, 1.0);
+  for (double x = area.x; x < area.x + area.width + area.height; x += HATCH_STEP)
+    {
+      cairo_move_to (cr, x, area.y);
+      cairo_line_to (cr, x - area.height, area.y + area.height);
+    }
+  cairo_stroke (cr);
+  cairo_restore (cr);
+}
 
 void
 tessera_pen_outline (TesseraPen *pen, TesseraArea area, double line, uint32_t rgb)

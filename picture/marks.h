@@ -46,6 +46,10 @@ struct TesseraPen
       TesseraPen *pen, const TesseraWords *words, double x, double y, uint32_t rgb);
 };
 
+/* Colours are 0xRRGGBB, @alpha 0..1. */
+void tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha);
+/* Diagonal lines over the area. */
+void tessera_hatch_area (cairo_t *cr, TesseraArea area, uint32_t rgb);
 /* Inside the area, @line thick. */
 void tessera_pen_outline (TesseraPen *pen, TesseraArea area, double line, uint32_t rgb);
 /* Dashes of @dash with equal gaps, along x or y, whichever is longer. */

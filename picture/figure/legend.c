@@ -11,7 +11,6 @@
 #define ROW 18.0
 #define SWATCH 10.0
 #define NAME_X (SWATCH + 9.0)
-#define HATCH_STEP 4.0
 #define BAR_X 114.0 /* behind the longest name */
 #define BAR_RIGHT 52.0
 
@@ -97,20 +96,8 @@ draw_entry (Column *column, const TesseraLegendEntry *entry)
 static void
 draw_hatched_swatch (const TesseraSheet *sheet, TesseraArea area, uint32_t hatch)
 {
-  cairo_t *cr = sheet->cr;
-  tessera_fill_area (cr, area, sheet->palette->reserved, 1.0);
-  cairo_save (cr);
-  cairo_rectangle (cr, area.x, area.y, area.width, area.height);
-  cairo_clip (cr);
-  tessera_set_rgb (cr, hatch, 1.0);
-  cairo_set_line_width (cr, 1.0);
-  for (double x = -area.height; x < area.width; x += HATCH_STEP)
-    {
-      cairo_move_to (cr, area.x + x, area.y + area.height);
-      cairo_line_to (cr, area.x + x + area.height, area.y);
-    }
-  cairo_stroke (cr);
-  cairo_restore (cr);
+  tessera_fill_area (sheet->cr, area, sheet->palette->reserved, 1.0);
+  tessera_hatch_area (sheet->cr, area, hatch);
   tessera_pen_outline (sheet->pen, area, 1.0, sheet->palette->edge);
 }
 

@@ -89,7 +89,6 @@ typedef struct
 
 TesseraSheetPen tessera_sheet_pen (cairo_t *cr, const TesseraPalette *palette);
 
-void tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha);
 void tessera_fill_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha);
 /* Bytes as "12.34", in the unit of all of a sheet's tables; see tessera_unit_name(). */
 void

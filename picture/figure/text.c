@@ -131,13 +131,6 @@ tessera_text_wrap (cairo_t *cr,
 /* ---- a pen, lines and numbers --------------------------------------------------- */
 
 void
-tessera_set_rgb (cairo_t *cr, uint32_t rgb, double alpha)
-{
-  cairo_set_source_rgba (cr, (rgb >> 16 & 255) / 255.0, (rgb >> 8 & 255) / 255.0,
-                         (rgb & 255) / 255.0, alpha);
-}
-
-void
 tessera_fill_area (cairo_t *cr, TesseraArea area, uint32_t rgb, double alpha)
 {
   tessera_set_rgb (cr, rgb, alpha);
@@ -196,24 +189,20 @@ tessera_sheet_pen (cairo_t *cr, const TesseraPalette *palette)
   return (TesseraSheetPen){ { palette, pen_fill, pen_measure, pen_write }, cr };
 }
 
-/* The largest unit of which there are at least two. */
-static const TesseraSizeUnit *
-unit_for (double bytes)
-{
-  return tessera_size_unit (bytes, 2.0);
-}
+/* At least two of the unit. */
+#define LEAST_OF_UNIT 2.0
 
 void
 tessera_number (const TesseraSheet *sheet, uint64_t bytes, char *text, size_t n_text)
 {
-  double unit = unit_for (sheet->top_bytes)->bytes;
+  double unit = tessera_size_unit (sheet->top_bytes, LEAST_OF_UNIT)->bytes;
   snprintf (text, n_text, "%.*f", unit > 1.0 ? 2 : 0, (double) bytes / unit);
 }
 
 const char *
 tessera_unit_name (const TesseraSheet *sheet)
 {
-  return unit_for (sheet->top_bytes)->name;
+  return tessera_size_unit (sheet->top_bytes, LEAST_OF_UNIT)->name;
 }
 
 #define LEAST_TICK 24.0 /* user units between two */
@@ -226,7 +215,7 @@ tessera_draw_scale (const TesseraSheet *sheet,
 {
   static const double steps[] = { 1, 2, 5, 10, 20, 50, 100, 200, 500 };
   const TesseraTextStyle style = { 10.0, false, sheet->palette->dim, TESSERA_TEXT_RIGHT };
-  const TesseraSizeUnit *unit = unit_for (top_bytes);
+  const TesseraSizeUnit *unit = tessera_size_unit (top_bytes, LEAST_OF_UNIT);
   size_t i = 0;
   while (i + 1 < sizeof steps / sizeof steps[0] &&
          top_bytes / (steps[i] * unit->bytes) > 6.0)

@@ -81,12 +81,12 @@ draw_move (TesseraCanvas *self, cairo_t *cr, const TesseraMove *move)
   if ((paint->shown != NULL && !paint->shown[move->block]) ||
       !tessera_canvas_box_of (self, &rect, &box))
     return;
-  tessera_set_source (cr, paint->ink.block_rgb[move->block], is_lit ? 1 : DIMMED);
+  tessera_set_rgb (cr, paint->ink.block_rgb[move->block], is_lit ? 1 : DIMMED);
   add_box (cr, box);
   cairo_fill (cr);
   if (box.height <= EDGED || box.width <= EDGED)
     return;
-  tessera_set_source (cr, tessera_palette (self->panel.document->dark)->background, 1);
+  tessera_set_rgb (cr, tessera_palette (self->panel.document->dark)->background, 1);
   cairo_rectangle (cr, round (box.x) + 0.5, round (box.y) + 0.5, round (box.width) - 1,
                    round (box.height) - 1);
   cairo_stroke (cr);
@@ -108,7 +108,7 @@ tessera_canvas_draw_moves (TesseraCanvas *self, TesseraWidgetPen *pen)
   cairo_set_antialias (cr, CAIRO_ANTIALIAS_NONE);
   cairo_set_line_width (cr, 1);
   /* The picture below shows where they are to be: nobody is there yet. */
-  tessera_set_source (cr, pen->base.palette->reserved, 1);
+  tessera_set_rgb (cr, pen->base.palette->reserved, 1);
   for (guint i = 0; i < self->moves->len; i++)
     if (tessera_canvas_box_of (self, &g_array_index (self->moves, TesseraMove, i).to,
                                &box))

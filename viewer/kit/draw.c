@@ -16,14 +16,6 @@ rgba_of (uint32_t rgb, double alpha)
                     .alpha = (float) alpha };
 }
 
-void
-tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha)
-{
-  GdkRGBA colour = rgba_of (rgb, alpha);
-
-  gdk_cairo_set_source_rgba (cr, &colour);
-}
-
 /* --- a pen ------------------------------------------------------------------------ */
 
 /* Texts that were shaped and are kept for the next frame. */

@@ -141,9 +141,7 @@ gboolean tessera_wants_more (GtkWidget *pressed);
 
 /* --- what every drawing uses --------------------------------------------------------- */
 
-/* Coordinates are logical pixels. Colours are 0xRRGGBB, @alpha 0..1. */
-
-void tessera_set_source (cairo_t *cr, uint32_t rgb, double alpha);
+/* Coordinates are logical pixels. */
 
 /* A pen (picture/marks.h) of a widget, with its font. */
 typedef struct

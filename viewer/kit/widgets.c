@@ -261,20 +261,11 @@ draw_patch (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer u
 {
   const Patch *patch = user;
 
-  tessera_set_source (cr, patch->rgb, 1);
+  tessera_set_rgb (cr, patch->rgb, 1);
   cairo_rectangle (cr, 0, 0, MAX (patch->share * width, 1), height);
-  cairo_fill_preserve (cr);
-  if (patch->hatch_rgb == TESSERA_NONE)
-    return;
-  cairo_clip (cr);
-  tessera_set_source (cr, patch->hatch_rgb, 1);
-  cairo_set_line_width (cr, 1);
-  for (int x = 0; x < width + height; x += 4)
-    {
-      cairo_move_to (cr, x, 0);
-      cairo_line_to (cr, x - height, height);
-    }
-  cairo_stroke (cr);
+  cairo_fill (cr);
+  if (patch->hatch_rgb != TESSERA_NONE)
+    tessera_hatch_area (cr, (TesseraArea){ 0, 0, width, height }, patch->hatch_rgb);
 }
 
 static GtkWidget *

@@ -497,19 +497,11 @@ tessera_document_show_kept (TesseraDocument *self, TesseraSide side, guint index
 
 /* --- comparing -------------------------------------------------------------------- */
 
-/* Where a plan's pool begins; TESSERA_NOWHERE: there is none. */
-static uint64_t
-pool_begin (const TesseraLayout *layout)
-{
-  return layout->pool_addr != 0 ? layout->pool_addr : TESSERA_NOWHERE;
-}
-
 /* Of every step, not only of the one that the plan repeats: as the run goes. */
 static uint8_t *
 find_difference (const TesseraFollowed *left, const TesseraFollowed *right)
 {
   const TesseraLayout *a = left->layout, *b = right->layout;
-  uint64_t begin_a = pool_begin (a), begin_b = pool_begin (b);
   size_t n = left->data->blocks->n_blocks;
   uint8_t *is_in = g_malloc0 (MAX (n, 1));
 
@@ -518,8 +510,8 @@ find_difference (const TesseraFollowed *left, const TesseraFollowed *right)
       gboolean hit_a = a->is_hit[i] && a->addr[i] != TESSERA_NOWHERE;
       gboolean hit_b = b->is_hit[i] && b->addr[i] != TESSERA_NOWHERE;
 
-      is_in[i] =
-          hit_a != hit_b || (hit_a && a->addr[i] - begin_a != b->addr[i] - begin_b);
+      is_in[i] = hit_a != hit_b ||
+                 (hit_a && a->addr[i] - a->pool_addr != b->addr[i] - b->pool_addr);
     }
   return is_in;
 }

@@ -25,7 +25,11 @@ struct _TesseraApp
   GtkApplication parent_instance;
 
   char *screenshot; /* path, or NULL */
-  char *actions;    /* done to the window before the screenshot: "win.table,win.fit" */
+  char **actions;   /* done to the window before it, as g_action_print_detailed_name()
+                       writes them; NULL at the end */
+  size_t n_done;    /* of these */
+  int quiet_ms;     /* so long the window is settled */
+  int n_tries;
   int width, height;
   gboolean dark;
   gboolean stacked;
@@ -159,36 +163,15 @@ tessera_widget_to_texture (GtkWidget *widget)
   return texture;
 }
 
-/* Once everything in it is done, the actions that were asked for too. */
-typedef struct
-{
-  TesseraApp *app;
-  GWeakRef window;
-  char **actions; /* to be done, NULL at the end */
-  size_t n_done;
-  int quiet_ms;
-  int n_tries;
-} Shot;
-
 static void
-shot_free (gpointer user)
-{
-  Shot *shot = user;
-
-  g_weak_ref_clear (&shot->window);
-  g_strfreev (shot->actions);
-  g_free (shot);
-}
-
-/* An action is as g_action_print_detailed_name() writes it. */
-static void
-do_action (GtkWidget *window, const char *name)
+do_action (GtkWindow *window, const char *name)
 {
   g_autofree char *action = NULL;
   g_autoptr (GVariant) target = NULL;
 
-  if (*name != '\0' && (!g_action_parse_detailed_name (name, &action, &target, NULL) ||
-                        !gtk_widget_activate_action_variant (window, action, target)))
+  if (*name != '\0' &&
+      (!g_action_parse_detailed_name (name, &action, &target, NULL) ||
+       !gtk_widget_activate_action_variant (GTK_WIDGET (window), action, target)))
     g_printerr ("tessera-viewer: there is no action %s.\n", name);
 }
 
@@ -205,18 +188,17 @@ tell_no_file (TesseraApp *self, TesseraWindow *window)
 
 /* Between frames there may be nothing to take yet: then FALSE, and TRUE after some. */
 static gboolean
-take_picture (Shot *shot, GtkWidget *window)
+take_picture (TesseraApp *self, GtkWidget *window)
 {
-  TesseraApp *self = shot->app;
   g_autoptr (GdkTexture) texture = tessera_widget_to_texture (window);
 
   if ((texture == NULL || !gdk_texture_save_to_png (texture, self->screenshot)) &&
-      shot->n_tries++ < MOST_TRIES)
+      self->n_tries++ < MOST_TRIES)
     {
       gtk_widget_queue_draw (window);
       return FALSE;
     }
-  if (shot->n_tries > MOST_TRIES)
+  if (self->n_tries > MOST_TRIES)
     {
       g_printerr ("tessera-viewer: %s could not be written.\n", self->screenshot);
       self->failed = TRUE;
@@ -226,41 +208,31 @@ take_picture (Shot *shot, GtkWidget *window)
 }
 
 /* The first settled moment is when a trace is there for the actions to work on; each has
- * its whole effect before the next. */
+ * its whole effect before the next, and all is done before the picture. */
 static gboolean
 look (gpointer user)
 {
-  Shot *shot = user;
-  g_autoptr (TesseraWindow) window = g_weak_ref_get (&shot->window);
-  const char *action = shot->actions[shot->n_done];
+  TesseraApp *self = user;
+  GtkWindow *window = gtk_application_get_active_window (user);
+  const char *action = self->actions[self->n_done];
 
   if (window == NULL)
     return G_SOURCE_REMOVE;
-  if (!shot->app->at_once || action != NULL)
+  if (!self->at_once || action != NULL)
     {
-      shot->quiet_ms =
-          tessera_window_is_settled (window) ? shot->quiet_ms + LOOK_EVERY_MS : 0;
-      if (shot->quiet_ms < (action != NULL ? LOOK_EVERY_MS : QUIET_MS))
+      self->quiet_ms = tessera_window_is_settled (TESSERA_WINDOW (window))
+                           ? self->quiet_ms + LOOK_EVERY_MS
+                           : 0;
+      if (self->quiet_ms < (action != NULL ? LOOK_EVERY_MS : QUIET_MS))
         return G_SOURCE_CONTINUE;
-      tell_no_file (shot->app, window);
+      tell_no_file (self, TESSERA_WINDOW (window));
     }
   if (action == NULL)
-    return take_picture (shot, GTK_WIDGET (window)) ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
-  do_action (GTK_WIDGET (window), action);
-  shot->n_done++;
-  shot->quiet_ms = 0;
+    return take_picture (self, GTK_WIDGET (window)) ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
+  do_action (window, action);
+  self->n_done++;
+  self->quiet_ms = 0;
   return G_SOURCE_CONTINUE;
-}
-
-static void
-picture_when_settled (TesseraApp *self, GtkWidget *window)
-{
-  Shot *shot = g_new0 (Shot, 1);
-
-  shot->app = self;
-  g_weak_ref_init (&shot->window, window);
-  shot->actions = g_strsplit (self->actions != NULL ? self->actions : "", ",", -1);
-  g_timeout_add_full (G_PRIORITY_DEFAULT, LOOK_EVERY_MS, look, shot, shot_free);
 }
 
 /* --- start --------------------------------------------------------------------------- */
@@ -303,7 +275,7 @@ show_window (TesseraApp *self)
     gtk_widget_activate_action (window, "win.arrange", "s", "stacked");
   gtk_window_present (GTK_WINDOW (window));
   if (self->screenshot != NULL)
-    picture_when_settled (self, window);
+    g_timeout_add (LOOK_EVERY_MS, look, self);
   return window;
 }
 
@@ -329,11 +301,12 @@ static int
 tessera_app_handle_local_options (GApplication *app, GVariantDict *options)
 {
   TesseraApp *self = TESSERA_APP (app);
-  g_autofree char *size = NULL;
+  g_autofree char *size = NULL, *actions = NULL;
   int scale;
 
   g_variant_dict_lookup (options, "screenshot", "^ay", &self->screenshot);
-  g_variant_dict_lookup (options, "actions", "s", &self->actions);
+  g_variant_dict_lookup (options, "actions", "s", &actions);
+  self->actions = g_strsplit (actions != NULL ? actions : "", ",", -1);
   g_variant_dict_lookup (options, "dark", "b", &self->dark);
   g_variant_dict_lookup (options, "stacked", "b", &self->stacked);
   g_variant_dict_lookup (options, "at-once", "b", &self->at_once);
@@ -369,7 +342,7 @@ tessera_app_finalize (GObject *object)
   TesseraApp *self = TESSERA_APP (object);
 
   g_free (self->screenshot);
-  g_free (self->actions);
+  g_strfreev (self->actions);
   G_OBJECT_CLASS (tessera_app_parent_class)->finalize (object);
 }
 
