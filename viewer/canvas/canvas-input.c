@@ -153,11 +153,9 @@ click (TesseraCanvas *self, double x, double y, GdkModifierType state)
   block = tessera_canvas_block_at (self, x, y);
   if (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK))
     {
-      if (block != TESSERA_NONE && (state & GDK_SHIFT_MASK))
-        tessera_document_select_blocks (self->panel.document, &block, 1,
-                                        TESSERA_SELECT_MORE, block);
-      else if (block != TESSERA_NONE)
-        tessera_document_select_toggle (self->panel.document, block);
+      tessera_document_select_blocks (
+          self->panel.document, &block, 1,
+          state & GDK_SHIFT_MASK ? TESSERA_SELECT_MORE : TESSERA_SELECT_TURN, block);
       return;
     }
   tessera_document_set_moment (

@@ -165,10 +165,9 @@ on_block_clicked (GtkWidget *row, TesseraDocument *document)
 {
   uint32_t block = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (row), block_key));
 
-  if (tessera_wants_more (row))
-    tessera_document_select_toggle (document, block);
-  else
-    tessera_document_select (document, block);
+  tessera_document_select_blocks (
+      document, &block, 1,
+      tessera_wants_more (row) ? TESSERA_SELECT_TURN : TESSERA_SELECT_ONLY, block);
   tessera_document_reveal (document, block);
 }
 

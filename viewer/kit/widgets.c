@@ -198,15 +198,20 @@ tessera_label_set (GtkWidget *label, const char *format, ...)
   gtk_label_set_text (GTK_LABEL (label), text);
 }
 
+static const char tip_key[] = "tip";
+
+/* Of a cell: what it says. */
 static gboolean
-tell_text (GtkInscription *cell,
-           int x,
-           int y,
-           gboolean by_keyboard,
-           GtkTooltip *tooltip,
-           gpointer unused)
+tell_tip (GtkWidget *widget,
+          int x,
+          int y,
+          gboolean by_keyboard,
+          GtkTooltip *tooltip,
+          gpointer unused)
 {
-  const char *text = gtk_inscription_get_text (cell);
+  const char *text = GTK_IS_INSCRIPTION (widget)
+                         ? gtk_inscription_get_text (GTK_INSCRIPTION (widget))
+                         : g_object_get_data (G_OBJECT (widget), tip_key);
 
   gtk_tooltip_set_text (tooltip, text);
   return text != NULL && *text != '\0';
@@ -225,7 +230,7 @@ tessera_cell_new (int n_chars, gboolean is_number)
     gtk_widget_add_css_class (widget, "figure");
   g_object_set (widget, "name", is_number ? "number" : "line", "valign", GTK_ALIGN_START,
                 "has-tooltip", TRUE, NULL);
-  g_signal_connect (widget, "query-tooltip", G_CALLBACK (tell_text), NULL);
+  g_signal_connect (widget, "query-tooltip", G_CALLBACK (tell_tip), NULL);
   return widget;
 }
 
@@ -331,22 +336,6 @@ tessera_set_accessible_label (GtkWidget *widget, const char *label)
 {
   gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   label, -1);
-}
-
-static const char tip_key[] = "tip";
-
-static gboolean
-tell_tip (GtkWidget *widget,
-          int x,
-          int y,
-          gboolean by_keyboard,
-          GtkTooltip *tooltip,
-          gpointer unused)
-{
-  const char *text = g_object_get_data (G_OBJECT (widget), tip_key);
-
-  gtk_tooltip_set_text (tooltip, text);
-  return text != NULL;
 }
 
 void

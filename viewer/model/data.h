@@ -206,7 +206,8 @@ typedef enum
 {
   TESSERA_SELECT_ONLY, /* takes its place */
   TESSERA_SELECT_MORE, /* is added to it */
-  TESSERA_SELECT_LESS  /* is taken out of it */
+  TESSERA_SELECT_LESS, /* is taken out of it */
+  TESSERA_SELECT_TURN  /* is added where it is not in it, else taken out */
 } TesseraSelectHow;
 
 /* @is_in: (array length=n_all) (transfer full). NULL: there is none in it. */

@@ -237,8 +237,6 @@ void tessera_document_select_blocks (TesseraDocument *self,
 void tessera_document_set_selection (TesseraDocument *self,
                                      TesseraSelection *selection,
                                      uint32_t lead);
-/* One block in or out; it leads when it came in. */
-void tessera_document_select_toggle (TesseraDocument *self, uint32_t block);
 /* The block born before or after the one that leads; where none does, the one under the
  * pointer, else the first or last one born in the part that is shown. */
 void

@@ -196,31 +196,25 @@ sum_up (const TesseraData *data, TesseraSelectionFacts *facts)
   return sums;
 }
 
-/* The most that is alive at once: a height below which they cannot lie. Sweep over births,
- * which the list has in order, and deaths. */
+/* The most that is alive at once: a height below which they cannot lie. */
 static char *
 describe_most (const TesseraData *data, const TesseraSelection *selection)
 {
-  const TesseraBlock *blocks = data->blocks->blocks;
-  const uint32_t *dead = data->blocks->by_death;
-  uint64_t alive = 0, most_bytes = 0;
-  uint32_t most_index = 0;
+  const uint32_t n_events = data->blocks->n_events;
+  g_autofree int64_t *changes = g_new0 (int64_t, (size_t) n_events + 1);
+  uint64_t most_bytes;
+  uint32_t most_index;
 
   for (size_t i = 0; i < selection->n_blocks; i++)
     {
-      const TesseraBlock *b = &blocks[selection->blocks[i]];
+      const TesseraBlock *b = &data->blocks->blocks[selection->blocks[i]];
 
-      for (; blocks[*dead].died_index <= b->born_index; dead++)
-        alive -= selection->is_in[*dead] ? blocks[*dead].block_bytes : 0;
-      alive += b->block_bytes;
-      if (alive > most_bytes)
-        {
-          most_bytes = alive;
-          most_index = b->born_index;
-        }
+      changes[MIN (b->born_index, n_events)] += (int64_t) b->block_bytes;
+      changes[MIN (b->died_index, n_events)] -= (int64_t) b->block_bytes;
     }
+  most_bytes = tessera_highest_sum (changes, n_events, &most_index);
   return g_strdup_printf ("%s at most, from event %s", TESSERA_SIZE (most_bytes),
-                          TESSERA_COUNT (most_index));
+                          TESSERA_COUNT (most_bytes > 0 ? most_index : 0));
 }
 
 static char *

@@ -92,16 +92,6 @@ tessera_document_select (TesseraDocument *self, uint32_t block)
     tessera_document_select_blocks (self, &block, 1, TESSERA_SELECT_ONLY, block);
 }
 
-void
-tessera_document_select_toggle (TesseraDocument *self, uint32_t block)
-{
-  tessera_document_select_blocks (self, &block, 1,
-                                  tessera_selection_has (self->selection, block)
-                                      ? TESSERA_SELECT_LESS
-                                      : TESSERA_SELECT_MORE,
-                                  block);
-}
-
 /* Where nothing leads: the block under the pointer, else the first or the last one born
  * in the part that is shown; where none is, the nearest beyond it. */
 static uint32_t

@@ -44,17 +44,24 @@ test_one (TestSession *f, gconstpointer unused)
   assert_selected (f, 0);
 }
 
+/* As a click with Control does. */
+static void
+turn (TestSession *f, uint32_t block)
+{
+  tessera_document_select_blocks (f->document, &block, 1, TESSERA_SELECT_TURN, block);
+}
+
 static void
 test_toggle (TestSession *f, gconstpointer unused)
 {
-  tessera_document_select_toggle (f->document, 2);
-  tessera_document_select_toggle (f->document, 0);
+  turn (f, 2);
+  turn (f, 0);
   assert_selected (f, 5);
   g_assert_cmpuint (f->document->selected, ==, 0);
-  tessera_document_select_toggle (f->document, 0);
+  turn (f, 0);
   assert_selected (f, 4);
   g_assert_cmpuint (f->document->selected, ==, 2);
-  tessera_document_select_toggle (f->document, 2);
+  turn (f, 2);
   assert_selected (f, 0);
 }
 
@@ -189,7 +196,7 @@ test_facts (TestSession *f, gconstpointer unused)
   for (int i = 0; i < TESSERA_N_COMMON; i++)
     g_assert_cmpstr (facts->texts[i], ==, expected[i]);
   /* B and C are never alive together. */
-  tessera_document_select_toggle (f->document, 0);
+  turn (f, 0);
   test_session_settle (f);
   g_assert_true (facts->selection == f->document->selection);
   g_assert_cmpuint (facts->size_bytes, ==, 4 << 20);
@@ -268,7 +275,7 @@ test_lit (TestSession *f, gconstpointer unused)
 {
   tessera_document_select (f->document, 0);
   g_assert_null (f->document->paint->ink.block_lit);
-  tessera_document_select_toggle (f->document, 2);
+  turn (f, 2);
   g_assert_nonnull (f->document->paint->ink.block_lit);
   g_assert_cmpuint (f->document->paint->ink.block_lit[0], ==, 1);
   g_assert_cmpuint (f->document->paint->ink.block_lit[1], ==, 0);

@@ -64,13 +64,17 @@ tessera_selection_join (TesseraSelection *selection,
 {
   uint8_t *is_in;
 
-  if (how == TESSERA_SELECT_ONLY || (selection == NULL && how == TESSERA_SELECT_MORE))
+  if (how == TESSERA_SELECT_ONLY || (selection == NULL && how != TESSERA_SELECT_LESS))
     return tessera_selection_ref (found);
   if (selection == NULL || found == NULL)
     return tessera_selection_ref (selection);
   is_in = g_memdup2 (selection->is_in, selection->n_all);
   for (size_t i = 0; i < found->n_blocks; i++)
-    is_in[found->blocks[i]] = how == TESSERA_SELECT_MORE;
+    {
+      uint8_t *is_one = &is_in[found->blocks[i]];
+
+      *is_one = how == TESSERA_SELECT_TURN ? !*is_one : how == TESSERA_SELECT_MORE;
+    }
   return tessera_selection_new (selection->n_all, is_in);
 }
 
