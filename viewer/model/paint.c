@@ -117,26 +117,10 @@ is_alike (const TesseraBlock *a, const TesseraBlock *b)
          a->lifetime_class == b->lifetime_class;
 }
 
-/* Returns: whether @block is one more of a row that is there. */
-static bool
-count_alike (const TesseraBlocks *blocks,
-             const TesseraBlock *block,
-             TesseraAlike *rows,
-             size_t n_rows)
+static uint64_t
+size_of (gconstpointer blocks, uint32_t index)
 {
-  for (size_t i = n_rows; i > 0; i--)
-    {
-      const TesseraBlock *first = &blocks->blocks[rows[i - 1].block];
-
-      if (first->size_bytes > block->size_bytes)
-        return false;
-      if (is_alike (first, block))
-        {
-          rows[i - 1].n_blocks++;
-          return true;
-        }
-    }
-  return false;
+  return ((const TesseraBlocks *) blocks)->blocks[index].size_bytes;
 }
 
 size_t
@@ -146,25 +130,28 @@ tessera_largest_blocks (const TesseraBlocks *blocks,
                         size_t n,
                         TesseraAlike *out_rows)
 {
+  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (uint32_t));
   size_t n_found = 0;
 
-  for (size_t i = 0; n > 0 && i < blocks->n_blocks; i++)
+  for (uint32_t i = 0; i < blocks->n_blocks; i++)
+    if (tessera_is_live (blocks, layout, i, event_index))
+      g_array_append_val (live, i);
+  tessera_sort_indices ((uint32_t *) (void *) live->data, live->len, size_of, blocks,
+                        TRUE);
+  for (guint i = 0; n > 0 && i < live->len; i++)
     {
-      const TesseraBlock *block = &blocks->blocks[i];
-      size_t at;
+      uint32_t block = g_array_index (live, uint32_t, i);
+      size_t row = 0;
 
-      if (!tessera_is_live (blocks, layout, i, event_index) ||
-          count_alike (blocks, block, out_rows, n_found))
-        continue;
-      if (n_found == n &&
-          block->size_bytes <= blocks->blocks[out_rows[n - 1].block].size_bytes)
-        continue;
-      at = n_found < n ? n_found++ : n - 1;
-      for (; at > 0 &&
-             blocks->blocks[out_rows[at - 1].block].size_bytes < block->size_bytes;
-           at--)
-        out_rows[at] = out_rows[at - 1];
-      out_rows[at] = (TesseraAlike){ (uint32_t) i, 1 };
+      while (row < n_found &&
+             !is_alike (&blocks->blocks[out_rows[row].block], &blocks->blocks[block]))
+        row++;
+      if (row == n && size_of (blocks, block) < size_of (blocks, out_rows[n - 1].block))
+        break;
+      if (row == n_found && n_found < n)
+        out_rows[n_found++] = (TesseraAlike){ block, 0 };
+      if (row < n)
+        out_rows[row].n_blocks++;
     }
   return n_found;
 }

@@ -5,6 +5,8 @@
  */
 #include "viewer/model/document-private.h"
 
+#include <string.h>
+
 /* --- the chosen moment --------------------------------------------------------------- */
 
 /* One request is at work at a time; where others came meanwhile, the latest is next. */
@@ -192,10 +194,8 @@ tessera_document_filter (TesseraDocument *self, size_t entry, gboolean alone)
     shown[entry] = !shown[entry];
   else
     {
-      gboolean was_alone = n_shown == 1 && shown[entry];
-
-      for (size_t i = 0; i < n; i++)
-        shown[i] = was_alone || i == entry;
+      memset (shown, n_shown == 1 && shown[entry], n);
+      shown[entry] = TRUE;
     }
   take_paint (self, tessera_paint_filter (self->paint, shown));
 }
