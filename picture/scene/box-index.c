@@ -164,6 +164,7 @@ tessera_walk_init (TesseraWalk *walk, const TesseraBoxIndex *index, TesseraBox b
   walk->index = index;
   walk->box = box;
   walk->least_t = walk->least_y = 0;
+  walk->record = walk->end_record = NULL;
   walk->level = index->n_levels - 1;
   if (walk->level >= 0)
     {
@@ -172,8 +173,8 @@ tessera_walk_init (TesseraWalk *walk, const TesseraBoxIndex *index, TesseraBox b
     }
 }
 
-const TesseraRecord *
-tessera_walk_next (TesseraWalk *walk, size_t *out_n)
+bool
+tessera_walk_on (TesseraWalk *walk)
 {
   const TesseraBoxIndex *index = walk->index;
   int level = walk->level;
@@ -193,13 +194,14 @@ tessera_walk_next (TesseraWalk *walk, size_t *out_n)
       if (level == 0)
         {
           walk->level = 0;
-          *out_n = end - begin;
-          return &index->records[begin];
+          walk->record = &index->records[begin];
+          walk->end_record = &index->records[end];
+          return true;
         }
       level--;
       walk->next[level] = begin;
       walk->end[level] = end;
     }
   walk->level = -1;
-  return NULL;
+  return false;
 }

@@ -59,14 +59,16 @@ typedef struct
   const TesseraBoxIndex *index;
   TesseraBox box;
   uint64_t least_t, least_y;                 /* what is smaller is passed over */
+  const TesseraRecord *record, *end_record;  /* of the run that is looked at */
   size_t next[TESSERA_BOX_INDEX_MAX_LEVELS]; /* node to look at, by level */
   size_t end[TESSERA_BOX_INDEX_MAX_LEVELS];
   int level;
 } TesseraWalk;
 
 void tessera_walk_init (TesseraWalk *walk, const TesseraBoxIndex *index, TesseraBox box);
-/* The next run of records (at most FAN), of which some may be wanted; NULL: the end. */
-const TesseraRecord *tessera_walk_next (TesseraWalk *walk, size_t *out_n);
+/* To the next run of records (at most FAN), of which some may be wanted. Returns: whether there
+ * is one. */
+bool tessera_walk_on (TesseraWalk *walk);
 
 static inline bool
 tessera_box_meets (const TesseraBox *a, const TesseraBox *b)
@@ -79,6 +81,21 @@ tessera_walk_wants (const TesseraWalk *walk, const TesseraBox *box)
 {
   return tessera_box_meets (box, &walk->box) && box->t1 - box->t0 >= walk->least_t &&
          box->y1 - box->y0 >= walk->least_y;
+}
+
+/* The next record that is wanted; NULL: the end. */
+static inline const TesseraRecord *
+tessera_walk_next (TesseraWalk *walk)
+{
+  do
+    while (walk->record < walk->end_record)
+      {
+        const TesseraRecord *record = walk->record++;
+        if (tessera_walk_wants (walk, &record->box))
+          return record;
+      }
+  while (tessera_walk_on (walk));
+  return NULL;
 }
 
 /* ---- rows ------------------------------------------------------------------ */

@@ -358,24 +358,20 @@ box_of_tile (const Drawing *d, const Tile *tile, int x, int y, int width, int he
 static void
 draw_spans (const Drawing *d, const Tile *tile, TesseraBox box, int x, int y)
 {
-  const TesseraRecord *records;
-  size_t n;
+  const TesseraRecord *record;
   TesseraWalk walk;
   tessera_walk_init (&walk, &d->scene->span_index, box);
-  while ((records = tessera_walk_next (&walk, &n)) != NULL)
-    for (size_t i = 0; i < n; i++)
-      {
-        if (!tessera_box_meets (&records[i].box, &box))
-          continue;
-        const TesseraSpan *span = &d->scene->layout->spans[records[i].id];
-        Bounds bounds = bounds_of (d, &records[i].box, x, y);
-        /* A plan's pool is free where nothing is planned, not wasted: no hatching. */
-        Four cover = span->is_plan_pool ? (Four){ 0.5f, 0.0f, 0.0f, 0.0f }
-                                        : (Four){ 1.0f, 1.0f, 0.0f, 0.0f };
-        tile_fill (tile, tile->ground, &bounds, cover);
-        if (!span->is_expandable && !span->is_plan_pool)
-          tile_edge (tile, &bounds);
-      }
+  while ((record = tessera_walk_next (&walk)) != NULL)
+    {
+      const TesseraSpan *span = &d->scene->layout->spans[record->id];
+      Bounds bounds = bounds_of (d, &record->box, x, y);
+      /* A plan's pool is free where nothing is planned, not wasted: no hatching. */
+      Four cover = span->is_plan_pool ? (Four){ 0.5f, 0.0f, 0.0f, 0.0f }
+                                      : (Four){ 1.0f, 1.0f, 0.0f, 0.0f };
+      tile_fill (tile, tile->ground, &bounds, cover);
+      if (!span->is_expandable && !span->is_plan_pool)
+        tile_edge (tile, &bounds);
+    }
 }
 
 static bool
@@ -393,21 +389,22 @@ static void
 draw_blocks (const Drawing *d, const Tile *tile, TesseraBox box, int x, int y)
 {
   const TesseraInk *ink = d->ink;
-  const TesseraRecord *records;
-  size_t n;
+  const TesseraRecord *record;
   TesseraWalk walk;
   tessera_walk_init (&walk, &d->scene->block_index, box);
-  while ((records = tessera_walk_next (&walk, &n)) != NULL)
+  while (tessera_walk_on (&walk))
     {
-      for (size_t i = 0; i < n; i++) /* colours lie in another order: ask early */
-        __builtin_prefetch (&ink->block_rgb[records[i].id]);
-      for (size_t i = 0; i < n; i++)
+      const TesseraRecord *begin = walk.record, *end = walk.end_record;
+      /* Colours lie in another order: asked for early. */
+      for (record = begin; record < end; record++)
+        __builtin_prefetch (&ink->block_rgb[record->id]);
+      for (record = begin; record < end; record++)
         {
-          if (!tessera_box_meets (&records[i].box, &box))
+          if (!tessera_box_meets (&record->box, &box))
             continue;
-          uint32_t block = records[i].id;
+          uint32_t block = record->id;
           uint32_t rgb = rgb_of_block (d, block);
-          Bounds bounds = bounds_of (d, &records[i].box, x, y);
+          Bounds bounds = bounds_of (d, &record->box, x, y);
           tile_fill_block (tile, &bounds, rgb);
           if (d->scene->layout->n_misses > 0 && is_shown (ink, block) &&
               has_missed (d->scene, block))
@@ -425,18 +422,14 @@ draw_pending (const Drawing *d, const Tile *tile, TesseraBox box, int x, int y)
 {
   const TesseraInk *ink = d->ink;
   const Four ground = four_of_rgb (ink->reserved_rgb);
-  const TesseraRecord *records;
-  size_t n;
+  const TesseraRecord *record;
   TesseraWalk walk;
   tessera_walk_init (&walk, &d->scene->pending_index, box);
-  while ((records = tessera_walk_next (&walk, &n)) != NULL)
-    for (size_t i = 0; i < n; i++)
+  while ((record = tessera_walk_next (&walk)) != NULL)
+    if (is_shown (ink, record->id))
       {
-        uint32_t block = records[i].id;
-        if (!tessera_box_meets (&records[i].box, &box) || !is_shown (ink, block))
-          continue;
-        Bounds bounds = bounds_of (d, &records[i].box, x, y);
-        Four paler = (ground - four_of_rgb (rgb_of_block (d, block))) * PALER;
+        Bounds bounds = bounds_of (d, &record->box, x, y);
+        Four paler = (ground - four_of_rgb (rgb_of_block (d, record->id))) * PALER;
         tile_fill (tile, tile->blocks, &bounds, paler);
       }
 }

@@ -39,69 +39,58 @@ make_box (const TesseraScene *scene,
   return true;
 }
 
-/* The order of blocks is that of time: what they need of the axis lies close together. */
-static void
-index_blocks (TesseraScene *scene, uint32_t height_units)
-{
-  const TesseraLayout *layout = scene->layout;
-  const uint64_t *block_y = scene->rows->block_y;
-  TesseraRecord *records = g_new (TesseraRecord, layout->n_blocks);
-  size_t n = 0;
-  for (size_t i = 0; i < layout->n_blocks; i++)
-    {
-      records[n].id = (uint32_t) i;
-      n += block_y[i] != TESSERA_NOWHERE &&
-           make_box (scene, scene->blocks->blocks[i].born_index, layout->died_index[i],
-                     block_y[i], layout->block_bytes[i], &records[n].box);
-    }
-  tessera_box_index_init (&scene->block_index, records, n, height_units);
-}
+typedef bool (*BoxOf) (const TesseraScene *scene, size_t i, TesseraBox *out_box);
 
-static void
-index_spans (TesseraScene *scene, uint32_t height_units)
-{
-  const TesseraLayout *layout = scene->layout;
-  TesseraRecord *records = g_new (TesseraRecord, layout->n_spans);
-  size_t n = 0;
-  for (size_t i = 0; i < layout->n_spans; i++)
-    {
-      const TesseraSpan *span = &layout->spans[i];
-      const TesseraRow *row = &scene->rows->rows[scene->rows->row_of_span[i]];
-      records[n].id = (uint32_t) i;
-      n += make_box (scene, span->born_index, span->died_index,
-                     row->y_bytes + (span->addr - row->addr), span->size_bytes,
-                     &records[n].box);
-    }
-  tessera_box_index_init (&scene->span_index, records, n, height_units);
-}
-
-/* Most frees complete with the next event: those are not worth a rectangle. */
 static bool
-is_pending (const TesseraScene *scene, size_t block)
-{
-  const TesseraBlock *b = &scene->blocks->blocks[block];
-  return b->freed_index >= b->born_index && b->freed_index < scene->layout->n_events &&
-         scene->layout->died_index[block] > b->freed_index + 1 &&
-         scene->rows->block_y[block] != TESSERA_NOWHERE;
-}
-
-/* From the free of a block to when its memory could be used again. */
-static void
-index_pending (TesseraScene *scene, uint32_t height_units)
+box_of_block (const TesseraScene *scene, size_t i, TesseraBox *out_box)
 {
   const TesseraLayout *layout = scene->layout;
-  size_t n = 0, n_pending = 0;
-  for (size_t i = 0; i < layout->n_blocks; i++)
-    n_pending += is_pending (scene, i);
-  TesseraRecord *records = g_new (TesseraRecord, n_pending);
-  for (size_t i = 0; n_pending > 0 && i < layout->n_blocks; i++)
-    if (is_pending (scene, i))
-      {
-        records[n].id = (uint32_t) i;
-        n += make_box (scene, scene->blocks->blocks[i].freed_index, layout->died_index[i],
-                       scene->rows->block_y[i], layout->block_bytes[i], &records[n].box);
-      }
-  tessera_box_index_init (&scene->pending_index, records, n, height_units);
+  uint64_t y = scene->rows->block_y[i];
+  return y != TESSERA_NOWHERE &&
+         make_box (scene, scene->blocks->blocks[i].born_index, layout->died_index[i], y,
+                   layout->block_bytes[i], out_box);
+}
+
+/* From the free of a block to when its memory could be used again. Most frees complete with the
+ * next event: those are not worth a rectangle. */
+static bool
+box_of_pending (const TesseraScene *scene, size_t i, TesseraBox *out_box)
+{
+  const TesseraLayout *layout = scene->layout;
+  const TesseraBlock *b = &scene->blocks->blocks[i];
+  uint64_t y = scene->rows->block_y[i];
+  return y != TESSERA_NOWHERE && b->freed_index >= b->born_index &&
+         b->freed_index < layout->n_events &&
+         layout->died_index[i] > b->freed_index + 1 &&
+         make_box (scene, b->freed_index, layout->died_index[i], y,
+                   layout->block_bytes[i], out_box);
+}
+
+static bool
+box_of_span (const TesseraScene *scene, size_t i, TesseraBox *out_box)
+{
+  const TesseraSpan *span = &scene->layout->spans[i];
+  const TesseraRow *row = &scene->rows->rows[scene->rows->row_of_span[i]];
+  return make_box (scene, span->born_index, span->died_index,
+                   row->y_bytes + (span->addr - row->addr), span->size_bytes, out_box);
+}
+
+/* In the order of time: what neighbours need of the axis lies close together. */
+static void
+index_boxes (const TesseraScene *scene,
+             TesseraBoxIndex *index,
+             size_t n_all,
+             BoxOf box_of,
+             uint32_t height_units)
+{
+  TesseraRecord *records = g_new (TesseraRecord, n_all + 1);
+  size_t n = 0;
+  for (size_t i = 0; i < n_all; i++)
+    {
+      records[n].id = (uint32_t) i;
+      n += box_of (scene, i, &records[n].box);
+    }
+  tessera_box_index_init (index, records, n, height_units);
 }
 
 TesseraScene *
@@ -118,9 +107,9 @@ tessera_scene_new (const TesseraBlocks *blocks,
   while (height >> scene->y_shift >= UINT32_MAX)
     scene->y_shift++;
   uint32_t units = (uint32_t) (height >> scene->y_shift) + 1;
-  index_spans (scene, units);
-  index_pending (scene, units);
-  index_blocks (scene, units);
+  index_boxes (scene, &scene->span_index, layout->n_spans, box_of_span, units);
+  index_boxes (scene, &scene->pending_index, layout->n_blocks, box_of_pending, units);
+  index_boxes (scene, &scene->block_index, layout->n_blocks, box_of_block, units);
   tessera_rows_drop_blocks (scene->rows);
   return scene;
 }
@@ -192,14 +181,11 @@ tessera_scene_blocks_in (const TesseraScene *scene, const TesseraView *view)
 {
   TesseraBox box = tessera_scene_box_of_view (scene, view);
   GArray *found = g_array_new (FALSE, FALSE, sizeof (uint32_t));
-  const TesseraRecord *records;
-  size_t n;
+  const TesseraRecord *record;
   TesseraWalk walk;
   tessera_walk_init (&walk, &scene->block_index, box);
-  while ((records = tessera_walk_next (&walk, &n)) != NULL)
-    for (size_t i = 0; i < n; i++)
-      if (tessera_box_meets (&records[i].box, &box))
-        g_array_append_val (found, records[i].id);
+  while ((record = tessera_walk_next (&walk)) != NULL)
+    g_array_append_val (found, record->id);
   return found;
 }
 
@@ -247,22 +233,18 @@ tessera_scene_largest (const TesseraScene *scene,
                        guint most)
 {
   GArray *found = g_array_new (FALSE, FALSE, sizeof (TesseraShownBlock));
-  const TesseraRecord *records;
-  size_t n;
+  const TesseraRecord *record;
   TesseraWalk walk;
   tessera_walk_init (&walk, &scene->block_index, tessera_scene_box_of_view (scene, view));
   walk.least_t = time_units (least_width / width * (view->t1 - view->t0));
   walk.least_y =
       (uint64_t) (least_height / height * (view->y1 - view->y0)) >> scene->y_shift;
-  while ((records = tessera_walk_next (&walk, &n)) != NULL)
-    for (size_t i = 0; i < n; i++)
-      {
-        if (!tessera_walk_wants (&walk, &records[i].box))
-          continue;
-        TesseraShownBlock room = shown_part (scene, &records[i], view, width, height);
-        if (room.width >= least_width && room.height >= least_height)
-          g_array_append_val (found, room);
-      }
+  while ((record = tessera_walk_next (&walk)) != NULL)
+    {
+      TesseraShownBlock room = shown_part (scene, record, view, width, height);
+      if (room.width >= least_width && room.height >= least_height)
+        g_array_append_val (found, room);
+    }
   g_array_sort (found, compare_shown);
   g_array_set_size (found, MIN (found->len, most));
   return found;

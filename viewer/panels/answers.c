@@ -151,49 +151,42 @@ write_row (Answers *self,
                      100.0 * (double) bytes / (double) MAX (all_bytes, 1));
 }
 
-static int
-compare_bytes (const void *a, const void *b, void *user)
-{
-  const uint64_t *bytes = user;
-  const uint64_t x = bytes[*(const int *) a], y = bytes[*(const int *) b];
-
-  return x != y ? (x < y ? 1 : -1) : *(const int *) a - *(const int *) b;
-}
-
-/* Largest first. Nothing where nothing is known of any. */
+/* Largest first, of equals the first. Nothing where nothing is known of any. */
 static void
 show_whose (Answers *self)
 {
   TesseraDocument *document = self->panel.document;
-  TesseraMoment *described = &document->described;
   g_autofree char *moment = tessera_document_describe_moment (document);
   g_autofree char *more = NULL;
-  int order[TESSERA_N_CATEGORIES], n = 0, n_small = 0;
-  uint64_t all_bytes = 0, known_bytes = 0, small_bytes = 0;
+  uint64_t left[TESSERA_N_CATEGORIES], all_bytes = 0, known_bytes = 0, small_bytes = 0;
+  int n = 0, n_small = 0;
 
+  memcpy (left, document->described.category_bytes, sizeof left);
   for (int i = 0; i < TESSERA_N_CATEGORIES; i++)
     {
-      order[i] = i;
-      all_bytes += described->category_bytes[i];
+      all_bytes += left[i];
       if (!tessera_category_is_unknown ((TesseraCategory) i))
-        known_bytes += described->category_bytes[i];
+        known_bytes += left[i];
     }
-  qsort_r (order, TESSERA_N_CATEGORIES, sizeof *order, compare_bytes,
-           described->category_bytes);
-  for (int i = 0; i < TESSERA_N_CATEGORIES; i++)
+  for (;;)
     {
-      const TesseraCategory category = (TesseraCategory) order[i];
-      const uint64_t bytes = described->category_bytes[category];
+      int largest = 0;
 
-      if (bytes > 0 && bytes >= all_bytes / SMALL_SHARE)
-        write_row (self, n++, tessera_category_name (category),
-                   tessera_colour_of_category (category, document->dark), bytes,
-                   all_bytes);
-      else if (bytes > 0)
+      for (int i = 1; i < TESSERA_N_CATEGORIES; i++)
+        if (left[i] > left[largest])
+          largest = i;
+      if (left[largest] == 0)
+        break;
+      if (left[largest] >= all_bytes / SMALL_SHARE)
+        write_row (self, n++, tessera_category_name ((TesseraCategory) largest),
+                   tessera_colour_of_category ((TesseraCategory) largest, document->dark),
+                   left[largest], all_bytes);
+      else
         {
           n_small++;
-          small_bytes += bytes;
+          small_bytes += left[largest];
         }
+      left[largest] = 0;
     }
   if (n_small > 0)
     {
