@@ -318,17 +318,16 @@ find_need (TesseraJob *job, TesseraError *error)
 static void
 take_need (TesseraDocument *self, TesseraJob *job)
 {
-  if (job->policy == TESSERA_LAYOUT_NATIVE)
-    self->needs.native_bytes = job->bytes;
-  else if (job->policy == TESSERA_LAYOUT_EXPANDABLE)
-    self->needs.expandable_bytes = job->bytes;
-  else
-    self->needs.plan_bytes = job->bytes;
+  uint64_t *const needs[] = {
+    [TESSERA_LAYOUT_NATIVE] = &self->needs.native_bytes,
+    [TESSERA_LAYOUT_EXPANDABLE] = &self->needs.expandable_bytes,
+    [TESSERA_LAYOUT_PLAN] = &self->needs.plan_bytes,
+  };
+
+  *needs[job->policy] = job->bytes;
   tessera_document_refresh_verdict (self);
-  if (job->policy == TESSERA_LAYOUT_NATIVE)
-    tessera_document_start_needs (self, TESSERA_LAYOUT_EXPANDABLE);
-  else if (job->policy == TESSERA_LAYOUT_EXPANDABLE)
-    tessera_document_start_needs (self, TESSERA_LAYOUT_PLAN);
+  if (job->policy != TESSERA_LAYOUT_PLAN)
+    tessera_document_start_needs (self, job->policy + 1);
 }
 
 static const TesseraWorkKind needs_kind = { TESSERA_WORK_NEEDS, "needs", find_need,

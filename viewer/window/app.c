@@ -25,6 +25,7 @@ struct _TesseraApp
   GtkApplication parent_instance;
 
   char *screenshot; /* path, or NULL */
+  GtkWidget *shown; /* the window that it is of; NULL: it has gone */
   char **actions;   /* done to the window before it, as g_action_print_detailed_name()
                        writes them; NULL at the end */
   size_t n_done;    /* of these */
@@ -164,14 +165,13 @@ tessera_widget_to_texture (GtkWidget *widget)
 }
 
 static void
-do_action (GtkWindow *window, const char *name)
+do_action (GtkWidget *window, const char *name)
 {
   g_autofree char *action = NULL;
   g_autoptr (GVariant) target = NULL;
 
-  if (*name != '\0' &&
-      (!g_action_parse_detailed_name (name, &action, &target, NULL) ||
-       !gtk_widget_activate_action_variant (GTK_WIDGET (window), action, target)))
+  if (*name != '\0' && (!g_action_parse_detailed_name (name, &action, &target, NULL) ||
+                        !gtk_widget_activate_action_variant (window, action, target)))
     g_printerr ("tessera-viewer: there is no action %s.\n", name);
 }
 
@@ -213,7 +213,7 @@ static gboolean
 look (gpointer user)
 {
   TesseraApp *self = user;
-  GtkWindow *window = gtk_application_get_active_window (user);
+  GtkWidget *window = self->shown;
   const char *action = self->actions[self->n_done];
 
   if (window == NULL)
@@ -228,7 +228,7 @@ look (gpointer user)
       tell_no_file (self, TESSERA_WINDOW (window));
     }
   if (action == NULL)
-    return take_picture (self, GTK_WIDGET (window)) ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
+    return take_picture (self, window) ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
   do_action (window, action);
   self->n_done++;
   self->quiet_ms = 0;
@@ -275,7 +275,10 @@ show_window (TesseraApp *self)
     gtk_widget_activate_action (window, "win.arrange", "s", "stacked");
   gtk_window_present (GTK_WINDOW (window));
   if (self->screenshot != NULL)
-    g_timeout_add (LOOK_EVERY_MS, look, self);
+    {
+      g_set_weak_pointer (&self->shown, window);
+      g_timeout_add (LOOK_EVERY_MS, look, self);
+    }
   return window;
 }
 
@@ -341,6 +344,7 @@ tessera_app_finalize (GObject *object)
 {
   TesseraApp *self = TESSERA_APP (object);
 
+  g_clear_weak_pointer (&self->shown);
   g_free (self->screenshot);
   g_strfreev (self->actions);
   G_OBJECT_CLASS (tessera_app_parent_class)->finalize (object);
