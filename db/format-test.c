@@ -185,8 +185,8 @@ test_questions (TestPlace *place, gconstpointer data)
   g_autofree char *document = read_document ();
   g_autofree char *plan_path = g_strconcat (place->path, ".tsp", NULL);
   g_auto (GStrv) sections = g_strsplit (document, "\n### ", -1);
-  TesseraTrace *trace = known_trace ();
-  TesseraPlan *plan = known_plan ();
+  g_autoptr (TesseraTrace) trace = known_trace ();
+  g_autoptr (TesseraPlan) plan = known_plan ();
   unsigned n_asked = 0;
 
   test_save (place, trace);
@@ -208,8 +208,6 @@ test_questions (TestPlace *place, gconstpointer data)
       g_assert_cmpstr (answer, ==, answers[number]);
     }
   g_assert_cmpuint (n_asked, ==, G_N_ELEMENTS (answers) - 1);
-  tessera_trace_free (trace);
-  tessera_plan_free (plan);
   g_remove (plan_path);
 }
 
@@ -230,10 +228,9 @@ test_document_is_complete (TestPlace *place, gconstpointer data)
 {
   g_autofree char *document = read_document ();
   g_autofree char *names = NULL;
-  g_auto (GStrv) rows = NULL;
   g_autofree char *plan_path = g_strconcat (place->path, ".tsp", NULL);
-  TesseraTrace *trace = known_trace ();
-  TesseraPlan *plan = known_plan ();
+  g_autoptr (TesseraTrace) trace = known_trace ();
+  g_autoptr (TesseraPlan) plan = known_plan ();
 
   test_save (place, trace);
   OK (tessera_plan_save (plan, plan_path, NULL));
@@ -246,7 +243,7 @@ test_document_is_complete (TestPlace *place, gconstpointer data)
                     " 'plan_edit_index', 'crossing_index', 'room_index', 'region_index', "
                     "'length_plan_index', 'length_step_index',"
                     " 'length_order_edge_index')");
-  rows = g_strsplit (names, "\n", -1);
+  g_auto (GStrv) rows = g_strsplit (names, "\n", -1);
   g_assert_cmpuint (g_strv_length (rows), >, 150);
   for (size_t i = 0; rows[i] && *rows[i]; i++)
     {
@@ -257,9 +254,7 @@ test_document_is_complete (TestPlace *place, gconstpointer data)
       if (!strstr (document, table) || !strstr (document, column))
         g_error ("docs/FORMAT.md does not describe %s.%s", parts[0], parts[1]);
     }
-  tessera_plan_free (plan);
   g_remove (plan_path);
-  tessera_trace_free (trace);
 }
 
 typedef struct
@@ -311,7 +306,7 @@ test_blocks_against_walk (TestPlace *place, gconstpointer data)
 {
   for (uint32_t round = 0; round < 3; round++)
     {
-      TesseraTrace *trace = test_trace_new_plausible (SEED + round, 20000);
+      g_autoptr (TesseraTrace) trace = test_trace_new_plausible (SEED + round, 20000);
       g_autofree char *wanted = walk (trace);
       g_autofree char *found = NULL;
 
@@ -320,7 +315,6 @@ test_blocks_against_walk (TestPlace *place, gconstpointer data)
                         "SELECT size_bytes, born_index, ifnull (freed_index, -1),"
                         " ifnull (died_index, -1) FROM block ORDER BY born_index");
       g_assert_true (strcmp (wanted, found) == 0);
-      tessera_trace_free (trace);
     }
 }
 
@@ -329,7 +323,7 @@ test_blocks_against_walk (TestPlace *place, gconstpointer data)
 static void
 test_blocks_odd (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_of (
+  g_autoptr (TesseraTrace) trace = test_trace_of (
       "start block 512 9 0 pending; free_completed 512 9; alloc 512 0; alloc 512 10;"
       "free_requested 512 10; free_requested 1024 10");
   g_autofree char *found = NULL;
@@ -341,7 +335,6 @@ test_blocks_odd (TestPlace *place, gconstpointer data)
                    "0|0|0|9|512|1\n"
                    "1|2|2|0|512|0\n"
                    "2|3|NULL|10|512|0\n");
-  tessera_trace_free (trace);
 }
 
 /* A gap is never told as none, and a plan that was cut short says so. */
@@ -418,7 +411,7 @@ test_shown_bound (TestPlace *place, gconstpointer data)
 static void
 test_tables_are_strict (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = known_trace ();
+  g_autoptr (TesseraTrace) trace = known_trace ();
   g_autofree char *lax = NULL, *ids = NULL;
 
   test_save (place, trace);
@@ -429,7 +422,6 @@ test_tables_are_strict (TestPlace *place, gconstpointer data)
   ids = test_ask (place->path, "SELECT application_id, user_version FROM"
                                " pragma_application_id, pragma_user_version");
   g_assert_cmpstr (ids, ==, "1414746708|1\n");
-  tessera_trace_free (trace);
 }
 
 int

@@ -15,6 +15,7 @@
 #include "db/sort.h"
 #include "tests/fail_alloc.h"
 #include "tests/ok.h"
+#include "tests/db/auto.h"
 
 #define SEED 20240517
 
@@ -39,7 +40,7 @@ intern (TesseraTrace *trace, const char *text)
 static void
 test_new (void)
 {
-  TesseraTrace *trace = new_trace ();
+  g_autoptr (TesseraTrace) trace = new_trace ();
 
   g_assert_cmpuint (trace->n_streams, ==, 1);
   g_assert_cmpuint (trace->streams[0], ==, 0);
@@ -49,7 +50,6 @@ test_new (void)
   g_assert_cmpuint (trace->settings.large_segment_bytes, ==, 20 << 20);
   g_assert_cmpuint (trace->stack_begin[0], ==, 0);
   g_assert_cmpstr (trace->source, ==, "");
-  tessera_trace_free (trace);
   tessera_trace_free (NULL);
 }
 
@@ -57,7 +57,7 @@ test_new (void)
 static void
 test_strings_against_model (void)
 {
-  TesseraTrace *trace = new_trace ();
+  g_autoptr (TesseraTrace) trace = new_trace ();
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
   g_autoptr (GHashTable) model =
       g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -85,13 +85,12 @@ test_strings_against_model (void)
       g_hash_table_insert (model, text, GUINT_TO_POINTER (string));
     }
   g_assert_cmpuint (tessera_trace_n_strings (trace), ==, borrowed->len);
-  tessera_trace_free (trace);
 }
 
 static void
 test_strings_odd (void)
 {
-  TesseraTrace *trace = new_trace ();
+  g_autoptr (TesseraTrace) trace = new_trace ();
   uint32_t with_nul, empty, prefix;
 
   prefix = intern (trace, "ab");
@@ -103,13 +102,12 @@ test_strings_odd (void)
   g_assert_cmpuint (intern (trace, "a"), ==, 3);
   g_assert_cmpstr (tessera_trace_string (trace, TESSERA_NONE), ==, "");
   g_assert_cmpstr (tessera_trace_string (trace, 99), ==, "");
-  tessera_trace_free (trace);
 }
 
 static void
 test_stacks (void)
 {
-  TesseraTrace *trace = new_trace ();
+  g_autoptr (TesseraTrace) trace = new_trace ();
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
   g_autoptr (GHashTable) model =
       g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -146,13 +144,12 @@ test_stacks (void)
     }
   g_assert_cmpuint (trace->n_frames, ==, 6);
   g_assert_cmpuint (trace->n_stacks, ==, g_hash_table_size (model));
-  tessera_trace_free (trace);
 }
 
 static void
 test_streams_and_pools (void)
 {
-  TesseraTrace *trace = new_trace ();
+  g_autoptr (TesseraTrace) trace = new_trace ();
   uint16_t index;
 
   for (uint64_t i = 0; i <= UINT16_MAX; i++)
@@ -169,13 +166,12 @@ test_streams_and_pools (void)
   g_assert_cmpuint (index, ==, 1);
   OK (tessera_trace_add_pool (trace, (TesseraPoolId){ 3, 0 }, &index));
   g_assert_cmpuint (index, ==, 2);
-  tessera_trace_free (trace);
 }
 
 static void
 test_meta (void)
 {
-  TesseraTrace *trace = new_trace ();
+  g_autoptr (TesseraTrace) trace = new_trace ();
 
   g_assert_null (tessera_trace_get_meta (trace, "format"));
   OK (tessera_trace_set_meta (trace, "format", "pickle"));
@@ -185,7 +181,6 @@ test_meta (void)
   g_assert_cmpuint (trace->n_meta, ==, 2);
   OK (tessera_trace_set_source (trace, "/a/b.pickle"));
   g_assert_cmpstr (trace->source, ==, "b.pickle");
-  tessera_trace_free (trace);
 }
 
 static void
@@ -204,7 +199,7 @@ add_range (
 static void
 test_ranges_without_events (void)
 {
-  TesseraTrace *trace = new_trace ();
+  g_autoptr (TesseraTrace) trace = new_trace ();
 
   add_range (trace, 10, 10, 95, 99);   /* in time inside the first, at its very end */
   add_range (trace, 10, 20, 100, 200); /* the second */
@@ -219,7 +214,6 @@ test_ranges_without_events (void)
   g_assert_cmpuint (trace->ranges[2].parent, ==, TESSERA_NONE);
   g_assert_cmpint (trace->ranges[3].end_ns, ==, 101);
   g_assert_cmpuint (trace->ranges[3].parent, ==, 2);
-  tessera_trace_free (trace);
 }
 
 /* The parent is the latest range before that contains this one; ranges overlap freely. */
@@ -230,7 +224,7 @@ test_ranges_against_model (void)
 
   for (int round = 0; round < 300; round++)
     {
-      TesseraTrace *trace = new_trace ();
+      g_autoptr (TesseraTrace) trace = new_trace ();
       int n_ranges = g_rand_int_range (random, 0, 30);
 
       for (int i = 0; i < n_ranges; i++)
@@ -250,7 +244,6 @@ test_ranges_against_model (void)
               parent = k;
           g_assert_cmpuint (trace->ranges[i].parent, ==, parent);
         }
-      tessera_trace_free (trace);
     }
 }
 
@@ -258,7 +251,7 @@ test_ranges_against_model (void)
 static void
 test_tensors (void)
 {
-  TesseraTrace *trace = new_trace ();
+  g_autoptr (TesseraTrace) trace = new_trace ();
   TesseraTensor tensor = { .event_index = 5, .kind = TESSERA_TENSOR_GRADIENT };
 
   OK (tessera_trace_add_tensor (trace, &tensor));
@@ -269,13 +262,12 @@ test_tensors (void)
   tensor.event_index = 6;
   OK (tessera_trace_add_tensor (trace, &tensor));
   g_assert_cmpuint (trace->tensors[2].event_index, ==, 6);
-  tessera_trace_free (trace);
 }
 
 static void
 test_fingerprint (void)
 {
-  TesseraTrace *a = new_trace (), *b = new_trace ();
+  g_autoptr (TesseraTrace) a = new_trace (), b = new_trace ();
   TesseraEvent event = { .addr = 512, .size_bytes = 100, .action = TESSERA_ALLOC };
 
   OK (tessera_trace_add_event (a, &event));
@@ -289,8 +281,6 @@ test_fingerprint (void)
   b->events[0].stream = 0;
   b->events[0].size_bytes = 101;
   g_assert_cmphex (tessera_trace_fingerprint (a), !=, tessera_trace_fingerprint (b));
-  tessera_trace_free (a);
-  tessera_trace_free (b);
 }
 
 /* Enough of everything that each array and table has to grow at least once. */
@@ -390,7 +380,7 @@ test_fail_sentence (void)
 static void
 test_plan_digest (void)
 {
-  TesseraPlan *plan = NULL;
+  g_autoptr (TesseraPlan) plan = NULL;
   uint64_t empty;
 
   OK (tessera_plan_new (&plan));
@@ -401,7 +391,6 @@ test_plan_digest (void)
   empty = tessera_plan_digest (plan);
   plan->slots[0].offset_bytes = 512;
   g_assert_cmphex (tessera_plan_digest (plan), !=, empty);
-  tessera_plan_free (plan);
   tessera_plan_free (NULL);
 }
 
@@ -461,7 +450,7 @@ test_sort (void)
 {
   static const gsize sizes[] = { 0, 1, 2, 63, 64, 65, 300, 5000 };
   static const int bits[] = { 0, 1, 5, 9, 33, 64 };
-  GRand *random = g_rand_new_with_seed (4);
+  g_autoptr (GRand) random = g_rand_new_with_seed (4);
   for (gsize s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (gsize b = 0; b < G_N_ELEMENTS (bits); b++)
       {
@@ -477,7 +466,6 @@ test_sort (void)
         g_free (keyed);
         g_free (same);
       }
-  g_rand_free (random);
 }
 
 static void

@@ -14,6 +14,8 @@
 #include "tests/db/test-traces.h"
 #include "planner/blocks.h"
 #include "recorder/import/import.h"
+#include "tests/ok.h"
+#include "tests/db/auto.h"
 
 /* The promise of docs/FORMAT.md. */
 #define MAX_EVENT_BYTES 40
@@ -125,26 +127,21 @@ test_file (gconstpointer data)
 {
   TesseraOpenOptions options = { .device = TESSERA_NONE };
   TesseraError error = { 0 };
-  TesseraTrace *trace = NULL, *loaded = NULL;
+  g_autoptr (TesseraTrace) trace = NULL, loaded = NULL;
   g_autofree char *folder = g_dir_make_tmp ("tessera-real-XXXXXX", NULL);
   g_autofree char *path = g_build_filename (folder, "a.tsr", NULL);
   TesseraStatus status = tessera_open (data, &options, &error, &trace);
   GStatBuf info;
 
   g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  status = tessera_trace_save (trace, path, NULL, &error);
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_load (path, TESSERA_NONE, NULL, &error, &loaded), ==,
-                   TESSERA_OK);
+  OK (status);
+  works (tessera_trace_save (trace, path, NULL, &error), &error);
+  OK (tessera_trace_load (path, TESSERA_NONE, NULL, &error, &loaded));
   test_traces_assert_equal (trace, loaded);
   g_assert_cmpint (g_stat (path, &info), ==, 0);
   if (trace->n_stacks == 0 && trace->n_events >= MIN_EVENTS)
     g_assert_cmpint (info.st_size, <=, MAX_EVENT_BYTES * trace->n_events);
   compare_with_planner (loaded, path);
-  tessera_trace_free (loaded);
-  tessera_trace_free (trace);
   g_remove (path);
   g_rmdir (folder);
 }

@@ -8,6 +8,7 @@
 #include <glib.h>
 
 #include "recorder/import/import.h"
+#include "tests/ok.h"
 
 /* The path of a file, which may be packed and may be named without ".pickle". NULL, with a
  * skip: it is not there. To be freed. */
@@ -38,7 +39,6 @@ test_shared_trace (const char *name)
   TesseraError error = { 0 };
   TesseraTrace *trace = NULL;
 
-  if (path != NULL && tessera_open (path, &options, &error, &trace) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (path != NULL && tessera_open (path, &options, &error, &trace), &error);
   return trace;
 }

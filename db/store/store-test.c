@@ -21,19 +21,17 @@
 static void
 assert_in_file (const TestPlace *place, uint32_t device, const TesseraTrace *trace)
 {
-  TesseraTrace *loaded = test_load (place, device);
+  g_autoptr (TesseraTrace) loaded = test_load (place, device);
 
   test_traces_assert_equal (trace, loaded);
-  tessera_trace_free (loaded);
 }
 
 static void
 assert_plan_in_file (const TestPlace *place, const TesseraPlan *plan)
 {
-  TesseraPlan *loaded = test_load_plan (place);
+  g_autoptr (TesseraPlan) loaded = test_load_plan (place);
 
   test_plans_assert_equal (plan, loaded);
-  tessera_plan_free (loaded);
 }
 
 static void
@@ -58,12 +56,11 @@ test_round_trip (TestPlace *place, gconstpointer data)
 static void
 test_empty_round_trip (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace;
+  g_autoptr (TesseraTrace) trace = NULL;
 
   OK (tessera_trace_new (&trace));
   test_save (place, trace);
   assert_in_file (place, 0, trace);
-  tessera_trace_free (trace);
 }
 
 static void
@@ -85,7 +82,7 @@ test_plan_round_trip (TestPlace *place, gconstpointer data)
 static void
 test_lengths_round_trip (TestPlace *place, gconstpointer data)
 {
-  TesseraPlan *plan = test_plan_new (5, 21);
+  g_autoptr (TesseraPlan) plan = test_plan_new (5, 21);
 
   plan->lengths = test_lengths_new ();
   test_save_plan (place, plan);
@@ -94,7 +91,6 @@ test_lengths_round_trip (TestPlace *place, gconstpointer data)
   plan->lengths = NULL;
   test_save_plan (place, plan);
   assert_plan_in_file (place, plan);
-  tessera_plan_free (plan);
 }
 
 /* Edits in the trace's file, and what it says of itself, are replaced; the trace stays as it is. */
@@ -104,7 +100,7 @@ test_edits_in_trace (TestPlace *place, gconstpointer data)
   char name[] = "to the \xe2\x86\x93 bottom", rule[] = "{\"kind\":\"pin\"}", empty[] = "";
   const TesseraStoredEdit edits[] = { { name, rule, 1700000000, 0 },
                                       { empty, rule, -1, 1 } };
-  TesseraTrace *trace = test_trace_new (SEED, 500);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 500);
 
   test_save (place, trace);
   for (size_t n = 3; n-- > 0;)
@@ -127,14 +123,13 @@ test_edits_in_trace (TestPlace *place, gconstpointer data)
   OK (tessera_trace_set_meta (trace, "tried_fused", "4096"));
   OK (tessera_trace_save_meta (trace, place->path, NULL));
   assert_in_file (place, TESSERA_NONE, trace);
-  tessera_trace_free (trace);
 }
 
 /* Saving checks what loading will check. */
 static void
 test_cannot_save (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 100);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 100);
   TesseraError error = { 0 };
 
   trace->events[42].stream = 6;
@@ -147,7 +142,6 @@ test_cannot_save (TestPlace *place, gconstpointer data)
   g_assert_cmpint (tessera_trace_save (trace, place->path, NULL, &error), ==,
                    TESSERA_INVALID);
   g_assert_cmpuint (test_place_count_files (place), ==, 0);
-  tessera_trace_free (trace);
 }
 
 /* The target is followed where it is a link, also to what is not there, and never
@@ -155,7 +149,7 @@ test_cannot_save (TestPlace *place, gconstpointer data)
 static void
 test_targets (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 10);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 10);
   g_autofree char *link = g_build_filename (place->folder, "link.tsr", NULL);
   TesseraError error = { 0 };
   struct stat info;
@@ -178,13 +172,13 @@ test_targets (TestPlace *place, gconstpointer data)
   g_assert_cmpstr (error.text, ==,
                    "Cannot write /nonexistent/a.tsr: No such file or directory");
   g_assert_cmpuint (test_place_count_files (place), ==, 2);
-  tessera_trace_free (trace);
 }
 
 static void
 test_cancel (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 20000), *older = test_trace_new (SEED, 5);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 20000),
+                           older = test_trace_new (SEED, 5);
   TestWatch state = { .n_allowed = UINT_MAX };
   TesseraProgress progress = { test_watch, &state };
   TesseraTrace *loaded = NULL;
@@ -219,8 +213,6 @@ test_cancel (TestPlace *place, gconstpointer data)
       g_assert_cmpuint (test_place_count_files (place), ==, 1);
     }
   assert_in_file (place, TESSERA_NONE, older);
-  tessera_trace_free (older);
-  tessera_trace_free (trace);
 }
 
 /* Two devices in one file, their events interleaved: each is read as a trace of its own.
@@ -228,7 +220,8 @@ test_cancel (TestPlace *place, gconstpointer data)
 static void
 test_several_devices (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 100), *loaded;
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 100);
+  TesseraTrace *loaded;
   TesseraError error = { 0 };
   g_autofree char *sql = NULL;
 
@@ -272,14 +265,13 @@ test_several_devices (TestPlace *place, gconstpointer data)
                    TESSERA_INVALID);
   g_assert_true (
       g_pattern_match_simple ("*holds no recording of device 4;*", error.text));
-  tessera_trace_free (trace);
 }
 
 /* What people add to the file does not matter to us. */
 static void
 test_additions (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 100);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 100);
 
   test_save (place, trace);
   test_execute (
@@ -291,7 +283,6 @@ test_additions (TestPlace *place, gconstpointer data)
   assert_in_file (place, TESSERA_NONE, trace);
   test_execute (place->path, "PRAGMA journal_mode = WAL");
   assert_in_file (place, TESSERA_NONE, trace);
-  tessera_trace_free (trace);
 }
 
 static void
@@ -357,8 +348,8 @@ static void
 test_other_versions (TestPlace *place, gconstpointer data)
 {
   static const char *const versions[] = { "0", "2", "12" };
-  TesseraTrace *trace = test_trace_new (SEED, 10);
-  TesseraPlan *plan = test_plan_new (SEED, 9);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 10);
+  g_autoptr (TesseraPlan) plan = test_plan_new (SEED, 9);
 
   for (size_t i = 0; i < G_N_ELEMENTS (versions); i++)
     {
@@ -380,14 +371,12 @@ test_other_versions (TestPlace *place, gconstpointer data)
       test_execute (place->path, sql);
       assert_plan_refused (place, plan_refused);
     }
-  tessera_trace_free (trace);
-  tessera_plan_free (plan);
 }
 
 static void
 test_truncated (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 1000);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 1000);
   g_autofree char *bytes = NULL;
   size_t n_bytes;
 
@@ -399,7 +388,6 @@ test_truncated (TestPlace *place, gconstpointer data)
           g_file_set_contents (place->path, bytes, (gssize) (n_bytes * i / 51), NULL));
       assert_refused (place, TESSERA_BAD_INPUT, "*is cut short: it has * of * bytes*");
     }
-  tessera_trace_free (trace);
 }
 
 /* Whatever bytes are turned over, the file is read or refused, and what is read can be
@@ -407,7 +395,7 @@ test_truncated (TestPlace *place, gconstpointer data)
 static void
 test_damaged (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 300);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 300);
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
   g_autofree char *bytes = NULL;
   size_t n_bytes;
@@ -419,7 +407,7 @@ test_damaged (TestPlace *place, gconstpointer data)
     {
       g_autofree char *damaged = g_memdup2 (bytes, n_bytes);
       TesseraError error = { 0 };
-      TesseraTrace *loaded = NULL;
+      g_autoptr (TesseraTrace) loaded = NULL;
 
       for (int i = g_rand_int_range (random, 1, 20); i > 0; i--)
         damaged[g_rand_int_range (random, round % 2 ? 100 : 20000, (int) n_bytes)] =
@@ -436,11 +424,9 @@ test_damaged (TestPlace *place, gconstpointer data)
       for (size_t i = 0; i < loaded->n_events; i++)
         if (loaded->events[i].stack != TESSERA_NONE)
           g_assert_cmpuint (loaded->events[i].stack, <, loaded->n_stacks);
-      tessera_trace_free (loaded);
     }
   g_assert_cmpuint (n_refused, >, 50);
   g_assert_cmpuint (n_refused, <, 200);
-  tessera_trace_free (trace);
 }
 
 typedef struct
@@ -651,8 +637,8 @@ assert_all_refused (const TestPlace *place, const Wrong *wrong, size_t n)
 static void
 test_wrong_values (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 100);
-  TesseraPlan *plan = test_plan_new (SEED, 21);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 100);
+  g_autoptr (TesseraPlan) plan = test_plan_new (SEED, 21);
 
   g_assert_cmpuint (trace->n_ranges, >, 1);
   g_assert_cmpuint (trace->start.n_segments, >, 1);
@@ -663,8 +649,6 @@ test_wrong_values (TestPlace *place, gconstpointer data)
   plan->lengths = test_lengths_new ();
   test_save_plan (place, plan);
   assert_all_refused (place, wrong_lengths, G_N_ELEMENTS (wrong_lengths));
-  tessera_plan_free (plan);
-  tessera_trace_free (trace);
 }
 
 static const Wrong wrong_halves[] = {
@@ -689,7 +673,8 @@ static const Wrong wrong_halves[] = {
 static void
 test_halves (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace = test_trace_new (SEED, 200001), *loaded = NULL;
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 200001);
+  TesseraTrace *loaded = NULL;
   TestWatch state = { .n_allowed = 60 };
   TesseraProgress progress = { test_watch, &state };
 
@@ -700,7 +685,6 @@ test_halves (TestPlace *place, gconstpointer data)
       TESSERA_CANCELLED);
   g_assert_null (loaded);
   assert_all_refused (place, wrong_halves, G_N_ELEMENTS (wrong_halves));
-  tessera_trace_free (trace);
 }
 
 int

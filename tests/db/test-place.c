@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "db/store.h"
+#include "tests/ok.h"
 
 void
 test_place_begin (TestPlace *place, gconstpointer data)
@@ -58,20 +59,16 @@ void
 test_save (const TestPlace *place, const TesseraTrace *trace)
 {
   TesseraError error = { 0 };
-  TesseraStatus status = tessera_trace_save (trace, place->path, NULL, &error);
 
-  g_assert_cmpstr (error.text, ==, "");
-  OK (status);
+  works (tessera_trace_save (trace, place->path, NULL, &error), &error);
 }
 
 void
 test_save_plan (const TestPlace *place, const TesseraPlan *plan)
 {
   TesseraError error = { 0 };
-  TesseraStatus status = tessera_plan_save (plan, place->path, &error);
 
-  g_assert_cmpstr (error.text, ==, "");
-  OK (status);
+  works (tessera_plan_save (plan, place->path, &error), &error);
 }
 
 TesseraTrace *
@@ -79,10 +76,8 @@ test_load (const TestPlace *place, uint32_t device)
 {
   TesseraError error = { 0 };
   TesseraTrace *trace = NULL;
-  TesseraStatus status = tessera_trace_load (place->path, device, NULL, &error, &trace);
 
-  g_assert_cmpstr (error.text, ==, "");
-  OK (status);
+  works (tessera_trace_load (place->path, device, NULL, &error, &trace), &error);
   return trace;
 }
 
@@ -91,10 +86,8 @@ test_load_plan (const TestPlace *place)
 {
   TesseraError error = { 0 };
   TesseraPlan *plan = NULL;
-  TesseraStatus status = tessera_plan_load (place->path, &error, &plan);
 
-  g_assert_cmpstr (error.text, ==, "");
-  OK (status);
+  works (tessera_plan_load (place->path, &error, &plan), &error);
   return plan;
 }
 

@@ -12,6 +12,7 @@
 #include "db/plan.h"
 #include "db/trace.h"
 #include "tests/ok.h"
+#include "tests/db/auto.h"
 
 typedef struct
 {

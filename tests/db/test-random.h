@@ -1,5 +1,5 @@
 /*
- * Random fields, and fields compared, for tests of db/.
+ * Random fields, and fields compared, for tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
