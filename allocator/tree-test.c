@@ -6,6 +6,7 @@
  */
 #include "allocator/table.h"
 #include "allocator/tree.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 
@@ -78,7 +79,7 @@ compare (const Pair *pair, const TesseraTreeKey *key)
 static void
 test_random (void)
 {
-  GRand *rand = g_rand_new_with_seed (20260101);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20260101);
   Pair pair = { .sorted = g_ptr_array_new () };
   bool is_in[N_NODES] = { false };
 
@@ -107,7 +108,6 @@ test_random (void)
         g_assert_true (tessera_tree_check (&pair.tree));
     }
   g_ptr_array_unref (pair.sorted);
-  g_rand_free (rand);
 }
 
 /* Ascending keys would make a plain tree a list. */
@@ -150,7 +150,7 @@ enum
 static void
 test_table (void)
 {
-  GRand *rand = g_rand_new_with_seed (20260102);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20260102);
   GHashTable *model = g_hash_table_new (g_direct_hash, g_direct_equal);
   TesseraTable table = { 0 };
 
@@ -168,7 +168,7 @@ test_table (void)
         }
       else
         {
-          g_assert_cmpint (tessera_table_reserve (&table), ==, TESSERA_OK);
+          OK (tessera_table_reserve (&table));
           tessera_table_add (&table, addr, value);
           g_hash_table_insert (model, GSIZE_TO_POINTER (addr), value);
         }
@@ -179,7 +179,6 @@ test_table (void)
   tessera_table_clear (&table);
   g_assert_null (tessera_table_get (&table, 512));
   g_hash_table_unref (model);
-  g_rand_free (rand);
 }
 
 int

@@ -14,6 +14,7 @@
 #include "tests/allocator/check.h"
 #include "tests/allocator/naive.h"
 #include "tests/fail_alloc.h"
+#include "tests/ok.h"
 
 #define ADDRESSES_OF_OPERATION ((uint64_t) 1 << 42)
 #define MIB ((uint64_t) 1 << 20)
@@ -62,9 +63,8 @@ complete_all (void *user)
   Pair *pair = user;
 
   for (guint i = 0; i < pair->naive.waiting->len; i++)
-    g_assert_cmpint (tessera_caching_free_completed (
-                         pair->caching, g_array_index (pair->naive.waiting, uint64_t, i)),
-                     ==, TESSERA_OK);
+    OK (tessera_caching_free_completed (
+        pair->caching, g_array_index (pair->naive.waiting, uint64_t, i)));
 }
 
 static void
@@ -83,9 +83,7 @@ pair_open (Pair *pair, guint32 seed)
   pair->device.user = pair;
   pair->calls = g_array_new (FALSE, FALSE, sizeof (NaiveCall));
   pair->live = g_array_new (FALSE, FALSE, sizeof (uint64_t));
-  g_assert_cmpint (
-      tessera_caching_new (&options, &pair->device.device, &observer, &pair->caching), ==,
-      TESSERA_OK);
+  OK (tessera_caching_new (&options, &pair->device.device, &observer, &pair->caching));
 }
 
 static void
@@ -189,7 +187,7 @@ do_free (Pair *pair)
   uint64_t addr = g_array_index (pair->live, uint64_t, i);
 
   g_array_remove_index_fast (pair->live, i);
-  g_assert_cmpint (tessera_caching_free_requested (pair->caching, addr), ==, TESSERA_OK);
+  OK (tessera_caching_free_requested (pair->caching, addr));
   naive_free_requested (&pair->naive, addr);
 }
 
@@ -199,7 +197,7 @@ do_complete (Pair *pair)
   guint i = (guint) g_rand_int_range (pair->rand, 0, (gint32) pair->naive.waiting->len);
   uint64_t addr = g_array_index (pair->naive.waiting, uint64_t, i);
 
-  g_assert_cmpint (tessera_caching_free_completed (pair->caching, addr), ==, TESSERA_OK);
+  OK (tessera_caching_free_completed (pair->caching, addr));
   naive_free_completed (&pair->naive, addr);
 }
 
@@ -285,9 +283,7 @@ bench_open (Bench *bench, const TesseraCachingOptions *options, uint64_t device_
 {
   *bench = (Bench){ 0 };
   tessera_virtual_init (&bench->device, device_bytes);
-  g_assert_cmpint (
-      tessera_caching_new (options, &bench->device.device, NULL, &bench->caching), ==,
-      TESSERA_OK);
+  OK (tessera_caching_new (options, &bench->device.device, NULL, &bench->caching));
 }
 
 static void
@@ -318,15 +314,15 @@ take (Bench *bench, uint64_t size_bytes)
 
   if (status == TESSERA_OUT_OF_DEVICE)
     return 0;
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  OK (status);
   return grant.addr;
 }
 
 static void
 give (Bench *bench, uint64_t addr)
 {
-  g_assert_cmpint (tessera_caching_free_requested (bench->caching, addr), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_caching_free_completed (bench->caching, addr), ==, TESSERA_OK);
+  OK (tessera_caching_free_requested (bench->caching, addr));
+  OK (tessera_caching_free_completed (bench->caching, addr));
 }
 
 static void
@@ -368,7 +364,7 @@ test_refusals (void)
   for (uint32_t pool = 0; pool < 3; pool++) /* the common one, and two that nobody used */
     g_assert_cmpint (tessera_caching_release_pool (bench.caching, pool), ==,
                      TESSERA_INVALID);
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   g_assert_cmpint (tessera_caching_seed (bench.caching, trace), ==, TESSERA_INVALID);
   tessera_trace_free (trace);
   bench_close (&bench);

@@ -16,6 +16,7 @@
 #include "allocator/policy.h"
 #include "tests/fail_alloc.h"
 #include "tests/allocator/check.h"
+#include "tests/ok.h"
 
 #define SEED 20261124
 #define MIB ((uint64_t) 1 << 20)
@@ -36,8 +37,7 @@ open_cuda (void)
   TesseraError error = { 0 };
   TesseraCuda *cuda;
 
-  if (tessera_cuda_open (0, &error, &cuda) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_cuda_open (0, &error, &cuda), &error);
   return cuda;
 }
 
@@ -84,8 +84,8 @@ test_segments (void)
   uint64_t addr;
   uint64_t other;
 
-  g_assert_cmpint (device->allocate (device, 20 * MIB, 0, &addr), ==, TESSERA_OK);
-  g_assert_cmpint (device->allocate (device, 4 * MIB, 3, &other), ==, TESSERA_OK);
+  OK (device->allocate (device, 20 * MIB, 0, &addr));
+  OK (device->allocate (device, 4 * MIB, 3, &other));
   g_assert_cmpuint (addr % 512, ==, 0);
   g_assert_cmpuint (addr, !=, 0);
   g_assert_cmpuint (free_bytes (cuda), <=, before - 24 * MIB);
@@ -109,18 +109,17 @@ test_pages (void)
   uint64_t small;
   uint64_t small_size;
 
-  g_assert_cmpint (device->reserve (device, 0, 20 * MIB, &addr, &size), ==, TESSERA_OK);
-  g_assert_cmpint (device->reserve (device, 0, 2 * MIB, &small, &small_size), ==,
-                   TESSERA_OK);
+  OK (device->reserve (device, 0, 20 * MIB, &addr, &size));
+  OK (device->reserve (device, 0, 2 * MIB, &small, &small_size));
   g_assert_cmpuint (size % (20 * MIB), ==, 0);
   g_assert_cmpuint (size, >, before);
   g_assert_cmpuint (free_bytes (cuda), ==, before);
-  g_assert_cmpint (device->map (device, addr + 40 * MIB, 60 * MIB, 0), ==, TESSERA_OK);
-  g_assert_cmpint (device->map (device, small, 6 * MIB, 0), ==, TESSERA_OK);
+  OK (device->map (device, addr + 40 * MIB, 60 * MIB, 0));
+  OK (device->map (device, small, 6 * MIB, 0));
   g_assert_cmpuint (free_bytes (cuda), ==, before - 66 * MIB);
   device->unmap (device, addr + 60 * MIB, 20 * MIB);
   g_assert_cmpuint (free_bytes (cuda), ==, before - 46 * MIB);
-  g_assert_cmpint (device->map (device, addr + 60 * MIB, 20 * MIB, 0), ==, TESSERA_OK);
+  OK (device->map (device, addr + 60 * MIB, 20 * MIB, 0));
   /* More than there is: as if it had not been tried. */
   g_assert_cmpint (
       device->map (device, addr + 100 * MIB, (before / (20 * MIB) - 2) * 20 * MIB, 0), ==,
@@ -131,7 +130,7 @@ test_pages (void)
                    TESSERA_INVALID);
   /* Of the last page no more is taken than was asked for, in what the driver takes at
      least; pages of one call go back one by one. */
-  g_assert_cmpint (device->map (device, addr, 25 * MIB, 0), ==, TESSERA_OK);
+  OK (device->map (device, addr, 25 * MIB, 0));
   g_assert_cmpuint (free_bytes (cuda), ==, before - 92 * MIB);
   device->unmap (device, addr, 20 * MIB);
   g_assert_cmpuint (free_bytes (cuda), ==, before - 72 * MIB);
@@ -263,9 +262,8 @@ complete_all (void *user)
 
   run->n_waits++;
   for (guint i = 0; i < run->pending->len; i++)
-    g_assert_cmpint (tessera_policy_free_completed (
-                         run->policy, g_array_index (run->pending, uint64_t, i)),
-                     ==, TESSERA_OK);
+    OK (tessera_policy_free_completed (run->policy,
+                                       g_array_index (run->pending, uint64_t, i)));
   g_array_set_size (run->pending, 0);
 }
 
@@ -297,13 +295,11 @@ run_at_random (Run *run, GRand *rand, GArray *live)
         uint64_t addr = g_array_index (live, uint64_t, i);
 
         g_array_remove_index_fast (live, i);
-        g_assert_cmpint (tessera_policy_free_requested (run->policy, addr), ==,
-                         TESSERA_OK);
+        OK (tessera_policy_free_requested (run->policy, addr));
         if (n % 5 == 0)
           g_array_append_val (run->pending, addr);
         else
-          g_assert_cmpint (tessera_policy_free_completed (run->policy, addr), ==,
-                           TESSERA_OK);
+          OK (tessera_policy_free_completed (run->policy, addr));
       }
   return n_failed;
 }
@@ -331,9 +327,9 @@ test_policy (gconstpointer user)
   g_test_message ("seed %d", SEED);
   tessera_cuda_set_owner (
       cuda, &(TesseraCudaOwner){ .synchronize = complete_all, .user = &run });
-  if (tessera_policy_new (&options, tessera_cuda_device (cuda), NULL, &error,
-                          &run.policy) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_policy_new (&options, tessera_cuda_device (cuda), NULL, &error,
+                             &run.policy),
+         &error);
   n_failed = run_at_random (&run, rand, live);
   tessera_policy_get_stats (run.policy, &stats);
   /* A driver may round segments of odd sizes. */
@@ -345,8 +341,7 @@ test_policy (gconstpointer user)
                     (options.kind == TESSERA_POLICY_EXPANDABLE ? 720 : 701) * MIB);
   g_assert_cmpuint (n_failed, >, 0);
   g_assert_cmpuint (run.n_waits, >, 0);
-  if (tessera_policy_check (run.policy, &error) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_policy_check (run.policy, &error), &error);
   for (guint i = 0; i < live->len; i++)
     {
       tessera_policy_free_requested (run.policy, g_array_index (live, uint64_t, i));
@@ -416,7 +411,7 @@ test_faults (void)
   };
   TesseraError error = { 0 };
 
-  g_assert_cmpint (do_all (&error), ==, TESSERA_OK);
+  OK (do_all (&error));
   for (guint i = 0; i < G_N_ELEMENTS (taking); i++)
     for (unsigned nth = 1;; nth++)
       {
@@ -480,8 +475,8 @@ test_refused_wait (void)
   uint64_t addr;
   uint64_t size;
 
-  g_assert_cmpint (device->reserve (device, 0, 2 * MIB, &addr, &size), ==, TESSERA_OK);
-  g_assert_cmpint (device->map (device, addr, 4 * MIB, 0), ==, TESSERA_OK);
+  OK (device->reserve (device, 0, 2 * MIB, &addr, &size));
+  OK (device->map (device, addr, 4 * MIB, 0));
   fake->fail_name = "cuCtxSynchronize";
   fake->fail_nth = 1;
   fake->fail_result = 900;
@@ -506,9 +501,9 @@ test_over (void)
   uint64_t total;
   uint64_t left;
 
-  g_assert_cmpint (device->allocate (device, 2 * MIB, 0, &addr), ==, TESSERA_OK);
-  g_assert_cmpint (device->reserve (device, 0, 2 * MIB, &base, &size), ==, TESSERA_OK);
-  g_assert_cmpint (device->map (device, base, 4 * MIB, 0), ==, TESSERA_OK);
+  OK (device->allocate (device, 2 * MIB, 0, &addr));
+  OK (device->reserve (device, 0, 2 * MIB, &base, &size));
+  OK (device->map (device, base, 4 * MIB, 0));
   fake->query_result = NOT_READY;
   fake->is_over = true;
   g_assert_true (tessera_cuda_event_is_done (cuda, event));

@@ -6,6 +6,7 @@
  */
 #include "tests/allocator/followed.h"
 #include "allocator/follow/matching.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ test_alike (void)
                 { 35, 0, 7 }, { 35, 27, 34 }, { 35, 8, 16 }, { 35, 35, TESSERA_NONE } };
   TesseraSlots slots;
 
-  g_assert_cmpint (tessera_slots_init (&slots, &made->plan), ==, TESSERA_OK);
+  OK (tessera_slots_init (&slots, &made->plan));
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     g_assert_cmpuint (tessera_slots_find_gram (&slots, slots.signatures, cases[i].cursor,
                                                cases[i].first),
@@ -100,10 +101,9 @@ test_end (void)
 static guint
 count_lost (const TesseraPlan *plan, guint jump)
 {
-  Followed *follower;
   guint n_lost = 0;
 
-  follower = followed_new (plan);
+  g_autoptr (Followed) follower = followed_new (plan);
   for (guint k = 0; k < jump + 300; k++)
     {
       guint i = k < jump ? k : k < jump + 200 ? k - jump + 500 : k - jump - 200;
@@ -116,7 +116,6 @@ count_lost (const TesseraPlan *plan, guint jump)
       if (k == jump - 1 || k == jump + 199 || k == jump + 299)
         g_assert_cmpuint (slot, ==, i);
     }
-  followed_free (follower);
   return n_lost;
 }
 
@@ -184,7 +183,6 @@ test_far_phase (void)
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree SmallPlan *made = NULL;
   const TesseraPlan *plan;
-  Followed *follower;
 
   for (guint i = 0; i < n_start + 3 * n_step; i++)
     {
@@ -198,7 +196,7 @@ test_far_phase (void)
     }
   made = small_plan_make (text->str);
   plan = &made->plan;
-  follower = followed_new (plan);
+  g_autoptr (Followed) follower = followed_new (plan);
   count_in_place (follower, plan, 0, n_start);
   for (guint step = 0; step < 5; step++)
     {
@@ -216,7 +214,6 @@ test_far_phase (void)
       tessera_follower_phase (follower->follower, NULL);
       g_assert_cmpuint (count_in_place (follower, plan, tail, n_tail), ==, n_tail);
     }
-  followed_free (follower);
 }
 
 /* An evaluation that asks for what the start asked for does not bring the start back. */
@@ -228,14 +225,13 @@ test_start_is_past (void)
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree SmallPlan *made = NULL;
   const TesseraPlan *plan;
-  Followed *follower;
 
   for (guint i = 0; i < n_start + n_step; i++)
     g_string_append_c (text, (char) g_rand_int_range (rand, 'A', 'Z'));
   g_string_insert_c (text, n_start, '|');
   made = small_plan_make (text->str);
   plan = &made->plan;
-  follower = followed_new (plan);
+  g_autoptr (Followed) follower = followed_new (plan);
   g_assert_cmpuint (count_in_place (follower, plan, 0, n_start), ==, n_start);
   tessera_follower_step (follower->follower);
   g_assert_cmpuint (count_in_place (follower, plan, n_start, n_step), ==, n_step);
@@ -243,7 +239,6 @@ test_start_is_past (void)
   count_in_place (follower, plan, 0, n_start / 2);
   tessera_follower_step (follower->follower);
   g_assert_cmpuint (count_in_place (follower, plan, n_start, n_step), ==, n_step);
-  followed_free (follower);
 }
 
 /* One request of the run, like a slot of the plan: what is kept has to get its place. */
@@ -275,7 +270,6 @@ test_owed (void)
   g_autoptr (GString) text = g_string_new ("Z");
   g_autofree SmallPlan *made = NULL;
   TesseraFollowerStats stats;
-  Followed *follower;
 
   for (guint section = 0; section < 2; section++)
     {
@@ -291,7 +285,7 @@ test_owed (void)
   made = small_plan_make (text->str);
   for (guint i = FIRST_KEPT; i < FIRST_KEPT + 2 * N_SIZES; i++)
     made->slots[i].lifetime_class = TESSERA_CLASS_PERSISTENT;
-  follower = followed_new (&made->plan);
+  g_autoptr (Followed) follower = followed_new (&made->plan);
   ask_like (follower, &made->slots[0]);
   for (guint step = 0; step < 6; step++)
     {
@@ -313,7 +307,6 @@ test_owed (void)
   tessera_follower_get_stats (follower->follower, &stats);
   /* Of the second step's forward part, until its place is found. */
   g_assert_cmpuint (stats.misses, <=, N_FORWARD);
-  followed_free (follower);
 }
 
 enum
@@ -354,7 +347,7 @@ test_copy (void)
     {
       g_autofree SmallPlan *made = make_step (is_optimizer != 0);
       const TesseraPlan *plan = &made->plan;
-      Followed *follower = followed_new (plan);
+      g_autoptr (Followed) follower = followed_new (plan);
       uint64_t offset_bytes;
 
       count_in_place (follower, plan, 0, 1);
@@ -372,7 +365,6 @@ test_copy (void)
             (void) followed_malloc (follower, plan->slots[1 + N_FORWARD + i].size_bytes,
                                     0, 0, &offset_bytes, NULL);
         }
-      followed_free (follower);
     }
 }
 

@@ -7,6 +7,8 @@
 #include <glib.h>
 
 #include "allocator/follow/occupancy.h"
+#include "tests/ok.h"
+#include "tests/allocator/auto.h"
 
 enum
 {
@@ -87,7 +89,7 @@ ask (Books *books)
                                             .pool = pools[pool] };
   uint64_t offset_bytes, end_bytes;
 
-  g_assert_cmpint (tessera_occupancy_see_request (books->map, &request), ==, TESSERA_OK);
+  OK (tessera_occupancy_see_request (books->map, &request));
   books->is_released[pool] = false;
   for (int k = 0; k < 4; k++)
     {
@@ -126,10 +128,8 @@ give_back (Books *books)
     at--;
   if (block == 0)
     return;
-  g_assert_cmpint (is_pending
-                       ? tessera_occupancy_free_completed (books->map, at * GRAIN_BYTES)
-                       : tessera_occupancy_free_requested (books->map, at * GRAIN_BYTES),
-                   ==, TESSERA_OK);
+  OK (is_pending ? tessera_occupancy_free_completed (books->map, at * GRAIN_BYTES)
+                 : tessera_occupancy_free_requested (books->map, at * GRAIN_BYTES));
   for (; at < GRAINS && books->grains[at].block == block; at++)
     {
       books->grains[at].is_pending = !is_pending;
@@ -149,8 +149,7 @@ close_or_open (Books *books)
             ? tessera_occupancy_next_unneeded (books->map, from, PAGE_BYTES, &begin, &end)
             : tessera_occupancy_next_closed (books->map, from, &begin, &end)))
     return;
-  g_assert_cmpint (tessera_occupancy_set_closed (books->map, begin, end, closes), ==,
-                   TESSERA_OK);
+  OK (tessera_occupancy_set_closed (books->map, begin, end, closes));
   books->n_returned += closes;
   for (uint64_t at = begin / GRAIN_BYTES; at < end / GRAIN_BYTES; at++)
     books->grains[at] = (Grain){ .is_closed = closes };
@@ -264,9 +263,7 @@ test_random (void)
   Books books = { .rand = g_rand_new_with_seed (SEED) };
   TesseraError error = { 0 };
 
-  g_assert_cmpint (
-      tessera_occupancy_new (HEIGHT_BYTES, &tessera_occupancy_laws, &books.map), ==,
-      TESSERA_OK);
+  OK (tessera_occupancy_new (HEIGHT_BYTES, &tessera_occupancy_laws, &books.map));
   for (int step = 0; step < 30000; step++)
     {
       guint pool = pick (&books, N_POOLS);
@@ -289,7 +286,7 @@ test_random (void)
         }
       check_pages (&books, pick (&books, GRAINS + 1));
       check_each (&books);
-      g_assert_cmpint (tessera_occupancy_check (books.map, &error), ==, TESSERA_OK);
+      OK (tessera_occupancy_check (books.map, &error));
     }
   g_test_message ("%u places found, %u ranges of pages returned", books.n_found,
                   books.n_returned);
@@ -307,14 +304,13 @@ test_bounded (void)
                                             .block_bytes = GRAIN_BYTES };
   const TesseraOccupancySearch few = { 0, UINT64_MAX, 3, false };
   const TesseraOccupancySearch enough = { 0, UINT64_MAX, 4, false };
-  TesseraOccupancy *map;
+  g_autoptr (TesseraOccupancy) map = NULL;
   uint64_t offset_bytes, end_bytes;
 
-  g_assert_cmpint (tessera_occupancy_new (8 * GRAIN_BYTES, &tessera_occupancy_laws, &map),
-                   ==, TESSERA_OK);
+  OK (tessera_occupancy_new (8 * GRAIN_BYTES, &tessera_occupancy_laws, &map));
   for (uint64_t at = 0; at < 3; at++)
     {
-      g_assert_cmpint (tessera_occupancy_see_request (map, &request), ==, TESSERA_OK);
+      OK (tessera_occupancy_see_request (map, &request));
       g_assert_cmpint (
           tessera_occupancy_take (map, at * GRAIN_BYTES, &request, &end_bytes), ==,
           TESSERA_OCCUPANCY_GRANTED);
@@ -322,7 +318,6 @@ test_bounded (void)
   g_assert_false (tessera_occupancy_find (map, &request, &few, &offset_bytes));
   g_assert_true (tessera_occupancy_find (map, &request, &enough, &offset_bytes));
   g_assert_cmpuint (offset_bytes, ==, 3 * GRAIN_BYTES);
-  tessera_occupancy_free (map);
 }
 
 /* A pool that has no height yet has nothing to tell. */
@@ -330,16 +325,14 @@ static void
 test_empty (void)
 {
   TesseraError error = { 0 };
-  TesseraOccupancy *map;
+  g_autoptr (TesseraOccupancy) map = NULL;
   uint64_t begin, end;
 
-  g_assert_cmpint (tessera_occupancy_new (0, &tessera_occupancy_laws, &map), ==,
-                   TESSERA_OK);
+  OK (tessera_occupancy_new (0, &tessera_occupancy_laws, &map));
   g_assert_false (tessera_occupancy_next_unneeded (map, 0, PAGE_BYTES, &begin, &end));
   g_assert_false (tessera_occupancy_next_closed (map, 0, &begin, &end));
   g_assert_true (tessera_occupancy_is_free (map, 0, PAGE_BYTES));
-  g_assert_cmpint (tessera_occupancy_check (map, &error), ==, TESSERA_OK);
-  tessera_occupancy_free (map);
+  OK (tessera_occupancy_check (map, &error));
 }
 
 /* Whatever the number of the only stream, it is one. */
@@ -350,16 +343,14 @@ test_one_stream (void)
                                           .block_bytes = GRAIN_BYTES,
                                           .stream = 3 };
   TesseraOccupancyRequest second = first;
-  TesseraOccupancy *map;
+  g_autoptr (TesseraOccupancy) map = NULL;
 
   second.stream = 0;
-  g_assert_cmpint (tessera_occupancy_new (HEIGHT_BYTES, &tessera_occupancy_laws, &map),
-                   ==, TESSERA_OK);
-  g_assert_cmpint (tessera_occupancy_see_request (map, &first), ==, TESSERA_OK);
+  OK (tessera_occupancy_new (HEIGHT_BYTES, &tessera_occupancy_laws, &map));
+  OK (tessera_occupancy_see_request (map, &first));
   g_assert_false (tessera_occupancy_has_several (map));
-  g_assert_cmpint (tessera_occupancy_see_request (map, &second), ==, TESSERA_OK);
+  OK (tessera_occupancy_see_request (map, &second));
   g_assert_true (tessera_occupancy_has_several (map));
-  tessera_occupancy_free (map);
 }
 
 int

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "allocator/follow/matching.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 
@@ -93,9 +94,9 @@ make_pool (Pool *pool, const Made *made, size_t n_made, uint32_t height)
                                              .phase = TESSERA_NONE };
     }
   g_assert_cmpuint (k, ==, n_made);
-  g_assert_cmpint (tessera_slots_init (&pool->slots, &pool->plan), ==, TESSERA_OK);
+  OK (tessera_slots_init (&pool->slots, &pool->plan));
   pool->taken = g_array_new (false, false, sizeof (Range));
-  g_assert_cmpint (tessera_reuse_init (&pool->reuse, &pool->slots), ==, TESSERA_OK);
+  OK (tessera_reuse_init (&pool->reuse, &pool->slots));
 }
 
 /* Something lies there. */
@@ -256,7 +257,7 @@ block_some (GRand *rand, Pool *pool, const Made *made, GArray *blocked)
 static void
 test_random (void)
 {
-  GRand *rand = g_rand_new_with_seed (SEED);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
   uint32_t n_found = 0, n_none = 0;
 
   for (int round = 0; round < N_ROUNDS; round++)
@@ -283,7 +284,6 @@ test_random (void)
     }
   g_assert_cmpuint (n_found, >, 500);
   g_assert_cmpuint (n_none, >, 500);
-  g_rand_free (rand);
 }
 
 int

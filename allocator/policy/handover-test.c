@@ -11,6 +11,7 @@
 
 #include "allocator/virtual.h"
 #include "tests/allocator/program.h"
+#include "tests/ok.h"
 
 #define MIB ((uint64_t) 1 << 20)
 
@@ -94,9 +95,9 @@ open_noting (Noting *noting, const MadePlan *made)
   noting->device.device.forget_mark = forget_mark;
   noting->device.device.ends = ends;
   noting->device.device.order = order;
-  if (tessera_policy_new (&options, &noting->device.device, &observer, &error,
-                          &noting->policy) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_policy_new (&options, &noting->device.device, &observer, &error,
+                             &noting->policy),
+         &error);
 }
 
 static bool
@@ -110,8 +111,7 @@ take (Noting *noting, const MadePlan *made, guint slot, TesseraPolicyGrant *out_
 static void
 request_free (Noting *noting, TesseraPolicyGrant grant)
 {
-  g_assert_cmpint (tessera_policy_free_requested (noting->policy, grant.grant.addr), ==,
-                   TESSERA_OK);
+  OK (tessera_policy_free_requested (noting->policy, grant.grant.addr));
 }
 
 /* A stream waits before it gets what the other one freed, each time; in the first two

@@ -12,9 +12,9 @@
 
 #include "allocator/virtual.h"
 #include "tests/allocator/check.h"
-#include "tests/allocator/host.h"
 #include "tests/allocator/program.h"
 #include "tests/fail_alloc.h"
+#include "tests/ok.h"
 
 #define SEED 20261121
 #define MIB ((uint64_t) 1 << 20)
@@ -30,33 +30,21 @@ make_options (TesseraPolicyKind kind)
   };
 }
 
-static TesseraPolicy *
-new_policy (const TesseraPolicyOptions *options, TesseraVirtual *device)
-{
-  TesseraError error = { 0 };
-  TesseraPolicy *policy;
-
-  if (tessera_policy_new (options, &device->device, NULL, &error, &policy) != TESSERA_OK)
-    g_error ("%s", error.text);
-  return policy;
-}
-
 static TesseraPolicyGrant
 take (TesseraPolicy *policy, uint64_t size_bytes, uint32_t stream, uint32_t pool)
 {
   TesseraPolicyGrant grant;
 
-  g_assert_cmpint (tessera_policy_malloc (policy, size_bytes, stream, pool, &grant), ==,
-                   TESSERA_OK);
+  OK (tessera_policy_malloc (policy, size_bytes, stream, pool, &grant));
   return grant;
 }
 
 static void
 give_back (TesseraPolicy *policy, uint64_t addr)
 {
-  g_assert_cmpint (tessera_policy_free_requested (policy, addr), ==, TESSERA_OK);
+  OK (tessera_policy_free_requested (policy, addr));
   g_assert_cmpint (tessera_policy_free_requested (policy, addr), ==, TESSERA_INVALID);
-  g_assert_cmpint (tessera_policy_free_completed (policy, addr), ==, TESSERA_OK);
+  OK (tessera_policy_free_completed (policy, addr));
   g_assert_cmpint (tessera_policy_free_completed (policy, addr), ==, TESSERA_INVALID);
 }
 
@@ -77,12 +65,11 @@ test_direct (void)
 {
   const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
   TesseraVirtual device;
-  TesseraPolicy *policy;
   TesseraPolicyStats stats;
   uint64_t addrs[4];
 
   tessera_virtual_init (&device, 0);
-  policy = new_policy (&options, &device);
+  g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
   g_assert_null (tessera_policy_caching (policy));
   addrs[0] = take (policy, MIB, 0, 0).grant.addr;
   g_assert_cmpuint (device.used_bytes, ==, MIB);
@@ -104,7 +91,6 @@ test_direct (void)
   tessera_policy_get_stats (policy, &stats);
   g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 0);
   g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 0);
-  tessera_policy_free (policy);
 }
 
 /* Reserved is never above what lives, but for the rest of the slabs. */
@@ -115,12 +101,11 @@ test_direct_random (void)
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
   g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (uint64_t));
   TesseraVirtual device;
-  TesseraPolicy *policy;
   TesseraPolicyStats stats;
 
   g_test_message ("seed %d", SEED);
   tessera_virtual_init (&device, 0);
-  policy = new_policy (&options, &device);
+  g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
   for (int n = 0; n < 3000; n++)
     if (live->len == 0 || g_rand_int_range (rand, 0, 100) < (n / 1000 == 1 ? 40 : 55))
       {
@@ -146,7 +131,6 @@ test_direct_random (void)
   g_assert_cmpuint (stats.caching.reserved_bytes, ==, 0);
   g_assert_cmpuint (device.n_allocated, >, 500);
   g_assert_cmpuint (device.n_allocated, ==, device.n_released);
-  tessera_policy_free (policy);
 }
 
 typedef struct
@@ -161,8 +145,7 @@ complete_pending (void *user)
   Waiting *waiting = user;
 
   if (waiting->pending != 0)
-    g_assert_cmpint (tessera_policy_free_completed (waiting->policy, waiting->pending),
-                     ==, TESSERA_OK);
+    OK (tessera_policy_free_completed (waiting->policy, waiting->pending));
   waiting->pending = 0;
 }
 
@@ -179,10 +162,9 @@ test_direct_out_of_memory (void)
   tessera_virtual_init (&device, 32 * MIB);
   device.synchronize = complete_pending;
   device.user = &waiting;
-  waiting.policy = new_policy (&options, &device);
+  waiting.policy = program_open (&options, &device.device);
   waiting.pending = take (waiting.policy, 20 * MIB, 0, 0).grant.addr;
-  g_assert_cmpint (tessera_policy_free_requested (waiting.policy, waiting.pending), ==,
-                   TESSERA_OK);
+  OK (tessera_policy_free_requested (waiting.policy, waiting.pending));
   give_back (waiting.policy, take (waiting.policy, 30 * MIB, 0, 0).grant.addr);
   g_assert_cmpuint (waiting.pending, ==, 0);
   g_assert_cmpint (tessera_policy_malloc (waiting.policy, 33 * MIB, 0, 0, &grant), ==,
@@ -214,18 +196,16 @@ test_direct_private_pool (void)
 {
   const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
   TesseraVirtual device;
-  TesseraPolicy *policy;
 
   tessera_virtual_init (&device, 0);
-  policy = new_policy (&options, &device);
+  g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
   give_back (policy, take (policy, 30 * MIB, 0, 3).grant.addr);
   give_back (policy, take (policy, 512, 0, 3).grant.addr);
   tessera_policy_empty_cache (policy);
   g_assert_cmpuint (device.used_bytes, ==, 32 * MIB);
-  g_assert_cmpint (tessera_policy_release_pool (policy, 3), ==, TESSERA_OK);
+  OK (tessera_policy_release_pool (policy, 3));
   tessera_policy_empty_cache (policy);
   g_assert_cmpuint (device.used_bytes, ==, 0);
-  tessera_policy_free (policy);
 }
 
 /* Settings that cannot be, and every allocation that can fail. */
@@ -261,7 +241,7 @@ test_refusals (gconstpointer user)
       if (policy == NULL)
         g_assert_cmpstr (error.text, !=, "");
       else
-        g_assert_cmpint (tessera_policy_check (policy, &error), ==, TESSERA_OK);
+        OK (tessera_policy_check (policy, &error));
       tessera_policy_free (policy);
       g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
       if (!has_failed)
@@ -287,85 +267,6 @@ enum
   A_FEW = 5, /* refusals in a row */
   ALL_THAT_COME = 1 << 30
 };
-
-/* The host's memory, which refuses some calls from one on. */
-typedef struct
-{
-  TesseraHost host; /* must be first */
-  TesseraDevice whole;
-  guint n_calls, refuses_from, n_to_refuse, n_refused;
-  TesseraStatus refuses_with;
-  uint64_t n_reserved; /* addresses, less those that came back */
-} Refusing;
-
-static bool
-refuses (Refusing *device)
-{
-  bool is_refused = ++device->n_calls >= device->refuses_from && device->n_to_refuse > 0;
-
-  device->n_to_refuse -= is_refused;
-  device->n_refused += is_refused;
-  return is_refused;
-}
-
-static TesseraStatus
-allocate (TesseraDevice *device, uint64_t size_bytes, uint32_t stream, uint64_t *out_addr)
-{
-  Refusing *self = (Refusing *) device;
-
-  *out_addr = 0;
-  return refuses (self) ? self->refuses_with
-                        : self->whole.allocate (device, size_bytes, stream, out_addr);
-}
-
-static TesseraStatus
-reserve (TesseraDevice *device,
-         uint32_t stream,
-         uint64_t page_bytes,
-         uint64_t *out_addr,
-         uint64_t *out_size_bytes)
-{
-  Refusing *self = (Refusing *) device;
-  TesseraStatus status;
-
-  *out_addr = *out_size_bytes = 0;
-  if (refuses (self))
-    return self->refuses_with;
-  status = self->whole.reserve (device, stream, page_bytes, out_addr, out_size_bytes);
-  self->n_reserved += status == TESSERA_OK;
-  return status;
-}
-
-static void
-unreserve (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
-{
-  Refusing *self = (Refusing *) device;
-
-  self->n_reserved--;
-  self->whole.unreserve (device, addr, size_bytes);
-}
-
-static TesseraStatus
-map (TesseraDevice *device, uint64_t addr, uint64_t size_bytes, uint32_t stream)
-{
-  Refusing *self = (Refusing *) device;
-
-  return refuses (self) ? self->refuses_with
-                        : self->whole.map (device, addr, size_bytes, stream);
-}
-
-static void
-open_device (Refusing *device, guint refuses_from, guint n_to_refuse)
-{
-  *device = (Refusing){ .refuses_from = refuses_from, .n_to_refuse = n_to_refuse };
-  device->refuses_with = refuses_from % 2 == 0 ? TESSERA_OUT_OF_DEVICE : TESSERA_IO;
-  tessera_host_init (&device->host, DEVICE_MIB * MIB);
-  device->whole = device->host.device;
-  device->host.device.allocate = allocate;
-  device->host.device.reserve = reserve;
-  device->host.device.unreserve = unreserve;
-  device->host.device.map = map;
-}
 
 /* Slots of few and many pages, beside each other. */
 static MadePlan *
@@ -416,38 +317,37 @@ run (TesseraPolicyKind kind, guint refuses_from, guint n_to_refuse)
 {
   g_autofree MadePlan *made = make_plan ();
   g_autoptr (GRand) rand = g_rand_new_with_seed (refuses_from);
-  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (ProgramBlock));
-  g_autoptr (GArray) pending = g_array_new (FALSE, FALSE, sizeof (ProgramBlock));
-  g_autoptr (Oracle) oracle = NULL;
   TesseraPolicyOptions options = made_plan_options (made);
-  Program program = { .live = live, .pending = pending };
   TesseraPolicyStats stats;
-  Refusing device;
+  Program program;
+  Books *books = &program.books;
+  bool has_failed;
   guint n_held;
 
   options.kind = kind;
-  open_device (&device, refuses_from, n_to_refuse);
-  device.host.synchronize = program_complete_all;
-  device.host.user = &program;
+  program_init (&program, DEVICE_MIB * MIB);
+  books->fails_after = refuses_from - 1;
+  books->n_to_fail = n_to_refuse;
+  books->fails_with = refuses_from % 2 == 0 ? TESSERA_OUT_OF_DEVICE : TESSERA_IO;
   if (refuses_from == 1 && kind == TESSERA_POLICY_PLAN)
     {
       TesseraError error = { 0 };
 
-      g_assert_cmpint (tessera_policy_new (&options, &device.host.device, NULL, &error,
-                                           &program.policy),
-                       ==, device.refuses_with);
+      g_assert_cmpint (
+          tessera_policy_new (&options, &books->device, NULL, &error, &program.policy),
+          ==, books->fails_with);
       g_assert_null (program.policy);
       g_assert_cmpstr (error.text, !=, "");
-      g_assert_cmpuint (device.host.used_bytes, ==, 0);
-      g_assert_cmpuint (device.n_reserved, ==, 0);
+      g_assert_cmpuint (books->used_bytes, ==, 0);
+      g_assert_cmpuint (books->n_reserved, ==, 0);
+      program_clear (&program);
       return true;
     }
-  program_start (&program, &options, &device.host.device);
-  oracle = program.oracle;
+  program_start (&program, &options);
   for (guint step = 0; step < N_STEPS - 1; step++)
     run_step (&program, rand, made);
 
-  device.n_to_refuse = 0;
+  books->n_to_fail = 0;
   program_free_all (&program);
   tessera_policy_step (program.policy);
   for (guint i = 0; i < N_SLOTS; i++)
@@ -461,10 +361,11 @@ run (TesseraPolicyKind kind, guint refuses_from, guint n_to_refuse)
   stats = program_check_sums (program.policy);
   g_assert_cmpuint (stats.caching.allocated_bytes, ==, 0);
   g_assert_cmpuint (stats.extra_bytes, ==, 0);
-  g_assert_cmpuint (device.host.used_bytes, ==, stats.pool_bytes);
-  g_assert_cmpuint (device.host.peak_used_bytes, ==, stats.caching.peak_reserved_bytes);
-  tessera_policy_free (program.policy);
-  return device.n_refused > 0;
+  g_assert_cmpuint (books->used_bytes, ==, stats.pool_bytes);
+  g_assert_cmpuint (books->peak_used_bytes, ==, stats.caching.peak_reserved_bytes);
+  has_failed = books->n_failed > 0;
+  program_clear (&program);
+  return has_failed;
 }
 
 static void

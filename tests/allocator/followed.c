@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "tests/ok.h"
+
 static bool
 take (void *user, uint64_t offset_bytes, uint64_t *out_end_bytes)
 {
@@ -23,10 +25,9 @@ followed_new (const TesseraPlan *plan)
   Followed *followed = g_new0 (Followed, 1);
 
   followed->align_bytes = MAX (plan->alignment_bytes, 1);
-  g_assert_cmpint (tessera_follower_new (plan, &followed->follower), ==, TESSERA_OK);
-  g_assert_cmpint (
-      tessera_occupancy_new (tessera_plan_pool_bytes (plan), &apart, &followed->map), ==,
-      TESSERA_OK);
+  followed->live = g_array_new (FALSE, FALSE, sizeof (FollowedRange));
+  OK (tessera_follower_new (plan, &followed->follower));
+  OK (tessera_occupancy_new (tessera_plan_pool_bytes (plan), &apart, &followed->map));
   tessera_follower_set_hook (followed->follower,
                              &(TesseraFollowerHook){ take, followed });
   return followed;
@@ -37,6 +38,7 @@ followed_free (Followed *followed)
 {
   tessera_follower_free (followed->follower);
   tessera_occupancy_free (followed->map);
+  g_array_unref (followed->live);
   g_free (followed);
 }
 
@@ -49,6 +51,7 @@ followed_malloc (Followed *followed,
                  uint32_t *out_slot)
 {
   uint64_t step = followed->align_bytes;
+  FollowedRange range;
 
   followed->request = (TesseraOccupancyRequest){
     .size_bytes = size_bytes,
@@ -56,10 +59,19 @@ followed_malloc (Followed *followed,
     .stream = stream,
     .pool = pool,
   };
-  g_assert_cmpint (tessera_occupancy_see_request (followed->map, &followed->request), ==,
-                   TESSERA_OK);
-  return tessera_follower_malloc (followed->follower, size_bytes, stream, pool,
-                                  out_offset_bytes, out_slot);
+  OK (tessera_occupancy_see_request (followed->map, &followed->request));
+  if (!tessera_follower_malloc (followed->follower, size_bytes, stream, pool,
+                                out_offset_bytes, out_slot))
+    return false;
+  range = (FollowedRange){ *out_offset_bytes, *out_offset_bytes + size_bytes };
+  for (guint i = 0; i < followed->live->len; i++)
+    {
+      FollowedRange other = g_array_index (followed->live, FollowedRange, i);
+
+      g_assert_true (other.end <= range.begin || range.end <= other.begin);
+    }
+  g_array_append_val (followed->live, range);
+  return true;
 }
 
 bool
@@ -67,9 +79,14 @@ followed_free_at (Followed *followed, uint64_t offset_bytes)
 {
   if (tessera_occupancy_free_requested (followed->map, offset_bytes) != TESSERA_OK)
     return false;
-  g_assert_cmpint (tessera_occupancy_free_completed (followed->map, offset_bytes), ==,
-                   TESSERA_OK);
-  return true;
+  OK (tessera_occupancy_free_completed (followed->map, offset_bytes));
+  for (guint i = 0; i < followed->live->len; i++)
+    if (g_array_index (followed->live, FollowedRange, i).begin == offset_bytes)
+      {
+        g_array_remove_index_fast (followed->live, i);
+        return true;
+      }
+  g_assert_not_reached ();
 }
 
 /* ---- Plans by hand ---- */
@@ -161,12 +178,11 @@ small_plan_make (const char *text)
 char *
 small_plan_follow (const TesseraPlan *plan, const char *letters)
 {
-  Followed *follower;
   TesseraFollowerStats stats;
   GString *out = g_string_new (NULL);
   guint n_planned = 0, n_misses = 0;
 
-  follower = followed_new (plan);
+  g_autoptr (Followed) follower = followed_new (plan);
   for (const char *p = letters; *p != '\0'; p++)
     {
       uint64_t offset;
@@ -197,7 +213,6 @@ small_plan_follow (const TesseraPlan *plan, const char *letters)
   g_assert_cmpuint (stats.misses_planned, ==, n_planned);
   g_assert_cmpuint (stats.misses, ==,
                     stats.misses_planned + stats.misses_unknown + stats.misses_occupied);
-  followed_free (follower);
   return g_string_free (out, FALSE);
 }
 

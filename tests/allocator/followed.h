@@ -11,6 +11,11 @@
 #include "allocator/follow.h"
 #include "allocator/follow/occupancy.h"
 
+typedef struct
+{
+  uint64_t begin, end; /* bytes */
+} FollowedRange;
+
 /* Of the laws of the pool's map those hold that keep blocks apart, and no others: what
  * streams wait for is nothing to the matching. */
 typedef struct
@@ -19,10 +24,12 @@ typedef struct
   TesseraOccupancy *map;
   TesseraOccupancyRequest request; /* that is being served */
   uint64_t align_bytes;
+  GArray *live; /* FollowedRange: all that was granted, an honest witness */
 } Followed;
 
 Followed *followed_new (const TesseraPlan *plan);
 void followed_free (Followed *followed);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Followed, followed_free)
 
 /* As their namesakes of the follower; a block that lies nowhere in the pool is given back
  * in vain: false. */

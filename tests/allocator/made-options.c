@@ -43,7 +43,7 @@ made_options (GRand *rand, TesseraCachingOptions *out_options)
   static const uint64_t handles[MADE_N_STREAMS] = { 0, 0x9000, 0x5000 };
   static const uint64_t segments[] = { 20 * MIB, 20 * MIB, 32 * MIB };
   TesseraSettings *settings = &out_options->settings;
-  GRand *aside;
+  g_autoptr (GRand) aside = NULL;
 
   *out_options =
       (TesseraCachingOptions){ .stream_handles = handles, .n_streams = MADE_N_STREAMS };
@@ -69,7 +69,6 @@ made_options (GRand *rand, TesseraCachingOptions *out_options)
   /* Drawn aside, so that the histories of a seed are the same either way. */
   aside = g_rand_copy (rand);
   settings->oldest_segment_first = made_happens (aside, 0.5);
-  g_rand_free (aside);
 }
 
 uint64_t

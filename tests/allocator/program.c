@@ -5,6 +5,7 @@
  */
 #include "tests/allocator/program.h"
 #include "tests/allocator/check.h"
+#include "tests/ok.h"
 
 #define MIB ((uint64_t) 1 << 20)
 
@@ -121,8 +122,7 @@ program_open_plan (const TesseraPolicyOptions *options,
   TesseraPolicyStats stats;
   TesseraError error = { 0 };
 
-  g_assert_cmpint (tessera_policy_new (options, device, observer, &error, &policy), ==,
-                   TESSERA_OK);
+  works (tessera_policy_new (options, device, observer, &error, &policy), &error);
   tessera_policy_get_stats (policy, &stats);
   *out_pool_addr = stats.pool_addr;
   return policy;
@@ -131,12 +131,9 @@ program_open_plan (const TesseraPolicyOptions *options,
 TesseraPolicy *
 program_open (const TesseraPolicyOptions *options, TesseraDevice *device)
 {
-  TesseraError error = { 0 };
-  TesseraPolicy *policy;
+  uint64_t pool_addr;
 
-  if (tessera_policy_new (options, device, NULL, &error, &policy) != TESSERA_OK)
-    g_error ("%s", error.text);
-  return policy;
+  return program_open_plan (options, device, NULL, &pool_addr);
 }
 
 TesseraPolicyGrant
@@ -144,18 +141,15 @@ program_take (TesseraPolicy *policy, uint64_t size_bytes, uint32_t stream)
 {
   TesseraPolicyGrant grant;
 
-  g_assert_cmpint (tessera_policy_malloc (policy, size_bytes, stream, 0, &grant), ==,
-                   TESSERA_OK);
+  OK (tessera_policy_malloc (policy, size_bytes, stream, 0, &grant));
   return grant;
 }
 
 void
 program_give_back (TesseraPolicy *policy, TesseraPolicyGrant grant)
 {
-  g_assert_cmpint (tessera_policy_free_requested (policy, grant.grant.addr), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_policy_free_completed (policy, grant.grant.addr), ==,
-                   TESSERA_OK);
+  OK (tessera_policy_free_requested (policy, grant.grant.addr));
+  OK (tessera_policy_free_completed (policy, grant.grant.addr));
 }
 
 static void
@@ -178,8 +172,7 @@ program_check_sums (TesseraPolicy *policy)
   TesseraPolicyStats stats;
   TesseraError error = { 0 };
 
-  if (tessera_policy_check (policy, &error) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_policy_check (policy, &error), &error);
   tessera_policy_each (policy, add_block, &sums);
   tessera_policy_get_stats (policy, &stats);
   g_assert_cmpuint (stats.caching.reserved_bytes, ==, sums.reserved_bytes);
@@ -198,86 +191,93 @@ on_unmap (void *user, const TesseraSegment *memory)
 {
   Program *program = user;
 
-  if (memory->addr - program->pool_addr >= program->pool_bytes)
-    return;
-  program->n_lent++;
-  g_assert_true (oracle_forget (program->oracle, memory->addr, memory->size_bytes));
+  program->n_lent += memory->addr - program->pool_addr < program->pool_bytes;
+}
+
+static void
+complete (Program *program)
+{
+  guint block = g_array_index (program->pending, guint, 0);
+
+  g_array_remove_index_fast (program->pending, 0);
+  books_done (&program->books, block);
+  OK (tessera_policy_free_completed (program->policy,
+                                     books_block (&program->books, block)->addr));
+}
+
+static void
+complete_all (void *user)
+{
+  Program *program = user;
+
+  while (program->pending->len > 0)
+    complete (program);
 }
 
 void
-program_start (Program *program,
-               const TesseraPolicyOptions *options,
-               TesseraDevice *device)
+program_init (Program *program, uint64_t device_bytes)
+{
+  *program = (Program){ .live = g_array_new (FALSE, FALSE, sizeof (guint)),
+                        .pending = g_array_new (FALSE, FALSE, sizeof (guint)) };
+  books_init (&program->books, device_bytes);
+  program->books.synchronize = complete_all;
+  program->books.user = program;
+}
+
+void
+program_start (Program *program, const TesseraPolicyOptions *options)
 {
   const TesseraObserver observer = { .memory_went = on_unmap, .user = program };
   TesseraError error = { 0 };
   TesseraPolicyStats stats;
 
-  if (tessera_policy_new (options, device, &observer, &error, &program->policy) !=
-      TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_policy_new (options, &program->books.device, &observer, &error,
+                             &program->policy),
+         &error);
   tessera_policy_get_stats (program->policy, &stats);
   program->pool_addr = stats.pool_addr;
   program->pool_bytes = stats.pool_height_bytes;
-  program->oracle = oracle_new (stats.pool_addr, stats.pool_height_bytes);
-}
-
-static void
-complete (Program *program, guint i)
-{
-  ProgramBlock held = g_array_index (program->pending, ProgramBlock, i);
-
-  g_array_remove_index_fast (program->pending, i);
-  g_assert_true (oracle_done (program->oracle, held.id));
-  g_assert_cmpint (tessera_policy_free_completed (program->policy, held.grant.grant.addr),
-                   ==, TESSERA_OK);
 }
 
 void
-program_complete_all (void *user)
+program_clear (Program *program)
 {
-  Program *program = user;
-
-  while (program->pending->len > 0)
-    complete (program, 0);
+  tessera_policy_free (program->policy);
+  books_clear (&program->books);
+  g_array_unref (program->live);
+  g_array_unref (program->pending);
 }
 
 void
 program_ask (Program *program, const TesseraSlot *like, uint32_t stream, uint32_t pool)
 {
-  const OracleRequest asked = { .block_bytes = like->block_bytes,
-                                .stream = stream,
-                                .pool = pool };
+  TesseraPolicyGrant granted;
   TesseraPolicyStats stats;
-  ProgramBlock held;
+  guint block;
 
-  oracle_request (program->oracle, asked);
-  if (tessera_policy_malloc (program->policy, like->size_bytes, stream, pool,
-                             &held.grant) != TESSERA_OK)
+  books_request (&program->books, like->size_bytes, stream, pool);
+  if (tessera_policy_malloc (program->policy, like->size_bytes, stream, pool, &granted) !=
+      TESSERA_OK)
     return;
   tessera_policy_get_stats (program->policy, &stats);
   if (stats.pool_bytes == 0 && stats.decline.is_declined)
     program->pool_bytes = 0; /* its addresses may be anybody's now */
-  program->n_hits += held.grant.is_hit;
-  if (held.grant.grant.addr - program->pool_addr < program->pool_bytes)
-    {
-      g_assert_cmpint (oracle_ask (program->oracle, held.grant.grant.addr, asked), ==,
-                       ORACLE_GRANT);
-      program->n_in_pool++;
-    }
-  held.id = oracle_grant (program->oracle, held.grant.grant.addr, asked);
-  g_array_append_val (program->live, held);
+  program->n_hits += granted.is_hit;
+  program->n_in_pool += granted.grant.addr - program->pool_addr < program->pool_bytes;
+  block = books_grant (&program->books, granted.grant.addr, granted.grant.block_bytes);
+  g_array_append_val (program->live, block);
 }
 
 static void
 request_free (Program *program, guint i)
 {
-  ProgramBlock held = g_array_index (program->live, ProgramBlock, i);
+  guint block = g_array_index (program->live, guint, i);
+  BooksBlock *freed = books_block (&program->books, block);
 
   g_array_remove_index_fast (program->live, i);
-  g_assert_cmpint (tessera_policy_free_requested (program->policy, held.grant.grant.addr),
-                   ==, TESSERA_OK);
-  g_array_append_val (program->pending, held);
+  freed->state = BOOKS_PENDING;
+  OK (tessera_policy_free_requested (program->policy, freed->addr));
+  g_array_append_val (program->pending, block);
 }
 
 void
@@ -287,7 +287,7 @@ program_free_some (Program *program, GRand *rand)
     request_free (program,
                   (guint) g_rand_int_range (rand, 0, (gint32) program->live->len));
   while (program->pending->len > (guint) g_rand_int_range (rand, 0, 5))
-    complete (program, 0);
+    complete (program);
 }
 
 void
@@ -295,5 +295,5 @@ program_free_all (Program *program)
 {
   while (program->live->len > 0)
     request_free (program, 0);
-  program_complete_all (program);
+  complete_all (program);
 }

@@ -9,7 +9,8 @@
 #include <glib.h>
 
 #include "allocator/policy.h"
-#include "tests/allocator/oracle.h"
+#include "tests/allocator/books.h"
+#include "tests/allocator/auto.h"
 
 enum
 {
@@ -51,33 +52,25 @@ void program_give_back (TesseraPolicy *policy, TesseraPolicyGrant grant);
 /* What each() tells sums to what the figures say. */
 TesseraPolicyStats program_check_sums (TesseraPolicy *policy);
 
+/* A policy over a device that keeps books, and who asks it. */
 typedef struct
 {
-  TesseraPolicyGrant grant;
-  guint id;
-} ProgramBlock;
-
-/* Over a device of the host's memory, where it writes. */
-typedef struct
-{
+  Books books; /* the device */
   TesseraPolicy *policy;
-  Oracle *oracle;
-  GArray *live, *pending; /* ProgramBlock */
+  GArray *live, *pending; /* guint: blocks of the books */
   uint64_t pool_addr, pool_bytes;
   guint n_hits, n_in_pool;
   guint n_lent; /* times that memory of the pool was taken away */
 } Program;
 
-/* The same program's policy: the watcher learns of memory that is taken away. */
-void program_start (Program *program,
-                    const TesseraPolicyOptions *options,
-                    TesseraDevice *device);
+/* The device may be told to fail before the policy is made. */
+void program_init (Program *program, uint64_t device_bytes);
+void program_start (Program *program, const TesseraPolicyOptions *options);
+void program_clear (Program *program);
 
-/* Asks, and where it is served asserts that the watcher agrees. */
+/* Asks; the books assert that what is granted was free and in order for the stream. */
 void
 program_ask (Program *program, const TesseraSlot *like, uint32_t stream, uint32_t pool);
 /* Frees some blocks, so that few are left; completes some that were freed. */
 void program_free_some (Program *program, GRand *rand);
 void program_free_all (Program *program);
-/* @user: the program. Completes all that is pending. */
-void program_complete_all (void *user);

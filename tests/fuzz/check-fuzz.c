@@ -13,6 +13,8 @@
 #include "planner/check/test-plans.h"
 #include "tests/fuzz/follow/plan.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/ok.h"
+#include "tests/db/auto.h"
 
 enum
 {
@@ -119,7 +121,7 @@ judge (const TesseraPlan *plan)
 static void
 judge_plan (Bytes *bytes)
 {
-  TesseraPlan *plan = fuzz_plan_new (bytes);
+  g_autoptr (TesseraPlan) plan = fuzz_plan_new (bytes);
   uint32_t n_changes = bytes_below (bytes, MOST_CHANGES);
 
   if (plan->n_slots > 0)
@@ -129,7 +131,6 @@ judge_plan (Bytes *bytes)
   if (bytes_take (bytes) < 128)
     plan->slot_digest = tessera_plan_digest (plan);
   judge (plan);
-  tessera_plan_free (plan);
 }
 
 /* What is accepted is right at any length that it is for. */
@@ -151,12 +152,11 @@ judge_lengths (Bytes *bytes)
         .batch = 1 + bytes_below (bytes, (uint32_t) lengths->most.batch),
         .length = 1 + bytes_below (bytes, (uint32_t) lengths->most.length),
       };
-      TesseraPlan *plan;
+      g_autoptr (TesseraPlan) plan = NULL;
 
       if (tessera_instance_of_step (lengths, &at, &ways[i % 3], &plan) != TESSERA_OK)
         continue;
-      g_assert_cmpint (tessera_check_plan (plan, NULL, &law, NULL), ==, TESSERA_OK);
-      tessera_plan_free (plan);
+      OK (tessera_check_plan (plan, NULL, &law, NULL));
     }
   tessera_lengths_free (lengths);
 }

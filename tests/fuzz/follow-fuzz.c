@@ -1,6 +1,6 @@
 /*
  * Fuzz target: a program that follows a plan, more or less, over a device that keeps
- * books (follow/books.h). Whatever the plan is, whatever the program asks for, in which
+ * books (tests/allocator/books.h). Whatever the plan is, whatever the program asks for, in which
  * order it frees, what the device or the host refuse meanwhile: no block is handed out
  * that is not free and ordered for its stream, and no memory is taken from under one.
  *
@@ -12,10 +12,11 @@
 
 #include "allocator/policy.h"
 #include "tests/fail_alloc.h"
-#include "tests/fuzz/follow/books.h"
 #include "tests/fuzz/follow/plan.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/allocator/books.h"
 #include "tests/allocator/check.h"
+#include "tests/ok.h"
 
 #define MIB ((uint64_t) 1 << 20)
 #define SIDE_STREAM 8 /* that and the next compute, and never ask for memory */
@@ -45,7 +46,7 @@ complete (Program *program, guint index)
 
   g_array_remove_index_fast (program->held, index);
   books_done (&program->books, block);
-  g_assert_cmpint (tessera_policy_free_completed (program->policy, addr), ==, TESSERA_OK);
+  OK (tessera_policy_free_completed (program->policy, addr));
 }
 
 static BooksBlock *
@@ -82,7 +83,7 @@ release (Program *program, guint index)
   uint64_t addr = block->addr;
 
   block->state = BOOKS_PENDING;
-  g_assert_cmpint (tessera_policy_free_requested (program->policy, addr), ==, TESSERA_OK);
+  OK (tessera_policy_free_requested (program->policy, addr));
   g_assert_cmpint (tessera_policy_free_requested (program->policy, addr), ==,
                    TESSERA_INVALID);
   if (bytes_take (&program->bytes) < 192)
@@ -281,6 +282,7 @@ break_something (Program *program)
     {
       program->books.fails_with = what < 64 ? TESSERA_OUT_OF_DEVICE : TESSERA_IO;
       program->books.fails_after = what % 4;
+      program->books.n_to_fail = 1;
     }
   else
     {
@@ -298,8 +300,7 @@ check (Program *program)
   TesseraPolicyStats stats;
   uint64_t used_bytes = program->books.used_bytes;
 
-  if (tessera_policy_check (program->policy, &error) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_policy_check (program->policy, &error), &error);
   tessera_policy_get_stats (program->policy, &stats);
   g_assert_cmpuint (stats.caching.reserved_bytes, <=, used_bytes);
   g_assert_true (program->books.has_lost ||

@@ -12,19 +12,12 @@
 #include <glib.h>
 
 #include "tests/fuzz/follow/streams.h"
+#include "tests/fuzz/storms.h"
 
 #define FIRST_SEED 20261127
 #define N_STORMS 2000
 #define N_LONG_STORMS 50000
 #define N_BROKEN 200 /* programs for each fault */
-
-static guint64
-number_of (const char *variable, guint64 otherwise)
-{
-  const char *text = g_getenv (variable);
-
-  return text != NULL ? g_ascii_strtoull (text, NULL, 10) : otherwise;
-}
 
 static StreamsFault
 make_fault (void)
@@ -48,7 +41,7 @@ say (const char *what, const StreamsResult *result)
 static void
 run_clean (const StreamsFault *fault, guint64 n, StreamsResult *result)
 {
-  guint64 first = number_of ("TESSERA_STORM_SEED", FIRST_SEED);
+  guint64 first = storms_first_seed (FIRST_SEED);
 
   for (guint64 seed = first; seed < first + n; seed++)
     if (streams_run ((uint32_t) seed, fault, result))
@@ -58,8 +51,7 @@ run_clean (const StreamsFault *fault, guint64 n, StreamsResult *result)
 static void
 test_storm (void)
 {
-  bool is_long = g_getenv ("TESSERA_TEST_LONG") != NULL;
-  guint64 n = number_of ("TESSERA_STORMS", is_long ? N_LONG_STORMS : N_STORMS);
+  guint64 n = storms_number (N_STORMS, N_LONG_STORMS);
   const StreamsFault fault = make_fault ();
   StreamsResult result = { 0 };
 

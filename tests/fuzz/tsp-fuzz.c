@@ -9,6 +9,8 @@
 #include "db/store.h"
 #include "tests/db/test-traces.h"
 #include "tests/fuzz/file-input.h"
+#include "tests/ok.h"
+#include "tests/db/auto.h"
 
 #define SEED 1
 #define N_SLOTS 21
@@ -16,11 +18,10 @@
 static void
 make_base (const char *path)
 {
-  TesseraPlan *plan = test_plan_new (SEED, N_SLOTS);
+  g_autoptr (TesseraPlan) plan = test_plan_new (SEED, N_SLOTS);
 
   plan->lengths = test_lengths_new ();
-  g_assert_cmpint (tessera_plan_save (plan, path, NULL), ==, TESSERA_OK);
-  tessera_plan_free (plan);
+  OK (tessera_plan_save (plan, path, NULL));
 }
 
 /* Whatever its numbers are, a step can be asked for, and is a plan or none. */
@@ -70,7 +71,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t n_bytes)
 {
   const char *path = fuzz_file_input (data, n_bytes, make_base);
   TesseraError error = { 0 };
-  TesseraPlan *plan = NULL, *again = NULL;
+  g_autoptr (TesseraPlan) plan = NULL, again = NULL;
   TesseraStatus status = tessera_plan_load (path, &error, &plan);
 
   g_assert_true ((status == TESSERA_OK) == (plan != NULL));
@@ -80,10 +81,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t n_bytes)
   walk (plan);
   if (plan->lengths != NULL)
     walk_lengths (plan->lengths);
-  g_assert_cmpint (tessera_plan_save (plan, path, NULL), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_plan_load (path, NULL, &again), ==, TESSERA_OK);
+  OK (tessera_plan_save (plan, path, NULL));
+  OK (tessera_plan_load (path, NULL, &again));
   test_plans_assert_equal (plan, again);
-  tessera_plan_free (again);
-  tessera_plan_free (plan);
   return 0;
 }

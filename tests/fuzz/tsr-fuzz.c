@@ -9,6 +9,8 @@
 #include "db/store.h"
 #include "tests/db/test-traces.h"
 #include "tests/fuzz/file-input.h"
+#include "tests/ok.h"
+#include "tests/db/auto.h"
 
 #define SEED 1
 #define N_EVENTS 30
@@ -16,10 +18,9 @@
 static void
 make_base (const char *path)
 {
-  TesseraTrace *trace = test_trace_new (SEED, N_EVENTS);
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, N_EVENTS);
 
-  g_assert_cmpint (tessera_trace_save (trace, path, NULL, NULL), ==, TESSERA_OK);
-  tessera_trace_free (trace);
+  OK (tessera_trace_save (trace, path, NULL, NULL));
 }
 
 static void
@@ -55,7 +56,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t n_bytes)
 {
   const char *path = fuzz_file_input (data, n_bytes, make_base);
   TesseraError error = { 0 };
-  TesseraTrace *trace = NULL, *again = NULL;
+  g_autoptr (TesseraTrace) trace = NULL, again = NULL;
   TesseraStatus status = tessera_trace_load (path, TESSERA_NONE, NULL, &error, &trace);
 
   g_assert_true ((status == TESSERA_OK) == (trace != NULL));
@@ -63,11 +64,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t n_bytes)
   if (status != TESSERA_OK)
     return 0;
   walk (trace);
-  g_assert_cmpint (tessera_trace_save (trace, path, NULL, NULL), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_load (path, trace->device, NULL, NULL, &again), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_save (trace, path, NULL, NULL));
+  OK (tessera_trace_load (path, trace->device, NULL, NULL, &again));
   test_traces_assert_equal (trace, again);
-  tessera_trace_free (again);
-  tessera_trace_free (trace);
   return 0;
 }

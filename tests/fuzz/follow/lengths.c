@@ -8,6 +8,7 @@
 
 #include "allocator/follow/lengths/sweep.h"
 #include "tests/fuzz/follow/plan.h"
+#include "tests/ok.h"
 
 enum
 {
@@ -112,7 +113,7 @@ fill_order (const TesseraLengths *lengths, TesseraOrder *order, Bytes *bytes)
   uint32_t n = lengths->n_swept, turn = bytes_below (bytes, n + 1), at = 0, n_edges = 0;
   bool is_wild = bytes_take (bytes) >= 230;
 
-  g_assert_cmpint (tessera_order_init (order, n, n * n), ==, TESSERA_OK);
+  OK (tessera_order_init (order, n, n * n));
   for (uint32_t i = 0; i < lengths->n_slots; i++)
     if (lengths->slots[i].place == TESSERA_PLACE_SWEPT)
       order->slots[(at++ + turn) % n] = i;
@@ -168,7 +169,7 @@ fuzz_lengths_new (Bytes *bytes)
   char reason[128];
   TesseraLengths *lengths;
 
-  g_assert_cmpint (tessera_lengths_new (&lengths), ==, TESSERA_OK);
+  OK (tessera_lengths_new (&lengths));
   lengths->alignment_bytes = STEP;
   lengths->has_batch = bytes_below (bytes, 2);
   lengths->most = (TesseraParameters){ 1, 1 + bytes_below (bytes, 64) };

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/fuzz/follow/plan.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 #include <string.h>
@@ -261,7 +262,7 @@ fuzz_plan_new (Bytes *bytes)
   uint32_t what = bytes_take (bytes);
   TesseraPlan *plan;
 
-  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  OK (tessera_plan_new (&plan));
   plan->alignment_bytes = alignments[what % G_N_ELEMENTS (alignments)];
   plan->followable = TESSERA_FOLLOWABLE_YES;
   plan->n_streams = 1;

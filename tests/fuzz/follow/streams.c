@@ -10,6 +10,7 @@
 #include "allocator/virtual.h"
 #include "tests/allocator/check.h"
 #include "tests/fuzz/follow/items.h"
+#include "tests/ok.h"
 
 #define KIB ((uint64_t) 1 << 10)
 #define MIB ((uint64_t) 1 << 20)
@@ -208,8 +209,7 @@ complete_pending (Storm *storm, bool waits)
         continue;
       clocks_synchronize (&storm->clocks, thread_in_allocator, &pending->event);
       g_array_remove_index_fast (storm->pending, i);
-      g_assert_cmpint (tessera_policy_free_completed (storm->policy, addr), ==,
-                       TESSERA_OK);
+      OK (tessera_policy_free_completed (storm->policy, addr));
     }
 }
 
@@ -508,11 +508,9 @@ free_block (Storm *storm, guint index)
     late.stream = pick (storm, sides);
   if (block.item.is_used_late)
     g_array_append_val (storm->late, late);
-  g_assert_cmpint (tessera_policy_free_requested (storm->policy, block.addr), ==,
-                   TESSERA_OK);
+  OK (tessera_policy_free_requested (storm->policy, block.addr));
   if (sides == 0 || block.item.ending != RECORDED)
-    g_assert_cmpint (tessera_policy_free_completed (storm->policy, block.addr), ==,
-                     TESSERA_OK);
+    OK (tessera_policy_free_completed (storm->policy, block.addr));
   else
     {
       Pending pending = { .block = block };
@@ -693,8 +691,7 @@ end (Storm *storm)
   enter (storm, 0);
   complete_pending (storm, true);
   leave (storm);
-  if (tessera_policy_check (storm->policy, &error) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_policy_check (storm->policy, &error), &error);
   tessera_policy_get_stats (storm->policy, &stats);
   g_assert_cmpuint (stats.caching.active_bytes, ==, 0);
   storm->result->n_barriers += (guint) stats.n_barriers;

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/fuzz/follow/books.h"
+#include "tests/allocator/books.h"
 
 #include "allocator/caching.h"
 
@@ -26,13 +26,19 @@ page_at (const Books *books, size_t page)
   return &g_array_index (books->pages, guint *, page);
 }
 
+static uint64_t
+round_up (uint64_t n_bytes, uint64_t step)
+{
+  return (n_bytes + step - 1) / step * step;
+}
+
 /* Addresses without memory. @mapped_bytes: of the pages that will be mapped there; 0:
  * none. Returns: 0: there are no more. */
 static uint64_t
 take_addresses (Books *books, uint64_t n_bytes, uint64_t mapped_bytes)
 {
   size_t first = books->pages->len;
-  size_t n = (size_t) ((n_bytes + BOOKS_PAGE_BYTES - 1) / BOOKS_PAGE_BYTES);
+  size_t n = (size_t) (round_up (n_bytes, BOOKS_PAGE_BYTES) / BOOKS_PAGE_BYTES);
 
   if (n > MOST_PAGES - first)
     return 0;
@@ -46,23 +52,25 @@ take_addresses (Books *books, uint64_t n_bytes, uint64_t mapped_bytes)
 static TesseraStatus
 fails (Books *books)
 {
-  TesseraStatus status = books->fails_with;
-
-  if (status == TESSERA_OK || books->fails_after-- > 0)
+  if (books->n_to_fail == 0)
     return TESSERA_OK;
-  books->fails_with = TESSERA_OK;
+  if (books->fails_after > 0)
+    {
+      books->fails_after--;
+      return TESSERA_OK;
+    }
+  books->n_to_fail--;
   books->n_failed++;
-  return status;
+  return books->fails_with;
 }
 
 static TesseraStatus
 add_memory (Books *books, uint64_t addr, uint64_t n_bytes)
 {
   TesseraStatus status = fails (books);
-  uint64_t whole_bytes =
-      (n_bytes + BOOKS_PAGE_BYTES - 1) / BOOKS_PAGE_BYTES * BOOKS_PAGE_BYTES;
+  uint64_t whole_bytes = round_up (n_bytes, BOOKS_PAGE_BYTES);
 
-  if (status == TESSERA_OK && whole_bytes > books->device_bytes - books->used_bytes)
+  if (status == TESSERA_OK && n_bytes > books->device_bytes - books->used_bytes)
     status = TESSERA_OUT_OF_DEVICE;
   if (status != TESSERA_OK)
     return status;
@@ -75,15 +83,15 @@ add_memory (Books *books, uint64_t addr, uint64_t n_bytes)
       }
   for (size_t i = page_of (addr); i < page_of (addr + whole_bytes); i++)
     *page_at (books, i) = g_new0 (guint, GRAINS_A_PAGE);
-  books->used_bytes += whole_bytes;
+  books->used_bytes += n_bytes;
+  books->peak_used_bytes = MAX (books->peak_used_bytes, books->used_bytes);
   return TESSERA_OK;
 }
 
 static void
 take_memory (Books *books, uint64_t addr, uint64_t n_bytes)
 {
-  uint64_t whole_bytes =
-      (n_bytes + BOOKS_PAGE_BYTES - 1) / BOOKS_PAGE_BYTES * BOOKS_PAGE_BYTES;
+  uint64_t whole_bytes = round_up (n_bytes, BOOKS_PAGE_BYTES);
 
   for (size_t i = page_of (addr); i < page_of (addr + whole_bytes); i++)
     {
@@ -95,7 +103,7 @@ take_memory (Books *books, uint64_t addr, uint64_t n_bytes)
           g_assert_cmpint (books_block (books, (*page)[g] - 1)->state, ==, BOOKS_DONE);
       g_clear_pointer (page, g_free);
     }
-  books->used_bytes -= whole_bytes;
+  books->used_bytes -= n_bytes;
 }
 
 static TesseraStatus
@@ -133,6 +141,7 @@ reserve (TesseraDevice *device,
     return status;
   *out_addr = take_addresses (books, size_bytes, page_bytes);
   *out_size_bytes = *out_addr != 0 ? size_bytes : 0;
+  books->n_reserved += *out_addr != 0;
   return *out_addr != 0 ? TESSERA_OK : TESSERA_OUT_OF_DEVICE;
 }
 
@@ -141,6 +150,7 @@ unreserve (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
 {
   Books *books = (Books *) device;
 
+  books->n_reserved--;
   for (size_t i = page_of (addr); i < page_of (addr + size_bytes); i++)
     {
       g_assert_true (*page_at (books, i) == NULL || books->has_lost);
@@ -156,7 +166,7 @@ whole_pages (const Books *books, uint64_t addr, uint64_t size_bytes)
 
   g_assert_cmpuint (page_bytes, >, 0);
   g_assert_cmpuint ((addr - FIRST_ADDR) % BOOKS_PAGE_BYTES, ==, 0);
-  return (size_bytes + BOOKS_PAGE_BYTES - 1) / BOOKS_PAGE_BYTES * BOOKS_PAGE_BYTES;
+  return round_up (size_bytes, BOOKS_PAGE_BYTES);
 }
 
 static TesseraStatus
@@ -248,7 +258,7 @@ books_stream (Books *books)
 static uint64_t
 torch_bytes (const BooksBlock *block)
 {
-  return (block->size_bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES;
+  return round_up (block->size_bytes, GRAIN_BYTES);
 }
 
 static gboolean
@@ -277,10 +287,46 @@ is_ordered (const Books *books, const BooksBlock *last, const BooksBlock *reques
   return FALSE;
 }
 
+/* Who had the bytes last, block + 1; NULL: no memory is there. */
+static guint *
+grain_at (const Books *books, uint64_t addr)
+{
+  size_t page = page_of (addr);
+
+  if (addr < FIRST_ADDR || page >= books->pages->len || *page_at (books, page) == NULL)
+    return NULL;
+  return &(*page_at (books, page))[(addr - FIRST_ADDR) % BOOKS_PAGE_BYTES / GRAIN_BYTES];
+}
+
+BooksVerdict
+books_ask (const Books *books, uint64_t addr, uint64_t block_bytes)
+{
+  const BooksBlock *request =
+      &g_array_index (books->requests, BooksBlock, books->requests->len - 1);
+  BooksVerdict verdict = BOOKS_GRANT;
+  guint seen = 0;
+
+  for (uint64_t at = addr; at < addr + block_bytes; at += GRAIN_BYTES)
+    {
+      const guint *last = grain_at (books, at);
+
+      if (last == NULL)
+        return BOOKS_NOWHERE;
+      if (*last == 0 || *last == seen)
+        continue;
+      seen = *last;
+      if (books_block (books, seen - 1)->state != BOOKS_DONE)
+        return BOOKS_TAKEN;
+      if (!is_ordered (books, books_block (books, seen - 1), request))
+        verdict = BOOKS_UNORDERED;
+    }
+  return verdict;
+}
+
 guint
 books_grant (Books *books, uint64_t addr, uint64_t block_bytes)
 {
-  guint block = books->blocks->len, seen = 0;
+  guint block = books->blocks->len;
   BooksBlock granted =
       g_array_index (books->requests, BooksBlock, books->requests->len - 1);
 
@@ -288,23 +334,9 @@ books_grant (Books *books, uint64_t addr, uint64_t block_bytes)
   granted.block_bytes = block_bytes;
   g_assert_cmpuint (addr % GRAIN_BYTES, ==, 0);
   g_assert_cmpuint (block_bytes, >=, granted.size_bytes);
+  g_assert_cmpint (books_ask (books, addr, block_bytes), ==, BOOKS_GRANT);
   for (uint64_t at = addr; at < addr + block_bytes; at += GRAIN_BYTES)
-    {
-      guint *page = *page_at (books, page_of (at));
-      guint *last;
-
-      g_assert_nonnull (page);
-      last = &page[(at - FIRST_ADDR) % BOOKS_PAGE_BYTES / GRAIN_BYTES];
-      if (*last != 0 && *last != seen)
-        {
-          const BooksBlock *before = books_block (books, *last - 1);
-
-          g_assert_cmpint (before->state, ==, BOOKS_DONE);
-          g_assert_true (is_ordered (books, before, &granted));
-          seen = *last;
-        }
-      *last = block + 1;
-    }
+    *grain_at (books, at) = block + 1;
   g_array_append_val (books->blocks, granted);
   return block;
 }
