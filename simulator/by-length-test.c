@@ -12,6 +12,8 @@
 #include "tests/simulator/made-case.h"
 #include "tests/simulator/made-program.h"
 
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TestStudied, test_study_clear)
+
 /* @most_length: 0: the longest seen. */
 static TesseraPlan *
 plan_of (TestStudied *of, uint64_t most_length)
@@ -83,6 +85,8 @@ followed_clear (Followed *followed)
   test_study_clear (&followed->made);
   test_study_clear (&followed->other);
 }
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Followed, followed_clear)
 
 static uint64_t
 asked_bytes (const TestStudied *of)
@@ -156,7 +160,8 @@ static void
 test_outlives (void)
 {
   const TestSteps made = { 8, 12, .kept_bytes = 20 << 10 };
-  Followed f = followed_new (test_steps_trace (&made), test_steps_trace (&made), 8000);
+  g_auto (Followed) f =
+      followed_new (test_steps_trace (&made), test_steps_trace (&made), 8000);
   uint32_t n = 0;
 
   for (uint32_t i = 0; i < f.plan->lengths->n_slots; i++)
@@ -166,7 +171,6 @@ test_outlives (void)
   g_assert_cmpuint (f.layout->n_planned_misses, >=, 7);
   g_assert_cmpuint (f.layout->peak_reserved_bytes, <=,
                     f.expandable->peak_reserved_bytes / 20 * 21);
-  followed_clear (&f);
 }
 
 /* Where the loss takes more than that, it has two places in turns, which are others'
@@ -180,7 +184,8 @@ test_turns (void)
       const TestSteps made = { 8, 12, .kept_bytes = 4 << 10, .loss_bytes = 8 << 10 };
       const TestSteps other = { 8, 12, .kept_bytes = 4 << 10, .loss_bytes = 8 << 10,
                                 .longer = longer };
-      Followed f = followed_new (test_steps_trace (&made), test_steps_trace (&other), 0);
+      g_auto (Followed) f =
+          followed_new (test_steps_trace (&made), test_steps_trace (&other), 0);
       uint32_t n = 0;
 
       for (uint32_t i = 0; i < f.plan->lengths->n_slots; i++)
@@ -191,7 +196,6 @@ test_turns (void)
           f.layout->peak_reserved_bytes, <=,
           tessera_blocks_bound (f.other.blocks, 0, f.other.blocks->n_events, NULL) / 20 *
               21);
-      followed_clear (&f);
     }
 }
 
@@ -203,7 +207,8 @@ test_strays (void)
   const TestSteps made = { 8, 40, .drops_late = true };
   const TestSteps other = { 8, 40, .longer = 7, .drops_late = true,
                             .stray_bytes = 10 << 20 };
-  Followed f = followed_new (test_steps_trace (&made), test_steps_trace (&other), 4500);
+  g_auto (Followed) f =
+      followed_new (test_steps_trace (&made), test_steps_trace (&other), 4500);
 
   g_test_message ("%" G_GUINT64_FORMAT " misses, %.4f of what is allocated",
                   (guint64) f.layout->n_misses,
@@ -212,7 +217,6 @@ test_strays (void)
   g_assert_cmpuint (f.layout->n_misses, >, 0);
   g_assert_cmpuint (f.layout->peak_reserved_bytes, <,
                     f.layout->peak_allocated_bytes / 100 * 106);
-  followed_clear (&f);
 }
 
 /* A step tells its length inside a phase: what comes next in it, however like the first
@@ -231,20 +235,15 @@ test_reported_in_a_phase (void)
       const MadeProgram program = made_program (random, &options);
       MadeUnit units[MADE_MAX_UNITS];
       guint counts[MADE_MAX_KINDS] = { 0 };
-      TestStudied of;
-      TesseraPlan *plan;
-      TesseraLayout *layout;
+      g_auto (TestStudied) of = { 0 };
 
       made_units (random, &program, 10, units, counts);
       test_study (made_run (random, &program, units, 12), &of);
-      plan = plan_of (&of, 0);
-      layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
+      g_autoptr (TesseraPlan) plan = plan_of (&of, 0);
+      g_autoptr (TesseraLayout) layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
       case_assert_no_overlap (of.blocks, layout);
       n_hits += layout->n_hits;
       n_misses += layout->n_misses;
-      tessera_layout_free (layout);
-      tessera_plan_free (plan);
-      test_study_clear (&of);
     }
   g_test_message ("%" G_GUINT64_FORMAT " hits, %" G_GUINT64_FORMAT " misses", n_hits,
                   n_misses);
@@ -257,16 +256,14 @@ test_real (void)
 {
   static const char path[] = "snapshots/jobs/llama1b_var_length.pickle.gz";
   TesseraTrace *trace = test_trace_shared (path);
-  Followed f;
 
   if (trace == NULL)
     return;
-  f = followed_new (trace, test_trace_shared (path), 3860);
+  g_auto (Followed) f = followed_new (trace, test_trace_shared (path), 3860);
   g_assert_cmpuint (f.layout->n_misses, <, 100);
   g_assert_cmpuint (f.layout->peak_reserved_bytes, <,
                     f.layout->peak_allocated_bytes / 100 * 101);
   g_assert_cmpuint (f.layout->peak_reserved_bytes, <, f.expandable->peak_reserved_bytes);
-  followed_clear (&f);
 }
 
 /* On a device that hardly holds what is allocated: no request fails. */
@@ -277,28 +274,24 @@ test_full_device (void)
   TesseraSimulateOptions options = {
     .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
   };
-  TestStudied of;
-  TesseraPlan *plan;
+  g_auto (TestStudied) of = { 0 };
 
   if (trace == NULL)
     return;
   test_study (trace, &of);
-  plan = plan_of (&of, 3860);
+  g_autoptr (TesseraPlan) plan = plan_of (&of, 3860);
   options.plan = plan;
   for (uint64_t percent = 101; percent < 105; percent += 3)
     {
       TesseraError error = { 0 };
-      TesseraLayout *layout;
+      g_autoptr (TesseraLayout) layout = NULL;
 
       options.device_bytes = (uint64_t) 36288 * 1024 * 1024 / 100 * percent;
       OK (tessera_simulate (of.trace, of.blocks, of.structure, &options, &error,
                             &layout));
       g_assert_cmpuint (layout->n_ooms, ==, 0);
       g_assert_cmpuint (layout->peak_reserved_bytes, <=, options.device_bytes);
-      tessera_layout_free (layout);
     }
-  tessera_plan_free (plan);
-  test_study_clear (&of);
 }
 
 /* A plan for lengths that the device could not hold serves those that it can. */
@@ -377,8 +370,9 @@ test_parts (void)
     {
       uint32_t n_micro = 2 + i % 3;
       int way = (int) (i / 3 % 4);
-      Followed f = followed_new (trace_of_parts (5, n_micro, way, i),
-                                 trace_of_parts (9, n_micro, way, 100 + i), 2000);
+      g_auto (Followed) f =
+          followed_new (trace_of_parts (5, n_micro, way, i),
+                        trace_of_parts (9, n_micro, way, 100 + i), 2000);
 
       g_assert_nonnull (f.plan->lengths->cut_phase);
       g_assert_cmpuint (f.layout->n_misses, ==, 0);
@@ -386,7 +380,6 @@ test_parts (void)
                         f.layout->peak_allocated_bytes / 100 * 103);
       g_assert_cmpuint (f.layout->peak_reserved_bytes, <=,
                         f.expandable->peak_reserved_bytes);
-      followed_clear (&f);
     }
 }
 
@@ -397,13 +390,13 @@ test_evaluations (void)
 {
   const TestParts made = { 6, 3, 10, .seed = 1, .evaluates = true };
   const TestParts other = { 9, 3, 10, .seed = 2, .evaluates = true };
-  Followed f = followed_new (test_parts_trace (&made), test_parts_trace (&other), 2000);
+  g_auto (Followed) f =
+      followed_new (test_parts_trace (&made), test_parts_trace (&other), 2000);
   size_t n_outside = 0;
 
   for (size_t i = 0; i < f.other.blocks->n_blocks; i++)
     n_outside += f.layout->addr[i] - f.layout->pool_addr >= f.layout->peak_reserved_bytes;
   g_assert_cmpuint (n_outside, ==, 0);
-  followed_clear (&f);
 }
 
 /* Another number of micro-batches than the plan was made from. */
@@ -412,11 +405,10 @@ test_other_parts (void)
 {
   for (uint32_t n_micro = 1; n_micro < 6; n_micro++)
     {
-      Followed f = followed_new (trace_of_parts (5, 3, 0, 1),
-                                 trace_of_parts (6, n_micro, 0, 2), 2000);
+      g_auto (Followed) f = followed_new (trace_of_parts (5, 3, 0, 1),
+                                          trace_of_parts (6, n_micro, 0, 2), 2000);
 
       g_assert_cmpuint (f.layout->n_misses, ==, 0);
-      followed_clear (&f);
     }
 }
 
@@ -456,11 +448,11 @@ test_beyond (void)
 {
   const TestSteps made = { 8, 12, true, true, true, 0 };
   const TestSteps other = { 8, 12, true, true, true, 3000 };
-  Followed f = followed_new (test_steps_trace (&made), test_steps_trace (&other), 3860);
+  g_auto (Followed) f =
+      followed_new (test_steps_trace (&made), test_steps_trace (&other), 3860);
 
   g_assert_cmpuint (f.layout->n_ooms, ==, 0);
   g_assert_cmpuint (f.layout->n_misses, >, 0);
-  followed_clear (&f);
 }
 
 /* The plan of a made trace under one edit of a block of its third step. Where there is a
@@ -493,14 +485,14 @@ static void
 test_edits (void)
 {
   const TestSteps made = { 8, 12, false, false, false, 0 };
-  TestStudied of;
+  g_auto (TestStudied) of = { 0 };
   uint64_t n_misses = 0;
 
   test_study (test_steps_trace (&made), &of);
   for (TesseraEditKind kind = TESSERA_EDIT_MERGE; kind <= TESSERA_EDIT_CAP; kind++)
     {
-      TesseraPlan *plan = plan_with (&of, kind, 19);
-      TesseraLayout *layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
+      g_autoptr (TesseraPlan) plan = plan_with (&of, kind, 19);
+      g_autoptr (TesseraLayout) layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
       bool leaves = kind == TESSERA_EDIT_DYNAMIC || kind == TESSERA_EDIT_CAP;
 
       case_assert_no_overlap (of.blocks, layout);
@@ -511,10 +503,7 @@ test_edits (void)
         g_assert_cmpuint (layout->n_planned_misses, >=, made.n_steps);
       else
         g_assert_cmpuint (layout->n_planned_misses, ==, 0);
-      tessera_layout_free (layout);
-      tessera_plan_free (plan);
     }
-  test_study_clear (&of);
 }
 
 /* A plan without lengths can't be followed by them. */
@@ -525,13 +514,12 @@ test_refused (void)
   TesseraSimulateOptions options = {
     .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
   };
-  TestStudied of;
-  TesseraPlan *plan;
+  g_auto (TestStudied) of = { 0 };
   TesseraError error = { 0 };
   TesseraLayout *layout;
 
   test_study (test_steps_trace (&made), &of);
-  plan = plan_of (&of, 4500);
+  g_autoptr (TesseraPlan) plan = plan_of (&of, 4500);
   tessera_lengths_free (plan->lengths);
   plan->lengths = NULL;
   options.plan = plan;
@@ -539,8 +527,6 @@ test_refused (void)
       tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout), ==,
       TESSERA_REFUSED);
   g_assert_cmpstr (error.text, ==, "the plan has nothing for steps of other lengths");
-  tessera_plan_free (plan);
-  test_study_clear (&of);
 }
 
 int

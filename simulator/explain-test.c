@@ -104,12 +104,12 @@ test_random (void)
 {
   for (guint k = 0; k < 3; k++)
     {
-      Case c = case_new (case_trace (250, 1 + k % 2, k == 2 ? 8 : 0, SEED + k));
+      g_auto (Case) c = case_new (case_trace (250, 1 + k % 2, k == 2 ? 8 : 0, SEED + k));
       TesseraSimulateOptions options = { .kind = k == 1 ? TESSERA_LAYOUT_EXPANDABLE
                                                         : TESSERA_LAYOUT_NATIVE,
                                          .first_step = -1,
                                          .last_step = -1 };
-      TesseraLayout *layout = case_simulate (&c, &options);
+      g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
       guint n_lower = 0;
 
       for (uint32_t block = 0; block < layout->n_blocks; block++)
@@ -126,8 +126,6 @@ test_random (void)
           tessera_place_reason_clear (&reason);
         }
       g_assert_cmpuint (n_lower, >, 0); /* the search was put to the test */
-      tessera_layout_free (layout);
-      case_clear (&c);
     }
 }
 
@@ -142,174 +140,116 @@ test_failed (void)
                                      .first_step = -1,
                                      .last_step = -1 };
   TesseraPlaceReason reason;
-  TesseraLayout *layout;
-  Case c;
 
   OK (tessera_trace_new (&trace));
   trace->alignment_bytes = 512;
   case_add_event (trace, TESSERA_ALLOC, 512, 512, 0);
   OK (tessera_trace_add_event (trace, &oom));
-  c = case_new (trace);
-  layout = case_simulate (&c, &options);
+  g_auto (Case) c = case_new (trace);
+  g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
   g_assert_cmpuint (layout->n_blocks, ==, 2);
   g_assert_false (tessera_explain_place (c.blocks, layout, 2, &reason));
   layout->addr[1] = TESSERA_NOWHERE;
   g_assert_false (tessera_explain_place (c.blocks, layout, 1, &reason));
-  tessera_layout_free (layout);
-  case_clear (&c);
 }
 
-/* What a program keeps of a step (0, 1 ...), in bytes; and for how many steps. */
+/* What a program keeps of its steps, a block of each. */
 typedef struct
 {
   uint64_t bytes;
-  uint32_t n_steps; /* 0: for good */
+  uint64_t more_bytes; /* by so much each, times up to 12, steps differ */
+  uint32_t first_step, end_step;
+  uint32_t n_steps; /* so long it is kept; 0: for good, */
+  uint32_t until;   /* or until a multiple of so many steps */
   uint32_t stack;
+  uint32_t stack_end; /* steps before this one have their stacks; 0: all */
 } Keep;
 
-typedef void (*Program) (uint32_t step, Keep out_keeps[4]);
+/* Of all steps, and of the first one alone: the optimizer's state. */
+#define OUTPUTS .bytes = 64 * MIB, .end_step = MOST_STEPS, .stack = 7
+#define STATE .bytes = 500 * MIB, .end_step = 1, .stack = 3
 
 static TesseraLeak
-find_leak (uint32_t n_steps, Program program)
+find_leak (uint32_t n_steps, const Keep keeps[4])
 {
   TesseraStep steps[MOST_STEPS];
   TesseraBlock all[MOST_STEPS * 4];
   TesseraStructure structure = { .steps = steps, .n_steps = n_steps };
   TesseraBlocks blocks = { .blocks = all, .n_events = n_steps * STEP_EVENTS };
-  TesseraLeak leak;
 
   for (uint32_t step = 0; step < n_steps; step++)
     {
-      Keep keeps[4] = { { 0 } };
-
       steps[step] = (TesseraStep){ .begin_index = step * STEP_EVENTS,
                                    .end_index = (step + 1) * STEP_EVENTS };
-      program (step, keeps);
-      for (int i = 0; i < 4; i++)
-        if (keeps[i].bytes > 0)
-          {
-            uint32_t born = step * STEP_EVENTS + (uint32_t) i;
-            uint32_t end =
-                keeps[i].n_steps == 0
-                    ? blocks.n_events
-                    : MIN (blocks.n_events, born + keeps[i].n_steps * STEP_EVENTS);
+      for (uint32_t i = 0; i < 4; i++)
+        {
+          const Keep *keep = &keeps[i];
+          uint64_t bytes = keep->bytes + step * 7 % 13 * keep->more_bytes;
+          uint32_t born = step * STEP_EVENTS + i, end = blocks.n_events;
+          bool has_stack =
+              keep->stack > 0 && (keep->stack_end == 0 || step < keep->stack_end);
+          uint32_t n_kept =
+              keep->until > 0 ? keep->until - step % keep->until : keep->n_steps;
 
-            all[blocks.n_blocks++] = (TesseraBlock){ .size_bytes = keeps[i].bytes,
-                                                     .block_bytes = keeps[i].bytes,
-                                                     .born_index = born,
-                                                     .freed_index = end,
-                                                     .died_index = end,
-                                                     .stack = keeps[i].stack,
-                                                     .step = step };
-          }
+          if (bytes == 0 || step < keep->first_step || step >= keep->end_step)
+            continue;
+          if (n_kept > 0)
+            end = MIN (end, born + n_kept * STEP_EVENTS);
+          all[blocks.n_blocks++] =
+              (TesseraBlock){ .size_bytes = bytes,
+                              .block_bytes = bytes,
+                              .born_index = born,
+                              .freed_index = end,
+                              .died_index = end,
+                              .stack = has_stack ? keep->stack : TESSERA_NONE,
+                              .step = step };
+        }
     }
-  leak = tessera_leak_find (&blocks, &structure);
-  return leak;
-}
-
-static void
-keep_outputs (uint32_t step, Keep out_keeps[4])
-{
-  out_keeps[0] = (Keep){ 64 * MIB, 0, 7 };
-  if (step == 0)
-    out_keeps[1] = (Keep){ 500 * MIB, 0, 3 }; /* the optimizer's state */
-}
-
-static void
-keep_without_stacks (uint32_t step, Keep out_keeps[4])
-{
-  keep_outputs (step, out_keeps);
-  for (int i = 0; i < 4; i++)
-    out_keeps[i].stack = TESSERA_NONE;
-}
-
-/* Batches of other lengths, whose later steps nobody took stacks of. */
-static void
-keep_varied (uint32_t step, Keep out_keeps[4])
-{
-  out_keeps[0] = (Keep){ (40 + step * 7 % 13) * MIB, 0, step < 4 ? 7 : TESSERA_NONE };
-  if (step == 0)
-    out_keeps[1] = (Keep){ 500 * MIB, 0, 3 };
-}
-
-/* Only the first three steps were recorded with stacks. */
-static void
-keep_after_stacks (uint32_t step, Keep out_keeps[4])
-{
-  keep_outputs (step, out_keeps);
-  for (int i = 0; i < 4 && step >= 3; i++)
-    out_keeps[i].stack = TESSERA_NONE;
-}
-
-static void
-keep_state (uint32_t step, Keep out_keeps[4])
-{
-  if (step == 0)
-    out_keeps[1] = (Keep){ 500 * MIB, 0, 3 };
-  if (step == 1)
-    out_keeps[2] = (Keep){ 25 * MIB, 0, 4 }; /* buckets made anew in the second */
-}
-
-/* Experts that got their first token later get their state later. */
-static void
-keep_late_state (uint32_t step, Keep out_keeps[4])
-{
-  for (int i = 0; i < 4; i++)
-    if (step == 0 ? i < 3 : step == 1 && i == 3)
-      out_keeps[i] = (Keep){ 30 * MIB, 0, 3 };
-}
-
-static void
-keep_until_next (uint32_t step, Keep out_keeps[4])
-{
-  (void) step;
-  out_keeps[0] = (Keep){ 64 * MIB, 1, 7 };
-}
-
-/* Python's collector comes by every fifth step. */
-static void
-keep_until_collected (uint32_t step, Keep out_keeps[4])
-{
-  out_keeps[0] = (Keep){ 64 * MIB, 5 - step % 5, 7 };
+  return tessera_leak_find (&blocks, &structure);
 }
 
 static void
 test_leaks (void)
 {
-  const struct
+  static const struct
   {
-    Program program;
-    uint32_t n_steps;
     uint64_t step_mib;
-    uint32_t stack;
+    uint32_t stack; /* 0: none */
+    uint32_t n_steps[4];
+    Keep keeps[4];
   } cases[] = {
-    { keep_outputs, 2, 0, TESSERA_NONE }, /* nothing can be known yet */
-    { keep_outputs, 3, 64, 7 },
-    { keep_outputs, 12, 64, 7 },
-    { keep_outputs, 40, 64, 7 },
-    { keep_without_stacks, 3, 64, TESSERA_NONE },
-    { keep_without_stacks, 12, 64, TESSERA_NONE },
-    { keep_varied, 40, 46, 7 },
-    { keep_after_stacks, 6, 64, 7 },
-    { keep_after_stacks, 12, 64, 7 },
-    { keep_state, 3, 0, TESSERA_NONE },
-    { keep_state, 12, 0, TESSERA_NONE },
-    { keep_late_state, 3, 0, TESSERA_NONE },
-    { keep_late_state, 12, 0, TESSERA_NONE },
-    { keep_until_next, 3, 0, TESSERA_NONE },
-    { keep_until_next, 12, 0, TESSERA_NONE },
-    { keep_until_collected, 40, 0, TESSERA_NONE },
+    { 0, 0, { 2 }, { { OUTPUTS }, { STATE } } }, /* nothing can be known yet */
+    { 64, 7, { 3, 12, 40 }, { { OUTPUTS }, { STATE } } },
+    { 64, 0, { 3, 12 }, { { .bytes = 64 * MIB, .end_step = MOST_STEPS }, { STATE } } },
+    /* Only the first three steps were recorded with stacks. */
+    { 64, 7, { 6, 12 }, { { OUTPUTS, .stack_end = 3 }, { STATE } } },
+    /* Batches of other lengths, whose later steps nobody took stacks of. */
+    { 46,
+      7,
+      { 40 },
+      { { 40 * MIB, MIB, 0, MOST_STEPS, .stack = 7, .stack_end = 4 }, { STATE } } },
+    /* Buckets are made anew in the second step. */
+    { 0, 0, { 3, 12 }, { { STATE }, { 25 * MIB, 0, 1, 2, .stack = 4 } } },
+    /* Experts that got their first token later get their state later. */
+    { 0,
+      0,
+      { 3, 12 },
+      { { STATE }, { STATE }, { STATE }, { 500 * MIB, 0, 1, 2, .stack = 3 } } },
+    { 0, 0, { 3, 12 }, { { OUTPUTS, .n_steps = 1 } } },
+    { 0, 0, { 40 }, { { OUTPUTS, .until = 5 } } }, /* Python's collector comes by */
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      TesseraLeak leak = find_leak (cases[i].n_steps, cases[i].program);
+    for (guint k = 0; k < 4 && cases[i].n_steps[k] > 0; k++)
+      {
+        TesseraLeak leak = find_leak (cases[i].n_steps[k], cases[i].keeps);
 
-      g_test_message ("case %u", i);
-      g_assert_cmpuint (leak.step_bytes / MIB, ==, cases[i].step_mib);
-      g_assert_cmpuint (leak.n_steps, ==, cases[i].n_steps);
-      g_assert_cmpuint (leak.stack, ==, cases[i].stack);
-    }
+        g_test_message ("case %u, %u steps", i, cases[i].n_steps[k]);
+        g_assert_cmpuint (leak.step_bytes / MIB, ==, cases[i].step_mib);
+        g_assert_cmpuint (leak.n_steps, ==, cases[i].n_steps[k]);
+        g_assert_cmpuint (leak.stack, ==,
+                          cases[i].stack != 0 ? cases[i].stack : TESSERA_NONE);
+      }
 }
 
 static void
@@ -434,10 +374,9 @@ check_layout (const TesseraTrace *trace,
 {
   for (uint32_t e = 0; e < layout->n_events; e += 7)
     {
-      TesseraParts p;
+      TesseraParts p = tessera_parts_at (trace, blocks, layout, e);
       TesseraVerdict verdict;
 
-      p = tessera_parts_at (trace, blocks, layout, e);
       g_assert_cmpuint (p.live_bytes + p.rounding_bytes + p.pending_bytes +
                             p.new_segment_bytes + p.other_stream_bytes +
                             p.other_size_bytes + p.hard_bytes + p.soft_bytes +
@@ -458,7 +397,7 @@ test_hostile_random (void)
   g_test_message ("seed %d", SEED_HOSTILE);
   for (guint i = 0; i < N_TRACES; i++)
     {
-      TesseraTrace *trace = make_trace (rand);
+      g_autoptr (TesseraTrace) trace = make_trace (rand);
       TesseraBlocks *blocks;
 
       blocks = tessera_blocks_new (trace);
@@ -467,7 +406,7 @@ test_hostile_random (void)
           const TesseraSimulateOptions options = { .kind = kind,
                                                    .device_bytes = trace->device_bytes };
           TesseraError error = { 0 };
-          TesseraLayout *layout;
+          g_autoptr (TesseraLayout) layout = NULL;
           TesseraStatus status =
               tessera_simulate (trace, blocks, NULL, &options, &error, &layout);
 
@@ -478,10 +417,8 @@ test_hostile_random (void)
             }
           else
             g_assert_cmpstr (error.text, !=, "");
-          tessera_layout_free (layout);
         }
       tessera_blocks_free (blocks);
-      tessera_trace_free (trace);
     }
   g_test_message ("%u layouts of %u", n_layouts, 3 * N_TRACES);
   g_assert_cmpuint (n_layouts, >, N_TRACES);

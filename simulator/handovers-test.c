@@ -147,8 +147,8 @@ check_all (const Case *c)
   const TesseraPlanOptions across = { .streams = TESSERA_STREAMS_ACROSS,
                                       .first_step = -1,
                                       .last_step = -1 };
-  TesseraPlan *plan = case_plan (c, &across);
-  TesseraLayout *layout = case_follow (c, plan);
+  g_autoptr (TesseraPlan) plan = case_plan (c, &across);
+  g_autoptr (TesseraLayout) layout = case_follow (c, plan);
   size_t n_pairs;
 
   g_assert_nonnull (layout->links);
@@ -157,8 +157,6 @@ check_all (const Case *c)
                     c->structure->n_steps > 0 ? c->structure->n_steps / 2 : TESSERA_NONE);
   check_counts (c, layout);
   n_pairs = layout->handovers.n_counts;
-  tessera_layout_free (layout);
-  tessera_plan_free (plan);
   return n_pairs;
 }
 
@@ -169,10 +167,9 @@ test_made (void)
 
   for (guint seed = 0; seed < 60; seed++)
     {
-      Case c = case_new (case_trace (400, 2 + seed % 4, seed % 4, seed));
+      g_auto (Case) c = case_new (case_trace (400, 2 + seed % 4, seed % 4, seed));
 
       n_with += check_all (&c) > 1;
-      case_clear (&c);
     }
   g_assert_cmpuint (n_with, >, 50);
 }
@@ -180,29 +177,25 @@ test_made (void)
 static void
 test_job (gconstpointer user)
 {
-  Case c;
+  g_auto (Case) c = { 0 };
 
   if (!case_open (user, &c))
     return;
   g_assert_cmpuint (check_all (&c), >, 4);
-  case_clear (&c);
 }
 
 /* Where streams are kept apart nothing is told. */
 static void
 test_apart (void)
 {
-  Case c = case_new (case_trace (400, 3, 2, 1));
-  TesseraPlan *plan = case_plan (&c, NULL);
-  TesseraLayout *layout = case_follow (&c, plan);
+  g_auto (Case) c = case_new (case_trace (400, 3, 2, 1));
+  g_autoptr (TesseraPlan) plan = case_plan (&c, NULL);
+  g_autoptr (TesseraLayout) layout = case_follow (&c, plan);
   uint16_t from;
 
   g_assert_null (layout->links);
   g_assert_cmpuint (layout->handovers.n_counts, ==, 0);
   g_assert_false (tessera_layout_is_handover (layout, c.blocks, 0, &from));
-  tessera_layout_free (layout);
-  tessera_plan_free (plan);
-  case_clear (&c);
 }
 
 int

@@ -63,13 +63,12 @@ typedef struct
 static void
 follow (const Case *of, const TesseraPlan *plan, guint64 *n_hits, guint64 *n_misses)
 {
-  TesseraLayout *layout = case_follow (of, plan);
+  g_autoptr (TesseraLayout) layout = case_follow (of, plan);
 
   case_assert_no_overlap (of->blocks, layout);
   g_assert_cmpuint (layout->n_ooms, ==, 0);
   *n_hits += layout->n_hits;
   *n_misses += layout->n_misses;
-  tessera_layout_free (layout);
 }
 
 /* Was each kind seen to come again? */
@@ -94,9 +93,9 @@ play (gboolean has_part, guint n_programs, guint64 scale)
     {
       const MadeProgram program = made_program (random, &made);
       guint counts[MADE_MAX_KINDS] = { 0 }, other_counts[MADE_MAX_KINDS] = { 0 };
-      Case planned = case_new (run_program (random, &program, 24, counts));
-      Case other = case_new (run_program (random, &program, 50, other_counts));
-      TesseraPlan *plan = make_edited (&planned, NULL, 0);
+      g_auto (Case) planned = case_new (run_program (random, &program, 24, counts));
+      g_auto (Case) other = case_new (run_program (random, &program, 50, other_counts));
+      g_autoptr (TesseraPlan) plan = make_edited (&planned, NULL, 0);
 
       if (count_kinds (plan) > 1 && are_frequent (&program, counts))
         {
@@ -107,9 +106,6 @@ play (gboolean has_part, guint n_programs, guint64 scale)
           follow (&planned, plan, &totals.n_hits, &totals.n_misses);
           follow (&other, plan, &totals.n_other_hits, &totals.n_other_misses);
         }
-      tessera_plan_free (plan);
-      case_clear (&planned);
-      case_clear (&other);
     }
   g_test_message (
       "%u plans, %u alternating, %.4f of the bound; planned run %" G_GUINT64_FORMAT
@@ -186,19 +182,16 @@ run_in_order (const char *order)
 static void
 test_costly (void)
 {
-  Case planned = case_new (run_in_order ("AAABABAAAA"));
-  Case other = case_new (run_in_order ("BABBAABABB"));
+  g_auto (Case) planned = case_new (run_in_order ("AAABABAAAA"));
+  g_auto (Case) other = case_new (run_in_order ("BABBAABABB"));
   guint64 n_hits = 0, n_misses = 0;
-  TesseraPlan *plan = make_edited (&planned, NULL, 0);
+  g_autoptr (TesseraPlan) plan = make_edited (&planned, NULL, 0);
 
   g_assert_cmpuint (plan->height_bytes * 100, >, plan->bound_bytes * 102);
   g_assert_cmpuint (count_kinds (plan), ==, 2);
   follow (&other, plan, &n_hits, &n_misses);
   g_assert_cmpuint (n_hits, ==, 90);
   g_assert_cmpuint (n_misses, ==, 0);
-  tessera_plan_free (plan);
-  case_clear (&planned);
-  case_clear (&other);
 }
 
 static TesseraPlan *
@@ -222,9 +215,9 @@ test_strategies (void)
     {
       const MadeProgram program = made_program (random, &(MadeOptions){ 0 });
       guint counts[MADE_MAX_KINDS] = { 0 };
-      Case of = case_new (run_program (random, &program, 16, counts));
-      TesseraPlan *bare = plan_with (&of, TESSERA_STRATEGY_FREE);
-      TesseraPlan *grouped = plan_with (&of, TESSERA_STRATEGY_STALLOC);
+      g_auto (Case) of = case_new (run_program (random, &program, 16, counts));
+      g_autoptr (TesseraPlan) bare = plan_with (&of, TESSERA_STRATEGY_FREE);
+      g_autoptr (TesseraPlan) grouped = plan_with (&of, TESSERA_STRATEGY_STALLOC);
 
       if (count_kinds (bare) > 1 && count_kinds (grouped) > 1)
         {
@@ -232,9 +225,6 @@ test_strategies (void)
           n_costly += grouped->height_bytes > bare->height_bytes;
           g_assert_true (g_str_has_prefix (grouped->strategy, "stalloc: "));
         }
-      tessera_plan_free (bare);
-      tessera_plan_free (grouped);
-      case_clear (&of);
     }
   g_assert_cmpuint (n_kinds, >, 10);
   g_assert_cmpuint (n_costly, >, 0);
@@ -258,7 +248,7 @@ test_stopped (void)
     {
       const MadeProgram program = made_program (random, &(MadeOptions){ 0 });
       guint counts[MADE_MAX_KINDS] = { 0 };
-      Case of = case_new (run_program (random, &program, 16, counts));
+      g_auto (Case) of = case_new (run_program (random, &program, 16, counts));
       TesseraPlanOptions options = {
         .first_step = -1, .last_step = -1, .progress = &stopped, .keeps_best = true
       };
@@ -272,7 +262,6 @@ test_stopped (void)
       g_assert_cmpint (
           tessera_plan_trace (of.trace, of.blocks, of.structure, &options, &error, &plan),
           ==, TESSERA_CANCELLED);
-      case_clear (&of);
     }
   g_assert_cmpuint (n_kinds, >, 5);
 }
@@ -284,16 +273,13 @@ make_twice (const TesseraEdit *edits, size_t n_edits)
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 1);
   const MadeProgram program = made_program (random, &(MadeOptions){ 0 });
   guint counts[MADE_MAX_KINDS] = { 0 };
-  Case of = case_new (run_program (random, &program, 12, counts));
-  TesseraPlan *plan = make_edited (&of, edits, n_edits),
-              *again = make_edited (&of, edits, n_edits);
+  g_auto (Case) of = case_new (run_program (random, &program, 12, counts));
+  g_autoptr (TesseraPlan) plan = make_edited (&of, edits, n_edits),
+                          again = make_edited (&of, edits, n_edits);
 
   g_assert_true (n_edits == 0 || plan->n_unplanned > 2); /* under the cap */
   g_assert_cmpuint (count_kinds (plan), >, 1);
   g_assert_cmpuint (again->slot_digest, ==, plan->slot_digest);
-  tessera_plan_free (again);
-  tessera_plan_free (plan);
-  case_clear (&of);
 }
 
 static void

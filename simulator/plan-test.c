@@ -63,42 +63,32 @@ check_streams (const Case *c, const TesseraPlan *plan, const TesseraLayout *layo
 static void
 test_own_trace (gconstpointer user)
 {
-  TesseraPlan *plan;
-  TesseraLayout *layout;
-  Case c;
+  g_auto (Case) c = { 0 };
 
   if (!case_open (user, &c))
     return;
-  plan = case_plan (&c, NULL);
-  layout = case_follow (&c, plan);
+  g_autoptr (TesseraPlan) plan = case_plan (&c, NULL);
+  g_autoptr (TesseraLayout) layout = case_follow (&c, plan);
   g_assert_cmpuint (layout->n_misses, ==, 0);
   g_assert_cmpuint (layout->peak_reserved_bytes, ==, plan->height_bytes);
   case_assert_no_overlap (c.blocks, layout);
-  tessera_layout_free (layout);
-  tessera_plan_free (plan);
-  case_clear (&c);
 }
 
 static void
 test_later_steps (void)
 {
-  TesseraPlan *plan;
-  TesseraLayout *layout;
   int64_t first;
-  Case c;
+  g_auto (Case) c = { 0 };
 
   if (!case_open ("sample/pretrain-gpt", &c))
     return;
   g_assert_cmpuint (c.structure->n_steps, ==, 4);
   first = c.structure->steps[0].number;
-  plan = make_plan (&c, first, first + 1);
-  layout = follow (&c, plan, first + 2, first + 3);
+  g_autoptr (TesseraPlan) plan = make_plan (&c, first, first + 1);
+  g_autoptr (TesseraLayout) layout = follow (&c, plan, first + 2, first + 3);
   g_test_message ("%" G_GUINT64_FORMAT " hits", layout->n_hits);
   g_assert_cmpuint (layout->n_hits, >, 5000);
   g_assert_cmpuint (layout->n_misses, ==, 0);
-  tessera_layout_free (layout);
-  tessera_plan_free (plan);
-  case_clear (&c);
 }
 
 /* Another job declines it, in simulation as in training, and goes on as without it. */
@@ -106,18 +96,15 @@ static void
 test_other_job (void)
 {
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_EXPANDABLE };
-  TesseraLayout *layout;
-  TesseraLayout *alone;
-  TesseraPlan *plan;
   Case c;
 
   if (!case_open ("snapshots/jobs/fsdp2_7b_r3of16", &c))
     return;
-  plan = case_plan (&c, NULL);
+  g_autoptr (TesseraPlan) plan = case_plan (&c, NULL);
   case_clear (&c);
   g_assert_true (case_open ("snapshots/jobs/meg_pp4vp2_tp2_rcfull", &c));
-  layout = case_follow (&c, plan);
-  alone = case_simulate (&c, &options);
+  g_autoptr (TesseraLayout) layout = case_follow (&c, plan);
+  g_autoptr (TesseraLayout) alone = case_simulate (&c, &options);
   g_assert_cmpuint (layout->declined_index, >, 0);
   g_assert_cmpstr (layout->note, !=, "");
   g_assert_cmpuint (layout->n_ooms, ==, 0);
@@ -126,9 +113,6 @@ test_other_job (void)
   g_assert_cmpuint (layout->curves.reserved_bytes[layout->n_events - 1], <=,
                     alone->curves.reserved_bytes[layout->n_events - 1] / 50 * 51);
   case_assert_no_overlap (c.blocks, layout);
-  tessera_layout_free (alone);
-  tessera_layout_free (layout);
-  tessera_plan_free (plan);
   case_clear (&c);
 }
 
@@ -209,7 +193,6 @@ follow_changed (const char *name,
                 double inserted,
                 guint seed)
 {
-  TesseraLayout *layout;
   guint n_kept = 0, n_hits = 0;
   TesseraTrace *trace;
   Case c;
@@ -219,7 +202,7 @@ follow_changed (const char *name,
   case_clear (&c);
   change_trace (trace, dropped, inserted, seed);
   c = case_new (trace);
-  layout = case_follow (&c, plan);
+  g_autoptr (TesseraLayout) layout = case_follow (&c, plan);
   case_assert_no_overlap (c.blocks, layout);
   check_streams (&c, plan, layout);
   for (size_t b = 0; b < layout->n_blocks; b++)
@@ -228,7 +211,6 @@ follow_changed (const char *name,
         n_kept++;
         n_hits += layout->is_hit[b];
       }
-  tessera_layout_free (layout);
   case_clear (&c);
   return (double) n_hits / n_kept;
 }
@@ -256,12 +238,11 @@ test_changed_runs (gconstpointer user)
     double dropped, inserted;
   } changes[] = { { 0.01, 0 }, { 0, 0.01 }, { 0.01, 0.01 } };
   const Changed *run = user;
-  TesseraPlan *plan;
-  Case c;
+  g_auto (Case) c = { 0 };
 
   if (!case_open (run->name, &c))
     return;
-  plan = case_plan (&c, NULL);
+  g_autoptr (TesseraPlan) plan = case_plan (&c, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (changes); i++)
     for (guint seed = SEED; seed < SEED + 3; seed++)
       {
@@ -272,8 +253,6 @@ test_changed_runs (gconstpointer user)
                         changes[i].dropped, changes[i].inserted, 100 * share);
         g_assert_cmpfloat (share, >=, run->expected);
       }
-  tessera_plan_free (plan);
-  case_clear (&c);
 }
 
 enum
@@ -357,8 +336,8 @@ check_leaving (const Case *c, GRand *rand, double share, guint *n_folded)
   size_t n_chosen;
   g_autofree uint32_t *chosen = choose (rand, c, share, &n_chosen);
   g_autofree guint8 *left_out = find_left_out (c, chosen, n_chosen);
-  TesseraPlan *plan = plan_without (c, chosen, n_chosen);
-  TesseraLayout *layout = case_follow (c, plan);
+  g_autoptr (TesseraPlan) plan = plan_without (c, chosen, n_chosen);
+  g_autoptr (TesseraLayout) layout = case_follow (c, plan);
   guint64 n_missed = 0;
 
   *n_folded += plan->followable == TESSERA_FOLLOWABLE_YES;
@@ -374,8 +353,6 @@ check_leaving (const Case *c, GRand *rand, double share, guint *n_folded)
     g_assert_false (left_out[plan->slots[i].block]);
   for (size_t i = 0; i < plan->n_unplanned; i++)
     g_assert_true (left_out[plan->unplanned[i].block]);
-  tessera_layout_free (layout);
-  tessera_plan_free (plan);
   return n_missed;
 }
 
@@ -455,10 +432,9 @@ test_made (void)
 
   for (guint n = 0; n < 200; n++)
     {
-      Case c = case_new (made_steps (rand));
+      g_auto (Case) c = case_new (made_steps (rand));
 
       n_missed += check_leaving (&c, rand, n % 10 == 0 ? 1 : 0.05 * (n % 10), &n_folded);
-      case_clear (&c);
     }
   g_assert_cmpuint (n_missed, >, 5000);
   g_assert_cmpuint (n_folded, >, 150);
@@ -470,14 +446,12 @@ test_shared (gconstpointer user)
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
   TesseraTrace *trace = test_trace_shared (user);
   guint n_folded = 0;
-  Case c;
 
   if (trace == NULL)
     return;
-  c = case_new (trace);
+  g_auto (Case) c = case_new (trace);
   g_assert_cmpuint (check_leaving (&c, rand, 0.01, &n_folded), >, 0);
   g_assert_cmpuint (check_leaving (&c, rand, 0.2, &n_folded), >, 0);
-  case_clear (&c);
 }
 
 /* Under a cap those that kept their slots are hit, and those that lost them miss, also
@@ -489,14 +463,12 @@ test_capped (gconstpointer user)
   TesseraTrace *trace = test_trace_shared (user);
   TesseraEdit edit = { .kind = TESSERA_EDIT_CAP, .name = (char *) "less" };
   g_autofree guint8 *is_left = NULL;
-  TesseraLayout *layout;
   TesseraPlan *plan;
   TesseraRun run;
-  Case c;
 
   if (trace == NULL)
     return;
-  c = case_new (trace);
+  g_auto (Case) c = case_new (trace);
   plan = plan_with (&c, NULL);
   edit.at = plan->height_bytes / 10 * 7;
   tessera_plan_free (plan);
@@ -506,7 +478,7 @@ test_capped (gconstpointer user)
   for (size_t i = 0; i < plan->n_unplanned; i++)
     is_left[plan->unplanned[i].block] = 1;
   OK (tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, NULL, &run));
-  layout = case_follow (&c, plan);
+  g_autoptr (TesseraLayout) layout = case_follow (&c, plan);
   for (uint32_t b = 0; b < c.blocks->n_blocks; b++)
     {
       uint32_t of = tessera_units_stands_for (&run.units, b);
@@ -515,9 +487,7 @@ test_capped (gconstpointer user)
       g_assert_true (of == TESSERA_NONE || layout->is_hit[b] == !layout->is_left[b]);
     }
   tessera_run_clear (&run);
-  tessera_layout_free (layout);
   tessera_plan_free (plan);
-  case_clear (&c);
 }
 
 int

@@ -53,37 +53,16 @@ simulate (const Case *c, TesseraLayoutKind kind)
 }
 
 static void
-check_parts (const Case *c, const TesseraLayout *layout, uint32_t at)
-{
-  const TesseraCurves *curves = &layout->curves;
-  TesseraParts p;
-
-  p = tessera_parts_at (c->trace, c->blocks, layout, at);
-  g_assert_cmpuint (p.reserved_bytes, ==, curves->reserved_bytes[at]);
-  g_assert_cmpuint (p.live_bytes, ==, curves->live_bytes[at]);
-  g_assert_cmpuint (p.live_bytes + p.rounding_bytes, ==, curves->allocated_bytes[at]);
-  g_assert_cmpuint (p.live_bytes + p.rounding_bytes + p.pending_bytes, ==,
-                    curves->active_bytes[at]);
-  g_assert_cmpuint (p.live_bytes + p.rounding_bytes + p.pending_bytes +
-                        p.new_segment_bytes + p.other_stream_bytes + p.other_size_bytes +
-                        p.hard_bytes + p.soft_bytes + p.cache_bytes,
-                    ==, p.reserved_bytes);
-  g_assert_cmpuint (p.other_size_hard_bytes + p.other_size_soft_bytes +
-                        p.other_size_cache_bytes,
-                    ==, p.other_size_bytes);
-}
-
-static void
 check_sums (const Case *c, const TesseraLayout *layout)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
 
-  check_parts (c, layout, layout->peak_reserved_index);
+  case_check_parts (c->trace, c->blocks, layout, layout->peak_reserved_index);
   for (size_t i = 0; i < layout->n_ooms; i++)
-    check_parts (c, layout, layout->ooms[i].event_index);
+    case_check_parts (c->trace, c->blocks, layout, layout->ooms[i].event_index);
   for (guint i = 0; i < 100; i++)
-    check_parts (c, layout,
-                 (uint32_t) g_rand_int_range (rand, 0, (gint32) layout->n_events));
+    case_check_parts (c->trace, c->blocks, layout,
+                      (uint32_t) g_rand_int_range (rand, 0, (gint32) layout->n_events));
 }
 
 /* After the last event the recorded layout is the state that the file ends with. */
@@ -112,7 +91,7 @@ static void
 test_file (gconstpointer user)
 {
   const File *file = user;
-  Case c;
+  g_auto (Case) c = { 0 };
   TesseraLayout *layout;
 
   if (!case_open (file->path, &c))
@@ -129,14 +108,13 @@ test_file (gconstpointer user)
   /* On an endless device the policy does again what it did; not after a failure. */
   if (layout->n_ooms == 0 && !c.trace->settings.is_expandable)
     {
-      TesseraLayout *again = simulate (&c, TESSERA_LAYOUT_NATIVE);
+      g_autoptr (TesseraLayout) again = simulate (&c, TESSERA_LAYOUT_NATIVE);
 
       g_assert_cmpuint (again->peak_live_bytes, ==, layout->peak_live_bytes);
       g_assert_cmpuint (again->peak_allocated_bytes, ==, layout->peak_allocated_bytes);
       g_assert_cmpuint (again->peak_active_bytes, ==, layout->peak_active_bytes);
       g_assert_cmpuint (again->peak_reserved_bytes, ==, layout->peak_reserved_bytes);
       check_sums (&c, again);
-      tessera_layout_free (again);
     }
   tessera_layout_free (layout);
   layout = simulate (&c, TESSERA_LAYOUT_EXPANDABLE);
@@ -145,7 +123,6 @@ test_file (gconstpointer user)
                                     file->expandable_gib, 0.005001);
   check_sums (&c, layout);
   tessera_layout_free (layout);
-  case_clear (&c);
 }
 
 /* PyTorch itself, run on devices of different size: native dies at 41.03 GiB and
@@ -162,7 +139,7 @@ test_fit_of_sample (void)
     { TESSERA_LAYOUT_NATIVE, 41.03, 41.05 },
     { TESSERA_LAYOUT_EXPANDABLE, 33.35, 33.40 },
   };
-  Case c;
+  g_auto (Case) c = { 0 };
 
   if (!case_open ("sample/finetune-oom", &c))
     return;
@@ -178,7 +155,6 @@ test_fit_of_sample (void)
       g_assert_cmpfloat ((double) bytes / GIB, >, known[i].dies_gib);
       g_assert_cmpfloat ((double) bytes / GIB, <=, known[i].completes_gib);
     }
-  case_clear (&c);
 }
 
 static void
@@ -187,14 +163,13 @@ test_verdict_of_sample (void)
   const TesseraNeeds needs = { .expandable_bytes = (uint64_t) (33.38 * GIB),
                                .plan_bytes = (uint64_t) (33.1714 * GIB),
                                .bound_bytes = (uint64_t) (33.1714 * GIB) };
-  Case c;
-  TesseraLayout *layout;
+  g_auto (Case) c = { 0 };
   TesseraParts parts;
   TesseraVerdict verdict;
 
   if (!case_open ("sample/finetune-oom", &c))
     return;
-  layout = simulate (&c, TESSERA_LAYOUT_RECORDED);
+  g_autoptr (TesseraLayout) layout = simulate (&c, TESSERA_LAYOUT_RECORDED);
   g_assert_cmpuint (layout->n_ooms, ==, 1);
   parts = tessera_parts_at (c.trace, c.blocks, layout, layout->ooms[0].event_index);
   tessera_verdict (c.trace, layout, &parts, &needs, &verdict);
@@ -205,8 +180,6 @@ test_verdict_of_sample (void)
       "pieces inside PyTorch's segments; the largest hole is 6.65 GiB. "
       "33.17 GiB were needed. Expandable segments fit in 33.38 GiB. The plan "
       "fits in 33.17 GiB.");
-  tessera_layout_free (layout);
-  case_clear (&c);
 }
 
 int

@@ -60,7 +60,7 @@ test_policies (void)
   g_test_message ("seed %d", SEED);
   for (guint k = 0; k < 6; k++)
     {
-      Case c = case_new (case_trace (3000, 1 + k % 3, k < 3 ? 0 : 8, SEED + k));
+      g_auto (Case) c = case_new (case_trace (3000, 1 + k % 3, k < 3 ? 0 : 8, SEED + k));
       TesseraPlan *plan = stack_plan (&c);
       uint64_t peak = 0;
 
@@ -69,7 +69,7 @@ test_policies (void)
           TesseraSimulateOptions options = {
             .kind = kind, .plan = plan, .first_step = -1, .last_step = -1
           };
-          TesseraLayout *layout = case_simulate (&c, &options);
+          g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
 
           case_check_layout (&c, layout, SEED + k);
           g_assert_cmpuint (layout->n_ooms, ==, 0);
@@ -82,10 +82,8 @@ test_policies (void)
           if (kind == TESSERA_LAYOUT_NATIVE)
             peak = layout->peak_live_bytes;
           g_assert_cmpuint (layout->peak_live_bytes, ==, peak);
-          tessera_layout_free (layout);
         }
       stack_plan_free (plan);
-      case_clear (&c);
     }
 }
 
@@ -93,17 +91,16 @@ test_policies (void)
 static void
 test_small_device (void)
 {
-  Case c = case_new (case_trace (3000, 2, 8, SEED));
+  g_auto (Case) c = case_new (case_trace (3000, 2, 8, SEED));
 
   for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_EXPANDABLE; kind++)
     {
       TesseraSimulateOptions options = { .kind = kind };
-      TesseraLayout *endless = case_simulate (&c, &options);
-      TesseraLayout *layout;
+      g_autoptr (TesseraLayout) endless = case_simulate (&c, &options);
       size_t n_nowhere = 0;
 
       options.device_bytes = endless->peak_live_bytes * 3 / 4;
-      layout = case_simulate (&c, &options);
+      g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
       case_check_layout (&c, layout, SEED);
       g_assert_cmpuint (layout->n_ooms, >, 0);
       g_assert_cmpuint (layout->n_retries, >, 0);
@@ -118,10 +115,7 @@ test_small_device (void)
           g_assert_cmpuint (layout->ooms[i].free_at_driver_bytes, ==,
                             options.device_bytes - layout->curves.reserved_bytes[at]);
         }
-      tessera_layout_free (layout);
-      tessera_layout_free (endless);
     }
-  case_clear (&c);
 }
 
 /* Nothing has room for it; the sentence names the file. */
@@ -133,14 +127,12 @@ test_fits_nowhere (void)
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
   TesseraError error = { 0 };
   TesseraNeed need;
-  Case c;
 
   OK (tessera_trace_set_source (trace, "odd.csv"));
-  c = case_new (trace);
+  g_auto (Case) c = case_new (trace);
   g_assert_cmpint (tessera_fit (c.trace, c.blocks, c.structure, &options, &error, &need),
                    ==, TESSERA_REFUSED);
   g_assert_true (g_str_has_prefix (error.text, "odd.csv: no device is large enough"));
-  case_clear (&c);
 }
 
 static void
@@ -148,7 +140,7 @@ test_fit (void)
 {
   for (guint k = 0; k < 3; k++)
     {
-      Case c = case_new (case_trace (1500, 1 + k, k == 2 ? 8 : 0, SEED + k));
+      g_auto (Case) c = case_new (case_trace (1500, 1 + k, k == 2 ? 8 : 0, SEED + k));
       TesseraPlan *plan = stack_plan (&c);
 
       for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_PLAN; kind++)
@@ -176,7 +168,6 @@ test_fit (void)
           tessera_layout_free (layout);
         }
       stack_plan_free (plan);
-      case_clear (&c);
     }
 }
 
@@ -189,8 +180,8 @@ test_fit_of_other_plan (void)
 
   for (guint k = 0; k < 24; k++)
     {
-      Case c = case_new (case_trace (600, 1 + k % 3, 8 * (k % 2), SEED + k));
-      Case other = case_new (case_trace (40 + 10 * k, 1, 0, SEED + 100 + k));
+      g_auto (Case) c = case_new (case_trace (600, 1 + k % 3, 8 * (k % 2), SEED + k));
+      g_auto (Case) other = case_new (case_trace (40 + 10 * k, 1, 0, SEED + 100 + k));
       TesseraPlan *plan = stack_plan (&other);
       TesseraSimulateOptions options = {
         .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
@@ -201,13 +192,10 @@ test_fit_of_other_plan (void)
       OK (tessera_fit (c.trace, c.blocks, c.structure, &options, &error, &need));
       n_more += need.smallest_bytes > need.endless_bytes + 2 * MIB;
       options.device_bytes = need.smallest_bytes;
-      TesseraLayout *layout = case_simulate (&c, &options);
+      g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
       g_assert_cmpuint (layout->n_ooms, ==, 0);
       g_assert_cmpuint (need.retries, ==, layout->n_retries);
-      tessera_layout_free (layout);
       stack_plan_free (plan);
-      case_clear (&other);
-      case_clear (&c);
     }
   g_assert_cmpuint (n_more, >, 0);
 }
@@ -221,13 +209,11 @@ test_three_blocks (void)
   TesseraTrace *trace = test_trace_of (
       "alloc 1 6M-100; alloc 2 4M; alloc 3 4M; free 2 4M; alloc 4 5M; alloc 5 100");
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
-  TesseraLayout *layout;
   TesseraParts parts;
-  Case c;
 
   trace->has_addresses = trace->has_segments = false;
-  c = case_new (trace);
-  layout = case_simulate (&c, &options);
+  g_auto (Case) c = case_new (trace);
+  g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
   g_assert_cmpuint (layout->n_spans, ==, 2);
   g_assert_cmpuint (layout->spans[0].size_bytes, ==, 20 * MIB);
   g_assert_cmpuint (layout->addr[3] - layout->spans[0].addr, ==, 14 * MIB);
@@ -254,14 +240,12 @@ test_three_blocks (void)
   g_assert_cmpuint (parts.other_stream_bytes, ==, 0);
   g_assert_cmpuint (parts.soft_bytes, ==, 2 * MIB - 512);
   g_assert_cmpuint (parts.hard_bytes, ==, 0);
-  tessera_layout_free (layout);
-  case_clear (&c);
 }
 
 static void
 test_refusals (void)
 {
-  Case c = case_new (case_trace (10, 1, 0, SEED));
+  g_auto (Case) c = case_new (case_trace (10, 1, 0, SEED));
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
   TesseraError error = { 0 };
   TesseraLayout *layout;
@@ -273,7 +257,6 @@ test_refusals (void)
   options.kind = TESSERA_LAYOUT_PLAN;
   g_assert_cmpint (tessera_simulate (c.trace, c.blocks, NULL, &options, NULL, &layout),
                    ==, TESSERA_INVALID);
-  case_clear (&c);
 }
 
 /* Recordings of our own policy under all its settings: what is drawn of them is what they
@@ -285,7 +268,7 @@ test_recorded (void)
   for (guint32 seed = 1; seed <= 24; seed++)
     for (guint skip = 0; skip <= 400; skip += 400)
       {
-        Case c = case_new (made_trace (seed, skip, 800));
+        g_auto (Case) c = case_new (made_trace (seed, skip, 800));
         TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
         TesseraLayout *layout = case_simulate (&c, &options);
 
@@ -300,7 +283,6 @@ test_recorded (void)
             case_check_layout (&c, layout, seed);
             tessera_layout_free (layout);
           }
-        case_clear (&c);
       }
 }
 
@@ -325,19 +307,15 @@ test_left (void)
 {
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
   TesseraTrace *trace = followed_trace ("plan", "4194304");
-  TesseraLayout *layout;
-  Case c;
 
   trace->events[1].is_left = trace->events[4].is_left = 1;
-  c = case_new (trace);
-  layout = case_simulate (&c, &options);
+  g_auto (Case) c = case_new (trace);
+  g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
   g_assert_cmpuint (layout->n_misses, ==, 1);
   g_assert_cmpuint (layout->n_planned_misses, ==, 1);
   g_assert_cmpuint (layout->planned_miss_bytes, ==, 1000);
   for (size_t i = 0; i < c.blocks->n_blocks; i++)
     g_assert_cmpuint (layout->is_left[i], ==, c.blocks->blocks[i].size_bytes == 1000);
-  tessera_layout_free (layout);
-  case_clear (&c);
 }
 
 /* What a recording says of the plan that it followed. */
@@ -398,17 +376,13 @@ test_direct (void)
       TesseraTrace *trace =
           test_trace_of ("segment_alloc 100M 10M; alloc 100M 10M; free 100M 10M;"
                          "segment_free 100M 10M; segment_alloc 200M 30M; alloc 200M 30M");
-      TesseraLayout *layout;
-      Case c;
 
       trace->starts_empty = true;
       trace->device_bytes = 1000 * MIB;
       OK (tessera_trace_set_meta (trace, "policy", ways[i].policy));
-      c = case_new (trace);
-      layout = case_simulate (&c, &options);
+      g_auto (Case) c = case_new (trace);
+      g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
       g_assert_cmpuint (layout->peak_reserved_bytes, ==, ways[i].reserved_bytes);
-      tessera_layout_free (layout);
-      case_clear (&c);
     }
 }
 
@@ -430,12 +404,11 @@ test_declined (void)
       "alloc 100M 2M; free 100M 2M; segment_unmap 3M 2M; segment_unmap 5M 3M;"
       "alloc 100M 2M; alloc 102M 2M");
   TesseraLayout *layout;
-  Case c;
 
   trace->starts_empty = trace->settings.is_expandable = true;
   for (size_t i = 0; i < G_N_ELEMENTS (meta); i++)
     OK (tessera_trace_set_meta (trace, meta[i].key, meta[i].value));
-  c = case_new (trace);
+  g_auto (Case) c = case_new (trace);
   layout = case_simulate (&c, &options);
   g_assert_cmpuint (layout->declined_index, ==, 8);
   g_assert_cmpuint (layout->n_hits, ==, 1);
@@ -457,7 +430,6 @@ test_declined (void)
                     layout->curves.reserved_bytes[5]);
   g_assert_cmpuint (layout->declined_index, ==, 0);
   tessera_layout_free (layout);
-  case_clear (&c);
 }
 
 int

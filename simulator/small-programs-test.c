@@ -14,6 +14,7 @@
 #include "planner/test-traces.h"
 #include "simulator/simulate.h"
 #include "tests/simulator/made-case.h"
+#include "tests/ok.h"
 
 #define SPACING ((uint64_t) 1 << 28) /* of addresses: none is handed out twice */
 
@@ -210,19 +211,19 @@ make_plan (const Case *c)
   TesseraError error = { 0 };
   char *no_lengths;
 
-  if (tessera_advise_plan (c->trace, c->blocks, c->structure, plan, NULL, NULL, &error,
-                           &no_lengths) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_advise_plan (c->trace, c->blocks, c->structure, plan, NULL, NULL, &error,
+                              &no_lengths),
+         &error);
   return plan;
 }
 
 static void
 check (const Program *program)
 {
-  Case planned = case_new (run_program (program, N_PLANNED_STEPS));
-  Case longer = case_new (run_program (program, N_STEPS));
-  TesseraPlan *plan = make_plan (&planned);
-  TesseraLayout *layout = case_follow (&longer, plan);
+  g_auto (Case) planned = case_new (run_program (program, N_PLANNED_STEPS));
+  g_auto (Case) longer = case_new (run_program (program, N_STEPS));
+  g_autoptr (TesseraPlan) plan = make_plan (&planned);
+  g_autoptr (TesseraLayout) layout = case_follow (&longer, plan);
 
   if (plan->followable != TESSERA_FOLLOWABLE_YES || layout->n_misses > 0)
     g_error ("%u layers of %" G_GUINT64_FORMAT
@@ -231,10 +232,6 @@ check (const Program *program)
              program->n_layers, program->width, program->optimizer, program->drop,
              program->has_two_losses ? "two losses" : "one loss",
              layout->n_hits + layout->n_misses, layout->n_misses, plan->follow_reason);
-  tessera_layout_free (layout);
-  tessera_plan_free (plan);
-  case_clear (&longer);
-  case_clear (&planned);
 }
 
 /* Of parameters and activations below, about and above 1 MiB. */

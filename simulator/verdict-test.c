@@ -42,7 +42,7 @@ judge (const Run *run)
                            .ooms = &oom,
                            .n_ooms = died };
   TesseraVerdict verdict;
-  TesseraTrace *trace;
+  g_autoptr (TesseraTrace) trace = NULL;
 
   OK (tessera_trace_new (&trace));
   parts.reserved_bytes = parts.live_bytes + parts.rounding_bytes + parts.pending_bytes +
@@ -55,7 +55,6 @@ judge (const Run *run)
   tessera_verdict (trace, &layout, &parts,
                    memcmp (&run->needs, &unknown, sizeof unknown) ? &run->needs : NULL,
                    &verdict);
-  tessera_trace_free (trace);
   g_test_message ("%s: %s %s", run->name, verdict.headline, verdict.sentence);
   g_assert_true (verdict.died == died);
   return verdict;
@@ -337,7 +336,7 @@ test_cut_off (void)
       const TesseraParts parts = { .free_at_driver_bytes = TESSERA_NOWHERE,
                                    .outside_bytes = TESSERA_NOWHERE };
       TesseraVerdict verdict;
-      TesseraTrace *trace;
+      g_autoptr (TesseraTrace) trace = NULL;
 
       OK (tessera_trace_new (&trace));
       if (cases[i].closed != NULL)
@@ -345,7 +344,6 @@ test_cut_off (void)
       tessera_verdict (trace, &layout, &parts, NULL, &verdict);
       g_assert_cmpint (strstr (verdict.sentence, "has no end") != NULL, ==,
                        cases[i].is_cut);
-      tessera_trace_free (trace);
     }
 }
 
@@ -384,13 +382,11 @@ static void
 check_peak (uint64_t warm_bytes, uint64_t peak_bytes, uint32_t index)
 {
   const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
-  Case c = warm_case (warm_bytes);
-  TesseraLayout *layout = case_simulate (&c, &options);
+  g_auto (Case) c = warm_case (warm_bytes);
+  g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
 
   g_assert_cmpuint (layout->peak_reserved_bytes, ==, peak_bytes);
   g_assert_cmpuint (layout->peak_reserved_index, ==, index);
-  tessera_layout_free (layout);
-  case_clear (&c);
 }
 
 /* What the run itself grew to is what is explained, where it comes near what was there
@@ -409,8 +405,8 @@ static void
 test_hole (void)
 {
   const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_RECORDED };
-  Case c = warm_case (88 * MIB);
-  TesseraLayout *layout = case_simulate (&c, &options);
+  g_auto (Case) c = warm_case (88 * MIB);
+  g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
   TesseraVerdict verdict;
   TesseraParts parts;
 
@@ -431,8 +427,6 @@ test_hole (void)
   g_assert_cmpuint (parts.largest_hole_bytes, ==, 0);
   parts = tessera_parts_at (c.trace, c.blocks, layout, 2);
   g_assert_cmpuint (parts.largest_hole_bytes, ==, 30 * MIB);
-  tessera_layout_free (layout);
-  case_clear (&c);
 }
 
 int

@@ -22,6 +22,7 @@
 #include "tests/simulator/made-case.h"
 #include "tests/simulator/made-program.h"
 #include "tests/simulator/made-trace.h"
+#include "tests/ok.h"
 
 /* ---- making ---- */
 
@@ -31,8 +32,7 @@ save (TesseraTrace *trace, const char *folder, const char *name)
   g_autofree char *path = g_strdup_printf ("%s/%s.tsr", folder, name);
   TesseraError error = { 0 };
 
-  if (tessera_trace_save (trace, path, NULL, &error) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_trace_save (trace, path, NULL, &error), &error);
   tessera_trace_free (trace);
 }
 
@@ -144,7 +144,7 @@ follow_trace (const TesseraPlan *plan, const char *path)
 
   if (tessera_trace_load (path, TESSERA_NONE, NULL, &error, &trace) != TESSERA_OK)
     return refuse (&error);
-  Case c = case_new (trace);
+  g_auto (Case) c = case_new (trace);
   for (int by_length = 0; by_length <= (plan->lengths != NULL); by_length++)
     {
       const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
@@ -152,16 +152,14 @@ follow_trace (const TesseraPlan *plan, const char *path)
                                                .by_length = by_length,
                                                .first_step = -1,
                                                .last_step = -1 };
-      TesseraLayout *layout = NULL;
+      g_autoptr (TesseraLayout) layout = NULL;
 
       if (tessera_simulate (c.trace, c.blocks, c.structure, &options, &error, &layout) ==
           TESSERA_OK)
         case_assert_no_overlap (c.blocks, layout);
       else
         result = refuse (&error);
-      tessera_layout_free (layout);
     }
-  case_clear (&c);
   return result;
 }
 
@@ -170,7 +168,7 @@ follow (int n_paths, char **paths)
 {
   TesseraError error = { 0 };
   TesseraLaw law = TESSERA_LAW_NONE;
-  TesseraPlan *plan = NULL;
+  g_autoptr (TesseraPlan) plan = NULL;
   TesseraStatus status = tessera_plan_load (paths[0], &error, &plan);
   int result = 0;
 
@@ -184,7 +182,6 @@ follow (int n_paths, char **paths)
     result = refuse (&error);
   for (int i = 1; i < n_paths && result == 0; i++)
     result = follow_trace (plan, paths[i]);
-  tessera_plan_free (plan);
   return result;
 }
 

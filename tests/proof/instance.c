@@ -232,10 +232,9 @@ instance_of_expandable (const Case *run, uint64_t reserved_bytes)
   const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_EXPANDABLE,
                                            .first_step = -1,
                                            .last_step = -1 };
-  TesseraLayout *online = case_simulate (run, &options);
+  g_autoptr (TesseraLayout) online = case_simulate (run, &options);
   double ratio = (double) reserved_bytes / (double) online->peak_reserved_bytes;
 
-  tessera_layout_free (online);
   return ratio;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "planner/groups.h"
+#include "tests/ok.h"
 
 /* The blocks as they are when it is the edit's turn. */
 static guint8 *
@@ -18,11 +19,9 @@ select_blocks (const Instance *instance, const TesseraSelector *what, guint n_be
   size_t n_groups;
   guint8 *selected = g_new0 (guint8, blocks.n_blocks + 1);
 
-  g_assert_cmpint (tessera_edits_regroup (instance->of.trace, instance->of.blocks,
-                                          instance->of.structure, instance->edits,
-                                          n_before, NULL, NULL, &blocks.blocks, &groups,
-                                          &n_groups),
-                   ==, TESSERA_OK);
+  OK (tessera_edits_regroup (instance->of.trace, instance->of.blocks,
+                             instance->of.structure, instance->edits, n_before, NULL,
+                             NULL, &blocks.blocks, &groups, &n_groups));
   tessera_select (what, instance->of.trace, &blocks, instance->of.structure, groups,
                   n_groups, selected);
   free (blocks.blocks);

@@ -14,6 +14,7 @@
 #include "planner/check.h"
 #include "planner/lengths.h"
 #include "tests/proof/instance.h"
+#include "tests/ok.h"
 
 enum
 {
@@ -66,19 +67,18 @@ judge_at (const TesseraLengths *lengths, const TesseraParameters *at, Totals *to
 {
   for (size_t i = 0; i < G_N_ELEMENTS (ways); i++)
     {
-      TesseraPlan *step;
+      g_autoptr (TesseraPlan) step = NULL;
       TesseraLaw law;
       TesseraError error = { 0 };
       TesseraStatus status = tessera_instance_of_step (lengths, at, &ways[i], &step);
 
       if (status == TESSERA_INVALID) /* a law gives nothing there */
         continue;
-      g_assert_cmpint (status, ==, TESSERA_OK);
+      OK (status);
       if (tessera_check_plan (step, NULL, &law, &error) != TESSERA_OK)
         g_error ("seed %u: %s", totals->seed, error.text);
       assert_lies_apart (step);
       totals->n_layouts++;
-      tessera_plan_free (step);
     }
 }
 
@@ -153,7 +153,7 @@ are_steps_planned (const TesseraLengths *lengths, const Case *run)
 {
   uint64_t height_bytes;
 
-  g_assert_cmpint (tessera_lengths_height (lengths, &height_bytes), ==, TESSERA_OK);
+  OK (tessera_lengths_height (lengths, &height_bytes));
   return tessera_blocks_bound (run->blocks, 0, run->blocks->n_events, NULL) <=
          height_bytes + height_bytes / 4;
 }
@@ -179,8 +179,9 @@ add_sure (const TesseraLayout *layout, Totals *totals)
 static void
 judge_runs (Instance *instance, const TesseraPlan *plan, Totals *totals)
 {
-  TesseraLayout *own = follow (&instance->of, plan), *layout;
-  Case other = instance_other_run (instance, 12);
+  g_autoptr (TesseraLayout) own = follow (&instance->of, plan);
+  TesseraLayout *layout;
+  g_auto (Case) other = instance_other_run (instance, 12);
 
   layout = follow (&other, plan);
   totals->n_own += own->n_hits;
@@ -206,9 +207,7 @@ judge_runs (Instance *instance, const TesseraPlan *plan, Totals *totals)
       totals->sum += ratio;
       totals->worst = MAX (totals->worst, ratio);
     }
-  tessera_layout_free (own);
   tessera_layout_free (layout);
-  case_clear (&other);
 }
 
 /* What a plan is made with besides. */
@@ -252,12 +251,12 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
       instance_clear (&instance);
       return;
     }
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  OK (status);
   status =
       tessera_lengths_plan (instance.of.trace, instance.of.blocks, instance.of.structure,
                             laws, &options, &error, &plan->lengths);
   if (status != TESSERA_INVALID && status != TESSERA_REFUSED)
-    g_assert_cmpint (status, ==, TESSERA_OK);
+    OK (status);
   if (status == TESSERA_REFUSED && edits != NO_EDITS &&
       !g_str_has_prefix (error.text, "sizes vary"))
     g_assert_true (g_str_has_prefix (error.text, "the edit \""));

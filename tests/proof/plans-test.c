@@ -15,6 +15,7 @@
 #include "tests/planner/judge.h"
 #include "tests/proof/instance.h"
 #include "tests/proof/judge-edits.h"
+#include "tests/ok.h"
 
 enum
 {
@@ -227,8 +228,7 @@ judge_bounds (const Instance *instance, const TesseraPlan *plan)
   TesseraError error = { 0 };
 
   g_assert_true (plan->checked);
-  if (tessera_check_plan (plan, instance->of.trace, &law, &error) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_check_plan (plan, instance->of.trace, &law, &error), &error);
   g_assert_cmpuint (plan->bound_bytes, <=, plan->height_bytes);
   if (plan->proven_bound_bytes > 0)
     {
@@ -254,7 +254,7 @@ static void
 judge_own_run (const Instance *instance, const TesseraPlan *plan, Totals *totals)
 {
   guint n_kinds;
-  TesseraLayout *layout = follow (&instance->of, plan);
+  g_autoptr (TesseraLayout) layout = follow (&instance->of, plan);
 
   (void) repeating (plan, &n_kinds);
   totals->n_own += layout->n_hits;
@@ -275,7 +275,6 @@ judge_own_run (const Instance *instance, const TesseraPlan *plan, Totals *totals
     g_assert_cmpuint (plan->height_bytes, >=,
                       tessera_blocks_bound (instance->of.blocks, 0,
                                             instance->of.blocks->n_events, NULL));
-  tessera_layout_free (layout);
 }
 
 /* What a run reserves that differs by the order of its kinds of step only. */
@@ -303,21 +302,16 @@ compare_reserved (const Instance *instance,
 static void
 judge_other_run (Instance *instance, const TesseraPlan *plan, Totals *totals)
 {
-  Case other;
-  TesseraLayout *layout;
-
   if (!instance->is_program || instance->made.varies)
     return;
-  other = instance_other_run (instance, 20);
-  layout = follow (&other, plan);
+  g_auto (Case) other = instance_other_run (instance, 20);
+  g_autoptr (TesseraLayout) layout = follow (&other, plan);
   totals->n_other += layout->n_hits;
   totals->n_other_misses += layout->n_misses;
   totals->n_other_planned += layout->n_planned_misses;
   if (instance_is_certain (instance) && instance->made.scale > 1 &&
       instance->n_edits == 0 && instance->options.strategy == TESSERA_STRATEGY_FREE)
     compare_reserved (instance, plan, &other, layout->peak_reserved_bytes, totals);
-  tessera_layout_free (layout);
-  case_clear (&other);
 }
 
 typedef enum

@@ -10,6 +10,8 @@
 
 #include "planner/planner.h"
 #include "simulator/simulate.h"
+#include "simulator/verdict.h"
+#include "tests/db/auto.h"
 
 typedef struct
 {
@@ -30,11 +32,20 @@ Case case_new (TesseraTrace *trace); /* takes @trace over */
  * skip, where the file is not there. */
 bool case_open (const char *name, Case *out_case);
 void case_clear (Case *c);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Case, case_clear)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraLayout, tessera_layout_free)
+
 /* These must go well. @options: NULL: as if nothing was said. */
 TesseraPlan *case_plan (const Case *c, const TesseraPlanOptions *options);
 TesseraLayout *case_simulate (const Case *c, const TesseraSimulateOptions *options);
 /* ... under a plan, all of its steps. */
 TesseraLayout *case_follow (const Case *c, const TesseraPlan *plan);
+/* The parts at one moment sum to what the curves say. */
+TesseraParts case_check_parts (const TesseraTrace *trace,
+                               const TesseraBlocks *blocks,
+                               const TesseraLayout *layout,
+                               uint32_t at);
 /* At sixty moments, and the peaks. */
 void case_check_layout (const Case *c, const TesseraLayout *layout, guint seed);
 /* No two blocks share an address while both are alive, by the trace: pair by pair. What
