@@ -11,16 +11,16 @@
 
 #include "planner/groups.h"
 #include "planner/test-traces.h"
+#include "tests/ok.h"
 
 static void
 test_class (TestScene *scene, gconstpointer data)
 {
   g_autofree guint8 *selected = test_select_blocks (scene, FIRST);
-  TesseraPlan *made;
 
   test_add (scene, TESSERA_EDIT_CLASS, FIRST, 0)->lifetime_class =
       TESSERA_CLASS_PERSISTENT;
-  made = test_plan (scene);
+  g_autoptr (TesseraPlan) made = test_plan (scene);
   for (gsize i = 0; i < made->n_slots; i++)
     if (selected[made->slots[i].block])
       {
@@ -30,7 +30,6 @@ test_class (TestScene *scene, gconstpointer data)
         g_assert_cmpuint (group->kind, ==, TESSERA_GROUP_PERSISTENT);
         g_assert_true (g_str_has_prefix (group->name, "persistent, from"));
       }
-  tessera_plan_free (made);
 }
 
 static const TesseraGroup *
@@ -93,12 +92,11 @@ test_groups (TestScene *scene, gconstpointer data)
 
   for (gsize i = 0; i < G_N_ELEMENTS (turns); i++)
     {
-      g_autoptr (TesseraPlan) made = NULL;
       TesseraEdit *edit = test_add (scene, turns[i].kind, turns[i].what, 0);
 
       edit->group = g_strdup (turns[i].group);
       edit->by = turns[i].by;
-      made = test_plan (scene);
+      g_autoptr (TesseraPlan) made = test_plan (scene);
       for (gsize k = 0; k < 3 && turns[i].found[k].name != NULL; k++)
         {
           const TesseraGroup *group = find_group (made, turns[i].found[k].name);
@@ -129,12 +127,10 @@ test_splits (TestScene *scene, gconstpointer data)
 
   for (TesseraSplitBy by = TESSERA_SPLIT_PHASE; by <= TESSERA_SPLIT_AT; by++)
     {
-      g_autoptr (TesseraPlan) made = NULL;
-
       tessera_history_go (scene->history, 0);
       test_add_group (scene, TESSERA_EDIT_MERGE, "", "all");
       test_add (scene, TESSERA_EDIT_SPLIT, FIRST, 20)->by = by;
-      made = test_plan (scene);
+      g_autoptr (TesseraPlan) made = test_plan (scene);
       g_assert_null (find_group (made, "all"));
       if (names[by] != NULL)
         g_assert_nonnull (find_group (made, names[by]));
@@ -166,7 +162,7 @@ assert_regrouped_as_planned (TestScene *scene)
   TesseraGroup *groups;
   gsize n_groups;
 
-  g_assert_cmpint (regroup (scene, &blocks, &groups, &n_groups), ==, TESSERA_OK);
+  OK (regroup (scene, &blocks, &groups, &n_groups));
   g_assert_cmpuint (scene->conflict.first, ==, TESSERA_NONE);
   g_assert_cmpuint (n_groups, ==, made->n_groups);
   for (gsize i = 0; i < n_groups; i++)
@@ -295,7 +291,7 @@ test_settled (TestScene *scene, gconstpointer data)
 
   add_edits_to_settle (scene);
   wanted = test_digest (scene);
-  g_assert_cmpint (settle (scene, &edits, &n_edits), ==, TESSERA_OK);
+  OK (settle (scene, &edits, &n_edits));
   for (gsize i = 0; i < n_edits; i++)
     {
       TesseraSelector rest = edits[i].what;
@@ -313,9 +309,8 @@ test_settled (TestScene *scene, gconstpointer data)
   g_assert_cmpuint (edits[2].shape[0], ==, 64 * 1024);
   scene->options.edits = edits;
   scene->options.n_edits = n_edits;
-  g_assert_cmpint (tessera_plan_trace (scene->trace, scene->blocks, scene->structure,
-                                       &scene->options, &scene->error, &made),
-                   ==, TESSERA_OK);
+  OK (tessera_plan_trace (scene->trace, scene->blocks, scene->structure, &scene->options,
+                          &scene->error, &made));
   g_assert_cmpuint (made->slot_digest, ==, wanted);
   free_edits (edits, n_edits);
 }
@@ -392,7 +387,7 @@ test_elsewhere (TestScene *home, gconstpointer unused)
   ordinals_away = g_new (guint32, away.blocks->n_blocks + 1);
   tessera_block_ordinals (home->trace, home->blocks, home->structure, ordinals);
   tessera_block_ordinals (away.trace, away.blocks, away.structure, ordinals_away);
-  g_assert_cmpint (find (&away, moved), ==, TESSERA_OK);
+  OK (find (&away, moved));
   g_assert_cmpuint (after->what.n_blocks, ==, before->what.n_blocks);
   for (gsize i = 0; i < after->what.n_blocks; i++)
     {
@@ -410,8 +405,8 @@ test_elsewhere (TestScene *home, gconstpointer unused)
     }
   g_assert_cmpuint (n_shifted, >, after->what.n_blocks / 2);
   /* It is at home there now, and finds its way back. */
-  g_assert_cmpint (find (&away, moved), ==, TESSERA_OK);
-  g_assert_cmpint (find (home, moved), ==, TESSERA_OK);
+  OK (find (&away, moved));
+  OK (find (home, moved));
   test_edits_assert_equal (before, after);
 }
 
@@ -422,7 +417,7 @@ test_at_home (TestScene *home, gconstpointer unused)
   g_autoptr (TesseraHistory) same = tessera_history_copy (list);
   const TesseraBlockNames *names = only_edit (same)->what.names;
 
-  g_assert_cmpint (find (home, same), ==, TESSERA_OK);
+  OK (find (home, same));
   test_edits_assert_equal (only_edit (list), only_edit (same));
   g_assert_true (only_edit (same)->what.names == names);
 }
@@ -436,7 +431,7 @@ test_fewer_steps (TestScene *home, gconstpointer unused)
   g_auto (TestScene) away = { 0 };
 
   test_scene_open (&away, test_trace_loop (2, 5, true));
-  g_assert_cmpint (find (&away, list), ==, TESSERA_OK);
+  OK (find (&away, list));
   g_assert_cmpuint (only_edit (list)->what.n_blocks, ==, n_blocks);
   for (gsize i = 0; i < n_blocks; i++)
     g_assert_cmpuint (away.blocks->blocks[only_edit (list)->what.blocks[i]].step, ==, 1);
@@ -451,7 +446,7 @@ test_each_once (TestScene *home, gconstpointer unused)
   g_auto (TestScene) away = { 0 };
 
   test_scene_open (&away, test_trace_loop (2, 5, true));
-  g_assert_cmpint (find (&away, list), ==, TESSERA_OK);
+  OK (find (&away, list));
   g_assert_cmpuint (only_edit (list)->what.n_blocks, ==, n_blocks / 2);
 }
 
@@ -459,10 +454,9 @@ static void
 test_missing (TestScene *home, gconstpointer unused)
 {
   g_auto (TestScene) larger = { 0 };
-  g_autoptr (TesseraHistory) list = NULL;
 
   test_scene_open (&larger, test_trace_loop (4, 7, true));
-  list = list_of (&larger, "phase=forward");
+  g_autoptr (TesseraHistory) list = list_of (&larger, "phase=forward");
   g_assert_cmpint (find (home, list), ==, TESSERA_REFUSED);
   g_assert_true (g_str_has_prefix (home->error.text, "it: the edit \"phase=forward\" "
                                                      "lists blocks that this trace does "
@@ -478,7 +472,7 @@ test_without_names (TestScene *home, gconstpointer unused)
 
   test_add (home, TESSERA_EDIT_DYNAMIC, "blocks=3,7", 0);
   test_scene_open (&larger, test_trace_loop (4, 7, true));
-  g_assert_cmpint (find (&larger, home->history), ==, TESSERA_OK);
+  OK (find (&larger, home->history));
   g_assert_cmpuint (only_edit (home->history)->what.blocks[1], ==, 7);
   g_assert_null (only_edit (home->history)->what.names);
 }
@@ -495,7 +489,7 @@ test_both_sides (TestScene *home, gconstpointer unused)
   g_assert_nonnull (edit->what.names);
   g_assert_nonnull (edit->with.names);
   test_scene_open (&larger, test_trace_loop (4, 7, true));
-  g_assert_cmpint (find (&larger, home->history), ==, TESSERA_OK);
+  OK (find (&larger, home->history));
   for (gsize i = 0; i < 2; i++)
     {
       g_assert_cmpuint (home->blocks->blocks[9 + i].size_bytes, ==,
@@ -530,12 +524,10 @@ test_odd_phases (gconstpointer name)
   g_autofree char *text = NULL;
   TesseraError error = { 0 };
   TesseraSelector rule;
-  g_autoptr (TesseraPlan) made = NULL;
   g_auto (TestScene) scene = { 0 };
   uint32_t odd;
 
-  g_assert_cmpint (tessera_trace_intern (trace, name, strlen (name), &odd), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_intern (trace, name, strlen (name), &odd));
   for (gsize i = 0; i < trace->n_ranges; i++)
     if (trace->ranges[i].kind == TESSERA_RANGE_PHASE)
       trace->ranges[i].name = odd;
@@ -549,7 +541,7 @@ test_odd_phases (gconstpointer name)
   read = tessera_history_from_json (text, -1, "it", &error);
   g_assert_cmpstr (error.text, ==, "");
   g_assert_null (only_edit (read)->what.names);
-  made = test_plan (&scene);
+  g_autoptr (TesseraPlan) made = test_plan (&scene);
   for (gsize i = 0; i < made->n_groups; i++)
     {
       g_assert_true (g_utf8_validate (made->groups[i].name, -1, NULL));

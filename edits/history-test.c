@@ -13,6 +13,7 @@
 #include "edits/test-scene.h"
 #include "planner/groups.h"
 #include "planner/test-traces.h"
+#include "tests/ok.h"
 
 static TesseraHistory *
 one_of_each (void)
@@ -180,15 +181,15 @@ check_storage (const char *path)
   g_assert_cmpstr (error.text, ==, "");
   tessera_history_get (none, &n_edits);
   g_assert_cmpuint (n_edits, ==, 0);
-  g_assert_cmpint (tessera_history_save (history, path, &error), ==, TESSERA_OK);
+  OK (tessera_history_save (history, path, &error));
   found = tessera_history_load (path, &error);
   g_assert_cmpstr (error.text, ==, "");
   assert_equal (history, found);
   tessera_history_go (found, 4);
-  g_assert_cmpint (tessera_history_save (found, path, &error), ==, TESSERA_OK);
+  OK (tessera_history_save (found, path, &error));
   again = tessera_history_load (path, &error);
   assert_equal (found, again);
-  g_assert_cmpint (tessera_history_save (none, path, &error), ==, TESSERA_OK);
+  OK (tessera_history_save (none, path, &error));
   g_assert_cmpstr (error.text, ==, "");
 }
 
@@ -199,10 +200,10 @@ test_storage (void)
   g_autofree char *trace_path = g_build_filename (folder, "a.tsr", NULL);
   g_autofree char *other_path = g_build_filename (folder, "a.pickle", NULL);
   g_autofree char *beside = g_strconcat (other_path, ".edits.json", NULL);
-  TesseraTrace *trace = test_trace_loop (3, 4, true);
+  g_autoptr (TesseraTrace) trace = test_trace_loop (3, 4, true);
   TesseraError error = { 0 };
 
-  g_assert_cmpint (tessera_trace_save (trace, trace_path, NULL, NULL), ==, TESSERA_OK);
+  OK (tessera_trace_save (trace, trace_path, NULL, NULL));
   g_assert_true (g_file_set_contents (other_path, "a snapshot", -1, NULL));
   check_storage (trace_path);
   check_storage (other_path);
@@ -214,7 +215,6 @@ test_storage (void)
   g_unlink (other_path);
   g_unlink (trace_path);
   g_assert_cmpint (g_rmdir (folder), ==, 0);
-  tessera_trace_free (trace);
 }
 
 /* More than anybody edits is refused before it takes memory. */
@@ -248,7 +248,7 @@ test_what_is_kept_is_read (void)
   g_assert_true (g_file_set_contents (path, "a snapshot", -1, NULL));
   tessera_history_rename (history, 0, long_text);
   tessera_history_rename (history, 1, "two\nlines \xc2\x85");
-  g_assert_cmpint (tessera_history_save (history, path, &error), ==, TESSERA_OK);
+  OK (tessera_history_save (history, path, &error));
   found = tessera_history_load (path, &error);
   g_assert_cmpstr (error.text, ==, "");
   g_assert_true (g_str_has_suffix (tessera_history_get (found, NULL)[0].name, "n\u2026"));
@@ -273,10 +273,10 @@ test_in_plan (void)
 {
   g_autoptr (TesseraHistory) history = one_of_each (), found = NULL;
   TesseraError error = { 0 };
-  TesseraPlan *plan;
+  g_autoptr (TesseraPlan) plan = NULL;
   size_t n_found;
 
-  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  OK (tessera_plan_new (&plan));
   tessera_history_go (history, 7);
   tessera_history_into_plan (history, plan);
   g_assert_cmpuint (plan->n_edits, ==, 7);
@@ -301,7 +301,6 @@ test_in_plan (void)
   error = (TesseraError){ 0 };
   g_assert_null (tessera_history_from_plan (plan, "plan", &error));
   g_assert_cmpstr (error.text, ==, "plan: edit 1, \"name\" is not one line of text");
-  tessera_plan_free (plan);
 }
 
 /* ---- Selectors as text, and the rules found for blocks ---- */

@@ -12,17 +12,17 @@
 #include "edits/test-scene.h"
 #include "planner/check.h"
 #include "planner/test-traces.h"
+#include "tests/ok.h"
 
 static void
 test_pin (TestScene *scene, gconstpointer data)
 {
   g_autofree guint8 *selected = test_select_blocks (scene, FIRST);
   uint64_t before = test_digest (scene);
-  g_autoptr (TesseraPlan) made = NULL;
   gsize n = 0;
 
   test_add (scene, TESSERA_EDIT_PIN, FIRST, MIB);
-  made = test_plan (scene);
+  g_autoptr (TesseraPlan) made = test_plan (scene);
   g_assert_cmpuint (made->slot_digest, !=, before);
   for (gsize i = 0; i < made->n_slots; i++)
     if (selected[made->slots[i].block])
@@ -59,7 +59,6 @@ test_pin_with_shape (TestScene *scene, gconstpointer data)
 {
   g_autofree guint8 *selected = test_select_blocks (scene, ACTIVATIONS " step=0");
   TesseraEdit *edit = test_add (scene, TESSERA_EDIT_PIN, "", 2 * MIB);
-  g_autoptr (TesseraPlan) made = NULL;
   gsize n = 0;
 
   edit->what.blocks = g_new0 (guint32, scene->blocks->n_blocks);
@@ -72,7 +71,7 @@ test_pin_with_shape (TestScene *scene, gconstpointer data)
       }
   edit->what.n_blocks = n;
   g_assert_cmpuint (n, ==, 5);
-  made = test_plan (scene);
+  g_autoptr (TesseraPlan) made = test_plan (scene);
   for (gsize k = 0; k < n; k++)
     for (gsize i = 0; i < made->n_slots; i++)
       if (made->slots[i].block == edit->what.blocks[k])
@@ -89,13 +88,12 @@ test_together (TestScene *scene, gconstpointer data)
   test_add (scene, TESSERA_EDIT_TOGETHER, ACTIVATIONS, 0);
   for (guint round = 0; round < 3; round++)
     {
-      g_autoptr (TesseraPlan) made = NULL;
       guint64 base = 0;
       gboolean is_first = TRUE;
 
       if (round > 0)
         test_add (scene, TESSERA_EDIT_PIN, FIRST, round * MIB);
-      made = test_plan (scene);
+      g_autoptr (TesseraPlan) made = test_plan (scene);
       if (distances == NULL)
         distances = g_new0 (guint64, made->n_slots);
       for (gsize i = 0; i < made->n_slots; i++)
@@ -168,14 +166,13 @@ test_dynamic_among_equals (void)
 {
   TesseraTrace *trace = test_trace_new ();
   g_auto (TestScene) scene = { 0 };
-  g_autoptr (TesseraPlan) made = NULL;
   g_autofree guint8 *missed = NULL;
 
   for (guint64 i = 1; i <= 4; i++)
     test_alloc (trace, i << 20, 1024);
   test_scene_open (&scene, trace);
   test_add (&scene, TESSERA_EDIT_DYNAMIC, "blocks=1", 0);
-  made = test_plan (&scene);
+  g_autoptr (TesseraPlan) made = test_plan (&scene);
   g_assert_cmpuint (made->n_slots, ==, 3);
   g_assert_cmpuint (made->slots[0].ordinal, ==, 0);
   g_assert_cmpuint (made->slots[1].ordinal, ==, 2);
@@ -235,11 +232,9 @@ test_cap (void)
   tessera_plan_free (made);
   for (guint tenths = 10; tenths > 0; tenths--)
     {
-      g_autoptr (TesseraPlan) capped = NULL;
-
       tessera_history_go (scene.history, 0);
       test_add (&scene, TESSERA_EDIT_CAP, "", height * tenths / 10);
-      capped = test_plan (&scene);
+      g_autoptr (TesseraPlan) capped = test_plan (&scene);
       g_assert_cmpuint (capped->height_bytes, <=, height * tenths / 10);
       g_test_message ("%u tenths: %zu slots, %.0f", tenths, capped->n_slots,
                       weigh (capped));
@@ -266,18 +261,16 @@ test_cap_takes_little (void)
   for (uint32_t seed = 1; seed <= 12; seed++)
     {
       g_auto (TestScene) scene = { 0 };
-      g_autoptr (TesseraPlan) made = NULL;
 
       test_scene_open (&scene, test_trace_random (seed, 400, 2));
-      made = test_plan (&scene);
+      g_autoptr (TesseraPlan) made = test_plan (&scene);
       for (guint percent = 95; percent >= 60; percent -= 5)
         {
           uint64_t cap_bytes = made->height_bytes * percent / 100;
-          g_autoptr (TesseraPlan) capped = NULL;
 
           tessera_history_go (scene.history, 0);
           test_add (&scene, TESSERA_EDIT_CAP, "", cap_bytes);
-          capped = test_plan (&scene);
+          g_autoptr (TesseraPlan) capped = test_plan (&scene);
           sum += (double) capped->height_bytes / (double) cap_bytes;
           n++;
         }
@@ -291,7 +284,6 @@ test_cap_keeps_the_heavy (void)
 {
   TesseraTrace *trace = test_trace_new ();
   g_auto (TestScene) scene = { 0 };
-  g_autoptr (TesseraPlan) made = NULL;
 
   test_alloc (trace, 1 << 20, 4096); /* lives on */
   test_alloc (trace, 2 << 20, 1024); /* light: short and small */
@@ -300,7 +292,7 @@ test_cap_keeps_the_heavy (void)
   test_free (trace, 3 << 20, 8192);
   test_scene_open (&scene, trace);
   test_add (&scene, TESSERA_EDIT_CAP, "", 4608);
-  made = test_plan (&scene);
+  g_autoptr (TesseraPlan) made = test_plan (&scene);
   g_assert_cmpuint (made->n_slots, ==, 1);
   g_assert_cmpuint (made->slots[0].block_bytes, ==, 4096);
 }
@@ -387,7 +379,6 @@ static void
 test_other_trace (TestScene *scene, gconstpointer data)
 {
   g_auto (TestScene) other = { 0 };
-  g_autoptr (TesseraPlan) made = NULL;
   g_autofree char *text = NULL;
   gsize n = 0;
 
@@ -398,7 +389,7 @@ test_other_trace (TestScene *scene, gconstpointer data)
   test_scene_open (&other, test_trace_loop (7, 6, true));
   tessera_history_free (other.history);
   other.history = tessera_history_from_json (text, -1, "it", NULL);
-  made = test_plan (&other);
+  g_autoptr (TesseraPlan) made = test_plan (&other);
   for (gsize i = 0; i < made->n_slots; i++)
     if (made->slots[i].size_bytes == 8192)
       {
@@ -438,7 +429,7 @@ play_history (TestScene *scene, guint32 seed)
         }
       else
         {
-          g_assert_cmpint (status, ==, TESSERA_OK);
+          OK (status);
           last = made->slot_digest;
         }
     }

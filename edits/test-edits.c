@@ -5,7 +5,7 @@
  */
 #include "edits/test-edits.h"
 
-#include <string.h>
+#include "tests/db/test-random.h"
 
 static void
 fill (TesseraSelector *selector)
@@ -140,41 +140,28 @@ test_edit_random (GRand *random, const TesseraBlocks *blocks)
 void
 test_selectors_assert_equal (const TesseraSelector *a, const TesseraSelector *b)
 {
-  g_assert_cmpint (a->blocks != NULL, ==, b->blocks != NULL);
-  g_assert_cmpuint (a->n_blocks, ==, b->n_blocks);
-  for (gsize i = 0; i < a->n_blocks; i++)
-    g_assert_cmpuint (a->blocks[i], ==, b->blocks[i]);
-  g_assert_cmpuint (a->least_bytes, ==, b->least_bytes);
-  g_assert_cmpuint (a->most_bytes, ==, b->most_bytes);
-  g_assert_cmpuint (a->least_life, ==, b->least_life);
-  g_assert_cmpuint (a->most_life, ==, b->most_life);
-  g_assert_cmpstr (a->phase, ==, b->phase);
-  g_assert_cmpstr (a->died_phase, ==, b->died_phase);
-  g_assert_cmpstr (a->module, ==, b->module);
-  g_assert_cmpstr (a->source, ==, b->source);
-  g_assert_cmpstr (a->group, ==, b->group);
-  g_assert_cmpint (a->step, ==, b->step);
-  g_assert_cmpint (a->stream, ==, b->stream);
-  g_assert_cmpuint (a->ordinal, ==, b->ordinal);
-  g_assert_cmpuint (a->alive_at, ==, b->alive_at);
-  g_assert_cmpuint (a->lifetime_class, ==, b->lifetime_class);
+  g_assert_true (!a->blocks == !b->blocks);
+  SAME (n_blocks), SAME (least_bytes), SAME (most_bytes), SAME (least_life),
+      SAME (most_life), SAME (step), SAME (stream), SAME (ordinal), SAME (alive_at),
+      SAME (lifetime_class);
+  SAME_ALL (blocks, a->n_blocks);
+  SAME_TEXT (phase);
+  SAME_TEXT (died_phase);
+  SAME_TEXT (module);
+  SAME_TEXT (source);
+  SAME_TEXT (group);
 }
 
 void
 test_edits_assert_equal (const TesseraEdit *a, const TesseraEdit *b)
 {
-  g_assert_cmpint (a->kind, ==, b->kind);
-  g_assert_cmpstr (a->name, ==, b->name);
   test_selectors_assert_equal (&a->what, &b->what);
-  g_assert_cmpint (a->has_with, ==, b->has_with);
   test_selectors_assert_equal (&a->with, &b->with);
-  g_assert_cmpstr (a->group, ==, b->group);
-  g_assert_cmpint (a->shape != NULL, ==, b->shape != NULL);
-  for (gsize i = 0; a->shape != NULL && i < a->what.n_blocks; i++)
-    g_assert_cmpuint (a->shape[i], ==, b->shape[i]);
-  g_assert_cmpint (a->by, ==, b->by);
-  g_assert_cmpuint (a->at, ==, b->at);
-  g_assert_cmpuint (a->lifetime_class, ==, b->lifetime_class);
-  g_assert_cmpint (a->created_s, ==, b->created_s);
-  g_assert_cmpint (a->is_undone, ==, b->is_undone);
+  SAME (kind), SAME (has_with), SAME (by), SAME (at), SAME (lifetime_class),
+      SAME (created_s), SAME (is_undone);
+  SAME_TEXT (name);
+  SAME_TEXT (group);
+  g_assert_true (!a->shape == !b->shape);
+  if (a->shape != NULL)
+    SAME_ALL (shape, a->what.n_blocks);
 }

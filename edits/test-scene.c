@@ -137,10 +137,9 @@ static TesseraFollowerStats
 follow (const TestScene *scene, const TesseraPlan *made, guint8 *missed)
 {
   g_autofree guint64 *offsets = g_new0 (guint64, scene->blocks->n_blocks + 1);
-  Followed *follower;
   TesseraFollowerStats stats;
 
-  follower = followed_new (made);
+  g_autoptr (Followed) follower = followed_new (made);
   for (guint32 i = 0; i < scene->trace->n_events; i++)
     {
       const TesseraEvent *event = &scene->trace->events[i];
@@ -158,7 +157,6 @@ follow (const TestScene *scene, const TesseraPlan *made, guint8 *missed)
         g_assert_true (followed_free_at (follower, offsets[block]));
     }
   tessera_follower_get_stats (follower->follower, &stats);
-  followed_free (follower);
   return stats;
 }
 

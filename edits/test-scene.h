@@ -7,6 +7,7 @@
 
 #include "edits/edits.h"
 #include "planner/planner.h"
+#include "tests/db/auto.h"
 
 #define MIB (UINT64_C (1) << 20)
 
@@ -40,7 +41,6 @@ test_scene_clear (TestScene *scene)
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TestScene, test_scene_clear)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraPlan, tessera_plan_free)
 
 /* The edit that was added, for the caller to finish; until the next one is. */
 TesseraEdit *
