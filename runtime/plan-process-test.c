@@ -77,14 +77,6 @@ keep_forking (gpointer user)
   return NULL;
 }
 
-static void
-start (void)
-{
-  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "record",
-                 program_file ("followed.tsr"), NULL);
-  training_make_model (parameters);
-}
-
 /* Steps while others fork and load data: each request of the plan hits, in all of them.
  */
 static void
@@ -93,7 +85,8 @@ threads_body (void)
   GThread *threads[2];
   TesseraDeviceStats stats;
 
-  start ();
+  training_follow ();
+  training_make_model (parameters);
   training_steps (parameters, 1, 1, FALSE);
   threads[0] = g_thread_new ("busy", keep_busy, NULL);
   threads[1] = g_thread_new ("forks", keep_forking, NULL);
@@ -122,7 +115,8 @@ static void
 exit_body (void)
 {
   atexit (free_the_model);
-  start ();
+  training_follow ();
+  training_make_model (parameters);
   training_steps (parameters, 1, 2, FALSE);
   g_thread_unref (g_thread_new ("busy", keep_busy, NULL));
   tessera_step (2);
@@ -132,42 +126,15 @@ exit_body (void)
 }
 
 static void
-run_and_look (void (*run) (void))
+test_followed (gconstpointer body)
 {
-  TesseraTrace *trace;
-
   training_plan ();
-  run ();
-  trace = program_load ("followed.tsr");
+  program_run_child (body);
+  g_autoptr (TesseraTrace) trace = program_load ("followed.tsr");
   g_assert_cmpstr (tessera_trace_get_meta (trace, "policy"), ==, "plan");
   g_assert_null (tessera_trace_get_meta (trace, "plan_declined"));
   g_assert_cmpuint (trace->n_events, >, 100);
   program_assert_no_overlap (trace);
-  tessera_trace_free (trace);
-}
-
-static void
-run_threads (void)
-{
-  PROGRAM_RUN_CHILD (threads_body);
-}
-
-static void
-run_exit (void)
-{
-  PROGRAM_RUN_CHILD (exit_body);
-}
-
-static void
-test_threads (void)
-{
-  run_and_look (run_threads);
-}
-
-static void
-test_exit (void)
-{
-  run_and_look (run_exit);
 }
 
 int
@@ -177,7 +144,8 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (training_record_body);
   PROGRAM_ADD_CHILD (threads_body);
   PROGRAM_ADD_CHILD (exit_body);
-  g_test_add_func ("/plan-process/threads", test_threads);
-  g_test_add_func ("/plan-process/exit", test_exit);
+  g_test_add_data_func ("/plan-process/threads", "/subprocess/threads_body",
+                        test_followed);
+  g_test_add_data_func ("/plan-process/exit", "/subprocess/exit_body", test_followed);
   return program_finish ();
 }

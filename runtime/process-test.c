@@ -55,28 +55,20 @@ configure_body (void)
 static void
 test_configure (void)
 {
-  TesseraTrace *trace;
-
   PROGRAM_RUN_CHILD (configure_body);
-  trace = program_load ("run-3-%.tsr");
+  g_autoptr (TesseraTrace) trace = program_load ("run-3-%.tsr");
   g_assert_cmpstr (tessera_trace_get_meta (trace, "rank"), ==, "3");
   g_assert_cmpstr (tessera_trace_get_meta (trace, "world"), ==, "16");
   g_assert_cmpstr (tessera_trace_get_meta (trace, "policy"), ==, "native");
   g_assert_cmpfloat (trace->settings.garbage_collection_threshold, ==, 0.6);
   g_assert_cmpuint (trace->limit_bytes, ==, trace->device_bytes / 2);
-  tessera_trace_free (trace);
 }
 
 static void
 unwritable_body (void)
 {
-  char *notices;
-
   program_start ("record", program_file ("no/such/folder/run.tsr"), NULL);
-  notices = program_notices ();
-  g_assert_nonnull (strstr (notices, "no/such/folder"));
-  g_assert_nonnull (strstr (notices, "unrecorded"));
-  g_free (notices);
+  program_assert_noticed ("no/such/folder", "unrecorded", NULL);
   program_free (program_must_alloc (1000, 0), 0);
   tessera_stop ();
 }
@@ -86,7 +78,6 @@ static void
 full_disk_body (void)
 {
   const struct rlimit limit = { 300 << 10, 300 << 10 };
-  char *notices;
 
   signal (SIGXFSZ, SIG_IGN);
   program_start ("record", program_file ("full.tsr"), NULL);
@@ -94,10 +85,7 @@ full_disk_body (void)
   for (int i = 0; i < 50000; i++)
     program_free (program_must_alloc (1000, 0), 0);
   tessera_stop ();
-  notices = program_notices ();
-  g_assert_nonnull (strstr (notices, "full.tsr"));
-  g_assert_nonnull (strstr (notices, "larger than files may be here"));
-  g_free (notices);
+  program_assert_noticed ("full.tsr", "larger than files may be here", NULL);
   program_free (program_must_alloc (1000, 0), 0);
 }
 
@@ -186,14 +174,11 @@ fork_body (void)
 static void
 test_fork (void)
 {
-  TesseraTrace *trace;
-
   PROGRAM_RUN_CHILD (fork_body);
-  trace = program_load ("run.tsr");
+  g_autoptr (TesseraTrace) trace = program_load ("run.tsr");
   for (gsize i = 0; i < trace->n_ranges; i++)
     g_assert_cmpstr (tessera_trace_string (trace, trace->ranges[i].name), !=,
                      "a phase of the child");
-  tessera_trace_free (trace);
 }
 
 /* Nobody stops it: the end of the process does, and frees keep coming. */
@@ -217,12 +202,9 @@ exit_body (void)
 static void
 test_exit (void)
 {
-  TesseraTrace *trace;
-
   PROGRAM_RUN_CHILD (exit_body);
-  trace = program_load ("run.tsr");
+  g_autoptr (TesseraTrace) trace = program_load ("run.tsr");
   g_assert_cmpuint (trace->n_events, ==, 4);
-  tessera_trace_free (trace);
 }
 
 static gpointer
@@ -371,10 +353,9 @@ test_marks (void)
     { TESSERA_RANGE_MODULE, "never asked for here", "" },
     { TESSERA_RANGE_OTHER, "saved", ":" },
   };
-  TesseraTrace *trace;
 
   PROGRAM_RUN_CHILD (marks_body);
-  trace = program_load ("run.tsr");
+  g_autoptr (TesseraTrace) trace = program_load ("run.tsr");
   for (gsize i = 0; i < G_N_ELEMENTS (expected); i++)
     {
       char *sizes = sizes_in (trace, expected[i].kind, expected[i].name);
@@ -384,7 +365,6 @@ test_marks (void)
     }
   check_tensor (trace);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "died_of"), ==, "memory");
-  tessera_trace_free (trace);
 }
 
 int

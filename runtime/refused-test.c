@@ -20,8 +20,7 @@ enum
 static void
 start (unsigned long n_refused)
 {
-  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "record",
-                 program_file ("followed.tsr"), NULL);
+  training_follow ();
   program_refuse (strtoul (g_getenv (REFUSED_FROM), NULL, 10), n_refused);
 }
 
@@ -95,7 +94,7 @@ count_mapped (const TesseraTrace *trace)
 
 /* Until the run asks the driver less often than that. */
 static void
-refuse_each (void (*run) (void))
+test_refused (gconstpointer body)
 {
   guint nth = 1, n_mapped = G_MAXUINT;
 
@@ -103,41 +102,15 @@ refuse_each (void (*run) (void))
   for (; nth <= n_mapped; nth++)
     {
       g_autofree char *number = g_strdup_printf ("%u", nth);
-      TesseraTrace *trace;
 
       g_setenv (REFUSED_FROM, number, TRUE);
-      run ();
-      trace = program_load ("followed.tsr");
+      program_run_child (body);
+      g_autoptr (TesseraTrace) trace = program_load ("followed.tsr");
       g_assert_null (tessera_trace_get_meta (trace, "plan_declined"));
       program_assert_no_overlap (trace);
       n_mapped = count_mapped (trace);
-      tessera_trace_free (trace);
     }
   g_assert_cmpuint (nth, >, TRAINING_LAYERS);
-}
-
-static void
-run_once (void)
-{
-  PROGRAM_RUN_CHILD (once_body);
-}
-
-static void
-run_for_long (void)
-{
-  PROGRAM_RUN_CHILD (for_long_body);
-}
-
-static void
-test_once (void)
-{
-  refuse_each (run_once);
-}
-
-static void
-test_for_long (void)
-{
-  refuse_each (run_for_long);
 }
 
 int
@@ -147,7 +120,7 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (training_record_body);
   PROGRAM_ADD_CHILD (once_body);
   PROGRAM_ADD_CHILD (for_long_body);
-  g_test_add_func ("/refused/once", test_once);
-  g_test_add_func ("/refused/for-long", test_for_long);
+  g_test_add_data_func ("/refused/once", "/subprocess/once_body", test_refused);
+  g_test_add_data_func ("/refused/for-long", "/subprocess/for_long_body", test_refused);
   return program_finish ();
 }

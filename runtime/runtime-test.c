@@ -19,34 +19,53 @@ enum
   N_REQUESTS_OF_THREAD = 500
 };
 
-static void
-assert_quiet (void)
+/* Random programs, recorded. */
+typedef struct
 {
-  char *notices = program_notices ();
+  const char *policy, *conf;
+  double side_uses;
+} Recorded;
 
-  g_assert_cmpstr (notices, ==, "");
-  g_free (notices);
-}
+static const Recorded recorded[] = {
+  { "native", "", 0.1 },
+  { "expandable", "", 0.1 },
+  { "native",
+    "roundup_power2_divisions:[1:8,4:2,>:4],max_split_size_mb:64,"
+    "garbage_collection_threshold:0.8",
+    0 },
+};
 
 static void
-run_recorded (const char *policy, const char *conf, double side_uses)
+run_recorded (const Recorded *run)
 {
   guint32 seed = (guint32) g_test_rand_int ();
   Program program = { .rand = g_rand_new_with_seed (seed),
                       .n_requests = N_REQUESTS,
                       .n_streams = 4,
-                      .side_uses = side_uses,
+                      .side_uses = run->side_uses,
                       .empty_caches = 0.001,
                       .most_bytes = 2 * GIB };
 
   g_printerr ("seed %u\n", seed);
-  program_start ("policy", policy, "record", program_file ("run.tsr"), "alloc_conf", conf,
-                 NULL);
+  program_start ("policy", run->policy, "record", program_file ("run.tsr"), "alloc_conf",
+                 run->conf, NULL);
   program_run (&program);
-  assert_quiet ();
+  program_assert_quiet ();
   tessera_stop ();
-  assert_quiet ();
+  program_assert_quiet ();
   g_rand_free (program.rand);
+}
+
+static void
+test_recorded (gconstpointer user)
+{
+  if (g_test_subprocess ())
+    {
+      run_recorded (user);
+      return;
+    }
+  program_run_child (NULL);
+  program_verify ("run.tsr", N_REQUESTS);
 }
 
 /* A block's content does not outlive the block, whichever gets its address next. */
@@ -66,48 +85,6 @@ forgotten_body (void)
   program_copy (second, "ABCDEF", 7);
   program_copy (host, second, 7);
   g_assert_cmpstr (host, ==, "ABCDEF");
-}
-
-static void
-native_body (void)
-{
-  run_recorded ("native", "", 0.1);
-}
-
-static void
-expandable_body (void)
-{
-  run_recorded ("expandable", "", 0.1);
-}
-
-static void
-settings_body (void)
-{
-  run_recorded ("native",
-                "roundup_power2_divisions:[1:8,4:2,>:4],max_split_size_mb:64,"
-                "garbage_collection_threshold:0.8",
-                0);
-}
-
-static void
-test_native (void)
-{
-  PROGRAM_RUN_CHILD (native_body);
-  program_verify ("run.tsr", N_REQUESTS);
-}
-
-static void
-test_expandable (void)
-{
-  PROGRAM_RUN_CHILD (expandable_body);
-  program_verify ("run.tsr", N_REQUESTS);
-}
-
-static void
-test_settings (void)
-{
-  PROGRAM_RUN_CHILD (settings_body);
-  program_verify ("run.tsr", N_REQUESTS);
 }
 
 static void
@@ -155,7 +132,7 @@ figures_body (void)
   assert_stat (&stats.reserved_bytes[0], 0, 0, 0, 0);
   assert_stat (&stats.inactive_split[0], 0, 0, 0, 0);
   assert_stat (&stats.active[0], 0, 0, 0, 0);
-  assert_quiet ();
+  program_assert_quiet ();
 }
 
 /* A block that side streams use is free when they are done, not before. */
@@ -213,7 +190,7 @@ many_sides_body (void)
   g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
   tessera_torch_empty_cache ();
   g_assert_cmpuint (program_stats ().active[0].current, ==, 0);
-  assert_quiet ();
+  program_assert_quiet ();
 }
 
 /* The side stream captures a graph that nobody announced: its events tell nothing, not
@@ -239,7 +216,7 @@ captured_side_body (void)
   program_capture (side, FALSE);
   tessera_torch_empty_cache ();
   g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
-  assert_quiet ();
+  program_assert_quiet ();
 }
 
 static void
@@ -314,7 +291,7 @@ out_of_memory_body (void)
     program_free (blocks[i], 0);
   program_free (program_must_alloc (200 * (ssize_t) MIB, program_stream (1)),
                 program_stream (1));
-  assert_quiet ();
+  program_assert_quiet ();
   tessera_stop ();
 }
 
@@ -322,12 +299,11 @@ static void
 test_out_of_memory (void)
 {
   guint n_failed = 0;
-  TesseraTrace *trace;
 
   g_setenv ("NULLCUDA_DEVICE", "1GiB", TRUE);
   PROGRAM_RUN_CHILD (out_of_memory_body);
   g_setenv ("NULLCUDA_DEVICE", "16GiB", TRUE);
-  trace = program_load ("run.tsr");
+  g_autoptr (TesseraTrace) trace = program_load ("run.tsr");
   for (gsize i = 0; i < trace->n_events; i++)
     if (trace->events[i].action == TESSERA_OOM)
       {
@@ -335,7 +311,6 @@ test_out_of_memory (void)
         g_assert_cmpuint (trace->events[i].addr, <, 200 * MIB);
       }
   g_assert_cmpuint (n_failed, ==, 4);
-  tessera_trace_free (trace);
 }
 
 static void
@@ -421,7 +396,7 @@ threads_body (void)
     }
   for (guint i = 0; i < N_THREADS; i++)
     g_thread_join (threads[i]);
-  assert_quiet ();
+  program_assert_quiet ();
   tessera_stop ();
 }
 
@@ -467,28 +442,21 @@ run_midway (const char *policy)
       tessera_stop ();
       program_run (&program); /* what the next one does not know */
     }
-  assert_quiet ();
+  program_assert_quiet ();
   g_rand_free (program.rand);
 }
 
 static void
-native_midway_body (void)
-{
-  run_midway ("native");
-}
-
-static void
-expandable_midway_body (void)
-{
-  run_midway ("expandable");
-}
-
-static void
-test_midway (gconstpointer body)
+test_midway (gconstpointer policy)
 {
   TesseraTrace *trace;
 
-  program_run_child (body);
+  if (g_test_subprocess ())
+    {
+      run_midway (policy);
+      return;
+    }
+  program_run_child (NULL);
   program_verify ("run-0.tsr", N_REQUESTS);
   program_verify ("run-1.tsr", N_REQUESTS);
   trace = program_load ("run-0.tsr");
@@ -556,19 +524,14 @@ int
 main (int argc, char **argv)
 {
   program_init (&argc, &argv);
-  PROGRAM_ADD_CHILD (native_body);
-  PROGRAM_ADD_CHILD (expandable_body);
-  PROGRAM_ADD_CHILD (settings_body);
   PROGRAM_ADD_CHILD (sides_body);
   PROGRAM_ADD_CHILD (out_of_memory_body);
   PROGRAM_ADD_CHILD (limit_body);
   PROGRAM_ADD_CHILD (threads_body);
-  PROGRAM_ADD_CHILD (native_midway_body);
-  PROGRAM_ADD_CHILD (expandable_midway_body);
   PROGRAM_TEST_CHILD ("/runtime/forgotten", forgotten_body);
-  g_test_add_func ("/runtime/native", test_native);
-  g_test_add_func ("/runtime/expandable", test_expandable);
-  g_test_add_func ("/runtime/settings", test_settings);
+  g_test_add_data_func ("/runtime/native", &recorded[0], test_recorded);
+  g_test_add_data_func ("/runtime/expandable", &recorded[1], test_recorded);
+  g_test_add_data_func ("/runtime/settings", &recorded[2], test_recorded);
   PROGRAM_TEST_CHILD ("/runtime/figures", figures_body);
   g_test_add_func ("/runtime/side-streams", test_sides);
   PROGRAM_TEST_CHILD ("/runtime/captured-side-stream", captured_side_body);
@@ -578,10 +541,8 @@ main (int argc, char **argv)
   g_test_add_func ("/runtime/limit", test_limit);
   PROGRAM_TEST_CHILD ("/runtime/steps-repeat", repeats_body);
   g_test_add_func ("/runtime/threads", test_threads);
-  g_test_add_data_func ("/runtime/midway/native", "/subprocess/native_midway_body",
-                        test_midway);
-  g_test_add_data_func ("/runtime/midway/expandable",
-                        "/subprocess/expandable_midway_body", test_midway);
+  g_test_add_data_func ("/runtime/midway/native", "native", test_midway);
+  g_test_add_data_func ("/runtime/midway/expandable", "expandable", test_midway);
   PROGRAM_TEST_CHILD ("/runtime/base", base_body);
   PROGRAM_TEST_CHILD ("/runtime/faults", faults_body);
   return program_finish ();

@@ -6,6 +6,7 @@
 #include "tests/runtime/program.h"
 
 #include "db/store.h"
+#include "tests/ok.h"
 
 #define MIB ((uint64_t) 1 << 20)
 
@@ -38,8 +39,7 @@ save_plan (void)
       slots[i].group = TESSERA_NONE;
     }
   plan.slot_digest = tessera_plan_digest (&plan);
-  if (tessera_plan_save (&plan, program_file ("run.tsp"), &error) != TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_plan_save (&plan, program_file ("run.tsp"), &error), &error);
 }
 
 /* The side stream works on a large block, which is freed before the program has its own

@@ -15,6 +15,7 @@
 #include "db/store.h"
 #include "planner/planner.h"
 #include "simulator/verify/verify.h"
+#include "tests/ok.h"
 
 #define FOLDER_VARIABLE "TESSERA_TEST_FOLDER"
 
@@ -163,6 +164,28 @@ program_notices (void)
   return g_string_free (all, FALSE);
 }
 
+void
+program_assert_quiet (void)
+{
+  g_autofree char *notices = program_notices ();
+
+  g_assert_cmpstr (notices, ==, "");
+}
+
+void
+program_assert_noticed (const char *word, ...)
+{
+  g_autofree char *notices = program_notices ();
+  va_list words;
+
+  g_assert_true (strchr (notices, '\n') == notices + strlen (notices) - 1);
+  va_start (words, word);
+  for (; word != NULL; word = va_arg (words, const char *))
+    if (strstr (notices, word) == NULL)
+      g_error ("no word of \"%s\": %s", word, notices);
+  va_end (words);
+}
+
 TesseraDeviceStats
 program_stats (void)
 {
@@ -249,9 +272,7 @@ program_load_device (const char *name, guint32 device)
   TesseraTrace *trace;
   TesseraError error = { 0 };
 
-  if (tessera_trace_load (program_file (name), device, NULL, &error, &trace) !=
-      TESSERA_OK)
-    g_error ("%s", error.text);
+  works (tessera_trace_load (program_file (name), device, NULL, &error, &trace), &error);
   return trace;
 }
 
@@ -265,10 +286,10 @@ void
 program_plan (const char *recording, const char *name)
 {
   const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
-  TesseraTrace *trace = program_load_device (recording, 0);
+  g_autoptr (TesseraTrace) trace = program_load_device (recording, 0);
   TesseraBlocks *blocks;
   TesseraStructure *structure;
-  TesseraPlan *plan;
+  g_autoptr (TesseraPlan) plan = NULL;
   TesseraError error = { 0 };
 
   blocks = tessera_blocks_new (trace);
@@ -278,10 +299,8 @@ program_plan (const char *recording, const char *name)
       tessera_plan_save (plan, program_file (name), &error) != TESSERA_OK)
     g_error ("%s", error.text);
   g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_YES);
-  tessera_plan_free (plan);
   tessera_structure_free (structure);
   tessera_blocks_free (blocks);
-  tessera_trace_free (trace);
 }
 
 static void
@@ -312,17 +331,16 @@ program_assert_no_overlap (const TesseraTrace *trace)
 void
 program_verify (const char *name, guint n_requests)
 {
-  TesseraTrace *trace = program_load (name);
+  g_autoptr (TesseraTrace) trace = program_load (name);
   TesseraVerification verification;
 
-  g_assert_cmpint (tessera_verify (trace, NULL, &verification), ==, TESSERA_OK);
+  OK (tessera_verify (trace, NULL, &verification));
   g_assert_cmpstr (verification.difference, ==, "");
   g_assert_cmpuint (verification.addresses, ==, n_requests);
   g_assert_cmpuint (verification.addresses_right, ==, n_requests);
   g_assert_cmpuint (verification.segments_right, ==, verification.segments);
   g_assert_cmpuint (verification.final_right, ==, verification.final_blocks);
   tessera_verification_clear (&verification);
-  tessera_trace_free (trace);
 }
 
 static char *own_folder; /* made by this process, to be removed by it */

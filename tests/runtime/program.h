@@ -12,6 +12,7 @@
 #include "runtime/tessera.h"
 
 #include "db/trace.h"
+#include "tests/db/auto.h"
 
 #include <glib.h>
 
@@ -36,6 +37,9 @@ void program_capture (uintptr_t stream, gboolean begins);
 void program_start (const char *key, ...) G_GNUC_NULL_TERMINATED;
 /* All notices so far, a line each. Free with g_free(). */
 char *program_notices (void);
+/* No notice came; or one did, with all of these words. */
+void program_assert_quiet (void);
+void program_assert_noticed (const char *word, ...) G_GNUC_NULL_TERMINATED;
 TesseraDeviceStats program_stats (void);
 
 typedef struct

@@ -106,3 +106,10 @@ training_plan (void)
   PROGRAM_RUN_CHILD (training_record_body);
   program_plan ("run.tsr", "run.tsp");
 }
+
+void
+training_follow (void)
+{
+  program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "record",
+                 program_file ("followed.tsr"), NULL);
+}

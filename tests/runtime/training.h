@@ -23,6 +23,9 @@ void training_steps (void **parameters, gsize batch, int n_steps, gboolean evalu
 /* All of it. */
 void training_run (gboolean evaluates);
 
+/* As rank 1 of 4, for which the plan was made: starts with run.tsp, recording followed.tsr. */
+void training_follow (void);
+
 /* run.tsr, in a process of its own -> run.tsp. The test's main() adds the child. */
 void training_record_body (void);
 void training_plan (void);
