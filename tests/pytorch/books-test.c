@@ -1,5 +1,5 @@
 /*
- * Tests of the books: by hand, and over a pool whose occupancy map leaves out one law at a time.
+ * Tests of the books, by hand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,11 +7,7 @@
 
 #include <glib.h>
 
-#include "allocator/follow/occupancy.h"
-
-#define SEED 20261123
 #define MIB ((uint64_t) 1 << 20)
-#define POOL_BYTES (24 * MIB)
 #define BASE ((uint64_t) 1 << 40) /* of the pool */
 
 /* Streams by hand: a mark passes when it is told to. */
@@ -246,147 +242,6 @@ test_other_kind (void)
   end (&hand, books);
 }
 
-typedef struct
-{
-  uint64_t offset_bytes;
-  gboolean *mark; /* of the side stream, once freed; NULL: none */
-  bool has_side, is_freed;
-} Held;
-
-typedef struct
-{
-  GRand *rand;
-  TesseraOccupancy *map;
-  Books *books;
-  Hand hand;
-  GArray *held; /* Held */
-} Run;
-
-static uint64_t
-pick (Run *run, uint64_t below)
-{
-  return (uint64_t) g_rand_int_range (run->rand, 0, (gint32) below);
-}
-
-static void
-request (Run *run)
-{
-  const uint64_t limits[] = { 8, 200, 2048, 2100, 9000 };
-  const uint64_t size_bytes =
-      512 * (1 + pick (run, limits[pick (run, 5)])) - pick (run, 512);
-  const TesseraOccupancyRequest asked = { .size_bytes = size_bytes,
-                                          .block_bytes = (size_bytes + 511) / 512 * 512,
-                                          .stream = (uint32_t) pick (run, 3) };
-
-  books_request (run->books, size_bytes, asked.stream);
-  g_assert_cmpint (tessera_occupancy_see_request (run->map, &asked), ==, TESSERA_OK);
-  for (int i = 0; i < 6; i++)
-    {
-      Held held = { .offset_bytes = pick (run, POOL_BYTES / 512) * 512 };
-      uint64_t end_bytes;
-
-      if (run->held->len > 0 && pick (run, 2) == 0)
-        held.offset_bytes =
-            g_array_index (run->held, Held, pick (run, run->held->len)).offset_bytes;
-      if (tessera_occupancy_take (run->map, held.offset_bytes, &asked, &end_bytes) !=
-          TESSERA_OCCUPANCY_GRANTED)
-        continue;
-      books_hand_out (run->books, BASE + held.offset_bytes, size_bytes, asked.stream);
-      held.has_side = pick (run, 3) == 0;
-      if (held.has_side)
-        books_record_stream (run->books, BASE + held.offset_bytes, asked.stream + 1);
-      g_array_append_val (run->held, held);
-      return;
-    }
-}
-
-/* The first half of a free, or the second, when the other stream has come so far. A map
- * without laws may have forgotten the block. */
-static void
-give_back (Run *run)
-{
-  guint i = (guint) pick (run, run->held->len);
-  Held *held = &g_array_index (run->held, Held, i);
-  TesseraStatus ignored;
-
-  if (!held->is_freed)
-    {
-      guint n_marks = run->hand.marks->len;
-
-      books_give_back (run->books, BASE + held->offset_bytes);
-      ignored = tessera_occupancy_free_requested (run->map, held->offset_bytes);
-      held->is_freed = true;
-      if (run->hand.marks->len > n_marks)
-        held->mark = g_ptr_array_index (run->hand.marks, run->hand.marks->len - 1);
-      if (held->has_side)
-        return;
-    }
-  if (held->mark != NULL)
-    *held->mark = TRUE;
-  ignored = tessera_occupancy_free_completed (run->map, held->offset_bytes);
-  (void) ignored;
-  g_array_remove_index_fast (run->held, i);
-}
-
-/* Hands out memory of a pool under these laws. Returns: what the books found. */
-static BooksFindings
-run_under (const TesseraOccupancyLaws *laws)
-{
-  Run run = { .rand = g_rand_new_with_seed (SEED),
-              .held = g_array_new (FALSE, FALSE, sizeof (Held)) };
-  BooksFindings findings;
-
-  run.books = begin (&run.hand);
-  g_assert_cmpint (tessera_occupancy_new (POOL_BYTES, laws, &run.map), ==, TESSERA_OK);
-  for (int i = 0; i < 20000; i++)
-    if (run.held->len < 8 || (run.held->len < 60 && pick (&run, 2) == 0))
-      request (&run);
-    else
-      give_back (&run);
-  findings = *books_findings (run.books);
-  end (&run.hand, run.books);
-  tessera_occupancy_free (run.map);
-  g_array_unref (run.held);
-  g_rand_free (run.rand);
-  return findings;
-}
-
-static void
-test_occupancy (void)
-{
-  BooksFindings found = run_under (&tessera_occupancy_laws);
-  TesseraOccupancyLaws laws;
-
-  g_test_message ("%" G_GUINT64_FORMAT " reused, %" G_GUINT64_FORMAT
-                  " of them after another stream, %" G_GUINT64_FORMAT " of another kind",
-                  found.n_reused, found.n_marked, found.n_crossed);
-  g_assert_cmpuint (found.n_reused, >, 1000);
-  g_assert_cmpuint (found.n_marked, >, 100);
-  g_assert_cmpuint (found.n_crossed, >, 100);
-  g_assert_cmpuint (found.n_overlaps + found.n_other_stream + found.n_pending +
-                        found.n_other_kind + found.n_misaligned + found.n_unknown_frees,
-                    ==, 0);
-
-  laws = tessera_occupancy_laws;
-  laws.live = false;
-  g_assert_cmpuint (run_under (&laws).n_overlaps, >, 0);
-  laws = tessera_occupancy_laws;
-  laws.pending = false;
-  g_assert_cmpuint (run_under (&laws).n_pending, >, 0);
-  laws = tessera_occupancy_laws;
-  laws.streams = false;
-  g_assert_cmpuint (run_under (&laws).n_other_stream, >, 0);
-  laws = tessera_occupancy_laws;
-  laws.sizes = false;
-  g_assert_cmpuint (run_under (&laws).n_other_kind, >, 0);
-  laws = tessera_occupancy_laws;
-  laws.since = false;
-  g_assert_cmpuint (run_under (&laws).n_other_kind, >, 0);
-  laws = tessera_occupancy_laws;
-  laws.fits = false;
-  g_assert_cmpuint (run_under (&laws).n_other_kind, >, 0);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -396,6 +251,5 @@ main (int argc, char **argv)
   g_test_add_func ("/tests/books/pending", test_pending);
   g_test_add_func ("/tests/books/other-kind", test_other_kind);
   g_test_add_func ("/tests/books/barriers", test_barriers);
-  g_test_add_func ("/tests/books/occupancy", test_occupancy);
   return g_test_run ();
 }
