@@ -9,6 +9,7 @@
 #include "answers/suggestions.h"
 #include "answers/whose.h"
 #include "simulator/simulate.h"
+#include "tests/ok.h"
 
 #define KIB ((uint64_t) 1024)
 #define N_LAYERS 4
@@ -89,8 +90,7 @@ intern (TesseraTrace *trace, const char *text)
 {
   uint32_t id;
 
-  g_assert_cmpint (tessera_trace_intern (trace, text, strlen (text), &id), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_intern (trace, text, strlen (text), &id));
   return id;
 }
 
@@ -102,7 +102,7 @@ add_event (
     .addr = addr, .size_bytes = size_bytes, .stack = stack, .action = action
   };
 
-  g_assert_cmpint (tessera_trace_add_event (program->trace, &event), ==, TESSERA_OK);
+  OK (tessera_trace_add_event (program->trace, &event));
 }
 
 /* Returns: its address */
@@ -134,7 +134,7 @@ begin (Program *program, TesseraRangeKind kind, const char *name)
                                .parent = TESSERA_NONE,
                                .kind = (uint8_t) kind };
 
-  g_assert_cmpint (tessera_trace_add_range (program->trace, &range), ==, TESSERA_OK);
+  OK (tessera_trace_add_range (program->trace, &range));
   return (uint32_t) program->trace->n_ranges - 1;
 }
 
@@ -162,12 +162,9 @@ make_stacks (Program *program)
                     : i == IN_BUFFERS_BELOW ? 20
                                             : 10,
           };
-          g_assert_cmpint (tessera_trace_add_frame (program->trace, &frame, &frames[n]),
-                           ==, TESSERA_OK);
+          OK (tessera_trace_add_frame (program->trace, &frame, &frames[n]));
         }
-      g_assert_cmpint (
-          tessera_trace_add_stack (program->trace, frames, n, &program->stack[i]), ==,
-          TESSERA_OK);
+      OK (tessera_trace_add_stack (program->trace, frames, n, &program->stack[i]));
     }
 }
 
@@ -225,7 +222,7 @@ run_program (void)
 {
   Program program = { .expected = g_array_new (FALSE, FALSE, 1), .next = 1 << 30 };
 
-  g_assert_cmpint (tessera_trace_new (&program.trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&program.trace));
   program.trace->starts_empty = true;
   make_stacks (&program);
   for (int i = 0; i < N_LAYERS; i++)
@@ -348,7 +345,7 @@ run_rounds (void)
 {
   Program program = { .expected = g_array_new (FALSE, FALSE, 1), .next = 1 << 30 };
 
-  g_assert_cmpint (tessera_trace_new (&program.trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&program.trace));
   program.trace->starts_empty = true;
   make_stacks (&program);
   make (&program, 16 * KIB, program.stack[IN_SETUP], TESSERA_PARAMETER);
@@ -393,15 +390,13 @@ look_at (Program program)
 
   f.blocks = tessera_blocks_new (program.trace);
   f.structure = tessera_structure_new (program.trace, f.blocks);
-  g_assert_cmpint (tessera_simulate (program.trace, f.blocks, f.structure, &options,
-                                     &error, &f.layout),
-                   ==, TESSERA_OK);
+  OK (tessera_simulate (program.trace, f.blocks, f.structure, &options, &error,
+                        &f.layout));
   f.whose = (TesseraWhose){ .trace = program.trace,
                             .blocks = f.blocks,
                             .structure = f.structure,
                             .layout = f.layout };
-  g_assert_cmpint (tessera_whose_find (&f.whose, NULL, "mine.rules", &error), ==,
-                   TESSERA_OK);
+  OK (tessera_whose_find (&f.whose, NULL, "mine.rules", &error));
   return f;
 }
 
@@ -475,19 +470,16 @@ test_said (void)
     .kind = TESSERA_TENSOR_OPTIMIZER_STATE,
   };
 
-  g_assert_cmpint (tessera_trace_add_tensor (trace, &tensor), ==, TESSERA_OK);
+  OK (tessera_trace_add_tensor (trace, &tensor));
   g_auto (Fixture) f = look_at (program);
   g_assert_cmpuint (f.whose.categories[2], ==, TESSERA_OPTIMIZER_STATE);
   g_assert_cmpuint (f.whose.categories[1], ==, TESSERA_PARAMETER);
   g_autofree char *module = tessera_owner_of (&f.whose, TESSERA_BY_MODULE, 2);
   g_assert_cmpstr (module, ==, "blocks.2.mlp");
   tessera_whose_clear (&f.whose);
-  g_assert_cmpint (
-      tessera_whose_find (
-          &f.whose,
-          "KV cache: tensor optimizer_state\nworkspace: size 16384, born setup\n", "",
-          NULL),
-      ==, TESSERA_OK);
+  OK (tessera_whose_find (
+      &f.whose, "KV cache: tensor optimizer_state\nworkspace: size 16384, born setup\n",
+      "", NULL));
   g_assert_cmpuint (f.whose.categories[2], ==, TESSERA_KV_CACHE);
   g_assert_cmpuint (f.whose.categories[1], ==, TESSERA_WORKSPACE);
 }
@@ -602,16 +594,14 @@ test_suggestions (void)
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_DELETE));
   g_assert_null (find_suggestion (suggestions, TESSERA_TRY_ZERO_GRAD));
   /* The program's own optimizer is the one that is named. */
-  g_assert_cmpint (tessera_trace_set_meta (f.program.trace, "optimizer", "RMSprop"), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_set_meta (f.program.trace, "optimizer", "RMSprop"));
   g_autoptr (GArray) other = tessera_suggest (&f.whose);
   bits = find_suggestion (other, TESSERA_TRY_8BIT);
   g_assert_cmpstr (bits->type, ==, "bitsandbytes.optim.RMSprop8bit(...)");
   host = find_suggestion (other, TESSERA_TRY_OFFLOAD);
   g_assert_true (g_str_has_suffix (host->type, "torch.optim.RMSprop)"));
   /* Neither eight bits nor the host take sparse gradients. */
-  g_assert_cmpint (tessera_trace_set_meta (f.program.trace, "optimizer", "SparseAdam"),
-                   ==, TESSERA_OK);
+  OK (tessera_trace_set_meta (f.program.trace, "optimizer", "SparseAdam"));
   g_autoptr (GArray) sparse = tessera_suggest (&f.whose);
   g_assert_null (find_suggestion (sparse, TESSERA_TRY_8BIT));
   g_assert_null (find_suggestion (sparse, TESSERA_TRY_OFFLOAD));
@@ -684,8 +674,7 @@ test_tried (void)
   for (uint64_t percent = 101; percent <= 103; percent += 2)
     {
       text = g_strdup_printf ("%" G_GUINT64_FORMAT, bits->peak_bytes * percent / 100);
-      g_assert_cmpint (tessera_trace_set_meta (f.program.trace, "tried_8-bit", text), ==,
-                       TESSERA_OK);
+      OK (tessera_trace_set_meta (f.program.trace, "tried_8-bit", text));
       g_autoptr (GArray) after = tessera_suggest (&f.whose);
       const TesseraSuggestion *tried = find_suggestion (after, TESSERA_TRY_8BIT);
       g_assert_cmpuint (tried->tried_bytes, ==, bits->peak_bytes * percent / 100);
@@ -696,17 +685,15 @@ test_tried (void)
           strstr (tried->sentence, percent == 101 ? " (verified: " : " (but "));
       g_clear_pointer (&text, g_free);
     }
-  g_assert_cmpint (
-      tessera_trace_set_meta (f.program.trace, "tried_8-bit", "the script fails with it"),
-      ==, TESSERA_OK);
+  OK (tessera_trace_set_meta (f.program.trace, "tried_8-bit",
+                              "the script fails with it"));
   g_autoptr (GArray) failed = tessera_suggest (&f.whose);
   const TesseraSuggestion *untried = find_suggestion (failed, TESSERA_TRY_8BIT);
   g_assert_nonnull (
       strstr (untried->sentence, " (not verified: the script fails with it)"));
   g_assert_cmpuint (untried->wins_bytes, ==, bits->wins_bytes);
   text = g_strdup_printf ("%" G_GUINT64_FORMAT, f.layout->peak_live_bytes);
-  g_assert_cmpint (tessera_trace_set_meta (f.program.trace, "tried_8-bit", text), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_set_meta (f.program.trace, "tried_8-bit", text));
   g_autoptr (GArray) last = tessera_suggest (&f.whose);
   g_assert_null (find_suggestion (last, TESSERA_TRY_8BIT));
 }

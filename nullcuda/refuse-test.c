@@ -30,7 +30,7 @@ test_size_of_device (void)
     {
       size_t free_bytes = 0, total_bytes = 0;
       g_setenv ("NULLCUDA_DEVICE", "24 GB", TRUE);
-      g_assert_cmpint (cudaMemGetInfo (&free_bytes, &total_bytes), ==, NULL_OK);
+      OK (cudaMemGetInfo (&free_bytes, &total_bytes));
       g_assert_cmpuint (total_bytes, ==, G_GUINT64_CONSTANT (24000000000));
       return;
     }
@@ -72,7 +72,7 @@ test_unless_insisted (void)
       has_real_driver = true;
       g_setenv ("NULLCUDA_FORCE", "1", TRUE);
       g_setenv ("NULLCUDA_COUNT", "3", TRUE);
-      g_assert_cmpint (cudaGetDeviceCount (&n), ==, NULL_OK);
+      OK (cudaGetDeviceCount (&n));
       g_assert_cmpint (n, ==, 3);
       return;
     }
@@ -92,7 +92,7 @@ test_by_name (void)
           strstr (cudaGetErrorString (NULL_NOT_SUPPORTED), "cudaIpcGetMemHandle"));
       g_assert_cmpint (cusolverDnCreate (), ==, 9);
       g_assert_cmpint (cusolverDnCreate (), ==, 9);
-      g_assert_cmpint (cudaGetLastError (), ==, NULL_OK); /* another library's failure */
+      OK (cudaGetLastError ()); /* another library's failure */
       return;
     }
   g_test_trap_subprocess (NULL, 0, 0);
@@ -131,10 +131,10 @@ test_profiles (void)
       uint64_t total_bytes;
       g_setenv ("NULLCUDA_DEVICE", "24GiB", TRUE);
       g_setenv ("NULLCUDA_BUDGET", "512GiB", TRUE);
-      g_assert_cmpint (cudaGetDeviceProperties (properties, 0), ==, NULL_OK);
+      OK (cudaGetDeviceProperties (properties, 0));
       memcpy (&total_bytes, properties + 288, sizeof total_bytes);
       g_assert_cmpuint (total_bytes, ==, UINT64_C (24) << 30);
-      g_assert_cmpint (cudaGetDeviceProperties_v2 (properties, 0), ==, NULL_OK);
+      OK (cudaGetDeviceProperties_v2 (properties, 0));
       memcpy (&total_bytes, properties + 288, sizeof total_bytes);
       g_assert_cmpuint (total_bytes, ==, UINT64_C (24) << 30);
       g_assert_cmpint (cudaGetDeviceProperties (properties, 1), ==, NULL_INVALID_DEVICE);

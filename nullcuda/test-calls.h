@@ -7,6 +7,9 @@
 
 #include "nullcuda/private.h"
 
+/* The call succeeds. */
+#define OK(call) g_assert_cmpint ((call), ==, NULL_OK)
+
 /* cudaMemcpyKind, which nothing here reads */
 enum
 {

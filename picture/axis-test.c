@@ -210,7 +210,7 @@ test_many (void)
 {
   for (guint32 seed = 1; seed <= 300; seed++)
     {
-      GRand *random = g_rand_new_with_seed (seed);
+      g_autoptr (GRand) random = g_rand_new_with_seed (seed);
       TesseraLabels labels = { WIDTH, HEIGHT };
       unsigned n_left_out = 0;
 
@@ -235,7 +235,6 @@ test_many (void)
                 labels.taken[k].x < labels.taken[i].x + labels.taken[i].width)
               g_error ("seed %u: labels %u and %u overlap", seed, k, i);
         }
-      g_rand_free (random);
     }
 }
 

@@ -8,6 +8,8 @@
 #include "planner/groups.h"
 #include "planner/modules.h"
 #include "recorder/import/import.h"
+#include "tests/ok.h"
+#include "tests/db/auto.h"
 
 #include <glib.h>
 #include <math.h>
@@ -31,7 +33,7 @@ stage_new (void)
                                             "finetune-oom.pickle.gz", NULL);
   const TesseraOpenOptions options = { .device = TESSERA_NONE };
   Stage stage = { 0 };
-  g_assert_cmpint (tessera_open (path, &options, NULL, &stage.trace), ==, TESSERA_OK);
+  OK (tessera_open (path, &options, NULL, &stage.trace));
   stage.blocks = tessera_blocks_new (stage.trace);
   stage.structure = tessera_structure_new (stage.trace, stage.blocks);
   tessera_group_blocks (stage.trace, stage.blocks, stage.structure, &stage.groups,
@@ -39,7 +41,7 @@ stage_new (void)
   stage.whose = (TesseraWhose){ .trace = stage.trace,
                                 .blocks = stage.blocks,
                                 .structure = stage.structure };
-  g_assert_cmpint (tessera_whose_find (&stage.whose, NULL, "", NULL), ==, TESSERA_OK);
+  OK (tessera_whose_find (&stage.whose, NULL, "", NULL));
   for (size_t i = 0; i < stage.blocks->n_blocks; i++)
     stage.whose.categories[i] = (uint8_t) (i % TESSERA_N_CATEGORIES);
   return stage;
@@ -182,10 +184,9 @@ test_categories (void)
   g_assert_cmpstr (colouring->entries[0].name, ==, "unknown: no rule holds");
   tessera_colouring_free (colouring);
   g_assert_cmpint (tessera_usual_colour_key (stage.trace), ==, TESSERA_COLOUR_CATEGORY);
-  TesseraTrace *bare;
-  g_assert_cmpint (tessera_trace_new (&bare), ==, TESSERA_OK);
+  g_autoptr (TesseraTrace) bare = NULL;
+  OK (tessera_trace_new (&bare));
   g_assert_cmpint (tessera_usual_colour_key (bare), ==, TESSERA_COLOUR_CLASS);
-  tessera_trace_free (bare);
 }
 
 /* The size that every bucket ends with is inside, one byte more is in the next. */
@@ -211,9 +212,9 @@ test_size_buckets (void)
 static void
 test_other (void)
 {
-  TesseraTrace *trace;
+  g_autoptr (TesseraTrace) trace = NULL;
   TesseraBlocks *blocks;
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   trace->starts_empty = true;
   for (uint64_t i = 0; i < 100; i++)
     {
@@ -253,7 +254,6 @@ test_other (void)
   tessera_colouring_free (again);
   tessera_colouring_free (colouring);
   tessera_blocks_free (blocks);
-  tessera_trace_free (trace);
 }
 
 /* Whose line is told as a block's source. */
@@ -278,21 +278,19 @@ test_own_frames (void)
                 { "/v/lib/python3.13/threading.py", false },
                 { "/v/site-packages/transformers/trainer.py", false },
                 { "/usr/lib/python3/dist-packages/numpy/core.py", false } };
-  TesseraTrace *trace;
+  g_autoptr (TesseraTrace) trace = NULL;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   for (size_t i = 0; i < G_N_ELEMENTS (files); i++)
     {
       TesseraFrame frame = { .line = 1 };
       uint32_t id;
 
-      g_assert_cmpint (tessera_trace_intern (trace, files[i].file, strlen (files[i].file),
-                                             &frame.file),
-                       ==, TESSERA_OK);
-      g_assert_cmpint (tessera_trace_add_frame (trace, &frame, &id), ==, TESSERA_OK);
+      OK (tessera_trace_intern (trace, files[i].file, strlen (files[i].file),
+                                &frame.file));
+      OK (tessera_trace_add_frame (trace, &frame, &id));
       g_assert_cmpint (tessera_frame_is_own (trace, id), ==, files[i].is_own);
     }
-  tessera_trace_free (trace);
 }
 
 static int

@@ -72,10 +72,9 @@ expect_ended (TesseraRecorder *recorder, const char *words)
 static uint64_t
 count_events (const TestPlace *place)
 {
-  TesseraTrace *trace = test_load (place, TESSERA_NONE);
+  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
   uint64_t n_events = trace->n_events;
 
-  tessera_trace_free (trace);
   return n_events;
 }
 

@@ -94,7 +94,7 @@ check_ranges (const TesseraTrace *trace)
 static void
 check_trace (const TestPlace *place, uint64_t n_due)
 {
-  TesseraTrace *trace = test_load (place, TESSERA_NONE);
+  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
 
   g_assert_null (tessera_trace_get_meta (trace, "lost_events"));
   g_assert_cmpstr (tessera_trace_get_meta (trace, TESSERA_META_CLOSED), ==, "no");
@@ -102,7 +102,6 @@ check_trace (const TestPlace *place, uint64_t n_due)
   for (size_t k = 0; k < trace->n_events; k++)
     g_assert_cmpuint (trace->events[k].size_bytes, ==, k + 1);
   check_ranges (trace);
-  tessera_trace_free (trace);
 }
 
 static void

@@ -80,9 +80,7 @@ live (const TestPlace *place)
 static void
 check_file (const TestPlace *place)
 {
-  TesseraTrace *trace = test_load (place, TESSERA_NONE);
-
-  tessera_trace_free (trace);
+  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
 }
 
 static void

@@ -12,6 +12,7 @@
 
 #include "db/store.h"
 #include "tests/db/test-place.h"
+#include "tests/ok.h"
 
 /* Who may do nothing: root would be let into a folder that nobody may write. */
 #define NOBODY 65534
@@ -29,10 +30,8 @@ begin (const TestPlace *place, uint32_t ring_events, uint32_t flush_ms)
                                      .n_meta = 1 };
   TesseraError error = { 0 };
   TesseraRecorder *recorder;
-  TesseraStatus status = tessera_recorder_open (&options, &error, &recorder);
 
-  g_assert_cmpstr (error.text, ==, "");
-  OK (status);
+  works (tessera_recorder_open (&options, &error, &recorder), &error);
   return recorder;
 }
 
@@ -86,10 +85,9 @@ check_events (const TesseraTrace *trace, uint64_t n_events)
 static void
 check_file (const TestPlace *place, uint64_t n_events)
 {
-  TesseraTrace *trace = test_load (place, TESSERA_NONE);
+  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
 
   check_events (trace, n_events);
-  tessera_trace_free (trace);
 }
 
 static void
@@ -99,7 +97,6 @@ test_whole (TestPlace *place, gconstpointer data)
   TesseraSegment segments[] = { { .addr = FIRST_ADDR, .size_bytes = 2 << 20 } };
   TesseraHeld held = { .segments = segments, .n_segments = 1 };
   TesseraRecorderStats stats;
-  TesseraTrace *trace;
 
   add_device (recorder, 3);
   tessera_recorder_stream (recorder, 3, 1, 0xdead);
@@ -114,7 +111,7 @@ test_whole (TestPlace *place, gconstpointer data)
   tessera_recorder_close (recorder);
   g_assert_cmpuint (test_place_count_files (place), ==, 1);
 
-  trace = test_load (place, TESSERA_NONE);
+  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
   check_events (trace, 200000);
   g_assert_cmpint (trace->events[0].at_ns, ==, 0);
   g_assert_cmpstr (trace->source, ==, "train.py");
@@ -126,7 +123,6 @@ test_whole (TestPlace *place, gconstpointer data)
   g_assert_cmpuint (trace->end.n_segments, ==, 1);
   g_assert_true (trace->starts_empty && trace->has_segments && trace->has_addresses &&
                  trace->has_time);
-  tessera_trace_free (trace);
 }
 
 static uint32_t
@@ -174,17 +170,14 @@ test_killed_early (TestPlace *place, gconstpointer data)
 static void
 test_killed_later (TestPlace *place, gconstpointer data)
 {
-  TesseraTrace *trace;
-
   record_and_die (place, 5000, false);
-  trace = test_load (place, TESSERA_NONE);
+  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
   check_events (trace, 5000);
   g_assert_null (tessera_trace_get_meta (trace, "lost_events"));
   g_assert_cmpstr (tessera_trace_get_meta (trace, TESSERA_META_CLOSED), ==, "no");
   g_assert_cmpuint (trace->n_ranges, ==, 1);
   g_assert_cmpuint (trace->ranges[0].begin_index, ==, 0);
   g_assert_cmpuint (trace->ranges[0].end_index, ==, 5000);
-  tessera_trace_free (trace);
 }
 
 static void
@@ -441,7 +434,6 @@ test_lost (TestPlace *place, gconstpointer data)
   uint64_t n_kept = 0, n_tried = 1000000;
   TesseraRecorderStats stats;
   uint32_t range;
-  TesseraTrace *trace;
   const TesseraRange *gap;
 
   add_device (recorder, 0);
@@ -462,7 +454,7 @@ test_lost (TestPlace *place, gconstpointer data)
   record (recorder, 0, 0, 10); /* the burst is over */
   tessera_recorder_close (recorder);
 
-  trace = test_load (place, TESSERA_NONE);
+  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
   g_assert_cmpuint (trace->n_events, ==, n_kept + 10);
   g_assert_cmpuint (trace->n_ranges, >=, 2);
   g_assert_cmpstr (tessera_trace_string (trace, trace->ranges[0].name), ==, "forward");
@@ -476,7 +468,6 @@ test_lost (TestPlace *place, gconstpointer data)
       g_ascii_strtoull (tessera_trace_get_meta (trace, "lost_events"), NULL, 10), >=,
       n_tried - n_kept);
   check_settled (trace);
-  tessera_trace_free (trace);
 }
 
 /* Events that name a device, stream or pool that nobody has told are lost, not the file.
@@ -487,7 +478,6 @@ test_refused (TestPlace *place, gconstpointer data)
   TesseraRecorder *recorder = begin (place, 0, 0);
   TesseraEvent event = event_at (0);
   TesseraRecorderStats stats;
-  TesseraTrace *trace;
 
   add_device (recorder, 0);
   record (recorder, 0, 0, 4);
@@ -501,10 +491,9 @@ test_refused (TestPlace *place, gconstpointer data)
   g_assert_cmpuint (stats.n_lost, ==, 2);
   g_assert_false (stats.has_failed);
   tessera_recorder_close (recorder);
-  trace = test_load (place, TESSERA_NONE);
+  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
   check_events (trace, 8);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "lost_events"), ==, "2");
-  tessera_trace_free (trace);
 }
 
 static void

@@ -19,6 +19,7 @@
 #include "planner/planner.h"
 #include "recorder/import/import.h"
 #include "simulator/simulate.h"
+#include "tests/ok.h"
 
 typedef struct
 {
@@ -38,10 +39,9 @@ simulate (const Stage *stage, TesseraLayoutKind kind)
   };
   TesseraError error = { 0 };
   TesseraLayout *layout = NULL;
-  TesseraStatus status = tessera_simulate (stage->trace, stage->blocks, stage->structure,
-                                           &options, &error, &layout);
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  works (tessera_simulate (stage->trace, stage->blocks, stage->structure, &options,
+                           &error, &layout),
+         &error);
   return layout;
 }
 
@@ -52,23 +52,19 @@ stage_new (const char *path)
   TesseraError error = { 0 };
   TesseraOpenOptions open = { .device = TESSERA_NONE };
   TesseraPlanOptions plan = { .first_step = -1, .last_step = -1 };
-  TesseraStatus status = tessera_open (path, &open, &error, &stage->trace);
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  works (tessera_open (path, &open, &error, &stage->trace), &error);
   stage->blocks = tessera_blocks_new (stage->trace);
   stage->structure = tessera_structure_new (stage->trace, stage->blocks);
   stage->left = simulate (stage, TESSERA_LAYOUT_RECORDED);
-  status = tessera_plan_trace (stage->trace, stage->blocks, stage->structure, &plan,
-                               &error, &stage->plan);
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  works (tessera_plan_trace (stage->trace, stage->blocks, stage->structure, &plan, &error,
+                             &stage->plan),
+         &error);
   stage->right = simulate (stage, TESSERA_LAYOUT_PLAN);
   stage->whose = (TesseraWhose){ .trace = stage->trace,
                                  .blocks = stage->blocks,
                                  .structure = stage->structure,
                                  .layout = stage->left };
-  g_assert_cmpint (tessera_whose_find (&stage->whose, NULL, path, &error), ==,
-                   TESSERA_OK);
+  OK (tessera_whose_find (&stage->whose, NULL, path, &error));
   return stage;
 }
 
@@ -153,9 +149,7 @@ draw (const TesseraFigure *figure, int width, int height, double scale, const ch
   cairo_t *cr = cairo_create (surface);
   TesseraError error = { 0 };
   cairo_scale (cr, scale, scale);
-  TesseraStatus status = tessera_figure_draw (figure, cr, width, height, scale, &error);
-  g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  works (tessera_figure_draw (figure, cr, width, height, scale, &error), &error);
   cairo_destroy (cr);
   cairo_surface_flush (surface);
   const char *folder = g_getenv ("TESSERA_PICTURES");
@@ -264,8 +258,7 @@ check_svg (const Stage *stage)
   cairo_surface_t *surface =
       cairo_svg_surface_create_for_stream (count_bytes, &n_bytes, 1280, 720);
   cairo_t *cr = cairo_create (surface);
-  g_assert_cmpint (tessera_figure_draw (&sheet.figure, cr, 1280, 720, 2.0, &error), ==,
-                   TESSERA_OK);
+  OK (tessera_figure_draw (&sheet.figure, cr, 1280, 720, 2.0, &error));
   cairo_destroy (cr);
   cairo_surface_destroy (surface);
   g_assert_cmpuint (n_bytes, >, 20000);

@@ -18,7 +18,7 @@ static size_t
 free_bytes (void)
 {
   size_t n_bytes, total_bytes;
-  g_assert_cmpint (cudaMemGetInfo (&n_bytes, &total_bytes), ==, NULL_OK);
+  OK (cudaMemGetInfo (&n_bytes, &total_bytes));
   g_assert_cmpuint (total_bytes, ==, N_GRANULES * NULL_GRANULE);
   return n_bytes;
 }
@@ -27,7 +27,7 @@ static int
 kind_of (const void *addr)
 {
   NullPointerAttributes attributes;
-  g_assert_cmpint (cudaPointerGetAttributes (&attributes, addr), ==, NULL_OK);
+  OK (cudaPointerGetAttributes (&attributes, addr));
   return attributes.type;
 }
 
@@ -36,22 +36,22 @@ test_plain (void)
 {
   void *all[N_GRANULES], *more, *again;
   for (int i = 0; i < N_GRANULES; i++)
-    g_assert_cmpint (cudaMalloc (&all[i], i % 2 == 0 ? 1 : NULL_GRANULE), ==, NULL_OK);
+    OK (cudaMalloc (&all[i], i % 2 == 0 ? 1 : NULL_GRANULE));
   g_assert_cmpuint (free_bytes (), ==, 0);
   g_assert_cmpint (cudaMalloc (&more, 1), ==, NULL_OUT_OF_MEMORY);
   g_assert_null (more);
   g_assert_cmpint (cudaGetLastError (), ==, NULL_OUT_OF_MEMORY);
-  g_assert_cmpint (cudaGetLastError (), ==, NULL_OK);
+  OK (cudaGetLastError ());
   g_assert_cmpint (kind_of ((char *) all[3] + NULL_GRANULE - 1), ==, NULL_MEMORY_DEVICE);
 
-  g_assert_cmpint (cudaFree (all[3]), ==, NULL_OK);
+  OK (cudaFree (all[3]));
   g_assert_cmpint (kind_of (all[3]), ==, NULL_MEMORY_UNREGISTERED);
   g_assert_cmpint (cudaFree (all[3]), ==, NULL_INVALID_VALUE);
   g_assert_cmpint (cudaMalloc (&more, NULL_GRANULE + 1), ==, NULL_OUT_OF_MEMORY);
-  g_assert_cmpint (cudaMalloc (&again, NULL_GRANULE), ==, NULL_OK);
+  OK (cudaMalloc (&again, NULL_GRANULE));
   g_assert_true (again == all[3]);
   for (int i = 0; i < N_GRANULES; i++)
-    g_assert_cmpint (cudaFree (all[i]), ==, NULL_OK);
+    OK (cudaFree (all[i]));
   g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
   g_assert_cmpint (cudaMalloc (&more, N_GRANULES * NULL_GRANULE + 1), ==,
                    NULL_OUT_OF_MEMORY);
@@ -64,30 +64,27 @@ static void
 test_virtual (void)
 {
   uint64_t addr, handles[N_GRANULES], another;
-  g_assert_cmpint (cuMemAddressReserve (&addr, 128 * MIB, 0, 0, 0), ==, NULL_OK);
+  OK (cuMemAddressReserve (&addr, 128 * MIB, 0, 0, 0));
   g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
   for (int i = 0; i < N_GRANULES; i++)
-    g_assert_cmpint (cuMemCreate (&handles[i], NULL_GRANULE, &on_device_0, 0), ==,
-                     NULL_OK);
+    OK (cuMemCreate (&handles[i], NULL_GRANULE, &on_device_0, 0));
   g_assert_cmpint (cuMemCreate (&another, NULL_GRANULE, &on_device_0, 0), ==,
                    NULL_OUT_OF_MEMORY);
   g_assert_cmpint (cuMemCreate (&another, 1, &on_device_0, 0), ==, NULL_INVALID_VALUE);
 
   for (int i = 0; i < 2; i++)
-    g_assert_cmpint (cuMemMap (addr + i * NULL_GRANULE, NULL_GRANULE, 0, handles[i], 0),
-                     ==, NULL_OK);
+    OK (cuMemMap (addr + i * NULL_GRANULE, NULL_GRANULE, 0, handles[i], 0));
   g_assert_cmpint (cuMemMap (addr, NULL_GRANULE, 0, handles[2], 0), ==,
                    NULL_INVALID_VALUE);
   g_assert_cmpint (cuMemMap (addr + 128 * MIB, NULL_GRANULE, 0, handles[2], 0), ==,
                    NULL_INVALID_VALUE);
-  g_assert_cmpint (cuMemSetAccess (addr, 2 * NULL_GRANULE, &on_device_0.location, 1), ==,
-                   NULL_OK);
+  OK (cuMemSetAccess (addr, 2 * NULL_GRANULE, &on_device_0.location, 1));
   g_assert_cmpint (cuMemSetAccess (addr, 3 * NULL_GRANULE, &on_device_0.location, 1), ==,
                    NULL_INVALID_VALUE);
 
   /* A memset goes as far as there is memory, and no further. */
   char *start = (char *) addr;
-  g_assert_cmpint (cudaMemsetAsync (start, 0, 2 * NULL_GRANULE, NULL), ==, NULL_OK);
+  OK (cudaMemsetAsync (start, 0, 2 * NULL_GRANULE, NULL));
   g_assert_cmpint (cudaMemsetAsync (start, 0, 2 * NULL_GRANULE + 1, NULL), ==,
                    NULL_ILLEGAL_ADDRESS);
   g_assert_cmpint (kind_of (start + 2 * NULL_GRANULE - 1), ==, NULL_MEMORY_DEVICE);
@@ -95,15 +92,15 @@ test_virtual (void)
 
   /* Memory is given back when its handle is released and mapped nowhere. */
   for (int i = 0; i < N_GRANULES; i++)
-    g_assert_cmpint (cuMemRelease (handles[i]), ==, NULL_OK);
+    OK (cuMemRelease (handles[i]));
   g_assert_cmpint (cuMemRelease (handles[5]), ==, NULL_INVALID_VALUE);
   g_assert_cmpuint (free_bytes (), ==, (N_GRANULES - 2) * NULL_GRANULE);
   g_assert_cmpint (cuMemAddressFree (addr, 128 * MIB), ==, NULL_INVALID_VALUE);
   g_assert_cmpint (cuMemUnmap (addr + MIB, MIB), ==, NULL_INVALID_VALUE);
-  g_assert_cmpint (cuMemUnmap (addr, 2 * NULL_GRANULE), ==, NULL_OK);
+  OK (cuMemUnmap (addr, 2 * NULL_GRANULE));
   g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
   g_assert_cmpint (cuMemAddressFree (addr, 64 * MIB), ==, NULL_INVALID_VALUE);
-  g_assert_cmpint (cuMemAddressFree (addr, 128 * MIB), ==, NULL_OK);
+  OK (cuMemAddressFree (addr, 128 * MIB));
 }
 
 static void
@@ -111,12 +108,12 @@ test_kinds_share_the_budget (void)
 {
   void *half, *more;
   uint64_t handle;
-  g_assert_cmpint (cudaMalloc (&half, 32 * MIB), ==, NULL_OK);
-  g_assert_cmpint (cuMemCreate (&handle, 32 * MIB, &on_device_0, 0), ==, NULL_OK);
+  OK (cudaMalloc (&half, 32 * MIB));
+  OK (cuMemCreate (&handle, 32 * MIB, &on_device_0, 0));
   g_assert_cmpint (cudaMalloc (&more, 1), ==, NULL_OUT_OF_MEMORY);
-  g_assert_cmpint (cudaFree (half), ==, NULL_OK);
+  OK (cudaFree (half));
   g_assert_cmpuint (free_bytes (), ==, 32 * MIB);
-  g_assert_cmpint (cuMemRelease (handle), ==, NULL_OK);
+  OK (cuMemRelease (handle));
   g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
 }
 
@@ -127,15 +124,15 @@ test_refused (void)
   void *blocks[2], *refused;
   uint64_t handle;
   nullcuda_refuse (2, 2);
-  g_assert_cmpint (cudaMalloc (&blocks[0], MIB), ==, NULL_OK);
+  OK (cudaMalloc (&blocks[0], MIB));
   g_assert_cmpint (cudaMalloc (&refused, MIB), ==, NULL_OUT_OF_MEMORY);
   g_assert_cmpint (cuMemCreate (&handle, NULL_GRANULE, &on_device_0, 0), ==,
                    NULL_OUT_OF_MEMORY);
-  g_assert_cmpint (cudaMalloc (&blocks[1], MIB), ==, NULL_OK);
+  OK (cudaMalloc (&blocks[1], MIB));
   nullcuda_refuse (1, 5);
   nullcuda_refuse (1, 0);
   for (int i = 0; i < 2; i++)
-    g_assert_cmpint (cudaFree (blocks[i]), ==, NULL_OK);
+    OK (cudaFree (blocks[i]));
   g_assert_cmpuint (free_bytes (), ==, N_GRANULES * NULL_GRANULE);
 }
 
@@ -144,17 +141,17 @@ test_host (void)
 {
   char *own = g_malloc0 (8192);
   void *pinned;
-  g_assert_cmpint (cudaHostAlloc (&pinned, 100, 0), ==, NULL_OK);
+  OK (cudaHostAlloc (&pinned, 100, 0));
   ((char *) pinned)[99] = 1;
   g_assert_cmpint (kind_of (pinned), ==, NULL_MEMORY_HOST);
   g_assert_cmpint (kind_of (own), ==, NULL_MEMORY_UNREGISTERED);
-  g_assert_cmpint (cudaHostRegister (own, 8192, 0), ==, NULL_OK);
+  OK (cudaHostRegister (own, 8192, 0));
   g_assert_cmpint (kind_of (own + 8191), ==, NULL_MEMORY_HOST);
   g_assert_cmpint (cudaHostRegister (own + 1, 1, 0), ==,
                    NULL_HOST_MEMORY_ALREADY_REGISTERED);
-  g_assert_cmpint (cudaHostUnregister (own), ==, NULL_OK);
+  OK (cudaHostUnregister (own));
   g_assert_cmpint (cudaHostUnregister (own), ==, NULL_HOST_MEMORY_NOT_REGISTERED);
-  g_assert_cmpint (cudaFreeHost (pinned), ==, NULL_OK);
+  OK (cudaFreeHost (pinned));
   g_assert_cmpint (cudaFreeHost (pinned), ==, NULL_INVALID_VALUE);
   g_free (own);
 }
@@ -171,7 +168,7 @@ enum
 static gpointer
 allocate_and_free (gpointer user)
 {
-  GRand *random = g_rand_new_with_seed (GPOINTER_TO_UINT (user));
+  g_autoptr (GRand) random = g_rand_new_with_seed (GPOINTER_TO_UINT (user));
   void *held[N_HELD] = { NULL };
   for (int i = 0; i < N_ROUNDS; i++)
     {
@@ -179,22 +176,17 @@ allocate_and_free (gpointer user)
       if (held[which] != NULL)
         {
           gpointer mark = NULL;
-          g_assert_cmpint (
-              cudaMemcpy (&mark, held[which], sizeof mark, NULL_DEVICE_TO_HOST), ==,
-              NULL_OK);
+          OK (cudaMemcpy (&mark, held[which], sizeof mark, NULL_DEVICE_TO_HOST));
           g_assert_true (mark == user);
-          g_assert_cmpint (cudaFree (held[which]), ==, NULL_OK);
+          OK (cudaFree (held[which]));
           held[which] = NULL;
         }
       else if (cudaMalloc (&held[which],
                            (size_t) g_rand_int_range (random, 1, 5000000)) == NULL_OK)
-        g_assert_cmpint (
-            cudaMemcpy (held[which], &user, sizeof user, NULL_HOST_TO_DEVICE), ==,
-            NULL_OK);
+        OK (cudaMemcpy (held[which], &user, sizeof user, NULL_HOST_TO_DEVICE));
     }
   for (int which = 0; which < N_HELD; which++)
-    g_assert_cmpint (cudaFree (held[which]), ==, NULL_OK);
-  g_rand_free (random);
+    OK (cudaFree (held[which]));
   return NULL;
 }
 
@@ -214,21 +206,21 @@ expect (const void *from, const char *expected, size_t n_bytes)
 {
   char got[64];
   memset (got, '?', sizeof got);
-  g_assert_cmpint (cudaMemcpy (got, from, n_bytes, NULL_DEVICE_TO_HOST), ==, NULL_OK);
+  OK (cudaMemcpy (got, from, n_bytes, NULL_DEVICE_TO_HOST));
   g_assert_true (memcmp (got, expected, n_bytes) == 0);
 }
 
 static void
 send (void *to, const void *from, size_t n_bytes)
 {
-  g_assert_cmpint (cudaMemcpy (to, from, n_bytes, NULL_HOST_TO_DEVICE), ==, NULL_OK);
+  OK (cudaMemcpy (to, from, n_bytes, NULL_HOST_TO_DEVICE));
 }
 
 static void
 test_given_back_once (void)
 {
   char *device;
-  g_assert_cmpint (cudaMalloc ((void **) &device, 4096), ==, NULL_OK);
+  OK (cudaMalloc ((void **) &device, 4096));
   expect (device, "\0\0\0\0", 4);
   send (device, "abcdefgh", 8);
   expect (device + 2, "cd", 2);
@@ -237,18 +229,17 @@ test_given_back_once (void)
   expect (device, "\1\0\0\0\0\0\0\0", 8); /* a count that nobody knows */
   send (device, "\0\0\0\0\0\0\0\0", 8);
   expect (device, "\0\0\0\0\0\0\0\0", 8);
-  g_assert_cmpint (cudaFree (device), ==, NULL_OK);
+  OK (cudaFree (device));
 }
 
 static void
 test_forgotten (void)
 {
   char *device, *large = g_malloc0 (NULL_REMEMBERED_COPY_BYTES + 1);
-  g_assert_cmpint (cudaMalloc ((void **) &device, 1 << 20), ==, NULL_OK);
+  OK (cudaMalloc ((void **) &device, 1 << 20));
   send (device, "abcdefgh", 8);
-  g_assert_cmpint (cudaMemsetAsync (device + 1, 0, 2, NULL), ==, NULL_OK);
-  g_assert_cmpint (cudaMemcpy (device + 4, device + 100, 1, NULL_DEVICE_TO_DEVICE), ==,
-                   NULL_OK);
+  OK (cudaMemsetAsync (device + 1, 0, 2, NULL));
+  OK (cudaMemcpy (device + 4, device + 100, 1, NULL_DEVICE_TO_DEVICE));
   send (device + 6, "XY", 2);
   expect (device, "a\0\0d\0fXY", 8);
 
@@ -260,12 +251,12 @@ test_forgotten (void)
   expect (device + NULL_REMEMBERED_COPY_BYTES - 2, "zz\0", 3);
 
   send (device, "abcd", 4);
-  g_assert_cmpint (cudaFree (device), ==, NULL_OK);
+  OK (cudaFree (device));
   void *same;
-  g_assert_cmpint (cudaMalloc (&same, 1 << 20), ==, NULL_OK);
+  OK (cudaMalloc (&same, 1 << 20));
   g_assert_true (same == device);
   expect (same, "\0\0\0\0", 4);
-  g_assert_cmpint (cudaFree (same), ==, NULL_OK);
+  OK (cudaFree (same));
   g_free (large);
 }
 
@@ -274,7 +265,7 @@ launch (unsigned n_kernels)
 {
   NullDim one = { 1, 1, 1 };
   for (unsigned i = 0; i < n_kernels; i++)
-    g_assert_cmpint (cudaLaunchKernel (NULL, one, one, NULL, 0, NULL), ==, NULL_OK);
+    OK (cudaLaunchKernel (NULL, one, one, NULL, 0, NULL));
 }
 
 /* A program that runs on has other tensors there by now. */
@@ -282,7 +273,7 @@ static void
 test_too_old (void)
 {
   char *device;
-  g_assert_cmpint (cudaMalloc ((void **) &device, 4096), ==, NULL_OK);
+  OK (cudaMalloc ((void **) &device, 4096));
   send (device, "abcd", 4);
   launch (NULL_REMEMBERED_KERNELS);
   expect (device, "abcd", 4);
@@ -293,7 +284,7 @@ test_too_old (void)
   expect (device, "ab", 2);
   launch (1);
   expect (device + 3, "\0", 1);
-  g_assert_cmpint (cudaFree (device), ==, NULL_OK);
+  OK (cudaFree (device));
 }
 
 /* Pinned memory is cleared by pages: no byte more, no byte less. */
@@ -305,27 +296,25 @@ test_pinned (void)
     N_BYTES = 5 * 4096
   };
   char *device, *pinned;
-  g_assert_cmpint (cudaMalloc ((void **) &device, N_BYTES), ==, NULL_OK);
-  g_assert_cmpint (cudaHostAlloc ((void **) &pinned, N_BYTES, 0), ==, NULL_OK);
+  OK (cudaMalloc ((void **) &device, N_BYTES));
+  OK (cudaHostAlloc ((void **) &pinned, N_BYTES, 0));
   for (size_t from = 0; from < 9000; from += 1000)
     for (size_t to = from; to <= N_BYTES; to += 1024)
       {
         memset (pinned, 'x', N_BYTES);
-        g_assert_cmpint (
-            cudaMemcpy (pinned + from, device, to - from, NULL_DEVICE_TO_HOST), ==,
-            NULL_OK);
+        OK (cudaMemcpy (pinned + from, device, to - from, NULL_DEVICE_TO_HOST));
         for (size_t i = 0; i < N_BYTES; i++)
           g_assert_cmpint (pinned[i], ==, i >= from && i < to ? 0 : 'x');
       }
-  g_assert_cmpint (cudaFreeHost (pinned), ==, NULL_OK);
-  g_assert_cmpint (cudaFree (device), ==, NULL_OK);
+  OK (cudaFreeHost (pinned));
+  OK (cudaFree (device));
 }
 
 static void
 test_answers (void)
 {
   char *device;
-  g_assert_cmpint (cudaMalloc ((void **) &device, 4096), ==, NULL_OK);
+  OK (cudaMalloc ((void **) &device, 4096));
   const unsigned long n_before = nullcuda_made_up ();
   nullcuda_answer ("1111", 4);
   nullcuda_answer ("22", 2);
@@ -338,18 +327,18 @@ test_answers (void)
   expect (device, "4444", 4);
   expect (device, "\0\0\0\0", 4);
   g_assert_cmpuint (nullcuda_made_up () - n_before, ==, 6);
-  g_assert_cmpint (cudaMemcpy (device, "sent", 4, NULL_HOST_TO_DEVICE), ==, NULL_OK);
+  OK (cudaMemcpy (device, "sent", 4, NULL_HOST_TO_DEVICE));
   expect (device, "sent", 4);
   g_assert_cmpuint (nullcuda_made_up () - n_before, ==, 6);
-  g_assert_cmpint (cudaFree (device), ==, NULL_OK);
+  OK (cudaFree (device));
 }
 
 static void
 test_illegal (void)
 {
   char *device, host[16] = "host";
-  g_assert_cmpint (cudaMalloc ((void **) &device, 4096), ==, NULL_OK);
-  g_assert_cmpint (cudaFree (device), ==, NULL_OK);
+  OK (cudaMalloc ((void **) &device, 4096));
+  OK (cudaFree (device));
   g_assert_cmpint (cudaMemcpy (host, device, 16, NULL_DEVICE_TO_HOST), ==,
                    NULL_ILLEGAL_ADDRESS);
   g_assert_cmpstr (host, ==, "host");
@@ -362,11 +351,11 @@ static void
 test_at_once (void)
 {
   void *event;
-  g_assert_cmpint (cudaEventCreateWithFlags (&event, 0), ==, NULL_OK);
+  OK (cudaEventCreateWithFlags (&event, 0));
   nullcuda_delay (NULL, 1e9);
-  g_assert_cmpint (cudaEventRecord (event, NULL), ==, NULL_OK);
-  g_assert_cmpint (cudaEventQuery (event), ==, NULL_OK);
-  g_assert_cmpint (cudaStreamQuery (NULL), ==, NULL_OK);
+  OK (cudaEventRecord (event, NULL));
+  OK (cudaEventQuery (event));
+  OK (cudaStreamQuery (NULL));
 }
 
 int

@@ -18,7 +18,7 @@ static void *
 new_stream (void)
 {
   void *stream;
-  g_assert_cmpint (cudaStreamCreateWithFlags (&stream, NON_BLOCKING), ==, NULL_OK);
+  OK (cudaStreamCreateWithFlags (&stream, NON_BLOCKING));
   return stream;
 }
 
@@ -26,21 +26,21 @@ static void *
 new_event (void)
 {
   void *event;
-  g_assert_cmpint (cudaEventCreateWithFlags (&event, 0), ==, NULL_OK);
+  OK (cudaEventCreateWithFlags (&event, 0));
   return event;
 }
 
 static void
 record (void *event, void *stream)
 {
-  g_assert_cmpint (cudaEventRecord (event, stream), ==, NULL_OK);
+  OK (cudaEventRecord (event, stream));
 }
 
 static float
 elapsed_ms (void *from, void *to)
 {
   float ms = -1;
-  g_assert_cmpint (cudaEventElapsedTime (&ms, from, to), ==, NULL_OK);
+  OK (cudaEventElapsedTime (&ms, from, to));
   return ms;
 }
 
@@ -49,25 +49,25 @@ test_event_is_late (void)
 {
   void *stream = new_stream (), *before = new_event (), *after = new_event ();
   float ms;
-  g_assert_cmpint (cudaEventQuery (after), ==, NULL_OK); /* never recorded */
+  OK (cudaEventQuery (after)); /* never recorded */
   record (before, stream);
   nullcuda_delay (stream, 3e6);
   record (after, stream);
   g_assert_cmpint (cudaEventQuery (after), ==, NULL_NOT_READY);
   g_assert_cmpint (cudaStreamQuery (stream), ==, NULL_NOT_READY);
   g_assert_cmpint (cudaEventElapsedTime (&ms, before, after), ==, NULL_NOT_READY);
-  g_assert_cmpint (cudaGetLastError (), ==, NULL_OK); /* not ready is no error */
+  OK (cudaGetLastError ()); /* not ready is no error */
 
   double asked_ns = nullcuda_now_ns ();
-  g_assert_cmpint (cudaEventSynchronize (after), ==, NULL_OK);
+  OK (cudaEventSynchronize (after));
   g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, >, 2.9e6);
-  g_assert_cmpint (cudaEventQuery (after), ==, NULL_OK);
-  g_assert_cmpint (cudaStreamQuery (stream), ==, NULL_OK);
+  OK (cudaEventQuery (after));
+  OK (cudaStreamQuery (stream));
   g_assert_cmpfloat_with_epsilon (elapsed_ms (before, after), 3, 0.01);
   cudaEventDestroy (before);
-  g_assert_cmpint (cudaEventDestroy (after), ==, NULL_OK);
+  OK (cudaEventDestroy (after));
   g_assert_cmpint (cudaEventDestroy (after), ==, NULL_INVALID_HANDLE);
-  g_assert_cmpint (cudaStreamDestroy (stream), ==, NULL_OK);
+  OK (cudaStreamDestroy (stream));
   g_assert_cmpint (cudaStreamQuery (stream), ==, NULL_INVALID_HANDLE);
 }
 
@@ -79,7 +79,7 @@ test_kernel (void)
   NullDim grid = { 1000, 10, 1 }, block = { 256, 1, 1 };
   nullcuda_delay (stream, 1e6); /* so that the host is ahead of the stream */
   record (before, stream);
-  g_assert_cmpint (cudaLaunchKernel (NULL, grid, block, NULL, 0, stream), ==, NULL_OK);
+  OK (cudaLaunchKernel (NULL, grid, block, NULL, 0, stream));
   record (after, stream);
   cudaStreamSynchronize (stream);
   g_assert_cmpfloat_with_epsilon (elapsed_ms (before, after), 2.56e6 * 0.016e-6 + 0.0025,
@@ -93,13 +93,12 @@ test_wait_orders_streams (void)
   void *first = new_stream (), *second = new_stream (), *event = new_event ();
   nullcuda_delay (first, 5e6);
   record (event, first);
-  g_assert_cmpint (cudaStreamQuery (second), ==,
-                   NULL_OK); /* streams run beside each other */
-  g_assert_cmpint (cudaStreamWaitEvent (second, event, 0), ==, NULL_OK);
+  OK (cudaStreamQuery (second)); /* streams run beside each other */
+  OK (cudaStreamWaitEvent (second, event, 0));
   double asked_ns = nullcuda_now_ns ();
-  g_assert_cmpint (cudaStreamSynchronize (second), ==, NULL_OK);
+  OK (cudaStreamSynchronize (second));
   g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, >, 4.9e6);
-  g_assert_cmpint (cudaEventQuery (event), ==, NULL_OK);
+  OK (cudaEventQuery (event));
   cudaStreamDestroy (first);
   cudaStreamDestroy (second);
 }
@@ -112,13 +111,13 @@ test_host_waits (void)
   nullcuda_delay (stream, 1e9); /* a queue is at most 200 ms deep */
   g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, >, 7.9e8);
   g_assert_cmpint (cudaStreamQuery (stream), ==, NULL_NOT_READY);
-  g_assert_cmpint (cudaMalloc (&memory, 1), ==, NULL_OK);
+  OK (cudaMalloc (&memory, 1));
   g_assert_cmpint (cudaStreamQuery (stream), ==, NULL_NOT_READY);
-  g_assert_cmpint (cudaFree (memory), ==, NULL_OK); /* waits for the device */
-  g_assert_cmpint (cudaStreamQuery (stream), ==, NULL_OK);
+  OK (cudaFree (memory)); /* waits for the device */
+  OK (cudaStreamQuery (stream));
   nullcuda_delay (stream, 1e6);
-  g_assert_cmpint (cudaDeviceSynchronize (), ==, NULL_OK);
-  g_assert_cmpint (cudaStreamQuery (stream), ==, NULL_OK);
+  OK (cudaDeviceSynchronize ());
+  OK (cudaStreamQuery (stream));
   cudaStreamDestroy (stream);
 }
 
@@ -127,14 +126,14 @@ static void
 test_default_stream (void)
 {
   void *blocking, *apart = new_stream ();
-  g_assert_cmpint (cudaStreamCreateWithFlags (&blocking, 0), ==, NULL_OK);
+  OK (cudaStreamCreateWithFlags (&blocking, 0));
   nullcuda_delay (blocking, 1e6);
   nullcuda_delay (apart, 9e7);
   double asked_ns = nullcuda_now_ns ();
-  g_assert_cmpint (cudaStreamSynchronize (NULL), ==, NULL_OK);
+  OK (cudaStreamSynchronize (NULL));
   g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, >, 0.9e6);
   g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, <, 2e6);
-  g_assert_cmpint (cudaStreamQuery (blocking), ==, NULL_OK);
+  OK (cudaStreamQuery (blocking));
   g_assert_cmpint (cudaStreamQuery (apart), ==, NULL_NOT_READY);
   cudaStreamDestroy (blocking);
   cudaStreamDestroy (apart);
@@ -150,13 +149,13 @@ test_capture (void)
   size_t n_nodes;
 
   g_assert_cmpint (cudaStreamBeginCapture (NULL, 0), ==, NULL_CAPTURE_UNSUPPORTED);
-  g_assert_cmpint (cudaStreamBeginCapture (stream, 0), ==, NULL_OK);
+  OK (cudaStreamBeginCapture (stream, 0));
   g_assert_cmpint (
       cudaStreamGetCaptureInfo (stream, &status, &id, NULL, NULL, NULL, NULL), ==, 0);
   g_assert_cmpint (status, ==, 1);
   g_assert_cmpuint (id, >, 0);
   record (event, stream);
-  g_assert_cmpint (cudaStreamWaitEvent (side, event, 0), ==, NULL_OK);
+  OK (cudaStreamWaitEvent (side, event, 0));
   g_assert_cmpint (
       cudaStreamGetCaptureInfo_v2 (side, &status, &side_id, NULL, NULL, NULL), ==, 0);
   g_assert_cmpuint (side_id, ==, id);
@@ -165,19 +164,19 @@ test_capture (void)
   g_assert_cmpint (cudaStreamSynchronize (stream), ==, NULL_CAPTURE_UNSUPPORTED);
   g_assert_cmpint (cudaEventQuery (event), ==, NULL_CAPTURED_EVENT);
   g_assert_cmpint (cudaStreamEndCapture (side, &nothing), ==, NULL_CAPTURE_UNMATCHED);
-  g_assert_cmpint (cudaStreamEndCapture (stream, &graph), ==, NULL_OK);
-  g_assert_cmpint (cudaStreamQuery (stream), ==, NULL_OK); /* nothing ran yet */
-  g_assert_cmpint (cudaStreamQuery (side), ==, NULL_OK);
+  OK (cudaStreamEndCapture (stream, &graph));
+  OK (cudaStreamQuery (stream)); /* nothing ran yet */
+  OK (cudaStreamQuery (side));
 
-  g_assert_cmpint (cudaGraphGetNodes (graph, NULL, &n_nodes), ==, NULL_OK);
+  OK (cudaGraphGetNodes (graph, NULL, &n_nodes));
   g_assert_cmpuint (n_nodes, ==, 2);
-  g_assert_cmpint (cudaGraphInstantiate (&executable, graph, 0), ==, NULL_OK);
-  g_assert_cmpint (cudaGraphDestroy (graph), ==, NULL_OK); /* the executable lives on */
+  OK (cudaGraphInstantiate (&executable, graph, 0));
+  OK (cudaGraphDestroy (graph)); /* the executable lives on */
   double asked_ns = nullcuda_now_ns ();
-  g_assert_cmpint (cudaGraphLaunch (executable, stream), ==, NULL_OK);
-  g_assert_cmpint (cudaStreamSynchronize (stream), ==, NULL_OK);
+  OK (cudaGraphLaunch (executable, stream));
+  OK (cudaStreamSynchronize (stream));
   g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, >, 4.9e6);
-  g_assert_cmpint (cudaGraphExecDestroy (executable), ==, NULL_OK);
+  OK (cudaGraphExecDestroy (executable));
   g_assert_cmpint (cudaGraphExecDestroy (executable), ==, NULL_INVALID_VALUE);
   cudaStreamDestroy (stream);
   cudaStreamDestroy (side);
@@ -187,7 +186,7 @@ static void *
 context_of (int device)
 {
   void *context;
-  g_assert_cmpint (cuDevicePrimaryCtxRetain (&context, device), ==, NULL_OK);
+  OK (cuDevicePrimaryCtxRetain (&context, device));
   return context;
 }
 
@@ -198,23 +197,23 @@ test_event_of_context (void)
   void *first = new_stream (), *second = new_stream (), *gone = new_stream ();
   void *event = new_event (), *context = context_of (0);
   cudaDeviceSynchronize ();
-  g_assert_cmpint (cuCtxRecordEvent (context, event), ==, NULL_OK);
-  g_assert_cmpint (cudaEventQuery (event), ==, NULL_OK); /* nothing was queued */
+  OK (cuCtxRecordEvent (context, event));
+  OK (cudaEventQuery (event)); /* nothing was queued */
 
   double asked_ns = nullcuda_now_ns ();
   nullcuda_delay (first, 1e6);
   nullcuda_delay (second, 3e6);
   nullcuda_delay (gone, 7e6);
   cudaStreamDestroy (gone);
-  g_assert_cmpint (cuCtxRecordEvent (context, event), ==, NULL_OK);
+  OK (cuCtxRecordEvent (context, event));
   nullcuda_delay (first, 5e7);
   cudaStreamSynchronize (second);
   g_assert_cmpint (cudaEventQuery (event), ==, NULL_NOT_READY);
-  g_assert_cmpint (cudaStreamWaitEvent (second, event, 0), ==, NULL_OK);
+  OK (cudaStreamWaitEvent (second, event, 0));
   cudaStreamSynchronize (second);
   g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, >, 6.9e6);
   g_assert_cmpfloat (nullcuda_now_ns () - asked_ns, <, 1e7);
-  g_assert_cmpint (cudaEventQuery (event), ==, NULL_OK);
+  OK (cudaEventQuery (event));
   g_assert_cmpint (cudaStreamQuery (first), ==, NULL_NOT_READY);
   cudaStreamDestroy (first);
   cudaStreamDestroy (second);
@@ -230,11 +229,10 @@ test_other_contexts (void)
   nullcuda_delay (stream, 3e6);
   cudaSetDevice (1);
   elsewhere = new_event ();
-  g_assert_cmpint (cuCtxRecordEvent (second, elsewhere), ==, NULL_OK);
-  g_assert_cmpint (cudaEventQuery (elsewhere), ==, NULL_OK); /* nothing is queued here */
+  OK (cuCtxRecordEvent (second, elsewhere));
+  OK (cudaEventQuery (elsewhere)); /* nothing is queued here */
   g_assert_cmpint (cuCtxRecordEvent (first, elsewhere), ==, NULL_INVALID_HANDLE);
-  g_assert_cmpint (cuCtxRecordEvent (first, event), ==,
-                   NULL_OK); /* whichever is current */
+  OK (cuCtxRecordEvent (first, event)); /* whichever is current */
   g_assert_cmpint (cudaEventQuery (event), ==, NULL_NOT_READY);
   cudaSetDevice (0);
   g_assert_cmpint (cuCtxRecordEvent (second, event), ==, NULL_INVALID_HANDLE);
@@ -246,8 +244,7 @@ test_other_contexts (void)
   cudaStreamDestroy (stream);
   cudaEventDestroy (event);
 
-  g_assert_cmpint (cuGetProcAddress_v2 ("cuCtxRecordEvent", &function, 12050, 0, &found),
-                   ==, NULL_OK);
+  OK (cuGetProcAddress_v2 ("cuCtxRecordEvent", &function, 12050, 0, &found));
   g_assert_cmpint (found, ==, 0);
   g_assert_nonnull (function);
   g_assert_true (function == dlsym (RTLD_DEFAULT, "cuCtxRecordEvent"));
@@ -261,30 +258,29 @@ test_event_of_context_in_capture (void)
   void *stream = new_stream (), *side = new_stream (), *event = new_event ();
   void *fork = new_event (), *graph = stream;
   int status;
-  g_assert_cmpint (cudaStreamBeginCapture (stream, 2), ==, NULL_OK);
+  OK (cudaStreamBeginCapture (stream, 2));
   record (fork, stream);
-  g_assert_cmpint (cudaStreamWaitEvent (side, fork, 0), ==, NULL_OK);
+  OK (cudaStreamWaitEvent (side, fork, 0));
   cudaSetDevice (1); /* another device's captures are not in the way */
   void *elsewhere = new_event ();
-  g_assert_cmpint (cuCtxRecordEvent (context_of (1), elsewhere), ==, NULL_OK);
+  OK (cuCtxRecordEvent (context_of (1), elsewhere));
   cudaSetDevice (0);
   cudaStreamGetCaptureInfo (stream, &status, NULL, NULL, NULL, NULL, NULL);
   g_assert_cmpint (status, ==, 1);
 
   g_assert_cmpint (cuCtxRecordEvent (context_of (0), event), ==,
                    NULL_CAPTURE_UNSUPPORTED);
-  g_assert_cmpint (cudaEventQuery (event), ==, NULL_OK); /* as it was */
+  OK (cudaEventQuery (event)); /* as it was */
   cudaStreamGetCaptureInfo (side, &status, NULL, NULL, NULL, NULL, NULL);
   g_assert_cmpint (status, ==, 2);
   g_assert_cmpint (cudaStreamEndCapture (stream, &graph), ==, NULL_CAPTURE_INVALIDATED);
   g_assert_null (graph);
-  g_assert_cmpint (cudaStreamQuery (side), ==, NULL_OK);
-  g_assert_cmpint (cuCtxRecordEvent (context_of (0), event), ==, NULL_OK);
+  OK (cudaStreamQuery (side));
+  OK (cuCtxRecordEvent (context_of (0), event));
 
-  g_assert_cmpint (cudaStreamBeginCapture (stream, 0), ==,
-                   NULL_OK); /* the next is whole */
-  g_assert_cmpint (cudaStreamEndCapture (stream, &graph), ==, NULL_OK);
-  g_assert_cmpint (cudaGraphDestroy (graph), ==, NULL_OK);
+  OK (cudaStreamBeginCapture (stream, 0)); /* the next is whole */
+  OK (cudaStreamEndCapture (stream, &graph));
+  OK (cudaGraphDestroy (graph));
   cudaStreamDestroy (stream);
   cudaStreamDestroy (side);
   cudaEventDestroy (fork);
@@ -297,7 +293,7 @@ test_no_time (void)
 {
   void *stream = new_stream (), *event;
   float ms;
-  g_assert_cmpint (cudaEventCreateWithFlags (&event, DISABLE_TIMING), ==, NULL_OK);
+  OK (cudaEventCreateWithFlags (&event, DISABLE_TIMING));
   record (event, stream);
   g_assert_cmpint (cudaEventElapsedTime (&ms, event, event), ==, NULL_INVALID_HANDLE);
   cudaGetLastError ();
