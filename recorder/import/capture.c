@@ -141,7 +141,9 @@ note_flaw (TesseraCapture *capture,
       .found = is_missing
                    ? "nothing"
                    : tessera_heap_describe (&capture->pickle.heap, fields->values[key]),
-      .at = tessera_stream_position (capture->pickle.stream),
+      .at = capture->table != NULL ? (uint64_t) capture->row
+                                   : tessera_stream_position (capture->pickle.stream),
+      .table = capture->table,
     };
 }
 
@@ -156,20 +158,22 @@ tessera_capture_refuse (TesseraCapture *capture,
   for (size_t i = 0; i < capture->n_flaws; i++)
     {
       const TesseraFlaw *flaw = &capture->flaws[i];
+      g_autofree char *place = NULL;
 
       if (flaw->kind != kind || flaw->index != index)
         continue;
+      place = flaw->table != NULL ? g_strdup_printf ("row %" PRIi64 " of %s",
+                                                     (int64_t) flaw->at, flaw->table)
+                                  : g_strdup_printf ("ends at byte %" PRIu64, flaw->at);
       if (flaw->is_missing)
         return tessera_fail (capture->error, TESSERA_BAD_INPUT,
-                             "%s: %s (ends at byte %" PRIu64
-                             ") has no `%s`: the snapshot is damaged",
-                             file, where, flaw->at, texts[flaw->key]);
+                             "%s: %s (%s) has no `%s`: the snapshot is damaged", file,
+                             where, place, texts[flaw->key]);
       return tessera_fail (
           capture->error, TESSERA_BAD_INPUT,
-          "%s: %s (ends at byte %" PRIu64
-          ") has %s as `%s`, which makes no sense there: the snapshot is "
+          "%s: %s (%s) has %s as `%s`, which makes no sense there: the snapshot is "
           "damaged",
-          file, where, flaw->at, flaw->found, texts[flaw->key]);
+          file, where, place, flaw->found, texts[flaw->key]);
     }
   return tessera_fail (capture->error, TESSERA_BAD_INPUT,
                        "%s: %s makes no sense: the snapshot is damaged", file, where);
@@ -181,8 +185,9 @@ static bool
 is_true (const TesseraFields *fields, TesseraTextId key)
 {
   return tessera_fields_have (fields, key) &&
-         fields->values[key] ==
-             tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_TRUE);
+         (fields->values[key] ==
+              tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_TRUE) ||
+          fields->values[key] == tessera_value_make (TESSERA_VALUE_INT, 1));
 }
 
 /* Whether the field is there, and says @text. */

@@ -6,6 +6,7 @@
  */
 #include "recorder/import/import.h"
 
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -218,6 +219,26 @@ test_gzip (void)
   g_byte_array_unref (to);
 }
 
+/* A snapshot of @n entries in SQLite. */
+static char *
+write_tables (const char *name, int n)
+{
+  char *path = g_build_filename (folder, name, NULL);
+  g_autofree char *sql = g_strdup_printf (
+      "CREATE TABLE device_traces (action, addr, size, stream, time_us);"
+      "INSERT INTO device_traces WITH n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n "
+      "LIMIT"
+      " %d) SELECT CASE i %% 3 WHEN 0 THEN 'alloc' WHEN 1 THEN 'free_requested' ELSE"
+      " 'free_completed' END, 4096, 512, 0, i + 1 FROM n",
+      n);
+  sqlite3 *db;
+
+  g_assert_cmpint (sqlite3_open (path, &db), ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_exec (db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+  sqlite3_close (db);
+  return path;
+}
+
 typedef struct
 {
   int n_calls;
@@ -241,7 +262,8 @@ test_progress (void)
 {
   GByteArray *to = snapshot_of (60000);
   char *paths[] = { write_file ("plain.pickle", to->data, to->len),
-                    write_gzip ("packed.gz", to->data, to->len) };
+                    write_gzip ("packed.gz", to->data, to->len),
+                    write_tables ("tables.db", 20000) };
 
   for (size_t i = 0; i < G_N_ELEMENTS (paths); i++)
     {

@@ -93,6 +93,10 @@ tessera_stream_position (const TesseraStream *stream)
   return stream->base + (uint64_t) (stream->at - stream->from);
 }
 
+/* Tells how far the reading is, where that is news. Returns: false when it is to stop, for
+ * which tessera_stream_cut() has the sentence. */
+bool tessera_stream_report (TesseraStream *stream, double fraction);
+
 /* The sentence for a stream that ended too early: cut off, unreadable or cancelled. */
 TesseraStatus tessera_stream_cut (const TesseraStream *stream, TesseraError *error);
 
@@ -481,7 +485,8 @@ typedef struct
   TesseraTextId key;
   bool is_missing;
   const char *found; /* "a text" ... */
-  uint64_t at;       /* where the dict ends in the file */
+  uint64_t at;       /* where the dict ends in the file, or the row ... */
+  const char *table; /* ... of this table, unless NULL */
 } TesseraFlaw;
 
 #define TESSERA_MAX_FLAWS 64     /* kept with their place; further ones only marked */
@@ -506,6 +511,9 @@ typedef struct
   size_t n_strings, cap_strings;
 
   uint64_t seen; /* keys of entries, segments and blocks: tells the era */
+
+  const char *table; /* of a database, that is being read; NULL: a pickle */
+  int64_t row;
 } TesseraCapture;
 
 void tessera_capture_init (TesseraCapture *capture,
@@ -565,8 +573,20 @@ void tessera_capture_renumber (TesseraCapture *capture,
  * From the records of a snapshot to a trace: the steps of snapshot.c.
  */
 
-/* Reads a snapshot from a stream that stands at its first byte. */
+struct sqlite3;
+
+/* tables.c: whether a database is a snapshot. */
+bool tessera_tables_are_there (struct sqlite3 *db);
+
+/* Reads the tables of a snapshot into the dict that its pickle would be. */
+TESSERA_MUST_USE TesseraStatus tessera_tables_read (TesseraCapture *capture,
+                                                    struct sqlite3 *db,
+                                                    TesseraValue *out_top);
+
+/* Reads a snapshot from a stream that stands at its first byte. @db: (nullable): the
+ * tables that are read instead; the stream only has their file's name and progress. */
 TESSERA_MUST_USE TesseraStatus tessera_import_snapshot (TesseraStream *stream,
+                                                        struct sqlite3 *db,
                                                         const TesseraOpenOptions *options,
                                                         TesseraError *error,
                                                         TesseraTrace **out_trace);

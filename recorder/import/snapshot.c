@@ -417,13 +417,14 @@ has_real_segments (const TesseraCapture *capture, const TesseraSnapshotParts *pa
 }
 
 static TesseraStatus
-fill (TesseraCapture *capture, const TesseraOpenOptions *options)
+fill (TesseraCapture *capture, struct sqlite3 *db, const TesseraOpenOptions *options)
 {
   TesseraTrace *trace = capture->trace;
   TesseraSnapshotParts parts = { 0 };
   int64_t zero_us;
   TesseraValue top;
-  TesseraStatus status = tessera_pickle_read (&capture->pickle, &top);
+  TesseraStatus status = db != NULL ? tessera_tables_read (capture, db, &top)
+                                    : tessera_pickle_read (&capture->pickle, &top);
 
   if (status == TESSERA_OK)
     status = find_parts (capture, top, &parts);
@@ -450,6 +451,7 @@ fill (TesseraCapture *capture, const TesseraOpenOptions *options)
 
 TesseraStatus
 tessera_import_snapshot (TesseraStream *stream,
+                         struct sqlite3 *db,
                          const TesseraOpenOptions *options,
                          TesseraError *error,
                          TesseraTrace **out_trace)
@@ -460,7 +462,7 @@ tessera_import_snapshot (TesseraStream *stream,
 
   import_must (tessera_trace_new (&trace));
   tessera_capture_init (&capture, stream, trace, error);
-  status = fill (&capture, options);
+  status = fill (&capture, db, options);
   tessera_capture_clear (&capture);
   if (status != TESSERA_OK)
     g_clear_pointer (&trace, tessera_trace_free);

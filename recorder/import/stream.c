@@ -57,19 +57,15 @@ read_content (TesseraStream *stream, uint8_t *to, size_t n_bytes)
   return n;
 }
 
-static void
-report (TesseraStream *stream)
+bool
+tessera_stream_report (TesseraStream *stream, double fraction)
 {
-  double fraction;
-
-  if (stream->file_bytes == 0)
-    return;
-  fraction = (double) stream->file_at / (double) stream->file_bytes;
   if (fraction < stream->reported + REPORT_STEP)
-    return;
+    return true;
   stream->reported = fraction;
   if (!tessera_progress (stream->progress, fraction > 1 ? 1 : fraction))
     stop (stream, TESSERA_CANCELLED, "stopped as asked");
+  return stream->status == TESSERA_OK;
 }
 
 bool
@@ -87,7 +83,9 @@ tessera_stream_fill (TesseraStream *stream, size_t n_bytes)
   left +=
       read_content (stream, stream->window + left, TESSERA_STREAM_WINDOW_BYTES - left);
   stream->end = stream->window + left;
-  report (stream);
+  if (stream->file_bytes != 0)
+    tessera_stream_report (stream,
+                           (double) stream->file_at / (double) stream->file_bytes);
   return stream->status == TESSERA_OK && left >= n_bytes;
 }
 

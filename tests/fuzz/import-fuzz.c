@@ -56,7 +56,7 @@ LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n_bytes)
   TesseraStream *stream = tessera_stream_new (bytes, n_bytes);
   TesseraTrace *trace;
 
-  fuzz_check (tessera_import_snapshot (stream, &options, &error, &trace), &error);
+  fuzz_check (tessera_import_snapshot (stream, NULL, &options, &error, &trace), &error);
   if (trace != NULL)
     {
       check_start (trace);
