@@ -113,8 +113,9 @@ tessera_plan_shown_bound (const TesseraPlan *plan,
                           uint64_t load_bound_bytes,
                           uint64_t pytorch_bytes)
 {
-  uint64_t proven_bytes =
-      plan != NULL && plan->n_edits == 0 ? tessera_plan_proven_bound (plan) : 0;
+  /* Of recorded lengths more is proven than of others. */
+  bool is_proven = plan != NULL && plan->n_edits == 0 && plan->lengths == NULL;
+  uint64_t proven_bytes = is_proven ? tessera_plan_proven_bound (plan) : 0;
   bool is_of_layouts = pytorch_bytes == 0 || proven_bytes <= pytorch_bytes;
 
   /* Behind a barrier a block ends at its free: so less is alive. */

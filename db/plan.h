@@ -294,11 +294,11 @@ uint64_t tessera_plan_digest (const TesseraPlan *plan);
 /* The highest bound that is proven, bytes; never below bound_bytes. */
 uint64_t tessera_plan_proven_bound (const TesseraPlan *plan);
 
-/* The one bound that is shown: what is proven for @plan, but where edits may force it, or
- * where PyTorch does with a smaller device (@pytorch_bytes; 0: not known), since a plan
- * may be held to more than a layout is; never below @load_bound_bytes, what is alive at
- * most, or, of a plan across streams, where frees end blocks, what it has alive. @plan:
- * (nullable) */
+/* The one bound that is shown: what is proven for @plan, but where edits may force it,
+ * where it is for every length (the proof is of the recorded ones), or where PyTorch does
+ * with a smaller device (@pytorch_bytes; 0: not known), since a plan may be held to more
+ * than a layout is; never below @load_bound_bytes, what is alive at most, or, of a plan
+ * across streams, where frees end blocks, what it has alive. @plan: (nullable) */
 uint64_t tessera_plan_shown_bound (const TesseraPlan *plan,
                                    uint64_t load_bound_bytes,
                                    uint64_t pytorch_bytes);

@@ -287,6 +287,9 @@ measure (TesseraFollowed *planned)
   planned->length = tessera_lengths_fullest (plan->lengths, &need).length;
   planned->height_bytes = need.height_bytes;
   planned->bound_bytes = need.bound_bytes;
+  /* The one that is shown, unless some of what is alive then lies beside the pool. */
+  if (planned->height_bytes >= planned->data->bound_bytes)
+    planned->bound_bytes = MAX (need.bound_bytes, planned->data->bound_bytes);
 }
 
 TesseraStatus
