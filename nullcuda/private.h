@@ -270,6 +270,8 @@ bool null_memory_find (uint64_t addr,
                        int *out_device);
 /* Whether every byte may be read and written by a copy. Host memory always may. */
 bool null_memory_is_backed (uint64_t addr, uint64_t n_bytes);
+/* What the driver would say: of the device, even where the budget is larger. */
+void null_memory_info (int device, size_t *out_free_bytes, size_t *out_total_bytes);
 
 /*
  * Host memory that CUDA knows: pinned, registered, managed.

@@ -111,6 +111,8 @@ int cudaGetDriverEntryPointByVersion (const char *name,
 long cusolverDnCreate (void);
 long cudaIpcGetMemHandle (void);
 int nvmlInit_v2 (void);
+int nvmlDeviceGetHandleByIndex_v2 (unsigned index, void **out_device);
+int nvmlDeviceGetMemoryInfo (void *device, unsigned long long out_bytes[3]);
 
 void nullcuda_answer (const void *bytes, size_t n_bytes);
 unsigned long nullcuda_made_up (void);

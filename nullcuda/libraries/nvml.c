@@ -81,6 +81,65 @@ NULL_API (int, nvmlDeviceGetUUID, void *device, char *out_text, unsigned n_bytes
   return NULL_OK;
 }
 
+/* nvmlMemory_t. */
+typedef struct
+{
+  unsigned long long total_bytes, free_bytes, used_bytes;
+} Memory;
+
+/* nvmlMemory_v2_t. */
+typedef struct
+{
+  unsigned version;
+  unsigned long long total_bytes, reserved_bytes, free_bytes, used_bytes;
+} MemoryV2;
+
+/* DeepSpeed asks for it, and so does torch.cuda.device_memory_used(). */
+NULL_API (int, nvmlDeviceGetMemoryInfo, void *device, Memory *out_memory)
+{
+  size_t free_bytes, total_bytes;
+
+  null_memory_info ((int) (uintptr_t) device - 1, &free_bytes, &total_bytes);
+  *out_memory = (Memory){ total_bytes, free_bytes, total_bytes - free_bytes };
+  return NULL_OK;
+}
+
+NULL_API (int, nvmlDeviceGetMemoryInfo_v2, void *device, MemoryV2 *inout_memory)
+{
+  size_t free_bytes, total_bytes;
+
+  null_memory_info ((int) (uintptr_t) device - 1, &free_bytes, &total_bytes);
+  *inout_memory = (MemoryV2){ inout_memory->version, total_bytes, 0, free_bytes,
+                              total_bytes - free_bytes };
+  return NULL_OK;
+}
+
+/* Programs log how busy, how warm and how fast a device is, and end where nobody says: the
+ * null device is idle. */
+NULL_API (int, nvmlDeviceGetUtilizationRates, void *device, unsigned out_percent[2])
+{
+  out_percent[0] = out_percent[1] = 0; /* kernels; memory */
+  return NULL_OK;
+}
+
+NULL_API (int, nvmlDeviceGetTemperature, void *device, int sensor, unsigned *out_celsius)
+{
+  *out_celsius = 30;
+  return NULL_OK;
+}
+
+NULL_API (int, nvmlDeviceGetPowerUsage, void *device, unsigned *out_milliwatts)
+{
+  *out_milliwatts = 50000;
+  return NULL_OK;
+}
+
+NULL_API (int, nvmlDeviceGetClockInfo, void *device, int clock, unsigned *out_mhz)
+{
+  *out_mhz = (unsigned) null_settings ()->profile.clock_khz / 1000;
+  return NULL_OK;
+}
+
 /* Out-of-memory messages list the processes on the device: there are none to name. */
 NULL_API (int, nvmlDeviceGetComputeRunningProcesses, void *device, unsigned *inout_n)
 {

@@ -14,12 +14,21 @@
 #define N_GRANULES 32 /* of the device: 64 MiB */
 #define MIB (UINT64_C (1) << 20)
 
+/* As the runtime and NVML both say. */
 static size_t
 free_bytes (void)
 {
+  unsigned long long of_nvml[3]; /* all, free, used */
   size_t n_bytes, total_bytes;
+  void *device;
+
   OK (cudaMemGetInfo (&n_bytes, &total_bytes));
   g_assert_cmpuint (total_bytes, ==, N_GRANULES * NULL_GRANULE);
+  OK (nvmlDeviceGetHandleByIndex_v2 (0, &device));
+  OK (nvmlDeviceGetMemoryInfo (device, of_nvml));
+  g_assert_cmpuint (of_nvml[0], ==, total_bytes);
+  g_assert_cmpuint (of_nvml[1], ==, n_bytes);
+  g_assert_cmpuint (of_nvml[2], ==, total_bytes - n_bytes);
   return n_bytes;
 }
 

@@ -227,9 +227,8 @@ null_memory_is_backed (uint64_t addr, uint64_t n_bytes)
   return true;
 }
 
-/* What the driver would say: of the device, even where the budget is larger. */
-static void
-memory_info (int device, size_t *out_free_bytes, size_t *out_total_bytes)
+void
+null_memory_info (int device, size_t *out_free_bytes, size_t *out_total_bytes)
 {
   uint64_t total_bytes = null_settings ()->profile.total_bytes;
   uint64_t budget_bytes = null_settings ()->budget_bytes;
@@ -246,7 +245,7 @@ NULL_API (int, cudaMemGetInfo, size_t *out_free_bytes, size_t *out_total_bytes)
   int device = null_device_current ();
   if (device < 0)
     return null_report (NULL_NO_DEVICE, __func__);
-  memory_info (device, out_free_bytes, out_total_bytes);
+  null_memory_info (device, out_free_bytes, out_total_bytes);
   return NULL_OK;
 }
 
