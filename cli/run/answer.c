@@ -196,6 +196,13 @@ say_plan_warning (const CliStudy *study)
   if (need->retries > 0)
     cli_say (" with %" G_GUINT64_FORMAT " flushes of its cache", need->retries);
   cli_say (".\n");
+  if (study->across.smallest_bytes > 0 &&
+      study->across.smallest_bytes < need->smallest_bytes &&
+      tessera_trace_get_meta (study->trace, "contract") == NULL)
+    cli_say (
+        "A plan across streams needs one of %s: whether the program allows it is what "
+        "--contract looks at.\n",
+        TESSERA_SIZE (study->across.smallest_bytes));
 }
 
 /* What there is to say of a plan that was just made. */

@@ -21,8 +21,8 @@ side = torch.cuda.Stream()
 UNCHECKED = "unchecked"  # an option of program()
 
 
-def program(tmp, text, *options, name="program"):
-    """What is said of the streams of a program, and what its trace says of its contract."""
+def answer_of(tmp, text, *options, name="program"):
+    """What a dry run of a program says, checked for its contract unless UNCHECKED."""
     script, trace = tmp / f"{name}.py", tmp / f"{name}.tsr"
     script.write_text(text)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
@@ -30,6 +30,12 @@ def program(tmp, text, *options, name="program"):
     done = subprocess.run([dry.TESSERA, "dry-run", *options, "-o", trace, "--", sys.executable, script],
                           cwd=tmp, env=environ, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, (done.returncode, done.stdout[-1000:], done.stderr[-3000:])
+    return done
+
+
+def program(tmp, text, *options, name="program"):
+    """What is said of the streams of a program, and what its trace says of its contract."""
+    done, trace = answer_of(tmp, text, *options, name=name), tmp / f"{name}.tsr"
     said = [line for line in done.stderr.splitlines() if "streams: " in line]
     kept = rows(trace, "SELECT value FROM meta WHERE key = 'contract'")
     assert len(said) == len(kept) <= 1, (said, kept)
@@ -263,6 +269,27 @@ def the_trace_is_the_same_with_the_check_and_without(tmp):
     assert program(tmp, text, UNCHECKED, name="without") == (None, None)
     is_kept(program(tmp, text, name="with"))
     assert dry.requests_of(tmp / "with.tsr") == dry.requests_of(tmp / "without.tsr") != []
+
+
+@test
+def whether_to_look_is_told_where_it_pays(tmp):
+    text = BEGIN + """
+model = torch.nn.Linear(8, 8).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    x = torch.empty(64 << 20, device="cuda")
+    del x
+    with torch.cuda.stream(side):
+        y = torch.empty(64 << 20, device="cuda")
+        del y
+    model(torch.ones(8, 8, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+    advice = re.compile(r"The plan needs a device of 51\d.* MiB, .*\nA plan across streams needs one of 2[56]\d.* MiB: "
+                        "whether the program allows it is what --contract looks at", re.S)
+    assert advice.search((said := answer_of(tmp, text, UNCHECKED).stdout)), said
+    assert "--contract" not in (said := answer_of(tmp, text, "--force").stdout), said
 
 
 @test
