@@ -8,8 +8,8 @@ one, which has its values on the host beside it. What PyTorch makes of such a te
 mixture of experts finds tokens x k in all, and reads counts that sum up to them. The
 device's own code runs with all of its temporary tensors.
 
-A mask (of 0 and 1) that the program sends from the host has its values beside it as well: whether
-a batch is padded, and how much a mask selects, is what the program's data say.
+Whole numbers that the program sends from the host have their values beside them as well: whether a
+batch is padded, how much a mask selects, and how many graphs a batch has, is what its data say.
 
 Where values are not known, all(), isfinite() and allclose() hold: a program that asks them asks
 whether its data are as they should be (no padding, one document a row, only finite numbers), and
@@ -98,12 +98,12 @@ class Routed(torch.Tensor):
             if name == "masked_select" and _is_known(args[1]):
                 cls.answer(int(args[1].known.expand(args[0].shape).count_nonzero()))
             result = func(*args, **kwargs)
-            expected = None
+            expected: Any = Unknown
             if "out" not in kwargs and _is_small(result):
                 expected = _expect(func, name, args, kwargs)
-            if expected is None and (is_inside or name == "__setitem__") and isinstance(args[0], cls):
+            if expected is Unknown and (is_inside or name == "__setitem__") and isinstance(args[0], cls):
                 args[0].known = None
-            if expected is not None and is_inside and type(result) is torch.Tensor:
+            if expected is not Unknown and is_inside and type(result) is torch.Tensor:
                 result.__class__ = cls  # type: ignore[assignment]
             return _with_values(name, result, expected)
 
@@ -113,7 +113,7 @@ def _expect(func: Any, name: str, args: Any, kwargs: Any) -> Any:
         named = {key: _to_host(value) for key, value in kwargs.items()}
         return func(*map(_to_host, _guess(name, args)), **named)
     except Exception:  # of the host's function too: the device's goes on alone
-        return None
+        return Unknown
 
 
 def _is_small(result: Any) -> bool:
@@ -123,7 +123,7 @@ def _is_small(result: Any) -> bool:
 
 
 def _with_values(name: str, result: Any, expected: Any) -> Any:
-    if expected is None:
+    if expected is Unknown:
         return result
     if name in _READS:
         return expected
@@ -164,17 +164,17 @@ def _install_nonzero() -> None:
     _kept.append(library)
 
 
-def _is_mask(tensor: torch.Tensor) -> bool:
-    if tensor.dim() == 0 or tensor.is_floating_point() or tensor.is_complex() or tensor.numel() > MAX_VALUES:
+def _is_whole(tensor: torch.Tensor) -> bool:
+    if tensor.dim() == 0 or tensor.is_floating_point() or tensor.is_complex():
         return False
-    return bool(((tensor == 0) | (tensor == 1)).all())
+    return tensor.numel() <= MAX_VALUES
 
 
 def _sending(function: Any) -> Any:
     @functools.wraps(function)
     def sent(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         result = function(tensor, *args, **kwargs)
-        if type(result) is torch.Tensor and result.is_cuda and tensor.device.type == "cpu" and _is_mask(tensor):
+        if type(result) is torch.Tensor and result.is_cuda and tensor.device.type == "cpu" and _is_whole(tensor):
             return _with_value(result, tensor.to(result.dtype, copy=True))
         return result
 

@@ -147,6 +147,18 @@ def ask_all():
           flush=True)
 
 
+def ask_sent_numbers():
+    """Labels of which some are left out, and three graphs of a batch by the number of each node's."""
+    labels, graphs = torch.arange(8) % 4 * 50 - 100, torch.tensor([0, 0, 0, 1, 2, 2])
+    there, of_node = labels.cuda(), graphs.to("cuda")
+    n_graphs = int(of_node.max()) + 1
+    changed = there.clone()
+    changed[1:3] = -100
+    sums = torch.zeros(n_graphs, 4, device="cuda").index_add(0, of_node, torch.ones(6, 4, device="cuda"))
+    print({"learnt": len(torch.randn(8, 4, device="cuda")[there != -100]), "counted": (there != -100).sum().item(), "left": (changed != -100).sum().item(),
+           "graphs": len(sums), "embedded": type(torch.nn.Embedding(100, 4).cuda()(of_node)) is torch.Tensor}, flush=True)
+
+
 def ask_sent_masks():
     """A batch with padding, one without; and a mask is saved as any tensor is."""
     x = torch.randn(4, 8, device="cuda", requires_grad=True)
@@ -166,6 +178,7 @@ def ask_sent_masks():
 if "TESSERA_DRY_RUN" in os.environ:
     ask_all()
     ask_sent_masks()
+    ask_sent_numbers()
     inside()
     sys.exit()
 
@@ -176,8 +189,10 @@ def main(report, folder):
     answers = [ast.literal_eval(line) for line in printed.splitlines() if line.startswith("{")]
     report.expect(answers[:1] == [{"all": True, "rows": [True] * 4, "any": False, "not": False, "packed": None}],
                   f"all() holds: {answers[:1]}")
-    report.expect(answers[1:] == [{"padded": False, "full": True, "selected": 29, "sums": [5, 8, 8, 8], "saved": True,
-                                   "fast": False, "flag": True}], f"masks say what they are: {answers[1:]}")
+    report.expect(answers[2:] == [{"learnt": 6, "counted": 6, "left": 4, "graphs": 3, "embedded": True}],
+                  f"whole numbers say what they are: {answers[2:]}")
+    report.expect(answers[1:2] == [{"padded": False, "full": True, "selected": 29, "sums": [5, 8, 8, 8], "saved": True,
+                                   "fast": False, "flag": True}], f"masks say what they are: {answers[1:2]}")
     routed = [ast.literal_eval(line) for line in printed.splitlines() if line.startswith("[")]
     report.expect(len(routed) == len(Mixture.__subclasses__()), f"{len(routed)} ways to route")
     for name, *counts in routed:
