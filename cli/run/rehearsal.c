@@ -99,32 +99,36 @@ is_evaluation (const char *name)
   return FALSE;
 }
 
-/* Phases of that name between the same two steps are one evaluation; inside of a step they
- * are how the program trains, and before the first one perhaps as well: a teacher's forward
- * pass. Steps that nobody told but the repetition cut it in many. */
+/* Phases of that name between the same two steps, or inside of the same one, are one
+ * evaluation. Inside of most steps they are how the program trains, and before the first one
+ * perhaps as well: a teacher's forward pass. Steps that nobody told but the repetition cut it
+ * in many. */
 static guint
 count_evaluations (const CliStudy *study)
 {
   const TesseraStructure *structure = study->structure;
   size_t n_steps =
       structure->steps_from == TESSERA_STEPS_ANNOTATED ? structure->n_steps : 0;
-  size_t step = 0, counted_at = G_MAXSIZE;
-  guint n = 0;
+  size_t step = 0, counted_at[2] = { G_MAXSIZE, G_MAXSIZE }; /* between steps, inside */
+  guint n[2] = { 0, 0 };
 
   for (size_t i = 0; i < structure->n_phases; i++)
     {
       const TesseraPhase *phase = &structure->phases[i];
+      gboolean is_inside;
 
       while (step < n_steps && structure->steps[step].end_index <= phase->begin_index)
         step++;
-      if (step == counted_at || phase->depth > 0 || (n_steps > 0 && step == 0) ||
-          !is_evaluation (tessera_phase_name (study->trace, phase)) ||
-          (step < n_steps && structure->steps[step].begin_index <= phase->begin_index))
+      is_inside =
+          step < n_steps && structure->steps[step].begin_index <= phase->begin_index;
+      if (step == counted_at[is_inside] || phase->depth > 0 ||
+          (n_steps > 0 && step == 0) ||
+          !is_evaluation (tessera_phase_name (study->trace, phase)))
         continue;
-      counted_at = step;
-      n++;
+      counted_at[is_inside] = step;
+      n[is_inside]++;
     }
-  return n;
+  return n[FALSE] + (2 * n[TRUE] <= n_steps ? n[TRUE] : 0);
 }
 
 /* "Seen: 380 steps, no evaluation yet; stopped at 2,000,000 events in step 380." */

@@ -250,6 +250,28 @@ def the_verdict_covers_what_was_seen(tmp):
 
 
 @test
+def an_evaluation_in_the_midst_of_accumulation_is_seen(tmp):
+    """An epoch has 10 batches, of which four make a step."""
+    (tmp / "midst.py").write_text("""
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512)).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in range(1, 31):
+    model(torch.randn(64, 512, device="cuda")).sum().backward()
+    if batch % 4 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+    if batch % 10 == 0:
+        model.eval()
+        with torch.no_grad():
+            model(torch.randn(256, 512, device="cuda"))
+        model.train()
+""")
+    seen = answer_of(run(tmp, "dry-run", "--json", "-o", "midst.tsr", "--", sys.executable, "midst.py"))["seen"]
+    assert seen == "Seen: 8 steps, 3 evaluations, to the end of the script.", seen
+
+
+@test
 def a_run_that_evaluates_follows_its_plan(tmp):
     on = ("--gpu", "24GiB", "--json")
     planned = answer_of(run(tmp, *evaluates(tmp, *on, "-o", "large.tsr")))
