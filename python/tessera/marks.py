@@ -116,6 +116,7 @@ class Marks:
         self._n_forwards: Dict[int, int] = {}  # by id of the outermost module
         self._n_backwards = 0
         self._adds_up = True  # gradients of this step's passes so far, for one step of an optimizer
+        self._passes = False  # steps of this program have forward or backward passes
         self._batch = self._most_batch = 0
         #: Whole steps so far; also the number of the step that is being done.
         self.n_done = 0
@@ -243,9 +244,15 @@ class Marks:
         self._n_backwards += 1
         return self._open_call("backward", number)
 
+    def _is_behind(self) -> bool:
+        """Whether nothing has passed since the last step ended: DeepSpeed steps its optimizer once
+        for each group of parameters, and what wraps an optimizer may be stepped behind it."""
+        return self._passes and not self._n_forwards and not self._n_backwards
+
     def optimizer(self) -> int:
-        self._work()
-        self._adds_up = False
+        if not self._is_behind():
+            self._work()
+            self._adds_up = False
         return self.open("optimizer")
 
     def note_ends(self) -> None:
@@ -295,6 +302,7 @@ class Marks:
         self.n_done += 1
         self._last_began_between = self._began_between
         self._began_between = False
+        self._passes = self._passes or bool(self._n_forwards or self._n_backwards)
         self._n_forwards.clear()
         self._n_backwards = self._n_trained = 0
         self._adds_up = True
@@ -353,6 +361,8 @@ class Marks:
 
     def found_end(self) -> None:
         """The last optimizer of a step has stepped."""
+        if self._is_behind():
+            return
         self._n_trained += 1
         if self._is_explicit:
             return

@@ -93,6 +93,15 @@ def two_views(told):
     optimizer.step()
 
 
+def groups(told):
+    """DeepSpeed's optimizer is stepped once for each group of parameters."""
+    net = Net()
+    optimizer = sgd(net)
+    for _ in range(2):
+        train(net, optimizer)
+        optimizer.step()
+
+
 def inner_steps(told):
     """Of a learner that learns to learn: gradients are taken, not added up."""
     net = Net()
@@ -449,6 +458,11 @@ expect(
     """step 0, >forward, <, >forward, >call 2 of forward, <, <, >backward, <,
     >forward, >call 3 of forward, <, <, >forward, >call 4 of forward, <, <,
     >backward, >micro-batch 1 backward, <, <, >optimizer, <, step 1, step 1, step -1""",
+)
+expect(
+    "a step for each group of parameters",
+    watch(groups),
+    f"step 0, {TRAIN} step 1, >optimizer, <, {TRAIN} step 2, >optimizer, <, step 2, step -1",
 )
 expect(
     "inner steps",
