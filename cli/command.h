@@ -47,10 +47,9 @@ typedef struct
   int (*run) (int n_files, char **files);
 } CliCommand;
 
-extern const CliCommand cli_bench, cli_check, cli_compare, cli_diff, cli_dry_run,
-    cli_edits, cli_explain, cli_export, cli_fit, cli_gate, cli_import, cli_info, cli_job,
-    cli_oom, cli_plan, cli_record, cli_render, cli_report, cli_run, cli_simulate,
-    cli_view;
+extern const CliCommand cli_check, cli_compare, cli_diff, cli_dry_run, cli_edits,
+    cli_explain, cli_export, cli_fit, cli_gate, cli_import, cli_info, cli_job, cli_oom,
+    cli_plan, cli_record, cli_render, cli_report, cli_run, cli_simulate, cli_view;
 
 /* The options that several subcommands have, as given. */
 typedef struct

@@ -11,10 +11,10 @@
 #include <string.h>
 
 static const CliCommand *const commands[] = {
-  &cli_info,  &cli_oom,     &cli_job,    &cli_import, &cli_simulate, &cli_fit,
-  &cli_plan,  &cli_explain, &cli_edits,  &cli_check,  &cli_compare,  &cli_diff,
-  &cli_bench, &cli_export,  &cli_render, &cli_report, &cli_view,     &cli_dry_run,
-  &cli_gate,  &cli_record,  &cli_run,
+  &cli_info,    &cli_oom,     &cli_job,     &cli_import, &cli_simulate,
+  &cli_fit,     &cli_plan,    &cli_explain, &cli_edits,  &cli_check,
+  &cli_compare, &cli_diff,    &cli_export,  &cli_render, &cli_report,
+  &cli_view,    &cli_dry_run, &cli_gate,    &cli_record, &cli_run,
 };
 
 static void

@@ -18,6 +18,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from html import unescape
 from pathlib import Path
@@ -648,7 +649,7 @@ def names_from_files_cannot_reach_the_terminal(tmp):
     assert all(SHOWN in text for text in out), out
     out += [good(*command) for command in (
         ("info", trace), ("plan", trace, "-o", plan), ("check", plan), ("compare", plan, plan, "--trace", trace),
-        ("bench", "planner", trace), ("explain", trace, 0),
+        ("explain", trace, 0),
         ("import", trace, "-o", tmp / f"{HOSTILE}.tsr"), ("edits", "list", tmp / f"{HOSTILE}.tsr"), ("info", trace, "--json"))]
     out.append(run("simulate", "--verify", trace).stdout)
     out += [run(*command).stderr for command in (("check", trace), ("info", tmp / f"{HOSTILE}.gz"), (HOSTILE,), ("info", f"--{HOSTILE}"))]
@@ -1026,19 +1027,18 @@ def csv_becomes_a_plan(tmp):
 
 
 @test
-def bench_tells_height_and_bound(tmp):
+def plan_tells_height_bound_proof_and_seconds(tmp):
     (tmp / "i.csv").write_text("id,lower,upper,size\na,0,3,10\nb,2,5,10\nc,4,7,10\n")
-    rows = json.loads(good("bench", "planner", tmp / "i.csv", SAMPLE, "--json"))
+    plan = json.loads(good("plan", tmp / "i.csv", "--json"))
+    assert plan["bound_bytes"] == plan["height_bytes"] == 20 and plan["blocks"] == plan["slots"] == 3, plan
+    assert plan["strategy"].startswith("free: ") and plan["proof"].startswith("optimal") and 0 <= plan["seconds"] < 60, plan
+    assert good("plan", tmp / "i.csv").splitlines()[0].startswith("height 20 B, bound 20 B (0.000 % above), 3 slots, ")
+    heights = subprocess.run([sys.executable, ROOT / "tests" / "evaluation" / "strategies.py", "--heights", tmp / "i.csv", SAMPLE],
+                             capture_output=True, text=True, env={**os.environ, "TESSERA_BUILD_ROOT": str(Path(TESSERA).parents[1])})
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in heights.stdout.splitlines()]
     plan = json.loads(good("plan", SAMPLE, "--json"))
-    assert [row["file"] for row in rows] == [str(tmp / "i.csv"), str(SAMPLE)]
-    assert rows[0]["bound_bytes"] == rows[0]["height_bytes"] == 20 and rows[0]["blocks"] == 3
-    for key in "height_bytes", "bound_bytes", "slots", "strategy":
-        assert rows[1][key] == plan[key], key
-    assert good("bench", "planner", tmp / "i.csv").splitlines()[1].split()[:8] == ["i.csv", "3", "3", "20", "B", "20", "B", "1.0000"]
-    done = run("bench", "planner", cwd=ROOT)
-    assert done.returncode == 0 and done.stdout.count(".pickle.gz ") == len(list((ROOT / "samples").glob("*.gz")))
-    refused("bench", "planner", cwd=tmp, words=("samples",))
-    refused("bench", "planner", tmp / "none.csv", words=("none.csv",))
+    assert [row[:3] for row in rows] == [["i", "3", "3"], ["finetune-oom", str(plan["blocks"]), str(plan["slots"])]], heights
+    assert rows[0][5] == "1.0000" and rows[1][4] == f"{plan['height_bytes'] / (1 << 30):.3f}", rows
 
 
 @test

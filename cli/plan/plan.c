@@ -152,6 +152,7 @@ tell_figures (const CliStudy *study)
   cli_member ("bound_bytes", plan->bound_bytes);
   cli_member ("height_bytes", plan->height_bytes);
   cli_member_proof (plan);
+  cli_member ("blocks", study->blocks->n_blocks);
   cli_member ("slots", plan->n_slots);
   cli_member ("unplanned", plan->n_unplanned);
   cli_member ("sections", plan->n_sections);

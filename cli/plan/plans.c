@@ -1,18 +1,11 @@
 /*
- * Files of plans: tessera check, compare and bench.
+ * Files of plans: tessera check and compare.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <glob.h>
-#include <string.h>
-#include <time.h>
-
 #include "cli/tell.h"
 #include "planner/check.h"
 #include "planner/compare.h"
-
-/* What is planned where no file is named: in the source tree. */
-#define SAMPLES "samples"
 
 static char *trace_path;
 #define MOST_MOVES 10 /* that are listed, the largest */
@@ -282,109 +275,4 @@ const CliCommand cli_compare = {
   .n_most = 2,
   .options = compare_options,
   .run = run_compare,
-};
-
-static gint64 budget;
-
-/* What glob() made; the caller frees them with globfree(). */
-static void
-list_samples (glob_t *samples)
-{
-  if (glob (SAMPLES "/*.pickle.gz", 0, NULL, samples) != 0)
-    cli_fail_with ("there is no folder \"%s\" with the bundled samples here: name the "
-                   "files to plan",
-                   SAMPLES);
-}
-
-static void
-tell_bench (CliTable *table, const CliStudy *study, double seconds)
-{
-  const TesseraPlan *plan = study->plan;
-  g_autofree char *name = g_path_get_basename (study->path);
-  g_autofree char *proof = cli_proof_text (plan);
-  g_autofree char *time = g_strdup_printf ("%.3f", seconds);
-  g_autofree char *ratio =
-      g_strdup_printf ("%.4f", plan->bound_bytes > 0 ? (double) plan->height_bytes /
-                                                           (double) plan->bound_bytes
-                                                     : 1);
-
-  cli_table_text (table, name);
-  cli_table_text (table, study->path);
-  CLI_INTEGERS (table, study->blocks->n_blocks, plan->n_slots, plan->height_bytes,
-                plan->bound_bytes);
-  cli_table_text (table, ratio);
-  cli_table_text (table, proof);
-  cli_table_text (table, time);
-  cli_table_text (table, plan->strategy);
-  cli_member ("bound_bytes", plan->bound_bytes);
-  cli_member_proof (plan);
-  cli_member ("processor_seconds", seconds);
-}
-
-static void
-bench_file (const char *path, CliTable *table)
-{
-  g_auto (CliStudy) study = { 0 };
-  TesseraPlanOptions options = { .first_step = -1,
-                                 .last_step = -1,
-                                 .work_budget = (uint64_t) budget,
-                                 .progress = cli_progress ("planning"),
-                                 .listener = cli_listener () };
-
-  cli_study_open (&study, path);
-  cli_study_streams (&options);
-  cli_progress ("planning");
-  const clock_t begin = clock ();
-  cli_must (tessera_plan_trace (study.trace, study.blocks, study.structure, &options,
-                                cli_error (), &study.plan));
-  const double seconds = (double) (clock () - begin) / CLOCKS_PER_SEC;
-  cli_progress_end ();
-  tell_bench (table, &study, seconds);
-}
-
-static int
-run_bench (int n_files, char **files)
-{
-  static const char *const columns[] = { "+file",
-                                         "-file",
-                                         "blocks",
-                                         "slots",
-                                         "height_bytes",
-                                         "+load_bound_bytes",
-                                         "+height / bound",
-                                         "+proof",
-                                         "+plan, processor s",
-                                         "strategy",
-                                         NULL };
-  glob_t samples = { 0 };
-
-  if (strcmp (files[0], "planner") != 0)
-    cli_usage ("\"%s\" can't be measured; \"planner\" can", files[0]);
-  cli_read_least ("--budget", budget, 0, "a number of work units");
-  if (n_files == 1)
-    list_samples (&samples);
-  CliTable *table = cli_table_new (NULL, columns);
-  for (char **path = n_files == 1 ? samples.gl_pathv : files + 1; *path != NULL; path++)
-    bench_file (*path, table);
-  cli_table_print (table);
-  globfree (&samples);
-  return CLI_DONE;
-}
-
-static const GOptionEntry bench_options[] = { { CLI_OPTION ("budget", INT64, &budget),
-                                                "Work units (placements tried)", "N" },
-                                              { NULL } };
-
-const CliCommand cli_bench = {
-  .name = "bench",
-  .synopsis = "planner [FILE...]",
-  .summary = "what planning reaches and costs, file by file",
-  .help = "A table of height over load bound and processor seconds. Without FILE: the "
-          "samples in\nthe folder samples. FILE may be a planner's instance (CSV: "
-          "id,lower,upper,size).",
-  .takes = CLI_READS_TRACE | CLI_PLANS,
-  .n_least = 1,
-  .n_most = -1,
-  .options = bench_options,
-  .run = run_bench,
 };

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Rows of docs/EVALUATION.md: heights under each strategy.
 
-    strategies.py FILE...        snapshots, traces, planner's instances
-    strategies.py --examples     each example of the tests, dry-run first
+    strategies.py FILE...            snapshots, traces, planner's instances
+    strategies.py --heights FILE...  height beside the bound, and seconds, of the usual strategy
+    strategies.py --examples         each example of the tests, dry-run first
 
 Run by the Python that has PyTorch; TESSERA_BUILD_ROOT names the build folder (build).
 
@@ -39,6 +40,12 @@ def row(name, path):
     print("|", " | ".join(map(str, cells)), "|", flush=True)
 
 
+def heights(name, path):
+    found = plan(path, "free")
+    print("|", name, "|", found["blocks"], "|", found["slots"], f"| {found['seconds']:.3f} | {found['height_bytes'] / GIB:.3f} |",
+          f"{found['height_bytes'] / max(found['bound_bytes'], 1):.4f} | {found['followable']} |", flush=True)
+
+
 def examples():
     sys.path.insert(0, str(SOURCE / "tests" / "pytorch"))
     import dry
@@ -53,9 +60,10 @@ def examples():
 def main(arguments):
     if arguments == ["--examples"]:
         examples()
-    elif arguments and not arguments[0].startswith("-"):
-        for path in arguments:
-            row(Path(path).name.split(".pickle")[0].split(".tsr")[0].split(".csv")[0], path)
+    elif arguments and (arguments[0] == "--heights" or not arguments[0].startswith("-")):
+        tell = heights if arguments[0] == "--heights" else row
+        for path in arguments[tell is heights:]:
+            tell(Path(path).name.split(".pickle")[0].split(".tsr")[0].split(".csv")[0], path)
     else:
         sys.exit(__doc__)
 

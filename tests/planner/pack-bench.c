@@ -2,7 +2,7 @@
  * What packing reaches and costs, beside what it may: the instances of the shared data, steps
  * of pipelines, a compiler's graph, and many distinct buffers. Prints a table; seconds are of
  * the wall, bytes a buffer beyond items and offsets. A plan of a real file is measured by
- * `tessera bench planner`.
+ * `tests/evaluation/strategies.py --heights`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
