@@ -114,7 +114,6 @@ cli_member_warnings (const CliStudy *study)
   if (!cli_object_if ("leak", leak->step_bytes > 0))
     return;
   cli_member ("step_bytes", leak->step_bytes);
-  cli_member ("kept_bytes", leak->kept_bytes);
   cli_member ("steps", leak->n_steps);
   cli_member ("line", study->needs.leak_line);
   cli_close ();

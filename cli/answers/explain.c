@@ -215,8 +215,6 @@ tell_block (const Explain *explain, uint32_t index, const TesseraPlaceReason *re
   cli_member ("block", index);
   cli_member ("size_bytes", block->size_bytes);
   cli_member ("block_bytes", reason->block_bytes);
-  cli_member ("born_index", block->born_index);
-  cli_member ("died_index", block->died_index);
   cli_member ("class", class);
   cli_member ("line", line);
   cli_member ("layout", cli_layout_name (planned->kind));
@@ -356,7 +354,6 @@ tell_row (CliTable *table, const Explain *explain, const Row *row, const WhatIf 
   cli_table_text (table, cli_class_name (row->lifetime_class));
   cli_table_text (table, name);
   cli_table_text (table, reported);
-  cli_member_bool ("recomputable", row->is_recomputable);
   if (answer != NULL)
     member_answer (answer);
 }
@@ -402,7 +399,6 @@ explain_peak (const Explain *explain)
   cli_member ("bound_bytes", bytes);
   cli_member ("height_bytes", plan->height_bytes);
   cli_member ("edits", plan->n_edits);
-  cli_member ("freed_before", PEAK);
   tell_rows (explain, at);
 }
 

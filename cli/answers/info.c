@@ -51,14 +51,11 @@ tell_facts (const CliStudy *study)
   cli_member ("streams", trace->n_streams);
   cli_member ("steps", structure->n_steps);
   cli_member ("steps_from", steps_from[structure->steps_from]);
-  cli_member ("steps_confidence", structure->confidence);
   cli_member ("phases", structure->n_phases);
-  cli_member_bool ("phases_inferred", structure->phases_inferred);
   cli_member ("layout", cli_layout_name (layout->kind));
   cli_member ("note", layout->note);
   cli_member ("peak_live_bytes", layout->peak_live_bytes);
   cli_member ("peak_allocated_bytes", layout->peak_allocated_bytes);
-  cli_member ("peak_active_bytes", layout->peak_active_bytes);
   cli_member ("peak_reserved_bytes", layout->peak_reserved_bytes);
   cli_member ("fragmentation", fragmentation);
   cli_member ("ooms", layout->n_ooms);

@@ -83,9 +83,6 @@ tell_handovers (const CliStudy *study)
     cli_say ("across streams: %" G_GUINT64_FORMAT
              " waits %s for memory that another stream used\n",
              handovers->n_waits, is_of_step ? "a step" : "in all");
-  cli_member ("handover_step",
-              is_of_step ? (guint64) study->structure->steps[handovers->step].number
-                         : UINT64_MAX);
   table = cli_table_new ("handovers", columns);
   for (size_t i = 0; i < handovers->n_counts; i++)
     CLI_INTEGERS (table, handovers->counts[i].from, handovers->counts[i].to,
@@ -155,7 +152,6 @@ tell_figures (const CliStudy *study)
   cli_member ("blocks", study->blocks->n_blocks);
   cli_member ("slots", plan->n_slots);
   cli_member ("unplanned", plan->n_unplanned);
-  cli_member ("sections", plan->n_sections);
   cli_member ("groups", plan->n_groups);
   cli_member ("rooms", plan->n_rooms);
   cli_member ("region_bytes", region_bytes);

@@ -28,7 +28,6 @@ tell_verification (const char *path, size_t n_events, const TesseraVerification 
   cli_object (NULL);
   cli_member ("file", path);
   cli_member_bool ("verified", v->has_history && tessera_verification_is_exact (v));
-  cli_member_bool ("has_history", v->has_history);
   cli_member ("addresses_right", v->addresses_right);
   cli_member ("addresses", v->addresses);
   cli_member ("segments_right", v->segments_right);
@@ -37,8 +36,6 @@ tell_verification (const char *path, size_t n_events, const TesseraVerification 
   cli_member ("ooms", v->ooms);
   cli_member ("final_right", v->final_right);
   cli_member ("final_blocks", v->final_blocks);
-  if (v->first_difference != TESSERA_NONE)
-    cli_member ("first_difference", v->first_difference);
   cli_member ("difference", v->difference);
   cli_close ();
 }

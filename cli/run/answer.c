@@ -289,7 +289,6 @@ cli_answer_tell (const CliStudy *study, const CliQuestion *question)
   cli_member ("fits", fits_names[answer (study, question)]);
   cli_member ("sentence", text);
   cli_member_warnings (study);
-  cli_member_bool ("plan_is_worse", is_plan_worse (study));
   cli_member_followable (study->plan);
   cli_say ("Not seen by a run that computes nothing:\n");
   cli_array ("not_seen");

@@ -169,72 +169,61 @@ see (const CliStudy *study, gboolean is_interrupted, Seen *seen)
   seen->text = g_strdup_printf ("Seen: %s, %s%s.", steps, evaluations, end);
 }
 
-/* A dry run that does not fit, once more with the memory that the GPU has: a script may
- * catch that memory is out and go on with less. */
-typedef struct
-{
-  guint64 n_failed; /* requests, all of them caught; 0: the script did not get on */
-  size_t n_steps;
-  guint64 reserved_bytes; /* at most */
-  gint64 batch,
-      batch_before; /* largest of its whole steps, and of the first run's; 0: not told */
-  char *trace_path;
-  char *text; /* a sentence */
-} SecondRun;
-
-/* What the trace of the second run says, where it made one. */
-static void
-judge (const CliRehearsal *first, const CliStudy *study, SecondRun *second)
+/* What the trace of a second run says, where it made one: a sentence; NULL: the script did not
+ * get on. */
+static char *
+describe_adapted (const CliRehearsal *first, const CliStudy *study, const char *path)
 {
   g_auto (CliStudy) again = { 0 };
 
-  if (!g_file_test (second->trace_path, G_FILE_TEST_EXISTS))
-    return;
-  cli_study_open (&again, second->trace_path);
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    return NULL;
+  cli_study_open (&again, path);
   cli_study_live (&again);
   const TesseraStructure *structure = again.structure;
   const TesseraLayout *layout = again.layout;
+  const guint64 batch = cli_study_number (&again, "batch");
+  const guint64 batch_before = cli_study_number (study, "batch");
   if (structure->n_steps == 0 || layout->n_ooms == 0 ||
       structure->steps[structure->n_steps - 1].begin_index <= layout->ooms[0].event_index)
-    return;
-  second->n_failed = layout->n_ooms;
-  second->n_steps = structure->n_steps;
-  second->reserved_bytes = layout->peak_reserved_bytes;
-  second->batch = (gint64) cli_study_number (&again, "batch");
-  second->batch_before = (gint64) cli_study_number (study, "batch");
-  g_autofree char *batch = second->batch <= 0 || second->batch == second->batch_before
-                               ? g_strdup ("")
-                               : g_strdup_printf (" with batch %" G_GINT64_FORMAT
-                                                  " instead of %" G_GINT64_FORMAT,
-                                                  second->batch, second->batch_before);
-  second->text = g_strdup_printf (
-      "Catches that memory is out and goes on%s: with the memory of %s %" G_GUINT64_FORMAT
-      " request%s failed and %zu steps were done, at most %s reserved (%s).",
-      batch, first->question.gpu, second->n_failed, second->n_failed == 1 ? "" : "s",
-      second->n_steps, TESSERA_SIZE (second->reserved_bytes), second->trace_path);
+    return NULL;
+  g_autofree char *change = batch == 0 || batch == batch_before
+                                ? g_strdup ("")
+                                : g_strdup_printf (" with batch %" G_GUINT64_FORMAT
+                                                   " instead of %" G_GUINT64_FORMAT,
+                                                   batch, batch_before);
+  return g_strdup_printf ("Catches that memory is out and goes on%s: with the memory of "
+                          "%s %zu request%s failed "
+                          "and %zu steps were done, at most %s reserved (%s).",
+                          change, first->question.gpu, layout->n_ooms,
+                          layout->n_ooms == 1 ? "" : "s", structure->n_steps,
+                          TESSERA_SIZE (layout->peak_reserved_bytes), path);
 }
 
-/* What goes wrong is no news: the script did not get on. The trace stays where it did. */
-static void
-run_again (const CliRehearsal *first, const CliStudy *study, SecondRun *out_second)
+/* A dry run that does not fit, once more with the memory that the GPU has: a script may
+ * catch that memory is out and go on with less. What goes wrong is no news. Returns: how it got
+ * on, whose trace stays; or NULL */
+static char *
+run_again (const CliRehearsal *first, const CliStudy *study)
 {
+  g_autofree char *path = cli_path_beside (first->job.record, "-adapted.tsr");
   CliJob job = first->job;
+  char *adapted = NULL;
 
-  *out_second =
-      (SecondRun){ .trace_path = cli_path_beside (first->job.record, "-adapted.tsr") };
-  job.record = out_second->trace_path;
+  job.record = path;
   job.budget_bytes = cli_answer_available (&first->question);
   job.stacks = "0";
-  g_unlink (out_second->trace_path);
+  g_unlink (path);
   fprintf (stderr,
            "tessera: natively it does not fit %s; once more with the memory of that, to "
            "see whether the script adapts\n",
            first->question.gpu);
   const CliJobEnd end = cli_job_wait (&job, first->program, STDERR_FILENO);
   if (end.status == 0 && end.signal_number == 0 && end.stopped_by == 0)
-    judge (first, study, out_second);
-  if (out_second->n_failed == 0)
-    g_unlink (out_second->trace_path);
+    adapted = describe_adapted (first, study, path);
+  if (adapted == NULL)
+    g_unlink (path);
+  return adapted;
 }
 
 /* Who follows a plan asks about that. */
@@ -253,20 +242,6 @@ advise (const CliRehearsal *run, CliStudy *study, gboolean is_interrupted)
   else if (run->changes != NULL)
     cli_try (run, study, &whose);
   cli_tell_suggestions (study, &whose);
-}
-
-static void
-member_second (const SecondRun *second)
-{
-  if (!cli_object_if ("adapts", second->n_failed > 0))
-    return;
-  cli_member ("trace", second->trace_path);
-  cli_member ("failed_requests", second->n_failed);
-  cli_member ("steps", second->n_steps);
-  cli_member ("reserved_bytes", second->reserved_bytes);
-  cli_member ("batch", MAX (second->batch, 0));
-  cli_member ("batch_before", MAX (second->batch_before, 0));
-  cli_close ();
 }
 
 /* The files, and what is in them. */
@@ -298,7 +273,6 @@ static void
 tell (const CliRehearsal *run,
       CliStudy *study,
       const Seen *seen,
-      const SecondRun *second,
       double trace_seconds,
       double plan_seconds)
 {
@@ -306,7 +280,7 @@ tell (const CliRehearsal *run,
   cli_member ("seen", seen->text);
   cli_member_bool ("complete", seen->is_complete);
   cli_member ("evaluations", seen->n_evaluations);
-  member_second (second);
+  cli_member ("adapts", run->question.adapted);
   cli_answer_tell (study, &run->question);
   cli_say ("\n");
   cli_tell_recording (study);
@@ -401,7 +375,7 @@ static int
 answer (CliRehearsal *run, gboolean is_interrupted)
 {
   g_auto (CliStudy) study = { 0 };
-  SecondRun second = { 0 };
+  g_autofree char *adapted = NULL;
   Seen seen = { 0 };
   const double trace_seconds = seconds_used (RUSAGE_CHILDREN);
 
@@ -424,15 +398,13 @@ answer (CliRehearsal *run, gboolean is_interrupted)
   see (&study, is_interrupted, &seen);
   run->question.is_complete = seen.is_complete;
   if (!is_interrupted && may_adapt (run, &study))
-    run_again (run, &study, &second);
-  run->question.adapted = second.text;
+    adapted = run_again (run, &study);
+  run->question.adapted = adapted;
   if (study.structure->n_steps == 0)
     fputs ("tessera: no whole step was seen, so the answer is about the start only\n",
            stderr);
-  tell (run, &study, &seen, &second, trace_seconds, plan_seconds);
+  tell (run, &study, &seen, trace_seconds, plan_seconds);
   int result = cli_answer_is_yes (&study, &run->question) ? CLI_DONE : CLI_DOES_NOT_FIT;
-  g_free (second.trace_path);
-  g_free (second.text);
   g_free (seen.text);
   return result;
 }

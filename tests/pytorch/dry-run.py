@@ -308,9 +308,11 @@ while n_done < 5:
     answer = answer_of(run(tmp, "dry-run", "--gpu", "8GiB", "--json", "--", sys.executable, "halves.py"))
     adapts = answer["adapts"]
     assert answer["fits"] == "no" and "with batch 524288 instead of 1048576" in answer["sentence"], answer
-    assert (adapts["batch"], adapts["batch_before"], adapts["steps"]) == (1 << 19, 1 << 20, 5), adapts
-    assert adapts["failed_requests"] >= 1 and adapts["reserved_bytes"] <= answer["available_bytes"], adapts
-    assert Path(adapts["trace"]) == tmp / "halves-adapted.tsr" and Path(adapts["trace"]).exists(), adapts
+    told = re.search(r"8GiB (\d+) requests? failed and 5 steps were done, at most .* reserved \((.*)\)\.$", adapts)
+    assert answer["sentence"].startswith(adapts) and int(told[1]) >= 1, answer
+    assert Path(told[2]) == tmp / "halves-adapted.tsr", adapts
+    again = answer_of(run(tmp, "info", "--fast", "--json", told[2]))
+    assert again["steps"] == 5 and again["peak_reserved_bytes"] <= answer["available_bytes"], again
 
 
 @test
