@@ -6,7 +6,6 @@
 
 enum
 {
-  N_PHASES = 4, /* named of each kind of step */
   N_CURVE = 10, /* lengths up to the most that needs are told for */
   N_SEEN = 12   /* lengths that were seen and are listed */
 };
@@ -160,73 +159,6 @@ cli_tell_kept (const CliStudy *study)
 
       cli_table_text (table, row->line);
       CLI_INTEGERS (table, row->bytes, row->n_requests);
-    }
-  cli_table_print (table);
-}
-
-/* The first address that no slot of the section takes, nor any above. */
-static guint64
-height_of (const TesseraPlan *plan, const TesseraSection *section)
-{
-  guint64 height = 0;
-
-  for (uint32_t i = 0; i < section->n_slots; i++)
-    {
-      const TesseraSlot *slot = &plan->slots[section->first_slot + i];
-
-      height = MAX (height, slot->offset_bytes + slot->block_bytes);
-    }
-  return height;
-}
-
-/* "forward, backward, optimizer": the phases of its requests, in order, each once. */
-static char *
-phases_of (const TesseraPlan *plan, const TesseraSection *section)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-
-  for (uint32_t i = 0; i < section->n_slots && names->len <= N_PHASES; i++)
-    {
-      const uint32_t phase = plan->slots[section->first_slot + i].phase;
-      char *name = phase < plan->n_strings ? plan->strings[phase] : "";
-
-      if (*name != '\0' && !g_ptr_array_find (names, name, NULL))
-        g_ptr_array_add (names, names->len < N_PHASES ? name : "...");
-    }
-  g_ptr_array_add (names, NULL);
-  return g_strjoinv (", ", (char **) names->pdata);
-}
-
-/* Two layouts of a kind are one row. */
-void
-cli_tell_kinds (const TesseraPlan *plan)
-{
-  static const char *const columns[] = { "steps", "slots", "height_bytes", "phases",
-                                         NULL };
-  guint n_kinds = 0, n_second = 0;
-
-  for (size_t s = 0; s < plan->n_sections; s++)
-    {
-      n_kinds += plan->sections[s].kind == TESSERA_SECTION_REPEATS;
-      n_second += plan->sections[s].alternate == TESSERA_ALTERNATE_SECOND;
-    }
-  if (!cli_given.json && n_kinds < 2)
-    return;
-  CliTable *table = cli_table_new ("kinds", columns);
-  for (size_t s = 0; s < plan->n_sections; s++)
-    {
-      const TesseraSection *section = &plan->sections[s];
-      const TesseraSection *second = n_second > 0 ? section + n_second : NULL;
-
-      if (section->kind != TESSERA_SECTION_REPEATS ||
-          section->alternate == TESSERA_ALTERNATE_SECOND)
-        continue;
-      g_autofree char *phases = phases_of (plan, section);
-      CLI_INTEGERS (
-          table, section->n_steps + (second != NULL ? second->n_steps : 0),
-          section->n_slots,
-          MAX (height_of (plan, section), second != NULL ? height_of (plan, second) : 0));
-      cli_table_text (table, phases);
     }
   cli_table_print (table);
 }

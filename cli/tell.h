@@ -63,8 +63,6 @@ void cli_member_hits (const TesseraLayout *followed);
 /* What steps keep for good, by the program's own lines: not where edits may have left
  * them out; "kept". */
 void cli_tell_kept (const CliStudy *study);
-/* The kinds of step that a plan folds; says only several; "kinds". */
-void cli_tell_kinds (const TesseraPlan *plan);
 /* How sizes follow from length and batch: nothing, or null, where no kind of step varies
  * so; "steps_that_vary". */
 void cli_tell_laws (const CliStudy *study);
@@ -85,8 +83,6 @@ char *cli_lengths_text (const TesseraLengths *lengths);
 /* What is known of a study's blocks, by the rules of @path (nullable), else by those that
  * its trace carries, and the built-in ones. The study has its layout. */
 void cli_whose_init (TesseraWhose *whose, const CliStudy *study, const char *rules_path);
-/* As cli_whose_init(), and cli_study_live() at the same time. */
-void cli_whose_init_live (TesseraWhose *whose, CliStudy *study, const char *rules_path);
 
 /* The text of a file of rules that are understood; else the command ends. */
 char *cli_read_rules (const char *path);

@@ -21,7 +21,8 @@ void
 cli_side_open (CliSide *side, const char *path, const char *at, const char *rules)
 {
   cli_study_open (&side->study, path);
-  cli_whose_init_live (&side->whose, &side->study, rules);
+  cli_study_live (&side->study);
+  cli_whose_init (&side->whose, &side->study, rules);
   side->event_index = cli_read_moment (&side->study, at);
   side->live_bytes = tessera_live_bytes (side->study.layout, side->event_index);
 }

@@ -109,10 +109,7 @@ tell (const CliStudy *study,
     cli_tell_edits (study);
   tell_facts (study);
   if (study->plan != NULL)
-    {
-      cli_tell_kept (study);
-      cli_tell_kinds (study->plan);
-    }
+    cli_tell_kept (study);
   cli_tell_recording (study);
   if (study->layout->note[0] != '\0')
     cli_say ("note: %s\n", cli_shown (study->layout->note));
@@ -134,7 +131,8 @@ run_info (int n_files, char **files)
   cli_study_open (&study, files[0]);
   if (of_growth || by_text != NULL)
     {
-      cli_whose_init_live (&whose, &study, rules_path);
+      cli_study_live (&study);
+      cli_whose_init (&whose, &study, rules_path);
       if (of_growth)
         cli_tell_growth (&study, &whose, by);
       else

@@ -24,56 +24,16 @@ cli_read_rules (const char *path)
   return text;
 }
 
-typedef struct
-{
-  TesseraWhose *whose;
-  const char *path;
-  char *rules; /* (nullable) */
-  TesseraError error;
-  TesseraStatus status;
-} Finding;
-
-static gpointer
-find (gpointer data)
-{
-  Finding *finding = data;
-
-  finding->status =
-      tessera_whose_find (finding->whose, finding->rules, finding->path, &finding->error);
-  return NULL;
-}
-
-/* @live: (nullable): @study, which gets its layout meanwhile */
-static void
-init (TesseraWhose *whose, const CliStudy *study, CliStudy *live, const char *rules_path)
-{
-  Finding finding = { .whose = whose,
-                      .path = study->path,
-                      .rules = rules_path != NULL ? cli_read_rules (rules_path) : NULL };
-
-  *whose = (TesseraWhose){ .trace = study->trace,
-                           .blocks = study->blocks,
-                           .structure = study->structure };
-  GThread *thread = g_thread_new ("whose", find, &finding);
-  if (live != NULL)
-    cli_study_live (live);
-  g_thread_join (thread);
-  g_free (finding.rules);
-  whose->layout = study->layout;
-  *cli_error () = finding.error;
-  cli_must (finding.status);
-}
-
 void
 cli_whose_init (TesseraWhose *whose, const CliStudy *study, const char *rules_path)
 {
-  init (whose, study, NULL, rules_path);
-}
+  g_autofree char *rules = rules_path != NULL ? cli_read_rules (rules_path) : NULL;
 
-void
-cli_whose_init_live (TesseraWhose *whose, CliStudy *study, const char *rules_path)
-{
-  init (whose, study, study, rules_path);
+  *whose = (TesseraWhose){ .trace = study->trace,
+                           .blocks = study->blocks,
+                           .structure = study->structure,
+                           .layout = study->layout };
+  cli_must (tessera_whose_find (whose, rules, study->path, cli_error ()));
 }
 
 TesseraBy

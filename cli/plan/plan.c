@@ -180,7 +180,6 @@ tell (const CliStudy *study)
   cli_say ("can a run follow it? %s\n", cli_shown (followable));
   cli_member_followable (plan);
   cli_tell_kept (study);
-  cli_tell_kinds (plan);
   cli_tell_laws (study);
   tell_hints (study);
   cli_member_digest ("slot_digest", plan->slot_digest);
