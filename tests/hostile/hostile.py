@@ -66,8 +66,6 @@ def plan_commands(plan, base, trace, out):
     yield "plan", trace, "--edits", plan
     yield "edits", "apply", out / "copy.tsr", plan
     yield "edits", "add", out / "copy.tsr", "--kind", "pin", "--what", "blocks=1-2", "--at", "0", "--shape", plan
-    yield "export", plan
-    yield "export", plan, "-t", "unplanned", "--json"
 
 
 def trace_commands(trace, out):
@@ -84,8 +82,8 @@ def trace_commands(trace, out):
     for policy in "recorded", "native", "expandable":
         yield "simulate", trace, "--policy", policy
     yield "simulate", "--verify", trace
-    for table in "blocks", "events", "segments", "curves", "steps":
-        yield "export", trace, "-t", table
+    yield "export", trace
+    yield "export", trace, "--json"
     yield "edits", "list", trace
     yield "edits", "export", trace
     yield "edits", "undo", trace
