@@ -27,12 +27,19 @@ cli_answer_available (const CliQuestion *question)
              : 0;
 }
 
+/* A plan that was just made, and that no run can follow. */
+static gboolean
+is_out_of_question (const CliStudy *study, TesseraLayoutKind kind)
+{
+  return kind == TESSERA_LAYOUT_PLAN && study->followed == NULL &&
+         study->plan->followable == TESSERA_FOLLOWABLE_NO;
+}
+
 static gboolean
 fits (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question)
 {
   return study->need[kind].smallest_bytes <= cli_answer_available (question) &&
-         (kind != TESSERA_LAYOUT_PLAN || study->followed != NULL ||
-          study->plan->followable != TESSERA_FOLLOWABLE_NO);
+         !is_out_of_question (study, kind);
 }
 
 /* Who follows a plan asks about that one. */
@@ -234,32 +241,22 @@ static const char *const not_seen[] = {
   "when side streams finish: a modelled clock says",
 };
 
-/* NULL: none that is known, or a plan that is not to be followed. */
-static const char *
-smallest_gpu (const CliStudy *study, TesseraLayoutKind kind, const CliQuestion *question)
-{
-  const NullProfile *gpu =
-      null_profile_least (study->need[kind].smallest_bytes + question->headroom_bytes);
-
-  if (kind == TESSERA_LAYOUT_PLAN && study->followed == NULL &&
-      study->plan->followable == TESSERA_FOLLOWABLE_NO)
-    return NULL;
-  return gpu != NULL ? gpu->name : NULL;
-}
-
 void
 cli_answer_tell_smallest (const CliStudy *study, const CliQuestion *question)
 {
-  cli_say ("Smallest known GPU%s:", question->is_complete ? "" : " for what was seen");
+  cli_say ("Smallest known GPU%s", question->is_complete ? "" : " for what was seen");
   cli_object ("smallest_gpus");
   for (size_t i = 0; i < CLI_N_POLICIES; i++)
     {
-      const char *gpu = smallest_gpu (study, cli_policies[i], question);
+      const NullProfile *gpu = null_profile_least (
+          study->need[cli_policies[i]].smallest_bytes + question->headroom_bytes);
+      const gboolean is_out = is_out_of_question (study, cli_policies[i]);
 
-      cli_say ("%s %s %s", i > 0 ? "," : "",
-               cli_study_policy_name (study, cli_policies[i]),
-               gpu != NULL ? gpu : "none");
-      cli_member (fits_names[i], gpu);
+      if (!is_out)
+        cli_say ("%s %s %s", i > 0 ? "," : ":",
+                 cli_study_policy_name (study, cli_policies[i]),
+                 gpu != NULL ? gpu->name : "none");
+      cli_member (fits_names[i], gpu != NULL && !is_out ? gpu->name : NULL);
     }
   cli_close ();
   cli_say ("\n");
