@@ -12,7 +12,7 @@ test_seconds (gconstpointer path)
   cli_study_open (&study, path);
   cli_study_plan (&study, &options);
   packed_s = study.plan_seconds;
-  cli_study_laws (&study, (TesseraParameters){ 0 });
+  cli_study_as_run (&study, (TesseraParameters){ 0 });
   planned_s = study.plan_seconds;
   g_assert_nonnull (study.lengths);
   g_assert_cmpfloat (packed_s, >, 0);

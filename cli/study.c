@@ -152,8 +152,18 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options)
   count_seconds (study);
   if (study->history != NULL)
     tessera_history_into_plan (study->history, study->plan);
+}
+
+void
+cli_study_under_offsets (CliStudy *study)
+{
   const TesseraSimulateOptions follow =
       cli_simulate_options (TESSERA_LAYOUT_PLAN, study->plan);
+
+  if (study->planned != NULL && !study->follows_length)
+    return;
+  study->follows_length = FALSE;
+  tessera_layout_free (study->planned);
   study->planned = cli_study_simulate (study, &follow, NULL);
 }
 
@@ -164,7 +174,7 @@ cli_study_plan_as_edited (CliStudy *study)
 
   cli_study_edits (study, &options);
   cli_study_plan (study, &options);
-  cli_study_as_run (study);
+  cli_study_as_run (study, (TesseraParameters){ 0 });
 }
 
 void
@@ -197,59 +207,22 @@ cli_study_edits_cost (const CliStudy *study)
              : 0;
 }
 
-/* Says in the plan whether a run is advised to follow it. */
-static void
-advise (CliStudy *study)
-{
-  char *why_no_lengths = NULL;
-
-  cli_must_of (study->path, tessera_advise_plan (
-                                study->trace, study->blocks, study->structure,
-                                study->plan, study->planned, cli_progress ("simulating"),
-                                cli_error (), &why_no_lengths));
-  if (why_no_lengths != NULL)
-    {
-      g_free (study->why_no_lengths);
-      study->why_no_lengths = why_no_lengths;
-    }
-  study->lengths = study->plan->lengths;
-  count_seconds (study);
-}
-
 void
-cli_study_laws (CliStudy *study, TesseraParameters most)
+cli_study_as_run (CliStudy *study, TesseraParameters most)
 {
-  TesseraLengthsOptions options = { .most = most };
-  TesseraError declined = { 0 };
-  TesseraStatus status;
+  TesseraFollowOptions options = { .lengths = { .most = most },
+                                   .progress = cli_progress ("simulating") };
 
-  options.n_edits = get_edits (study, &options.edits);
   study->laws = tessera_laws_new (study->trace, study->blocks, study->structure);
-  status = tessera_lengths_plan (study->trace, study->blocks, study->structure,
-                                 study->laws, &options, &declined, &study->plan->lengths);
-  if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
-    study->why_no_lengths = g_strdup (
-        declined.text[0] != '\0'
-            ? declined.text
-            : "sizes are beyond what can be computed: no plan for every length");
-  else
-    cli_must_of (study->path, status);
-  advise (study);
-}
-
-void
-cli_study_as_run (CliStudy *study)
-{
-  TesseraSimulateOptions options =
-      cli_simulate_options (TESSERA_LAYOUT_PLAN, study->plan);
-
-  cli_study_laws (study, (TesseraParameters){ 0 });
-  if (study->lengths == NULL)
-    return;
-  study->follows_length = TRUE;
-  options.by_length = true;
-  tessera_layout_free (study->planned);
-  study->planned = cli_study_simulate (study, &options, NULL);
+  options.laws = study->laws;
+  options.lengths.n_edits = get_edits (study, &options.lengths.edits);
+  cli_must_of (study->path,
+               tessera_follow_plan (study->trace, study->blocks, study->structure,
+                                    &options, study->plan, cli_error (), &study->planned,
+                                    &study->why_no_lengths));
+  study->lengths = study->plan->lengths;
+  study->follows_length = study->lengths != NULL;
+  count_seconds (study);
 }
 
 void

@@ -32,7 +32,7 @@ typedef struct
       *followed; /* the name of the file that the plan is from, where the recorded run was
                      to follow it; NULL: the plan is made from the trace */
   gboolean follows_length;       /* by what it has for every length, as a run does */
-  TesseraLaws *laws;             /* filled by cli_study_laws() */
+  TesseraLaws *laws;             /* filled by cli_study_as_run() */
   const TesseraLengths *lengths; /* the plan's; NULL: none for every length */
   char *why_no_lengths;          /* a sentence, or NULL: nothing varies by a law */
   TesseraLayout *planned;        /* the trace under the plan */
@@ -80,8 +80,10 @@ gboolean cli_study_may_cross (const CliStudy *study);
  * (--no-edits) none. Those that stand go into @options, for as long as the study is there.
  */
 void cli_study_edits (CliStudy *study, TesseraPlanOptions *options);
-/* Plans, and lays the trace out under the plan, which carries the study's edits. */
+/* Plans: the plan carries the study's edits. */
 void cli_study_plan (CliStudy *study, const TesseraPlanOptions *options);
+/* Lays the trace out under the plan's offsets, also where a run follows it by length. */
+void cli_study_under_offsets (CliStudy *study);
 /* The plan that `tessera plan` makes where it is told nothing, followed as a run follows it:
  * both of the above, and cli_study_as_run(). */
 void cli_study_plan_as_edited (CliStudy *study);
@@ -91,12 +93,9 @@ void cli_study_unedited (CliStudy *study, const TesseraPlanOptions *options);
 uint64_t cli_study_edits_cost (const CliStudy *study);
 /* What kinds of step there are, and how their sizes follow from length and batch; a plan
  * for lengths and batches up to @most (0: the largest seen), where they do, which becomes part
- * of the plan. Needs the plan, and says in it whether a run is advised to follow it
- * (simulator/simulate.h). */
-void cli_study_laws (CliStudy *study, TesseraParameters most);
-/* The same up to the largest seen, and where there is a plan for every length it is the one that
- * is followed, drawn and measured: a run follows no other. */
-void cli_study_as_run (CliStudy *study);
+ * of the plan; and the trace laid out as a run follows the plan, which says whether one is
+ * advised to (simulator/simulate.h). Needs the plan. */
+void cli_study_as_run (CliStudy *study, TesseraParameters most);
 /* Puts @plan, which it takes, in the place of the study's: the one of the file @path, which
  * the recorded run was to follow, @by_length where it has something for every length. The
  * study has a layout as recorded. */

@@ -22,11 +22,13 @@
 static const char *
 advise (const Case *c, TesseraPlan *plan)
 {
+  const TesseraFollowOptions options = { .laws = NULL };
+  g_autoptr (TesseraLayout) layout = NULL;
   TesseraError error = { 0 };
-  char *no_lengths = NULL;
+  char *no_lengths;
 
-  works (tessera_advise_plan (c->trace, c->blocks, c->structure, plan, NULL, NULL, &error,
-                              &no_lengths),
+  works (tessera_follow_plan (c->trace, c->blocks, c->structure, &options, plan, &error,
+                              &layout, &no_lengths),
          &error);
   g_assert_null (no_lengths);
   return plan->follow_reason;
@@ -176,6 +178,7 @@ static void
 contradicted_laws_are_not (void)
 {
   const TesseraLengthsOptions options = { .work_budget = 0 };
+  const TesseraFollowOptions follow = { .laws = NULL };
 
   for (int is_other = 0; is_other < 2; is_other++)
     {
@@ -190,8 +193,9 @@ contradicted_laws_are_not (void)
       for (uint32_t i = 0; is_other && i < plan->lengths->n_laws; i++)
         if (plan->lengths->laws[i].kind == TESSERA_SIZE_CONSTANT)
           plan->lengths->laws[i].numerators[TESSERA_TERM_ONE] = 1024;
-      OK (tessera_advise_plan (c.trace, c.blocks, c.structure, plan, NULL, NULL, &error,
-                               &no_lengths));
+      g_autoptr (TesseraLayout) layout = NULL;
+      OK (tessera_follow_plan (c.trace, c.blocks, c.structure, &follow, plan, &error,
+                               &layout, &no_lengths));
       g_assert_cmpint (plan->lengths != NULL, ==, !is_other);
       g_assert_cmpint (no_lengths != NULL && strstr (no_lengths, "miss their slots"), ==,
                        is_other);

@@ -24,16 +24,16 @@ static TesseraStatus
 run (const Advice *advice,
      TesseraLayoutKind kind,
      const TesseraPlan *plan,
-     bool by_length,
      TesseraError *error,
      TesseraLayout **out_layout)
 {
   const TesseraSimulateOptions options = { .kind = kind,
                                            .plan = plan,
-                                           .by_length = by_length,
+                                           .by_length =
+                                               plan != NULL && plan->lengths != NULL,
                                            .first_step = -1,
                                            .last_step = -1,
-                                           .without_curves = true,
+                                           .without_curves = plan == NULL,
                                            .progress = advice->progress };
 
   return tessera_simulate (advice->trace, advice->blocks, advice->structure, &options,
@@ -41,17 +41,22 @@ run (const Advice *advice,
 }
 
 static TesseraStatus
-find_peak (const Advice *advice,
-           TesseraLayoutKind kind,
-           TesseraError *error,
-           uint64_t *out_bytes)
+find_peaks (Advice *advice, TesseraError *error)
 {
-  TesseraLayout *layout = NULL;
-  TesseraStatus status = run (advice, kind, NULL, false, error, &layout);
+  static const TesseraLayoutKind kinds[] = { TESSERA_LAYOUT_NATIVE,
+                                             TESSERA_LAYOUT_EXPANDABLE };
+  uint64_t *const peaks[] = { &advice->native_bytes, &advice->expandable_bytes };
+  TesseraStatus status = TESSERA_OK;
 
-  if (status == TESSERA_OK)
-    *out_bytes = layout->peak_reserved_bytes;
-  tessera_layout_free (layout);
+  for (size_t i = 0; status == TESSERA_OK && i < G_N_ELEMENTS (kinds); i++)
+    {
+      TesseraLayout *layout = NULL;
+
+      status = run (advice, kinds[i], NULL, error, &layout);
+      if (status == TESSERA_OK)
+        *peaks[i] = layout->peak_reserved_bytes;
+      tessera_layout_free (layout);
+    }
   return status;
 }
 
@@ -133,62 +138,83 @@ find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
   return NULL;
 }
 
-/* @layout: (nullable): where it is known already */
-static TesseraStatus
+/* @layout: the trace under @plan. What speaks against it becomes a part of the plan. */
+static void
 judge (const Advice *advice,
-       const TesseraPlan *plan,
-       bool by_length,
+       TesseraPlan *plan,
        const TesseraLayout *layout,
-       TesseraError *error,
-       char **out_fault)
+       char **out_no_lengths)
 {
-  TesseraLayout *own = NULL;
-  TesseraStatus status = TESSERA_OK;
+  char *fault = find_fault (advice, layout, plan->lengths != NULL);
 
-  *out_fault = NULL;
-  if (layout == NULL)
-    status = run (advice, TESSERA_LAYOUT_PLAN, plan, by_length, error, &own);
-  if (status == TESSERA_OK)
-    *out_fault = find_fault (advice, layout != NULL ? layout : own, by_length);
-  tessera_layout_free (own);
-  return status;
+  if (fault == NULL)
+    return;
+  if (plan->lengths != NULL)
+    {
+      *out_no_lengths = g_strconcat ("no plan for every length: ", fault, NULL);
+      g_clear_pointer (&plan->lengths, tessera_lengths_free);
+      g_free (fault);
+      return;
+    }
+  g_free (plan->follow_reason);
+  plan->followable = TESSERA_FOLLOWABLE_NO;
+  plan->follow_reason = fault;
+}
+
+/* That there is no plan for every length is no failure: the other one stands alone. */
+static TesseraStatus
+plan_lengths (const Advice *advice,
+              const TesseraFollowOptions *options,
+              TesseraPlan *plan,
+              TesseraError *error,
+              char **out_no_lengths)
+{
+  TesseraError declined = { 0 };
+  TesseraStatus status =
+      tessera_lengths_plan (advice->trace, advice->blocks, advice->structure,
+                            options->laws, &options->lengths, &declined, &plan->lengths);
+
+  if (status != TESSERA_REFUSED && status != TESSERA_INVALID)
+    return status == TESSERA_OK ? status
+                                : tessera_fail (error, status, "%s", declined.text);
+  *out_no_lengths =
+      g_strdup (declined.text[0] != '\0'
+                    ? declined.text
+                    : "sizes are beyond what can be computed: no plan for every length");
+  return TESSERA_OK;
 }
 
 TesseraStatus
-tessera_advise_plan (const TesseraTrace *trace,
+tessera_follow_plan (const TesseraTrace *trace,
                      const TesseraBlocks *blocks,
                      const TesseraStructure *structure,
+                     const TesseraFollowOptions *options,
                      TesseraPlan *plan,
-                     const TesseraLayout *planned,
-                     const TesseraProgress *progress,
                      TesseraError *error,
+                     TesseraLayout **out_layout,
                      char **out_no_lengths)
 {
-  Advice advice = { trace, blocks, structure, progress, 0, 0 };
-  g_autofree char *fault = NULL, *fault_by_length = NULL;
-  TesseraStatus status;
+  Advice advice = { trace, blocks, structure, options->progress, 0, 0 };
+  TesseraStatus status = TESSERA_OK;
+  bool is_again = true;
 
+  *out_layout = NULL;
   *out_no_lengths = NULL;
-  if (plan->followable == TESSERA_FOLLOWABLE_NO && plan->lengths == NULL)
-    return TESSERA_OK;
-  status = find_peak (&advice, TESSERA_LAYOUT_NATIVE, error, &advice.native_bytes);
-  if (status == TESSERA_OK)
-    status =
-        find_peak (&advice, TESSERA_LAYOUT_EXPANDABLE, error, &advice.expandable_bytes);
-  if (status == TESSERA_OK && plan->lengths != NULL)
+  if (options->laws != NULL)
+    status = plan_lengths (&advice, options, plan, error, out_no_lengths);
+  if (status == TESSERA_OK && !options->without_advice &&
+      (plan->followable != TESSERA_FOLLOWABLE_NO || plan->lengths != NULL))
+    status = find_peaks (&advice, error);
+  while (status == TESSERA_OK && is_again)
     {
-      status = judge (&advice, plan, true, NULL, error, &fault_by_length);
-      if (status != TESSERA_OK || fault_by_length == NULL)
-        return status;
-      *out_no_lengths = g_strconcat ("no plan for every length: ", fault_by_length, NULL);
-      g_clear_pointer (&plan->lengths, tessera_lengths_free);
+      const bool by_length = plan->lengths != NULL;
+
+      g_clear_pointer (out_layout, tessera_layout_free);
+      status = run (&advice, TESSERA_LAYOUT_PLAN, plan, error, out_layout);
+      if (status == TESSERA_OK && !options->without_advice &&
+          (by_length || plan->followable != TESSERA_FOLLOWABLE_NO))
+        judge (&advice, plan, *out_layout, out_no_lengths);
+      is_again = by_length && plan->lengths == NULL;
     }
-  if (status == TESSERA_OK && plan->followable != TESSERA_FOLLOWABLE_NO)
-    status = judge (&advice, plan, false, planned, error, &fault);
-  if (status != TESSERA_OK || fault == NULL)
-    return status;
-  g_free (plan->follow_reason);
-  plan->followable = TESSERA_FOLLOWABLE_NO;
-  plan->follow_reason = g_steal_pointer (&fault);
-  return TESSERA_OK;
+  return status;
 }

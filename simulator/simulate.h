@@ -6,6 +6,7 @@
 #pragma once
 
 #include "db/plan.h"
+#include "planner/lengths.h"
 #include "planner/structure.h"
 #include "simulator/layout.h"
 
@@ -49,30 +50,41 @@ TESSERA_MUST_USE TesseraStatus tessera_fit (const TesseraTrace *trace,
                                             TesseraError *error,
                                             TesseraNeed *out_need);
 
+typedef struct
+{
+  const TesseraLaws
+      *laws; /* (nullable): of the trace: what the plan has for every length is
+                              made from these */
+  TesseraLengthsOptions lengths;
+  bool without_advice; /* the plan is followed, whatever it does */
+  const TesseraProgress *progress;
+} TesseraFollowOptions;
+
 /*
- * tessera_advise_plan:
- * Whether a run is advised to follow a plan, by what the plan does to its own trace.
+ * tessera_follow_plan:
+ * The trace that @plan was made from as a run goes that follows the plan, and whether a run
+ * is advised to.
  *
- * @planned: (nullable): the layout under the plan's offsets, where that is there already
- * @out_no_lengths: a sentence where what the plan had for every length was dropped, else
- *   NULL; to be freed
+ * @out_layout: by length where the plan then has something for every length, else under
+ *   its offsets
+ * @out_no_lengths: a sentence where it has nothing for every length though lengths vary,
+ *   else NULL; g_free()
  *
- * Simulates the trace that @plan was made from, as a run would follow the plan (by length
- * where it has something for every length), natively, and with expandable segments. Not
- * advised is a plan that is declined, that requests miss though it has slots for them (by
- * length: most of them), or that reserves more than the better of the two others by 2 %
- * and by 4 MiB: @plan->followable becomes TESSERA_FOLLOWABLE_NO, which runs decline, and
- * follow_reason says why. Where only following by length is at fault, @plan->lengths goes
- * instead. Changes nothing else of the plan, and nothing where it can't be followed.
+ * Makes what @plan has for every length; what it has already stays where no laws are given.
+ * Not advised is a plan that is declined, that requests miss though it has slots for them (by
+ * length: most of them), or that reserves more than the better of native and expandable
+ * segments by 2 % and by 4 MiB: @plan->followable becomes TESSERA_FOLLOWABLE_NO, which runs
+ * decline, and follow_reason says why. Where only following by length is at fault,
+ * @plan->lengths goes instead. Changes nothing else of the plan.
  *
  * Returns: TESSERA_OK also where it is not advised; TESSERA_NO_MEMORY, TESSERA_CANCELLED,
  * or what the simulation says
  */
-TESSERA_MUST_USE TesseraStatus tessera_advise_plan (const TesseraTrace *trace,
+TESSERA_MUST_USE TesseraStatus tessera_follow_plan (const TesseraTrace *trace,
                                                     const TesseraBlocks *blocks,
                                                     const TesseraStructure *structure,
+                                                    const TesseraFollowOptions *options,
                                                     TesseraPlan *plan,
-                                                    const TesseraLayout *planned,
-                                                    const TesseraProgress *progress,
                                                     TesseraError *error,
+                                                    TesseraLayout **out_layout,
                                                     char **out_no_lengths);

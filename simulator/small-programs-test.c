@@ -208,11 +208,13 @@ static TesseraPlan *
 make_plan (const Case *c)
 {
   TesseraPlan *plan = case_plan (c, NULL);
+  const TesseraFollowOptions options = { .laws = NULL };
+  g_autoptr (TesseraLayout) layout = NULL;
   TesseraError error = { 0 };
   char *no_lengths;
 
-  works (tessera_advise_plan (c->trace, c->blocks, c->structure, plan, NULL, NULL, &error,
-                              &no_lengths),
+  works (tessera_follow_plan (c->trace, c->blocks, c->structure, &options, plan, &error,
+                              &layout, &no_lengths),
          &error);
   return plan;
 }

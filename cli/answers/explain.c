@@ -59,6 +59,7 @@ plan_as_edited (Explain *explain)
   cli_study_edits (study, options);
   explain->regrouped = cli_regroup (study);
   cli_study_plan (study, options);
+  cli_study_under_offsets (study);
   explain->settled = g_new0 (TesseraEdit, options->n_edits + 1);
   for (size_t i = 0; i < options->n_edits; i++)
     tessera_edit_copy (&options->edits[i], &explain->settled[i]);

@@ -168,7 +168,7 @@ run_render (int n_files, char **files)
   if (!has_no_plan)
     {
       cli_study_plan (&study, &options);
-      cli_study_as_run (&study);
+      cli_study_as_run (&study, (TesseraParameters){ 0 });
       cli_study_needs (&study);
     }
   sheet.figure.blocks = &regrouped.blocks;

@@ -254,7 +254,8 @@ run_plan (int n_files, char **files)
   cli_study_plan (&study, &options);
   cli_study_unedited (&study, &options);
   cli_process_ask (CLI_ASK_NEVER);
-  cli_study_laws (&study, most);
+  cli_study_as_run (&study, most);
+  cli_study_under_offsets (&study);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
   if (cli_given.output != NULL)
     cli_must (tessera_plan_save (study.plan, cli_given.output, cli_error ()));

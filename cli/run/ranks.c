@@ -133,7 +133,7 @@ answer (CliStudy *study, const CliRank *rank, const Work *work, FILE *to)
     {
       cli_study_edits (study, &options);
       cli_study_plan (study, &options);
-      cli_study_as_run (study);
+      cli_study_as_run (study, (TesseraParameters){ 0 });
     }
   if (!work->is_fast)
     cli_study_needs (study);

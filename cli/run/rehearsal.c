@@ -331,7 +331,7 @@ plan (CliStudy *study)
 
   cli_study_streams (&options);
   cli_study_plan (study, &options);
-  cli_study_as_run (study);
+  cli_study_as_run (study, (TesseraParameters){ 0 });
   decline_unlike_steps (study);
 }
 

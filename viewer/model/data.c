@@ -188,28 +188,6 @@ tessera_data_get_laws (TesseraData *data)
   return data->laws;
 }
 
-/* Not kept: the caller frees it. */
-static TesseraStatus
-simulate (TesseraData *data,
-          TesseraLayoutKind kind,
-          const TesseraPlan *plan,
-          const TesseraProgress *progress,
-          TesseraError *error,
-          TesseraLayout **out_layout)
-{
-  TesseraSimulateOptions options = cli_simulate_options (kind, plan);
-
-  /* A plan is shown as it is, also one that the device is too small for. */
-  if (kind != TESSERA_LAYOUT_RECORDED && plan == NULL)
-    options.device_bytes = data->trace->device_bytes;
-  options.by_length = plan != NULL && plan->lengths != NULL;
-  options.progress = progress;
-  return tessera_explain (tessera_simulate (data->trace, data->blocks,
-                                            plan != NULL ? data->structure : NULL,
-                                            &options, error, out_layout),
-                          error, "simulating the allocator");
-}
-
 TesseraStatus
 tessera_data_get_layout (TesseraData *data,
                          TesseraLayoutKind kind,
@@ -217,16 +195,22 @@ tessera_data_get_layout (TesseraData *data,
                          TesseraError *error,
                          const TesseraLayout **out_layout)
 {
+  TesseraSimulateOptions options = cli_simulate_options (kind, NULL);
   TesseraLayout *layout = NULL;
   TesseraStatus status;
 
   data = tessera_data_origin (data);
+  if (kind != TESSERA_LAYOUT_RECORDED)
+    options.device_bytes = data->trace->device_bytes;
+  options.progress = progress;
   g_mutex_lock (&data->lock);
   *out_layout = data->layouts[kind];
   g_mutex_unlock (&data->lock);
   if (*out_layout != NULL)
     return TESSERA_OK;
-  status = simulate (data, kind, NULL, progress, error, &layout);
+  status = tessera_explain (
+      tessera_simulate (data->trace, data->blocks, NULL, &options, error, &layout), error,
+      "simulating the allocator");
   g_mutex_lock (&data->lock);
   if (status == TESSERA_OK && data->layouts[kind] == NULL)
     data->layouts[kind] = g_steal_pointer (&layout);
@@ -293,13 +277,17 @@ measure (TesseraFollowed *planned)
 }
 
 TesseraStatus
-tessera_followed_simulate (TesseraFollowed *planned,
-                           const TesseraProgress *progress,
-                           TesseraError *error)
+tessera_followed_run (TesseraFollowed *planned,
+                      const TesseraFollowOptions *options,
+                      TesseraError *error)
 {
+  const TesseraData *data = planned->data;
+  TesseraStatus status = tessera_follow_plan (data->trace, data->blocks, data->structure,
+                                              options, planned->plan, error,
+                                              &planned->layout, &planned->why_no_lengths);
+
   measure (planned);
-  return simulate (planned->data, TESSERA_LAYOUT_PLAN, planned->plan, progress, error,
-                   &planned->layout);
+  return tessera_explain (status, error, "following the plan");
 }
 
 TesseraStatus
@@ -309,6 +297,7 @@ tessera_followed_load (TesseraData *data,
                        TesseraError *error,
                        TesseraFollowed **out_planned)
 {
+  const TesseraFollowOptions follow = { .without_advice = true, .progress = progress };
   TesseraFollowed *planned = tessera_followed_new (data);
   TesseraLaw law;
   TesseraStatus status;
@@ -318,7 +307,7 @@ tessera_followed_load (TesseraData *data,
   if (status == TESSERA_OK)
     status = cli_check_plan (planned->plan, data->trace, &law, error);
   if (status == TESSERA_OK)
-    status = tessera_followed_simulate (planned, progress, error);
+    status = tessera_followed_run (planned, &follow, error);
   if (status == TESSERA_OK)
     *out_planned = g_steal_pointer (&planned);
   tessera_followed_unref (planned);

@@ -145,11 +145,11 @@ typedef struct
   double seconds;             /* that planning took; 0: it is from a file */
 } TesseraFollowed;
 
-/* Without plan and layout yet; the other finds the layout of its plan. */
+/* Without plan and layout yet; the other has the trace follow its plan. */
 TesseraFollowed *tessera_followed_new (TesseraData *data);
-TesseraStatus tessera_followed_simulate (TesseraFollowed *planned,
-                                         const TesseraProgress *progress,
-                                         TesseraError *error);
+TesseraStatus tessera_followed_run (TesseraFollowed *planned,
+                                    const TesseraFollowOptions *options,
+                                    TesseraError *error);
 /* A plan from a file, checked against the trace it is to serve. */
 TesseraStatus tessera_followed_load (TesseraData *data,
                                      const char *path,

@@ -17,28 +17,6 @@ keeps_best (const TesseraJob *job)
   return !job->request.is_preview && job->path == NULL && job->shown == NULL;
 }
 
-/* What is exported is followed by runs of other lengths as well, and drawn is what they do.
- * Where there is no plan for every length, which is no failure, the other one stands alone. */
-static TesseraStatus
-plan_lengths (TesseraFollowed *planned, const TesseraPlanOptions *as, TesseraError *error)
-{
-  TesseraData *data = planned->data;
-  const TesseraLengthsOptions options = { .edits = as->edits, .n_edits = as->n_edits };
-  TesseraError declined = { 0 };
-  TesseraStatus status = tessera_lengths_plan (data->trace, data->blocks, data->structure,
-                                               tessera_data_get_laws (data), &options,
-                                               &declined, &planned->plan->lengths);
-
-  if (status == TESSERA_REFUSED || status == TESSERA_INVALID)
-    {
-      planned->why_no_lengths =
-          declined.text[0] != '\0' ? g_strdup (declined.text) : NULL;
-      return TESSERA_OK;
-    }
-  *error = declined;
-  return tessera_explain (status, error, "planning for every length");
-}
-
 /* Where it is stopped the best plan so far is the result, cut short, and followed all the
  * same; a preview is none. The plan that stands is a hint for a preview. */
 static TesseraStatus
@@ -59,9 +37,7 @@ make_plan (TesseraJob *job, TesseraError *error)
     .keeps_best = !is_preview,
     .listener = keeps_best (job) ? &job->listener : NULL,
   };
-  const TesseraProgress *following;
   gint64 begin_us = g_get_monotonic_time ();
-  g_autofree char *no_lengths = NULL;
   TesseraStatus status;
 
   planned->request = job->request;
@@ -78,20 +54,17 @@ make_plan (TesseraJob *job, TesseraError *error)
     tessera_make_sentence (error);
   if (status == TESSERA_OK && job->history != NULL && planned->plan->n_edits == 0)
     tessera_history_into_plan (job->history, planned->plan);
-  following = tessera_job_progress (job, 0, 0.9, keeps_best (job));
   if (status == TESSERA_OK)
-    status = plan_lengths (planned, &options, error);
-  if (status == TESSERA_OK && planned->plan->lengths == NULL)
-    status = tessera_followed_simulate (planned, following, error);
-  if (status == TESSERA_OK && !is_preview)
-    status = tessera_explain (
-        tessera_advise_plan (data->trace, data->blocks, data->structure, planned->plan,
-                             planned->layout, following, error, &no_lengths),
-        error, "following the plan");
-  if (no_lengths != NULL)
-    planned->why_no_lengths = g_steal_pointer (&no_lengths);
-  if (status == TESSERA_OK && planned->layout == NULL)
-    status = tessera_followed_simulate (planned, following, error);
+    {
+      const TesseraFollowOptions follow = {
+        .laws = tessera_data_get_laws (data),
+        .lengths = { .edits = options.edits, .n_edits = options.n_edits },
+        .without_advice = is_preview,
+        .progress = tessera_job_progress (job, 0, 0.9, keeps_best (job)),
+      };
+
+      status = tessera_followed_run (planned, &follow, error);
+    }
   planned->seconds = (double) (g_get_monotonic_time () - begin_us) / 1e6;
   return status;
 }
