@@ -382,9 +382,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, clear)
 static Fixture
 look_at (Program program)
 {
-  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE,
-                                           .first_step = -1,
-                                           .last_step = -1 };
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
   TesseraError error = { 0 };
   Fixture f = { .program = program };
 

@@ -43,14 +43,6 @@ cli_study_open (CliStudy *study, const char *path)
   cli_progress_end ();
 }
 
-TesseraSimulateOptions
-cli_simulate_options (TesseraLayoutKind kind, const TesseraPlan *plan)
-{
-  return (TesseraSimulateOptions){
-    .kind = kind, .plan = plan, .first_step = -1, .last_step = -1
-  };
-}
-
 TesseraLayout *
 cli_study_simulate (const CliStudy *study,
                     const TesseraSimulateOptions *options,
@@ -68,11 +60,12 @@ static void
 lay_out (CliStudy *study, TesseraLayoutKind kind, bool without_sizes)
 {
   bool recorded = study->trace->has_addresses && study->trace->has_segments;
-  TesseraSimulateOptions options = cli_simulate_options (
-      kind == TESSERA_LAYOUT_RECORDED && !recorded ? TESSERA_LAYOUT_NATIVE : kind, NULL);
+  TesseraSimulateOptions options = {
+    .kind = kind == TESSERA_LAYOUT_RECORDED && !recorded ? TESSERA_LAYOUT_NATIVE : kind,
+    .progress = cli_progress ("simulating"),
+    .without_sizes = without_sizes,
+  };
 
-  options.progress = cli_progress ("simulating");
-  options.without_sizes = without_sizes;
   if (options.kind != TESSERA_LAYOUT_RECORDED)
     {
       options.device_bytes = cli_given.device_bytes;
@@ -157,8 +150,8 @@ cli_study_plan (CliStudy *study, const TesseraPlanOptions *options)
 void
 cli_study_under_offsets (CliStudy *study)
 {
-  const TesseraSimulateOptions follow =
-      cli_simulate_options (TESSERA_LAYOUT_PLAN, study->plan);
+  const TesseraSimulateOptions follow = { .kind = TESSERA_LAYOUT_PLAN,
+                                          .plan = study->plan };
 
   if (study->planned != NULL && !study->follows_length)
     return;
@@ -271,10 +264,12 @@ get_need (const Fitting *fitting)
 static TesseraNeed
 find_need (CliStudy *study, const TesseraPlan *plan)
 {
-  Fitting fitting = { study, cli_simulate_options (TESSERA_LAYOUT_PLAN, plan) };
+  Fitting fitting = { study,
+                      { .kind = TESSERA_LAYOUT_PLAN,
+                        .plan = plan,
+                        .by_length = study->follows_length && plan == study->plan,
+                        .progress = cli_progress ("finding the smallest device") } };
 
-  fitting.options.by_length = study->follows_length && plan == study->plan;
-  fitting.options.progress = cli_progress ("finding the smallest device");
   fit (&fitting);
   return get_need (&fitting);
 }
@@ -310,8 +305,8 @@ cli_study_needs (CliStudy *study)
   /* A plan that was declined from the start left it to the rules of expandable segments. */
   const gboolean has_pool =
       study->plan != NULL && (study->followed == NULL || study->layout->pool_bytes > 0);
-  Fitting native = { study, cli_simulate_options (TESSERA_LAYOUT_NATIVE, NULL) };
-  Fitting expandable = { study, cli_simulate_options (TESSERA_LAYOUT_EXPANDABLE, NULL) };
+  Fitting native = { study, { .kind = TESSERA_LAYOUT_NATIVE } };
+  Fitting expandable = { study, { .kind = TESSERA_LAYOUT_EXPANDABLE } };
 
   if (!has_pool)
     native.options.progress = cli_progress ("finding the smallest device");

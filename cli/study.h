@@ -57,9 +57,6 @@ void cli_study_open (CliStudy *study, const char *path);
 void cli_study_clear (CliStudy *study);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliStudy, cli_study_clear)
 
-/* Options of a run of the whole trace, on a device that never ends. @plan: (nullable) */
-TesseraSimulateOptions cli_simulate_options (TesseraLayoutKind kind,
-                                             const TesseraPlan *plan);
 /* tessera_simulate() of the study's trace; what goes wrong is said with the name of the
  * file: @plan_path (nullable) where a plan from a file is followed. */
 TesseraLayout *cli_study_simulate (const CliStudy *study,

@@ -31,8 +31,6 @@ run (const Advice *advice,
                                            .plan = plan,
                                            .by_length =
                                                plan != NULL && plan->lengths != NULL,
-                                           .first_step = -1,
-                                           .last_step = -1,
                                            .without_curves = plan == NULL,
                                            .progress = advice->progress };
 

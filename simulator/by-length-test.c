@@ -36,9 +36,7 @@ simulate (const TestStudied *of, TesseraLayoutKind kind, const TesseraPlan *plan
 {
   const TesseraSimulateOptions options = { .kind = kind,
                                            .plan = plan,
-                                           .by_length = plan != NULL,
-                                           .first_step = -1,
-                                           .last_step = -1 };
+                                           .by_length = plan != NULL };
   TesseraError error = { 0 };
   TesseraLayout *layout;
 
@@ -271,9 +269,7 @@ static void
 test_full_device (void)
 {
   TesseraTrace *trace = test_trace_shared ("snapshots/jobs/llama1b_var_length.pickle.gz");
-  TesseraSimulateOptions options = {
-    .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
-  };
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
   g_auto (TestStudied) of = { 0 };
 
   if (trace == NULL)
@@ -299,9 +295,7 @@ static void
 test_longest_is_too_long (void)
 {
   const TestSteps made = { 8, 12, false, false, false, 0 };
-  TesseraSimulateOptions options = {
-    .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
-  };
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
   TesseraLayout *endless, *layout;
   TesseraLengthsNeed need;
   TesseraError error = { 0 };
@@ -329,9 +323,7 @@ static void
 test_no_flush (void)
 {
   const TestSteps made = { 8, 12, false, false, false, 0 };
-  TesseraSimulateOptions options = {
-    .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
-  };
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
   TesseraError error = { 0 };
   TesseraNeed need;
   TestStudied of;
@@ -511,9 +503,7 @@ static void
 test_refused (void)
 {
   const TestSteps made = { 8, 12, false, false, false, 0 };
-  TesseraSimulateOptions options = {
-    .kind = TESSERA_LAYOUT_PLAN, .by_length = true, .first_step = -1, .last_step = -1
-  };
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
   g_auto (TestStudied) of = { 0 };
   TesseraError error = { 0 };
   TesseraLayout *layout;

@@ -106,9 +106,7 @@ test_random (void)
     {
       g_auto (Case) c = case_new (case_trace (250, 1 + k % 2, k == 2 ? 8 : 0, SEED + k));
       TesseraSimulateOptions options = { .kind = k == 1 ? TESSERA_LAYOUT_EXPANDABLE
-                                                        : TESSERA_LAYOUT_NATIVE,
-                                         .first_step = -1,
-                                         .last_step = -1 };
+                                                        : TESSERA_LAYOUT_NATIVE };
       g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
       guint n_lower = 0;
 
@@ -136,9 +134,7 @@ test_failed (void)
   TesseraEvent oom = { .action = TESSERA_OOM,
                        .size_bytes = 1 << 20,
                        .stack = TESSERA_NONE };
-  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE,
-                                     .first_step = -1,
-                                     .last_step = -1 };
+  TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
   TesseraPlaceReason reason;
 
   OK (tessera_trace_new (&trace));

@@ -66,9 +66,7 @@ test_policies (void)
 
       for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_PLAN; kind++)
         {
-          TesseraSimulateOptions options = {
-            .kind = kind, .plan = plan, .first_step = -1, .last_step = -1
-          };
+          TesseraSimulateOptions options = { .kind = kind, .plan = plan };
           g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
 
           case_check_layout (&c, layout, SEED + k);
@@ -145,9 +143,7 @@ test_fit (void)
 
       for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_PLAN; kind++)
         {
-          TesseraSimulateOptions options = {
-            .kind = kind, .plan = plan, .first_step = -1, .last_step = -1
-          };
+          TesseraSimulateOptions options = { .kind = kind, .plan = plan };
           TesseraError error = { 0 };
           TesseraLayout *layout = case_simulate (&c, &options);
           TesseraNeed need;
@@ -183,9 +179,7 @@ test_fit_of_other_plan (void)
       g_auto (Case) c = case_new (case_trace (600, 1 + k % 3, 8 * (k % 2), SEED + k));
       g_auto (Case) other = case_new (case_trace (40 + 10 * k, 1, 0, SEED + 100 + k));
       TesseraPlan *plan = stack_plan (&other);
-      TesseraSimulateOptions options = {
-        .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
-      };
+      TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .plan = plan };
       TesseraError error = { 0 };
       TesseraNeed need;
 

@@ -211,22 +211,6 @@ open_policy (Run *run, uint64_t limit_bytes, TesseraError *error)
   return TESSERA_OK;
 }
 
-/* Does this request count, when only some steps are asked for? */
-static bool
-is_counted (const Run *run, const TesseraBlock *block)
-{
-  const TesseraSimulateOptions *options = run->options;
-  int64_t number;
-
-  if (options->first_step < 0 && options->last_step < 0)
-    return true;
-  if (block->step == TESSERA_NONE || block->step >= run->structure->n_steps)
-    return false;
-  number = run->structure->steps[block->step].number;
-  return number >= options->first_step &&
-         (options->last_step < 0 || number <= options->last_step);
-}
-
 static void
 count_hit (Run *run, uint32_t b, const TesseraPolicyGrant *grant, bool is_request)
 {
@@ -237,8 +221,7 @@ count_hit (Run *run, uint32_t b, const TesseraPolicyGrant *grant, bool is_reques
     return;
   layout->is_hit[b] = is_hit;
   layout->is_left[b] = grant->is_unplanned;
-  if (is_request && layout->declined_index == 0 &&
-      is_counted (run, &run->blocks->blocks[b]))
+  if (is_request && layout->declined_index == 0)
     {
       layout->n_hits += is_hit;
       layout->n_misses += !is_hit;

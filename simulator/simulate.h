@@ -17,9 +17,7 @@ typedef struct
   bool by_length;          /* ... by what it has for every length */
   uint64_t device_bytes;   /* 0: endless */
   uint64_t limit_bytes;    /* 0: the trace's own */
-  int64_t first_step,
-      last_step;       /* only these steps' requests are counted as hits; -1: all */
-  bool without_curves; /* for fit: leave spans and curves out */
+  bool without_curves;     /* for fit: leave spans and curves out */
   bool without_sizes; /* RECORDED: for what asks only what is live: blocks are the rounded
                           requests, and nothing is replayed to find more of them */
   const TesseraProgress *progress;

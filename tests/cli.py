@@ -947,14 +947,6 @@ def a_snapshot_without_history_says_so(tmp):
 
 
 @test
-def steps_that_are_not_there_are_not_counted(tmp):
-    good("plan", FSDP, "-o", tmp / "p.tsp")
-    counted = ("simulate", FSDP, "--policy", f"plan:{tmp / 'p.tsp'}", "--json", "--steps")
-    assert json.loads(good(*counted, "1"))["hits"] > 0
-    refused(*counted, "900-901", words=("choose among",))
-
-
-@test
 def a_viewer_without_display_is_one_sentence(tmp):
     names = ("DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "BROADWAY_DISPLAY", "GDK_BACKEND")
     kept = {name: os.environ.pop(name) for name in names if name in os.environ}

@@ -34,9 +34,7 @@ typedef struct
 static TesseraLayout *
 simulate (const Stage *stage, TesseraLayoutKind kind)
 {
-  TesseraSimulateOptions options = {
-    .kind = kind, .plan = stage->plan, .first_step = -1, .last_step = -1
-  };
+  TesseraSimulateOptions options = { .kind = kind, .plan = stage->plan };
   TesseraError error = { 0 };
   TesseraLayout *layout = NULL;
   works (tessera_simulate (stage->trace, stage->blocks, stage->structure, &options,

@@ -223,13 +223,14 @@ check_replay (const CliStudy *study)
 {
   const TesseraTrace *trace = study->trace;
   bool is_recorded = trace->has_addresses && trace->has_segments;
-  TesseraSimulateOptions options = cli_simulate_options (
-      is_recorded ? TESSERA_LAYOUT_RECORDED : TESSERA_LAYOUT_NATIVE, NULL);
+  const TesseraSimulateOptions options = {
+    .kind = is_recorded ? TESSERA_LAYOUT_RECORDED : TESSERA_LAYOUT_NATIVE,
+    .without_curves = true,
+    .progress = cli_progress ("checking"),
+  };
 
   if (!is_recorded && trace->start.n_segments == 0 && trace->start.n_blocks == 0)
     return;
-  options.without_curves = true;
-  options.progress = cli_progress ("checking");
   tessera_layout_free (cli_study_simulate (study, &options, NULL));
 }
 

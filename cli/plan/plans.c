@@ -218,13 +218,15 @@ follow_plans (Comparison *c)
     cli_accept_plan (c->paths[i], c->plans[i], c->study.trace);
   for (int i = 0; i < 2; i++)
     {
-      TesseraSimulateOptions options =
-          cli_simulate_options (TESSERA_LAYOUT_PLAN, c->plans[i]);
+      const TesseraSimulateOptions options = {
+        .kind = TESSERA_LAYOUT_PLAN,
+        .plan = c->plans[i],
+        .device_bytes = cli_given.device_bytes != 0 ? cli_given.device_bytes
+                                                    : c->study.trace->device_bytes,
+        .without_curves = true,
+        .progress = cli_progress ("following"),
+      };
 
-      options.device_bytes = cli_given.device_bytes != 0 ? cli_given.device_bytes
-                                                         : c->study.trace->device_bytes;
-      options.without_curves = true;
-      options.progress = cli_progress ("following");
       c->followed[i] = cli_study_simulate (&c->study, &options, c->paths[i]);
     }
   cli_progress_end ();

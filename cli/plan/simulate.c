@@ -7,7 +7,7 @@
 #include "simulator/verify/verify.h"
 
 static gboolean verify, by_length;
-static char *policy, *steps;
+static char *policy;
 
 static void
 tell_verification (const char *path, size_t n_events, const TesseraVerification *v)
@@ -127,24 +127,6 @@ tell_layout (const TesseraLayout *layout)
   cli_member ("note", layout->note);
 }
 
-/* Counting in steps that are not there would say 0 hits and 0 misses. */
-static void
-find_steps (const CliStudy *study, const TesseraSimulateOptions *options)
-{
-  const TesseraStructure *structure = study->structure;
-
-  for (size_t i = 0; i < structure->n_steps; i++)
-    if (structure->steps[i].number >= options->first_step &&
-        structure->steps[i].number <= options->last_step)
-      return;
-  if (structure->n_steps == 0)
-    cli_fail_with ("%s has no steps to count in: leave --steps out", study->path);
-  cli_fail_with ("%s has steps %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
-                 ": choose among these",
-                 study->path, (gint64) structure->steps[0].number,
-                 (gint64) structure->steps[structure->n_steps - 1].number);
-}
-
 static int
 simulate_file (const char *path, TesseraSimulateOptions *options, const char *plan_path)
 {
@@ -160,8 +142,6 @@ simulate_file (const char *path, TesseraSimulateOptions *options, const char *pl
         cli_fail_with ("%s has nothing for steps of other lengths: leave --by-length out",
                        plan_path);
     }
-  if (options->first_step >= 0)
-    find_steps (&study, options);
   options->plan = study.plan;
   options->by_length = by_length;
   options->device_bytes = cli_given.device_bytes;
@@ -176,7 +156,7 @@ simulate_file (const char *path, TesseraSimulateOptions *options, const char *pl
 static int
 run_simulate (int n_files, char **files)
 {
-  TesseraSimulateOptions options = cli_simulate_options (TESSERA_LAYOUT_NATIVE, NULL);
+  TesseraSimulateOptions options = { 0 };
   const char *plan_path = NULL;
 
   if (verify && policy != NULL)
@@ -189,8 +169,6 @@ run_simulate (int n_files, char **files)
     cli_usage ("--by-length says how to follow a plan: add --policy plan:P.tsp");
   if (n_files != 1)
     cli_usage ("--policy takes one FILE, got %d", n_files);
-  if (steps != NULL && !cli_read_steps (steps, &options.first_step, &options.last_step))
-    cli_usage ("--steps takes A or A-B, not \"%s\"", steps);
   return simulate_file (files[0], &options, plan_path);
 }
 
@@ -200,8 +178,6 @@ static const GOptionEntry simulate_options[] = {
     "POLICY" },
   { CLI_OPTION ("by-length", NONE, &by_length),
     "Follow what the plan has for steps of every length" },
-  { CLI_OPTION ("steps", STRING, &steps), "Count hits and misses in these steps only",
-    "A-B" },
   { NULL }
 };
 

@@ -149,9 +149,7 @@ follow_trace (const TesseraPlan *plan, const char *path)
     {
       const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
                                                .plan = plan,
-                                               .by_length = by_length,
-                                               .first_step = -1,
-                                               .last_step = -1 };
+                                               .by_length = by_length };
       g_autoptr (TesseraLayout) layout = NULL;
 
       if (tessera_simulate (c.trace, c.blocks, c.structure, &options, &error, &layout) ==

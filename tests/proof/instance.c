@@ -229,9 +229,7 @@ instance_is_certain (const Instance *instance)
 double
 instance_of_expandable (const Case *run, uint64_t reserved_bytes)
 {
-  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_EXPANDABLE,
-                                           .first_step = -1,
-                                           .last_step = -1 };
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_EXPANDABLE };
   g_autoptr (TesseraLayout) online = case_simulate (run, &options);
   double ratio = (double) reserved_bytes / (double) online->peak_reserved_bytes;
 

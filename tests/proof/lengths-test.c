@@ -124,9 +124,7 @@ follow (const Case *of, const TesseraPlan *plan)
 {
   const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
                                            .plan = plan,
-                                           .by_length = true,
-                                           .first_step = -1,
-                                           .last_step = -1 };
+                                           .by_length = true };
   TesseraLayout *layout = case_simulate (of, &options);
 
   case_assert_no_overlap (of->blocks, layout);

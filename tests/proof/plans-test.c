@@ -240,9 +240,7 @@ judge_bounds (const Instance *instance, const TesseraPlan *plan)
 static TesseraLayout *
 follow (const Case *of, const TesseraPlan *plan)
 {
-  const TesseraSimulateOptions options = {
-    .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
-  };
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .plan = plan };
   TesseraLayout *layout = case_simulate (of, &options);
 
   case_assert_no_overlap (of->blocks, layout);

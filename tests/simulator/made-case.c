@@ -162,9 +162,7 @@ case_simulate (const Case *c, const TesseraSimulateOptions *options)
 TesseraLayout *
 case_follow (const Case *c, const TesseraPlan *plan)
 {
-  const TesseraSimulateOptions options = {
-    .kind = TESSERA_LAYOUT_PLAN, .plan = plan, .first_step = -1, .last_step = -1
-  };
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .plan = plan };
 
   return case_simulate (c, &options);
 }

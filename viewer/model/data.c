@@ -195,14 +195,13 @@ tessera_data_get_layout (TesseraData *data,
                          TesseraError *error,
                          const TesseraLayout **out_layout)
 {
-  TesseraSimulateOptions options = cli_simulate_options (kind, NULL);
+  TesseraSimulateOptions options = { .kind = kind, .progress = progress };
   TesseraLayout *layout = NULL;
   TesseraStatus status;
 
   data = tessera_data_origin (data);
   if (kind != TESSERA_LAYOUT_RECORDED)
     options.device_bytes = data->trace->device_bytes;
-  options.progress = progress;
   g_mutex_lock (&data->lock);
   *out_layout = data->layouts[kind];
   g_mutex_unlock (&data->lock);

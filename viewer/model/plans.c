@@ -274,13 +274,16 @@ static TesseraStatus
 find_need (TesseraJob *job, TesseraError *error)
 {
   const TesseraData *data = tessera_data_origin (job->data);
-  TesseraSimulateOptions options = cli_simulate_options (
-      job->policy, job->policy == TESSERA_LAYOUT_PLAN ? job->planned->plan : NULL);
+  const gboolean is_plan = job->policy == TESSERA_LAYOUT_PLAN;
+  const TesseraSimulateOptions options = {
+    .kind = job->policy,
+    .plan = is_plan ? job->planned->plan : NULL,
+    .by_length = is_plan && job->planned->length > 0,
+    .progress = tessera_job_progress (job, 0, 1, FALSE),
+  };
   TesseraNeed need;
   TesseraStatus status;
 
-  options.by_length = job->policy == TESSERA_LAYOUT_PLAN && job->planned->length > 0;
-  options.progress = tessera_job_progress (job, 0, 1, FALSE);
   status = tessera_explain (
       tessera_fit (data->trace, data->blocks, data->structure, &options, error, &need),
       error, "looking for the smallest device");
