@@ -17,23 +17,50 @@
 /* Smaller tensors of optimizers stay in 32 bits (bitsandbytes). */
 #define LEAST_8BIT_BYTES 16384
 
-static const char *const names[TESSERA_N_TRIES] = {
-  "expandable",    "plan",   "fused", "zero-grad", "chunks",
-  "checkpointing", "delete", "8-bit", "offload",   "half-batch",
+/* What the trial of a change is called, whether a dry run can make it from outside, and what is
+ * said of it where that does not depend on the run: say_what(), say_type(). */
+static const struct
+{
+  const char *name;
+  bool is_from_outside;
+  const char *sentence;
+  const char *type;
+  bool names_line; /* the sentence ends with the line of the largest block */
+} tries[TESSERA_N_TRIES] = {
+  [TESSERA_TRY_EXPANDABLE] = { "expandable" },
+  [TESSERA_TRY_PLAN] = { "plan" },
+  [TESSERA_TRY_FUSED] = { "fused", true, "the optimizer then makes no temporaries" },
+  [TESSERA_TRY_ZERO_GRAD] = { "zero-grad", true,
+                              "gradients then are not there in the next forward pass",
+                              "optimizer.zero_grad(set_to_none=True)  # right after "
+                              "optimizer.step()" },
+  [TESSERA_TRY_CHUNKS] = { "chunks",
+                           .sentence = "logits and loss in " G_STRINGIFY (
+                               N_CHUNKS) " parts, each made again in the backward pass",
+                           .names_line = true },
+  [TESSERA_TRY_CHECKPOINT] = { "checkpointing", true },
+  [TESSERA_TRY_DELETE] = { "delete", false,
+                           "what a step leaves behind is gone before the next one",
+                           "del outputs, loss  # at the end of the step", true },
+  [TESSERA_TRY_8BIT] = { "8-bit", true },
+  [TESSERA_TRY_OFFLOAD] = { "offload", true,
+                            "the optimizer keeps its state on the host and steps there, "
+                            "which takes longer" },
+  [TESSERA_TRY_HALF_BATCH] = { "half-batch", false, "half of the batch, or of the length",
+                               "a batch of half the size, with two steps of "
+                               "accumulation" },
 };
 
 const char *
 tessera_try_name (TesseraTry what)
 {
-  return (unsigned) what < TESSERA_N_TRIES ? names[what] : "";
+  return (unsigned) what < TESSERA_N_TRIES ? tries[what].name : "";
 }
 
 bool
 tessera_try_is_from_outside (TesseraTry what)
 {
-  return what == TESSERA_TRY_FUSED || what == TESSERA_TRY_ZERO_GRAD ||
-         what == TESSERA_TRY_CHECKPOINT || what == TESSERA_TRY_8BIT ||
-         what == TESSERA_TRY_OFFLOAD;
+  return tries[what].is_from_outside;
 }
 
 /* A life of a block: it may have two, where it is made again. */
@@ -522,80 +549,56 @@ is_evaluated (const TesseraWhose *whose)
   return false;
 }
 
-static void
-put_in_words (const Work *work, TesseraSuggestion *suggestion)
+static char *
+say_what (const Work *work, TesseraTry what)
+{
+  g_autofree char *line = tessera_name_line (work->whose->trace, work->most_stack);
+  /* A name that begins so says that there is no line. */
+  const bool has_line = tries[what].names_line && *line != '(';
+
+  if (what == TESSERA_TRY_CHECKPOINT)
+    return g_strdup_printf ("activations of %s are made again in the backward pass",
+                            work->passes.family);
+  if (what == TESSERA_TRY_8BIT)
+    return g_strdup_printf (
+        "the optimizer keeps its state in 1 byte each, not in %u, and "
+        "makes no temporaries",
+        (unsigned) work->state_item_bytes);
+  if (what == TESSERA_TRY_HALF_BATCH && is_evaluated (work->whose))
+    return g_strdup ("half of the batch where the peak is, in an evaluation");
+  return g_strconcat (tries[what].sentence, has_line ? " (" : NULL, line, ")", NULL);
+}
+
+static char *
+say_type (const Work *work, TesseraTry what)
 {
   const TesseraTrace *trace = work->whose->trace;
-  g_autofree char *line = tessera_name_line (trace, work->most_stack);
   const Optimizer *optimizer = find_optimizer (trace);
-  /* A name that begins so says that there is no line. */
-  g_autofree char *place = *line == '(' ? g_strdup ("") : g_strdup_printf (" (%s)", line);
+  const char *type = tries[what].type;
 
-  switch (suggestion->what)
-    {
-    case TESSERA_TRY_FUSED:
-      suggestion->sentence = g_strdup ("the optimizer then makes no temporaries");
-      suggestion->type =
-          g_strdup_printf ("torch.optim.%s(..., fused=True)", optimizer->name);
-      return;
-    case TESSERA_TRY_ZERO_GRAD:
-      suggestion->sentence =
-          g_strdup ("gradients then are not there in the next forward pass");
-      suggestion->type = g_strdup (
-          "optimizer.zero_grad(set_to_none=True)  # right after optimizer.step()");
-      return;
-    case TESSERA_TRY_CHUNKS:
-      suggestion->sentence = g_strdup_printf (
-          "logits and loss in %d parts, each made again in the backward pass%s", N_CHUNKS,
-          place);
-      suggestion->type =
-          g_strdup (uses_file (trace, "transformers/")
-                        ? "liger_kernel.transformers.AutoLigerKernelForCausalLM.from_"
-                          "pretrained(...) # loss in chunks"
-                        : "sum(checkpoint(loss_of, part, use_reentrant=False) for part "
-                          "in hidden.chunk(8))");
-      return;
-    case TESSERA_TRY_CHECKPOINT:
-      suggestion->modules = g_strdup (work->passes.family);
-      suggestion->sentence = g_strdup_printf (
-          "activations of %s are made again in the backward pass", work->passes.family);
-      suggestion->type = g_strdup (
-          uses_file (trace, "transformers/models/")
-              ? "model.gradient_checkpointing_enable()"
-          : uses_file (trace, "diffusers/models/")
-              ? "model.enable_gradient_checkpointing()"
-              : "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)");
-      return;
-    case TESSERA_TRY_DELETE:
-      suggestion->sentence = g_strdup_printf (
-          "what a step leaves behind is gone before the next one%s", place);
-      suggestion->type = g_strdup ("del outputs, loss  # at the end of the step");
-      return;
-    case TESSERA_TRY_8BIT:
-      suggestion->sentence =
-          g_strdup_printf ("the optimizer keeps its state in 1 byte each, not in %u, and "
-                           "makes no temporaries",
-                           (unsigned) work->state_item_bytes);
-      suggestion->type =
-          g_strdup_printf ("bitsandbytes.optim.%s8bit(...)", optimizer->name);
-      return;
-    case TESSERA_TRY_OFFLOAD:
-      suggestion->sentence =
-          g_strdup ("the optimizer keeps its state on the host and steps there, which "
-                    "takes longer");
-      suggestion->type = g_strdup_printf (
-          "torchao.optim.CPUOffloadOptimizer(model.parameters(), torch.optim.%s%s)",
-          optimizer->name, optimizer->has_fused ? ", fused=True" : "");
-      return;
-    default:
-      const bool is_there = is_evaluated (work->whose);
-      suggestion->sentence =
-          g_strdup (is_there ? "half of the batch where the peak is, in an evaluation"
-                             : "half of the batch, or of the length");
-      suggestion->type = g_strdup (
-          is_there ? "a smaller batch in the evaluation"
-                   : "a batch of half the size, with two steps of accumulation");
-    }
+  if (what == TESSERA_TRY_FUSED)
+    return g_strdup_printf ("torch.optim.%s(..., fused=True)", optimizer->name);
+  if (what == TESSERA_TRY_8BIT)
+    return g_strdup_printf ("bitsandbytes.optim.%s8bit(...)", optimizer->name);
+  if (what == TESSERA_TRY_OFFLOAD)
+    return g_strdup_printf (
+        "torchao.optim.CPUOffloadOptimizer(model.parameters(), torch.optim.%s%s)",
+        optimizer->name, optimizer->has_fused ? ", fused=True" : "");
+  if (what == TESSERA_TRY_CHUNKS)
+    type = uses_file (trace, "transformers/")
+               ? "liger_kernel.transformers.AutoLigerKernelForCausalLM.from_"
+                 "pretrained(...) # loss in chunks"
+               : "sum(checkpoint(loss_of, part, use_reentrant=False) for part "
+                 "in hidden.chunk(8))";
+  else if (what == TESSERA_TRY_CHECKPOINT)
+    type = uses_file (trace, "transformers/models/")
+               ? "model.gradient_checkpointing_enable()"
+           : uses_file (trace, "diffusers/models/")
+               ? "model.enable_gradient_checkpointing()"
+               : "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)";
+  else if (what == TESSERA_TRY_HALF_BATCH && is_evaluated (work->whose))
+    type = "a smaller batch in the evaluation";
+  return g_strdup (type);
 }
 
 /* What a dry run with the change has shown: the peak that it had, or why there was none. NULL:
@@ -778,7 +781,10 @@ tessera_suggest (const TesseraWhose *whose)
       suggestion.wins_bytes =
           now_bytes -
           (suggestion.tried_bytes > 0 ? suggestion.tried_bytes : suggestion.peak_bytes);
-      put_in_words (&work, &suggestion);
+      suggestion.sentence = say_what (&work, suggestion.what);
+      suggestion.type = say_type (&work, suggestion.what);
+      if (suggestion.what == TESSERA_TRY_CHECKPOINT)
+        suggestion.modules = g_strdup (work.passes.family);
       if (tessera_try_is_from_outside (suggestion.what))
         tell_tried (&suggestion, tried);
       g_array_append_val (suggestions, suggestion);

@@ -34,12 +34,7 @@ cli_study_open (CliStudy *study, const char *path)
   study->blocks = tessera_blocks_new (study->trace);
   cli_must_of (path, tessera_check_blocks (study->blocks, cli_error ()));
   study->structure = tessera_structure_new (study->trace, study->blocks);
-  study->needs.leak = tessera_leak_find (study->blocks, study->structure);
-  if (study->needs.leak.stack != TESSERA_NONE)
-    {
-      g_autofree char *line = tessera_name_line (study->trace, study->needs.leak.stack);
-      tessera_show_text (line, study->needs.leak_line, sizeof study->needs.leak_line);
-    }
+  study->needs.leak = tessera_leak_find (study->trace, study->blocks, study->structure);
   cli_progress_end ();
 }
 
@@ -359,20 +354,12 @@ cli_study_number (const CliStudy *study, const char *key)
   return text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
 }
 
-uint32_t
-cli_study_moment (const CliStudy *study)
-{
-  const TesseraLayout *layout = study->layout;
-  return layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
-                            : layout->peak_reserved_index;
-}
-
 TesseraVerdict
 cli_study_verdict (const CliStudy *study)
 {
   TesseraVerdict verdict;
   const TesseraParts parts = tessera_parts_at (study->trace, study->blocks, study->layout,
-                                               cli_study_moment (study));
+                                               tessera_verdict_moment (study->layout));
 
   tessera_verdict (study->trace, study->layout, &parts, &study->needs, &verdict);
   return verdict;

@@ -105,10 +105,7 @@ void cli_study_needs (CliStudy *study);
 
 /* A number that the recording tells of itself (docs/FORMAT.md); 0: it does not. */
 guint64 cli_study_number (const CliStudy *study, const char *key);
-/* The moment a verdict is about: the last failure, else peak_reserved_index of the
- * layout. */
-uint32_t cli_study_moment (const CliStudy *study);
-/* Verdict at that moment, with what is known of needs. */
+/* Verdict with what is known of needs. */
 TesseraVerdict cli_study_verdict (const CliStudy *study);
 /* What was reserved at @event_index; says so where there is no such event. */
 TesseraParts cli_study_parts (const CliStudy *study, uint32_t event_index);

@@ -115,7 +115,7 @@ cli_member_warnings (const CliStudy *study)
     return;
   cli_member ("step_bytes", leak->step_bytes);
   cli_member ("steps", leak->n_steps);
-  cli_member ("line", study->needs.leak_line);
+  cli_member ("line", leak->line);
   cli_close ();
 }
 
@@ -124,9 +124,8 @@ cli_tell_warnings (const CliStudy *study)
 {
   char text[256];
 
-  if (tessera_leak_describe (&study->needs.leak, study->needs.leak_line,
-                             study->needs.native_bytes, study->trace->device_bytes, text,
-                             sizeof text))
+  if (tessera_leak_describe (&study->needs.leak, study->needs.native_bytes,
+                             study->trace->device_bytes, text, sizeof text))
     cli_say ("%s\n", text);
   if (tessera_describe_cut (study->trace, text, sizeof text))
     cli_say ("%s\n", text);

@@ -172,6 +172,7 @@ find_leak (uint32_t n_steps, const Keep keeps[4])
   TesseraBlock all[MOST_STEPS * 4];
   TesseraStructure structure = { .steps = steps, .n_steps = n_steps };
   TesseraBlocks blocks = { .blocks = all, .n_events = n_steps * STEP_EVENTS };
+  const TesseraTrace trace = { .n_stacks = 0 };
 
   for (uint32_t step = 0; step < n_steps; step++)
     {
@@ -201,7 +202,7 @@ find_leak (uint32_t n_steps, const Keep keeps[4])
                               .step = step };
         }
     }
-  return tessera_leak_find (&blocks, &structure);
+  return tessera_leak_find (&trace, &blocks, &structure);
 }
 
 static void
@@ -274,11 +275,11 @@ test_words (void)
       TesseraLeak leak = { .step_bytes = cases[i].step_bytes,
                            .kept_bytes = 2 * cases[i].step_bytes,
                            .n_steps = 3,
-                           .stack = 7 };
+                           .stack = 7,
+                           .line = "train.py:6 main" };
       char text[256];
 
-      g_assert_cmpint (tessera_leak_describe (&leak, "train.py:6 main",
-                                              cases[i].needed_bytes,
+      g_assert_cmpint (tessera_leak_describe (&leak, cases[i].needed_bytes,
                                               cases[i].device_bytes, text, sizeof text),
                        ==, *cases[i].text != '\0');
       g_assert_cmpstr (text, ==, cases[i].text);

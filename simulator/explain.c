@@ -12,12 +12,6 @@ typedef struct
   const TesseraLayout *layout;
 } Where;
 
-typedef struct
-{
-  uint64_t block_bytes;
-  uint32_t block;
-} Neighbour;
-
 /* Addresses. */
 typedef struct
 {
@@ -46,13 +40,14 @@ meet (const Where *where, uint32_t a, uint32_t b)
 
 /* Largest first, then in their order. */
 static int
-by_size (const void *a, const void *b)
+by_size (const void *a, const void *b, void *user)
 {
-  const Neighbour *left = a, *right = b;
+  const uint64_t *block_bytes = user;
+  const uint32_t left = *(const uint32_t *) a, right = *(const uint32_t *) b;
 
-  if (left->block_bytes != right->block_bytes)
-    return left->block_bytes > right->block_bytes ? -1 : 1;
-  return left->block < right->block ? -1 : left->block > right->block;
+  if (block_bytes[left] != block_bytes[right])
+    return block_bytes[left] > block_bytes[right] ? -1 : 1;
+  return left < right ? -1 : left > right;
 }
 
 /* Those that end where @block begins (@is_below), or begin where it ends: by size. */
@@ -60,22 +55,16 @@ static uint32_t *
 find_neighbours (const Where *where, uint32_t block, bool is_below, size_t *out_n)
 {
   const TesseraLayout *layout = where->layout;
-  g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Neighbour));
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (uint32_t));
 
   for (uint32_t i = 0; i < layout->n_blocks; i++)
     if (i != block && lies (where, i) && meet (where, i, block) &&
         (is_below ? end_of (where, i) == layout->addr[block]
                   : layout->addr[i] == end_of (where, block)))
-      {
-        const Neighbour neighbour = { layout->block_bytes[i], i };
-        g_array_append_val (list, neighbour);
-      }
-  g_array_sort (list, by_size);
-  uint32_t *found = g_new (uint32_t, list->len);
-  for (guint i = 0; i < list->len; i++)
-    found[i] = g_array_index (list, Neighbour, i).block;
-  *out_n = list->len;
-  return found;
+      g_array_append_val (found, i);
+  g_array_sort_with_data (found, by_size, layout->block_bytes);
+  *out_n = found->len;
+  return (uint32_t *) g_array_free (found, FALSE);
 }
 
 /* Where the memory begins that holds @block when it is born: pages side by side are one,

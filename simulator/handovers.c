@@ -106,7 +106,6 @@ count_handovers (TesseraLayout *layout, const TesseraBlocks *blocks)
 {
   TesseraHandovers *handovers = &layout->handovers;
   GArray *counts = g_array_new (FALSE, FALSE, sizeof (TesseraHandoverCount));
-  g_autoptr (GHashTable) rows = g_hash_table_new (NULL, NULL); /* + 1, by both streams */
   uint16_t from;
 
   for (uint32_t b = 0; b < layout->n_blocks; b++)
@@ -116,17 +115,14 @@ count_handovers (TesseraLayout *layout, const TesseraBlocks *blocks)
       if (blocks->blocks[b].step != handovers->step ||
           !tessera_layout_is_handover (layout, blocks, b, &from))
         continue;
-      gpointer key = GUINT_TO_POINTER ((guint) from << 16 | to);
-      guint row = GPOINTER_TO_UINT (g_hash_table_lookup (rows, key));
-      if (row == 0)
-        {
-          const TesseraHandoverCount fresh = { .from = from, .to = to };
-          g_array_append_val (counts, fresh);
-          row = counts->len;
-          g_hash_table_insert (rows, key, GUINT_TO_POINTER (row));
-        }
-      TesseraHandoverCount *count =
-          &g_array_index (counts, TesseraHandoverCount, row - 1);
+      const TesseraHandoverCount fresh = { .from = from, .to = to };
+      const TesseraHandoverCount *pairs = (const void *) counts->data;
+      guint row = 0;
+      while (row < counts->len && (pairs[row].from != from || pairs[row].to != to))
+        row++;
+      if (row == counts->len)
+        g_array_append_val (counts, fresh);
+      TesseraHandoverCount *count = &g_array_index (counts, TesseraHandoverCount, row);
       count->n_handovers++;
       count->n_waits += layout->links[b].n_waits;
       handovers->n_waits += layout->links[b].n_waits;

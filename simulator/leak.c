@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "db/size-text.h"
+#include "planner/modules.h"
 
 enum
 {
@@ -153,7 +154,9 @@ largest_stack (const Kept *kept, size_t n_kept)
 }
 
 TesseraLeak
-tessera_leak_find (const TesseraBlocks *blocks, const TesseraStructure *structure)
+tessera_leak_find (const TesseraTrace *trace,
+                   const TesseraBlocks *blocks,
+                   const TesseraStructure *structure)
 {
   uint32_t n_steps = (uint32_t) structure->n_steps;
   TesseraLeak leak = { .n_steps = n_steps, .stack = TESSERA_NONE };
@@ -172,6 +175,12 @@ tessera_leak_find (const TesseraBlocks *blocks, const TesseraStructure *structur
   sort_kept (kept, blocks->blocks, true);
   if (leak.step_bytes > 0)
     leak.stack = largest_stack (rows, kept->len);
+  if (leak.stack != TESSERA_NONE)
+    {
+      g_autofree char *line = tessera_name_line (trace, leak.stack);
+
+      tessera_show_text (line, leak.line, sizeof leak.line);
+    }
   return leak;
 }
 
@@ -196,7 +205,6 @@ last_step (const TesseraLeak *leak, uint64_t needed_bytes, uint64_t device_bytes
 
 bool
 tessera_leak_describe (const TesseraLeak *leak,
-                       const char *line,
                        uint64_t needed_bytes,
                        uint64_t device_bytes,
                        char *out_text,
@@ -206,23 +214,19 @@ tessera_leak_describe (const TesseraLeak *leak,
   const uint64_t common_bytes = (uint64_t) 80 << 30;
   uint32_t last =
       last_step (leak, needed_bytes, device_bytes > 0 ? device_bytes : common_bytes);
-  int n;
+  g_autofree char *end = NULL;
 
   out_text[0] = '\0';
   if (last == 0)
     return false;
-  n = g_snprintf (out_text, n_text, "Keeps %s more each step%s%s%s",
-                  TESSERA_SIZE (leak->step_bytes), *line != '\0' ? " (" : "", line,
-                  *line != '\0' ? ")" : "");
-  if (n < 0 || (size_t) n >= n_text)
-    return true;
   if (device_bytes == 0)
-    g_snprintf (out_text + n, n_text - (size_t) n, ", in each of the %" PRIu32 " seen.",
-                leak->n_steps);
+    end = g_strdup_printf (", in each of the %" PRIu32 " seen.", leak->n_steps);
   else if (needed_bytes > device_bytes)
-    g_snprintf (out_text + n, n_text - (size_t) n, ".");
+    end = g_strdup (".");
   else
-    g_snprintf (out_text + n, n_text - (size_t) n,
-                ": dies at about step %" PRIu32 " of this device.", last);
+    end = g_strdup_printf (": dies at about step %" PRIu32 " of this device.", last);
+  g_snprintf (out_text, n_text, "Keeps %s more each step%s%s%s%s",
+              TESSERA_SIZE (leak->step_bytes), *leak->line != '\0' ? " (" : "",
+              leak->line, *leak->line != '\0' ? ")" : "", end);
   return true;
 }

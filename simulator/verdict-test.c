@@ -63,7 +63,8 @@ judge (const Run *run)
 /* A leak of seven steps. */
 #define LEAK                                                                             \
   {                                                                                      \
-    .step_bytes = GIB, .kept_bytes = 6 * GIB, .n_steps = 7, .stack = TESSERA_NONE        \
+    .step_bytes = GIB, .kept_bytes = 6 * GIB, .n_steps = 7, .stack = TESSERA_NONE,       \
+    .line = "train.py:6 main"                                                            \
   }
 
 static const Run runs[] = {
@@ -158,7 +159,7 @@ static const Run runs[] = {
                .soft_bytes = GIB,
                .request_bytes = 7 * GIB,
                NO_OTHERS },
-    .needs = { .leak = LEAK, .leak_line = "train.py:6 main" },
+    .needs = { .leak = LEAK },
     .cause = TESSERA_CAUSE_LEAK,
     .headline = "Died of a leak, not of fragmentation.",
     .says = "Keeps 1.00 GiB more each step (train.py:6 main), in each of the 7 seen. "
@@ -169,7 +170,7 @@ static const Run runs[] = {
                .soft_bytes = GIB,
                .request_bytes = 8 * GIB,
                NO_OTHERS },
-    .needs = { .leak = LEAK, .leak_line = "train.py:6 main" },
+    .needs = { .leak = LEAK },
     .cause = TESSERA_CAUSE_SIZE },
   /* Free memory at the driver that a new segment fits into is no fragmentation. */
   { .name = "died of a limit",

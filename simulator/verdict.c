@@ -77,33 +77,34 @@ largest_cause (uint64_t holes_bytes,
   return causes[largest].bytes > 0 ? causes[largest].cause : TESSERA_CAUSE_NONE;
 }
 
-static bool
-is_least (uint64_t bytes, const TesseraNeeds *needs)
-{
-  return (needs->native_bytes == 0 || bytes <= needs->native_bytes) &&
-         (needs->expandable_bytes == 0 || bytes <= needs->expandable_bytes) &&
-         (needs->plan_bytes == 0 || bytes <= needs->plan_bytes) &&
-         (needs->across_bytes == 0 || bytes <= needs->across_bytes);
-}
-
 static void
 say_needs (const Case *this, GString *text)
 {
   const TesseraNeeds *needs = &this->needs;
-  const char *separator = "";
+  const struct
+  {
+    uint64_t bytes;
+    const char *with;
+  } policies[] = {
+    { needs->native_bytes, " native" },
+    { needs->expandable_bytes, " with expandable segments" },
+    { needs->plan_bytes, " with the plan" },
+    { needs->across_bytes, " with one across streams" },
+  };
+  const char *separator = " Smallest device: ";
+  bool is_least = true;
 
-  if (needs->native_bytes == 0 && needs->expandable_bytes == 0 && needs->plan_bytes == 0)
+  for (size_t i = 0; i < G_N_ELEMENTS (policies); i++)
+    if (say_bytes (text, separator, policies[i].bytes, policies[i].with))
+      {
+        separator = ", ";
+        is_least = is_least && needs->bound_bytes <= policies[i].bytes;
+      }
+  if (*separator != ',')
     return;
-  g_string_append (text, " Smallest device: ");
-  if (say_bytes (text, separator, needs->native_bytes, " native"))
-    separator = ", ";
-  if (say_bytes (text, separator, needs->expandable_bytes, " with expandable segments"))
-    separator = ", ";
-  say_bytes (text, separator, needs->plan_bytes, " with the plan");
-  say_bytes (text, ", ", needs->across_bytes, " with one across streams");
   /* A device may be smaller than what was ever held at once: a policy short of memory
      waits for the side streams, and what was pending is gone. */
-  if (is_least (needs->bound_bytes, needs))
+  if (is_least)
     say_bytes (text, "; no layout is below ", needs->bound_bytes, "");
   else
     say_bytes (text, "; below ", needs->bound_bytes,
@@ -124,21 +125,23 @@ say_cures (const Case *this, GString *text)
       say_needs (this, text);
       return;
     }
+  const struct
+  {
+    uint64_t bytes;
+    const char *fit, *need;
+  } cures[] = {
+    { was_expandable ? 0 : needs->expandable_bytes, " Expandable segments fit in ",
+      " Expandable segments need " },
+    { needs->plan_bytes, " The plan fits in ", " The plan needs " },
+  };
+
   say_bytes (text, " ", needs->bound_bytes, " were needed.");
-  if (needs->expandable_bytes > 0 && !was_expandable)
+  for (size_t i = 0; i < G_N_ELEMENTS (cures); i++)
     {
-      bool fits = needs->expandable_bytes <= this->device_bytes;
+      bool fits = cures[i].bytes <= this->device_bytes;
 
-      say_bytes (text,
-                 fits ? " Expandable segments fit in " : " Expandable segments need ",
-                 needs->expandable_bytes, fits ? "." : ": no cure.");
-    }
-  if (needs->plan_bytes > 0)
-    {
-      bool fits = needs->plan_bytes <= this->device_bytes;
-
-      say_bytes (text, fits ? " The plan fits in " : " The plan needs ",
-                 needs->plan_bytes, fits ? "." : ": no cure.");
+      say_bytes (text, fits ? cures[i].fit : cures[i].need, cures[i].bytes,
+                 fits ? "." : ": no cure.");
     }
   if (needs->across_bytes > 0 && needs->across_bytes <= this->device_bytes)
     say_bytes (text, " A plan across streams fits in ", needs->across_bytes, ".");
@@ -448,7 +451,7 @@ put_leak_first (const Case *this,
                               ? this->needs.native_bytes
                               : this->layout->peak_reserved_bytes;
 
-  if (!tessera_leak_describe (&this->needs.leak, this->needs.leak_line, needed_bytes,
+  if (!tessera_leak_describe (&this->needs.leak, needed_bytes,
                               verdict->died ? 0 : this->device_bytes, text, sizeof text))
     return;
   g_string_prepend_c (sentence, ' ');
@@ -460,6 +463,13 @@ put_leak_first (const Case *this,
   verdict->cause = TESSERA_CAUSE_LEAK;
   g_string_prepend (sentence, headline->str);
   g_string_assign (headline, text);
+}
+
+uint32_t
+tessera_verdict_moment (const TesseraLayout *layout)
+{
+  return layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
+                            : layout->peak_reserved_index;
 }
 
 uint64_t

@@ -29,17 +29,17 @@ typedef struct
   uint64_t kept_bytes; /* by all steps that were seen */
   uint32_t n_steps;    /* that were seen */
   uint32_t stack;      /* of most of it, or TESSERA_NONE */
+  char line[128];      /* of that stack, "train.py:6 main", or "" where nobody knows */
 } TesseraLeak;
 
 /* @blocks: with their steps, see tessera_structure_new(). O(n log n) in what is kept. */
-TesseraLeak tessera_leak_find (const TesseraBlocks *blocks,
+TesseraLeak tessera_leak_find (const TesseraTrace *trace,
+                               const TesseraBlocks *blocks,
                                const TesseraStructure *structure);
 
 /* Writes "Keeps 64.00 MiB more each step (train.py:6 main): dies at about step 43 of this
- * device." @line: where @leak's stack is from, "" where nobody knows. Returns: whether the
- * leak matters; else @out_text is "". */
+ * device." Returns: whether the leak matters; else @out_text is "". */
 bool tessera_leak_describe (const TesseraLeak *leak,
-                            const char *line,
                             uint64_t needed_bytes,
                             uint64_t device_bytes,
                             char *out_text,
@@ -78,6 +78,9 @@ bool tessera_is_live (const TesseraBlocks *blocks,
                       const TesseraLayout *layout,
                       size_t block,
                       uint32_t event_index);
+
+/* The moment that a verdict is about: the last failure, else peak_reserved_index. */
+uint32_t tessera_verdict_moment (const TesseraLayout *layout);
 
 TesseraParts tessera_parts_at (const TesseraTrace *trace,
                                const TesseraBlocks *blocks,
@@ -128,7 +131,6 @@ typedef struct
   uint64_t native_bytes, expandable_bytes, plan_bytes, bound_bytes;
   uint64_t across_bytes; /* of a plan across streams, where the other keeps them apart */
   TesseraLeak leak;
-  char leak_line[128]; /* "train.py:6 main", or "" */
 } TesseraNeeds;
 
 /* The smaller device of native's and expandable segments'; 0: not known yet. */

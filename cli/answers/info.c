@@ -148,7 +148,7 @@ run_info (int n_files, char **files)
     }
   const TesseraVerdict verdict = cli_study_verdict (&study);
   const TesseraParts parts =
-      cli_study_parts (&study, at_text == NULL ? cli_study_moment (&study)
+      cli_study_parts (&study, at_text == NULL ? tessera_verdict_moment (study.layout)
                                                : cli_read_moment (&study, at_text));
   tell (&study, &verdict, &parts, &whose);
   return CLI_DONE;

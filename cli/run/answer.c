@@ -174,9 +174,9 @@ sentence (const CliStudy *study, const CliQuestion *question)
           : g_strdup_printf ("%s As it begins: %c%s", question->adapted,
                              g_ascii_tolower (alone[0]), alone + 1);
   char leak[256], cut[160];
-  gboolean has_leak = tessera_leak_describe (
-      &study->needs.leak, study->needs.leak_line, study->needs.native_bytes,
-      cli_answer_available (question), leak, sizeof leak);
+  gboolean has_leak =
+      tessera_leak_describe (&study->needs.leak, study->needs.native_bytes,
+                             cli_answer_available (question), leak, sizeof leak);
 
   tessera_describe_cut (study->trace, cut, sizeof cut);
   if (!has_leak)

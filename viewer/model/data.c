@@ -95,7 +95,7 @@ tessera_data_analyse (TesseraData *data)
                         &data->n_groups);
   data->bound_bytes =
       tessera_blocks_bound (data->blocks, 0, data->blocks->n_events, &data->bound_index);
-  data->leak = tessera_leak_find (data->blocks, data->structure);
+  data->leak = tessera_leak_find (data->trace, data->blocks, data->structure);
   data->whose = (TesseraWhose){ .trace = data->trace,
                                 .blocks = data->blocks,
                                 .structure = data->structure };

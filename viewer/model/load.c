@@ -8,17 +8,6 @@
 #include "cli/study.h"
 #include "db/store.h"
 
-/* The last failure, else the peak: what the verdict is about, and shown first. */
-static void
-tell_verdicts_moment (TesseraJob *job)
-{
-  const TesseraLayout *layout = job->new_sheets[TESSERA_SIDE_LEFT]->layout;
-
-  job->moment = layout->n_ooms > 0 ? layout->ooms[layout->n_ooms - 1].event_index
-                                   : layout->peak_reserved_index;
-  tessera_moment_at (job->new_data, layout, job->new_paint, job->moment, &job->described);
-}
-
 /* What the left picture does not wait for. */
 static gpointer
 analyse (gpointer user)
@@ -80,9 +69,11 @@ read_trace (TesseraJob *job, TesseraError *error)
   if (!job->colour_is_chosen)
     job->colour_key = tessera_usual_colour_key (job->new_data->trace);
   job->new_paint = tessera_paint_new (job->new_data, job->colour_key, job->dark);
-  tell_verdicts_moment (job);
   whose = job->new_data->whose;
   whose.layout = job->new_sheets[TESSERA_SIDE_LEFT]->layout;
+  job->moment = tessera_verdict_moment (whose.layout);
+  tessera_moment_at (job->new_data, whose.layout, job->new_paint, job->moment,
+                     &job->described);
   job->new_data->filling = tessera_describe_filling (&whose);
   return TESSERA_OK;
 }
@@ -135,18 +126,6 @@ static const TesseraWorkKind suggest_kind = { TESSERA_WORK_SUGGEST, "suggestions
 /* --- all of it ---------------------------------------------------------------------- */
 
 static void
-take_leak (TesseraDocument *self)
-{
-  self->needs.leak = self->data->leak;
-  if (self->needs.leak.stack != TESSERA_NONE)
-    {
-      g_autofree char *line =
-          tessera_name_line (self->data->trace, self->needs.leak.stack);
-      tessera_show_text (line, self->needs.leak_line, sizeof self->needs.leak_line);
-    }
-}
-
-static void
 take_trace (TesseraDocument *self, TesseraJob *job)
 {
   tessera_document_close (self);
@@ -157,7 +136,7 @@ take_trace (TesseraDocument *self, TesseraJob *job)
   self->sheets[TESSERA_SIDE_LEFT] = g_steal_pointer (&job->new_sheets[TESSERA_SIDE_LEFT]);
   self->paint = g_steal_pointer (&job->new_paint);
   self->needs.bound_bytes = self->data->bound_bytes;
-  take_leak (self);
+  self->needs.leak = self->data->leak;
   if (!self->colour_is_chosen)
     self->colour_key = job->colour_key;
   self->world_bytes = 1;
