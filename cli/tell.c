@@ -108,9 +108,8 @@ void
 cli_member_warnings (const CliStudy *study)
 {
   const TesseraLeak *leak = &study->needs.leak;
-  char cut[160];
 
-  cli_member_bool ("cut_off", tessera_describe_cut (study->trace, cut, sizeof cut));
+  cli_member_bool ("cut_off", tessera_describe_cut (study->trace) != NULL);
   if (!cli_object_if ("leak", leak->step_bytes > 0))
     return;
   cli_member ("step_bytes", leak->step_bytes);
@@ -122,13 +121,14 @@ cli_member_warnings (const CliStudy *study)
 void
 cli_tell_warnings (const CliStudy *study)
 {
-  char text[256];
+  const char *cut = tessera_describe_cut (study->trace);
+  g_autofree char *leak = tessera_leak_describe (
+      &study->needs.leak, study->needs.native_bytes, study->trace->device_bytes);
 
-  if (tessera_leak_describe (&study->needs.leak, study->needs.native_bytes,
-                             study->trace->device_bytes, text, sizeof text))
-    cli_say ("%s\n", text);
-  if (tessera_describe_cut (study->trace, text, sizeof text))
-    cli_say ("%s\n", text);
+  if (leak != NULL)
+    cli_say ("%s\n", leak);
+  if (cut != NULL)
+    cli_say ("%s\n", cut);
   cli_member_warnings (study);
 }
 

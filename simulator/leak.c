@@ -203,12 +203,10 @@ last_step (const TesseraLeak *leak, uint64_t needed_bytes, uint64_t device_bytes
              : 0;
 }
 
-bool
+char *
 tessera_leak_describe (const TesseraLeak *leak,
                        uint64_t needed_bytes,
-                       uint64_t device_bytes,
-                       char *out_text,
-                       size_t n_text)
+                       uint64_t device_bytes)
 {
   /* Where the device is not known, one of those that people rent. */
   const uint64_t common_bytes = (uint64_t) 80 << 30;
@@ -216,17 +214,15 @@ tessera_leak_describe (const TesseraLeak *leak,
       last_step (leak, needed_bytes, device_bytes > 0 ? device_bytes : common_bytes);
   g_autofree char *end = NULL;
 
-  out_text[0] = '\0';
   if (last == 0)
-    return false;
+    return NULL;
   if (device_bytes == 0)
     end = g_strdup_printf (", in each of the %" PRIu32 " seen.", leak->n_steps);
   else if (needed_bytes > device_bytes)
     end = g_strdup (".");
   else
     end = g_strdup_printf (": dies at about step %" PRIu32 " of this device.", last);
-  g_snprintf (out_text, n_text, "Keeps %s more each step%s%s%s%s",
-              TESSERA_SIZE (leak->step_bytes), *leak->line != '\0' ? " (" : "",
-              leak->line, *leak->line != '\0' ? ")" : "", end);
-  return true;
+  return g_strdup_printf (
+      "Keeps %s more each step%s%s%s%s", TESSERA_SIZE (leak->step_bytes),
+      *leak->line != '\0' ? " (" : "", leak->line, *leak->line != '\0' ? ")" : "", end);
 }

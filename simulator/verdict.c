@@ -416,27 +416,15 @@ say_followed (const Case *this, GString *sentence)
   g_string_append (sentence, ".");
 }
 
-bool
-tessera_describe_cut (const TesseraTrace *trace, char *text, size_t n_text)
+const char *
+tessera_describe_cut (const TesseraTrace *trace)
 {
   const char *closed = tessera_trace_get_meta (trace, TESSERA_META_CLOSED);
-  bool is_cut = g_strcmp0 (closed, "no") == 0;
 
-  g_snprintf (text, n_text, "%s",
-              is_cut
-                  ? "The recording has no end (it goes on, was killed, or the disk was "
-                    "full): what came after its last event is in no figure here."
-                  : "");
-  return is_cut;
-}
-
-static void
-say_cut (const Case *this, GString *sentence)
-{
-  char text[160];
-
-  if (tessera_describe_cut (this->trace, text, sizeof text))
-    g_string_append_printf (sentence, " %s", text);
+  return g_strcmp0 (closed, "no") == 0
+             ? "The recording has no end (it goes on, was killed, or the disk was "
+               "full): what came after its last event is in no figure here."
+             : NULL;
 }
 
 /* A leak comes first: whatever else is true of the trace, a longer run ends by it. */
@@ -446,13 +434,14 @@ put_leak_first (const Case *this,
                 GString *headline,
                 GString *sentence)
 {
-  char text[sizeof verdict->headline];
   uint64_t needed_bytes = this->needs.native_bytes > 0
                               ? this->needs.native_bytes
                               : this->layout->peak_reserved_bytes;
 
-  if (!tessera_leak_describe (&this->needs.leak, needed_bytes,
-                              verdict->died ? 0 : this->device_bytes, text, sizeof text))
+  g_autofree char *text = tessera_leak_describe (&this->needs.leak, needed_bytes,
+                                                 verdict->died ? 0 : this->device_bytes);
+
+  if (text == NULL)
     return;
   g_string_prepend_c (sentence, ' ');
   if (verdict->died)
@@ -526,27 +515,22 @@ tessera_verdict (const TesseraTrace *trace,
     judge_success (&this, out_verdict, headline, sentence);
   say_outside (&this, sentence);
   say_followed (&this, sentence);
-  say_cut (&this, sentence);
+  if (tessera_describe_cut (trace) != NULL)
+    g_string_append_printf (sentence, " %s", tessera_describe_cut (trace));
   put_leak_first (&this, out_verdict, headline, sentence);
   g_strlcpy (out_verdict->headline, headline->str, sizeof out_verdict->headline);
   g_strlcpy (out_verdict->sentence, sentence->str, sizeof out_verdict->sentence);
 }
 
-bool
-tessera_describe_worse (uint64_t height_bytes,
-                        const TesseraLayout *layout,
-                        char *text,
-                        size_t n_text)
+char *
+tessera_describe_worse (uint64_t height_bytes, const TesseraLayout *layout)
 {
-  text[0] = '\0';
   if (height_bytes <= layout->peak_reserved_bytes || layout->n_ooms > 0)
-    return false;
-  g_snprintf (
-      text, n_text,
+    return NULL;
+  return g_strdup_printf (
       "the plan takes %s where the run as it was reserved %s: following it would be "
       "worse",
       TESSERA_SIZE (height_bytes), TESSERA_SIZE (layout->peak_reserved_bytes));
-  return true;
 }
 
 uint64_t

@@ -37,13 +37,11 @@ TesseraLeak tessera_leak_find (const TesseraTrace *trace,
                                const TesseraBlocks *blocks,
                                const TesseraStructure *structure);
 
-/* Writes "Keeps 64.00 MiB more each step (train.py:6 main): dies at about step 43 of this
- * device." Returns: whether the leak matters; else @out_text is "". */
-bool tessera_leak_describe (const TesseraLeak *leak,
-                            uint64_t needed_bytes,
-                            uint64_t device_bytes,
-                            char *out_text,
-                            size_t n_text);
+/* "Keeps 64.00 MiB more each step (train.py:6 main): dies at about step 43 of this
+ * device.", g_free(). NULL: the leak does not matter. */
+char *tessera_leak_describe (const TesseraLeak *leak,
+                             uint64_t needed_bytes,
+                             uint64_t device_bytes);
 
 /* Reserved memory at one moment, each byte under the first label that holds. They sum to
  * reserved_bytes, to the byte. */
@@ -152,17 +150,13 @@ void tessera_verdict (const TesseraTrace *trace,
                       const TesseraNeeds *needs,
                       TesseraVerdict *out_verdict);
 
-/* Whether the recording was cut off; @text (160 bytes) is then the sentence that says so,
- * else "". */
-bool tessera_describe_cut (const TesseraTrace *trace, char *text, size_t n_text);
+/* The sentence that says that the recording was cut off; NULL: it was not. */
+const char *tessera_describe_cut (const TesseraTrace *trace);
 
-/* Whether a plan of @height_bytes takes more than the run reserved as it was, in @layout;
- * @text (160 bytes) is then the sentence that warns of it, without its full stop, else "".
- * A run that failed requests reserved less than it needed: no plan is worse than that. */
-bool tessera_describe_worse (uint64_t height_bytes,
-                             const TesseraLayout *layout,
-                             char *text,
-                             size_t n_text);
+/* The sentence, without its full stop, that warns of a plan of @height_bytes which takes more
+ * than the run reserved as it was, in @layout; g_free(). NULL: it does not. A run that failed
+ * requests reserved less than it needed: no plan is worse than that. */
+char *tessera_describe_worse (uint64_t height_bytes, const TesseraLayout *layout);
 
 /*
  * Why a block lies where it lies in a layout: what it rests on, what rests on it, whether

@@ -98,20 +98,18 @@ tell_hints (const CliStudy *study)
 {
   const TesseraPlan *plan = study->plan;
   const guint64 device_bytes = cli_given.device_bytes;
-  char worse[160];
   /* Never be worse than PyTorch alone: a plan that is must say so. */
-  const gboolean is_worse =
-      tessera_describe_worse (plan->height_bytes, study->layout, worse, sizeof worse);
+  g_autofree char *worse = tessera_describe_worse (plan->height_bytes, study->layout);
 
   if (cli_study_may_cross (study) && !plan->crosses_streams && !cli_given.across_streams)
     cli_say ("hint: --across-streams plans one pool over all streams\n");
   if (cli_given.across_streams && study->trace->n_streams <= 1)
     cli_say ("--across-streams changes nothing here: all memory is asked for on one "
              "stream\n");
-  if (is_worse)
+  if (worse != NULL)
     cli_say ("warning: %s\n", worse);
   cli_member ("recorded_reserved_bytes", study->layout->peak_reserved_bytes);
-  cli_member_bool ("worse_than_recorded", is_worse);
+  cli_member_bool ("worse_than_recorded", worse != NULL);
   if (device_bytes > 0 && tessera_plan_pool_bytes (plan) > device_bytes)
     cli_say ("warning: the plan does not fit %s\n", TESSERA_SIZE (device_bytes));
   if (cli_given.output != NULL)

@@ -173,17 +173,16 @@ sentence (const CliStudy *study, const CliQuestion *question)
           ? g_strdup (alone)
           : g_strdup_printf ("%s As it begins: %c%s", question->adapted,
                              g_ascii_tolower (alone[0]), alone + 1);
-  char leak[256], cut[160];
-  gboolean has_leak =
-      tessera_leak_describe (&study->needs.leak, study->needs.native_bytes,
-                             cli_answer_available (question), leak, sizeof leak);
+  const char *cut = tessera_describe_cut (study->trace);
+  g_autofree char *leak = tessera_leak_describe (
+      &study->needs.leak, study->needs.native_bytes, cli_answer_available (question));
 
-  tessera_describe_cut (study->trace, cut, sizeof cut);
-  if (!has_leak)
-    return g_strdup_printf ("%s%s%s", cut, *cut != '\0' ? " " : "", fit);
-  return g_strdup_printf ("%s%s%s The %u steps seen: %c%s", leak, *cut != '\0' ? " " : "",
-                          cut, study->needs.leak.n_steps, g_ascii_tolower (fit[0]),
-                          fit + 1);
+  if (leak == NULL)
+    return g_strdup_printf ("%s%s%s", cut != NULL ? cut : "", cut != NULL ? " " : "",
+                            fit);
+  return g_strdup_printf ("%s%s%s The %u steps seen: %c%s", leak, cut != NULL ? " " : "",
+                          cut != NULL ? cut : "", study->needs.leak.n_steps,
+                          g_ascii_tolower (fit[0]), fit + 1);
 }
 
 static void

@@ -126,15 +126,10 @@ typedef struct
 static void
 answer (CliStudy *study, const CliRank *rank, const Work *work, FILE *to)
 {
-  TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   CliRankAnswer found = { 0 };
 
   if (!work->is_fast || work->plans != NULL)
-    {
-      cli_study_edits (study, &options);
-      cli_study_plan (study, &options);
-      cli_study_as_run (study, (TesseraParameters){ 0 });
-    }
+    cli_study_plan_as_edited (study);
   if (!work->is_fast)
     cli_study_needs (study);
   if (work->plans != NULL)

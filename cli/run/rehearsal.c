@@ -144,12 +144,11 @@ see (const CliStudy *study, gboolean is_interrupted, Seen *seen)
       has_steps ? g_strdup_printf ("%zu step%s", n_steps, n_steps == 1 ? "" : "s")
                 : g_strdup ("no step of an optimizer");
   g_autofree char *evaluations = NULL;
-  char cut[160];
 
   seen->is_interrupted = is_interrupted;
   seen->n_evaluations = count_evaluations (study);
-  seen->is_complete = !is_interrupted && stopped == NULL &&
-                      !tessera_describe_cut (study->trace, cut, sizeof cut);
+  seen->is_complete =
+      !is_interrupted && stopped == NULL && tessera_describe_cut (study->trace) == NULL;
   evaluations =
       seen->n_evaluations > 0
           ? g_strdup_printf ("%u evaluation%s", seen->n_evaluations,

@@ -140,14 +140,14 @@ show_warning (Headline *self)
 {
   TesseraDocument *document = self->panel.document;
   const TesseraFollowed *planned = document->planned;
-  char text[160] = "";
+  g_autofree char *text = NULL;
 
-  if (planned != NULL && !planned->request.is_preview &&
-      tessera_describe_worse (planned->height_bytes,
-                              tessera_data_own_layout (document->data), text,
-                              sizeof text))
+  if (planned != NULL && !planned->request.is_preview)
+    text = tessera_describe_worse (planned->height_bytes,
+                                   tessera_data_own_layout (document->data));
+  if (text != NULL)
     text[0] = g_ascii_toupper (text[0]);
-  say (self->warning, text[0] != '\0' ? text : NULL);
+  say (self->warning, text);
 }
 
 /* What a plan is held to is no news to the planner, but to who looks at a plan that is
