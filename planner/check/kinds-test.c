@@ -11,18 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/check/test-plans.h"
+#include "tests/db/auto.h"
 #include "tests/fail_alloc.h"
 
 #define SEED 20261122
-#define ALIGNMENT 16u
 #define MAX_KINDS 3u
 #define N_STEPS 4u /* of the orders that are played */
-
-static guint
-pick (GRand *random, guint n)
-{
-  return (guint) g_rand_int_range (random, 0, (gint32) n);
-}
 
 /* ---- orders of steps, played ---- */
 
@@ -38,13 +33,6 @@ typedef struct
   guint n_kinds;
   GArray *instances;
 } Play;
-
-static gboolean
-share (const TesseraSlot *a, const TesseraSlot *b)
-{
-  return a->offset_bytes < b->offset_bytes + b->block_bytes &&
-         b->offset_bytes < a->offset_bytes + a->block_bytes;
-}
 
 static gboolean
 takes_turns (const TesseraPlan *plan, const TesseraSlot *slot)
@@ -119,7 +107,7 @@ clashes (const Play *play, uint32_t born)
       if (!takes_turns (plan, other))
         continue;
       if (!turns && plan->sections[slot->section].kind == TESSERA_SECTION_REPEATS &&
-          share (slot, other))
+          check_share_addresses (slot, other))
         return TRUE; /* reserved */
       n_places += turns && other->section == slot->section &&
                   other->block_bytes == slot->block_bytes;
@@ -133,7 +121,7 @@ clashes (const Play *play, uint32_t born)
         continue;
       if (turns && takes_turns (plan, other) && other->block_bytes == slot->block_bytes)
         n_alive++;
-      else if (share (slot, other))
+      else if (check_share_addresses (slot, other))
         return TRUE;
     }
   return turns && n_alive > n_places;
@@ -254,7 +242,7 @@ breaks_reserved (const TesseraPlan *plan)
         const TesseraSlot *turn = &plan->slots[i], *other = &plan->slots[k];
         gboolean is_held = other->wraps || other->died > plan->sections[1].begin;
 
-        if (i == k || !takes_turns (plan, turn) || !share (turn, other))
+        if (i == k || !takes_turns (plan, turn) || !check_share_addresses (turn, other))
           continue;
         if (takes_turns (plan, other))
           {
@@ -280,10 +268,10 @@ add_crossings (GRand *random, TesseraPlan *plan, guint n_kinds)
       {
         const TesseraSection *at = &plan->sections[s];
 
-        if (s != plan->slots[i].section && pick (random, 4) != 0)
-          plan->crossings[plan->n_crossings++] =
-              (TesseraCrossing){ i, s,
-                                 at->begin + 1 + pick (random, at->end - at->begin) };
+        if (s != plan->slots[i].section && check_pick (random, 4) != 0)
+          plan->crossings[plan->n_crossings++] = (TesseraCrossing){
+            i, s, at->begin + 1 + check_pick (random, at->end - at->begin)
+          };
       }
 }
 
@@ -293,16 +281,17 @@ random_life (GRand *random, const TesseraPlan *plan, guint n_kinds, TesseraSlot 
   const TesseraSection *at = &plan->sections[slot->section];
   uint32_t stop = plan->sections[n_kinds].end;
 
-  slot->died = slot->born + 1 + pick (random, at->end - slot->born);
-  if (slot->section == 0 && pick (random, 3) == 0)
-    slot->died = stop + pick (random, plan->n_positions - stop + 1);
+  slot->died = slot->born + 1 + check_pick (random, at->end - slot->born);
+  if (slot->section == 0 && check_pick (random, 3) == 0)
+    slot->died = stop + check_pick (random, plan->n_positions - stop + 1);
   if (slot->section == 0 || slot->section > n_kinds || slot->born == at->begin ||
-      pick (random, 2) == 0)
+      check_pick (random, 2) == 0)
     return;
   slot->wraps = 1;
-  slot->died =
-      pick (random, 3) ? at->end : stop + 1 + pick (random, plan->n_positions - stop);
-  slot->died_next = at->begin + 1 + pick (random, slot->born - at->begin);
+  slot->died = check_pick (random, 3)
+                   ? at->end
+                   : stop + 1 + check_pick (random, plan->n_positions - stop);
+  slot->died_next = at->begin + 1 + check_pick (random, slot->born - at->begin);
 }
 
 static int
@@ -318,20 +307,20 @@ compare_born (const void *a, const void *b)
 static void
 random_rotation (GRand *random, TesseraPlan *plan, guint n_kinds)
 {
-  guint n_places = 2 + pick (random, 2);
-  gboolean is_after = pick (random, 2) == 0;
+  guint n_places = 2 + check_pick (random, 2);
+  gboolean is_after = check_pick (random, 2) == 0;
 
   for (uint32_t s = 1; s <= n_kinds; s++)
     {
       const TesseraSection *at = &plan->sections[s];
-      guint n_requests = pick (random, n_places);
+      guint n_requests = check_pick (random, n_places);
 
       for (guint i = 0; i < n_places && at->n_slots > n_places; i++)
         {
           TesseraSlot *slot = &plan->slots[at->first_slot + at->n_slots - n_places + i];
 
-          slot->block_bytes = slot->size_bytes = ALIGNMENT * 9;
-          slot->offset_bytes = ALIGNMENT * 9 * i;
+          slot->block_bytes = slot->size_bytes = CHECK_ALIGNMENT * 9;
+          slot->offset_bytes = CHECK_ALIGNMENT * 9 * i;
           slot->wraps = 1;
           slot->died = is_after ? plan->sections[n_kinds].end + 1 : at->end;
           if (i >= n_requests)
@@ -343,7 +332,8 @@ random_rotation (GRand *random, TesseraPlan *plan, guint n_kinds)
             {
               if (slot->born == at->begin)
                 slot->born++;
-              slot->died_next = slot->born + pick (random, at->end - slot->born + 1);
+              slot->died_next =
+                  slot->born + check_pick (random, at->end - slot->born + 1);
             }
         }
     }
@@ -358,13 +348,14 @@ fill_section (GRand *random, TesseraPlan *plan, guint n_kinds, uint32_t s)
   const TesseraSection *at = &plan->sections[s];
 
   for (uint32_t i = at->first_slot; i < at->first_slot + at->n_slots; i++)
-    plan->slots[i].born = at->begin + pick (random, at->end - at->begin);
+    plan->slots[i].born = at->begin + check_pick (random, at->end - at->begin);
   qsort (plan->slots + at->first_slot, at->n_slots, sizeof *plan->slots, compare_born);
   for (uint32_t i = at->first_slot; i < at->first_slot + at->n_slots; i++)
     {
       TesseraSlot *slot = &plan->slots[i];
 
-      slot->block_bytes = slot->size_bytes = ALIGNMENT * (1 + pick (random, 4));
+      slot->block_bytes = slot->size_bytes =
+          CHECK_ALIGNMENT * (1 + check_pick (random, 4));
       slot->section = s;
       slot->ordinal = i;
       slot->phase = slot->group = TESSERA_NONE;
@@ -380,7 +371,7 @@ random_plan (GRand *random, guint n_kinds, guint n_places)
   TesseraPlan *plan;
 
   g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
-  plan->alignment_bytes = ALIGNMENT;
+  plan->alignment_bytes = CHECK_ALIGNMENT;
   plan->n_streams = 1;
   plan->n_sections = n_kinds + 2;
   plan->sections = calloc (plan->n_sections, sizeof *plan->sections);
@@ -389,9 +380,9 @@ random_plan (GRand *random, guint n_kinds, guint n_places)
       TesseraSection *at = &plan->sections[s];
 
       at->begin = plan->n_positions;
-      at->end = plan->n_positions += 3 + pick (random, 8);
+      at->end = plan->n_positions += 3 + check_pick (random, 8);
       at->first_slot = (uint32_t) plan->n_slots;
-      at->n_slots = 4 + pick (random, 3);
+      at->n_slots = 4 + check_pick (random, 3);
       at->kind = s > 0 && s <= n_kinds;
       plan->n_slots += at->n_slots;
     }
@@ -399,8 +390,9 @@ random_plan (GRand *random, guint n_kinds, guint n_places)
   for (uint32_t s = 0; s < plan->n_sections; s++)
     fill_section (random, plan, n_kinds, s);
   for (size_t i = 0; i < plan->n_slots; i++)
-    plan->slots[i].offset_bytes = ALIGNMENT * (40 + 4 * pick (random, n_places));
-  if (pick (random, 3) == 0)
+    plan->slots[i].offset_bytes =
+        CHECK_ALIGNMENT * (40 + 4 * check_pick (random, n_places));
+  if (check_pick (random, 3) == 0)
     random_rotation (random, plan, n_kinds);
   add_crossings (random, plan, n_kinds);
   for (size_t i = 0; i < plan->n_slots; i++)
@@ -414,7 +406,7 @@ random_plan (GRand *random, guint n_kinds, guint n_places)
 static TesseraPlan *
 random_layouts (GRand *random, guint n_kinds, gboolean *out_is_sane)
 {
-  TesseraPlan *plan = random_plan (random, 2 * n_kinds, 30 + pick (random, 60));
+  TesseraPlan *plan = random_plan (random, 2 * n_kinds, 30 + check_pick (random, 60));
 
   *out_is_sane = TRUE;
   for (uint32_t s = 1; s <= 2 * n_kinds; s++)
@@ -423,7 +415,7 @@ random_layouts (GRand *random, guint n_kinds, gboolean *out_is_sane)
 
       at->alternate = s <= n_kinds ? TESSERA_ALTERNATE_FIRST : TESSERA_ALTERNATE_SECOND;
       for (uint32_t i = at->first_slot; i < at->first_slot + at->n_slots; i++)
-        if (plan->slots[i].wraps && pick (random, 2) == 0)
+        if (plan->slots[i].wraps && check_pick (random, 2) == 0)
           plan->slots[i].died_next = at->begin;
     }
   for (uint32_t s = 1; s <= n_kinds; s++)
@@ -443,7 +435,7 @@ random_layouts (GRand *random, guint n_kinds, gboolean *out_is_sane)
       if (is_absent (plan, crossing->slot) &&
           at->alternate == plan->sections[home].alternate)
         crossing->died = at->begin;
-      else if (pick (random, 200) == 0)
+      else if (check_pick (random, 200) == 0)
         {
           crossing->died = at->begin;
           *out_is_sane = FALSE;
@@ -484,8 +476,8 @@ test_all_orders (void)
 
   for (guint n = 0; n < 6000; n++)
     {
-      guint n_kinds = 2 + pick (random, MAX_KINDS - 1);
-      TesseraPlan *plan = random_plan (random, n_kinds, 8 + pick (random, 60));
+      guint n_kinds = 2 + check_pick (random, MAX_KINDS - 1);
+      TesseraPlan *plan = random_plan (random, n_kinds, 8 + check_pick (random, 60));
       TesseraError error = { 0 };
       TesseraLaw law;
       TesseraStatus status = check_sealed (plan, &law, &error);
@@ -521,7 +513,7 @@ test_all_turns (void)
 
   for (guint n = 0; n < 8000; n++)
     {
-      guint n_kinds = 1 + pick (random, 2);
+      guint n_kinds = 1 + check_pick (random, 2);
       gboolean is_sane;
       TesseraPlan *plan = random_layouts (random, n_kinds, &is_sane);
       TesseraError error = { 0 };
@@ -593,7 +585,7 @@ small_plan (void)
   TesseraPlan *plan;
 
   g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
-  plan->alignment_bytes = ALIGNMENT;
+  plan->alignment_bytes = CHECK_ALIGNMENT;
   plan->n_streams = 1;
   plan->n_positions = 50;
   plan->n_sections = G_N_ELEMENTS (sections);
@@ -610,99 +602,55 @@ small_plan (void)
   return plan;
 }
 
-static void
-assert_law (TesseraPlan *plan, TesseraLaw expected)
-{
-  TesseraError error = { 0 };
-  TesseraLaw law;
-
-  plan->slot_digest = tessera_plan_digest (plan);
-  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==,
-                   expected == TESSERA_LAW_NONE ? TESSERA_OK : TESSERA_REFUSED);
-  if (law != expected)
-    g_test_message ("%s", error.text);
-  g_assert_cmpstr (tessera_law_name (law), ==, tessera_law_name (expected));
-  tessera_plan_free (plan);
-}
+/* The small plan with one thing changed. */
+#define CHECK_CHANGED(expected, change)                                                  \
+  do                                                                                     \
+    {                                                                                    \
+      g_autoptr (TesseraPlan) plan = small_plan ();                                      \
+      TesseraError error;                                                                \
+      change;                                                                            \
+      check_assert_law (plan, TESSERA_LAW_##expected, &error);                           \
+    }                                                                                    \
+  while (0)
 
 static void
 test_mutations (void)
 {
-  TesseraPlan *plan = small_plan ();
-
-  assert_law (plan, TESSERA_LAW_NONE);
+  CHECK_CHANGED (NONE, );
   /* What was there before the first event takes no turns. */
-  plan = small_plan ();
-  plan->slots[0].ordinal = TESSERA_NONE;
-  assert_law (plan, TESSERA_LAW_NONE);
+  CHECK_CHANGED (NONE, plan->slots[0].ordinal = TESSERA_NONE);
   /* The gradient is not seen to end in the other kind: it may still be there when that
      makes its own. */
-  plan = small_plan ();
-  plan->crossings[0] = plan->crossings[1];
-  plan->n_crossings = 1;
-  assert_law (plan, TESSERA_LAW_OVERLAP);
-  plan = small_plan ();
-  plan->crossings[0].died = 25;
-  assert_law (plan, TESSERA_LAW_OVERLAP);
+  CHECK_CHANGED (OVERLAP, plan->crossings[0] = plan->crossings[--plan->n_crossings]);
+  CHECK_CHANGED (OVERLAP, plan->crossings[0].died = 25);
   /* The evaluation takes the gradient's place. */
-  plan = small_plan ();
-  plan->slots[5].offset_bytes = 32;
-  assert_law (plan, TESSERA_LAW_OVERLAP);
+  CHECK_CHANGED (OVERLAP, plan->slots[5].offset_bytes = 32);
   /* Something inside a step lies where it began with the gradient. */
-  plan = small_plan ();
-  plan->slots[3].offset_bytes = 32;
-  assert_law (plan, TESSERA_LAW_OVERLAP);
-  plan = small_plan ();
-  plan->slots[1].born = 11;
-  assert_law (plan, TESSERA_LAW_OVERLAP);
+  CHECK_CHANGED (OVERLAP, plan->slots[3].offset_bytes = 32);
+  CHECK_CHANGED (OVERLAP, plan->slots[1].born = 11);
   /* The persistent block. */
-  plan = small_plan ();
-  plan->slots[5].offset_bytes = 0;
-  assert_law (plan, TESSERA_LAW_OVERLAP);
-  plan = small_plan ();
-  plan->slots[0].died = 25;
-  assert_law (plan, TESSERA_LAW_LIFETIME);
+  CHECK_CHANGED (OVERLAP, plan->slots[5].offset_bytes = 0);
+  CHECK_CHANGED (LIFETIME, plan->slots[0].died = 25);
   /* The end, with what the last step left. */
-  plan = small_plan ();
-  plan->slots[2].died = 45;
-  assert_law (plan, TESSERA_LAW_OVERLAP);
-  plan = small_plan ();
-  plan->slots[2].died = 25;
-  assert_law (plan, TESSERA_LAW_LIFETIME);
-  plan = small_plan ();
-  plan->slots[3].died = 33;
-  assert_law (plan, TESSERA_LAW_LIFETIME);
-  plan = small_plan ();
-  plan->crossings[0].section = 1;
-  assert_law (plan, TESSERA_LAW_LIFETIME);
-  plan = small_plan ();
-  plan->crossings[0].section = 4;
-  assert_law (plan, TESSERA_LAW_LIFETIME);
-  plan = small_plan ();
-  plan->crossings[0].slot = 1;
-  assert_law (plan, TESSERA_LAW_LIFETIME);
-  plan = small_plan ();
-  plan->crossings[0].slot = 7;
-  assert_law (plan, TESSERA_LAW_LIFETIME);
-  plan = small_plan ();
-  plan->crossings[1] = plan->crossings[0];
-  assert_law (plan, TESSERA_LAW_LIFETIME);
-  plan = small_plan ();
-  plan->crossings[0].died = 20;
-  assert_law (plan, TESSERA_LAW_LIFETIME);
-  plan = small_plan ();
-  plan->sections[2].kind = TESSERA_SECTION_ONCE;
-  assert_law (plan, TESSERA_LAW_SECTIONS);
-  plan = small_plan ();
-  plan->bound_bytes = 80;
-  assert_law (plan, TESSERA_LAW_BOUND);
+  CHECK_CHANGED (OVERLAP, plan->slots[2].died = 45);
+  CHECK_CHANGED (LIFETIME, plan->slots[2].died = 25);
+  CHECK_CHANGED (LIFETIME, plan->slots[3].died = 33);
+  CHECK_CHANGED (LIFETIME, plan->crossings[0].section = 1);
+  CHECK_CHANGED (LIFETIME, plan->crossings[0].section = 4);
+  CHECK_CHANGED (LIFETIME, plan->crossings[0].slot = 1);
+  CHECK_CHANGED (LIFETIME, plan->crossings[0].slot = 7);
+  CHECK_CHANGED (LIFETIME, plan->crossings[1] = plan->crossings[0]);
+  CHECK_CHANGED (LIFETIME, plan->crossings[0].died = 20);
+  CHECK_CHANGED (SECTIONS, plan->sections[2].kind = TESSERA_SECTION_ONCE);
+  CHECK_CHANGED (BOUND, plan->bound_bytes = 80);
 }
 
 /* The plan's first slot is carried into the other kind. */
 static void
 test_first_slot (void)
 {
-  TesseraPlan *plan = small_plan ();
+  g_autoptr (TesseraPlan) plan = small_plan ();
+  TesseraError error;
 
   plan->n_sections = plan->n_slots = 2;
   plan->n_crossings = 0;
@@ -715,34 +663,42 @@ test_first_slot (void)
                                   .died = 10,
                                   .died_next = 3,
                                   .wraps = 1 };
-  assert_law (plan, TESSERA_LAW_OVERLAP);
+  check_assert_law (plan, TESSERA_LAW_OVERLAP, &error);
 }
 
 static void
-test_no_memory (void)
+check_without_memory (const TesseraPlan *plan)
 {
-  TesseraPlan *plan = small_plan ();
-  long n_held;
+  const long n_held = tessera_fail_alloc_held ();
+  TesseraStatus status;
+  unsigned long nth = 0;
+  bool has_failed;
 
-  plan->slot_digest = tessera_plan_digest (plan);
-  n_held = tessera_fail_alloc_held ();
-  for (unsigned long nth = 1;; nth++)
+  do
     {
       TesseraLaw law;
-      TesseraStatus status;
 
-      tessera_fail_alloc_at (nth);
+      tessera_fail_alloc_at (++nth);
       status = tessera_check_plan (plan, NULL, &law, NULL);
-      if (!tessera_fail_alloc_stop ())
-        {
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          g_assert_cmpuint (nth, >, 5);
-          break;
-        }
-      g_assert_cmpint (status, ==, TESSERA_NO_MEMORY);
+      has_failed = tessera_fail_alloc_stop ();
+      g_assert_cmpint (status, ==, has_failed ? TESSERA_NO_MEMORY : TESSERA_OK);
+      g_assert_cmpint (law, ==, TESSERA_LAW_NONE);
       g_assert_cmpint (tessera_fail_alloc_held (), ==, n_held);
     }
-  tessera_plan_free (plan);
+  while (has_failed);
+  g_assert_cmpuint (nth, >, 5);
+}
+
+/* Of one kind of step, and of several. */
+static void
+test_no_memory (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+  g_autoptr (TesseraPlan) one = check_random_plan (random), several = small_plan ();
+
+  several->slot_digest = tessera_plan_digest (several);
+  check_without_memory (one);
+  check_without_memory (several);
 }
 
 int

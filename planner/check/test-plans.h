@@ -25,6 +25,9 @@ gboolean check_oracle_rotations (const TesseraPlan *plan);
 gboolean check_oracle_streams (const TesseraPlan *plan);
 /* States what follows from the slots. */
 void check_seal (TesseraPlan *plan);
+/* Asserts what the checker says of the plan, which gets the digest that its slots have.
+ * @out_error: why, if it is refused */
+void check_assert_law (TesseraPlan *plan, TesseraLaw expected, TesseraError *out_error);
 /* Whether the slot disturbs none of the first @n_placed. */
 gboolean check_fits (const TesseraPlan *plan, size_t slot_index, size_t n_placed);
 /* All at offset 0, nothing stated. */
