@@ -76,79 +76,42 @@ faulty_pread (int fd, void *bytes, size_t n_bytes, off_t offset)
   return strike (&read_fault) ? -1 : pread (fd, bytes, n_bytes, offset);
 }
 
-/* SQLite asks for a block's size: it stands in front of it. */
-typedef struct
-{
-  size_t n_bytes;
-  max_align_t block[];
-} Sized;
+/* SQLite's own allocator, some of whose calls fail. */
+static sqlite3_mem_methods sqlites;
 
-static Sized *
-sized_of (void *block)
+static void *
+faulty_malloc (int n_bytes)
 {
-  return (Sized *) ((char *) block - offsetof (Sized, block));
+  void *block = strike (&sqlite_fault) ? NULL : sqlites.xMalloc (n_bytes);
+
+  n_sqlite_held += block != NULL;
+  return block;
 }
 
 static void *
-sized_realloc (void *block, int n_bytes)
+faulty_realloc (void *block, int n_bytes)
 {
-  Sized *sized = strike (&sqlite_fault)
-                     ? NULL
-                     : g_try_realloc (block ? sized_of (block) : NULL,
-                                      sizeof *sized + (size_t) n_bytes);
-
-  if (!sized)
-    return NULL;
-  n_sqlite_held += !block;
-  sized->n_bytes = (size_t) n_bytes;
-  return sized->block;
-}
-
-static void *
-sized_malloc (int n_bytes)
-{
-  return sized_realloc (NULL, n_bytes);
+  return strike (&sqlite_fault) ? NULL : sqlites.xRealloc (block, n_bytes);
 }
 
 static void
-sized_free (void *block)
+counted_free (void *block)
 {
   n_sqlite_held--;
-  g_free (sized_of (block));
-}
-
-static int
-sized_size (void *block)
-{
-  return block ? (int) sized_of (block)->n_bytes : 0;
-}
-
-static int
-sized_roundup (int n_bytes)
-{
-  return (n_bytes + 7) & ~7;
-}
-
-static int
-sized_init (void *user)
-{
-  return SQLITE_OK;
-}
-
-static void
-sized_shutdown (void *user)
-{
+  sqlites.xFree (block);
 }
 
 static void
 take_over_sqlite (void)
 {
-  static const sqlite3_mem_methods methods = { sized_malloc,   sized_free,
-                                               sized_realloc,  sized_size,
-                                               sized_roundup,  sized_init,
-                                               sized_shutdown, NULL };
+  sqlite3_mem_methods methods;
   sqlite3_vfs *vfs;
 
+  g_assert_cmpint (sqlite3_config (SQLITE_CONFIG_GETMALLOC, &sqlites), ==, SQLITE_OK);
+  methods = sqlites;
+  methods.xMalloc = faulty_malloc;
+  methods.xRealloc = faulty_realloc;
+  methods.xFree = counted_free;
   g_assert_cmpint (sqlite3_config (SQLITE_CONFIG_MALLOC, &methods), ==, SQLITE_OK);
   g_assert_cmpint (sqlite3_initialize (), ==, SQLITE_OK);
   vfs = sqlite3_vfs_find (NULL);

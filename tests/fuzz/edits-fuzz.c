@@ -7,13 +7,6 @@
 #include "edits/edits.h"
 #include "tests/fuzz/fuzz.h"
 
-static void
-expect (bool holds)
-{
-  if (!holds)
-    abort ();
-}
-
 /* What is read is written so that it reads the same. */
 static void
 check_json (const char *text, gssize length)
@@ -30,7 +23,7 @@ check_json (const char *text, gssize length)
           tessera_history_from_json (written, -1, "it", &error);
       g_autofree char *rewritten = again != NULL ? tessera_history_to_json (again) : NULL;
 
-      expect (g_strcmp0 (written, rewritten) == 0);
+      g_assert_true (g_strcmp0 (written, rewritten) == 0);
     }
 }
 
@@ -42,18 +35,18 @@ check_query (const char *text)
 
   if (!tessera_query_parse (text, &selector, &error))
     {
-      expect (error != NULL && *error != '\0');
+      g_assert_true (error != NULL && *error != '\0');
       g_free (error);
       return;
     }
-  expect (error == NULL);
+  g_assert_true (error == NULL);
   if (selector.blocks == NULL)
     {
       g_autofree char *written = tessera_query_format (&selector), *rewritten = NULL;
 
-      expect (tessera_query_parse (written, &again, &error));
+      g_assert_true (tessera_query_parse (written, &again, &error));
       rewritten = tessera_query_format (&again);
-      expect (strcmp (written, rewritten) == 0);
+      g_assert_true (strcmp (written, rewritten) == 0);
       tessera_selector_clear (&again);
     }
   tessera_selector_clear (&selector);

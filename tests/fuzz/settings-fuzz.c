@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdbool.h>
+#include <glib.h>
 #include <string.h>
 
 #include "runtime/guest.h"
@@ -18,16 +18,9 @@ enum
 };
 
 static void
-expect (bool holds)
-{
-  if (!holds)
-    abort ();
-}
-
-static void
 check_complaint (const char *sentence)
 {
-  expect (*sentence != '\0' && strchr (sentence, '\n') == NULL);
+  g_assert_true (*sentence != '\0' && strchr (sentence, '\n') == NULL);
 }
 
 /* What is obeyed is within what the simulator and the allocator take. */
@@ -39,12 +32,13 @@ check_settings (const char *text)
 
   tessera_settings_default (&settings);
   tessera_alloc_conf_parse (text, &settings, &fraction, check_complaint);
-  expect (fraction >= 0 && fraction <= 1);
-  expect (settings.garbage_collection_threshold >= 0 &&
-          settings.garbage_collection_threshold < 1);
-  expect (settings.large_segment_bytes > 0 && settings.max_split_bytes > 0);
+  g_assert_true (fraction >= 0 && fraction <= 1);
+  g_assert_true (settings.garbage_collection_threshold >= 0 &&
+                 settings.garbage_collection_threshold < 1);
+  g_assert_true (settings.large_segment_bytes > 0 && settings.max_split_bytes > 0);
   for (size_t i = 0; i < N_INTERVALS; i++)
-    expect ((settings.roundup_divisions[i] & (settings.roundup_divisions[i] - 1)) == 0);
+    g_assert_true (
+        (settings.roundup_divisions[i] & (settings.roundup_divisions[i] - 1)) == 0);
 }
 
 /* What fits a short buffer is the same in a long one. */
@@ -56,9 +50,9 @@ check_pattern (const char *pattern)
 
   if (!tessera_options_expand (&options, pattern, short_path, sizeof short_path))
     return;
-  expect (strlen (short_path) < sizeof short_path);
-  expect (tessera_options_expand (&options, pattern, long_path, sizeof long_path));
-  expect (strcmp (short_path, long_path) == 0);
+  g_assert_true (strlen (short_path) < sizeof short_path);
+  g_assert_true (tessera_options_expand (&options, pattern, long_path, sizeof long_path));
+  g_assert_true (strcmp (short_path, long_path) == 0);
 }
 
 int

@@ -100,66 +100,27 @@ test_sharded (void)
   g_assert_true (streams_run_sharded (&fault, &result));
 }
 
-/* What is left out is found, by one kind of harm at least. */
-static void
-look_for (const char *what, const StreamsFault *fault, ClocksHarm harm)
+/* What is left out or done wrong, and the kind of harm that it is found by. */
+typedef struct
 {
+  const char *what;
+  StreamsFault fault;
+  ClocksHarm harm;
+} Broken;
+
+static void
+test_broken (gconstpointer data)
+{
+  const Broken *broken = data;
   StreamsResult result = { 0 };
   guint n_found = 0;
 
   for (guint32 seed = FIRST_SEED; seed < FIRST_SEED + N_BROKEN; seed++)
-    n_found += streams_run (seed, fault, &result);
-  say (what, &result);
-  g_test_message ("%s: found in %u programs of %u; %s", what, n_found, N_BROKEN,
-                  result.first_harm);
+    n_found += streams_run (seed, &broken->fault, &result);
+  say (broken->what, &result);
+  g_test_message ("found in %u programs of %u; %s", n_found, N_BROKEN, result.first_harm);
   g_assert_cmpuint (n_found, >, 0);
-  g_assert_cmpuint (result.n_harms[harm], >, 0);
-}
-
-static void
-test_broken (void)
-{
-  StreamsFault fault = make_fault ();
-
-  fault.laws.order = false;
-  look_for ("no order", &fault, CLOCKS_RACE);
-  fault = make_fault ();
-  fault.laws.back = false;
-  look_for ("threads that are not back", &fault, CLOCKS_RACE);
-  fault = make_fault ();
-  fault.orders_nothing = true;
-  look_for ("a device that orders nothing", &fault, CLOCKS_RACE);
-  fault = make_fault ();
-  fault.marks_all_but_one = true;
-  look_for ("marks that lack a stream", &fault, CLOCKS_RACE);
-  fault = make_fault ();
-  fault.marks_too_early = true;
-  look_for ("marks of the time before", &fault, CLOCKS_RACE);
-  fault = make_fault ();
-  fault.waits_too_early = true;
-  look_for ("a program that waits before it allocates", &fault, CLOCKS_RACE);
-  fault = make_fault ();
-  fault.unmaps_at_once = true;
-  look_for ("memory that goes at once", &fault, CLOCKS_UNMAPPED);
-}
-
-/* Laws of the map that are older than barriers. */
-static void
-test_broken_map (void)
-{
-  StreamsFault fault = make_fault ();
-
-  fault.laws.streams = false;
-  look_for ("streams", &fault, CLOCKS_RACE);
-  fault = make_fault ();
-  fault.laws.pools = false;
-  look_for ("pools", &fault, CLOCKS_OVERTAKEN);
-  fault = make_fault ();
-  fault.laws.sizes = false;
-  look_for ("small and large", &fault, CLOCKS_RACE);
-  fault = make_fault ();
-  fault.laws.since = false;
-  look_for ("since", &fault, CLOCKS_RACE);
+  g_assert_cmpuint (result.n_harms[broken->harm], >, 0);
 }
 
 /* Memory may go between a free and a launch that comes after it: a declined plan gives its
@@ -185,12 +146,35 @@ test_memory_goes (void)
 int
 main (int argc, char **argv)
 {
+  const TesseraOccupancyLaws all = tessera_occupancy_laws;
+  Broken broken[] = {
+    { "no-order", { all }, CLOCKS_RACE },
+    { "threads-that-are-not-back", { all }, CLOCKS_RACE },
+    { "a-device-that-orders-nothing", { all, .orders_nothing = true }, CLOCKS_RACE },
+    { "marks-that-lack-a-stream", { all, .marks_all_but_one = true }, CLOCKS_RACE },
+    { "marks-of-the-time-before", { all, .marks_too_early = true }, CLOCKS_RACE },
+    { "a-wait-before-the-allocation", { all, .waits_too_early = true }, CLOCKS_RACE },
+    { "memory-that-goes-at-once", { all, .unmaps_at_once = true }, CLOCKS_UNMAPPED },
+    /* Laws of the map that are older than barriers. */
+    { "streams", { all }, CLOCKS_RACE },
+    { "pools", { all }, CLOCKS_OVERTAKEN },
+    { "small-and-large", { all }, CLOCKS_RACE },
+    { "since", { all }, CLOCKS_RACE },
+  };
+
+  broken[0].fault.laws.order = broken[1].fault.laws.back = false;
+  broken[7].fault.laws.streams = broken[8].fault.laws.pools = false;
+  broken[9].fault.laws.sizes = broken[10].fault.laws.since = false;
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/streams/storm", test_storm);
   g_test_add_func ("/streams/apart", test_apart);
   g_test_add_func ("/streams/sharded", test_sharded);
-  g_test_add_func ("/streams/broken", test_broken);
-  g_test_add_func ("/streams/broken-map", test_broken_map);
+  for (gsize i = 0; i < G_N_ELEMENTS (broken); i++)
+    {
+      g_autofree char *path = g_strconcat ("/streams/broken/", broken[i].what, NULL);
+
+      g_test_add_data_func (path, &broken[i], test_broken);
+    }
   g_test_add_func ("/streams/memory-goes", test_memory_goes);
   return g_test_run ();
 }
