@@ -4,9 +4,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/import.h"
-
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -14,16 +11,17 @@
 #include <glib/gstdio.h>
 
 #include "db/store.h"
-#include "tests/ok.h"
+#include "tests/db/test-place.h"
+#include "tests/recorder/imported.h"
 #include "tests/recorder/snapshot-writer.h"
 #include "tests/shared.h"
 
-static char *folder; /* for files made here */
+static TestPlace place; /* for files made here */
 
 static char *
 write_file (const char *name, const void *bytes, size_t n_bytes)
 {
-  char *path = g_build_filename (folder, name, NULL);
+  char *path = g_build_filename (place.folder, name, NULL);
 
   g_assert_true (g_file_set_contents (path, bytes, (gssize) n_bytes, NULL));
   return path;
@@ -32,7 +30,7 @@ write_file (const char *name, const void *bytes, size_t n_bytes)
 static char *
 write_gzip (const char *name, const void *bytes, size_t n_bytes)
 {
-  char *path = g_build_filename (folder, name, NULL);
+  char *path = g_build_filename (place.folder, name, NULL);
   gzFile file = gzopen (path, "wb1");
 
   g_assert_nonnull (file);
@@ -85,8 +83,7 @@ check_refused (const char *path, TesseraStatus expected, const char *says)
   TesseraTrace *trace;
 
   g_assert_cmpint (open_with (path, NULL, &error, &trace), ==, expected);
-  if (strstr (error.text, says) == NULL)
-    g_error ("\"%s\" does not say \"%s\"", error.text, says);
+  test_says (&error, says);
 }
 
 static void
@@ -119,7 +116,7 @@ test_foreign (void)
     { "short.gz", "\x1f\x8b", 2, TESSERA_BAD_INPUT, "cut off" },
   };
 
-  g_autofree char *pipe_path = g_build_filename (folder, "pipe.csv", NULL);
+  g_autofree char *pipe_path = g_build_filename (place.folder, "pipe.csv", NULL);
 
   g_assert_cmpint (mkfifo (pipe_path, 0600), ==, 0);
   for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -129,7 +126,7 @@ test_foreign (void)
 
       check_refused (path, cases[i].status, cases[i].says);
     }
-  check_refused (folder, TESSERA_BAD_INPUT, "is a folder");
+  check_refused (place.folder, TESSERA_BAD_INPUT, "is a folder");
   check_refused ("/dev/null", TESSERA_BAD_INPUT, "/dev/null is a device or pipe");
   check_refused (pipe_path, TESSERA_BAD_INPUT, "pipe.csv is a device or pipe");
   check_refused ("/no/such/file.pickle", TESSERA_IO,
@@ -223,7 +220,7 @@ test_gzip (void)
 static char *
 write_tables (const char *name, int n)
 {
-  char *path = g_build_filename (folder, name, NULL);
+  char *path = g_build_filename (place.folder, name, NULL);
   g_autofree char *sql = g_strdup_printf (
       "CREATE TABLE device_traces (action, addr, size, stream, time_us);"
       "INSERT INTO device_traces WITH n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n "
@@ -231,30 +228,9 @@ write_tables (const char *name, int n)
       " %d) SELECT CASE i %% 3 WHEN 0 THEN 'alloc' WHEN 1 THEN 'free_requested' ELSE"
       " 'free_completed' END, 4096, 512, 0, i + 1 FROM n",
       n);
-  sqlite3 *db;
 
-  g_assert_cmpint (sqlite3_open (path, &db), ==, SQLITE_OK);
-  g_assert_cmpint (sqlite3_exec (db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
-  sqlite3_close (db);
+  test_execute (path, sql);
   return path;
-}
-
-typedef struct
-{
-  int n_calls;
-  int stop_at; /* 0: never */
-  double last;
-} Watch;
-
-static bool
-watch (void *user, double fraction)
-{
-  Watch *self = user;
-
-  g_assert_cmpfloat (fraction, >=, self->last);
-  g_assert_cmpfloat (fraction, <=, 1);
-  self->last = fraction;
-  return ++self->n_calls != self->stop_at;
 }
 
 static void
@@ -267,25 +243,25 @@ test_progress (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (paths); i++)
     {
-      Watch self = { 0 };
-      TesseraProgress progress = { .report = watch, .user = &self };
+      TestWatch self = { .n_allowed = UINT_MAX };
+      TesseraProgress progress = { .report = test_watch, .user = &self };
       TesseraError error;
       TesseraTrace *trace;
-      int n_calls;
+      unsigned n_calls;
 
       OK (open_with (paths[i], &progress, &error, &trace));
       tessera_trace_free (trace);
       g_assert_cmpfloat (self.last, ==, 1);
       n_calls = self.n_calls;
-      g_assert_cmpint (n_calls, >, 1);
-      g_assert_cmpint (n_calls, <, 500);
-      for (int stop_at = 1; stop_at <= n_calls; stop_at++)
+      g_assert_cmpuint (n_calls, >, 1);
+      g_assert_cmpuint (n_calls, <, 500);
+      for (unsigned n_allowed = 0; n_allowed < n_calls; n_allowed++)
         {
-          self = (Watch){ .stop_at = stop_at };
+          self = (TestWatch){ .n_allowed = n_allowed };
           g_assert_cmpint (open_with (paths[i], &progress, &error, &trace), ==,
                            TESSERA_CANCELLED);
           g_assert_nonnull (strstr (error.text, "was stopped as asked"));
-          g_assert_cmpint (self.n_calls, ==, stop_at);
+          g_assert_cmpuint (self.n_calls, ==, n_allowed + 1);
         }
       g_free (paths[i]);
     }
@@ -331,8 +307,8 @@ test_databases (void)
 {
   GByteArray *to = snapshot_of (3);
   g_autofree char *path = write_file ("origin.pickle", to->data, to->len);
-  g_autofree char *saved = g_build_filename (folder, "saved.tsr", NULL);
-  g_autofree char *planned = g_build_filename (folder, "planned.tsp", NULL);
+  g_autofree char *saved = g_build_filename (place.folder, "saved.tsr", NULL);
+  g_autofree char *planned = g_build_filename (place.folder, "planned.tsp", NULL);
   TesseraError error;
   TesseraTrace *trace;
   TesseraPlan *plan;
@@ -353,37 +329,6 @@ test_databases (void)
   tessera_plan_free (plan);
   check_refused (planned, TESSERA_FOREIGN, "planned.tsp is a plan (.tsp)");
   g_byte_array_unref (to);
-}
-
-/* Ascending, apart, blocks inside segments. */
-static void
-check_start (const TesseraTrace *trace)
-{
-  const TesseraHeld *start = &trace->start;
-  uint64_t end = 0;
-  size_t k = 0;
-
-  for (size_t i = 0; i < start->n_segments; i++)
-    {
-      g_assert_cmpuint (start->segments[i].addr, >=, end);
-      end = start->segments[i].addr + start->segments[i].size_bytes;
-    }
-  end = 0;
-  for (size_t i = 0; i < start->n_blocks; i++)
-    {
-      const TesseraHeldBlock *block = &start->blocks[i];
-
-      g_assert_cmpuint (block->addr, >=, end);
-      g_assert_cmpuint (block->block_bytes, >=, block->size_bytes);
-      g_assert_cmpint (block->state, !=, TESSERA_BLOCK_FREE);
-      end = block->addr + block->block_bytes;
-      while (k < start->n_segments &&
-             start->segments[k].addr + start->segments[k].size_bytes <= block->addr)
-        k++;
-      g_assert_cmpuint (k, <, start->n_segments);
-      g_assert_cmpuint (start->segments[k].addr, <=, block->addr);
-      g_assert_cmpuint (end, <=, start->segments[k].addr + start->segments[k].size_bytes);
-    }
 }
 
 /* Figures of the README files beside them, and of the reference simulator (start blocks).
@@ -435,24 +380,11 @@ test_real (gconstpointer data)
   g_assert_cmpuint (trace->start.n_blocks, ==, real_files[i].n_start_blocks);
   g_assert_cmpuint (trace->end.n_blocks, ==, real_files[i].n_end_blocks);
   g_assert_cmpuint (trace->n_streams, ==, real_files[i].n_streams);
-  check_start (trace);
+  test_start_is_sound (trace);
+  for (size_t k = 0; k < trace->start.n_blocks; k++)
+    g_assert_cmpuint (trace->start.blocks[k].block_bytes, >=,
+                      trace->start.blocks[k].size_bytes);
   tessera_trace_free (trace);
-}
-
-static void
-remove_folder (void)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
-
-      g_unlink (path);
-    }
-  g_rmdir (folder);
-  g_free (folder);
 }
 
 int
@@ -461,8 +393,7 @@ main (int argc, char **argv)
   int rc;
 
   g_test_init (&argc, &argv, NULL);
-  folder = g_dir_make_tmp ("tessera-open-XXXXXX", NULL);
-  g_assert_nonnull (folder);
+  test_place_begin (&place, NULL);
   g_test_add_func ("/open/foreign", test_foreign);
   g_test_add_func ("/open/long-name", test_long_name);
   g_test_add_func ("/open/permission", test_permission);
@@ -478,6 +409,6 @@ main (int argc, char **argv)
       g_test_add_data_func (name, GSIZE_TO_POINTER (i), test_real);
     }
   rc = g_test_run ();
-  remove_folder ();
+  test_place_end (&place, NULL);
   return rc;
 }

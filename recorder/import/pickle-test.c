@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/private.h"
+#include "tests/recorder/imported.h"
 
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ static void
 read_bytes (Read *read, const void *bytes, size_t n_bytes)
 {
   memset (read, 0, sizeof *read);
-  read->stream = tessera_stream_new (bytes, n_bytes);
+  read->stream = test_stream (bytes, n_bytes);
   tessera_pickle_init (&read->pickle, read->stream, &read->error);
   read->status = tessera_pickle_read (&read->pickle, &read->top);
   if (read->status != TESSERA_OK)
@@ -115,16 +115,18 @@ test_large_numbers (void)
   g_assert_false (tessera_heap_u64 (&read.pickle.heap, read.top, &number));
   g_assert_false (tessera_heap_i64 (&read.pickle.heap, read.top, &as_signed));
   read_done (&read);
-
-  READ (&read, "\x8b\xff\xff\xff\xff\x01");
-  g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
-  g_assert_nonnull (strstr (read.error.text, "LONG4 at byte 2"));
-  read_done (&read);
 }
 
 static void
 test_float_and_constants (void)
 {
+  static const struct
+  {
+    const char *body;
+    TesseraConst constant;
+  } constants[] = { { "N", TESSERA_CONST_NONE },
+                    { "\x88", TESSERA_CONST_TRUE },
+                    { "\x89", TESSERA_CONST_FALSE } };
   Read read;
   double number;
 
@@ -132,18 +134,13 @@ test_float_and_constants (void)
   g_assert_true (tessera_heap_double (&read.pickle.heap, read.top, &number));
   g_assert_cmpfloat (number, ==, 0.75);
   read_done (&read);
-  READ (&read, "N");
-  g_assert_cmpuint (read.top, ==,
-                    tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_NONE));
-  read_done (&read);
-  READ (&read, "\x88");
-  g_assert_cmpuint (read.top, ==,
-                    tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_TRUE));
-  read_done (&read);
-  READ (&read, "\x89");
-  g_assert_cmpuint (read.top, ==,
-                    tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_FALSE));
-  read_done (&read);
+  for (size_t i = 0; i < G_N_ELEMENTS (constants); i++)
+    {
+      read_body (&read, constants[i].body, 1);
+      g_assert_cmpuint (read.top, ==,
+                        tessera_value_make (TESSERA_VALUE_CONST, constants[i].constant));
+      read_done (&read);
+    }
 }
 
 static const char *
@@ -166,13 +163,6 @@ test_texts (void)
   read_done (&read);
   READ (&read, "\x8d\x02\x00\x00\x00\x00\x00\x00\x00ok");
   g_assert_cmpstr (text_of (&read, read.top), ==, "ok");
-  read_done (&read);
-  /* A length that is only claimed. */
-  READ (&read, "\x8d\x00\x00\x00\x00\x00\x00\x00\x80ok");
-  g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
-  read_done (&read);
-  READ (&read, "X\xff\xff\xff\x0fok");
-  g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
   read_done (&read);
 }
 
@@ -340,6 +330,13 @@ static const struct
   { "\x8a\x0a\0\0\0\0\0\0\0\0\0\x01", 12, "LONG1 at byte 2: a number beyond 64 bits" },
   { "\x8a\x0b\xff\xff\xff\xff\xff\xff\xff\x7f\xff\xff\x7f", 13,
     "LONG1 at byte 2: a number" },
+  { "\x8b\xff\xff\xff\xff\x01", 6, "LONG4 at byte 2: a number of negative length" },
+  /* Lengths that are only claimed. */
+  { "\x8d\x00\x00\x00\x00\x00\x00\x00\x80ok", 11,
+    "BINUNICODE8 at byte 2: a text of more" },
+  { "X\xff\xff\xff\x0fok", 7, "in the middle of its data" },
+  /* Of }, 1, mark, 2 a dict's item would take two values from below the mark. */
+  { "}K\x01(K\x02s", 7, "SETITEM at byte 8" },
   { "\x80\x06", 2, "PROTO at byte 2: only pickle protocols 2 to 5" },
   { "\x80\x01", 2, "PROTO at byte 2" },
 };
@@ -353,8 +350,7 @@ test_refusals (void)
 
       read_body (&read, refusals[i].body, refusals[i].n_bytes);
       g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
-      if (strstr (read.error.text, refusals[i].says) == NULL)
-        g_error ("\"%s\" does not say \"%s\"", read.error.text, refusals[i].says);
+      test_says (&read.error, refusals[i].says);
       read_done (&read);
     }
 }
@@ -419,21 +415,6 @@ test_nesting (void)
   g_byte_array_unref (to);
 }
 
-/* Of }, 1, mark, 2 a dict's item would take two values from below the mark. */
-static void
-test_below_a_mark (void)
-{
-  GByteArray *to = pickle_new (4);
-  Read read;
-
-  put_bytes (to, "}K\x01(K\x02s.", 8);
-  read_bytes (&read, to->data, to->len);
-  g_assert_cmpint (read.status, ==, TESSERA_BAD_INPUT);
-  g_assert_nonnull (strstr (read.error.text, "SETITEM at byte"));
-  read_done (&read);
-  g_byte_array_unref (to);
-}
-
 /* What a byte or two make would take many times their file's size. */
 static void
 test_piles (void)
@@ -493,7 +474,7 @@ test_records (void)
   put_bytes (to, "}K\x01K\x02s", 6); /* by SETITEM: when it is appended */
   put_op (to, 'e');
   put_op (to, '.');
-  read.stream = tessera_stream_new (to->data, to->len);
+  read.stream = test_stream (to->data, to->len);
   tessera_pickle_init (&read.pickle, read.stream, &read.error);
   read.pickle.dict_done = number_dict;
   read.pickle.user = &n_records;
@@ -526,7 +507,6 @@ main (int argc, char **argv)
   g_test_add_func ("/pickle/each-byte", test_each_byte);
   g_test_add_func ("/pickle/cycles", test_cycles);
   g_test_add_func ("/pickle/nesting", test_nesting);
-  g_test_add_func ("/pickle/below-a-mark", test_below_a_mark);
   g_test_add_func ("/pickle/piles", test_piles);
   g_test_add_func ("/pickle/records", test_records);
   return g_test_run ();

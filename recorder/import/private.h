@@ -66,8 +66,6 @@ TESSERA_MUST_USE TesseraStatus tessera_stream_open (const char *path,
                                                     TesseraError *error,
                                                     TesseraStream **out_stream);
 
-/* A stream over memory that must outlive it; never gzip. For tests and fuzzing. */
-TesseraStream *tessera_stream_new (const void *bytes, size_t n_bytes);
 void tessera_stream_close (TesseraStream *stream); /* NULL is fine */
 
 /*

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/private.h"
+#include "tests/recorder/imported.h"
 
 #include "tests/ok.h"
 #include "tests/recorder/snapshot-writer.h"
@@ -16,7 +16,7 @@ import (const void *bytes,
         TesseraTrace **out)
 {
   const TesseraOpenOptions options = { .device = device };
-  TesseraStream *stream = tessera_stream_new (bytes, n_bytes);
+  TesseraStream *stream = test_stream (bytes, n_bytes);
   TesseraStatus status = tessera_import_snapshot (stream, NULL, &options, error, out);
 
   tessera_stream_close (stream);
@@ -57,8 +57,7 @@ finish_refused (GByteArray *to, const char *says)
   g_assert_cmpint (import (to->data, to->len, TESSERA_NONE, &error, &trace), ==,
                    TESSERA_BAD_INPUT);
   g_assert_null (trace);
-  if (strstr (error.text, says) == NULL)
-    g_error ("\"%s\" does not say \"%s\"", error.text, says);
+  test_says (&error, says);
   g_byte_array_unref (to);
 }
 
@@ -104,22 +103,6 @@ test_bare_segments (void)
   g_assert_cmpuint (trace->end.n_segments, ==, 1);
   g_assert_false (trace->starts_empty);
   tessera_trace_free (trace);
-}
-
-static void
-check_range (const TesseraTrace *trace,
-             size_t index,
-             const char *name,
-             uint32_t begin_index,
-             uint32_t end_index,
-             TesseraRangeKind kind)
-{
-  const TesseraRange *range = &trace->ranges[index];
-
-  g_assert_cmpstr (tessera_trace_string (trace, range->name), ==, name);
-  g_assert_cmpuint (range->begin_index, ==, begin_index);
-  g_assert_cmpuint (range->end_index, ==, end_index);
-  g_assert_cmpuint (range->kind, ==, kind);
 }
 
 static void
@@ -255,11 +238,11 @@ test_annotations (void)
   TesseraTrace *trace = finish (whole_snapshot ());
 
   g_assert_cmpuint (trace->n_ranges, ==, 5);
-  check_range (trace, 0, "before", 0, 2, TESSERA_RANGE_PHASE);
-  check_range (trace, 1, "step 3", 2, 6, TESSERA_RANGE_STEP);
-  check_range (trace, 2, "forward", 2, 5, TESSERA_RANGE_PHASE);
-  check_range (trace, 3, "backward", 5, 6, TESSERA_RANGE_PHASE);
-  check_range (trace, 4, "ProfilerStep#12", 6, 7, TESSERA_RANGE_STEP);
+  test_range_is (trace, 0, "before", 0, 2, TESSERA_RANGE_PHASE);
+  test_range_is (trace, 1, "step 3", 2, 6, TESSERA_RANGE_STEP);
+  test_range_is (trace, 2, "forward", 2, 5, TESSERA_RANGE_PHASE);
+  test_range_is (trace, 3, "backward", 5, 6, TESSERA_RANGE_PHASE);
+  test_range_is (trace, 4, "ProfilerStep#12", 6, 7, TESSERA_RANGE_STEP);
   g_assert_cmpuint (trace->ranges[2].parent, ==, 1);
   g_assert_cmpuint (trace->ranges[3].parent, ==, 1);
   g_assert_nonnull (tessera_trace_get_meta (trace, "note.annotations_begun_before"));
@@ -287,7 +270,7 @@ test_annotation_behind (void)
       import_text (WITH_MARKS ("1000", "1001", MARK ("START", "save", "1005")));
 
   g_assert_cmpuint (trace->n_ranges, ==, 1);
-  check_range (trace, 0, "save", 2, 2, TESSERA_RANGE_PHASE);
+  test_range_is (trace, 0, "save", 2, 2, TESSERA_RANGE_PHASE);
   g_assert_cmpint (trace->ranges[0].begin_ns, ==, 5000);
   g_assert_cmpint (trace->ranges[0].end_ns, ==, 5000);
   tessera_trace_free (trace);

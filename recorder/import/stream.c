@@ -182,19 +182,6 @@ tessera_stream_open (const char *path,
   return TESSERA_OK;
 }
 
-TesseraStream *
-tessera_stream_new (const void *bytes, size_t n_bytes)
-{
-  TesseraStream *stream = g_new0 (TesseraStream, 1);
-
-  stream->from = stream->at = bytes;
-  stream->end = stream->at + n_bytes;
-  stream->is_at_end = true;
-  stream->file_bytes = stream->file_at = n_bytes;
-  g_strlcpy (stream->name, "memory", sizeof stream->name);
-  return stream;
-}
-
 void
 tessera_stream_close (TesseraStream *stream)
 {

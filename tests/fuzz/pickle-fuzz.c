@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "recorder/import/private.h"
+#include "tests/recorder/imported.h"
 #include "tests/fuzz/fuzz.h"
 
 static TesseraStatus
@@ -28,7 +28,7 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n_bytes)
 {
   TesseraError error = { 0 };
-  TesseraStream *stream = tessera_stream_new (bytes, n_bytes);
+  TesseraStream *stream = test_stream (bytes, n_bytes);
   TesseraPickle pickle;
   TesseraValue top;
   uint32_t n_records = 0;
