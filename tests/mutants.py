@@ -35,7 +35,7 @@ WATCHERS = {
     "allocator/caching": (
         ["caching", "reuse", "tree", "simulate", "verify", "peak"],
         ["real", "policy", "policy-pool", "policy-plan", "explain", "small-programs",
-         "runtime-runtime", "runtime-pools", "runtime-streams", "runtime-refused", "verdict", "figures", "golden", "books"]),
+         "runtime-runtime", "runtime-pools", "runtime-streams", "runtime-refused", "verdict", "figures", "golden", "witness"]),
     "recorder/import": (
         ["snapshot", "start", "open", "csv", "pickle", "fuzz-corpus-import", "fuzz-corpus-csv", "fuzz-corpus-pickle"],
         ["verify", "real", "figures", "golden", "round-trip", "cli"]),

@@ -8,10 +8,7 @@
 #include "allocator/caching.h"
 
 #define FIRST_ADDR ((uint64_t) 1 << 40)
-#define GRAIN_BYTES ((uint64_t) 512)
-#define GRAINS_A_PAGE (BOOKS_PAGE_BYTES / GRAIN_BYTES)
 #define MOST_PAGES 65536 /* of addresses: then reserving fails */
-#define SMALL_BYTES ((uint64_t) 1 << 20)
 
 static size_t
 page_of (uint64_t addr)
@@ -19,11 +16,12 @@ page_of (uint64_t addr)
   return (size_t) ((addr - FIRST_ADDR) / BOOKS_PAGE_BYTES);
 }
 
-static guint **
+/* Whether memory is there. */
+static bool *
 page_at (const Books *books, size_t page)
 {
   g_assert_cmpuint (page, <, books->pages->len);
-  return &g_array_index (books->pages, guint *, page);
+  return &g_array_index (books->pages, bool, page);
 }
 
 static uint64_t
@@ -75,14 +73,14 @@ add_memory (Books *books, uint64_t addr, uint64_t n_bytes)
   if (status != TESSERA_OK)
     return status;
   for (size_t i = page_of (addr); i < page_of (addr + whole_bytes); i++)
-    if (*page_at (books, i) != NULL)
+    if (*page_at (books, i))
       {
         g_assert_true (books->has_lost);
         books->n_failed++;
         return TESSERA_IO;
       }
   for (size_t i = page_of (addr); i < page_of (addr + whole_bytes); i++)
-    *page_at (books, i) = g_new0 (guint, GRAINS_A_PAGE);
+    *page_at (books, i) = true;
   books->used_bytes += n_bytes;
   books->peak_used_bytes = MAX (books->peak_used_bytes, books->used_bytes);
   return TESSERA_OK;
@@ -95,14 +93,10 @@ take_memory (Books *books, uint64_t addr, uint64_t n_bytes)
 
   for (size_t i = page_of (addr); i < page_of (addr + whole_bytes); i++)
     {
-      guint **page = page_at (books, i);
-
-      g_assert_nonnull (*page);
-      for (size_t g = 0; g < GRAINS_A_PAGE; g++)
-        if ((*page)[g] != 0)
-          g_assert_cmpint (books_block (books, (*page)[g] - 1)->state, ==, BOOKS_DONE);
-      g_clear_pointer (page, g_free);
+      g_assert_true (*page_at (books, i));
+      *page_at (books, i) = false;
     }
+  g_assert_true (witness_unmap (books->witness, addr, whole_bytes));
   books->used_bytes -= n_bytes;
 }
 
@@ -153,7 +147,7 @@ unreserve (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
   books->n_reserved--;
   for (size_t i = page_of (addr); i < page_of (addr + size_bytes); i++)
     {
-      g_assert_true (*page_at (books, i) == NULL || books->has_lost);
+      g_assert_true (!*page_at (books, i) || books->has_lost);
       g_array_index (books->reservations, uint64_t, i) = 0;
     }
 }
@@ -221,124 +215,62 @@ books_init (Books *books, uint64_t device_bytes)
     .device = { allocate, release, reserve, unreserve, map, unmap, synchronize,
                 free_bytes, now_ns },
     .device_bytes = device_bytes,
-    .pages = g_array_new (FALSE, TRUE, sizeof (guint *)),
+    .witness = witness_new (NULL),
+    .pages = g_array_new (FALSE, TRUE, sizeof (bool)),
     .reservations = g_array_new (FALSE, TRUE, sizeof (uint64_t)),
     .blocks = g_array_new (FALSE, FALSE, sizeof (BooksBlock)),
-    .requests = g_array_new (FALSE, FALSE, sizeof (BooksBlock)),
   };
 }
 
 void
 books_clear (Books *books)
 {
-  for (guint i = 0; i < books->pages->len; i++)
-    g_free (g_array_index (books->pages, guint *, i));
+  witness_close (books->witness);
   g_array_unref (books->pages);
   g_array_unref (books->reservations);
   g_array_unref (books->blocks);
-  g_array_unref (books->requests);
 }
 
 void
 books_request (Books *books, uint64_t size_bytes, uint32_t stream, uint32_t pool)
 {
-  const BooksBlock request = { .size_bytes = size_bytes, .stream = stream, .pool = pool };
-
-  if (books->requests->len > 0)
-    books->has_several |= g_array_index (books->requests, BooksBlock, 0).stream != stream;
-  g_array_append_val (books->requests, request);
+  books->request = (WitnessRequest){ size_bytes, stream, pool };
+  witness_request (books->witness, books->request);
 }
 
 void
 books_stream (Books *books)
 {
-  books->has_several = TRUE;
-}
-
-static uint64_t
-torch_bytes (const BooksBlock *block)
-{
-  return round_up (block->size_bytes, GRAIN_BYTES);
-}
-
-static gboolean
-is_small (const BooksBlock *block)
-{
-  return block->size_bytes <= SMALL_BYTES;
-}
-
-/* Is a stream that asks for @request behind all uses of @last? */
-static gboolean
-is_ordered (const Books *books, const BooksBlock *last, const BooksBlock *request)
-{
-  if (last->stream != request->stream || last->pool != request->pool)
-    return FALSE;
-  if (!books->has_several || is_small (last) == is_small (request))
-    return TRUE;
-  for (guint i = last->done_at; i < books->requests->len; i++)
-    {
-      const BooksBlock *since = &g_array_index (books->requests, BooksBlock, i);
-
-      if (since->stream == last->stream && since->pool == last->pool &&
-          is_small (since) == is_small (last) &&
-          torch_bytes (since) <= torch_bytes (last))
-        return TRUE;
-    }
-  return FALSE;
-}
-
-/* Who had the bytes last, block + 1; NULL: no memory is there. */
-static guint *
-grain_at (const Books *books, uint64_t addr)
-{
-  size_t page = page_of (addr);
-
-  if (addr < FIRST_ADDR || page >= books->pages->len || *page_at (books, page) == NULL)
-    return NULL;
-  return &(*page_at (books, page))[(addr - FIRST_ADDR) % BOOKS_PAGE_BYTES / GRAIN_BYTES];
+  witness_record_stream (books->witness, 0, UINT64_MAX);
 }
 
 BooksVerdict
 books_ask (const Books *books, uint64_t addr, uint64_t block_bytes)
 {
-  const BooksBlock *request =
-      &g_array_index (books->requests, BooksBlock, books->requests->len - 1);
-  BooksVerdict verdict = BOOKS_GRANT;
-  guint seen = 0;
+  WitnessFindings found;
 
-  for (uint64_t at = addr; at < addr + block_bytes; at += GRAIN_BYTES)
-    {
-      const guint *last = grain_at (books, at);
-
-      if (last == NULL)
-        return BOOKS_NOWHERE;
-      if (*last == 0 || *last == seen)
-        continue;
-      seen = *last;
-      if (books_block (books, seen - 1)->state != BOOKS_DONE)
-        return BOOKS_TAKEN;
-      if (!is_ordered (books, books_block (books, seen - 1), request))
-        verdict = BOOKS_UNORDERED;
-    }
-  return verdict;
+  if (addr < FIRST_ADDR)
+    return BOOKS_NOWHERE;
+  for (size_t i = page_of (addr); i <= page_of (addr + block_bytes - 1); i++)
+    if (i >= books->pages->len || !*page_at (books, i))
+      return BOOKS_NOWHERE;
+  found = witness_ask (books->witness, books->request, addr, block_bytes);
+  return found.n_misaligned > 0                          ? BOOKS_NOWHERE
+         : found.n_overlaps > 0                          ? BOOKS_TAKEN
+         : found.n_other_stream + found.n_other_kind > 0 ? BOOKS_UNORDERED
+                                                         : BOOKS_GRANT;
 }
 
 guint
 books_grant (Books *books, uint64_t addr, uint64_t block_bytes)
 {
-  guint block = books->blocks->len;
-  BooksBlock granted =
-      g_array_index (books->requests, BooksBlock, books->requests->len - 1);
+  const BooksBlock granted = { .addr = addr, .size_bytes = books->request.size_bytes };
 
-  granted.addr = addr;
-  granted.block_bytes = block_bytes;
-  g_assert_cmpuint (addr % GRAIN_BYTES, ==, 0);
   g_assert_cmpuint (block_bytes, >=, granted.size_bytes);
   g_assert_cmpint (books_ask (books, addr, block_bytes), ==, BOOKS_GRANT);
-  for (uint64_t at = addr; at < addr + block_bytes; at += GRAIN_BYTES)
-    *grain_at (books, at) = block + 1;
+  witness_hand_out (books->witness, books->request, addr, block_bytes);
   g_array_append_val (books->blocks, granted);
-  return block;
+  return books->blocks->len - 1;
 }
 
 BooksBlock *
@@ -351,5 +283,5 @@ void
 books_done (Books *books, guint block)
 {
   books_block (books, block)->state = BOOKS_DONE;
-  books_block (books, block)->done_at = books->requests->len;
+  witness_give_back (books->witness, books_block (books, block)->addr);
 }

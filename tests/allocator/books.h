@@ -1,13 +1,9 @@
 /*
  * A device that keeps books, and a watcher of all that a policy hands out over it.
  *
- * It shares nothing with the policy. For each 512 bytes of memory it knows who had them
- * last. Whatever the policy does, these hold, else the program ends:
- *   - a block lies at a multiple of 512 in memory that is there, and in no other block
- *     that is live or pending;
- *   - whoever had its bytes last was of the same stream and private pool, and, where
- *     several streams work, of the same size class of PyTorch's; or its stream has since
- *     asked for what PyTorch could have served from that block;
+ * Whatever the policy does, these hold, else the program ends:
+ *   - a block lies at a multiple of 512 in memory that is there, in no other block that is
+ *     live or pending, and in order for its stream (witness.h);
  *   - no memory is given back in which a live or pending block lies.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,14 +13,13 @@
 #include <glib.h>
 
 #include "allocator/device.h"
+#include "tests/allocator/witness.h"
 
 #define BOOKS_PAGE_BYTES ((uint64_t) 2 << 20)
 
 typedef struct
 {
-  uint64_t addr, size_bytes, block_bytes;
-  uint32_t stream, pool;
-  guint done_at;  /* requests made by then */
+  uint64_t addr, size_bytes;
   guint position; /* of its end, in the program's time; for whoever frees it */
   enum
   {
@@ -50,12 +45,11 @@ typedef struct
   void *user;
 
   /* Private. */
-  GArray *pages;        /* guint *: of each page since the first address, who had its
-                           grains last (block + 1); NULL: no memory is there */
+  Witness *witness;
+  WitnessRequest request; /* the last one */
+  GArray *pages; /* bool: of each page since the first address, whether memory is there */
   GArray *reservations; /* of each page: bytes of the pages that are mapped there */
   GArray *blocks;       /* BooksBlock, ever */
-  GArray *requests;     /* BooksBlock, of which only the request counts */
-  gboolean has_several; /* streams at work */
   gboolean has_lost;    /* memory */
 } Books;
 

@@ -45,7 +45,7 @@ JOBS = {
 
 MIB = 1 << 20
 
-# What the shim (shim.c, books.h) counts and a run must not do; the books know no private pools.
+# What the shim (shim.c) counts and a run must not do; it knows no private pools.
 FAULTS = ("overlaps", "misaligned", "unknown_frees", "failed", "of_another_stream", "pending",
           "of_another_kind", "private_pools")
 

@@ -32,7 +32,7 @@ MOST_STRAYED = 1.5
 # A step, of one with PyTorch's allocator, by the null CUDA's clock. Measured: FSDP2 1.010, with 9 waits a step;
 # FSDP1 1.043, with 108: there gathering waits for what the layer before still computes.
 MOST_TIME = {"fsdp2": 1.011, "fsdp1": 1.03}
-# Faults that the books cannot tell apart where a program has private pools.
+# Faults that the shim cannot tell apart where a program has private pools.
 OF_POOLS = ("of_another_stream", "pending", "of_another_kind", "private_pools")
 
 # What the programs below begin with.

@@ -1,6 +1,6 @@
 /*
- * Stands between PyTorch and libtessera.so and believes neither: books of its own
- * (books.h), in which every range that the library hands out must be free, aligned, and
+ * Stands between PyTorch and libtessera.so and believes neither: a witness
+ * (witness.h), to whom every range that the library hands out must be free, aligned, and
  * in order for the stream that asked. Streams are marked with the driver's events,
  * recorded here. Of the barriers that the library records and waits for the null CUDA tells;
  * a real driver does not, so a plan across streams cannot be judged there.
@@ -18,7 +18,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/tessera.h"
-#include "tests/pytorch/books.h"
+#include "tests/allocator/witness.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ enum
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* All below are guarded by the lock. */
-static Books *books; /* none before the first request */
+static Witness *witness; /* NULL before the first request */
 static Request *requests;
 static size_t n_requests, room_requests;
 static int64_t step = -1;
@@ -175,11 +175,11 @@ watch (const char *call, void *stream, void *event) /* unmapped: address and byt
     return;
   pthread_mutex_lock (&lock);
   if (strcmp (call, "cuMemUnmap") == 0)
-    books_unmap (books, (uintptr_t) stream, (uintptr_t) event);
+    witness_unmap (witness, (uintptr_t) stream, (uintptr_t) event);
   else if (strcmp (call, "cuStreamWaitEvent") == 0)
-    books_wait (books, (uintptr_t) stream, (uintptr_t) event);
+    witness_wait (witness, (uintptr_t) stream, (uintptr_t) event);
   else
-    books_record (books, (uintptr_t) event, strcmp (call, "cuCtxRecordEvent") == 0);
+    witness_record (witness, (uintptr_t) event, strcmp (call, "cuCtxRecordEvent") == 0);
   pthread_mutex_unlock (&lock);
 }
 
@@ -194,17 +194,17 @@ watch_driver (void)
 }
 
 static void
-open_books (void)
+open_witness (void)
 {
-  const BooksClock clock = { mark, has_passed, forget, NULL };
+  const WitnessClock clock = { mark, has_passed, forget, NULL };
 
-  if (books != NULL)
+  if (witness != NULL)
     return;
   *(void **) &driver.create = find (of_driver (), "cuEventCreate");
   *(void **) &driver.record = find (of_driver (), "cuEventRecord");
   *(void **) &driver.query = find (of_driver (), "cuEventQuery");
   *(void **) &driver.destroy = find (of_driver (), "cuEventDestroy_v2");
-  books = books_new (&clock);
+  witness = witness_new (&clock);
   watch_driver ();
 }
 
@@ -213,7 +213,7 @@ note (const Request *request)
 {
   if (request->reserved_bytes > peak_reserved_bytes)
     peak_reserved_bytes = request->reserved_bytes;
-  requests = books_grown (requests, n_requests, &room_requests, sizeof *requests);
+  requests = witness_grown (requests, n_requests, &room_requests, sizeof *requests);
   requests[n_requests++] = *request;
   if (!request->is_hit)
     return;
@@ -226,14 +226,15 @@ note (const Request *request)
 void *
 tessera_torch_alloc (ssize_t size, int device, void *stream)
 {
+  const WitnessRequest request = { (uint64_t) size, (uintptr_t) stream, 0 };
   uint64_t n_hits;
   void *ptr;
 
   pthread_mutex_lock (&lock);
   reserved_bytes ();
   the_device = device;
-  open_books ();
-  books_request (books, (uint64_t) size, (uintptr_t) stream);
+  open_witness ();
+  witness_request (witness, request);
   pthread_mutex_unlock (&lock);
 
   n_hits = stats_of (device).hits;
@@ -245,7 +246,7 @@ tessera_torch_alloc (ssize_t size, int device, void *stream)
     n_failed += size > 0;
   else
     {
-      books_hand_out (books, (uintptr_t) ptr, (uint64_t) size, (uintptr_t) stream);
+      witness_hand_out (witness, request, (uintptr_t) ptr, (uint64_t) size);
       note (&(Request){ .step = step,
                         .addr = (uintptr_t) ptr,
                         .size_bytes = (uint64_t) size,
@@ -264,8 +265,8 @@ tessera_torch_free (void *ptr, size_t size, int device, void *stream)
   pthread_mutex_lock (&lock);
   if (ptr != NULL)
     {
-      open_books ();
-      books_give_back (books, (uintptr_t) ptr);
+      open_witness ();
+      witness_give_back (witness, (uintptr_t) ptr);
     }
   pthread_mutex_unlock (&lock);
   library.free (ptr, size, device, stream);
@@ -275,13 +276,13 @@ void
 tessera_torch_record_stream (void *ptr, void *stream)
 {
   pthread_mutex_lock (&lock);
-  open_books ();
-  books_record_stream (books, (uintptr_t) ptr, (uintptr_t) stream);
+  open_witness ();
+  witness_record_stream (witness, (uintptr_t) ptr, (uintptr_t) stream);
   pthread_mutex_unlock (&lock);
   library.record_stream (ptr, stream);
 }
 
-/* The books know no private pools: a program that uses one is not judged by them. */
+/* Private pools are not told: a program that uses one is not judged by them. */
 void
 tessera_torch_begin_pool (int device, TesseraTorchPool pool, void *filter)
 {
@@ -308,8 +309,8 @@ tessera_step (int64_t number)
   step = number;
   if (number >= 0 && number < MOST_TIMED)
     step_ns[number] = now_ns ();
-  if (books != NULL)
-    books_mark (books);
+  if (witness != NULL)
+    witness_mark (witness);
   pthread_mutex_unlock (&lock);
   library.step (number);
 }
@@ -318,8 +319,8 @@ static void
 see_mark (void)
 {
   pthread_mutex_lock (&lock);
-  if (books != NULL)
-    books_mark (books);
+  if (witness != NULL)
+    witness_mark (witness);
   pthread_mutex_unlock (&lock);
 }
 
@@ -341,7 +342,7 @@ static void
 write_report (FILE *file)
 {
   TesseraDeviceStats stats = stats_of (the_device);
-  const BooksFindings *found = books_findings (books);
+  const WitnessFindings *found = witness_findings (witness);
   uint64_t n_hits = 0;
 
   for (size_t i = 0; i < n_requests; i++)
