@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,11 +59,6 @@ static const size_t n_errors = sizeof errors / sizeof errors[0];
 static _Thread_local int last_error;
 static _Thread_local char unsupported_text[256];
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const char
-    *said[512]; /* names that were complained about; they live as long as we */
-static size_t n_said;
-
 /* The runtime remembers its own failures, not those of other libraries. */
 static void
 remember (int error, const char *name)
@@ -84,26 +78,13 @@ null_report (int error, const char *name)
   return error;
 }
 
-static bool
-is_first_time (const char *name)
-{
-  bool is_new = true;
-  pthread_mutex_lock (&lock);
-  for (size_t i = 0; i < n_said && is_new; i++)
-    is_new = strcmp (said[i], name) != 0;
-  if (is_new && n_said < sizeof said / sizeof said[0])
-    said[n_said++] = name;
-  pthread_mutex_unlock (&lock);
-  return is_new;
-}
-
 int
-null_unsupported (const char *name, int error)
+null_unsupported (const char *name, int error, atomic_flag *was_said)
 {
   snprintf (unsupported_text, sizeof unsupported_text,
             "operation not supported: the null CUDA has no %s", name);
   remember (NULL_NOT_SUPPORTED, name);
-  if (is_first_time (name))
+  if (!atomic_flag_test_and_set (was_said))
     null_log (1, "%s is not supported; it fails with error %d", name, error);
   return error;
 }

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "nullcuda/settings.h"
@@ -113,9 +114,9 @@ void null_device_uuid (int device, char *out_uuid);
 /* Keeps @error as the last one of the thread, unless that is NULL_OK, where @name is a
  * function of the runtime. Returns @error. */
 int null_report (int error, const char *name);
-/* The same for what is not supported, said once per @name on stderr where logging is on.
- * Returns @error, in the numbers of the library that @name belongs to. */
-int null_unsupported (const char *name, int error);
+/* The same for what is not supported, said on stderr where logging is on, unless it
+ * @was_said. Returns @error, in the numbers of the library that @name belongs to. */
+int null_unsupported (const char *name, int error, atomic_flag *was_said);
 /* A sentence that names the last call that was not supported on this thread, or NULL. */
 const char *null_unsupported_text (void);
 
@@ -126,13 +127,15 @@ const char *null_unsupported_text (void);
  * read, so that they are declared without any. */
 
 /* Where no device is offered, nothing works. */
-#define NULL_STUB(name, answer)                                                          \
+#define NULL_STUB(name, body)                                                            \
   __attribute__ ((visibility ("default"), weak)) long name (void);                       \
-  long name (void) { return answer; }
+  long name (void) { body; }
 
 #define NULL_QUIET(name)                                                                 \
-  NULL_STUB (name, null_settings ()->refuses ? NULL_NO_DEVICE : NULL_OK)
-#define NULL_FAILS(name, error) NULL_STUB (name, null_unsupported (#name, error))
+  NULL_STUB (name, return null_settings ()->refuses ? NULL_NO_DEVICE : NULL_OK)
+#define NULL_FAILS(name, error)                                                          \
+  NULL_STUB (name, static atomic_flag was_said = ATOMIC_FLAG_INIT;                       \
+             return null_unsupported (#name, error, &was_said))
 
 /*
  * What the null CUDA keeps: ranges of addresses, and objects behind handles. Not locked: the

@@ -61,12 +61,6 @@ NULL_API (int, cublasSetStream_v2, Handle *handle, void *stream)
   return NULL_OK;
 }
 
-NULL_API (int, cublasGetStream_v2, Handle *handle, void **out_stream)
-{
-  *out_stream = handle->stream;
-  return NULL_OK;
-}
-
 NULL_API (int, cublasSetMathMode, Handle *handle, int mode)
 {
   handle->math_mode = mode;
@@ -89,12 +83,6 @@ NULL_API (int, cublasGetPointerMode_v2, Handle *handle, int *out_mode)
 {
   *out_mode = handle->pointer_mode;
   return NULL_OK;
-}
-
-NULL_API (const char *, cublasGetStatusString, int status)
-{
-  const char *text = null_unsupported_text ();
-  return text != NULL ? text : "CUBLAS_STATUS";
 }
 
 /* All kinds of one product have these arguments first; what follows is not read. */

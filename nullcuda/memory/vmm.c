@@ -2,7 +2,6 @@
 #include "nullcuda/private.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 /* Of a page up to 20 MiB, as an H100's driver takes (docs/gpu/results/h100-barriers.json);
    larger ones take a little longer. */
@@ -14,58 +13,35 @@
 
 typedef struct
 {
-  uint64_t n_bytes;
+  NullSlabHead head;
   unsigned n_references, n_mappings;
+  uint64_t n_bytes;
   int device;
 } Physical;
 
-/* Handles are numbers beside device addresses, never pointers: a stale one is told. */
-#define HANDLE_BASE UINT64_C (0x7a0000000000)
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static NullRanges mappings; /* value: the handle */
-static Physical *physical;  /* by handle */
-static size_t n_physical, physical_capacity;
-static size_t *vacant; /* indices of physical that are free, capacity as physical */
-static size_t n_vacant;
+static NullRanges mappings; /* data: the physical memory */
+/* Handles are addresses beside the device's. */
+static NullSlab handles = { 0x1e4000000000, sizeof (Physical), NULL, 0, 0 };
 
-/* The memory behind @handle, or NULL. Valid until the lock is let go. */
+/* The memory behind @handle, or NULL: a stale one is recognised. Valid until the lock is
+ * left. */
 static Physical *
 lookup (uint64_t handle)
 {
-  if (handle < HANDLE_BASE || handle - HANDLE_BASE >= n_physical)
-    return NULL;
-  Physical *found = &physical[handle - HANDLE_BASE];
-  return found->n_references > 0 || found->n_mappings > 0 ? found : NULL;
+  void *physical = (void *) (uintptr_t) handle;
+
+  return null_slab_has (&handles, physical) ? physical : NULL;
 }
 
 static void
-settle (uint64_t handle)
+settle (Physical *gone)
 {
-  Physical *gone = &physical[handle - HANDLE_BASE];
   if (gone->n_references > 0 || gone->n_mappings > 0)
     return;
   null_clock_pass (NS_PER_RELEASE);
   null_budget_give (gone->device, gone->n_bytes);
-  vacant[n_vacant++] = (size_t) (handle - HANDLE_BASE);
-}
-
-static bool
-grow (void)
-{
-  if (n_vacant > 0 || n_physical < physical_capacity)
-    return true;
-  size_t capacity = physical_capacity == 0 ? 1024 : 2 * physical_capacity;
-  Physical *all = realloc (physical, capacity * sizeof *all);
-  if (all == NULL)
-    return false;
-  physical = all;
-  size_t *indices = realloc (vacant, capacity * sizeof *indices);
-  if (indices == NULL)
-    return false;
-  vacant = indices;
-  physical_capacity = capacity;
-  return true;
+  null_slab_give (&handles, gone);
 }
 
 bool
@@ -86,7 +62,7 @@ null_vmm_find (uint64_t addr, uint64_t *out_base, uint64_t *out_n_bytes, int *ou
     {
       *out_base = mapping->addr;
       *out_n_bytes = mapping->n_bytes;
-      *out_device = physical[mapping->value - HANDLE_BASE].device;
+      *out_device = ((const Physical *) mapping->data)->device;
     }
   pthread_mutex_unlock (&lock);
   return mapping != NULL;
@@ -124,15 +100,16 @@ NULL_API (int,
     return null_report (NULL_OUT_OF_MEMORY, __func__);
   null_clock_pass (NS_PER_CREATE);
   pthread_mutex_lock (&lock);
-  bool has_room = grow ();
-  if (has_room)
+  Physical *made = null_slab_take (&handles);
+  if (made != NULL)
     {
-      size_t index = n_vacant > 0 ? vacant[--n_vacant] : n_physical++;
-      physical[index] = (Physical){ n_bytes, 1, 0, device };
-      *out_handle = HANDLE_BASE + index;
+      made->n_references = 1;
+      made->n_bytes = n_bytes;
+      made->device = device;
+      *out_handle = (uintptr_t) made;
     }
   pthread_mutex_unlock (&lock);
-  if (has_room)
+  if (made != NULL)
     return NULL_OK;
   null_budget_give (device, n_bytes);
   return null_report (NULL_OUT_OF_MEMORY, __func__);
@@ -146,7 +123,7 @@ NULL_API (int, cuMemRelease, uint64_t handle)
   if (is_held)
     {
       memory->n_references--;
-      settle (handle);
+      settle (memory);
     }
   pthread_mutex_unlock (&lock);
   return null_report (is_held ? NULL_OK : NULL_INVALID_VALUE, __func__);
@@ -163,7 +140,7 @@ NULL_API (int, cuMemMap, uint64_t addr, size_t n_bytes, size_t offset, uint64_t 
   if (memory != NULL && memory->n_references > 0 && memory->n_bytes == n_bytes &&
       !null_ranges_overlap (&mappings, addr, n_bytes))
     {
-      NullRange mapping = { addr, n_bytes, handle, NULL };
+      NullRange mapping = { addr, n_bytes, 0, memory };
       error = null_ranges_insert (&mappings, mapping) ? NULL_OK : NULL_OUT_OF_MEMORY;
       memory->n_mappings += error == NULL_OK;
     }
@@ -198,10 +175,10 @@ NULL_API (int, cuMemUnmap, uint64_t addr, size_t n_bytes)
     null_remembered_forget (addr, n_bytes);
   while (is_whole && index < mappings.n && mappings.items[index].addr < addr + n_bytes)
     {
-      uint64_t handle = mappings.items[index].value;
+      Physical *memory = mappings.items[index].data;
       null_ranges_remove (&mappings, index);
-      physical[handle - HANDLE_BASE].n_mappings--;
-      settle (handle);
+      memory->n_mappings--;
+      settle (memory);
     }
   pthread_mutex_unlock (&lock);
   if (is_whole)

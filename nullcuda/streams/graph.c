@@ -229,8 +229,10 @@ NULL_API (int, cudaGraphLaunch, void *executable, void *stream_handle)
 /* How many there are: nodes themselves are not kept, so that none can be asked for. */
 NULL_API (int, cudaGraphGetNodes, void *handle, void **out_nodes, size_t *inout_n)
 {
+  static atomic_flag was_said = ATOMIC_FLAG_INIT;
   if (out_nodes != NULL)
-    return null_unsupported ("cudaGraphGetNodes of single nodes", NULL_NOT_SUPPORTED);
+    return null_unsupported ("cudaGraphGetNodes of single nodes", NULL_NOT_SUPPORTED,
+                             &was_said);
   null_clock_lock ();
   const NullGraph *graph = find (handle);
   *inout_n = graph != NULL ? graph->n_nodes : 0;
