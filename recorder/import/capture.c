@@ -122,6 +122,12 @@ tessera_capture_string (TesseraCapture *capture, TesseraValue value)
              : intern (capture, text);
 }
 
+static gpointer
+flaw_key (TesseraRecordKind kind, uint32_t index)
+{
+  return GSIZE_TO_POINTER ((gsize) kind << 32 | index);
+}
+
 /* Remembers why a record is flawed: its value under @key. */
 static void
 note_flaw (TesseraCapture *capture,
@@ -130,21 +136,22 @@ note_flaw (TesseraCapture *capture,
            TesseraTextId key,
            const TesseraFields *fields)
 {
-  bool is_missing = !tessera_fields_have (fields, key);
+  const TesseraPickle *pickle = &capture->pickle;
+  g_autofree char *place =
+      capture->table != NULL
+          ? g_strdup_printf ("row %" PRIi64 " of %s", capture->row, capture->table)
+          : g_strdup_printf ("ends at byte %" PRIu64,
+                             tessera_stream_position (pickle->stream));
 
-  if (capture->n_flaws < TESSERA_MAX_FLAWS)
-    capture->flaws[capture->n_flaws++] = (TesseraFlaw){
-      .kind = kind,
-      .index = index,
-      .key = key,
-      .is_missing = is_missing,
-      .found = is_missing
-                   ? "nothing"
-                   : tessera_heap_describe (&capture->pickle.heap, fields->values[key]),
-      .at = capture->table != NULL ? (uint64_t) capture->row
-                                   : tessera_stream_position (capture->pickle.stream),
-      .table = capture->table,
-    };
+  if (g_hash_table_size (capture->flaws) >= TESSERA_MAX_FLAWS)
+    return;
+  g_hash_table_insert (
+      capture->flaws, flaw_key (kind, index),
+      !tessera_fields_have (fields, key)
+          ? g_strdup_printf ("(%s) has no `%s`", place, texts[key])
+          : g_strdup_printf ("(%s) has %s as `%s`, which makes no sense there", place,
+                             tessera_heap_describe (&pickle->heap, fields->values[key]),
+                             texts[key]));
 }
 
 TesseraStatus
@@ -153,30 +160,11 @@ tessera_capture_refuse (TesseraCapture *capture,
                         uint32_t index,
                         const char *where)
 {
-  const char *file = capture->pickle.stream->name;
+  const char *flaw = g_hash_table_lookup (capture->flaws, flaw_key (kind, index));
 
-  for (size_t i = 0; i < capture->n_flaws; i++)
-    {
-      const TesseraFlaw *flaw = &capture->flaws[i];
-      g_autofree char *place = NULL;
-
-      if (flaw->kind != kind || flaw->index != index)
-        continue;
-      place = flaw->table != NULL ? g_strdup_printf ("row %" PRIi64 " of %s",
-                                                     (int64_t) flaw->at, flaw->table)
-                                  : g_strdup_printf ("ends at byte %" PRIu64, flaw->at);
-      if (flaw->is_missing)
-        return tessera_fail (capture->error, TESSERA_BAD_INPUT,
-                             "%s: %s (%s) has no `%s`: the snapshot is damaged", file,
-                             where, place, texts[flaw->key]);
-      return tessera_fail (
-          capture->error, TESSERA_BAD_INPUT,
-          "%s: %s (%s) has %s as `%s`, which makes no sense there: the snapshot is "
-          "damaged",
-          file, where, place, flaw->found, texts[flaw->key]);
-    }
   return tessera_fail (capture->error, TESSERA_BAD_INPUT,
-                       "%s: %s makes no sense: the snapshot is damaged", file, where);
+                       "%s: %s %s: the snapshot is damaged", capture->pickle.stream->name,
+                       where, flaw != NULL ? flaw : "makes no sense");
 }
 
 /* Fields. Numbers: false when missing or no such number. */
@@ -754,6 +742,7 @@ tessera_capture_init (TesseraCapture *capture,
   capture->trace = trace;
   capture->error = error;
   import_must (tessera_trace_new (&capture->file));
+  capture->flaws = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   capture->segments = g_array_new (FALSE, FALSE, sizeof (TesseraSegmentRecord));
   capture->blocks = g_array_new (FALSE, FALSE, sizeof (TesseraBlockRecord));
   capture->histories = g_array_new (FALSE, FALSE, sizeof (TesseraHistoryRecord));
@@ -775,6 +764,7 @@ tessera_capture_clear (TesseraCapture *capture)
 {
   tessera_pickle_clear (&capture->pickle);
   tessera_trace_free (capture->file);
+  g_hash_table_unref (capture->flaws);
   g_array_unref (capture->segments);
   g_array_unref (capture->blocks);
   g_array_unref (capture->histories);

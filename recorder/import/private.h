@@ -475,18 +475,6 @@ typedef struct
   bool is_flawed;
 } TesseraAnnotationRecord;
 
-/* Why a record is flawed. */
-typedef struct
-{
-  TesseraRecordKind kind;
-  uint32_t index;
-  TesseraTextId key;
-  bool is_missing;
-  const char *found; /* "a text" ... */
-  uint64_t at;       /* where the dict ends in the file, or the row ... */
-  const char *table; /* ... of this table, unless NULL */
-} TesseraFlaw;
-
 #define TESSERA_MAX_FLAWS 64     /* kept with their place; further ones only marked */
 #define TESSERA_MAX_STREAMS 4096 /* real files have fewer than 20 */
 #define TESSERA_MAX_DEVICES 4096
@@ -499,16 +487,16 @@ typedef struct
 
   TesseraTrace *file; /* has the streams and pools of all devices, and nothing else */
   GArray *segments, *blocks, *histories, *annotations; /* of such records */
-  size_t n_records; /* of all kinds; some frames of a stack count as one */
-  TesseraFlaw flaws[TESSERA_MAX_FLAWS];
-  size_t n_flaws;
+  size_t n_records;  /* of all kinds; some frames of a stack count as one */
+  GHashTable *flaws; /* record: what is wrong about it, in words */
 
   uint32_t *scratch; /* frames of the stack at hand */
   size_t cap_scratch;
   uint32_t *strings; /* text id -> string of the trace, TESSERA_NONE: not yet */
   size_t n_strings, cap_strings;
 
-  uint64_t seen; /* keys of entries, segments and blocks: tells the era */
+  uint64_t seen; /* keys of entries, segments, blocks and settings, and of parts that hold
+                    something: they tell the era */
 
   const char *table; /* of a database, that is being read; NULL: a pickle */
   int64_t row;
@@ -596,7 +584,6 @@ typedef struct
   const TesseraObject *device_traces;
   const TesseraObject *annotations;
   TesseraValue settings;
-  bool has_settings;
   uint64_t n_host_entries;
   uint64_t n_host_segments;
   bool is_bare; /* a list of segments, as 1.13 and memory_snapshot() give */

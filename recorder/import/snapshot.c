@@ -122,44 +122,45 @@ take_fields (TesseraCapture *capture, const TesseraFields *fields)
 
 /* By the keys that came with each version; releases between are inferred ("or so"). */
 static const char *
-era_of (const TesseraCapture *capture,
-        const TesseraSnapshotParts *parts,
-        const TesseraFields *settings)
+era_of (const TesseraCapture *capture, const TesseraSnapshotParts *parts)
 {
+  static const struct
+  {
+    TesseraTextId key;
+    const char *era;
+  } eras[] = {
+    { TESSERA_TEXT_MAX_CACHED_SIZE, TESSERA_PYTORCH_2_13 },
+    { TESSERA_TEXT_POOL_ID, "2.12 or so" },
+    { TESSERA_TEXT_HOST_TRACES, "2.12 or so" },
+    { TESSERA_TEXT_STREAM_REUSE, "2.9 to 2.11" },
+    { TESSERA_TEXT_COMPILE_CONTEXT, "2.8 or so" },
+    { TESSERA_TEXT_EXTERNAL_ANNOTATIONS, "2.5 to 2.7" },
+    { TESSERA_TEXT_ALLOCATOR_SETTINGS, "2.3 or 2.4" },
+    { TESSERA_TEXT_TIME_US, "2.2 or so" },
+    { TESSERA_TEXT_IS_EXPANDABLE, "2.1 or so" },
+  };
   const TesseraFields seen = { .present = capture->seen };
 
   if (parts->is_bare && !tessera_fields_have (&seen, TESSERA_TEXT_IS_EXPANDABLE))
     return "1.13 or 2.0";
-  if (tessera_fields_have (settings, TESSERA_TEXT_MAX_CACHED_SIZE))
-    return TESSERA_PYTORCH_2_13;
-  if (tessera_fields_have (&seen, TESSERA_TEXT_POOL_ID) || parts->n_host_entries > 0)
-    return "2.12 or so";
-  if (tessera_fields_have (settings, TESSERA_TEXT_STREAM_REUSE))
-    return "2.9 to 2.11";
-  if (tessera_fields_have (&seen, TESSERA_TEXT_COMPILE_CONTEXT))
-    return "2.8 or so";
-  if (parts->annotations != NULL)
-    return "2.5 to 2.7";
-  if (parts->has_settings)
-    return "2.3 or 2.4";
-  if (tessera_fields_have (&seen, TESSERA_TEXT_TIME_US))
-    return "2.2 or so";
-  if (tessera_fields_have (&seen, TESSERA_TEXT_IS_EXPANDABLE))
-    return "2.1 or so";
+  for (size_t i = 0; i < G_N_ELEMENTS (eras); i++)
+    if (tessera_fields_have (&seen, eras[i].key))
+      return eras[i].era;
   return "2.0 or so";
 }
 
 static void
 take_settings (TesseraCapture *capture, const TesseraSnapshotParts *parts)
 {
-  TesseraFields fields = { 0 };
+  TesseraFields fields;
 
-  if (parts->has_settings && tessera_capture_fields (capture, parts->settings, &fields))
+  if (tessera_capture_fields (capture, parts->settings, &fields))
     take_fields (capture, &fields);
+  capture->seen |= fields.present;
   import_must (
       tessera_trace_set_meta (capture->trace, "format", "PyTorch memory snapshot"));
-  import_must (tessera_trace_set_meta (capture->trace, "pytorch",
-                                       era_of (capture, parts, &fields)));
+  import_must (
+      tessera_trace_set_meta (capture->trace, "pytorch", era_of (capture, parts)));
 }
 
 /* The end
@@ -377,11 +378,13 @@ find_parts (TesseraCapture *capture, TesseraValue top, TesseraSnapshotParts *par
                         "external_annotations", &parts->annotations);
   if (status == TESSERA_OK && parts->device_traces != NULL)
     status = check_device_lists (capture, parts->device_traces);
-  parts->has_settings = tessera_fields_have (&fields, TESSERA_TEXT_ALLOCATOR_SETTINGS);
-  if (parts->has_settings)
+  if (tessera_fields_have (&fields, TESSERA_TEXT_ALLOCATOR_SETTINGS))
     parts->settings = fields.values[TESSERA_TEXT_ALLOCATOR_SETTINGS];
   parts->n_host_entries = count_things (capture, &fields, TESSERA_TEXT_HOST_TRACES);
   parts->n_host_segments = count_things (capture, &fields, TESSERA_TEXT_HOST_SEGMENTS);
+  if (parts->n_host_entries == 0)
+    fields.present &= ~((uint64_t) 1 << TESSERA_TEXT_HOST_TRACES);
+  capture->seen |= fields.present;
   return status;
 }
 
