@@ -22,127 +22,115 @@ __wrap_access (const char *path, int mode)
   return has_real_driver ? 0 : -1;
 }
 
+/* Settings are read once: each test runs in a process of its own. Returns: whether this is
+ * it; else it ran, and all that it said on stderr matches @said. */
+static bool
+is_child (const char *said)
+{
+  if (g_test_subprocess ())
+    return true;
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr (said);
+  return false;
+}
+
 /* Sizes mean what they mean everywhere, db/size-text.h. */
 static void
 test_size_of_device (void)
 {
-  if (g_test_subprocess ())
-    {
-      size_t free_bytes = 0, total_bytes = 0;
-      g_setenv ("NULLCUDA_DEVICE", "24 GB", TRUE);
-      OK (cudaMemGetInfo (&free_bytes, &total_bytes));
-      g_assert_cmpuint (total_bytes, ==, G_GUINT64_CONSTANT (24000000000));
-      return;
-    }
-  g_test_trap_subprocess (NULL, 0, 0);
-  g_test_trap_assert_passed ();
-  g_test_trap_assert_stderr_unmatched ("*nullcuda*");
+  size_t free_bytes = 0, total_bytes = 0;
+
+  if (!is_child (""))
+    return;
+  g_setenv ("NULLCUDA_DEVICE", "24 GB", TRUE);
+  OK (cudaMemGetInfo (&free_bytes, &total_bytes));
+  g_assert_cmpuint (total_bytes, ==, G_GUINT64_CONSTANT (24000000000));
 }
 
-/* Runs in a process of its own: settings are read once. */
 static void
 test_beside_a_real_driver (void)
 {
-  if (g_test_subprocess ())
-    {
-      int n = -1;
-      void *memory = &n;
-      has_real_driver = true;
-      g_assert_cmpint (cudaGetDeviceCount (&n), ==, NULL_NO_DEVICE);
-      g_assert_cmpint (n, ==, 0);
-      g_assert_cmpint (cuInit (0), ==, NULL_NO_DEVICE);
-      g_assert_cmpint (cudaMalloc (&memory, 1), ==, NULL_NO_DEVICE);
-      g_assert_null (memory);
-      g_assert_cmpint (cudaHostAlloc (&memory, 1, 0), ==, NULL_NO_DEVICE);
-      g_assert_cmpint (cudaStreamQuery (NULL), !=, NULL_OK);
-      g_assert_cmpint ((int) nvmlInit_v2 (), ==, 9);
-      return;
-    }
-  g_test_trap_subprocess (NULL, 0, 0);
-  g_test_trap_assert_passed ();
-  g_test_trap_assert_stderr ("nullcuda: *real NVIDIA driver*NULLCUDA_FORCE=1*");
+  int n = -1;
+  void *memory = &n;
+
+  if (!is_child ("nullcuda: *real NVIDIA driver*NULLCUDA_FORCE=1*"))
+    return;
+  has_real_driver = true;
+  g_assert_cmpint (cudaGetDeviceCount (&n), ==, NULL_NO_DEVICE);
+  g_assert_cmpint (n, ==, 0);
+  g_assert_cmpint (cuInit (0), ==, NULL_NO_DEVICE);
+  g_assert_cmpint (cudaMalloc (&memory, 1), ==, NULL_NO_DEVICE);
+  g_assert_null (memory);
+  g_assert_cmpint (cudaHostAlloc (&memory, 1, 0), ==, NULL_NO_DEVICE);
+  g_assert_cmpint (cudaStreamQuery (NULL), !=, NULL_OK);
+  g_assert_cmpint ((int) nvmlInit_v2 (), ==, 9);
 }
 
 static void
 test_unless_insisted (void)
 {
-  if (g_test_subprocess ())
-    {
-      int n = -1;
-      has_real_driver = true;
-      g_setenv ("NULLCUDA_FORCE", "1", TRUE);
-      g_setenv ("NULLCUDA_COUNT", "3", TRUE);
-      OK (cudaGetDeviceCount (&n));
-      g_assert_cmpint (n, ==, 3);
-      return;
-    }
-  g_test_trap_subprocess (NULL, 0, 0);
-  g_test_trap_assert_passed ();
+  int n = -1;
+
+  if (!is_child (""))
+    return;
+  has_real_driver = true;
+  g_setenv ("NULLCUDA_FORCE", "1", TRUE);
+  g_setenv ("NULLCUDA_COUNT", "3", TRUE);
+  OK (cudaGetDeviceCount (&n));
+  g_assert_cmpint (n, ==, 3);
 }
 
 static void
 test_by_name (void)
 {
-  if (g_test_subprocess ())
+  if (!is_child ("nullcuda: cudaIpcGetMemHandle*\nnullcuda: cusolverDnCreate*\n"))
     {
-      g_setenv ("NULLCUDA_LOG", "1", TRUE);
-      g_assert_cmpint (cudaIpcGetMemHandle (), ==, NULL_NOT_SUPPORTED);
-      g_assert_cmpint (cudaGetLastError (), ==, NULL_NOT_SUPPORTED);
-      g_assert_nonnull (
-          strstr (cudaGetErrorString (NULL_NOT_SUPPORTED), "cudaIpcGetMemHandle"));
-      g_assert_cmpint (cusolverDnCreate (), ==, 9);
-      g_assert_cmpint (cusolverDnCreate (), ==, 9);
-      OK (cudaGetLastError ()); /* another library's failure */
+      g_test_trap_assert_stderr_unmatched ("*cusolverDnCreate*cusolverDnCreate*");
       return;
     }
-  g_test_trap_subprocess (NULL, 0, 0);
-  g_test_trap_assert_passed ();
-  g_test_trap_assert_stderr (
-      "nullcuda: cudaIpcGetMemHandle*\nnullcuda: cusolverDnCreate*\n");
-  g_test_trap_assert_stderr_unmatched ("*cusolverDnCreate*cusolverDnCreate*");
+  g_setenv ("NULLCUDA_LOG", "1", TRUE);
+  g_assert_cmpint (cudaIpcGetMemHandle (), ==, NULL_NOT_SUPPORTED);
+  g_assert_cmpint (cudaGetLastError (), ==, NULL_NOT_SUPPORTED);
+  g_assert_nonnull (
+      strstr (cudaGetErrorString (NULL_NOT_SUPPORTED), "cudaIpcGetMemHandle"));
+  g_assert_cmpint (cusolverDnCreate (), ==, 9);
+  g_assert_cmpint (cusolverDnCreate (), ==, 9);
+  OK (cudaGetLastError ()); /* another library's failure */
 }
 
 static void
 test_wrong_settings (void)
 {
-  if (g_test_subprocess ())
-    {
-      g_setenv ("NULLCUDA_DEVICE", "h100", TRUE);
-      g_setenv ("NULLCUDA_BUDGET", "-5GiB", TRUE);
-      g_setenv ("NULLCUDA_COUNT", "99", TRUE);
-      g_assert_cmpint (null_settings ()->n_devices, ==, 1);
-      g_assert_cmpuint (null_settings ()->budget_bytes, ==,
-                        null_profile_find ("h100-80")->total_bytes);
-      return;
-    }
-  g_test_trap_subprocess (NULL, 0, 0);
-  g_test_trap_assert_passed ();
-  g_test_trap_assert_stderr (
-      "*NULLCUDA_COUNT=99*NULLCUDA_DEVICE=h100:*NULLCUDA_BUDGET=-5GiB*");
+  if (!is_child ("*NULLCUDA_COUNT=99*NULLCUDA_DEVICE=h100:*NULLCUDA_BUDGET=-5GiB*"))
+    return;
+  g_setenv ("NULLCUDA_DEVICE", "h100", TRUE);
+  g_setenv ("NULLCUDA_BUDGET", "-5GiB", TRUE);
+  g_setenv ("NULLCUDA_COUNT", "99", TRUE);
+  g_assert_cmpint (null_settings ()->n_devices, ==, 1);
+  g_assert_cmpuint (null_settings ()->budget_bytes, ==,
+                    null_profile_find ("h100-80")->total_bytes);
 }
 
 /* Each profile answers in both layouts; a size is taken exactly. */
 static void
 test_profiles (void)
 {
-  if (g_test_subprocess ())
-    {
-      char properties[1032];
-      uint64_t total_bytes;
-      g_setenv ("NULLCUDA_DEVICE", "24GiB", TRUE);
-      g_setenv ("NULLCUDA_BUDGET", "512GiB", TRUE);
-      OK (cudaGetDeviceProperties (properties, 0));
-      memcpy (&total_bytes, properties + 288, sizeof total_bytes);
-      g_assert_cmpuint (total_bytes, ==, UINT64_C (24) << 30);
-      OK (cudaGetDeviceProperties_v2 (properties, 0));
-      memcpy (&total_bytes, properties + 288, sizeof total_bytes);
-      g_assert_cmpuint (total_bytes, ==, UINT64_C (24) << 30);
-      g_assert_cmpint (cudaGetDeviceProperties (properties, 1), ==, NULL_INVALID_DEVICE);
-      g_assert_cmpuint (null_settings ()->budget_bytes, ==, UINT64_C (512) << 30);
-      return;
-    }
-  g_test_trap_subprocess (NULL, 0, 0);
-  g_test_trap_assert_passed ();
+  char properties[1032];
+  uint64_t total_bytes;
+
+  if (!is_child (""))
+    return;
+  g_setenv ("NULLCUDA_DEVICE", "24GiB", TRUE);
+  g_setenv ("NULLCUDA_BUDGET", "512GiB", TRUE);
+  OK (cudaGetDeviceProperties (properties, 0));
+  memcpy (&total_bytes, properties + 288, sizeof total_bytes);
+  g_assert_cmpuint (total_bytes, ==, UINT64_C (24) << 30);
+  OK (cudaGetDeviceProperties_v2 (properties, 0));
+  memcpy (&total_bytes, properties + 288, sizeof total_bytes);
+  g_assert_cmpuint (total_bytes, ==, UINT64_C (24) << 30);
+  g_assert_cmpint (cudaGetDeviceProperties (properties, 1), ==, NULL_INVALID_DEVICE);
+  g_assert_cmpuint (null_settings ()->budget_bytes, ==, UINT64_C (512) << 30);
 }
 
 int

@@ -372,9 +372,7 @@ main (int argc, char **argv)
 {
   g_setenv ("NULLCUDA_DEVICE", "64MiB", TRUE);
   g_setenv ("NULLCUDA_FORCE", "1", TRUE);
-
   g_setenv ("NULLCUDA_LAG", "0", TRUE);
-  g_setenv ("NULLCUDA_FORCE", "1", TRUE);
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/memory/plain", test_plain);

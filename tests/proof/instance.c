@@ -105,16 +105,6 @@ instance_init (Instance *instance, guint32 seed, InstanceKind kind)
   draw_plan_options (instance);
 }
 
-void
-instance_draw_edits (Instance *instance)
-{
-  instance->n_edits = 1 + instance_pick (instance->random, INSTANCE_MOST_EDITS);
-  for (guint i = 0; i < instance->n_edits; i++)
-    instance->edits[i] = test_edit_random (instance->random, instance->of.blocks);
-  instance->options.edits = instance->edits;
-  instance->options.n_edits = instance->n_edits;
-}
-
 static int
 compare_blocks (const void *a, const void *b)
 {
@@ -167,39 +157,49 @@ draw_small_edit (Instance *instance, guint64 bound_bytes)
   return edit;
 }
 
+static TesseraEdit
+draw_pin (Instance *instance, guint64 bound_bytes)
+{
+  TesseraEdit edit = { .kind = TESSERA_EDIT_PIN };
+
+  tessera_selector_init (&edit.what);
+  tessera_selector_init (&edit.with);
+  edit.name = g_strdup_printf ("pin %u", instance->n_edits);
+  edit.at = bound_bytes / 512 * instance_pick (instance->random, 20) / 100 * 512;
+  list_some (instance, 1, &edit.what);
+  return edit;
+}
+
 void
-instance_draw_small_edits (Instance *instance)
+instance_draw_edits (Instance *instance, InstanceEdits edits)
 {
   const TesseraBlocks *blocks = instance->of.blocks;
   guint64 bound = tessera_blocks_bound (blocks, 0, blocks->n_events, NULL);
+  guint n = edits == INSTANCE_NO_EDITS
+                ? 0
+                : 1 + instance_pick (instance->random,
+                                     edits == INSTANCE_PINS ? 2 : INSTANCE_MOST_EDITS);
 
-  instance->n_edits = 1 + instance_pick (instance->random, INSTANCE_MOST_EDITS);
-  for (guint i = 0; i < instance->n_edits; i++)
-    instance->edits[i] = draw_small_edit (instance, bound);
+  for (; instance->n_edits < n; instance->n_edits++)
+    instance->edits[instance->n_edits] =
+        edits == INSTANCE_PINS          ? draw_pin (instance, bound)
+        : edits == INSTANCE_SMALL_EDITS ? draw_small_edit (instance, bound)
+                                        : test_edit_random (instance->random, blocks);
   instance->options.edits = instance->edits;
   instance->options.n_edits = instance->n_edits;
 }
 
-void
-instance_draw_pins (Instance *instance)
+TesseraLayout *
+instance_follow (const Case *run, const TesseraPlan *plan, bool by_length)
 {
-  const TesseraBlocks *blocks = instance->of.blocks;
-  guint64 bound = tessera_blocks_bound (blocks, 0, blocks->n_events, NULL);
+  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
+                                           .plan = plan,
+                                           .by_length = by_length };
+  TesseraLayout *layout = case_simulate (run, &options);
 
-  instance->n_edits = 1 + instance_pick (instance->random, 2);
-  for (guint i = 0; i < instance->n_edits; i++)
-    {
-      TesseraEdit *edit = &instance->edits[i];
-
-      *edit = (TesseraEdit){ .kind = TESSERA_EDIT_PIN };
-      tessera_selector_init (&edit->what);
-      tessera_selector_init (&edit->with);
-      edit->name = g_strdup_printf ("pin %u", i);
-      edit->at = bound / 512 * instance_pick (instance->random, 20) / 100 * 512;
-      list_some (instance, 1, &edit->what);
-    }
-  instance->options.edits = instance->edits;
-  instance->options.n_edits = instance->n_edits;
+  case_assert_no_overlap (run->blocks, layout);
+  g_assert_cmpuint (layout->n_ooms, ==, 0);
+  return layout;
 }
 
 void

@@ -48,14 +48,19 @@ typedef struct
 
 /* The trace, studied, and plan options without edits. */
 void instance_init (Instance *instance, guint32 seed, InstanceKind kind);
-/* One to INSTANCE_MOST_EDITS of them, about anything. */
-void instance_draw_edits (Instance *instance);
-/* The same, about a few blocks each: most of them can hold. */
-void instance_draw_small_edits (Instance *instance);
-/* One or two pins, low enough for a plan for every length. */
-void instance_draw_pins (Instance *instance);
+typedef enum
+{
+  INSTANCE_NO_EDITS,
+  INSTANCE_EDITS,       /* one to INSTANCE_MOST_EDITS of them, about anything */
+  INSTANCE_SMALL_EDITS, /* the same, about a few blocks each: most of them can hold */
+  INSTANCE_PINS         /* one or two, low enough for a plan for every length */
+} InstanceEdits;
+
+void instance_draw_edits (Instance *instance, InstanceEdits edits);
 void instance_clear (Instance *instance);
 
+/* The run under the plan, in which nothing overlaps and no request fails. */
+TesseraLayout *instance_follow (const Case *run, const TesseraPlan *plan, bool by_length);
 /* Another run of its program, with other draws. */
 Case instance_other_run (Instance *instance, guint n_units);
 

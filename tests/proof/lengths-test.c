@@ -119,19 +119,6 @@ judge_layouts (Instance *instance, const TesseraLengths *lengths, Totals *totals
     }
 }
 
-static TesseraLayout *
-follow (const Case *of, const TesseraPlan *plan)
-{
-  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN,
-                                           .plan = plan,
-                                           .by_length = true };
-  TesseraLayout *layout = case_simulate (of, &options);
-
-  case_assert_no_overlap (of->blocks, layout);
-  g_assert_cmpuint (layout->n_ooms, ==, 0);
-  return layout;
-}
-
 /* Whether all of it has slots, or is known to be kept: one stream, one kind of step, and
  * each request follows from length and batch. */
 static gboolean
@@ -177,11 +164,11 @@ add_sure (const TesseraLayout *layout, Totals *totals)
 static void
 judge_runs (Instance *instance, const TesseraPlan *plan, Totals *totals)
 {
-  g_autoptr (TesseraLayout) own = follow (&instance->of, plan);
+  g_autoptr (TesseraLayout) own = instance_follow (&instance->of, plan, true);
   TesseraLayout *layout;
   g_auto (Case) other = instance_other_run (instance, 12);
 
-  layout = follow (&other, plan);
+  layout = instance_follow (&other, plan, true);
   totals->n_own += own->n_hits;
   totals->n_own_misses += own->n_misses;
   totals->n_other += layout->n_hits;
@@ -208,25 +195,8 @@ judge_runs (Instance *instance, const TesseraPlan *plan, Totals *totals)
   tessera_layout_free (layout);
 }
 
-/* What a plan is made with besides. */
-typedef enum
-{
-  NO_EDITS,
-  PINS,
-  EDITS /* of all kinds */
-} Edits;
-
 static void
-draw_edits (Instance *instance, Edits edits)
-{
-  if (edits == PINS)
-    instance_draw_pins (instance);
-  else if (edits == EDITS)
-    instance_draw_small_edits (instance);
-}
-
-static void
-prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
+prove (guint32 seed, InstanceKind kind, InstanceEdits edits, Totals *totals)
 {
   Instance instance;
   TesseraLaws *laws;
@@ -237,13 +207,13 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
 
   totals->seed = seed;
   instance_init (&instance, seed, kind);
-  draw_edits (&instance, edits);
+  instance_draw_edits (&instance, edits);
   options.edits = instance.edits;
   options.n_edits = instance.n_edits;
   laws = tessera_laws_new (instance.of.trace, instance.of.blocks, instance.of.structure);
   status = tessera_plan_trace (instance.of.trace, instance.of.blocks,
                                instance.of.structure, &instance.options, &error, &plan);
-  if (status == TESSERA_REFUSED && edits != NO_EDITS) /* two that meet */
+  if (status == TESSERA_REFUSED && edits != INSTANCE_NO_EDITS) /* two that meet */
     {
       tessera_laws_free (laws);
       instance_clear (&instance);
@@ -255,7 +225,7 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
                             laws, &options, &error, &plan->lengths);
   if (status != TESSERA_INVALID && status != TESSERA_REFUSED)
     OK (status);
-  if (status == TESSERA_REFUSED && edits != NO_EDITS &&
+  if (status == TESSERA_REFUSED && edits != INSTANCE_NO_EDITS &&
       !g_str_has_prefix (error.text, "sizes vary"))
     g_assert_true (g_str_has_prefix (error.text, "the edit \""));
   totals->n_refused += status != TESSERA_OK;
@@ -272,7 +242,7 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
 }
 
 static void
-prove_all (InstanceKind kind, Edits edits, guint n)
+prove_all (InstanceKind kind, InstanceEdits edits, guint n)
 {
   guint32 first = instance_first_seed ();
   Totals totals = { 0 };
@@ -295,7 +265,8 @@ prove_all (InstanceKind kind, Edits edits, guint n)
                   totals.worst, totals.n_too_long);
   g_assert_cmpuint (totals.n_sure_misses * 50, <=, totals.n_sure);
   g_assert_cmpfloat (totals.sum, <=, totals.n_compared);
-  if (edits != NO_EDITS || n < N_SHORT) /* what moves lies above pins; of few it says
+  if (edits != INSTANCE_NO_EDITS ||
+      n < N_SHORT) /* what moves lies above pins; of few it says
                                             little */
     return;
   g_assert_cmpfloat (totals.sum_above, <=, MOST_OF_BOUND * totals.n_above);
@@ -304,25 +275,25 @@ prove_all (InstanceKind kind, Edits edits, guint n)
 static void
 test_lengths (void)
 {
-  prove_all (INSTANCE_VARIES, NO_EDITS, instance_number (N_SHORT));
+  prove_all (INSTANCE_VARIES, INSTANCE_NO_EDITS, instance_number (N_SHORT));
 }
 
 static void
 test_lengths_with_pins (void)
 {
-  prove_all (INSTANCE_VARIES, PINS, instance_number (N_SHORT / 8));
+  prove_all (INSTANCE_VARIES, INSTANCE_PINS, instance_number (N_SHORT / 8));
 }
 
 static void
 test_lengths_with_edits (void)
 {
-  prove_all (INSTANCE_VARIES, EDITS, instance_number (N_SHORT / 4));
+  prove_all (INSTANCE_VARIES, INSTANCE_SMALL_EDITS, instance_number (N_SHORT / 4));
 }
 
 static void
 test_lengths_that_keep (void)
 {
-  prove_all (INSTANCE_VARIES_AND_KEEPS, NO_EDITS, instance_number (4 * N_SHORT));
+  prove_all (INSTANCE_VARIES_AND_KEEPS, INSTANCE_NO_EDITS, instance_number (4 * N_SHORT));
 }
 
 int

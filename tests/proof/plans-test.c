@@ -237,22 +237,11 @@ judge_bounds (const Instance *instance, const TesseraPlan *plan)
     }
 }
 
-static TesseraLayout *
-follow (const Case *of, const TesseraPlan *plan)
-{
-  const TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .plan = plan };
-  TesseraLayout *layout = case_simulate (of, &options);
-
-  case_assert_no_overlap (of->blocks, layout);
-  g_assert_cmpuint (layout->n_ooms, ==, 0);
-  return layout;
-}
-
 static void
 judge_own_run (const Instance *instance, const TesseraPlan *plan, Totals *totals)
 {
   guint n_kinds;
-  g_autoptr (TesseraLayout) layout = follow (&instance->of, plan);
+  g_autoptr (TesseraLayout) layout = instance_follow (&instance->of, plan, false);
 
   (void) repeating (plan, &n_kinds);
   totals->n_own += layout->n_hits;
@@ -303,7 +292,7 @@ judge_other_run (Instance *instance, const TesseraPlan *plan, Totals *totals)
   if (!instance->is_program || instance->made.varies)
     return;
   g_auto (Case) other = instance_other_run (instance, 20);
-  g_autoptr (TesseraLayout) layout = follow (&other, plan);
+  g_autoptr (TesseraLayout) layout = instance_follow (&other, plan, false);
   totals->n_other += layout->n_hits;
   totals->n_other_misses += layout->n_misses;
   totals->n_other_planned += layout->n_planned_misses;
@@ -312,24 +301,18 @@ judge_other_run (Instance *instance, const TesseraPlan *plan, Totals *totals)
     compare_reserved (instance, plan, &other, layout->peak_reserved_bytes, totals);
 }
 
-typedef enum
-{
-  EDITS_NONE,
-  EDITS_ANY,
-  EDITS_SMALL /* of programs of several kinds of step */
-} Edits;
-
+/* Small edits are of programs of several kinds of step. */
 static InstanceKind
-kind_of (guint32 seed, Edits edits, gboolean keeps)
+kind_of (guint32 seed, InstanceEdits edits, gboolean keeps)
 {
   if (keeps)
     return INSTANCE_KEEPS;
-  return edits == EDITS_SMALL ? INSTANCE_PROGRAM
-                              : (InstanceKind) (seed % INSTANCE_N_KINDS);
+  return edits == INSTANCE_SMALL_EDITS ? INSTANCE_PROGRAM
+                                       : (InstanceKind) (seed % INSTANCE_N_KINDS);
 }
 
 static void
-prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
+prove (guint32 seed, InstanceKind kind, InstanceEdits edits, Totals *totals)
 {
   Instance instance;
   TesseraPlan *plan;
@@ -338,13 +321,10 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
   guint n_kinds;
 
   instance_init (&instance, seed, kind);
-  if (edits == EDITS_ANY)
-    instance_draw_edits (&instance);
-  else if (edits == EDITS_SMALL)
-    instance_draw_small_edits (&instance);
+  instance_draw_edits (&instance, edits);
   status = tessera_plan_trace (instance.of.trace, instance.of.blocks,
                                instance.of.structure, &instance.options, &error, &plan);
-  if (status == TESSERA_REFUSED && edits != EDITS_NONE)
+  if (status == TESSERA_REFUSED && edits != INSTANCE_NO_EDITS)
     {
       g_assert_cmpuint (instance.conflict.first, <, instance.n_edits);
       g_assert_cmpuint (instance.conflict.second, <, instance.n_edits);
@@ -359,7 +339,7 @@ prove (guint32 seed, InstanceKind kind, Edits edits, Totals *totals)
       totals->n_kinds += n_kinds > 1;
       totals->n_kinds_held += n_kinds > 1 && has_holds (&instance);
       totals->n_folded += n_kinds == 1;
-      totals->n_keep += plan->n_unplanned > 0 && edits == EDITS_NONE;
+      totals->n_keep += plan->n_unplanned > 0 && edits == INSTANCE_NO_EDITS;
       judge_bounds (&instance, plan);
       judge_edits (&instance, plan);
       if (n_kinds <= 1)
@@ -400,7 +380,7 @@ tell_compared (const Compared *compared, const char *which)
 }
 
 static void
-prove_all (Edits edits, gboolean keeps, guint n)
+prove_all (InstanceEdits edits, gboolean keeps, guint n)
 {
   guint32 first = instance_first_seed ();
   Totals totals = { 0 };
@@ -408,44 +388,46 @@ prove_all (Edits edits, gboolean keeps, guint n)
   for (guint32 seed = first; seed < first + n; seed++)
     prove (seed, kind_of (seed, edits, keeps), edits, &totals);
   tell (&totals);
-  if (edits == EDITS_SMALL) /* what is on both sides, or pinned above a cap */
+  if (edits == INSTANCE_SMALL_EDITS) /* what is on both sides, or pinned above a cap */
     g_assert_cmpuint (totals.n_refused * 10, <, n);
   tell_compared (&totals.others, "");
   tell_compared (&totals.strangers, ", with plans for some kinds of step at most,");
   if (totals.others.n > 0)
     g_assert_cmpfloat (totals.others.sum + totals.strangers.sum, <,
                        totals.others.n + totals.strangers.n);
-  if (keeps && edits == EDITS_NONE)
+  if (keeps && edits == INSTANCE_NO_EDITS)
     g_assert_cmpuint (2 * totals.n_keep, >, n);
 }
 
 static void
 test_plans (gconstpointer data)
 {
-  Edits edits = (Edits) GPOINTER_TO_INT (data);
+  InstanceEdits edits = (InstanceEdits) GPOINTER_TO_INT (data);
 
-  prove_all (edits, FALSE,
-             instance_number (edits == EDITS_SMALL ? N_SHORT_OF_KINDS : N_SHORT));
+  prove_all (
+      edits, FALSE,
+      instance_number (edits == INSTANCE_SMALL_EDITS ? N_SHORT_OF_KINDS : N_SHORT));
 }
 
 static void
 test_plans_that_keep (gconstpointer data)
 {
-  prove_all ((Edits) GPOINTER_TO_INT (data), TRUE, instance_number (N_SHORT_THAT_KEEP));
+  prove_all ((InstanceEdits) GPOINTER_TO_INT (data), TRUE,
+             instance_number (N_SHORT_THAT_KEEP));
 }
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_data_func ("/proof/plans", GINT_TO_POINTER (EDITS_NONE), test_plans);
-  g_test_add_data_func ("/proof/plans-with-edits", GINT_TO_POINTER (EDITS_ANY),
+  g_test_add_data_func ("/proof/plans", GINT_TO_POINTER (INSTANCE_NO_EDITS), test_plans);
+  g_test_add_data_func ("/proof/plans-with-edits", GINT_TO_POINTER (INSTANCE_EDITS),
                         test_plans);
-  g_test_add_data_func ("/proof/kinds-with-edits", GINT_TO_POINTER (EDITS_SMALL),
+  g_test_add_data_func ("/proof/kinds-with-edits", GINT_TO_POINTER (INSTANCE_SMALL_EDITS),
                         test_plans);
-  g_test_add_data_func ("/proof/plans-that-keep", GINT_TO_POINTER (EDITS_NONE),
+  g_test_add_data_func ("/proof/plans-that-keep", GINT_TO_POINTER (INSTANCE_NO_EDITS),
                         test_plans_that_keep);
-  g_test_add_data_func ("/proof/plans-that-keep-with-edits", GINT_TO_POINTER (EDITS_ANY),
-                        test_plans_that_keep);
+  g_test_add_data_func ("/proof/plans-that-keep-with-edits",
+                        GINT_TO_POINTER (INSTANCE_EDITS), test_plans_that_keep);
   return g_test_run ();
 }
