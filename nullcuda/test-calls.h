@@ -61,7 +61,6 @@ int cuMemUnmap (uint64_t addr, size_t n_bytes);
 int cuMemSetAccess (uint64_t addr, size_t n_bytes, const void *descriptions, size_t n);
 
 int cudaMemcpy (void *to, const void *from, size_t n_bytes, int kind);
-int cudaMemcpyAsync (void *to, const void *from, size_t n_bytes, int kind, void *stream);
 int cudaMemsetAsync (void *to, int value, size_t n_bytes, void *stream);
 
 int cudaStreamCreateWithFlags (void **out_stream, unsigned flags);
@@ -103,11 +102,6 @@ int cudaGraphLaunch (void *executable, void *stream);
 int cudaGraphDestroy (void *graph);
 int cudaGraphExecDestroy (void *executable);
 
-int cudaGetDriverEntryPointByVersion (const char *name,
-                                      void **out_function,
-                                      unsigned version,
-                                      unsigned long long flags,
-                                      int *out_result);
 long cusolverDnCreate (void);
 long cudaIpcGetMemHandle (void);
 int nvmlInit_v2 (void);

@@ -25,7 +25,6 @@ followed_new (const TesseraPlan *plan)
   Followed *followed = g_new0 (Followed, 1);
 
   followed->align_bytes = MAX (plan->alignment_bytes, 1);
-  followed->live = g_array_new (FALSE, FALSE, sizeof (FollowedRange));
   OK (tessera_follower_new (plan, &followed->follower));
   OK (tessera_occupancy_new (tessera_plan_pool_bytes (plan), &apart, &followed->map));
   tessera_follower_set_hook (followed->follower,
@@ -38,7 +37,6 @@ followed_free (Followed *followed)
 {
   tessera_follower_free (followed->follower);
   tessera_occupancy_free (followed->map);
-  g_array_unref (followed->live);
   g_free (followed);
 }
 
@@ -51,7 +49,6 @@ followed_malloc (Followed *followed,
                  uint32_t *out_slot)
 {
   uint64_t step = followed->align_bytes;
-  FollowedRange range;
 
   followed->request = (TesseraOccupancyRequest){
     .size_bytes = size_bytes,
@@ -60,18 +57,8 @@ followed_malloc (Followed *followed,
     .pool = pool,
   };
   OK (tessera_occupancy_see_request (followed->map, &followed->request));
-  if (!tessera_follower_malloc (followed->follower, size_bytes, stream, pool,
-                                out_offset_bytes, out_slot))
-    return false;
-  range = (FollowedRange){ *out_offset_bytes, *out_offset_bytes + size_bytes };
-  for (guint i = 0; i < followed->live->len; i++)
-    {
-      FollowedRange other = g_array_index (followed->live, FollowedRange, i);
-
-      g_assert_true (other.end <= range.begin || range.end <= other.begin);
-    }
-  g_array_append_val (followed->live, range);
-  return true;
+  return tessera_follower_malloc (followed->follower, size_bytes, stream, pool,
+                                  out_offset_bytes, out_slot);
 }
 
 bool
@@ -80,13 +67,7 @@ followed_free_at (Followed *followed, uint64_t offset_bytes)
   if (tessera_occupancy_free_requested (followed->map, offset_bytes) != TESSERA_OK)
     return false;
   OK (tessera_occupancy_free_completed (followed->map, offset_bytes));
-  for (guint i = 0; i < followed->live->len; i++)
-    if (g_array_index (followed->live, FollowedRange, i).begin == offset_bytes)
-      {
-        g_array_remove_index_fast (followed->live, i);
-        return true;
-      }
-  g_assert_not_reached ();
+  return true;
 }
 
 /* ---- Plans by hand ---- */

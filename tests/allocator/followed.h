@@ -11,11 +11,6 @@
 #include "allocator/follow.h"
 #include "allocator/follow/occupancy.h"
 
-typedef struct
-{
-  uint64_t begin, end; /* bytes */
-} FollowedRange;
-
 /* Of the laws of the pool's map those hold that keep blocks apart, and no others: what
  * streams wait for is nothing to the matching. */
 typedef struct
@@ -24,7 +19,6 @@ typedef struct
   TesseraOccupancy *map;
   TesseraOccupancyRequest request; /* that is being served */
   uint64_t align_bytes;
-  GArray *live; /* FollowedRange: all that was granted, an honest witness */
 } Followed;
 
 Followed *followed_new (const TesseraPlan *plan);

@@ -141,26 +141,23 @@ is_candidate (const NaiveBlock *block, const Want *want)
          block->is_small == want->is_small;
 }
 
-/* The first candidate that comes after @previous (NONE: the first of all). */
-static guint
-next_in_order (const Naive *naive, const Want *want, guint previous)
+static int
+compare_blocks (gconstpointer a, gconstpointer b, gpointer naive)
 {
-  guint best = NONE;
-
-  for (guint i = 0; i < naive->blocks->len; i++)
-    if (is_candidate (at (naive, i), want) &&
-        (previous == NONE || is_before (naive, at (naive, previous), at (naive, i))) &&
-        (best == NONE || is_before (naive, at (naive, i), at (naive, best))))
-      best = i;
-  return best;
+  return is_before (naive, a, b) ? -1 : is_before (naive, b, a);
 }
 
-static guint
-next_of_stream (const Naive *naive, const Want *want, guint previous)
+/* A copy of all candidates in their order. */
+static GArray *
+candidates (Naive *naive, const Want *want)
 {
-  guint i = next_in_order (naive, want, previous);
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (NaiveBlock));
 
-  return i != NONE && at (naive, i)->stream == want->stream ? i : NONE;
+  for (guint i = 0; i < naive->blocks->len; i++)
+    if (is_candidate (at (naive, i), want))
+      g_array_append_val (all, *at (naive, i));
+  g_array_sort_with_data (all, compare_blocks, naive);
+  return all;
 }
 
 static uint64_t
@@ -179,23 +176,24 @@ is_collecting (const Naive *naive)
          naive->options.settings.garbage_collection_threshold > 0;
 }
 
+/* The first of its stream that is large enough, or one behind it that grows less. */
 static guint
 search (Naive *naive, const Want *want)
 {
   const TesseraSettings *settings = &naive->options.settings;
+  g_autoptr (GArray) all = candidates (naive, want);
   guint found = NONE;
 
   naive->n_searches[want->pool][want->is_small] += is_collecting (naive);
-  for (guint i = 0; i < naive->blocks->len; i++)
-    if (is_candidate (at (naive, i), want) && at (naive, i)->stream == want->stream &&
-        at (naive, i)->size >= want->size &&
-        (found == NONE || is_before (naive, at (naive, i), at (naive, found))))
-      found = i;
-  while (found != NONE && settings->is_expandable)
+  for (guint i = 0; i < all->len; i++)
     {
-      guint k = next_of_stream (naive, want, found);
+      const NaiveBlock *block = &g_array_index (all, NaiveBlock, i);
+      guint k = find (naive, block->addr, false);
 
-      if (k == NONE || growth (naive, k) >= growth (naive, found))
+      if (block->stream != want->stream || block->size < want->size)
+        continue;
+      if (found != NONE &&
+          (!settings->is_expandable || growth (naive, k) >= growth (naive, found)))
         break;
       found = k;
     }
@@ -386,25 +384,6 @@ unmap (Naive *naive, guint i)
         g_array_remove_index (naive->blocks, i);
         return;
       }
-}
-
-static int
-compare_blocks (gconstpointer a, gconstpointer b, gpointer naive)
-{
-  return is_before (naive, a, b) ? -1 : is_before (naive, b, a);
-}
-
-/* A copy of all candidates in their order. */
-static GArray *
-candidates (Naive *naive, const Want *want)
-{
-  GArray *all = g_array_new (FALSE, FALSE, sizeof (NaiveBlock));
-
-  for (guint i = 0; i < naive->blocks->len; i++)
-    if (is_candidate (at (naive, i), want))
-      g_array_append_val (all, *at (naive, i));
-  g_array_sort_with_data (all, compare_blocks, naive);
-  return all;
 }
 
 static void
