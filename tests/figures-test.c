@@ -20,47 +20,33 @@
 #include "recorder/import/import.h"
 #include "simulator/simulate.h"
 #include "tests/ok.h"
+#include "tests/simulator/made-case.h"
 
 typedef struct
 {
-  TesseraTrace *trace;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
+  Case of;
   TesseraLayout *left, *right;
   TesseraPlan *plan;
   TesseraWhose whose; /* of what is left */
 } Stage;
 
-static TesseraLayout *
-simulate (const Stage *stage, TesseraLayoutKind kind)
-{
-  TesseraSimulateOptions options = { .kind = kind, .plan = stage->plan };
-  TesseraError error = { 0 };
-  TesseraLayout *layout = NULL;
-  works (tessera_simulate (stage->trace, stage->blocks, stage->structure, &options,
-                           &error, &layout),
-         &error);
-  return layout;
-}
-
 static Stage *
 stage_new (const char *path)
 {
+  const TesseraSimulateOptions recorded = { .kind = TESSERA_LAYOUT_RECORDED };
+  const TesseraOpenOptions open = { .device = TESSERA_NONE };
   Stage *stage = g_new0 (Stage, 1);
   TesseraError error = { 0 };
-  TesseraOpenOptions open = { .device = TESSERA_NONE };
-  TesseraPlanOptions plan = { .first_step = -1, .last_step = -1 };
-  works (tessera_open (path, &open, &error, &stage->trace), &error);
-  stage->blocks = tessera_blocks_new (stage->trace);
-  stage->structure = tessera_structure_new (stage->trace, stage->blocks);
-  stage->left = simulate (stage, TESSERA_LAYOUT_RECORDED);
-  works (tessera_plan_trace (stage->trace, stage->blocks, stage->structure, &plan, &error,
-                             &stage->plan),
-         &error);
-  stage->right = simulate (stage, TESSERA_LAYOUT_PLAN);
-  stage->whose = (TesseraWhose){ .trace = stage->trace,
-                                 .blocks = stage->blocks,
-                                 .structure = stage->structure,
+  TesseraTrace *trace;
+
+  works (tessera_open (path, &open, &error, &trace), &error);
+  stage->of = case_new (trace);
+  stage->left = case_simulate (&stage->of, &recorded);
+  stage->plan = case_plan (&stage->of, NULL);
+  stage->right = case_follow (&stage->of, stage->plan);
+  stage->whose = (TesseraWhose){ .trace = trace,
+                                 .blocks = stage->of.blocks,
+                                 .structure = stage->of.structure,
                                  .layout = stage->left };
   OK (tessera_whose_find (&stage->whose, NULL, path, &error));
   return stage;
@@ -73,9 +59,7 @@ stage_free (Stage *stage)
   tessera_layout_free (stage->left);
   tessera_layout_free (stage->right);
   tessera_plan_free (stage->plan);
-  tessera_structure_free (stage->structure);
-  tessera_blocks_free (stage->blocks);
-  tessera_trace_free (stage->trace);
+  case_clear (&stage->of);
   g_free (stage);
 }
 
@@ -84,12 +68,12 @@ check_scene (const Stage *stage, const TesseraLayout *layout)
 {
   TesseraAxis *axis;
   TesseraScene *scene;
-  axis = tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED);
-  scene = tessera_scene_new (stage->blocks, layout, axis);
+  axis = tessera_axis_new (stage->of.trace, stage->of.blocks, TESSERA_AXIS_BYTES_MOVED);
+  scene = tessera_scene_new (stage->of.blocks, layout, axis);
   double height = (double) tessera_scene_height_bytes (scene);
   g_assert_cmpfloat (height, <, 1.5 * (double) layout->peak_reserved_bytes);
   size_t n_missed = 0;
-  for (uint32_t i = 0; i < stage->blocks->n_blocks; i++)
+  for (uint32_t i = 0; i < stage->of.blocks->n_blocks; i++)
     {
       TesseraView r;
       if (layout->addr[i] == TESSERA_NOWHERE)
@@ -118,15 +102,15 @@ sheet_init (Sheet *sheet, const Stage *stage)
                           ? stage->left->ooms[stage->left->n_ooms - 1].event_index
                           : stage->left->peak_reserved_index;
   const TesseraParts parts =
-      tessera_parts_at (stage->trace, stage->blocks, stage->left, at);
+      tessera_parts_at (stage->of.trace, stage->of.blocks, stage->left, at);
 
   sheet->needs = (TesseraNeeds){ .native_bytes = UINT64_C (90) << 30,
                                  .plan_bytes = stage->plan->height_bytes,
                                  .bound_bytes = stage->plan->bound_bytes };
-  tessera_verdict (stage->trace, stage->left, &parts, &sheet->needs, &sheet->verdict);
-  sheet->figure = (TesseraFigure){ .trace = stage->trace,
-                                   .blocks = stage->blocks,
-                                   .structure = stage->structure,
+  tessera_verdict (stage->of.trace, stage->left, &parts, &sheet->needs, &sheet->verdict);
+  sheet->figure = (TesseraFigure){ .trace = stage->of.trace,
+                                   .blocks = stage->of.blocks,
+                                   .structure = stage->of.structure,
                                    .whose = &stage->whose,
                                    .left = stage->left,
                                    .right = stage->right,
@@ -352,9 +336,9 @@ draw_golden (const Stage *stage, const Golden *golden)
   TesseraScene *scene;
   TesseraAxis *axis;
 
-  axis = tessera_axis_new (stage->trace, stage->blocks, TESSERA_AXIS_BYTES_MOVED);
-  scene = tessera_scene_new (stage->blocks, layout, axis);
-  colouring = tessera_colouring_new (&stage->whose, stage->blocks, NULL, 0,
+  axis = tessera_axis_new (stage->of.trace, stage->of.blocks, TESSERA_AXIS_BYTES_MOVED);
+  scene = tessera_scene_new (stage->of.blocks, layout, axis);
+  colouring = tessera_colouring_new (&stage->whose, stage->of.blocks, NULL, 0,
                                      TESSERA_COLOUR_CLASS, golden->dark);
   double height = (double) tessera_scene_height_bytes (scene);
   const TesseraView view = { golden->part.t0, golden->part.t1, golden->part.y0 * height,
