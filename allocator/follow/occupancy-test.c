@@ -188,6 +188,27 @@ test_broken (void)
     }
 }
 
+static void
+takes (TesseraOccupancy *map, uint64_t at, const TesseraOccupancyRequest *request)
+{
+  uint64_t end;
+
+  g_assert_cmpint (tessera_occupancy_take (map, at, request, &end), ==,
+                   TESSERA_OCCUPANCY_GRANTED);
+}
+
+/* What the map would say. */
+static void
+says (TesseraOccupancy *map,
+      uint64_t at,
+      const TesseraOccupancyRequest *request,
+      TesseraOccupancyVerdict expected)
+{
+  uint64_t end;
+
+  g_assert_cmpint (tessera_occupancy_ask (map, at, request, &end), ==, expected);
+}
+
 /* What lies outside the pool, or is not in that state. */
 static void
 test_invalid (void)
@@ -195,15 +216,12 @@ test_invalid (void)
   const TesseraOccupancyRequest request = { .size_bytes = MIB, .block_bytes = MIB };
   static const uint64_t outside[] = { 8 * MIB, 8 * MIB - 512, UINT64_MAX - 511 };
   g_autoptr (TesseraOccupancy) map = NULL;
-  uint64_t end;
 
   OK (tessera_occupancy_new (8 * MIB, &tessera_occupancy_laws, &map));
   OK (tessera_occupancy_see_request (map, &request));
   for (guint i = 0; i < G_N_ELEMENTS (outside); i++)
-    g_assert_cmpint (tessera_occupancy_ask (map, outside[i], &request, &end), ==,
-                     TESSERA_OCCUPANCY_TAKEN);
-  g_assert_cmpint (tessera_occupancy_take (map, 0, &request, &end), ==,
-                   TESSERA_OCCUPANCY_GRANTED);
+    says (map, outside[i], &request, TESSERA_OCCUPANCY_TAKEN);
+  takes (map, 0, &request);
   g_assert_cmpint (tessera_occupancy_free_completed (map, 0), ==, TESSERA_INVALID);
   OK (tessera_occupancy_free_requested (map, 0));
   g_assert_cmpint (tessera_occupancy_free_requested (map, 0), ==, TESSERA_INVALID);
@@ -222,7 +240,7 @@ test_barriers (void)
   TesseraOccupancySearch search = { 0, 8 * MIB, UINT32_MAX };
   TesseraOccupancyRequest other = first;
   g_autoptr (TesseraOccupancy) map = NULL;
-  uint64_t end, moment, found;
+  uint64_t moment, found;
 
   other.stream = 1;
   OK (tessera_occupancy_new (8 * MIB, &tessera_occupancy_laws, &map));
@@ -230,8 +248,7 @@ test_barriers (void)
   for (uint64_t at = 0; at < 6 * MIB; at += 2 * MIB)
     {
       OK (tessera_occupancy_see_request (map, &first));
-      g_assert_cmpint (tessera_occupancy_take (map, at, &first, &end), ==,
-                       TESSERA_OCCUPANCY_GRANTED);
+      takes (map, at, &first);
     }
   for (uint64_t at = 0; at < 4 * MIB; at += 2 * MIB)
     {
@@ -242,8 +259,7 @@ test_barriers (void)
   g_assert_cmpint (tessera_occupancy_ask_order (map, 2 * MIB, &other, &moment), ==,
                    TESSERA_ORDER_REFUSED);
   OK (tessera_occupancy_see_request (map, &other));
-  g_assert_cmpint (tessera_occupancy_ask (map, 2 * MIB, &other, &end), ==,
-                   TESSERA_OCCUPANCY_UNORDERED);
+  says (map, 2 * MIB, &other, TESSERA_OCCUPANCY_UNORDERED);
   g_assert_cmpint (tessera_occupancy_ask_order (map, 2 * MIB, &other, &moment), ==,
                    TESSERA_ORDER_NEEDED);
   g_assert_cmpuint (moment, ==, tessera_occupancy_now (map));
@@ -254,13 +270,11 @@ test_barriers (void)
   g_assert_cmpuint (found, ==, 0);
   tessera_occupancy_set_ordered (map, 1, moment);
   for (uint64_t at = 0; at < 4 * MIB; at += 2 * MIB)
-    g_assert_cmpint (tessera_occupancy_ask (map, at, &other, &end), ==,
-                     TESSERA_OCCUPANCY_GRANTED);
+    says (map, at, &other, TESSERA_OCCUPANCY_GRANTED);
   g_assert_cmpint (tessera_occupancy_ask_order (map, 4 * MIB, &other, &moment), ==,
                    TESSERA_ORDER_REFUSED); /* it lives */
   tessera_occupancy_set_ordered (map, 1, 0);
-  g_assert_cmpint (tessera_occupancy_ask (map, 0, &other, &end), ==,
-                   TESSERA_OCCUPANCY_UNORDERED);
+  says (map, 0, &other, TESSERA_OCCUPANCY_UNORDERED);
   other.pool = 1;
   g_assert_cmpint (tessera_occupancy_ask_order (map, 0, &other, &moment), ==,
                    TESSERA_ORDER_REFUSED);
@@ -276,26 +290,20 @@ test_coarse_plan (void)
   const TesseraOccupancyRequest smaller = { .size_bytes = 512, .block_bytes = 2 * MIB };
   const TesseraOccupancyRequest larger = { .size_bytes = 1025, .block_bytes = 2 * MIB };
   g_autoptr (TesseraOccupancy) map = NULL;
-  uint64_t end;
 
   OK (tessera_occupancy_new (4 * MIB, &tessera_occupancy_laws, &map));
   tessera_occupancy_see_streams (map);
   OK (tessera_occupancy_see_request (map, &small));
-  g_assert_cmpint (tessera_occupancy_take (map, 0, &small, &end), ==,
-                   TESSERA_OCCUPANCY_GRANTED);
+  takes (map, 0, &small);
   OK (tessera_occupancy_free_requested (map, 0));
   OK (tessera_occupancy_free_completed (map, 0));
-  g_assert_cmpint (tessera_occupancy_ask (map, 0, &smaller, &end), ==,
-                   TESSERA_OCCUPANCY_GRANTED);
+  says (map, 0, &smaller, TESSERA_OCCUPANCY_GRANTED);
   OK (tessera_occupancy_see_request (map, &large));
-  g_assert_cmpint (tessera_occupancy_ask (map, 0, &large, &end), ==,
-                   TESSERA_OCCUPANCY_UNORDERED);
+  says (map, 0, &large, TESSERA_OCCUPANCY_UNORDERED);
   OK (tessera_occupancy_see_request (map, &larger));
-  g_assert_cmpint (tessera_occupancy_ask (map, 0, &large, &end), ==,
-                   TESSERA_OCCUPANCY_UNORDERED);
+  says (map, 0, &large, TESSERA_OCCUPANCY_UNORDERED);
   OK (tessera_occupancy_see_request (map, &smaller));
-  g_assert_cmpint (tessera_occupancy_ask (map, 0, &large, &end), ==,
-                   TESSERA_OCCUPANCY_GRANTED);
+  says (map, 0, &large, TESSERA_OCCUPANCY_GRANTED);
 }
 
 /* Memory that is given back while a request is served takes pieces, too: there are some
@@ -307,23 +315,19 @@ test_stock (void)
 
   for (uint64_t n_taken = 0; n_taken < 300; n_taken++)
     {
-      uint64_t height_bytes = 512 * (2 * n_taken + 10), end_bytes;
+      uint64_t height_bytes = 512 * (2 * n_taken + 10);
       g_autoptr (TesseraOccupancy) map = NULL;
 
       OK (tessera_occupancy_new (height_bytes, &tessera_occupancy_laws, &map));
       for (uint64_t i = 0; i < n_taken; i++)
         {
           OK (tessera_occupancy_see_request (map, &request));
-          g_assert_cmpint (
-              tessera_occupancy_take (map, 512 * (2 * i + 1), &request, &end_bytes), ==,
-              TESSERA_OCCUPANCY_GRANTED);
+          takes (map, 512 * (2 * i + 1), &request);
         }
       OK (tessera_occupancy_see_request (map, &request));
       OK (tessera_occupancy_set_closed (map, height_bytes - 4096, height_bytes - 3584,
                                         true));
-      g_assert_cmpint (
-          tessera_occupancy_take (map, height_bytes - 2048, &request, &end_bytes), ==,
-          TESSERA_OCCUPANCY_GRANTED);
+      takes (map, height_bytes - 2048, &request);
     }
 }
 

@@ -27,11 +27,12 @@ write_file (const char *name, const void *bytes, size_t n_bytes)
   return path;
 }
 
+/* Behind what the file has, as a member of its own. */
 static char *
 write_gzip (const char *name, const void *bytes, size_t n_bytes)
 {
   char *path = g_build_filename (place.folder, name, NULL);
-  gzFile file = gzopen (path, "wb1");
+  gzFile file = gzopen (path, "ab1");
 
   g_assert_nonnull (file);
   g_assert_cmpint (gzwrite (file, bytes, (unsigned) n_bytes), ==, (int) n_bytes);
@@ -195,21 +196,8 @@ test_gzip (void)
     }
 
   /* Two members, as `cat a.gz b.gz` makes them, are one content. */
-  {
-    g_autofree char *first = write_gzip ("1.gz", to->data, to->len / 2);
-    g_autofree char *second =
-        write_gzip ("2.gz", to->data + to->len / 2, to->len - to->len / 2);
-    g_autofree char *a = NULL;
-    g_autofree char *b = NULL;
-    g_autoptr (GString) both = NULL;
-    gsize n_a, n_b;
-
-    g_assert_true (g_file_get_contents (first, &a, &n_a, NULL));
-    g_assert_true (g_file_get_contents (second, &b, &n_b, NULL));
-    both = g_string_new_len (a, (gssize) n_a);
-    g_string_append_len (both, b, (gssize) n_b);
-    twice = write_file ("twice.gz", both->str, both->len);
-  }
+  g_free (write_gzip ("twice.gz", to->data, to->len / 2));
+  twice = write_gzip ("twice.gz", to->data + to->len / 2, to->len - to->len / 2);
   OK (open_with (twice, NULL, &error, &trace));
   g_assert_cmpuint (trace->n_events, ==, 30000);
   tessera_trace_free (trace);

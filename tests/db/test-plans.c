@@ -325,14 +325,11 @@ test_lengths_new (void)
 
   OK (tessera_lengths_new (&lengths));
   lengths->n_laws = 3;
-  lengths->laws = malloc (sizeof laws);
-  memcpy (lengths->laws, laws, sizeof laws);
+  lengths->laws = g_memdup2 (laws, sizeof laws);
   lengths->n_slots = 6;
-  lengths->slots = malloc (sizeof slots);
-  memcpy (lengths->slots, slots, sizeof slots);
+  lengths->slots = g_memdup2 (slots, sizeof slots);
   lengths->n_start = 2;
-  lengths->start = malloc (sizeof start);
-  memcpy (lengths->start, start, sizeof start);
+  lengths->start = g_memdup2 (start, sizeof start);
   lengths->n_observed = 3;
   lengths->observed = calloc (3, sizeof *lengths->observed);
   for (uint32_t i = 0; i < 3; i++)
