@@ -9,6 +9,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "tests/db/auto.h"
 #include "tests/ok.h"
 #include "tests/shared.h"
 
@@ -68,7 +69,7 @@ test_events (void)
                                      TESSERA_FREE_COMPLETED, TESSERA_MARK,
                                      TESSERA_ALLOC,          TESSERA_FREE_REQUESTED,
                                      TESSERA_FREE_COMPLETED };
-  TesseraTrace *trace = read_table (whole);
+  g_autoptr (TesseraTrace) trace = read_table (whole);
 
   g_assert_cmpuint (trace->n_events, ==, G_N_ELEMENTS (actions));
   for (size_t i = 0; i < G_N_ELEMENTS (actions); i++)
@@ -90,13 +91,12 @@ test_events (void)
     g_assert_cmpuint (trace->end.blocks[i - 1].addr, <, trace->end.blocks[i].addr);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "note.empty_blocks"), ==,
                    "1 blocks of 0 bytes left out");
-  tessera_trace_free (trace);
 }
 
 static void
 test_ranges (void)
 {
-  TesseraTrace *trace = read_table (whole);
+  g_autoptr (TesseraTrace) trace = read_table (whole);
 
   g_assert_cmpuint (trace->n_ranges, ==, 10);
   test_range_is (trace, 0, "step 0", 1, 5, TESSERA_RANGE_STEP);
@@ -111,7 +111,6 @@ test_ranges (void)
   test_range_is (trace, 9, "layer.0", 6, 9, TESSERA_RANGE_MODULE);
   g_assert_cmpuint (trace->ranges[2].parent, ==, 1);
   g_assert_cmpuint (trace->ranges[1].parent, ==, 0);
-  tessera_trace_free (trace);
 }
 
 /* Columns in any order, others unknown, optional ones missing, a byte order mark. */
@@ -383,7 +382,7 @@ test_real (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
     {
-      TesseraTrace *trace = test_shared_trace (names[i]);
+      g_autoptr (TesseraTrace) trace = test_shared_trace (names[i]);
       uint64_t live = 0, most = 0;
 
       if (trace == NULL)
@@ -401,7 +400,6 @@ test_real (void)
         }
       g_assert_cmpuint (most, ==, 491262976);
       g_assert_cmpuint (trace->n_stacks > 10, ==, i == 1);
-      tessera_trace_free (trace);
     }
 }
 

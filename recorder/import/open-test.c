@@ -355,7 +355,7 @@ static void
 test_real (gconstpointer data)
 {
   size_t i = GPOINTER_TO_SIZE (data);
-  TesseraTrace *trace = test_shared_trace (real_files[i].path);
+  g_autoptr (TesseraTrace) trace = test_shared_trace (real_files[i].path);
   size_t counts[TESSERA_MARK + 1] = { 0 };
 
   if (trace == NULL)
@@ -372,7 +372,6 @@ test_real (gconstpointer data)
   for (size_t k = 0; k < trace->start.n_blocks; k++)
     g_assert_cmpuint (trace->start.blocks[k].block_bytes, >=,
                       trace->start.blocks[k].size_bytes);
-  tessera_trace_free (trace);
 }
 
 int

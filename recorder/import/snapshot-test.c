@@ -5,6 +5,7 @@
  */
 #include "tests/recorder/imported.h"
 
+#include "tests/db/auto.h"
 #include "tests/ok.h"
 #include "tests/recorder/snapshot-writer.h"
 
@@ -65,7 +66,7 @@ finish_refused (GByteArray *to, const char *says)
 static void
 test_2_0 (void)
 {
-  TesseraTrace *trace = import_text (
+  g_autoptr (TesseraTrace) trace = import_text (
       "{'segments': [{'address': B, 'total_size': 2M, 'segment_type': 'small',"
       " 'blocks': [{'size': 1024, 'requested_size': 1000, 'state': 'active_allocated'},"
       "{'size': 512, 'state': 'active_awaiting_free', 'history': [{'addr': B+1024,"
@@ -88,27 +89,25 @@ test_2_0 (void)
   g_assert_cmpuint (trace->start.n_blocks, ==, 2);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "pytorch"), ==, "2.0 or so");
   g_assert_nonnull (tessera_trace_get_meta (trace, "history"));
-  tessera_trace_free (trace);
 }
 
 /* 1.13 and memory_snapshot(): the list of segments alone. */
 static void
 test_bare_segments (void)
 {
-  TesseraTrace *trace = import_text (
+  g_autoptr (TesseraTrace) trace = import_text (
       "[" SEGMENT ("0", "2M", "small", BLOCK ("B", "2M", "2M", "active_allocated")) "]");
 
   g_assert_cmpuint (trace->n_events, ==, 0);
   g_assert_cmpuint (trace->start.n_blocks, ==, 1);
   g_assert_cmpuint (trace->end.n_segments, ==, 1);
   g_assert_false (trace->starts_empty);
-  tessera_trace_free (trace);
 }
 
 static void
 test_whole (void)
 {
-  TesseraTrace *trace = finish (whole_snapshot ());
+  g_autoptr (TesseraTrace) trace = finish (whole_snapshot ());
   const TesseraFrame *frame;
 
   g_assert_cmpuint (trace->n_events, ==, 7); /* teleport left out */
@@ -137,13 +136,12 @@ test_whole (void)
                    "1 entries of host memory left aside");
   g_assert_nonnull (tessera_trace_get_meta (trace, "note.host_segments"));
   g_assert_cmpuint (trace->n_devices, ==, 1);
-  tessera_trace_free (trace);
 }
 
 static void
 test_settings (void)
 {
-  TesseraTrace *trace = finish (whole_snapshot ());
+  g_autoptr (TesseraTrace) trace = finish (whole_snapshot ());
   const TesseraSettings *settings = &trace->settings;
 
   g_assert_cmpuint (settings->max_split_bytes, ==, 64 * MIB);
@@ -157,14 +155,13 @@ test_settings (void)
   g_assert_cmpuint (settings->roundup_divisions[15], ==, 16);
   g_assert_nonnull (
       strstr (tessera_trace_get_meta (trace, "alloc_conf"), "max_split_size_mb:64"));
-  tessera_trace_free (trace);
 }
 
 /* An entry's private pool is its own where the recording names it. */
 static void
 test_pools_of_entries (void)
 {
-  TesseraTrace *trace = import_text (ONLY_TRACE (
+  g_autoptr (TesseraTrace) trace = import_text (ONLY_TRACE (
       "{'action': 'alloc', 'addr': B, 'size': 512, 'stream': 0, 'pool_id': [0, 0]},"
       "{'action': 'alloc', 'addr': B+1M, 'size': 512, 'stream': 0,"
       " 'pool_id': [0, 1]}"));
@@ -172,7 +169,6 @@ test_pools_of_entries (void)
   g_assert_cmpuint (trace->events[0].pool, ==, 0);
   g_assert_cmpuint (trace->events[1].pool, ==, 1);
   g_assert_cmpuint (trace->pools[1].user_id, ==, 1);
-  tessera_trace_free (trace);
 }
 
 /* Times are kept up to the year 2112, where nanoseconds still fit 63 bits; a later one is
@@ -188,12 +184,11 @@ test_times (void)
           ONLY_TRACE (ENTRY ("snapshot", "0", "0", "0", "%" G_GUINT64_FORMAT)
                           ENTRY ("snapshot", "0", "0", "0", "%" G_GUINT64_FORMAT)),
           latest_us - 3, latest_us + beyond_us);
-      TesseraTrace *trace = import_text (text);
+      g_autoptr (TesseraTrace) trace = import_text (text);
 
       g_assert_cmpuint (trace->n_events, ==, 2);
       g_assert_cmpint (trace->has_time, ==, beyond_us == 0);
       g_assert_cmpint (trace->events[1].at_ns, ==, beyond_us == 0 ? 3000 : 0);
-      tessera_trace_free (trace);
     }
 }
 
@@ -202,13 +197,12 @@ static void
 test_times_that_go_back (void)
 {
 #define AT(time_us) ENTRY ("snapshot", "0", "0", "0", time_us)
-  TesseraTrace *trace = import_text (
+  g_autoptr (TesseraTrace) trace = import_text (
       ONLY_TRACE (AT ("50") AT ("60") AT ("40") AT ("40") AT ("70") AT ("65")));
 
   g_assert_true (trace->has_time);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "note.time_goes_back"), ==,
                    "2 entries are older than the one before");
-  tessera_trace_free (trace);
 }
 
 /* A line below 0 is unknown, like 0. */
@@ -216,7 +210,7 @@ static void
 test_lines (void)
 {
   static const Raw minus_one = { "J\xff\xff\xff\xff", 5 };
-  TesseraTrace *trace = finish (pickle_of (
+  g_autoptr (TesseraTrace) trace = finish (pickle_of (
       "[{'address': B, 'total_size': 2M, 'segment_type': 'small',"
       " 'frames': [" FRAME ("known", "1") FRAME ("unknown", "$") FRAME (
           "known", "1") "],"
@@ -228,7 +222,6 @@ test_lines (void)
   g_assert_cmpint (trace->frames[1].line, ==, 0);
   g_assert_cmpuint (trace->n_stack_frames, ==, 3);
   g_assert_cmpuint (trace->stack_frames[2], ==, trace->stack_frames[0]);
-  tessera_trace_free (trace);
 }
 
 /* Entries of a mark's very time are inside; neighbours do not overlap. */
@@ -282,7 +275,7 @@ test_annotations_of_devices (void)
 {
   for (int has_own = 0; has_own <= 1; has_own++)
     {
-      TesseraTrace *trace = import_text (
+      g_autoptr (TesseraTrace) trace = import_text (
           has_own ? WITH_MARKS ("1000", "1009",
                                 MARK_OF ("1", "START", "load", "1002")
                                     MARK_OF ("0", "START", "save", "1005"))
@@ -290,7 +283,6 @@ test_annotations_of_devices (void)
 
       g_assert_cmpuint (trace->n_ranges, ==, 1);
       g_assert_cmpint (trace->ranges[0].begin_ns, ==, has_own ? 5000 : 2000);
-      tessera_trace_free (trace);
     }
 }
 
@@ -490,7 +482,7 @@ test_other_pickles (void)
 static void
 test_no_segments (void)
 {
-  TesseraTrace *trace = import_text (
+  g_autoptr (TesseraTrace) trace = import_text (
       "{'device_traces': [[" ENTRY ("free_requested", "B", "1000", "0", "5")
       /* No time: none at all. */
       "{'action': 'free_completed', 'addr': B, 'size': 1000, 'stream': 0}]]}");
@@ -500,7 +492,6 @@ test_no_segments (void)
   g_assert_cmpuint (trace->start.n_blocks, ==, 1);
   g_assert_cmpuint (trace->start.blocks[0].block_bytes, ==, 1024);
   g_assert_cmpuint (trace->start.blocks[0].state, ==, TESSERA_BLOCK_LIVE);
-  tessera_trace_free (trace);
 }
 
 /* Cut at 50 places (and at all of the first and last 50): a sentence each time. */

@@ -106,14 +106,14 @@ test_tail (void)
 static void
 test_rounding (void)
 {
-  TesseraTrace *trace = test_trace_of ("free_completed B 307200; end segment B 2M small");
+  g_autoptr (TesseraTrace) trace =
+      test_trace_of ("free_completed B 307200; end segment B 2M small");
 
   for (size_t i = 0; i < G_N_ELEMENTS (trace->settings.roundup_divisions); i++)
     trace->settings.roundup_divisions[i] = 2;
   tessera_rewind (trace);
   g_assert_cmpuint (trace->start.n_blocks, ==, 1);
   g_assert_cmpuint (trace->start.blocks[0].block_bytes, ==, 384 * 1024);
-  tessera_trace_free (trace);
 }
 
 /* A mapped range that does not say its pool has that of the nearest range of its size
@@ -127,7 +127,7 @@ test_pool_of_class (void)
 
   for (uint16_t pool = 0; pool < 2; pool++)
     {
-      TesseraTrace *trace = test_trace_of (events[pool]);
+      g_autoptr (TesseraTrace) trace = test_trace_of (events[pool]);
       uint16_t id;
 
       OK (tessera_trace_add_pool (trace, (TesseraPoolId){ .user_id = 3 }, &id));
@@ -135,7 +135,6 @@ test_pool_of_class (void)
       tessera_rewind (trace);
       for (size_t k = 0; k < trace->n_events; k++)
         g_assert_cmpuint (trace->events[k].pool, ==, pool);
-      tessera_trace_free (trace);
     }
 }
 
@@ -200,7 +199,7 @@ test_sizes_of_frees (void)
 
   for (size_t i = 0; i < 2 * G_N_ELEMENTS (cases); i++)
     {
-      TesseraTrace *trace = test_trace_of ("alloc B 512");
+      g_autoptr (TesseraTrace) trace = test_trace_of ("alloc B 512");
 
       test_tell (trace, cases[i / 2].frees);
       trace->has_segments = i % 2;
@@ -210,7 +209,6 @@ test_sizes_of_frees (void)
       g_assert_cmpstr (tessera_trace_get_meta (trace, "note.outside_segments"), ==,
                        i % 2 ? "1 frees or blocks lie in no segment" : NULL);
       g_assert_cmpuint (trace->start.n_blocks, ==, 0);
-      tessera_trace_free (trace);
     }
 }
 
@@ -219,14 +217,13 @@ test_sizes_of_frees (void)
 static void
 test_wrong_address (void)
 {
-  TesseraTrace *trace = test_trace_of (
+  g_autoptr (TesseraTrace) trace = test_trace_of (
       "alloc B+1024 512; free B+1024 512; alloc B+524288 2048; end segment B 2M small;"
       "end block B 2048 2048");
 
   tessera_rewind (trace);
   g_assert_cmpuint (trace->start.n_blocks, ==, 0);
   g_assert_nonnull (tessera_trace_get_meta (trace, "note.alloc_not_live"));
-  tessera_trace_free (trace);
 }
 
 /* Entries that contradict the end in every way: the start is still in order. */
