@@ -250,11 +250,6 @@ bool null_answer_take (void *out, size_t n_bytes);
 bool null_budget_take (int device, uint64_t n_bytes);
 void null_budget_give (int device, uint64_t n_bytes);
 
-/* Memory with an address; NULL_OUT_OF_MEMORY, *out_addr 0 then. Sizes are rounded up to
- * NULL_GRANULE, since that is what the driver takes from the device. */
-int null_memory_allocate (int device, uint64_t n_bytes, uint64_t *out_addr);
-int null_memory_release (uint64_t addr);
-
 /* Addresses without memory. @wanted_addr 0: anywhere. */
 int null_memory_reserve (uint64_t n_bytes,
                          uint64_t alignment,
