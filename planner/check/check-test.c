@@ -7,6 +7,7 @@
 #include "planner/check.h"
 
 #include "planner/check/test-plans.h"
+#include "tests/db/auto.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -269,13 +270,13 @@ assert_accepted (const TesseraPlan *plan, const TesseraTrace *trace)
 static void
 test_broken (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED);
-  TesseraTrace *trace = small_trace ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+  g_autoptr (TesseraTrace) trace = small_trace ();
   guint counts[G_N_ELEMENTS (breakers)] = { 0 };
   for (guint n = 0; n < N_VARIANTS;)
     {
       guint k = n % G_N_ELEMENTS (breakers);
-      TesseraPlan *plan = check_random_plan (random);
+      g_autoptr (TesseraPlan) plan = check_random_plan (random);
       plan->trace_fingerprint = tessera_trace_fingerprint (trace);
       assert_accepted (plan, trace);
       if (breakers[k].breaks (random, plan))
@@ -295,12 +296,9 @@ test_broken (void)
           counts[k]++;
           n++;
         }
-      tessera_plan_free (plan);
     }
   for (gsize k = 0; k < G_N_ELEMENTS (breakers); k++)
     g_assert_cmpuint (counts[k], >=, N_VARIANTS / G_N_ELEMENTS (breakers));
-  tessera_trace_free (trace);
-  g_rand_free (random);
 }
 
 /* ---- changes that leave a plan right ---- */
@@ -356,16 +354,14 @@ test_valid (void)
   static void (*const changes[]) (GRand *, TesseraPlan *) = { turn_upside_down,
                                                               raise_the_upper_part,
                                                               move_one, shorten_a_life };
-  GRand *random = g_rand_new_with_seed (SEED + 1);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 1);
   for (guint n = 0; n < N_VARIANTS; n++)
     {
-      TesseraPlan *plan = check_random_plan (random);
+      g_autoptr (TesseraPlan) plan = check_random_plan (random);
       changes[n % G_N_ELEMENTS (changes)](random, plan);
       check_seal (plan);
       assert_accepted (plan, NULL);
-      tessera_plan_free (plan);
     }
-  g_rand_free (random);
 }
 
 /* The two slots that a refusal names share an address at its position, the lower one
@@ -396,12 +392,12 @@ assert_overlap_is_named (const TesseraPlan *plan, const TesseraError *error)
 static void
 test_oracle (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED + 2);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 2);
   guint n_right = 0, n_overlaps = 0, n_rotations = 0, n_streams = 0;
   for (guint n = 0; n < 6000; n++)
     {
-      TesseraPlan *plan = check_pick (random, 2) ? check_random_slots (random)
-                                                 : check_random_plan (random);
+      g_autoptr (TesseraPlan) plan = check_pick (random, 2) ? check_random_slots (random)
+                                                            : check_random_plan (random);
       guint n_moved = check_pick (random, 4);
       gboolean is_spread = check_pick (random, 2);
       for (size_t i = 0; i < plan->n_slots; i++)
@@ -429,24 +425,22 @@ test_oracle (void)
       n_overlaps += expected == TESSERA_LAW_OVERLAP;
       n_rotations += expected == TESSERA_LAW_ROTATION;
       n_streams += expected == TESSERA_LAW_STREAMS;
-      tessera_plan_free (plan);
     }
   /* Each verdict has been asked for often enough to mean something. */
   g_assert_cmpuint (n_right, >, 200);
   g_assert_cmpuint (n_overlaps, >, 200);
   g_assert_cmpuint (n_rotations, >, 50);
   g_assert_cmpuint (n_streams, >, 200);
-  g_rand_free (random);
 }
 
 /* A refused bound says what the load is, and the first position at which it is so. */
 static void
 test_load (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED + 4);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 4);
   for (guint n = 0; n < 1000; n++)
     {
-      TesseraPlan *plan = check_random_plan (random);
+      g_autoptr (TesseraPlan) plan = check_random_plan (random);
       TesseraError error;
       uint64_t most = 0, bytes;
       uint32_t most_at = 0, position;
@@ -468,9 +462,7 @@ test_load (void)
                        ==, 2);
       g_assert_cmpuint (bytes, ==, most);
       g_assert_cmpuint (position, ==, most_at);
-      tessera_plan_free (plan);
     }
-  g_rand_free (random);
 }
 
 /* ---- rooms ---- */
@@ -534,11 +526,11 @@ add_rooms (GRand *random, TesseraPlan *plan)
 static void
 test_rooms (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED + 5);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 5);
   guint n_right = 0, n_wrong = 0;
   for (guint n = 0; n < 6000; n++)
     {
-      TesseraPlan *plan = check_random_plan (random);
+      g_autoptr (TesseraPlan) plan = check_random_plan (random);
       gboolean is_wrong = FALSE;
       TesseraError error;
       add_rooms (random, plan);
@@ -547,11 +539,9 @@ test_rooms (void)
       check_assert_law (plan, is_wrong ? TESSERA_LAW_ROOMS : TESSERA_LAW_NONE, &error);
       n_right += !is_wrong && plan->n_rooms > 0;
       n_wrong += is_wrong;
-      tessera_plan_free (plan);
     }
   g_assert_cmpuint (n_right, >, 500);
   g_assert_cmpuint (n_wrong, >, 500);
-  g_rand_free (random);
 }
 
 /* ---- plans by hand ---- */

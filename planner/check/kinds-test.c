@@ -477,7 +477,8 @@ test_all_orders (void)
   for (guint n = 0; n < 6000; n++)
     {
       guint n_kinds = 2 + check_pick (random, MAX_KINDS - 1);
-      TesseraPlan *plan = random_plan (random, n_kinds, 8 + check_pick (random, 60));
+      g_autoptr (TesseraPlan) plan =
+          random_plan (random, n_kinds, 8 + check_pick (random, 60));
       TesseraError error = { 0 };
       TesseraLaw law;
       TesseraStatus status = check_sealed (plan, &law, &error);
@@ -493,7 +494,6 @@ test_all_orders (void)
       n_overlaps += status != TESSERA_OK && law == TESSERA_LAW_OVERLAP;
       n_crowds += status != TESSERA_OK && law == TESSERA_LAW_ROTATION;
       n_too_strict += status != TESSERA_OK && !is_bad;
-      tessera_plan_free (plan);
     }
   g_test_message ("%u accepted, %u overlap, %u crowded, of these %u never", n_accepted,
                   n_overlaps, n_crowds, n_too_strict);
@@ -515,7 +515,7 @@ test_all_turns (void)
     {
       guint n_kinds = 1 + check_pick (random, 2);
       gboolean is_sane;
-      TesseraPlan *plan = random_layouts (random, n_kinds, &is_sane);
+      g_autoptr (TesseraPlan) plan = random_layouts (random, n_kinds, &is_sane);
       TesseraError error = { 0 };
       TesseraLaw law;
       TesseraStatus status = check_sealed (plan, &law, &error);
@@ -539,7 +539,6 @@ test_all_turns (void)
       n_turning += status == TESSERA_OK && turns;
       n_overlaps += status != TESSERA_OK && law == TESSERA_LAW_OVERLAP;
       n_lies += lies;
-      tessera_plan_free (plan);
     }
   g_test_message ("%u accepted, %u of them turn; %u overlap, %u lie", n_accepted,
                   n_turning, n_overlaps, n_lies);

@@ -7,6 +7,7 @@
 #include "planner/check.h"
 
 #include "planner/check/test-plans.h"
+#include "tests/db/auto.h"
 
 #include <glib.h>
 #include <stdlib.h>
@@ -174,11 +175,11 @@ break_one (GRand *random, TesseraPlan *plan)
 static void
 test_oracle (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
   guint n_broken = 0, n_right = 0;
   for (guint n = 0; n < 4000; n++)
     {
-      TesseraPlan *plan = check_random_plan (random);
+      g_autoptr (TesseraPlan) plan = check_random_plan (random);
       TesseraLaw expected = TESSERA_LAW_NONE;
       TesseraError error;
       add_unplanned (random, plan);
@@ -191,27 +192,23 @@ test_oracle (void)
       check_assert_law (plan, expected, &error);
       g_assert_true (expected == TESSERA_LAW_NONE ||
                      g_str_has_prefix (error.text, "unplanned: expected"));
-      tessera_plan_free (plan);
     }
   g_assert_cmpuint (n_broken, >, 1000);
   g_assert_cmpuint (n_right, >, 500);
-  g_rand_free (random);
 }
 
 /* Which requests have no place is part of what a plan is. */
 static void
 test_digest (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED + 1);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 1);
   for (guint n = 0; n < 200; n++)
     {
-      TesseraPlan *plan = check_random_plan (random);
+      g_autoptr (TesseraPlan) plan = check_random_plan (random);
       uint64_t before = plan->slot_digest;
       add_unplanned (random, plan);
       g_assert_cmpint (tessera_plan_digest (plan) == before, ==, plan->n_unplanned == 0);
-      tessera_plan_free (plan);
     }
-  g_rand_free (random);
 }
 
 int

@@ -173,7 +173,7 @@ test_permission (void)
 static void
 test_gzip (void)
 {
-  GByteArray *to = snapshot_of (30000);
+  g_autoptr (GByteArray) to = snapshot_of (30000);
   g_autofree char *packed = write_gzip ("packed.pickle.gz", to->data, to->len);
   g_autofree char *bytes = NULL;
   g_autofree char *twice = NULL;
@@ -201,7 +201,6 @@ test_gzip (void)
   OK (open_with (twice, NULL, &error, &trace));
   g_assert_cmpuint (trace->n_events, ==, 30000);
   tessera_trace_free (trace);
-  g_byte_array_unref (to);
 }
 
 /* A snapshot of @n entries in SQLite. */
@@ -224,7 +223,7 @@ write_tables (const char *name, int n)
 static void
 test_progress (void)
 {
-  GByteArray *to = snapshot_of (60000);
+  g_autoptr (GByteArray) to = snapshot_of (60000);
   char *paths[] = { write_file ("plain.pickle", to->data, to->len),
                     write_gzip ("packed.gz", to->data, to->len),
                     write_tables ("tables.db", 20000) };
@@ -253,7 +252,6 @@ test_progress (void)
         }
       g_free (paths[i]);
     }
-  g_byte_array_unref (to);
 }
 
 static void
@@ -262,7 +260,7 @@ test_limits (void)
   const TesseraOpenOptions options = { .device = TESSERA_NONE,
                                        .device_bytes = 5,
                                        .limit_bytes = 7 };
-  GByteArray *to = snapshot_of (3);
+  g_autoptr (GByteArray) to = snapshot_of (3);
   g_autofree char *path = write_gzip ("run.pickle.gz", to->data, to->len);
   TesseraError error;
   TesseraTrace *trace;
@@ -271,7 +269,6 @@ test_limits (void)
   g_assert_cmpuint (trace->device_bytes, ==, 5);
   g_assert_cmpuint (trace->limit_bytes, ==, 7);
   tessera_trace_free (trace);
-  g_byte_array_unref (to);
 }
 
 /* What is saved opens again, under the name of its origin; a plan is no trace. */
@@ -293,7 +290,7 @@ check_odd_segments (TesseraTrace *trace, const char *path)
 static void
 test_databases (void)
 {
-  GByteArray *to = snapshot_of (3);
+  g_autoptr (GByteArray) to = snapshot_of (3);
   g_autofree char *path = write_file ("origin.pickle", to->data, to->len);
   g_autofree char *saved = g_build_filename (place.folder, "saved.tsr", NULL);
   g_autofree char *planned = g_build_filename (place.folder, "planned.tsp", NULL);
@@ -316,7 +313,6 @@ test_databases (void)
     g_error ("%s", error.text);
   tessera_plan_free (plan);
   check_refused (planned, TESSERA_FOREIGN, "planned.tsp is a plan (.tsp)");
-  g_byte_array_unref (to);
 }
 
 /* Figures of the README files beside them, and of the reference simulator (start blocks).

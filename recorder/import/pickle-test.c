@@ -48,12 +48,11 @@ read_done (Read *read)
 static void
 read_body (Read *read, const char *body, size_t n_bytes)
 {
-  GByteArray *to = pickle_new (4);
+  g_autoptr (GByteArray) to = pickle_new (4);
 
   put_bytes (to, body, n_bytes);
   put_op (to, '.');
   read_bytes (read, to->data, to->len);
-  g_byte_array_unref (to);
 }
 
 #define READ(read, body) read_body (read, body, sizeof (body) - 1)
@@ -425,7 +424,7 @@ test_piles (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (piles); i++)
     {
-      GByteArray *to = pickle_new (4);
+      g_autoptr (GByteArray) to = pickle_new (4);
       Read read;
 
       put_op (to, '(');
@@ -438,7 +437,6 @@ test_piles (void)
       g_assert_nonnull (
           strstr (read.error.text, "at once than a snapshot of that length"));
       read_done (&read);
-      g_byte_array_unref (to);
     }
 }
 
@@ -462,7 +460,7 @@ number_dict (void *user,
 static void
 test_records (void)
 {
-  GByteArray *to = pickle_new (4);
+  g_autoptr (GByteArray) to = pickle_new (4);
   Read read = { 0 };
   uint32_t n_records = 0;
   const TesseraObject *list;
@@ -489,7 +487,6 @@ test_records (void)
   /* A handful of slots served them all. */
   g_assert_cmpuint (read.pickle.heap.n_objects, <, 8);
   read_done (&read);
-  g_byte_array_unref (to);
 }
 
 int

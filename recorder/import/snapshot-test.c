@@ -289,7 +289,7 @@ test_annotations_of_devices (void)
 static void
 test_devices (void)
 {
-  GByteArray *to = devices_snapshot ();
+  g_autoptr (GByteArray) to = devices_snapshot ();
   TesseraError error = { 0 };
   TesseraTrace *trace;
 
@@ -316,7 +316,6 @@ test_devices (void)
 
   g_assert_cmpint (import (to->data, to->len, 2, &error, &trace), ==, TESSERA_INVALID);
   g_assert_nonnull (strstr (error.text, "nothing of device 2: choose from 0, 1, 3"));
-  g_byte_array_unref (to);
 }
 
 /* The dict of these keys, where @key has @body (NULL: is not there). */
@@ -410,7 +409,7 @@ check_blocks (const char *state, gboolean is_twice, const char *says)
 {
   g_autofree char *text = g_strdup_printf (
       "{'address': B, 'size': 512, 'requested_size': 512, 'state': '%s'}", state);
-  GByteArray *list = g_byte_array_new ();
+  g_autoptr (GByteArray) list = g_byte_array_new ();
 
   put_bytes (list, "](", 2);
   put_value (list, text, NULL);
@@ -419,7 +418,6 @@ check_blocks (const char *state, gboolean is_twice, const char *says)
     put_bytes (list, "h\x00", 2);
   put_op (list, 'e');
   check_flaw ("blocks", TRUE, (const char *) list->data, list->len, says);
-  g_byte_array_unref (list);
 }
 
 static void
@@ -498,7 +496,7 @@ test_no_segments (void)
 static void
 test_truncated (void)
 {
-  GByteArray *to = whole_snapshot ();
+  g_autoptr (GByteArray) to = whole_snapshot ();
 
   put_op (to, '.');
   for (guint n = 0; n < to->len; n += n < 50 || n + 50 > to->len ? 1 : to->len / 50)
@@ -511,15 +509,14 @@ test_truncated (void)
       g_assert_null (trace);
       g_assert_nonnull (strstr (error.text, "in the middle of its data"));
     }
-  g_byte_array_unref (to);
 }
 
 /* One bit turned, anywhere: a trace or a sentence. Seed fixed, so a failure repeats. */
 static void
 test_damaged (void)
 {
-  GByteArray *to = whole_snapshot ();
-  GRand *random = g_rand_new_with_seed (20240611);
+  g_autoptr (GByteArray) to = whole_snapshot ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (20240611);
 
   put_op (to, '.');
   for (int round = 0; round < 3000; round++)
@@ -538,8 +535,6 @@ test_damaged (void)
       tessera_trace_free (trace);
       to->data[at] = was;
     }
-  g_rand_free (random);
-  g_byte_array_unref (to);
 }
 
 int

@@ -230,7 +230,7 @@ test_wrong_address (void)
 static void
 test_nonsense (void)
 {
-  GRand *random = g_rand_new_with_seed (99);
+  g_autoptr (GRand) random = g_rand_new_with_seed (99);
 
   for (int round = 0; round < 200; round++)
     {
@@ -270,7 +270,6 @@ test_nonsense (void)
       test_start_is_sound (trace);
       tessera_trace_free (trace);
     }
-  g_rand_free (random);
 }
 
 int

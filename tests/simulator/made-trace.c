@@ -173,7 +173,7 @@ compare_by_address (gconstpointer a, gconstpointer b)
 static void
 hold (const TesseraCaching *caching, bool is_start, TesseraHeld *held)
 {
-  GArray *blocks = g_array_new (FALSE, FALSE, sizeof (TesseraBlockInfo));
+  g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (TesseraBlockInfo));
   TesseraSegment segment = { 0 };
   uint64_t segment_addr = 0;
 
@@ -207,7 +207,6 @@ hold (const TesseraCaching *caching, bool is_start, TesseraHeld *held)
     }
   if (segment.size_bytes > 0)
     OK (tessera_trace_add_segment (held, &segment));
-  g_array_unref (blocks);
 }
 
 static void
