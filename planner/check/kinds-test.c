@@ -395,9 +395,7 @@ random_plan (GRand *random, guint n_kinds, guint n_places)
   if (check_pick (random, 3) == 0)
     random_rotation (random, plan, n_kinds);
   add_crossings (random, plan, n_kinds);
-  for (size_t i = 0; i < plan->n_slots; i++)
-    plan->height_bytes = MAX (plan->height_bytes,
-                              plan->slots[i].offset_bytes + plan->slots[i].block_bytes);
+  plan->height_bytes = check_height (plan);
   return plan;
 }
 
@@ -441,10 +439,7 @@ random_layouts (GRand *random, guint n_kinds, gboolean *out_is_sane)
           *out_is_sane = FALSE;
         }
     }
-  plan->height_bytes = 0;
-  for (size_t i = 0; i < plan->n_slots; i++)
-    plan->height_bytes = MAX (plan->height_bytes,
-                              plan->slots[i].offset_bytes + plan->slots[i].block_bytes);
+  plan->height_bytes = check_height (plan);
   return plan;
 }
 

@@ -101,8 +101,8 @@ oracle_bound (const TesseraPlan *plan)
   return bound;
 }
 
-static uint64_t
-oracle_height (const TesseraPlan *plan)
+uint64_t
+check_height (const TesseraPlan *plan)
 {
   uint64_t height = 0;
   for (size_t i = 0; i < plan->n_slots; i++)
@@ -128,7 +128,7 @@ check_oracle_streams (const TesseraPlan *plan)
 void
 check_seal (TesseraPlan *plan)
 {
-  plan->height_bytes = oracle_height (plan);
+  plan->height_bytes = check_height (plan);
   plan->bound_bytes = oracle_bound (plan);
   plan->proven_bound_bytes = (plan->bound_bytes + plan->height_bytes) / 2;
   plan->slot_digest = tessera_plan_digest (plan);

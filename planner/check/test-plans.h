@@ -23,6 +23,8 @@ gboolean check_share_addresses (const TesseraSlot *a, const TesseraSlot *b);
 gboolean check_oracle_overlap (const TesseraPlan *plan);
 gboolean check_oracle_rotations (const TesseraPlan *plan);
 gboolean check_oracle_streams (const TesseraPlan *plan);
+/* The end of the highest slot. */
+uint64_t check_height (const TesseraPlan *plan);
 /* States what follows from the slots. */
 void check_seal (TesseraPlan *plan);
 /* Asserts what the checker says of the plan, which gets the digest that its slots have.

@@ -27,11 +27,12 @@ case_add_event (TesseraTrace *trace,
   OK (tessera_trace_add_event (trace, &event));
 }
 
-typedef struct
+/* @of: an event of the block. */
+static void
+record (TesseraTrace *trace, TesseraAction action, const TesseraEvent *of)
 {
-  uint64_t addr, size_bytes;
-  uint16_t stream;
-} Live;
+  case_add_event (trace, (uint8_t) action, of->addr, of->size_bytes, of->stream);
+}
 
 static uint64_t
 random_size (GRand *rand)
@@ -51,8 +52,8 @@ TesseraTrace *
 case_trace (guint n_calls, guint n_streams, guint late, guint seed)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (Live));
-  g_autoptr (GArray) waiting = g_array_new (FALSE, FALSE, sizeof (Live));
+  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (TesseraEvent));
+  g_autoptr (GArray) waiting = g_array_new (FALSE, FALSE, sizeof (TesseraEvent));
   TesseraTrace *trace;
   uint64_t next_addr = 512;
 
@@ -69,37 +70,30 @@ case_trace (guint n_calls, guint n_streams, guint late, guint seed)
     {
       if (waiting->len > 0 && g_rand_int_range (rand, 0, 12) == 0)
         {
-          Live block = g_array_index (waiting, Live, 0);
-
-          case_add_event (trace, TESSERA_FREE_COMPLETED, block.addr, block.size_bytes,
-                          block.stream);
+          record (trace, TESSERA_FREE_COMPLETED,
+                  &g_array_index (waiting, TesseraEvent, 0));
           g_array_remove_index (waiting, 0);
         }
       if (live->len < 30 || (live->len < 200 && g_rand_boolean (rand)))
         {
-          Live block = { .addr = next_addr,
-                         .size_bytes = random_size (rand),
-                         .stream =
-                             (uint16_t) g_rand_int_range (rand, 0, (gint32) n_streams) };
+          TesseraEvent block = { .addr = next_addr, .size_bytes = random_size (rand) };
 
+          block.stream = (uint16_t) g_rand_int_range (rand, 0, (gint32) n_streams);
           next_addr += 512;
           g_array_append_val (live, block);
-          case_add_event (trace, TESSERA_ALLOC, block.addr, block.size_bytes,
-                          block.stream);
+          record (trace, TESSERA_ALLOC, &block);
         }
       else
         {
           guint at = (guint) g_rand_int_range (rand, 0, (gint32) live->len);
-          Live block = g_array_index (live, Live, at);
+          TesseraEvent block = g_array_index (live, TesseraEvent, at);
 
           g_array_remove_index (live, at);
-          case_add_event (trace, TESSERA_FREE_REQUESTED, block.addr, block.size_bytes,
-                          block.stream);
+          record (trace, TESSERA_FREE_REQUESTED, &block);
           if (late > 0 && g_rand_int_range (rand, 0, (gint32) late) == 0)
             g_array_append_val (waiting, block);
           else
-            case_add_event (trace, TESSERA_FREE_COMPLETED, block.addr, block.size_bytes,
-                            block.stream);
+            record (trace, TESSERA_FREE_COMPLETED, &block);
         }
     }
   return trace;
