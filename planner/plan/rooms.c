@@ -40,246 +40,100 @@ typedef struct
 
 /* The largest range that slots leave free while a room is in use. */
 
-/* A slot takes its place over [begin, end). */
+/* A stretch of positions, [begin, end). */
 typedef struct
 {
-  uint32_t begin, end, slot;
-} Life;
+  uint32_t begin, end;
+} Stretch;
 
-/* Numbers below a limit, in ascending order: a bit each. */
+/* A slot, as rooms see it: where it lies and when. One that wraps is there twice. */
 typedef struct
 {
-  uint64_t *words; /* [n_words] */
-  size_t n_words;
-} Ranks;
+  TesseraGap range;
+  Stretch lives[2];
+} Lying;
 
-typedef struct
+static bool
+meet (Stretch a, Stretch b)
 {
-  TesseraPlan *plan;
-  bool splits_sizes;
-  Life *lives; /* by begin */
-  size_t n_lives;
-  size_t *alive; /* lives begun before the room in view, and not ended before the last */
-  size_t n_alive, next;
-  /* Slots in order of their offsets: sorting those in the way of each room anew took
-   * longer than all else of a plan. */
-  uint32_t *order;    /* [n_slots] slots by rank */
-  TesseraGap *ranges; /* [n_slots] by rank */
-  uint32_t *rank;     /* [n_slots] of a slot */
-  Ranks in_way;       /* of the room in view; between two, those of @alive */
-  uint32_t *passing;  /* ranks that are in the way of the room in view alone */
-  size_t n_passing;
-  TesseraGap *foreign; /* of other owners than @owner, whenever; in order, apart */
-  size_t n_foreign;
-  uint64_t owner;
-} Search;
-
-static int
-by_begin (const void *a, const void *b)
-{
-  const Life *x = a, *y = b;
-
-  if (x->begin != y->begin)
-    return x->begin < y->begin ? -1 : 1;
-  return x->slot < y->slot ? -1 : x->slot > y->slot;
-}
-
-static void
-put (Ranks *ranks, uint32_t rank)
-{
-  ranks->words[rank / 64] |= UINT64_C (1) << rank % 64;
-}
-
-static void
-take (Ranks *ranks, uint32_t rank)
-{
-  ranks->words[rank / 64] &= ~(UINT64_C (1) << rank % 64);
+  return a.begin < b.end && b.begin < a.end;
 }
 
 static bool
-has (const Ranks *ranks, uint32_t rank)
+is_in_way (const Lying *slot, const Stretch uses[2])
 {
-  return ranks->words[rank / 64] >> rank % 64 & 1;
+  return meet (slot->lives[0], uses[0]) || meet (slot->lives[1], uses[0]) ||
+         meet (slot->lives[0], uses[1]) || meet (slot->lives[1], uses[1]);
 }
 
-/* The first one from @rank on, or TESSERA_NONE. */
-static uint32_t
-next_rank (const Ranks *ranks, uint32_t rank)
-{
-  size_t word = rank / 64;
-  uint64_t bits =
-      word < ranks->n_words ? ranks->words[word] >> rank % 64 << rank % 64 : 0;
-
-  while (bits == 0 && ++word < ranks->n_words)
-    bits = ranks->words[word];
-  return bits != 0 ? (uint32_t) (word * 64 + (size_t) __builtin_ctzll (bits))
-                   : TESSERA_NONE;
-}
-
-static void
-list_lives (Search *search)
-{
-  const TesseraPlan *plan = search->plan;
-
-  for (uint32_t i = 0; i < plan->n_slots; i++)
-    {
-      const TesseraSlot *slot = &plan->slots[i];
-
-      search->lives[search->n_lives++] = (Life){ slot->born, slot->died, i };
-      if (slot->wraps)
-        search->lives[search->n_lives++] = (Life){ plan->sections[slot->section].begin,
-                                                   MIN (slot->died_next, slot->born), i };
-    }
-  qsort (search->lives, search->n_lives, sizeof *search->lives, by_begin);
-}
-
+/* Equal for those that may have each other's addresses. */
 static uint64_t
-owner_of (const Search *search, uint32_t stream, uint32_t pool, bool is_small)
+owner_of (uint32_t stream, uint32_t pool, bool is_small, bool splits_sizes)
 {
-  return (uint64_t) pool << 32 | (uint64_t) stream << 1 |
-         (search->splits_sizes && is_small);
+  return (uint64_t) pool << 32 | (uint64_t) stream << 1 | (splits_sizes && is_small);
 }
 
-static int
-by_offset (gconstpointer a, gconstpointer b, gpointer plan)
+/* Of other owners' slots the addresses count, whenever they live. */
+static Lying
+look_at (const TesseraPlan *plan, uint32_t index, uint64_t owner, bool splits_sizes)
 {
-  const TesseraSlot *slots = ((const TesseraPlan *) plan)->slots;
-  uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+  const TesseraSlot *slot = &plan->slots[index];
+  Lying lying = { .range = { slot->offset_bytes, slot->offset_bytes + slot->block_bytes },
+                  .lives = { { slot->born, slot->died } } };
 
-  if (slots[x].offset_bytes != slots[y].offset_bytes)
-    return slots[x].offset_bytes < slots[y].offset_bytes ? -1 : 1;
-  return (x > y) - (x < y);
+  if (owner_of (slot->stream, slot->pool, tessera_slot_is_small (slot), splits_sizes) !=
+      owner)
+    lying.lives[0] = (Stretch){ 0, UINT32_MAX };
+  else if (slot->wraps)
+    lying.lives[1] = (Stretch){ plan->sections[slot->section].begin,
+                                MIN (slot->died_next, slot->born) };
+  return lying;
 }
 
-/* Where slots lie, from the lowest up. */
-static void
-rank_slots (Search *search)
+/* What may be in the way of the owner's rooms, all of which are open within @open, the
+ * lowest first. */
+static GArray *
+list_lying (const TesseraPlan *plan,
+            const TesseraKeyed *by_offset,
+            Stretch open,
+            uint64_t owner,
+            bool splits_sizes)
 {
-  TesseraPlan *plan = search->plan;
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (Lying));
 
-  for (uint32_t i = 0; i < plan->n_slots; i++)
-    search->order[i] = i;
-  g_qsort_with_data (search->order, (int) plan->n_slots, sizeof *search->order, by_offset,
-                     plan);
-  for (uint32_t i = 0; i < plan->n_slots; i++)
-    {
-      const TesseraSlot *slot = &plan->slots[search->order[i]];
-
-      search->ranges[i] =
-          (TesseraGap){ slot->offset_bytes, slot->offset_bytes + slot->block_bytes };
-      search->rank[search->order[i]] = i;
-    }
-}
-
-static void
-find_foreign (Search *search, uint64_t owner)
-{
-  const TesseraPlan *plan = search->plan;
-  TesseraGap *foreign = search->foreign;
-  size_t n = 0;
-
-  search->owner = owner;
   for (size_t i = 0; i < plan->n_slots; i++)
     {
-      const TesseraSlot *slot = &plan->slots[search->order[i]];
-      const TesseraGap *range = &search->ranges[i];
+      const Lying lying = look_at (plan, by_offset[i].value, owner, splits_sizes);
 
-      if (owner_of (search, slot->stream, slot->pool, tessera_slot_is_small (slot)) ==
-          owner)
-        continue;
-      if (n == 0 || range->begin > foreign[n - 1].end)
-        foreign[n++] = *range;
-      else if (range->end > foreign[n - 1].end)
-        foreign[n - 1].end = range->end;
+      if (meet (lying.lives[0], open) || meet (lying.lives[1], open))
+        g_array_append_val (all, lying);
     }
-  search->n_foreign = n;
+  return all;
 }
 
-/* For the room in view only. */
+/* The room is in use from its opening on, and in the next step up to where it is carried. */
 static void
-pass_by (Search *search, const Life *life)
+find_hole (const TesseraPlan *plan, const GArray *lying, TesseraRoom *room)
 {
-  uint32_t rank = search->rank[life->slot];
+  const Stretch uses[2] = { { room->born, MAX (room->died, room->born + 1) },
+                            { plan->sections[room->section].begin, room->died_next } };
+  uint64_t free_from = 0;
 
-  if (has (&search->in_way, rank))
-    return;
-  put (&search->in_way, rank);
-  search->passing[search->n_passing++] = rank;
-}
-
-/* Those alive when the room opens. Rooms come in order of their births. */
-static void
-keep_alive (Search *search, const TesseraRoom *room)
-{
-  const Life *lives = search->lives;
-  size_t n_kept = 0;
-
-  for (size_t i = 0; i < search->n_alive; i++)
-    if (lives[search->alive[i]].end > room->born)
-      search->alive[n_kept++] = search->alive[i];
-    else
-      take (&search->in_way, search->rank[lives[search->alive[i]].slot]);
-  for (; search->next < search->n_lives && lives[search->next].begin <= room->born;
-       search->next++)
-    if (lives[search->next].end > room->born)
-      {
-        search->alive[n_kept++] = search->next;
-        put (&search->in_way, search->rank[lives[search->next].slot]);
-      }
-  search->n_alive = n_kept;
-}
-
-/* And those born while it is open, or that live on into the next step. */
-static void
-list_passing (Search *search, const TesseraRoom *room)
-{
-  const Life *lives = search->lives;
-  uint32_t begin = search->plan->sections[room->section].begin;
-
-  for (size_t i = search->next; i < search->n_lives && lives[i].begin < room->died; i++)
-    pass_by (search, &lives[i]);
-  for (size_t i = 0; i < search->n_lives && lives[i].begin < room->died_next; i++)
-    if (lives[i].end > begin)
-      pass_by (search, &lives[i]);
-}
-
-static void
-forget_passing (Search *search)
-{
-  while (search->n_passing > 0)
-    take (&search->in_way, search->passing[--search->n_passing]);
-}
-
-static void
-find_hole (Search *search, TesseraRoom *room)
-{
-  uint64_t free_from = 0, height_bytes = search->plan->height_bytes;
-  uint32_t rank = next_rank (&search->in_way, 0);
-  size_t b = 0;
-
-  room->begin_bytes = room->end_bytes = height_bytes;
-  for (;;)
+  room->begin_bytes = room->end_bytes = plan->height_bytes;
+  for (guint i = 0; i <= lying->len; i++)
     {
-      TesseraGap next = { height_bytes, height_bytes };
+      const Lying top = { .range = { plan->height_bytes, plan->height_bytes } };
+      const Lying *next = i < lying->len ? &g_array_index (lying, Lying, i) : &top;
 
-      if (rank != TESSERA_NONE &&
-          (b == search->n_foreign ||
-           search->ranges[rank].begin <= search->foreign[b].begin))
-        {
-          next = search->ranges[rank];
-          rank = next_rank (&search->in_way, rank + 1);
-        }
-      else if (b < search->n_foreign)
-        next = search->foreign[b++];
-      if (next.begin > free_from &&
-          next.begin - free_from > room->end_bytes - room->begin_bytes)
+      if (next != &top && !is_in_way (next, uses))
+        continue;
+      if (next->range.begin > free_from &&
+          next->range.begin - free_from > room->end_bytes - room->begin_bytes)
         {
           room->begin_bytes = free_from;
-          room->end_bytes = next.begin;
+          room->end_bytes = next->range.begin;
         }
-      if (next.begin >= height_bytes)
-        break;
-      free_from = MAX (next.end, free_from);
+      free_from = MAX (next->range.end, free_from);
     }
 }
 
@@ -287,58 +141,24 @@ find_hole (Search *search, TesseraRoom *room)
 static bool
 is_as_before (const TesseraRoom *before, const TesseraRoom *room)
 {
-  return before != NULL && before->section == room->section &&
-         before->born == room->born && before->died == room->died &&
-         before->died_next == room->died_next;
+  return before->section == room->section && before->born == room->born &&
+         before->died == room->died && before->died_next == room->died_next;
 }
 
-static void
-look_at (Search *search, const TesseraRoom *before, TesseraRoom *room)
+/* The positions over which any room is open. */
+static Stretch
+find_open (const TesseraPlan *plan)
 {
-  if (is_as_before (before, room))
-    {
-      room->begin_bytes = before->begin_bytes;
-      room->end_bytes = before->end_bytes;
-      return;
-    }
-  keep_alive (search, room);
-  list_passing (search, room);
-  find_hole (search, room);
-  forget_passing (search);
-}
-
-static void
-forget_alive (Search *search)
-{
-  for (size_t i = 0; i < search->n_alive; i++)
-    take (&search->in_way, search->rank[search->lives[search->alive[i]].slot]);
-  search->n_alive = search->next = 0;
-}
-
-/* Rooms of one owner after the other: each sweeps over the lives once. */
-static void
-find_all (Search *search)
-{
-  TesseraPlan *plan = search->plan;
+  Stretch open = { UINT32_MAX, 0 };
 
   for (size_t i = 0; i < plan->n_rooms; i++)
-    plan->rooms[i].begin_bytes = UINT64_MAX; /* not found yet */
-  for (size_t from = 0; from < plan->n_rooms; from++)
     {
-      const TesseraRoom *first = &plan->rooms[from], *before = NULL;
+      const TesseraSection *section = &plan->sections[plan->rooms[i].section];
 
-      if (first->begin_bytes != UINT64_MAX)
-        continue;
-      find_foreign (search, owner_of (search, first->stream, 0, first->is_small));
-      forget_alive (search);
-      for (size_t i = from; i < plan->n_rooms; i++)
-        if (owner_of (search, plan->rooms[i].stream, 0, plan->rooms[i].is_small) ==
-            search->owner)
-          {
-            look_at (search, before, &plan->rooms[i]);
-            before = &plan->rooms[i];
-          }
+      open.begin = MIN (section->begin, open.begin);
+      open.end = MAX (MAX (section->end, plan->rooms[i].died), open.end);
     }
+  return open;
 }
 
 /* Sets the range of each room, all else of which is set. Where slots of another stream or
@@ -347,27 +167,35 @@ find_all (Search *search)
 static void
 find_holes (TesseraPlan *plan, bool splits_sizes)
 {
-  size_t n = plan->n_slots + 1, n_words = n / 64 + 1;
-  g_autofree Life *lives = g_new (Life, 2 * n);
-  g_autofree size_t *alive = g_new (size_t, 2 * n);
-  g_autofree uint32_t *order = g_new (uint32_t, n), *rank = g_new (uint32_t, n),
-                      *passing = g_new (uint32_t, n);
-  g_autofree TesseraGap *ranges = g_new (TesseraGap, n), *foreign = g_new (TesseraGap, n);
-  g_autofree uint64_t *words = g_new0 (uint64_t, n_words);
-  Search search = { .plan = plan,
-                    .splits_sizes = splits_sizes,
-                    .lives = lives,
-                    .alive = alive,
-                    .order = order,
-                    .ranges = ranges,
-                    .rank = rank,
-                    .in_way = { words, n_words },
-                    .passing = passing,
-                    .foreign = foreign };
+  g_autofree TesseraKeyed *by_offset = g_new (TesseraKeyed, plan->n_slots + 1);
+  g_autoptr (GHashTable) of_owner =
+      g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
+  const Stretch open = find_open (plan);
+  const GArray *before = NULL;
 
-  rank_slots (&search);
-  list_lives (&search);
-  find_all (&search);
+  for (uint32_t i = 0; i < plan->n_slots; i++)
+    by_offset[i] = (TesseraKeyed){ plan->slots[i].offset_bytes, i };
+  tessera_sort (by_offset, plan->n_slots);
+  for (size_t i = 0; i < plan->n_rooms; i++)
+    {
+      TesseraRoom *room = &plan->rooms[i];
+      const uint64_t owner = owner_of (room->stream, 0, room->is_small, splits_sizes);
+      GArray *lying = g_hash_table_lookup (of_owner, GSIZE_TO_POINTER (owner));
+
+      if (lying == NULL)
+        {
+          lying = list_lying (plan, by_offset, open, owner, splits_sizes);
+          g_hash_table_insert (of_owner, GSIZE_TO_POINTER (owner), lying);
+        }
+      if (lying == before && is_as_before (room - 1, room))
+        {
+          room->begin_bytes = room[-1].begin_bytes;
+          room->end_bytes = room[-1].end_bytes;
+        }
+      else
+        find_hole (plan, lying, room);
+      before = lying;
+    }
 }
 
 /* Regions above all slots. */
