@@ -181,6 +181,6 @@ void tessera_kind_add_elsewhere (TesseraKindPacking *packing,
 /* A position behind all that the kind's items live over. */
 uint32_t tessera_kind_after_all (const TesseraKindPacking *packing);
 
-/* Pins requests of the kind at hand where an earlier packed kind has the same ones, or
- * only those that both begin with, as far as they are free there. Returns: how many. */
-size_t tessera_kind_pin (TesseraKindPacking *packing, bool begins_only);
+/* Pins requests of the kind at hand where an earlier packed kind has the same ones, as far
+ * as they are free there. Returns: how many. */
+size_t tessera_kind_pin (TesseraKindPacking *packing);

@@ -337,25 +337,18 @@ tokens_of (const TesseraUnits *units, uint32_t kind)
   return tokens;
 }
 
-/* For each request of the kind at hand the like of it in @other, or TESSERA_NONE; of all,
- * or only of those that both begin with. Returns: how many have one. */
+/* For each request of the kind at hand the like of it in @other, or TESSERA_NONE. Returns:
+ * how many have one. */
 static uint32_t
-compare_with (const TesseraKindPacking *packing,
-              uint32_t other,
-              bool begins_only,
-              uint32_t *likes)
+compare_with (const TesseraKindPacking *packing, uint32_t other, uint32_t *likes)
 {
   const TesseraUnits *units = packing->build->units;
   uint32_t n = units->kinds[packing->kind].n_requests;
   uint32_t n_other = units->kinds[other].n_requests;
   g_autofree uint64_t *a = tokens_of (units, packing->kind);
   g_autofree uint64_t *b = tokens_of (units, other);
-  uint32_t n_common = 0;
+  uint32_t n_common = tessera_diff (a, n, b, n_other, MAX_DIFFERENT, likes);
 
-  for (uint32_t r = 0; r < n; r++)
-    likes[r] = TESSERA_NONE;
-  if (!begins_only)
-    n_common = tessera_diff (a, n, b, n_other, MAX_DIFFERENT, likes);
   if (n_common > 0)
     return n_common;
   /* Too different: what both begin with. */
@@ -440,7 +433,7 @@ pin_likes (TesseraKindPacking *packing,
 }
 
 size_t
-tessera_kind_pin (TesseraKindPacking *packing, bool begins_only)
+tessera_kind_pin (TesseraKindPacking *packing)
 {
   const TesseraUnits *units = packing->build->units;
   g_autofree uint32_t *best = NULL;
@@ -453,7 +446,7 @@ tessera_kind_pin (TesseraKindPacking *packing, bool begins_only)
       {
         g_autofree uint32_t *likes =
             tessera_new_nones (units->kinds[packing->kind].n_requests);
-        uint32_t n_common = compare_with (packing, k, begins_only, likes);
+        uint32_t n_common = compare_with (packing, k, likes);
 
         if (n_common <= n_best)
           continue;

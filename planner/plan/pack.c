@@ -262,16 +262,13 @@ list_next (TesseraKindPacking *packing)
 /* Packs with what the kind has in common with another where that lies. *@out_height: of
  * all kinds; UINT64_MAX: that can't be, or there is no such. */
 static TesseraStatus
-pack_pinned (TesseraKindPacking *packing,
-             bool begins_only,
-             uint64_t *offsets,
-             uint64_t *out_height)
+pack_pinned (TesseraKindPacking *packing, uint64_t *offsets, uint64_t *out_height)
 {
   TesseraPacking result;
   TesseraStatus status = list_next (packing);
 
   *out_height = UINT64_MAX;
-  if (status != TESSERA_OK || tessera_kind_pin (packing, begins_only) == 0)
+  if (status != TESSERA_OK || tessera_kind_pin (packing) == 0)
     return status;
   status = pack (packing, offsets, &result);
   if (status == TESSERA_OK)
@@ -279,37 +276,28 @@ pack_pinned (TesseraKindPacking *packing,
   return status == TESSERA_REFUSED ? TESSERA_OK : status;
 }
 
-/* A kind after the first. All that it has in common with another lies where that has it,
- * if that is no higher; else what both begin with, if that costs little; else nothing. */
+/* A kind after the first. All that it has in common with another lies where that has it, if
+ * that costs little; else it is packed anew. */
 static TesseraStatus
-pack_next (TesseraKindPacking *packing,
-           uint64_t *offsets,
-           uint64_t *other_offsets,
-           uint64_t *out_height)
+pack_next (TesseraKindPacking *packing, uint64_t *offsets, uint64_t *out_height)
 {
+  g_autofree uint64_t *anew_offsets = NULL;
   TesseraPacking anew;
   uint64_t height;
-  TesseraStatus status = pack_pinned (packing, false, offsets, out_height);
+  TesseraStatus status = pack_pinned (packing, offsets, out_height);
 
+  if (status == TESSERA_OK && *out_height > packing->height_bytes)
+    status = list_next (packing);
   if (status != TESSERA_OK || *out_height <= packing->height_bytes)
     return status;
-  status = pack_pinned (packing, true, other_offsets, &height);
-  if (status == TESSERA_OK && height < *out_height)
-    {
-      memcpy (offsets, other_offsets, packing->n_items * sizeof *offsets);
-      *out_height = height;
-    }
-  if (status != TESSERA_OK || *out_height <= packing->height_bytes)
-    return status;
-  status = list_next (packing);
-  if (status == TESSERA_OK)
-    status = pack_all (packing, other_offsets, &anew);
+  anew_offsets = g_new (uint64_t, packing->n_items + 1);
+  status = pack_all (packing, anew_offsets, &anew);
   if (status != TESSERA_OK)
     return status;
   height = MAX (anew.height_bytes, packing->height_bytes);
   if ((double) *out_height > (double) height * (1 + PINS_COST))
     {
-      memcpy (offsets, other_offsets, packing->n_items * sizeof *offsets);
+      memcpy (offsets, anew_offsets, packing->n_items * sizeof *offsets);
       *out_height = height;
     }
   return TESSERA_OK;
@@ -318,7 +306,7 @@ pack_next (TesseraKindPacking *packing,
 static TesseraStatus
 pack_kind (TesseraKindPacking *packing, uint32_t kind)
 {
-  g_autofree uint64_t *offsets = NULL, *other_offsets = NULL;
+  g_autofree uint64_t *offsets = NULL;
   uint64_t height = 0;
   TesseraStatus status;
 
@@ -330,9 +318,8 @@ pack_kind (TesseraKindPacking *packing, uint32_t kind)
   if (status != TESSERA_OK)
     return status;
   offsets = g_new (uint64_t, packing->n_items + 1);
-  other_offsets = g_new (uint64_t, packing->n_items + 1);
   if (!packing->is_first)
-    status = pack_next (packing, offsets, other_offsets, &height);
+    status = pack_next (packing, offsets, &height);
   else
     {
       status = pack_all (packing, offsets, &packing->result);
