@@ -138,10 +138,9 @@ load_of_group (const Groups *groups, const TesseraItem *items, size_t group)
 
 /* ---- what a group can have, where something is pinned ---- */
 
-/* All but where groups before lie, and what is pinned in those after, and in this one at
- * @own_bytes or above. */
+/* All but where groups before lie, and what is pinned in those after. */
 static GArray *
-find_room (const Call *call, size_t group, uint64_t own_bytes)
+find_room (const Call *call, size_t group)
 {
   const size_t begin = group_begin (&call->groups, group);
   GArray *room = tessera_gaps_new ();
@@ -149,9 +148,8 @@ find_room (const Call *call, size_t group, uint64_t own_bytes)
     {
       const uint32_t number = call->groups.items[i];
       const TesseraItem *item = &call->items[number];
-      const bool is_own = i >= begin && i < call->groups.ends[group];
       const uint64_t at = i < begin ? call->offsets[number] : item->pinned_bytes;
-      if (i < begin || (item->is_pinned && (!is_own || at >= own_bytes)))
+      if (i < begin || (item->is_pinned && i >= call->groups.ends[group]))
         tessera_gaps_take (room, at, at + item->size_bytes);
     }
   return room;
@@ -162,52 +160,6 @@ static uint64_t
 least_height (const GArray *room, uint64_t load_bytes)
 {
   return load_bytes > 0 ? tessera_gaps_nth (room, load_bytes - 1) + 1 : 0;
-}
-
-/* From where on, at or above @height_bytes, no pin of the group lies across: what is pinned
- * above can be taken for blocked at all times. */
-static uint64_t
-clear_of_pins (const Call *call, size_t group, uint64_t height_bytes)
-{
-  const size_t begin = group_begin (&call->groups, group), end = call->groups.ends[group];
-  TesseraKeyed *pins = g_new (TesseraKeyed, end - begin);
-  size_t n_pins = 0;
-  for (size_t i = begin; i < end; i++)
-    {
-      const uint32_t item = call->groups.items[i];
-      if (call->items[item].is_pinned)
-        pins[n_pins++] = (TesseraKeyed){ call->items[item].pinned_bytes, item };
-    }
-  tessera_sort (pins, n_pins);
-  for (size_t i = 0; i < n_pins && pins[i].key < height_bytes; i++)
-    height_bytes =
-        MAX (height_bytes, pins[i].key + call->items[pins[i].value].size_bytes);
-  g_free (pins);
-  return height_bytes;
-}
-
-/* What of a group is to be placed. Pins at or above @own_bytes, above all that it takes, lie
- * where they are pinned, and others around them as around what is blocked: so they are no
- * leave to spread below them, where groups to come are to lie. Returns: how many there are
- * in @members. */
-static size_t
-list_members (Call *call, size_t group, uint64_t own_bytes, uint32_t *members)
-{
-  size_t n = 0;
-  for (size_t i = group_begin (&call->groups, group); i < call->groups.ends[group]; i++)
-    {
-      const uint32_t item = call->groups.items[i];
-      const uint64_t at = call->items[item].pinned_bytes;
-      if (!call->items[item].is_pinned || at < own_bytes)
-        members[n++] = item;
-      else
-        {
-          call->offsets[item] = at;
-          call->packing.height_bytes =
-              MAX (call->packing.height_bytes, at + call->items[item].size_bytes);
-        }
-    }
-  return n;
 }
 
 /* Tells the problem what its limits make of its bound. The last group may spread as high as
@@ -292,21 +244,14 @@ static TesseraPackProblem *
 make_problem (Call *call, size_t group)
 {
   const bool has_pins = call->highest_pin_bytes > 0;
-  uint64_t own_bytes = UINT64_MAX;
-  if (has_pins)
-    {
-      g_autoptr (GArray) room = find_room (call, group, UINT64_MAX);
-      own_bytes = clear_of_pins (call, group, least_height (room, call->loads[group]));
-    }
-  uint32_t *members = g_new (uint32_t, call->n_items);
-  const size_t n_members = list_members (call, group, own_bytes, members);
+  const size_t begin = group_begin (&call->groups, group);
   TesseraPackProblem *problem = tessera_pack_problem_new (
-      call->items, members, n_members, has_pins ? NULL : call->offsets);
-  g_free (members);
+      call->items, &call->groups.items[begin], call->groups.ends[group] - begin,
+      has_pins ? NULL : call->offsets);
   if (has_pins)
     {
       g_array_unref (problem->room);
-      problem->room = find_room (call, group, own_bytes);
+      problem->room = find_room (call, group);
     }
   return problem;
 }
