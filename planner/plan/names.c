@@ -7,21 +7,6 @@
 #include "planner/plan/build.h"
 #include "planner/structure/private.h"
 
-/* Requests of equal stream and size in the stretch @stretch. */
-typedef struct
-{
-  uint64_t block_bytes;
-  uint32_t stretch; /* 0: unused */
-  uint32_t count;
-  uint16_t stream;
-} Count;
-
-typedef struct
-{
-  Count *counts;
-  size_t n_counts; /* a power of two, at least twice the keys there can be */
-} CountTable;
-
 /* The events in order, with the stretch (1, 2 ...) that each request lies in. */
 typedef struct
 {
@@ -31,22 +16,6 @@ typedef struct
   uint32_t phase, step; /* of the last request */
   uint32_t next_step;
 } Cursor;
-
-static uint32_t
-next_ordinal (CountTable *table, uint64_t block_bytes, uint16_t stream, uint32_t stretch)
-{
-  uint64_t hash = tessera_mix (tessera_mix (TESSERA_FNV_BASIS, block_bytes), stream);
-  size_t i = (size_t) (hash ^ (hash >> 32)) & (table->n_counts - 1);
-  Count *count;
-
-  while (table->counts[i].stretch && (table->counts[i].block_bytes != block_bytes ||
-                                      table->counts[i].stream != stream))
-    i = (i + 1) & (table->n_counts - 1);
-  count = &table->counts[i];
-  if (count->stretch != stretch)
-    *count = (Count){ block_bytes, stretch, 0, stream };
-  return count->count++;
-}
 
 /* Moves on to @event, which is a request. */
 static void
@@ -79,10 +48,27 @@ cursor_reach (Cursor *cursor, uint32_t event)
 typedef struct
 {
   TesseraPlanBuild *build;
-  GHashTable *names; /* ids of the plan's names */
-  CountTable counts;
+  GHashTable *names;  /* ids of the plan's names */
+  GHashTable *counts; /* of requests in the stretch, by digests of size and stream */
+  uint32_t stretch;
   Cursor cursor;
 } Naming;
+
+/* Of the request that the cursor has reached, among those of its size and stream. */
+static uint32_t
+next_ordinal (Naming *naming, const TesseraBlock *block)
+{
+  gpointer key = GSIZE_TO_POINTER (
+      tessera_mix (tessera_mix (TESSERA_FNV_BASIS, block->block_bytes), block->stream));
+  uint32_t n;
+
+  if (naming->stretch != naming->cursor.stretch)
+    g_hash_table_remove_all (naming->counts);
+  naming->stretch = naming->cursor.stretch;
+  n = GPOINTER_TO_UINT (g_hash_table_lookup (naming->counts, key));
+  g_hash_table_insert (naming->counts, key, GUINT_TO_POINTER (n + 1));
+  return n;
+}
 
 /* The plan's id of a name, added where it is new. */
 static uint32_t
@@ -119,8 +105,7 @@ name_block (Naming *naming,
   if (is_request && !(block->flags & TESSERA_AT_START))
     {
       cursor_reach (&naming->cursor, block->born_index);
-      *out_ordinal = next_ordinal (&naming->counts, block->block_bytes, block->stream,
-                                   naming->cursor.stretch);
+      *out_ordinal = next_ordinal (naming, block);
     }
   if (phase && (phase->label || phase->name != TESSERA_NONE))
     *out_phase = phase_id (naming, tessera_phase_name (build->trace, phase));
@@ -185,12 +170,9 @@ tessera_build_names (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
   g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
-  Naming naming = { build, names, { NULL, 16 }, { .build = build } };
+  g_autoptr (GHashTable) counts = g_hash_table_new (NULL, NULL);
+  Naming naming = { build, names, counts, 0, { .build = build } };
 
-  while (naming.counts.n_counts < 2 * (plan->n_slots + plan->n_unplanned))
-    naming.counts.n_counts *= 2;
-  naming.counts.counts = g_new0 (Count, naming.counts.n_counts);
   name_all (&naming);
   close_sections (plan);
-  g_free (naming.counts.counts);
 }
