@@ -29,7 +29,7 @@ static void
 put_spare (TesseraPieces *pieces, TesseraPiece *piece)
 {
   piece->end_bytes = 0;
-  piece->link = pieces->spare;
+  piece->next = pieces->spare;
   pieces->spare = piece;
   pieces->n_spare++;
 }
@@ -39,7 +39,7 @@ take_spare (TesseraPieces *pieces)
 {
   TesseraPiece *piece = pieces->spare;
 
-  pieces->spare = piece->link;
+  pieces->spare = piece->next;
   pieces->n_spare--;
   return piece;
 }

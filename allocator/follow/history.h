@@ -28,19 +28,19 @@ typedef struct TesseraPiece TesseraPiece;
 struct TesseraPiece
 {
   TesseraTreeNode node;          /* must be first */
-  TesseraPiece *previous, *next; /* by place */
+  TesseraPiece *previous, *next; /* by place; spare: next */
   uint64_t end_bytes;
-  uint64_t size_bytes;  /* asked for by the block here; 0 when free */
-  uint64_t block_bytes; /* of the block here, or the last one; 0: never used */
-  uint64_t torch_bytes; /* ... as large as PyTorch would have made it */
+  uint64_t size_bytes;  /* asked for by the block here, or the last one */
+  uint64_t block_bytes; /* what that takes; 0: never used */
   uint64_t done_at;     /* free: when the last one was done */
   uint64_t covered_at;  /* not live: the first barrier that covers its uses */
-  uint32_t stream, pool;
-  TesseraBlockState state;
-  bool is_inside;     /* of a block that begins in a piece before */
-  bool is_closed;     /* free, and no memory lies there */
-  TesseraPiece *link; /* spare */
+  uint32_t stream;
+  uint16_t pool;
+  uint8_t state;      /* TesseraBlockState */
+  bool is_inside : 1; /* of a block that begins in a piece before */
+  bool is_closed : 1; /* free, and no memory lies there */
 };
+_Static_assert(sizeof (TesseraPiece) == 128, "a piece is two cache lines");
 
 typedef struct
 {

@@ -41,17 +41,17 @@ const TesseraOccupancyLaws tessera_occupancy_laws = { true, true, true, true, tr
 /* What PyTorch makes of a request, but for the divisions of its settings: they change
  * neither its class nor which of two is larger. */
 static uint64_t
-torch_bytes (const TesseraOccupancyRequest *request)
+torch_bytes (uint64_t size_bytes)
 {
   uint64_t step = TESSERA_MIN_BLOCK_BYTES;
 
-  return (request->size_bytes / step + (request->size_bytes % step != 0)) * step;
+  return (size_bytes / step + (size_bytes % step != 0)) * step;
 }
 
 static bool
-is_small (uint64_t torch_bytes)
+is_small (uint64_t size_bytes)
 {
-  return torch_bytes <= TESSERA_SMALL_BYTES;
+  return size_bytes <= TESSERA_SMALL_BYTES;
 }
 
 TesseraStatus
@@ -174,8 +174,8 @@ tessera_occupancy_see_request (TesseraOccupancy *map,
   if (!map->has_several || !map->laws.sizes)
     return TESSERA_OK;
   return tessera_evidence_note (&map->asked, request->stream, request->pool,
-                                is_small (torch_bytes (request)), torch_bytes (request),
-                                map->now);
+                                is_small (request->size_bytes),
+                                torch_bytes (request->size_bytes), map->now);
 }
 
 void
@@ -197,9 +197,9 @@ was_asked_since (const TesseraOccupancy *map, const TesseraPiece *piece)
 {
   uint64_t since = map->laws.since ? piece->done_at : 0;
   uint64_t least_bytes = tessera_evidence_least (&map->asked, piece->stream, piece->pool,
-                                                 is_small (piece->torch_bytes), since);
+                                                 is_small (piece->size_bytes), since);
 
-  return least_bytes <= piece->torch_bytes ||
+  return least_bytes <= torch_bytes (piece->size_bytes) ||
          (!map->laws.fits && least_bytes != UINT64_MAX);
 }
 
@@ -229,7 +229,7 @@ ask_piece (const TesseraOccupancy *map,
       (piece->pool != request->pool && laws->pools))
     return TESSERA_OCCUPANCY_UNORDERED;
   if (!map->has_several || !laws->sizes ||
-      is_small (piece->torch_bytes) == is_small (torch_bytes (request)) ||
+      is_small (piece->size_bytes) == is_small (request->size_bytes) ||
       was_asked_since (map, piece))
     return TESSERA_OCCUPANCY_GRANTED;
   return TESSERA_OCCUPANCY_UNORDERED;
@@ -414,9 +414,8 @@ occupy (TesseraPiece *first, uint64_t end_bytes, const TesseraOccupancyRequest *
     {
       piece->size_bytes = request->size_bytes;
       piece->block_bytes = request->block_bytes;
-      piece->torch_bytes = torch_bytes (request);
       piece->stream = request->stream;
-      piece->pool = request->pool;
+      piece->pool = (uint16_t) request->pool;
       piece->state = TESSERA_BLOCK_LIVE;
       piece->is_inside = piece != first;
       if (piece->end_bytes >= end_bytes)
@@ -521,7 +520,6 @@ complete (TesseraOccupancy *map, TesseraPiece *piece, uint32_t stream)
       piece->state = TESSERA_BLOCK_FREE;
       piece->done_at = map->now;
       piece->stream = stream;
-      piece->size_bytes = 0;
       piece->is_inside = false;
     }
 }
@@ -583,7 +581,7 @@ tessera_occupancy_each (const TesseraOccupancy *map,
         .block_bytes = piece->state == TESSERA_BLOCK_FREE
                            ? piece->end_bytes - tessera_piece_begin (piece)
                            : piece->block_bytes,
-        .size_bytes = piece->size_bytes,
+        .size_bytes = piece->state != TESSERA_BLOCK_FREE ? piece->size_bytes : 0,
         .segment_addr = pool_addr,
         .stream = piece->stream,
         .pool = piece->pool,
