@@ -42,15 +42,30 @@ void tessera_follower_set_hook (TesseraFollower *follower,
 void tessera_follower_phase (TesseraFollower *follower, const char *name);
 void tessera_follower_step (TesseraFollower *follower);
 
-/* Returns true and the offset in the pool on a hit. @out_slot may be NULL. */
-bool tessera_follower_malloc (TesseraFollower *follower,
-                              uint64_t size_bytes,
-                              uint32_t stream,
-                              uint32_t pool,
-                              uint64_t *out_offset_bytes,
-                              uint32_t *out_slot);
-/* Whether the last request was an unplanned one: a miss that was planned. */
-bool tessera_follower_was_unplanned (const TesseraFollower *follower);
+typedef enum
+{
+  TESSERA_HIT,
+  TESSERA_HIT_ELSEWHERE, /* in another place of the pool than planned, because the planned
+                            one was not free (or granted) */
+  TESSERA_HIT_DYNAMIC,   /* without a slot, in a room or region */
+  TESSERA_MISS_UNKNOWN,  /* no slot of this signature near */
+  TESSERA_MISS_OCCUPIED, /* a slot matched but its range was not free, or not granted */
+  TESSERA_MISS_PLANNED   /* it is an unplanned request */
+} TesseraFollowed;
+
+static inline bool
+tessera_followed_is_hit (TesseraFollowed followed)
+{
+  return followed <= TESSERA_HIT_DYNAMIC;
+}
+
+/* On a hit the offset in the pool is set, and the slot (@out_slot may be NULL). */
+TesseraFollowed tessera_follower_malloc (TesseraFollower *follower,
+                                         uint64_t size_bytes,
+                                         uint32_t stream,
+                                         uint32_t pool,
+                                         uint64_t *out_offset_bytes,
+                                         uint32_t *out_slot);
 
 /* Which pages of the pool (array length=n_pages) the section at hand still needs, as far as
  * the plan tells from where the run is. */
@@ -63,13 +78,29 @@ typedef struct
 {
   uint64_t hits, misses;
   uint64_t hit_bytes, miss_bytes;
-  uint64_t hits_elsewhere; /* of the hits: in another place of the pool than planned,
-                              because the planned one was not free (or granted) */
-  uint64_t hits_dynamic;   /* of the hits: without a slot, in a room or region */
-  uint64_t misses_unknown; /* no slot of this signature near */
-  uint64_t
-      misses_occupied; /* a slot matched but its range was not free, or not granted */
-  uint64_t misses_planned, planned_miss_bytes; /* of the misses: unplanned requests */
+  uint64_t hits_elsewhere, hits_dynamic;
+  uint64_t misses_unknown, misses_occupied;
+  uint64_t misses_planned, planned_miss_bytes;
 } TesseraFollowerStats;
-void tessera_follower_get_stats (const TesseraFollower *follower,
-                                 TesseraFollowerStats *out_stats);
+
+/* What became of a request of so many bytes. */
+static inline void
+tessera_follower_count (TesseraFollowerStats *stats,
+                        TesseraFollowed followed,
+                        uint64_t size_bytes)
+{
+  if (tessera_followed_is_hit (followed))
+    {
+      stats->hits++;
+      stats->hit_bytes += size_bytes;
+      stats->hits_elsewhere += followed == TESSERA_HIT_ELSEWHERE;
+      stats->hits_dynamic += followed == TESSERA_HIT_DYNAMIC;
+      return;
+    }
+  stats->misses++;
+  stats->miss_bytes += size_bytes;
+  stats->misses_unknown += followed == TESSERA_MISS_UNKNOWN;
+  stats->misses_occupied += followed == TESSERA_MISS_OCCUPIED;
+  stats->misses_planned += followed == TESSERA_MISS_PLANNED;
+  stats->planned_miss_bytes += followed == TESSERA_MISS_PLANNED ? size_bytes : 0;
+}

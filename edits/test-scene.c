@@ -137,7 +137,6 @@ static TesseraFollowerStats
 follow (const TestScene *scene, const TesseraPlan *made, guint8 *missed)
 {
   g_autofree guint64 *offsets = g_new0 (guint64, scene->blocks->n_blocks + 1);
-  TesseraFollowerStats stats;
 
   g_autoptr (Followed) follower = followed_new (made);
   for (guint32 i = 0; i < scene->trace->n_events; i++)
@@ -156,8 +155,7 @@ follow (const TestScene *scene, const TesseraPlan *made, guint8 *missed)
       if (event->action == TESSERA_FREE_COMPLETED && offsets[block] != G_MAXUINT64)
         g_assert_true (followed_free_at (follower, offsets[block]));
     }
-  tessera_follower_get_stats (follower->follower, &stats);
-  return stats;
+  return follower->stats;
 }
 
 uint64_t

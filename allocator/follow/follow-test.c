@@ -23,7 +23,6 @@ test_streams_and_pools (void)
 {
   g_autofree SmallPlan *made = small_plan_make ("|AAA");
   TesseraPlan *plan = &made->plan;
-  TesseraFollowerStats stats;
   uint64_t offset;
   uint32_t slot;
 
@@ -39,10 +38,9 @@ test_streams_and_pools (void)
   g_assert_true (followed_malloc (follower, 512, 0, 1, &offset, &slot));
   g_assert_cmpuint (slot, ==, 2);
   g_assert_false (followed_free_at (follower, 7));
-  tessera_follower_get_stats (follower->follower, &stats);
-  g_assert_cmpuint (stats.hits, ==, 3);
-  g_assert_cmpuint (stats.hit_bytes, ==, 1025);
-  g_assert_cmpuint (stats.misses_unknown, ==, 2);
+  g_assert_cmpuint (follower->stats.hits, ==, 3);
+  g_assert_cmpuint (follower->stats.hit_bytes, ==, 1025);
+  g_assert_cmpuint (follower->stats.misses_unknown, ==, 2);
 }
 
 static void
@@ -50,7 +48,6 @@ test_still_taken (void)
 {
   g_autofree SmallPlan *made = small_plan_make ("|A");
   TesseraPlan *plan = &made->plan;
-  TesseraFollowerStats stats;
   uint64_t offset;
 
   g_autoptr (Followed) follower = followed_new (plan);
@@ -61,8 +58,7 @@ test_still_taken (void)
   g_assert_false (followed_free_at (follower, 0));
   tessera_follower_step (follower->follower);
   g_assert_true (followed_malloc (follower, 512, 0, 0, &offset, NULL));
-  tessera_follower_get_stats (follower->follower, &stats);
-  g_assert_cmpuint (stats.misses_occupied, ==, 1);
+  g_assert_cmpuint (follower->stats.misses_occupied, ==, 1);
 }
 
 /* Where a block outlives the birth of its successor the slot and its spare take turns. */
@@ -102,7 +98,6 @@ test_rotation (void)
 {
   g_autofree SmallPlan *made = small_plan_make ("|CCCBC");
   TesseraPlan *plan = &made->plan;
-  TesseraFollowerStats stats;
   uint64_t held[3];
   uint64_t other;
 
@@ -131,9 +126,8 @@ test_rotation (void)
       g_assert_cmpint (followed_malloc (follower, 1024, 0, 0, &other, NULL), ==,
                        step == 0);
     }
-  tessera_follower_get_stats (follower->follower, &stats);
-  g_assert_cmpuint (stats.misses_occupied, ==, 9);
-  g_assert_cmpuint (stats.misses, ==, 9);
+  g_assert_cmpuint (follower->stats.misses_occupied, ==, 9);
+  g_assert_cmpuint (follower->stats.misses, ==, 9);
 }
 
 /* The block of the step before is still in A's place. Whether B's place, free for this
@@ -143,7 +137,6 @@ check_elsewhere (uint16_t stream_of_b, uint32_t a_died, bool expected)
 {
   g_autofree SmallPlan *made = small_plan_make ("|AB");
   TesseraPlan *plan = &made->plan;
-  TesseraFollowerStats stats;
   uint64_t offset = 0;
 
   plan->n_streams = 2;
@@ -153,9 +146,8 @@ check_elsewhere (uint16_t stream_of_b, uint32_t a_died, bool expected)
   g_assert_true (followed_malloc (follower, 512, 0, 0, &offset, NULL));
   tessera_follower_step (follower->follower);
   g_assert_cmpint (followed_malloc (follower, 512, 0, 0, &offset, NULL), ==, expected);
-  tessera_follower_get_stats (follower->follower, &stats);
-  g_assert_cmpuint (stats.hits_elsewhere, ==, expected);
-  g_assert_cmpuint (stats.misses_occupied, ==, !expected);
+  g_assert_cmpuint (follower->stats.hits_elsewhere, ==, expected);
+  g_assert_cmpuint (follower->stats.misses_occupied, ==, !expected);
   if (expected)
     {
       g_assert_cmpuint (offset, ==, plan->slots[1].offset_bytes);
@@ -787,7 +779,8 @@ ask (Run *run, uint64_t size_bytes)
   uint64_t offset_bytes;
 
   run->asked_bytes = size_bytes;
-  return tessera_lengths_follower_malloc (run->follower, size_bytes, 0, 0, &offset_bytes)
+  return tessera_followed_is_hit (tessera_lengths_follower_malloc (
+             run->follower, size_bytes, 0, 0, &offset_bytes))
              ? offset_bytes
              : UINT64_MAX;
 }

@@ -26,8 +26,6 @@ struct TesseraFollower
   TesseraReuse reuse;
   TesseraRooms rooms;
   uint64_t asked_bytes; /* rounded, of the request that is being served */
-  bool was_unplanned;   /* it is an unplanned one */
-  TesseraFollowerStats stats;
 };
 
 TesseraStatus
@@ -217,25 +215,7 @@ expect_request (TesseraFollower *follower,
   return request;
 }
 
-typedef enum
-{
-  MISS_UNKNOWN,
-  MISS_OCCUPIED,
-  MISS_PLANNED
-} Miss;
-
-static void
-count_miss (TesseraFollowerStats *stats, uint64_t size_bytes, Miss miss)
-{
-  stats->misses++;
-  stats->miss_bytes += size_bytes;
-  stats->misses_unknown += miss == MISS_UNKNOWN;
-  stats->misses_occupied += miss == MISS_OCCUPIED;
-  stats->misses_planned += miss == MISS_PLANNED;
-  stats->planned_miss_bytes += miss == MISS_PLANNED ? size_bytes : 0;
-}
-
-bool
+TesseraFollowed
 tessera_follower_malloc (TesseraFollower *follower,
                          uint64_t size_bytes,
                          uint32_t stream,
@@ -243,47 +223,32 @@ tessera_follower_malloc (TesseraFollower *follower,
                          uint64_t *out_offset_bytes,
                          uint32_t *out_slot)
 {
-  TesseraFollowerStats *stats = &follower->stats;
   uint32_t request = expect_request (follower, size_bytes, stream, pool), slot;
+  TesseraFollowed followed = TESSERA_HIT;
 
   if (request == TESSERA_NONE)
     request = find_request (follower, size_bytes, stream, pool);
   slot = request != TESSERA_NONE ? tessera_slots_of_request (&follower->slots, request)
                                  : TESSERA_NONE;
-  follower->was_unplanned = request != TESSERA_NONE && slot == TESSERA_NONE;
-  if (follower->was_unplanned)
-    {
-      count_miss (stats, size_bytes, MISS_PLANNED);
-      return false;
-    }
+  if (request != TESSERA_NONE && slot == TESSERA_NONE)
+    return TESSERA_MISS_PLANNED;
   if (slot != TESSERA_NONE && take (follower, slot))
     *out_offset_bytes = follower->plan->slots[slot].offset_bytes;
   else if (slot != TESSERA_NONE && take_instead (follower, slot, out_offset_bytes, &slot))
-    stats->hits_elsewhere++;
+    followed = TESSERA_HIT_ELSEWHERE;
   else if (take_room (follower, stream, pool, out_offset_bytes))
     {
       slot = TESSERA_NONE;
-      stats->hits_dynamic++;
+      followed = TESSERA_HIT_DYNAMIC;
     }
   else
-    {
-      count_miss (stats, size_bytes, slot != TESSERA_NONE ? MISS_OCCUPIED : MISS_UNKNOWN);
-      return false;
-    }
+    return slot != TESSERA_NONE ? TESSERA_MISS_OCCUPIED : TESSERA_MISS_UNKNOWN;
   if (slot != TESSERA_NONE)
     tessera_follow_kinds_take (&follower->course.kinds,
                                follower->plan->slots[slot].section);
-  stats->hits++;
-  stats->hit_bytes += size_bytes;
   if (out_slot != NULL)
     *out_slot = slot;
-  return true;
-}
-
-bool
-tessera_follower_was_unplanned (const TesseraFollower *follower)
-{
-  return follower->was_unplanned;
+  return followed;
 }
 
 static void
@@ -320,11 +285,4 @@ tessera_follower_forecast (const TesseraFollower *follower,
       if (slot != TESSERA_NONE)
         need_pages (&follower->plan->slots[slot], page_bytes, n_pages, out_is_needed);
     }
-}
-
-void
-tessera_follower_get_stats (const TesseraFollower *follower,
-                            TesseraFollowerStats *out_stats)
-{
-  *out_stats = follower->stats;
 }

@@ -99,23 +99,11 @@ trim (TesseraPolicy *policy)
   return returned_bytes;
 }
 
-/* Up to now, or to when it was declined. */
-static void
-get_followed (const TesseraPolicy *policy, TesseraFollowerStats *out_stats)
-{
-  *out_stats = policy->followed;
-  if (policy->follower != NULL)
-    tessera_follower_get_stats (policy->follower, out_stats);
-  else if (policy->by_length != NULL)
-    tessera_lengths_follower_get_stats (policy->by_length, out_stats);
-}
-
 static void
 decline (TesseraPolicy *policy)
 {
   bool lacks_barriers = false;
 
-  get_followed (policy, &policy->followed);
   if (policy->handover != NULL)
     {
       policy->n_barriers = tessera_handover_count (policy->handover);
@@ -208,23 +196,18 @@ follow (TesseraPolicy *policy, TesseraPolicyGrant *out_grant)
 {
   const TesseraOccupancyRequest *request = &policy->request;
   uint64_t offset_bytes;
-  bool is_hit;
+  TesseraFollowed followed =
+      policy->by_length != NULL
+          ? tessera_lengths_follower_malloc (policy->by_length, request->size_bytes,
+                                             request->stream, request->pool,
+                                             &offset_bytes)
+          : tessera_follower_malloc (policy->follower, request->size_bytes,
+                                     request->stream, request->pool, &offset_bytes,
+                                     &out_grant->slot);
+  bool is_hit = tessera_followed_is_hit (followed);
 
-  if (policy->by_length != NULL)
-    {
-      is_hit =
-          tessera_lengths_follower_malloc (policy->by_length, request->size_bytes,
-                                           request->stream, request->pool, &offset_bytes);
-      policy->is_unplanned =
-          !is_hit && tessera_lengths_follower_was_unplanned (policy->by_length);
-    }
-  else
-    {
-      is_hit =
-          tessera_follower_malloc (policy->follower, request->size_bytes, request->stream,
-                                   request->pool, &offset_bytes, &out_grant->slot);
-      policy->is_unplanned = !is_hit && tessera_follower_was_unplanned (policy->follower);
-    }
+  tessera_follower_count (&policy->followed, followed, request->size_bytes);
+  policy->is_unplanned = followed == TESSERA_MISS_PLANNED;
   if (is_hit)
     out_grant->grant =
         (TesseraGrant){ policy->pool.addr + offset_bytes, request->block_bytes };
@@ -746,7 +729,7 @@ tessera_policy_get_stats (const TesseraPolicy *policy, TesseraPolicyStats *out_s
   sum->peak_reserved_bytes = policy->peaks.caching.peak_reserved_bytes;
   /* The caching allocator gave up on them, the program did not notice. */
   sum->n_ooms -= policy->n_relieved;
-  get_followed (policy, &out_stats->follower);
+  out_stats->follower = policy->followed;
   out_stats->pool_addr = pool->addr;
   out_stats->pool_bytes = pool->held_bytes;
   out_stats->promised_bytes = pool->promised_bytes;

@@ -115,6 +115,7 @@ typedef struct
   GByteArray *taken;
   uint64_t asked_bytes; /* by the request that is being served */
   size_t n_static_misses;
+  TesseraFollowerStats stats;
 } Pool;
 
 static bool
@@ -152,9 +153,12 @@ serve (Pool *pool, TesseraFollower *follower, const TesseraEvent *event, gsize b
   uint64_t offset;
   uint32_t slot;
   gboolean is_static = event->size_bytes % 2048 == 0;
+  TesseraFollowed followed;
 
   pool->asked_bytes = event->size_bytes;
-  if (!tessera_follower_malloc (follower, event->size_bytes, 0, 0, &offset, &slot))
+  followed = tessera_follower_malloc (follower, event->size_bytes, 0, 0, &offset, &slot);
+  tessera_follower_count (&pool->stats, followed, event->size_bytes);
+  if (!tessera_followed_is_hit (followed))
     {
       pool->n_static_misses += is_static;
       return;
@@ -179,9 +183,8 @@ take_back (Pool *pool, TesseraFollower *follower, const TesseraEvent *event, gsi
 static TesseraFollowerStats
 follow (const TesseraPlan *plan, const PlanCase *c, size_t *out_static_misses)
 {
-  Pool pool = { g_hash_table_new (NULL, NULL), g_byte_array_new (), 0, 0 };
+  Pool pool = { g_hash_table_new (NULL, NULL), g_byte_array_new () };
   TesseraFollower *follower;
-  TesseraFollowerStats stats;
   size_t step = 0;
 
   g_byte_array_set_size (pool.taken, (guint) (tessera_plan_pool_bytes (plan) / 512));
@@ -202,12 +205,11 @@ follow (const TesseraPlan *plan, const PlanCase *c, size_t *out_static_misses)
       else if (event->action == TESSERA_FREE_COMPLETED)
         take_back (&pool, follower, event, c->blocks->block_of_event[i]);
     }
-  tessera_follower_get_stats (follower, &stats);
   tessera_follower_free (follower);
   *out_static_misses = pool.n_static_misses;
   g_hash_table_unref (pool.offsets);
   g_byte_array_unref (pool.taken);
-  return stats;
+  return pool.stats;
 }
 
 /* With the trace's own requests everything hits; with others nothing overlaps, and where

@@ -91,10 +91,8 @@ count_misses (const TesseraPlan *p,
               const TesseraBlocks *blocks)
 {
   g_autofree uint64_t *offsets = g_new (uint64_t, blocks->n_blocks);
-  Followed *follower;
-  TesseraFollowerStats stats;
+  g_autoptr (Followed) follower = followed_new (p);
 
-  follower = followed_new (p);
   for (uint32_t i = 0; i < trace->n_events; i++)
     {
       const TesseraEvent *event = &trace->events[i];
@@ -106,9 +104,7 @@ count_misses (const TesseraPlan *p,
       else if (event->action == TESSERA_FREE_COMPLETED)
         followed_free_at (follower, *offset);
     }
-  tessera_follower_get_stats (follower->follower, &stats);
-  followed_free (follower);
-  return stats.misses;
+  return follower->stats.misses;
 }
 
 /* How low the plans are is nothing to the tests below: no long search for lower ones. */
@@ -400,15 +396,6 @@ do_step (Program *program, uint32_t n_left_out)
       drop (program, i);
 }
 
-static TesseraFollowerStats
-stats_of (const Program *program)
-{
-  TesseraFollowerStats stats;
-
-  tessera_follower_get_stats (program->follower->follower, &stats);
-  return stats;
-}
-
 static Program
 start (const PlanCase *c)
 {
@@ -438,7 +425,7 @@ test_follow (void)
       do_step (&program, 0);
     }
   g_assert_cmpuint (program.n_missed, ==, 0);
-  g_assert_cmpuint (stats_of (&program).hits_elsewhere, ==, 0);
+  g_assert_cmpuint (program.follower->stats.hits_elsewhere, ==, 0);
   followed_free (program.follower);
   plan_case_clear (&c);
 }
@@ -454,11 +441,11 @@ test_lost_step (void)
   for (uint32_t s = 0; s < 5; s++)
     do_step (&program, 0);
   do_step (&program, N_REQUESTS);
-  elsewhere = stats_of (&program).hits_elsewhere;
+  elsewhere = program.follower->stats.hits_elsewhere;
   for (uint32_t s = 0; s < 6; s++)
     do_step (&program, 0);
   g_assert_cmpuint (program.n_missed, ==, 0);
-  g_assert_cmpuint (stats_of (&program).hits_elsewhere, ==, elsewhere);
+  g_assert_cmpuint (program.follower->stats.hits_elsewhere, ==, elsewhere);
   followed_free (program.follower);
   plan_case_clear (&c);
 }

@@ -57,8 +57,10 @@ followed_malloc (Followed *followed,
     .pool = pool,
   };
   OK (tessera_occupancy_see_request (followed->map, &followed->request));
-  return tessera_follower_malloc (followed->follower, size_bytes, stream, pool,
-                                  out_offset_bytes, out_slot);
+  followed->last = tessera_follower_malloc (followed->follower, size_bytes, stream, pool,
+                                            out_offset_bytes, out_slot);
+  tessera_follower_count (&followed->stats, followed->last, size_bytes);
+  return tessera_followed_is_hit (followed->last);
 }
 
 bool
@@ -159,7 +161,6 @@ small_plan_make (const char *text)
 char *
 small_plan_follow (const TesseraPlan *plan, const char *letters)
 {
-  TesseraFollowerStats stats;
   GString *out = g_string_new (NULL);
   guint n_planned = 0, n_misses = 0;
 
@@ -178,22 +179,20 @@ small_plan_follow (const TesseraPlan *plan, const char *letters)
         {
           g_string_append_c (out, (char) ('a' + slot % 26));
           g_assert_cmpuint (offset, ==, plan->slots[slot].offset_bytes);
-          g_assert_false (tessera_follower_was_unplanned (follower->follower));
           g_assert_true (followed_free_at (follower, offset));
         }
       else
         {
           n_misses++;
-          n_planned += tessera_follower_was_unplanned (follower->follower);
-          g_string_append_c (
-              out, tessera_follower_was_unplanned (follower->follower) ? '.' : '-');
+          n_planned += follower->last == TESSERA_MISS_PLANNED;
+          g_string_append_c (out, follower->last == TESSERA_MISS_PLANNED ? '.' : '-');
         }
     }
-  tessera_follower_get_stats (follower->follower, &stats);
-  g_assert_cmpuint (stats.misses, ==, n_misses);
-  g_assert_cmpuint (stats.misses_planned, ==, n_planned);
-  g_assert_cmpuint (stats.misses, ==,
-                    stats.misses_planned + stats.misses_unknown + stats.misses_occupied);
+  g_assert_cmpuint (follower->stats.misses, ==, n_misses);
+  g_assert_cmpuint (follower->stats.misses_planned, ==, n_planned);
+  g_assert_cmpuint (follower->stats.misses, ==,
+                    follower->stats.misses_planned + follower->stats.misses_unknown +
+                        follower->stats.misses_occupied);
   return g_string_free (out, FALSE);
 }
 

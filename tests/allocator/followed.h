@@ -18,6 +18,8 @@ typedef struct
   TesseraFollower *follower;
   TesseraOccupancy *map;
   TesseraOccupancyRequest request; /* that is being served */
+  TesseraFollowed last;            /* what became of it */
+  TesseraFollowerStats stats;
   uint64_t align_bytes;
 } Followed;
 

@@ -76,10 +76,8 @@ struct TesseraLengthsFollower
   TesseraCutter cutter;
   bool is_between;    /* steps: one ended, and none began */
   bool is_later_part; /* not the first of its step */
-  bool was_unplanned; /* the last request */
   uint32_t n_missed;  /* in a row */
   TesseraFollower *follower;
-  TesseraFollowerStats stats; /* of what is past, and of early requests */
 };
 
 /* ---- Fixed places ---- */
@@ -197,30 +195,8 @@ fixed_places_take (FixedPlaces *fixed,
 /* ---- The plan of one step ---- */
 
 static void
-add_stats (TesseraFollowerStats *sum, const TesseraFollowerStats *more)
-{
-  sum->hits += more->hits;
-  sum->misses += more->misses;
-  sum->hit_bytes += more->hit_bytes;
-  sum->miss_bytes += more->miss_bytes;
-  sum->hits_elsewhere += more->hits_elsewhere;
-  sum->hits_dynamic += more->hits_dynamic;
-  sum->misses_unknown += more->misses_unknown;
-  sum->misses_occupied += more->misses_occupied;
-  sum->misses_planned += more->misses_planned;
-  sum->planned_miss_bytes += more->planned_miss_bytes;
-}
-
-static void
 drop_instance (TesseraLengthsFollower *follower)
 {
-  TesseraFollowerStats stats;
-
-  if (follower->follower != NULL)
-    {
-      tessera_follower_get_stats (follower->follower, &stats);
-      add_stats (&follower->stats, &stats);
-    }
   tessera_follower_free (follower->follower);
   tessera_plan_free (follower->plan);
   follower->follower = NULL;
@@ -350,7 +326,7 @@ find_early (TesseraLengthsFollower *follower,
 }
 
 /* As tessera_lengths_follower_malloc(), of a step whose length is not known. */
-static bool
+static TesseraFollowed
 serve_early (TesseraLengthsFollower *follower,
              uint64_t size_bytes,
              uint32_t stream,
@@ -359,30 +335,22 @@ serve_early (TesseraLengthsFollower *follower,
 {
   uint32_t slot = find_early (follower, size_bytes, stream, pool);
   TesseraParameters parameters;
-  bool is_hit = false;
+  bool is_hit;
 
   if (slot == TESSERA_NONE)
-    follower->n_strangers += follower->n_strangers <= STRANGERS;
-  else
     {
-      follower->next_early = slot + 1;
-      follower->was_unplanned =
-          tessera_lengths_slot_is_kept (&follower->lengths->slots[slot]);
-      is_hit = fixed_places_take (&follower->fixed, slot, size_bytes,
-                                  &follower->hooks.hook, out_offset_bytes);
-      if (tessera_guess_is_known (&follower->guess, &parameters))
-        begin_known (follower, &parameters);
+      follower->n_strangers += follower->n_strangers <= STRANGERS;
+      return TESSERA_MISS_UNKNOWN;
     }
-  follower->stats.hits += is_hit;
-  follower->stats.hit_bytes += is_hit ? size_bytes : 0;
-  follower->stats.misses += !is_hit;
-  follower->stats.miss_bytes += is_hit ? 0 : size_bytes;
-  follower->stats.misses_unknown += slot == TESSERA_NONE;
-  follower->stats.misses_planned += follower->was_unplanned;
-  follower->stats.planned_miss_bytes += follower->was_unplanned ? size_bytes : 0;
-  follower->stats.misses_occupied +=
-      slot != TESSERA_NONE && !is_hit && !follower->was_unplanned;
-  return is_hit;
+  follower->next_early = slot + 1;
+  is_hit = fixed_places_take (&follower->fixed, slot, size_bytes, &follower->hooks.hook,
+                              out_offset_bytes);
+  if (tessera_guess_is_known (&follower->guess, &parameters))
+    begin_known (follower, &parameters);
+  return is_hit ? TESSERA_HIT
+         : tessera_lengths_slot_is_kept (&follower->lengths->slots[slot])
+             ? TESSERA_MISS_PLANNED
+             : TESSERA_MISS_OCCUPIED;
 }
 
 /* A size that is always the same tells nothing. */
@@ -551,7 +519,7 @@ find_place (TesseraLengthsFollower *follower, uint32_t slot, uint64_t offset_byt
   return fixed_places_at (&follower->fixed, offset_bytes);
 }
 
-bool
+TesseraFollowed
 tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                  uint64_t size_bytes,
                                  uint32_t stream,
@@ -559,38 +527,32 @@ tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
                                  uint64_t *out_offset_bytes)
 {
   FixedPlace *place;
+  TesseraFollowed followed;
   uint32_t slot;
 
-  follower->was_unplanned = false;
   if (follower->state == STATE_KNOWN)
     doubt_length (follower, size_bytes, stream, pool);
   if (follower->state == STATE_EARLY)
     return serve_early (follower, size_bytes, stream, pool, out_offset_bytes);
   if (follower->follower == NULL)
+    return TESSERA_MISS_UNKNOWN;
+  followed = tessera_follower_malloc (follower->follower, size_bytes, stream, pool,
+                                      out_offset_bytes, &slot);
+  if (!tessera_followed_is_hit (followed))
     {
-      follower->stats.misses++;
-      follower->stats.misses_unknown++;
-      follower->stats.miss_bytes += size_bytes;
-      return false;
-    }
-  if (!tessera_follower_malloc (follower->follower, size_bytes, stream, pool,
-                                out_offset_bytes, &slot))
-    {
-      follower->was_unplanned = tessera_follower_was_unplanned (follower->follower);
-      follower->n_missed += !follower->was_unplanned;
-      return false;
+      follower->n_missed += followed != TESSERA_MISS_PLANNED;
+      return followed;
     }
   follower->n_missed = 0;
-  if (follower->state == STATE_START)
-    return true;
-  place = find_place (follower, slot, *out_offset_bytes);
+  place = follower->state != STATE_START ? find_place (follower, slot, *out_offset_bytes)
+                                         : NULL;
   if (place != NULL)
     {
       place->is_taken = true;
       place->is_own =
           slot != TESSERA_NONE && follower->plan->slots[slot].block == place->slot;
     }
-  return true;
+  return followed;
 }
 
 void
@@ -600,12 +562,6 @@ tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t off
 
   if (place != NULL)
     place->is_taken = false;
-}
-
-bool
-tessera_lengths_follower_was_unplanned (const TesseraLengthsFollower *follower)
-{
-  return follower->was_unplanned;
 }
 
 bool
@@ -625,17 +581,4 @@ tessera_lengths_follower_forecast (const TesseraLengthsFollower *follower,
     tessera_follower_forecast (follower->follower, page_bytes, n_pages, out_is_needed);
   else
     memset (out_is_needed, 0, n_pages * sizeof *out_is_needed);
-}
-
-void
-tessera_lengths_follower_get_stats (const TesseraLengthsFollower *follower,
-                                    TesseraFollowerStats *out_stats)
-{
-  TesseraFollowerStats now;
-
-  *out_stats = follower->stats;
-  if (follower->follower == NULL)
-    return;
-  tessera_follower_get_stats (follower->follower, &now);
-  add_stats (out_stats, &now);
 }

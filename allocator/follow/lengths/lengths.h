@@ -43,15 +43,13 @@ void tessera_lengths_follower_step (TesseraLengthsFollower *follower);
 /* A step ended and none begins: what comes now, an evaluation, say, is no part of one. */
 void tessera_lengths_follower_end_step (TesseraLengthsFollower *follower);
 void tessera_lengths_follower_phase (TesseraLengthsFollower *follower, const char *name);
-bool tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
-                                      uint64_t size_bytes,
-                                      uint32_t stream,
-                                      uint32_t pool,
-                                      uint64_t *out_offset_bytes);
+TesseraFollowed tessera_lengths_follower_malloc (TesseraLengthsFollower *follower,
+                                                 uint64_t size_bytes,
+                                                 uint32_t stream,
+                                                 uint32_t pool,
+                                                 uint64_t *out_offset_bytes);
 void tessera_lengths_follower_free_at (TesseraLengthsFollower *follower,
                                        uint64_t offset_bytes);
-/* Whether the last request was one that steps keep: a miss that was planned. */
-bool tessera_lengths_follower_was_unplanned (const TesseraLengthsFollower *follower);
 /* Whether what is asked for now is of a step that is not planned. */
 bool tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower);
 /* As tessera_follower_forecast(); of a step that is not planned: nothing is needed. */
@@ -59,5 +57,3 @@ void tessera_lengths_follower_forecast (const TesseraLengthsFollower *follower,
                                         uint64_t page_bytes,
                                         uint32_t n_pages,
                                         bool *out_is_needed);
-void tessera_lengths_follower_get_stats (const TesseraLengthsFollower *follower,
-                                         TesseraFollowerStats *out_stats);
