@@ -60,12 +60,6 @@ bool tessera_caching_needs_no_device (TesseraCaching *caching,
                                       uint32_t stream,
                                       uint32_t pool);
 
-/* Like tessera_caching_seed(), with other sizes of the blocks (one for each at the
- * start). NULL: the trace's own. */
-TESSERA_MUST_USE TesseraStatus tessera_caching_seed_sizes (TesseraCaching *caching,
-                                                           const TesseraTrace *trace,
-                                                           const uint64_t *block_bytes);
-
 /* Requested size of the live or pending block at @addr; 0: there is none. */
 uint64_t tessera_caching_requested_at (const TesseraCaching *caching, uint64_t addr);
 

@@ -137,10 +137,12 @@ void tessera_caching_set_kept (TesseraCaching *caching, uint64_t kept_bytes);
  * handles; before the first malloc only (else TESSERA_INVALID). The device is not asked
  * for this memory; see tessera_virtual_adopt(). Expandable segments keep the reservation
  * they had: trace->device_bytes gives its size, the lowest address ever mapped its base.
+ * @block_bytes: (nullable): of each block at the start what it takes, else the trace's own.
  * TESSERA_BAD_INPUT: blocks overlap or lie outside the segments; the allocator is then
  * of no use but to be freed. */
 TESSERA_MUST_USE TesseraStatus tessera_caching_seed (TesseraCaching *caching,
-                                                     const TesseraTrace *trace);
+                                                     const TesseraTrace *trace,
+                                                     const uint64_t *block_bytes);
 
 /* Walks all mapped blocks, segment by segment, ascending address within each.
  * For the final state and for checks. */

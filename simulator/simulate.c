@@ -292,7 +292,7 @@ seed (Run *run)
 {
   const TesseraHeld *start = &run->trace->start;
   TesseraCaching *caching = tessera_policy_caching (run->policy);
-  TesseraStatus status = tessera_caching_seed (caching, run->trace);
+  TesseraStatus status = tessera_caching_seed (caching, run->trace, NULL);
 
   if (status != TESSERA_OK)
     return status;

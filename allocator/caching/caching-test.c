@@ -365,7 +365,8 @@ test_refusals (void)
     g_assert_cmpint (tessera_caching_release_pool (bench.caching, pool), ==,
                      TESSERA_INVALID);
   OK (tessera_trace_new (&trace));
-  g_assert_cmpint (tessera_caching_seed (bench.caching, trace), ==, TESSERA_INVALID);
+  g_assert_cmpint (tessera_caching_seed (bench.caching, trace, NULL), ==,
+                   TESSERA_INVALID);
   tessera_trace_free (trace);
   bench_close (&bench);
   options.settings.large_segment_bytes = 0;

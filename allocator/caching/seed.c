@@ -294,9 +294,9 @@ count_inactive_splits (TesseraCaching *caching)
 }
 
 TesseraStatus
-tessera_caching_seed_sizes (TesseraCaching *caching,
-                            const TesseraTrace *trace,
-                            const uint64_t *block_bytes)
+tessera_caching_seed (TesseraCaching *caching,
+                      const TesseraTrace *trace,
+                      const uint64_t *block_bytes)
 {
   const TesseraHeld *start = &trace->start;
   bool *is_built;
@@ -322,10 +322,4 @@ tessera_caching_seed_sizes (TesseraCaching *caching,
   if (status == TESSERA_OK && n_placed != start->n_blocks)
     return TESSERA_BAD_INPUT;
   return status;
-}
-
-TesseraStatus
-tessera_caching_seed (TesseraCaching *caching, const TesseraTrace *trace)
-{
-  return tessera_caching_seed_sizes (caching, trace, NULL);
 }

@@ -11,14 +11,18 @@
 
 #include "db/store/private.h"
 
-/* The slot at a place counted over all orders. */
-static void
-get_order_slot (const void *items, size_t index, void *scratch)
+/* The slots of all orders, one order after the other. Returns: NULL where the host has no
+ * memory. */
+static uint32_t *
+list_places (const TesseraLengths *lengths, size_t *out_n_places)
 {
-  const TesseraLengths *lengths = items;
-  const TesseraOrder *order = &lengths->orders[index / lengths->n_swept];
+  size_t n = lengths->n_swept;
+  uint32_t *places = malloc ((lengths->n_orders * n + 1) * sizeof *places);
 
-  *(uint32_t *) scratch = order->slots[index % lengths->n_swept];
+  for (uint32_t k = 0; places && n > 0 && k < lengths->n_orders; k++)
+    memcpy (places + k * n, lengths->orders[k].slots, n * sizeof *places);
+  *out_n_places = lengths->n_orders * n;
+  return places;
 }
 
 /* The edges of all orders, their places counted over all of them. Returns: NULL where the
@@ -68,25 +72,28 @@ static const TesseraPart length_parts[] = {
 static TesseraStatus
 write_lengths (TesseraNewFile *file, const TesseraLengths *lengths)
 {
-  size_t n_edges;
+  size_t n_places, n_edges;
+  uint32_t *places = list_places (lengths, &n_places);
   TesseraOrderEdge *edges = list_edges (lengths, &n_edges);
   const TesseraRows rows[] = {
     { &tessera_length_plan_table, lengths, 1 },
-    { &tessera_length_order_slot_table, lengths,
-      (size_t) lengths->n_orders * lengths->n_swept, get_order_slot },
+    { &tessera_length_order_slot_table, places, n_places },
     { &tessera_length_order_edge_table, edges, n_edges },
   };
   TesseraLimits limits = { 0 };
   TesseraRowWriter writer = { file->db, file->path, &limits, NULL, file->error };
-  TesseraStatus status;
+  TesseraStatus status =
+      places && edges
+          ? TESSERA_OK
+          : tessera_fail_sqlite (file->error, NULL, SQLITE_NOMEM, file->path, "write");
 
-  if (!edges)
-    return tessera_fail_sqlite (file->error, NULL, SQLITE_NOMEM, file->path, "write");
   set_length_limits (&limits, lengths);
-  status = tessera_write_rows (&writer, 0, rows, LENGTH (rows));
+  if (status == TESSERA_OK)
+    status = tessera_write_rows (&writer, 0, rows, LENGTH (rows));
   if (status == TESSERA_OK)
     status =
         tessera_write_parts (&writer, 0, lengths, length_parts, LENGTH (length_parts));
+  free (places);
   free (edges);
   return status;
 }

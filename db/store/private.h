@@ -161,21 +161,17 @@ typedef struct
   const char *(*check) (const void *item, uint64_t index, const TesseraLimits *limits);
 } TesseraTable;
 
-/* Rows of one table to be written: items in an array, or handed out one by one by @get. */
+/* Rows of one table to be written: items in an array. */
 typedef struct
 {
   const TesseraTable *table;
   const void *items;
   size_t n_items;
-  /* (nullable): fills @scratch, which has TESSERA_SCRATCH_BYTES, with item @index */
-  void (*get) (const void *items, size_t index, void *scratch);
   uint64_t first_key;   /* of the first item; the others follow without gaps, ... */
   const uint32_t *keys; /* (nullable): ... or the key of each item */
   bool replaces;        /* rows that have the same key give way */
   bool at_end;          /* of tables with two scopes */
 } TesseraRows;
-
-#define TESSERA_SCRATCH_BYTES 16
 
 typedef struct
 {

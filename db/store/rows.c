@@ -512,7 +512,6 @@ static TesseraStatus
 insert_rows (TesseraRowWriter *writer, sqlite3_stmt *statement, const TesseraRows *rows)
 {
   const TesseraTable *table = rows->table;
-  _Alignas(uint64_t) char scratch[TESSERA_SCRATCH_BYTES];
   char reason[160];
 
   for (size_t i = 0; i < rows->n_items; i++)
@@ -526,11 +525,6 @@ insert_rows (TesseraRowWriter *writer, sqlite3_stmt *statement, const TesseraRow
         return tessera_fail (writer->error, TESSERA_CANCELLED,
                              "Saving %s was cancelled; nothing was written",
                              writer->path);
-      if (rows->get)
-        {
-          rows->get (rows->items, i, scratch);
-          item = scratch;
-        }
       if (!tessera_item_check (table, item, key, writer->limits, reason, sizeof reason))
         return tessera_fail (writer->error, TESSERA_INVALID,
                              "Cannot save %s: in table %s, row %zu, %s", writer->path,

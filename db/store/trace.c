@@ -19,15 +19,6 @@
 #define SMALL_PAGE_BYTES 1024
 #define LARGE_PAGE_BYTES 4096
 
-static void
-get_string (const void *items, size_t index, void *scratch)
-{
-  const TesseraTrace *trace = items;
-
-  ((TesseraTextItem *) scratch)->text =
-      (char *) tessera_trace_string (trace, (uint32_t) index);
-}
-
 /* What a row may name of @trace: when reading, what was read before it. */
 static void
 set_limits (TesseraLimits *limits, const TesseraTrace *trace, size_t n_nodes)
@@ -73,7 +64,8 @@ write_trace (TesseraNewFile *file,
     { &tessera_recording_table, trace, 1 },
     { &tessera_rounding_table, trace->settings.roundup_divisions,
       LENGTH (trace->settings.roundup_divisions) },
-    { &tessera_string_table, trace, tessera_trace_n_strings (trace), get_string },
+    { &tessera_string_table, tessera_strings_all (trace->strings),
+      tessera_trace_n_strings (trace) },
   };
   TesseraLimits limits = { 0 };
   TesseraRowWriter writer = { file->db, file->path,  &limits,

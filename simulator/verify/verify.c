@@ -172,8 +172,7 @@ replay_once (TesseraReplay *replay,
   if (status != TESSERA_OK)
     return status;
   tessera_caching_set_rules (replay->caching, rules);
-  status = tessera_caching_seed_sizes (replay->caching, trace,
-                                       verification->start_block_bytes);
+  status = tessera_caching_seed (replay->caching, trace, verification->start_block_bytes);
   if (status == TESSERA_BAD_INPUT)
     {
       tessera_replay_differs (replay, 0,
