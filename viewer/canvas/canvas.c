@@ -169,14 +169,7 @@ draw_card (TesseraCanvas *self,
 static void
 make_menu (TesseraCanvas *self)
 {
-  g_autoptr (GtkBuilder) builder =
-      gtk_builder_new_from_resource ("/org/tessera/Viewer/menus.ui");
-
-  g_autoptr (GMenuModel) edits = tessera_edit_menu_model ();
-  GMenu *menu = G_MENU (gtk_builder_get_object (builder, "block-menu"));
-
-  g_menu_append_submenu (menu, "Edit the plan", edits);
-  self->menu = gtk_popover_menu_new_from_model (G_MENU_MODEL (menu));
+  self->menu = gtk_popover_menu_new_from_model (NULL);
   gtk_popover_set_has_arrow (GTK_POPOVER (self->menu), FALSE);
   gtk_widget_set_halign (self->menu, GTK_ALIGN_START);
   gtk_widget_set_name (self->menu, "block-menu");
@@ -188,8 +181,15 @@ make_menu (TesseraCanvas *self)
 void
 tessera_canvas_pop_menu_up (TesseraCanvas *self, double x, double y)
 {
+  g_autoptr (GtkBuilder) builder =
+      gtk_builder_new_from_resource ("/org/tessera/Viewer/menus.ui");
+  g_autoptr (GMenuModel) edits = tessera_edit_menu_model (self->panel.document);
+  GMenu *menu = G_MENU (gtk_builder_get_object (builder, "block-menu"));
+
   if (self->menu == NULL)
     make_menu (self);
+  g_menu_append_submenu (menu, "Edit the plan", edits);
+  gtk_popover_menu_set_menu_model (GTK_POPOVER_MENU (self->menu), G_MENU_MODEL (menu));
   gtk_popover_set_pointing_to (GTK_POPOVER (self->menu),
                                &(GdkRectangle){ (int) x, (int) y, 1, 1 });
   gtk_popover_popup (GTK_POPOVER (self->menu));

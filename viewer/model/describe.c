@@ -552,25 +552,48 @@ tessera_edit_commands (size_t *out_n_commands)
   return commands;
 }
 
-GMenuModel *
-tessera_edit_menu_model (void)
+/* "Split by step: the trace has no two steps". @said: (nullable): need not be said again. */
+static void
+append_command (GMenu *section,
+                const TesseraEditCommand *command,
+                const char *why,
+                const char *said)
 {
-  GMenu *menu = g_menu_new ();
-  GMenu *section = g_menu_new ();
+  g_autofree char *action = g_strconcat ("win.", command->action, NULL);
+  g_autofree char *label = g_strdup (command->title);
 
+  if (why != NULL && g_strcmp0 (why, said) != 0)
+    {
+      g_free (label);
+      label =
+          g_strdup_printf ("%s: %c%s", command->title, g_ascii_tolower (why[0]), why + 1);
+    }
+  g_menu_append (section, label, action);
+}
+
+GMenuModel *
+tessera_edit_menu_model (TesseraDocument *document)
+{
+  /* What holds for nearly all is the heading. */
+  const char *said = tessera_document_why_no_edit (document, TESSERA_EDIT_GROUP, 0);
+  GMenu *menu = g_menu_new ();
+  g_autoptr (GMenu) section = g_menu_new ();
+
+  g_menu_append (section, "Undo", "win.undo");
+  g_menu_append (section, "Redo", "win.redo");
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
   for (size_t i = 0; i < G_N_ELEMENTS (commands); i++)
     {
-      g_autofree char *action = g_strconcat ("win.", commands[i].action, NULL);
-
-      if (commands[i].begins)
+      if (i == 0 || commands[i].begins)
         {
-          g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
           g_object_unref (section);
           section = g_menu_new ();
+          g_menu_append_section (menu, i == 0 ? said : NULL, G_MENU_MODEL (section));
         }
-      g_menu_append (section, commands[i].title, action);
+      append_command (
+          section, &commands[i],
+          tessera_document_why_no_edit (document, commands[i].kind, commands[i].by),
+          said);
     }
-  g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
-  g_object_unref (section);
   return G_MENU_MODEL (menu);
 }

@@ -56,7 +56,6 @@ struct TesseraJob
   TesseraSave save; /* what is written ... */
   gboolean stacked; /* ... and how */
   char *text;       /* a query, NULL: all blocks; the name of a report's trace */
-  TesseraSelectHow how;
   TesseraSelector selectors[2]; /* any of which matches */
   size_t n_selectors;
   TesseraBlockFilter filter; /* its text is @text */

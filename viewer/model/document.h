@@ -264,12 +264,8 @@ void tessera_document_select_group_of (TesseraDocument *self, uint32_t block);
 /* Filters the groups, on a worker: `grouping` and `query` change a moment later. What is
  * not understood is said in query_error at once, and the groups stay. "" shows all. */
 void tessera_document_set_query (TesseraDocument *self, const char *text);
-/* Selects what matches, on a worker. FALSE: not understood; *out_error (nullable) says
- * why. */
-gboolean tessera_document_select_query (TesseraDocument *self,
-                                        const char *text,
-                                        TesseraSelectHow how,
-                                        char **out_error);
+/* Selects what matches, likewise. */
+void tessera_document_select_query (TesseraDocument *self, const char *text);
 /* Sorts and filters all blocks, on a worker: `list` changes a moment later. */
 void tessera_document_list_blocks (TesseraDocument *self,
                                    const TesseraBlockFilter *filter);
@@ -489,5 +485,6 @@ typedef struct
 } TesseraEditCommand;
 
 const TesseraEditCommand *tessera_edit_commands (size_t *out_n_commands);
-/* The same as a menu of the window's actions: (transfer full). */
-GMenuModel *tessera_edit_menu_model (void);
+/* The same as a menu of the window's actions, behind undo and redo. What cannot be done now
+ * says why. (transfer full) */
+GMenuModel *tessera_edit_menu_model (TesseraDocument *document);

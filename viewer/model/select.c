@@ -240,7 +240,7 @@ find_matches (TesseraJob *job, TesseraError *error)
 static void
 take_matches (TesseraDocument *self, TesseraJob *job)
 {
-  join_marked (self, g_steal_pointer (&job->is_in), job->how);
+  join_marked (self, g_steal_pointer (&job->is_in), TESSERA_SELECT_ONLY);
 }
 
 static const TesseraWorkKind search_kind = { TESSERA_WORK_SELECT, "search", find_matches,
@@ -250,12 +250,10 @@ static const TesseraWorkKind search_kind = { TESSERA_WORK_SELECT, "search", find
 static void
 select_matches (TesseraDocument *self,
                 TesseraSelector *selector,
-                const TesseraSelector *with,
-                TesseraSelectHow how)
+                const TesseraSelector *with)
 {
   TesseraJob *job = tessera_job_new (self, &search_kind);
 
-  job->how = how;
   job->selectors[job->n_selectors++] = *selector;
   if (with != NULL)
     tessera_selector_copy (with, &job->selectors[job->n_selectors++]);
@@ -274,7 +272,7 @@ tessera_document_select_edit (TesseraDocument *self, size_t index)
   if (self->data == NULL || edit == NULL || edit->kind == TESSERA_EDIT_CAP)
     return;
   tessera_selector_copy (&edit->what, &what);
-  select_matches (self, &what, edit->has_with ? &edit->with : NULL, TESSERA_SELECT_ONLY);
+  select_matches (self, &what, edit->has_with ? &edit->with : NULL);
 }
 
 /* --- blocks by what they are --------------------------------------------------------- */
@@ -345,42 +343,38 @@ is_blank (const char *text)
   return *text == '\0';
 }
 
+/* Says what is wrong with it. Returns: whether *@out_selector has it. */
+static gboolean
+parse (TesseraDocument *self, const char *text, TesseraSelector *out_selector)
+{
+  gboolean is_query;
+
+  if (self->data == NULL)
+    return FALSE;
+  g_clear_pointer (&self->query_error, g_free);
+  is_query = tessera_query_parse (text, out_selector, &self->query_error);
+  tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
+  return is_query;
+}
+
 void
 tessera_document_set_query (TesseraDocument *self, const char *text)
 {
   TesseraSelector selector;
-  gboolean is_query;
 
-  if (self->data == NULL)
+  if (!parse (self, text, &selector))
     return;
-  g_clear_pointer (&self->query_error, g_free);
-  is_query = tessera_query_parse (text, &selector, &self->query_error);
   tessera_selector_clear (&selector);
-  tessera_document_changed (self, TESSERA_CHANGED_GROUPS);
-  if (is_query)
-    start_grouping (self, is_blank (text) ? NULL : text);
+  start_grouping (self, is_blank (text) ? NULL : text);
 }
 
-gboolean
-tessera_document_select_query (TesseraDocument *self,
-                               const char *text,
-                               TesseraSelectHow how,
-                               char **out_error)
+void
+tessera_document_select_query (TesseraDocument *self, const char *text)
 {
   TesseraSelector selector;
-  g_autofree char *error = NULL;
 
-  if (!tessera_query_parse (text, &selector, &error))
-    {
-      if (out_error != NULL)
-        *out_error = g_steal_pointer (&error);
-      return FALSE;
-    }
-  if (self->data != NULL)
-    select_matches (self, &selector, NULL, how);
-  else
-    tessera_selector_clear (&selector);
-  return TRUE;
+  if (parse (self, text, &selector))
+    select_matches (self, &selector, NULL);
 }
 
 void
@@ -392,7 +386,7 @@ tessera_document_select_similar (TesseraDocument *self, uint32_t block)
   if (block >= n_blocks_of (self))
     return;
   tessera_query_similar (data->trace, data->blocks, data->structure, block, &selector);
-  select_matches (self, &selector, NULL, TESSERA_SELECT_ONLY);
+  select_matches (self, &selector, NULL);
 }
 
 /* --- the selection in words -------------------------------------------------------- */

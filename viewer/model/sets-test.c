@@ -165,8 +165,7 @@ test_latest_wins (TestSession *f, gconstpointer unused)
 {
   for (int pass = 0; pass < 100; pass++)
     {
-      tessera_document_select_query (f->document, "size<64MiB", TESSERA_SELECT_ONLY,
-                                     NULL);
+      tessera_document_select_query (f->document, "size<64MiB");
       tessera_document_select (f->document, (uint32_t) pass % 3);
       test_session_settle (f);
       assert_selected (f, 1u << pass % 3);
@@ -326,7 +325,7 @@ test_close_forgets (TestSession *f, gconstpointer unused)
   test_session_settle (f);
   test_open (f->document, f->path);
   assert_selected (f, 0);
-  tessera_document_select_query (f->document, "size<64MiB", TESSERA_SELECT_ONLY, NULL);
+  tessera_document_select_query (f->document, "size<64MiB");
   tessera_document_close (f->document);
   g_assert_null (f->document->selection);
   WAIT (G_OBJECT (f->document)->ref_count == 1, SLOW_MS);
@@ -498,8 +497,7 @@ test_groups_are_asked_for (TestSession *f, gconstpointer unused)
 
   ask_for_groups (f);
   regroup (f, TESSERA_EDIT_GROUP, "mine", b_c, 2);
-  g_assert_true (tessera_document_select_query (f->document, "group=mine",
-                                                TESSERA_SELECT_ONLY, NULL));
+  tessera_document_select_query (f->document, "group=mine");
   test_session_settle (f);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 2);
   tessera_document_set_query (f->document, "group=mine");
@@ -510,7 +508,7 @@ test_groups_are_asked_for (TestSession *f, gconstpointer unused)
   g_assert_cmpstr (f->document->query, ==, "group=mine");
   g_assert_cmpuint (f->document->grouping->begin[f->document->grouping->n_places], ==, 1);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 1);
-  tessera_document_select_query (f->document, "class=dynamic", TESSERA_SELECT_ONLY, NULL);
+  tessera_document_select_query (f->document, "class=dynamic");
   test_session_settle (f);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 1);
   g_assert_cmpuint (f->document->selected, ==, 1);

@@ -1,5 +1,5 @@
 /*
- * The history: what was edited, in words; how far it is undone. And the menu of edits.
+ * The history: what was edited, in words; how far it is undone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,6 @@
 
 /* Of what wraps: else the panel would be as wide as its longest line. */
 #define WIDTH_CHARS 24
-#define MOST_ITEMS 24
 
 typedef struct
 {
@@ -341,74 +340,4 @@ tessera_edits_view_new (TesseraDocument *document)
   gtk_list_box_append (GTK_LIST_BOX (self->list), beginning_new ());
   tessera_panel_add (self, buttons, self->change, self->hint, self->list, NULL);
   return tessera_panel_watch (self, on_changed);
-}
-
-/* --- the menu --------------------------------------------------------------------- */
-
-typedef struct
-{
-  TesseraPanel panel;           /* its box is the popover */
-  GtkWidget *items[MOST_ITEMS]; /* by command */
-} Menu;
-
-/* An action that is off leaves no word: here whoever asks why reads it. */
-static void
-show_reasons (Menu *menu)
-{
-  size_t n;
-  const TesseraEditCommand *commands = tessera_edit_commands (&n);
-
-  for (size_t i = 0; i < n; i++)
-    tessera_set_tip (menu->items[i],
-                     tessera_document_why_no_edit (menu->panel.document, commands[i].kind,
-                                                   commands[i].by));
-}
-
-static GtkWidget *
-add_item (GtkWidget *popover, const char *title, const char *action, const char *key)
-{
-  GtkWidget *button = gtk_button_new (), *name = tessera_label_new (title, NULL);
-  GtkWidget *hint = tessera_label_new ("", "quiet");
-  g_autofree char *detailed = g_strconcat ("win.", action, NULL);
-  g_autofree char *key_text = NULL;
-  GdkModifierType modifiers;
-  guint value;
-
-  if (gtk_accelerator_parse (key, &value, &modifiers))
-    key_text = gtk_accelerator_get_label (value, modifiers);
-  tessera_label_set (hint, "%s", key_text != NULL ? key_text : "");
-  gtk_widget_set_hexpand (name, TRUE);
-  g_object_set (button, "child", tessera_row_new (24, name, hint, NULL), "has-frame",
-                FALSE, "action-name", detailed, "name", action, NULL);
-  gtk_widget_add_css_class (button, "menu-item");
-  tessera_set_accessible_label (button, title);
-  g_signal_connect_swapped (button, "clicked", G_CALLBACK (gtk_popover_popdown), popover);
-  gtk_box_append (GTK_BOX (gtk_popover_get_child (GTK_POPOVER (popover))), button);
-  return button;
-}
-
-GtkWidget *
-tessera_edit_menu_new (TesseraDocument *document)
-{
-  GtkWidget *popover = gtk_popover_new (), *box = tessera_column_new (0, NULL);
-  Menu *menu = tessera_panel_new_on (popover, sizeof *menu, document, "edit-menu", NULL);
-  size_t n;
-  const TesseraEditCommand *commands = tessera_edit_commands (&n);
-
-  g_assert (n <= MOST_ITEMS);
-  gtk_popover_set_child (GTK_POPOVER (popover), box);
-  gtk_popover_set_has_arrow (GTK_POPOVER (popover), FALSE);
-  gtk_widget_add_css_class (popover, "edit-menu");
-  add_item (popover, "Undo", "undo", "<Control>z");
-  add_item (popover, "Redo", "redo", "<Control><Shift>z");
-  for (size_t i = 0; i < n; i++)
-    {
-      if (i == 0 || commands[i].begins)
-        gtk_box_append (GTK_BOX (box), tessera_line_new ());
-      menu->items[i] =
-          add_item (popover, commands[i].title, commands[i].action, commands[i].key);
-    }
-  g_signal_connect_swapped (popover, "show", G_CALLBACK (show_reasons), menu);
-  show_reasons (menu);
-  return popover;
 }

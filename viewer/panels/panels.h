@@ -60,11 +60,6 @@ void tessera_edits_view_show (GtkWidget *view, size_t index);
  * (transfer full); NULL: nothing is known. */
 char *tessera_describe_change (TesseraDocument *document);
 
-/* The menu of edits: a popover, whose items are actions of the window above it. An item
- * that cannot be used now says why in its tooltip, which a GtkPopoverMenu has no room
- * for: so the items are buttons. */
-GtkWidget *tessera_edit_menu_new (TesseraDocument *document);
-
 /* Asks for the value of an edit, above the canvases, where the plan stays in sight: what
  * the edit is about, as a rule where there is one, and a name, a size, an offset ... */
 GtkWidget *tessera_edit_bar_new (TesseraDocument *document);

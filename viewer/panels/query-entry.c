@@ -56,10 +56,8 @@ on_search (Query *self)
 static void
 on_select (Query *self)
 {
-  if (*text_of (self) != '\0' &&
-      !tessera_document_select_query (self->panel.document, text_of (self),
-                                      TESSERA_SELECT_ONLY, NULL))
-    on_search (self); /* says what is wrong without the entry's delay */
+  if (*text_of (self) != '\0')
+    tessera_document_select_query (self->panel.document, text_of (self));
 }
 
 static void

@@ -113,15 +113,6 @@ select_block (TesseraDocument *document, uint32_t block)
     tessera_document_select (document, block);
 }
 
-static void
-select_query (TesseraWindow *self, const char *text)
-{
-  g_autofree char *error = NULL;
-
-  if (!tessera_document_select_query (self->document, text, TESSERA_SELECT_ONLY, &error))
-    tessera_window_say (self, error, TRUE);
-}
-
 /* What is in the hand is put back first. */
 static void
 clear_choice (TesseraDocument *document)
@@ -174,7 +165,6 @@ DO (previous_block_too, tessera_document_select_next (document, -1, TESSERA_SELE
 DO (select, select_block (document, g_variant_get_uint32 (parameter)))
 DO (select_group, tessera_document_select_group_of (document, document->selected))
 DO (select_similar, tessera_document_select_similar (document, document->selected))
-DO (select_query, select_query (self, g_variant_get_string (parameter, NULL)))
 DO (select_alive,
     tessera_document_select_alive (document, document->moment, TESSERA_SELECT_ONLY))
 DO (select_sight,
@@ -195,32 +185,20 @@ open_path (TesseraWindow *self, const char *path)
   tessera_window_open (self, file);
 }
 
-static void
-show_kept (TesseraDocument *document, TesseraSide side, GVariant *index)
-{
-  tessera_document_show_kept (document, side, g_variant_get_uint32 (index));
-}
-
 DO (open, tessera_window_choose (self, TESSERA_FILE_TO_OPEN))
 DO (open_path, open_path (self, g_variant_get_string (parameter, NULL)))
-DO (device, tessera_document_set_device (document, g_variant_get_uint32 (parameter)))
 DO (plan, tessera_document_plan (document, FALSE))
-DO (show_left, show_kept (document, TESSERA_SIDE_LEFT, parameter))
-DO (show_right, show_kept (document, TESSERA_SIDE_RIGHT, parameter))
+DO (show_left,
+    tessera_document_show_kept (document,
+                                TESSERA_SIDE_LEFT,
+                                g_variant_get_uint32 (parameter)))
 DO (export_plan, tessera_window_choose (self, TESSERA_FILE_FOR_PLAN))
-DO (export_plan_to,
-    tessera_document_save (
-        document, TESSERA_SAVE_PLAN, FALSE, g_variant_get_string (parameter, NULL)))
 DO (save_picture, tessera_window_choose (self, TESSERA_FILE_FOR_PICTURE))
 DO (save_report, tessera_window_choose (self, TESSERA_FILE_FOR_REPORT))
 DO (save_picture_to,
     tessera_window_save_picture (self, g_variant_get_string (parameter, NULL)))
 DO (open_edits, tessera_window_choose (self, TESSERA_FILE_OF_EDITS))
 DO (save_edits, tessera_window_choose (self, TESSERA_FILE_FOR_EDITS))
-DO (open_edits_from,
-    tessera_document_load_edits (document, g_variant_get_string (parameter, NULL)))
-DO (save_edits_to,
-    tessera_document_save_edits (document, g_variant_get_string (parameter, NULL)))
 DO (dismiss, tessera_window_say (self, "", FALSE))
 
 /* --- edits -------------------------------------------------------------------------- */
@@ -275,7 +253,6 @@ static const Action actions[] = {
   { "plan", NEEDS_TRACE | NEEDS_NO_PLANNING, NULL, do_plan },
   { "cancel", NEEDS_WORK, .of_document = tessera_document_cancel },
   { "export-plan", NEEDS_EXPORT, NULL, do_export_plan },
-  { "export-plan-to", NEEDS_EXPORT, "s", do_export_plan_to },
   { "save-picture", NEEDS_TRACE | NEEDS_NO_SAVING, NULL, do_save_picture },
   { "save-report", NEEDS_EXPORT, NULL, do_save_report },
   { "save-picture-to", NEEDS_TRACE | NEEDS_NO_SAVING, "s", do_save_picture_to },
@@ -299,7 +276,6 @@ static const Action actions[] = {
   { "select", 0, "u", do_select },
   { "select-group", NEEDS_LEAD, NULL, do_select_group },
   { "select-similar", NEEDS_LEAD, NULL, do_select_similar },
-  { "select-query", 0, "s", do_select_query },
   { "select-alive", NEEDS_TRACE, NULL, do_select_alive },
   { "select-sight", NEEDS_TRACE, NULL, do_select_sight },
   { "select-all", NEEDS_TRACE, .of_document = tessera_document_select_all },
@@ -313,8 +289,6 @@ static const Action actions[] = {
   { "show-all", 0, .of_document = tessera_document_show_all },
   { "keep-plan", NEEDS_PLAN, .of_document = tessera_document_keep_plan },
   { "show-left", 0, "u", do_show_left },
-  { "show-right", 0, "u", do_show_right },
-  { "device", 0, "u", do_device },
   { "undo", NEEDS_STANDING, .of_document = tessera_document_undo },
   { "redo", NEEDS_UNDONE, .of_document = tessera_document_redo },
   { "pin-up", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_up },
@@ -326,8 +300,6 @@ static const Action actions[] = {
   { "show-conflict", NEEDS_CONFLICT, NULL, do_show_conflict },
   { "open-edits", NEEDS_TRACE, NULL, do_open_edits },
   { "save-edits", NEEDS_EDITS, NULL, do_save_edits },
-  { "open-edits-from", 0, "s", do_open_edits_from },
-  { "save-edits-to", 0, "s", do_save_edits_to },
 };
 
 static void

@@ -39,34 +39,70 @@ last_edit (TestView *f)
   return &tessera_history_get (f->document->history, &n)[n_standing - 1];
 }
 
+/* The label of an item of the menu, "win.edit-cap", and the heading that stands above it or
+ * above the section before. */
+static void
+find_item (GMenuModel *menu, const char *action, char **out_label, char **out_heading)
+{
+  *out_label = *out_heading = NULL;
+  for (int i = 0; *out_label == NULL && i < g_menu_model_get_n_items (menu); i++)
+    {
+      g_autoptr (GMenuModel) section =
+          g_menu_model_get_item_link (menu, i, G_MENU_LINK_SECTION);
+
+      if (*out_heading == NULL)
+        g_menu_model_get_item_attribute (menu, i, "label", "s", out_heading);
+      for (int k = 0; *out_label == NULL && k < g_menu_model_get_n_items (section); k++)
+        {
+          g_autofree char *name = NULL;
+
+          g_assert_true (
+              g_menu_model_get_item_attribute (section, k, "action", "s", &name));
+          if (g_str_equal (name, action))
+            g_menu_model_get_item_attribute (section, k, "label", "s", out_label);
+        }
+    }
+  g_assert_nonnull (*out_label);
+}
+
 /* What cannot be done says why; what can says nothing. */
 static void
 test_reasons (TestView *f, gconstpointer unused)
 {
   GtkWidget *button = test_view_find (f, "edit-button");
-  GtkWidget *popover =
-      GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)));
   size_t n;
   const TesseraEditCommand *commands = tessera_edit_commands (&n);
 
   for (int round = 0; round < 3; round++)
     {
+      GtkWidget *popover;
+
       if (round == 1)
         test_view_act (f, "next-block");
       if (round == 2)
         test_view_act (f, "select-all");
       test_window_settle (f->window);
       gtk_menu_button_popup (GTK_MENU_BUTTON (button));
+      popover = GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)));
       WAIT (gtk_widget_get_mapped (popover), 5000);
       for (size_t i = 0; i < n; i++)
         {
-          GtkWidget *item = test_find (popover, commands[i].action);
-          const char *why = tessera_get_tip (item);
+          g_autofree char *action = g_strconcat ("win.", commands[i].action, NULL);
+          g_autofree char *label = NULL, *heading = NULL;
+          gboolean is_on = test_view_is_enabled (f, commands[i].action);
 
-          g_assert_cmpint (gtk_widget_get_sensitive (item), ==, why == NULL);
-          g_assert_cmpint (test_view_is_enabled (f, commands[i].action), ==, why == NULL);
+          find_item (gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (button)), action,
+                     &label, &heading);
+          g_assert_cmpint (is_on, ==,
+                           tessera_document_why_no_edit (f->document, commands[i].kind,
+                                                         commands[i].by) == NULL);
+          g_assert_true (g_str_has_prefix (label, commands[i].title));
+          /* A reason of its own, or that of nearly all. */
+          g_assert_cmpint (strchr (label, ':') == NULL, ==, is_on || heading != NULL);
+          g_assert_cmpstr (heading, ==,
+                           round == 0 ? "Select the blocks it is about first" : NULL);
           if (round == 0)
-            g_assert_cmpint (why == NULL, ==, commands[i].kind == TESSERA_EDIT_CAP);
+            g_assert_cmpint (is_on, ==, commands[i].kind == TESSERA_EDIT_CAP);
         }
       gtk_menu_button_popdown (GTK_MENU_BUTTON (button));
       WAIT (!gtk_widget_get_mapped (popover), 5000);

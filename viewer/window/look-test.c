@@ -23,13 +23,14 @@
 static void
 test_menus_fit (TestView *f, gconstpointer unused)
 {
-  GtkWidget *edits = GTK_WIDGET (
-      gtk_menu_button_get_popover (GTK_MENU_BUTTON (test_view_find (f, "edit-button"))));
+  GtkMenuButton *button = GTK_MENU_BUTTON (test_view_find (f, "edit-button"));
   GtkWidget *keys = GTK_WIDGET (
       gtk_application_window_get_help_overlay (GTK_APPLICATION_WINDOW (f->window)));
-  GtkWidget *opened[] = { edits, keys };
+  GtkWidget *opened[] = { NULL, keys };
 
   g_assert_nonnull (keys);
+  gtk_menu_button_popup (button);
+  opened[0] = GTK_WIDGET (gtk_menu_button_get_popover (button));
   for (size_t i = 0; i < G_N_ELEMENTS (opened); i++)
     {
       int width, height;

@@ -17,13 +17,13 @@ G_DEFINE_TYPE (TesseraWindow, tessera_window, ADW_TYPE_APPLICATION_WINDOW)
 
 /* --- what is in it ------------------------------------------------------------------- */
 
-/* The menu says itself why an item is off, so it can always be opened. */
-static GtkWidget *
-edit_button_new (TesseraWindow *self)
+/* As it is when it opens. */
+static void
+make_edit_menu (GtkMenuButton *button, gpointer document)
 {
-  return g_object_new (GTK_TYPE_MENU_BUTTON, "name", "edit-button", "label", "Edit",
-                       "popover", tessera_edit_menu_new (self->document), "tooltip-text",
-                       "Change the plan by hand", NULL);
+  g_autoptr (GMenuModel) menu = tessera_edit_menu_model (document);
+
+  gtk_menu_button_set_menu_model (button, menu);
 }
 
 static void
@@ -82,7 +82,9 @@ add_panels (TesseraWindow *self, GtkBuilder *builder)
   AdwHeaderBar *header = ADW_HEADER_BAR (gtk_builder_get_object (builder, "header"));
 
   adw_header_bar_pack_start (header, tessera_devices_new (self->document));
-  adw_header_bar_pack_start (header, edit_button_new (self));
+  gtk_menu_button_set_create_popup_func (
+      GTK_MENU_BUTTON (gtk_builder_get_object (builder, "edit-button")), make_edit_menu,
+      self->document, NULL);
   gtk_box_prepend (GTK_BOX (gtk_builder_get_object (builder, "below")),
                    tessera_headline_new (self->document));
   gtk_box_append (left, tessera_legend_new (self->document));
