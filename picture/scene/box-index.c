@@ -4,25 +4,19 @@
  * The order: what is small on any screen (below 1 / 4096 of the axis and 1 / 2048 of the
  * height) is one class; larger ones form classes in steps of 8x in each direction, so
  * that a node's box is not blown up by one giant. Inside of a class the Morton code of
- * the centre keeps neighbours together. Ten million are sorted by radix in three passes.
+ * the centre keeps neighbours together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "picture/scene/private.h"
 
 #include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SMALL_TIME_BITS 12 /* 1 / 4096 of the axis */
 #define SMALL_Y_BITS 11    /* 1 / 2048 of the height */
 #define MORTON_BITS 13     /* of each direction; 2 * 13 + 6 bits of class = 32 */
-#define RADIX_BITS 11
-
-typedef struct
-{
-  uint32_t key;
-  uint32_t at; /* which record */
-} Sorted;
 
 /* 0: smaller than 2^-bits of the world; then one more for each factor of 8, at most 7. */
 static uint32_t
@@ -59,29 +53,11 @@ key_of (const TesseraBox *box, uint32_t height_units)
   return class << (2 * MORTON_BITS) | spread (y) << 1 | spread (x);
 }
 
-/* Returns: whichever of the two arrays holds the result. */
-static Sorted *
-radix_sort (Sorted *from, Sorted *to, size_t n)
+static int
+compare_keys (const void *a, const void *b)
 {
-  for (int shift = 0; shift < 32; shift += RADIX_BITS)
-    {
-      size_t count[1 << RADIX_BITS] = { 0 }, sum = 0;
-      const uint32_t mask = (1u << RADIX_BITS) - 1;
-      for (size_t i = 0; i < n; i++)
-        count[from[i].key >> shift & mask]++;
-      for (size_t i = 0; i <= mask; i++)
-        {
-          size_t n_here = count[i];
-          count[i] = sum;
-          sum += n_here;
-        }
-      for (size_t i = 0; i < n; i++)
-        to[count[from[i].key >> shift & mask]++] = from[i];
-      Sorted *swap = from;
-      from = to;
-      to = swap;
-    }
-  return from;
+  uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+  return (x > y) - (x < y);
 }
 
 static void
@@ -119,16 +95,14 @@ build_levels (TesseraBoxIndex *index)
     }
 }
 
-/* The records' order. */
-static Sorted *
+/* The records' order: the key of each above its number. */
+static uint64_t *
 sort_records (const TesseraRecord *records, size_t n, uint32_t height_units)
 {
-  Sorted *from = g_new (Sorted, n);
-  Sorted *to = g_new (Sorted, n);
+  uint64_t *sorted = g_new (uint64_t, n);
   for (size_t i = 0; i < n; i++)
-    from[i] = (Sorted){ key_of (&records[i].box, height_units), (uint32_t) i };
-  Sorted *sorted = radix_sort (from, to, n);
-  g_free (sorted == from ? to : from);
+    sorted[i] = (uint64_t) key_of (&records[i].box, height_units) << 32 | i;
+  qsort (sorted, n, sizeof *sorted, compare_keys);
   return sorted;
 }
 
@@ -138,12 +112,12 @@ tessera_box_index_init (TesseraBoxIndex *index,
                         size_t n_records,
                         uint32_t height_units)
 {
-  Sorted *sorted = sort_records (records, n_records, height_units);
+  uint64_t *sorted = sort_records (records, n_records, height_units);
   memset (index, 0, sizeof *index);
   index->records = g_new (TesseraRecord, n_records);
   index->n_records = n_records;
   for (size_t i = 0; i < n_records; i++)
-    index->records[i] = records[sorted[i].at];
+    index->records[i] = records[(uint32_t) sorted[i]];
   build_levels (index);
   g_free (sorted);
   g_free (records);

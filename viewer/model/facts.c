@@ -12,14 +12,7 @@
 
 /* --- what differs from block to block ------------------------------------------------- */
 
-/* Blocks of one key are described alike. */
 typedef char *(*Describe) (const TesseraData *data, const TesseraBlock *block);
-
-static uint64_t
-size_of (gconstpointer data, uint32_t block)
-{
-  return ((const TesseraData *) data)->blocks->blocks[block].size_bytes;
-}
 
 static char *
 describe_size (const TesseraData *data, const TesseraBlock *block)
@@ -27,32 +20,11 @@ describe_size (const TesseraData *data, const TesseraBlock *block)
   return g_strdup (TESSERA_SIZE (block->size_bytes));
 }
 
-static uint64_t
-group_of (gconstpointer data, uint32_t block)
-{
-  return ((const TesseraData *) data)->blocks->blocks[block].group;
-}
-
 static char *
 describe_group (const TesseraData *data, const TesseraBlock *block)
 {
   return g_strdup (block->group < data->n_groups ? data->groups[block->group].name
                                                  : "no group");
-}
-
-/* Blocks that live on are others than those that die in no phase. */
-static gboolean
-lives_on (const TesseraBlock *block)
-{
-  return block->died_phase == TESSERA_NONE && block->flags & TESSERA_AT_END;
-}
-
-static uint64_t
-phases_of (gconstpointer data, uint32_t block)
-{
-  const TesseraBlock *b = &((const TesseraData *) data)->blocks->blocks[block];
-
-  return (uint64_t) b->born_phase << 32 | (b->died_phase - lives_on (b));
 }
 
 static const char *
@@ -69,7 +41,8 @@ describe_phases (const TesseraData *data, const TesseraBlock *block)
   const char *born = name_of_phase (data, block->born_phase);
   const char *died = name_of_phase (data, block->died_phase);
 
-  if (lives_on (block))
+  /* Blocks that live on are others than those that die in no phase. */
+  if (block->died_phase == TESSERA_NONE && block->flags & TESSERA_AT_END)
     return g_strdup_printf ("%s, lives on", born);
   return g_str_equal (born, died) ? g_strdup (born)
                                   : g_strdup_printf ("%s → %s", born, died);
@@ -99,37 +72,27 @@ compare_common (gconstpointer a, gconstpointer b)
 static GArray *
 count_common (const TesseraData *data,
               const TesseraSelection *selection,
-              TesseraKeyFunc key_of,
               Describe describe)
 {
   /* To a number in @all, and one more. */
-  g_autoptr (GHashTable) of_key = g_hash_table_new (NULL, NULL);
-  g_autoptr (GHashTable) of_text = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) number_of = g_hash_table_new (g_str_hash, g_str_equal);
   GArray *all = g_array_new (FALSE, FALSE, sizeof (Common));
 
   g_array_set_clear_func (all, common_clear);
   for (size_t i = 0; i < selection->n_blocks; i++)
     {
-      uint32_t block = selection->blocks[i];
-      gpointer key = GSIZE_TO_POINTER (key_of (data, block));
-      gpointer number = g_hash_table_lookup (of_key, key);
+      Common one = { describe (data, &data->blocks->blocks[selection->blocks[i]]), 0 };
+      guint number = GPOINTER_TO_UINT (g_hash_table_lookup (number_of, one.text));
 
-      if (number == NULL)
+      if (number == 0)
         {
-          Common one = { describe (data, &data->blocks->blocks[block]), 0 };
-
-          number = g_hash_table_lookup (of_text, one.text);
-          if (number == NULL)
-            {
-              g_array_append_val (all, one);
-              number = GUINT_TO_POINTER (all->len);
-              g_hash_table_insert (of_text, one.text, number);
-            }
-          else
-            g_free (one.text);
-          g_hash_table_insert (of_key, key, number);
+          g_array_append_val (all, one);
+          number = all->len;
+          g_hash_table_insert (number_of, one.text, GUINT_TO_POINTER (number));
         }
-      g_array_index (all, Common, GPOINTER_TO_UINT (number) - 1).n_blocks++;
+      else
+        g_free (one.text);
+      g_array_index (all, Common, number - 1).n_blocks++;
     }
   return all;
 }
@@ -138,10 +101,9 @@ count_common (const TesseraData *data,
 static char *
 describe_common (const TesseraData *data,
                  const TesseraSelection *selection,
-                 TesseraKeyFunc key_of,
                  Describe describe)
 {
-  g_autoptr (GArray) all = count_common (data, selection, key_of, describe);
+  g_autoptr (GArray) all = count_common (data, selection, describe);
   GString *text = g_string_new (NULL);
 
   g_array_sort (all, compare_common);
@@ -270,10 +232,9 @@ tessera_selection_facts (const TesseraData *data,
         100.0 * (double) sums.peak_bytes / (double) MAX (data->bound_bytes, 1)),
     [TESSERA_COMMON_AT_ONCE] = describe_most (data, selection),
     [TESSERA_COMMON_CLASSES] = describe_classes (&sums),
-    [TESSERA_COMMON_PHASES] =
-        describe_common (data, selection, phases_of, describe_phases),
-    [TESSERA_COMMON_SIZES] = describe_common (data, selection, size_of, describe_size),
-    [TESSERA_COMMON_GROUPS] = describe_common (data, selection, group_of, describe_group),
+    [TESSERA_COMMON_PHASES] = describe_common (data, selection, describe_phases),
+    [TESSERA_COMMON_SIZES] = describe_common (data, selection, describe_size),
+    [TESSERA_COMMON_GROUPS] = describe_common (data, selection, describe_group),
     [TESSERA_COMMON_STEPS] = describe_steps (data, &sums),
     [TESSERA_COMMON_LIVES] = describe_lives (&sums),
     [TESSERA_COMMON_STREAMS] = g_strdup_printf ("%u", sums.n_streams),

@@ -300,56 +300,32 @@ tessera_landings_new (TesseraFollowed *planned,
 }
 
 /* The stop that is nearest to @offset_bytes, above it alone (@direction > 0) or below it
- * (< 0), or any (0); TESSERA_NOWHERE: there is none. */
+ * (< 0), or any (0): a free one where one is within @reach_bytes. Where there is none:
+ * @offset_bytes. */
 static uint64_t
 find_stop (const TesseraLandings *landings,
            int64_t offset_bytes,
            int direction,
-           gboolean only_free)
+           uint64_t reach_bytes)
 {
-  uint64_t nearest = TESSERA_NOWHERE;
+  uint64_t nearest = (uint64_t) offset_bytes, least = UINT64_MAX;
+  gboolean is_meant = FALSE;
 
   for (guint i = 0; i < landings->stops->len; i++)
     {
       const TesseraStop *stop = stop_at (landings, i);
       int64_t above = (int64_t) stop->offset_bytes - offset_bytes;
+      uint64_t way = (uint64_t) ABS (above);
+      gboolean is_one = stop->is_free && way <= reach_bytes;
 
-      if ((only_free && !stop->is_free) || (direction > 0 && above <= 0) ||
-          (direction < 0 && above >= 0))
+      if ((direction > 0 && above <= 0) || (direction < 0 && above >= 0) ||
+          is_one < is_meant || (is_one == is_meant && way > least))
         continue;
-      if (nearest == TESSERA_NOWHERE ||
-          ABS (above) <= ABS ((int64_t) nearest - offset_bytes))
-        nearest = stop->offset_bytes;
+      nearest = stop->offset_bytes;
+      least = way;
+      is_meant = is_one;
     }
   return nearest;
-}
-
-/* The stop that is nearest to @offset_bytes, a free one where one is within
- * @reach_bytes. */
-static uint64_t
-snap (const TesseraLandings *landings, int64_t offset_bytes, uint64_t reach_bytes)
-{
-  uint64_t free_one = find_stop (landings, offset_bytes, 0, TRUE);
-
-  return free_one != TESSERA_NOWHERE &&
-                 (uint64_t) ABS ((int64_t) free_one - offset_bytes) <= reach_bytes
-             ? free_one
-             : find_stop (landings, offset_bytes, 0, FALSE);
-}
-
-/* The next stop above (@direction > 0) or below, a free one unless @pushing or unless
- * there is none. Where there is nothing: @offset_bytes. */
-static uint64_t
-next_stop (const TesseraLandings *landings,
-           uint64_t offset_bytes,
-           int direction,
-           gboolean pushing)
-{
-  uint64_t next = find_stop (landings, (int64_t) offset_bytes, direction, !pushing);
-
-  if (next == TESSERA_NOWHERE)
-    next = find_stop (landings, (int64_t) offset_bytes, direction, FALSE);
-  return next != TESSERA_NOWHERE ? next : offset_bytes;
 }
 
 TesseraSelection *
@@ -534,15 +510,16 @@ tessera_document_propose_at (TesseraDocument *self,
                              uint64_t reach_bytes)
 {
   if (self->proposal.landings != NULL)
-    move_to (self, snap (self->proposal.landings, offset_bytes, reach_bytes));
+    move_to (self, find_stop (self->proposal.landings, offset_bytes, 0, reach_bytes));
 }
 
 void
 tessera_document_propose_next (TesseraDocument *self, int direction, gboolean pushing)
 {
   if (self->proposal.landings != NULL)
-    move_to (self, next_stop (self->proposal.landings, self->proposal.offset_bytes,
-                              direction, pushing));
+    move_to (self,
+             find_stop (self->proposal.landings, (int64_t) self->proposal.offset_bytes,
+                        direction, pushing ? 0 : UINT64_MAX));
   else if (self->jobs[TESSERA_WORK_PLACES] == NULL)
     propose (self, direction, pushing);
 }

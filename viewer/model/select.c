@@ -92,39 +92,22 @@ tessera_document_select (TesseraDocument *self, uint32_t block)
     tessera_document_select_blocks (self, &block, 1, TESSERA_SELECT_ONLY, block);
 }
 
-/* Where nothing leads: the block under the pointer, else the first or the last one born
- * in the part that is shown; where none is, the nearest beyond it. */
+/* Where nothing leads: the block under the pointer, else the first one born from where the part
+ * that is shown begins, or the last one before it ends. */
 static uint32_t
 first_of (TesseraDocument *self, int direction)
 {
-  uint32_t n = (uint32_t) n_blocks_of (self), first = TESSERA_NONE, before = 0;
-  double beyond = direction > 0 ? self->view.t0 : self->view.t1;
+  const TesseraSheet *sheet = self->sheets[TESSERA_SIDE_LEFT];
+  uint32_t n = (uint32_t) n_blocks_of (self), n_before = 0;
+  double edge = direction > 0 ? self->view.t0 : self->view.t1;
 
   if (self->hovered < n)
     return self->hovered;
-  for (int side = 0; side < TESSERA_N_SIDES; side++)
-    {
-      const TesseraSheet *sheet = self->sheets[side];
-      g_autoptr (GArray) seen =
-          sheet != NULL ? tessera_scene_blocks_in (sheet->scene, &self->view) : NULL;
-
-      for (guint i = 0; seen != NULL && i < seen->len; i++)
-        {
-          uint32_t block = g_array_index (seen, uint32_t, i);
-
-          if (tessera_sheet_t_of (sheet, self->data->blocks->blocks[block].born_index) >=
-                  self->view.t0 &&
-              (first == TESSERA_NONE || (direction > 0 ? block < first : block > first)))
-            first = block;
-        }
-    }
-  while (first == TESSERA_NONE && before < n && self->sheets[TESSERA_SIDE_LEFT] != NULL &&
-         tessera_sheet_t_of (self->sheets[TESSERA_SIDE_LEFT],
-                             self->data->blocks->blocks[before].born_index) < beyond)
-    before++;
-  if (first == TESSERA_NONE)
-    first = direction > 0 ? MIN (before, n - 1) : MAX (before, 1) - 1;
-  return first;
+  while (n_before < n && sheet != NULL &&
+         tessera_sheet_t_of (sheet, self->data->blocks->blocks[n_before].born_index) <
+             edge)
+    n_before++;
+  return direction > 0 ? MIN (n_before, n - 1) : MAX (n_before, 1) - 1;
 }
 
 /* The block born before or after the one that leads; TESSERA_NONE: there are none. */
