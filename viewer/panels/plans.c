@@ -360,58 +360,12 @@ typedef struct
 typedef struct
 {
   TesseraPanel panel;
-  GtkWidget *box;   /* of the rows */
-  GArray *rows;     /* Row */
-  gboolean filling; /* buttons follow, they are not pressed */
+  GtkWidget *box; /* of the rows */
+  GArray *rows;   /* Row */
 } Plans;
 
-static void
-set_active (Plans *self, GtkWidget *button, gboolean active)
-{
-  self->filling = TRUE;
-  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (button), active);
-  self->filling = FALSE;
-}
-
-static guint
-row_of (Plans *self, GtkWidget *button)
-{
-  guint i = 0;
-
-  while (!gtk_widget_is_ancestor (button, g_array_index (self->rows, Row, i).grid))
-    i++;
-  return i;
-}
-
-static void
-on_side (GtkToggleButton *button, Plans *self)
-{
-  guint at = row_of (self, GTK_WIDGET (button));
-  const Row *row = &g_array_index (self->rows, Row, at);
-  TesseraSide side = row->sides[TESSERA_SIDE_LEFT] == GTK_WIDGET (button)
-                         ? TESSERA_SIDE_LEFT
-                         : TESSERA_SIDE_RIGHT;
-
-  if (self->filling)
-    return;
-  /* What stands there does not go by another press. */
-  if (!gtk_toggle_button_get_active (button))
-    set_active (self, GTK_WIDGET (button), TRUE);
-  else if (at == 0)
-    tessera_document_set_left_kind (self->panel.document,
-                                    self->panel.document->left_kind);
-  else
-    tessera_document_show_kept (self->panel.document, side, at - 1);
-}
-
-static void
-on_forget (GtkWidget *button, Plans *self)
-{
-  tessera_document_forget_kept (self->panel.document, row_of (self, button) - 1);
-}
-
 static GtkWidget *
-side_button_new (Plans *self, TesseraSide side)
+side_button_new (TesseraSide side, uint32_t index)
 {
   gboolean is_left = side == TESSERA_SIDE_LEFT;
   GtkWidget *button =
@@ -420,7 +374,9 @@ side_button_new (Plans *self, TesseraSide side)
 
   tessera_set_tip (button, is_left ? "Show it on the left" : "Show it on the right");
   gtk_widget_add_css_class (button, "small");
-  g_signal_connect (button, "toggled", G_CALLBACK (on_side), self);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button),
+                                  is_left ? "win.show-left" : "win.show-right");
+  gtk_actionable_set_action_target (GTK_ACTIONABLE (button), "u", index);
   return button;
 }
 
@@ -428,18 +384,19 @@ static void
 add_row (Plans *self)
 {
   gboolean is_plan = self->rows->len > 0;
+  uint32_t index = is_plan ? self->rows->len - 1 : TESSERA_NONE;
   GtkWidget *buttons;
   Row row = { .grid = tessera_grid_new (8, 2),
               .title = tessera_name_new ("plan-name", "strong", 2),
               .height = tessera_number_new ("plan-height", "figure"),
               .words = tessera_label_new ("", "quiet"),
-              .sides = { side_button_new (self, TESSERA_SIDE_LEFT),
-                         side_button_new (self, TESSERA_SIDE_RIGHT) },
-              .forget = tessera_button_new ("window-close-symbolic", NULL, "plan-forget",
-                                            "flat small", NULL) };
+              .sides = { side_button_new (TESSERA_SIDE_LEFT, index),
+                         side_button_new (TESSERA_SIDE_RIGHT, index) },
+              .forget = tessera_button_new ("window-close-symbolic", "win.forget-plan",
+                                            "plan-forget", "flat small", NULL) };
 
   buttons = tessera_row_new (4, row.sides[0], row.sides[1], row.forget, NULL);
-  g_signal_connect (row.forget, "clicked", G_CALLBACK (on_forget), self);
+  gtk_actionable_set_action_target (GTK_ACTIONABLE (row.forget), "u", index);
   gtk_widget_set_visible (row.sides[TESSERA_SIDE_RIGHT], is_plan);
   gtk_widget_set_visible (row.forget, is_plan);
   gtk_widget_set_halign (buttons, GTK_ALIGN_END);
@@ -474,7 +431,6 @@ show_reality (Plans *self, const Row *row)
 
   tessera_label_set (row->words, "reserved");
   write_row (row, name, layout->peak_reserved_bytes, "The most that was reserved");
-  set_active (self, row->sides[TESSERA_SIDE_LEFT], document->left_planned == NULL);
 }
 
 static void
@@ -496,9 +452,6 @@ show_plan (Plans *self, const Row *row, const TesseraKept *kept)
   tessera_label_set (row->words, "%s · %s", gap, clock);
   write_row (row, kept->name, planned->height_bytes,
              "Height above the bound, and when it was made");
-  set_active (self, row->sides[TESSERA_SIDE_LEFT],
-              kept->followed == document->left_planned);
-  set_active (self, row->sides[TESSERA_SIDE_RIGHT], kept->followed == document->planned);
 }
 
 /* --- all of them ------------------------------------------------------------------ */

@@ -188,10 +188,8 @@ open_path (TesseraWindow *self, const char *path)
 DO (open, tessera_window_choose (self, TESSERA_FILE_TO_OPEN))
 DO (open_path, open_path (self, g_variant_get_string (parameter, NULL)))
 DO (plan, tessera_document_plan (document, FALSE))
-DO (show_left,
-    tessera_document_show_kept (document,
-                                TESSERA_SIDE_LEFT,
-                                g_variant_get_uint32 (parameter)))
+DO (forget_plan,
+    tessera_document_forget_kept (document, g_variant_get_uint32 (parameter)))
 DO (export_plan, tessera_window_choose (self, TESSERA_FILE_FOR_PLAN))
 DO (save_picture, tessera_window_choose (self, TESSERA_FILE_FOR_PICTURE))
 DO (save_report, tessera_window_choose (self, TESSERA_FILE_FOR_REPORT))
@@ -288,7 +286,7 @@ static const Action actions[] = {
   { "ask", NEEDS_TRACE, NULL, do_ask },
   { "show-all", 0, .of_document = tessera_document_show_all },
   { "keep-plan", NEEDS_PLAN, .of_document = tessera_document_keep_plan },
-  { "show-left", 0, "u", do_show_left },
+  { "forget-plan", 0, "u", do_forget_plan },
   { "undo", NEEDS_STANDING, .of_document = tessera_document_undo },
   { "redo", NEEDS_UNDONE, .of_document = tessera_document_redo },
   { "pin-up", NEEDS_SELECTION | NEEDS_PLAN, NULL, do_pin_up },
@@ -425,26 +423,26 @@ change_across (GSimpleAction *action, GVariant *state, gpointer user)
                                                               : TESSERA_STREAMS_APART);
 }
 
+/* A plan that is kept, or TESSERA_NONE: PyTorch's layout, on the left alone. What stands there
+ * does not go by another press. */
 static void
-change_arrange (GSimpleAction *action, GVariant *state, gpointer user)
+change_shown (GSimpleAction *action, GVariant *state, gpointer user)
 {
-  TesseraWindow *self = user;
-  gboolean stacked = g_str_equal (g_variant_get_string (state, NULL), "stacked");
+  TesseraDocument *document = TESSERA_WINDOW (user)->document;
+  g_autoptr (GVariant) before = g_action_get_state (G_ACTION (action));
+  uint32_t index = g_variant_get_uint32 (state);
 
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->panes),
-                                  stacked ? GTK_ORIENTATION_VERTICAL
-                                          : GTK_ORIENTATION_HORIZONTAL);
-  g_simple_action_set_state (action, state);
-}
-
-static void
-change_side (GSimpleAction *action, GVariant *state, gpointer user)
-{
-  GtkStack *side = GTK_STACK (TESSERA_WINDOW (user)->side);
-  const char *name = g_variant_get_string (state, NULL);
-
-  if (gtk_stack_get_child_by_name (side, name) != NULL)
-    gtk_stack_set_visible_child_name (side, name);
+  if (g_variant_equal (before, state))
+    return;
+  if (index == TESSERA_NONE)
+    tessera_document_set_left_kind (document, document->left_kind);
+  else
+    tessera_document_show_kept (
+        document,
+        g_str_equal (g_action_get_name (G_ACTION (action)), "show-left")
+            ? TESSERA_SIDE_LEFT
+            : TESSERA_SIDE_RIGHT,
+        index);
 }
 
 /* All windows follow. */
@@ -484,8 +482,8 @@ static const GActionEntry switches[] = {
   { "colour", NULL, "s", "'category'", change_colour },
   { "strategy", NULL, "s", "'free'", change_strategy },
   { "across", NULL, NULL, "false", change_across },
-  { "arrange", NULL, "s", "'side'", change_arrange },
-  { "side", NULL, "s", "'block'", change_side },
+  { "show-left", NULL, "u", "uint32 0", change_shown },
+  { "show-right", NULL, "u", "uint32 0", change_shown },
   { "dark", NULL, NULL, "false", change_dark },
   { "difference", NULL, NULL, "false", change_difference },
   { "table", NULL, NULL, "false", change_table },
@@ -494,9 +492,15 @@ static const GActionEntry switches[] = {
 void
 tessera_window_add_actions (TesseraWindow *self)
 {
+  g_autoptr (GPropertyAction) arrange =
+      g_property_action_new ("arrange", self->panes, "orientation");
+  g_autoptr (GPropertyAction) side =
+      g_property_action_new ("side", self->side, "visible-child-name");
   size_t n;
   const TesseraEditCommand *commands = tessera_edit_commands (&n);
 
+  g_action_map_add_action (G_ACTION_MAP (self), G_ACTION (arrange));
+  g_action_map_add_action (G_ACTION_MAP (self), G_ACTION (side));
   for (size_t i = 0; i < G_N_ELEMENTS (actions); i++)
     {
       const GActionEntry entry = { .name = actions[i].name,
@@ -553,6 +557,18 @@ crosses_streams (const TesseraDocument *document)
           document->planned != NULL && document->planned->plan->crosses_streams);
 }
 
+/* Of the plans that are kept; behind them: it is none. */
+static GVariant *
+number_of (const TesseraDocument *document, const TesseraFollowed *followed)
+{
+  uint32_t i = 0;
+
+  while (i < document->kept->len &&
+         ((const TesseraKept *) document->kept->pdata[i])->followed != followed)
+    i++;
+  return g_variant_new_uint32 (i);
+}
+
 static void
 show_states (TesseraWindow *self)
 {
@@ -572,6 +588,12 @@ show_states (TesseraWindow *self)
                                g_variant_new_string (names[i].state));
   g_simple_action_set_state (action_of (self, "across"),
                              g_variant_new_boolean (crosses_streams (document)));
+  g_simple_action_set_state (action_of (self, "show-left"),
+                             document->left_planned != NULL
+                                 ? number_of (document, document->left_planned)
+                                 : g_variant_new_uint32 (TESSERA_NONE));
+  g_simple_action_set_state (action_of (self, "show-right"),
+                             number_of (document, document->planned));
   g_simple_action_set_state (action_of (self, "dark"),
                              g_variant_new_boolean (document->dark));
 }

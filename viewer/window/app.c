@@ -272,7 +272,7 @@ show_window (TesseraApp *self)
   if (self->width > 0)
     gtk_window_set_default_size (GTK_WINDOW (window), self->width, self->height);
   if (self->stacked)
-    gtk_widget_activate_action (window, "win.arrange", "s", "stacked");
+    gtk_widget_activate_action (window, "win.arrange", "s", "vertical");
   gtk_window_present (GTK_WINDOW (window));
   if (self->screenshot != NULL)
     {

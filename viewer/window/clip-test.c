@@ -94,9 +94,9 @@ look_at_panels (Look *look)
     "colour::size",     "colour::stream", "colour::phase",
     "colour::age",      "colour::module", NULL
   };
-  static const char *const more[] = { "arrange::stacked",
+  static const char *const more[] = { "arrange::vertical",
                                       "table",
-                                      "arrange::side",
+                                      "arrange::horizontal",
                                       "left::native",
                                       "axis::events",
                                       "axis::time",
@@ -167,11 +167,11 @@ look_at_bars (Look *look)
 static void
 look_at_all_at_once (Look *look)
 {
-  static const char *const opens[] = { "table", "arrange::stacked", "edit-cap", NULL };
+  static const char *const opens[] = { "table", "arrange::vertical", "edit-cap", NULL };
 
   act_and_look (look, opens);
   g_signal_emit_by_name (test_find (GTK_WIDGET (look->window), "edit-cancel"), "clicked");
-  act (look, "arrange::side");
+  act (look, "arrange::horizontal");
   act (look, "table");
 }
 

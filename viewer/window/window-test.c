@@ -386,7 +386,7 @@ static void
 test_switches (TestView *f, gconstpointer unused)
 {
   static const char *const axes[] = { "events", "time", "bytes" };
-  static const char *const arranges[] = { "stacked", "side" };
+  static const char *const arranges[] = { "vertical", "horizontal" };
   GtkWidget *window = GTK_WIDGET (f->window);
 
   test_window_open (f->window, f->path);

@@ -357,6 +357,9 @@ tessera_window_dispose (GObject *object)
 
   g_clear_object (&self->chooser);
   g_clear_object (&self->toast);
+  /* They hold on to what is in the window. */
+  g_action_map_remove_action (G_ACTION_MAP (self), "arrange");
+  g_action_map_remove_action (G_ACTION_MAP (self), "side");
   if (self->document != NULL)
     {
       g_signal_handlers_disconnect_by_func (self->document, on_changed, self);
@@ -376,8 +379,8 @@ static void
 tessera_window_init (TesseraWindow *self)
 {
   self->document = tessera_document_new ();
-  tessera_window_add_actions (self);
   build (self);
+  tessera_window_add_actions (self);
   tessera_window_watch_recent (self);
   tessera_window_accept_drops (self);
   g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
