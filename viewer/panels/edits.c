@@ -58,14 +58,16 @@ tessera_describe_change (TesseraDocument *document)
   return g_string_free (text, FALSE);
 }
 
-/* --- an edit: its number, its name, which can be changed in place ----------------- */
+/* --- an edit: its number, its name, a button to change that ----------------------- */
 
 typedef struct
 {
   Edits *edits;
   GtkWidget *row;
   GtkWidget *number;
-  GtkWidget *name; /* GtkStack: as it is, or an entry */
+  GtkWidget *name;
+  GtkWidget *rename; /* GtkMenuButton */
+  GtkWidget *entry;  /* of its popover */
 } Row;
 
 static const char row_key[] = "row";
@@ -85,98 +87,43 @@ index_of (const Row *self)
 }
 
 static void
-end_rename (GtkWidget *entry, gboolean keep)
+on_entry_activate (Row *self)
 {
-  Row *self = row_of (entry);
-  g_autofree char *text = g_strdup (gtk_editable_get_text (GTK_EDITABLE (entry)));
-
-  if (g_str_equal (gtk_stack_get_visible_child_name (GTK_STACK (self->name)), "name"))
-    return;
-  gtk_stack_set_visible_child_name (GTK_STACK (self->name), "name");
-  gtk_widget_grab_focus (self->row);
-  if (keep)
-    tessera_document_rename_edit (self->edits->panel.document, index_of (self), text);
+  tessera_document_rename_edit (self->edits->panel.document, index_of (self),
+                                gtk_editable_get_text (GTK_EDITABLE (self->entry)));
+  gtk_menu_button_popdown (GTK_MENU_BUTTON (self->rename));
 }
 
 static void
-on_entry_activate (GtkWidget *entry, gpointer unused)
+show_old_name (Row *self)
 {
-  end_rename (entry, TRUE);
-}
-
-static gboolean
-on_entry_escape (GtkWidget *entry, GVariant *arguments, gpointer unused)
-{
-  end_rename (entry, FALSE);
-  return TRUE;
-}
-
-static void
-begin_rename (Row *self)
-{
-  GtkStack *stack = GTK_STACK (self->name);
-  GtkWidget *entry = gtk_stack_get_child_by_name (stack, "entry");
-
-  gtk_editable_set_text (GTK_EDITABLE (entry),
-                         tessera_get_tip (gtk_stack_get_child_by_name (stack, "name")));
-  gtk_stack_set_visible_child_name (stack, "entry");
-  gtk_widget_grab_focus (entry);
-}
-
-static void
-on_rename_clicked (GtkWidget *button, gpointer unused)
-{
-  begin_rename (row_of (button));
+  gtk_editable_set_text (GTK_EDITABLE (self->entry), tessera_get_tip (self->name));
 }
 
 static gboolean
 on_rename (GtkWidget *row, GVariant *arguments, gpointer unused)
 {
-  begin_rename (row_of (row));
+  gtk_menu_button_popup (GTK_MENU_BUTTON (row_of (row)->rename));
   return TRUE;
 }
 
-static GtkWidget *
-name_new (void)
-{
-  GtkWidget *stack = gtk_stack_new ();
-  GtkWidget *label = tessera_name_new ("edit-title", NULL, 6);
-  GtkWidget *entry = tessera_named (gtk_entry_new (), "edit-name");
-
-  gtk_label_set_max_width_chars (GTK_LABEL (label), WIDTH_CHARS);
-  tessera_set_accessible_label (entry, "Name of the edit");
-  gtk_stack_add_named (GTK_STACK (stack), label, "name");
-  gtk_stack_add_named (GTK_STACK (stack), entry, "entry");
-  gtk_stack_set_vhomogeneous (GTK_STACK (stack), FALSE);
-  gtk_widget_set_hexpand (stack, TRUE);
-  g_signal_connect (entry, "activate", G_CALLBACK (on_entry_activate), NULL);
-  tessera_add_key (entry, "Escape", on_entry_escape);
-  return stack;
-}
-
-/* What is being typed goes on where the edit is still of the name that it had. */
 static void
-write_name (GtkStack *stack, const char *name)
+make_rename (Row *self)
 {
-  GtkWidget *label = gtk_stack_get_child_by_name (stack, "name");
-  GtkWidget *entry = gtk_stack_get_child_by_name (stack, "entry");
+  GtkWidget *popover = gtk_popover_new ();
 
-  if (g_strcmp0 (tessera_get_tip (label), name) == 0)
-    return;
-  tessera_name_set (label, name);
-  gtk_editable_set_text (GTK_EDITABLE (entry), name);
-  gtk_stack_set_visible_child (stack, label);
-}
-
-static GtkWidget *
-rename_button_new (void)
-{
-  GtkWidget *button = tessera_button_new ("document-edit-symbolic", NULL, NULL,
-                                          "image-button flat small", "Rename (F2)");
-
-  gtk_widget_set_valign (button, GTK_ALIGN_START);
-  g_signal_connect (button, "clicked", G_CALLBACK (on_rename_clicked), NULL);
-  return button;
+  self->entry = tessera_named (gtk_entry_new (), "edit-name");
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->entry), WIDTH_CHARS);
+  tessera_set_accessible_label (self->entry, "Name of the edit");
+  gtk_popover_set_child (GTK_POPOVER (popover), self->entry);
+  self->rename = g_object_new (
+      GTK_TYPE_MENU_BUTTON, "icon-name", "document-edit-symbolic", "popover", popover,
+      "tooltip-text", "Rename (F2)", "has-frame", FALSE, "valign", GTK_ALIGN_START, NULL);
+  gtk_widget_add_css_class (self->rename, "small");
+  tessera_set_accessible_label (self->rename, "Rename (F2)");
+  g_signal_connect_swapped (popover, "show", G_CALLBACK (show_old_name), self);
+  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (on_entry_activate),
+                            self);
 }
 
 static void
@@ -189,7 +136,7 @@ show_row (Row *self)
   g_autofree char *words = tessera_edit_describe (edit);
 
   tessera_label_set (self->number, "%zu", index + 1);
-  write_name (GTK_STACK (self->name), edit->name);
+  tessera_name_set (self->name, edit->name);
   tessera_set_tip_of (self->row, "%s\n%s", words,
                       stands ? "Undo what comes after it" : "Redo up to here");
   tessera_set_class (self->row, "undone", !stands);
@@ -206,11 +153,14 @@ row_new (Edits *edits)
   self->edits = edits;
   self->row = gtk_list_box_row_new ();
   self->number = tessera_label_new ("", "quiet figure");
-  self->name = name_new ();
+  self->name = tessera_name_new ("edit-title", NULL, 6);
+  gtk_label_set_max_width_chars (GTK_LABEL (self->name), WIDTH_CHARS);
+  gtk_widget_set_hexpand (self->name, TRUE);
+  make_rename (self);
   gtk_widget_set_valign (self->number, GTK_ALIGN_START);
   gtk_list_box_row_set_child (
       GTK_LIST_BOX_ROW (self->row),
-      tessera_row_new (8, self->number, self->name, rename_button_new (), NULL));
+      tessera_row_new (8, self->number, self->name, self->rename, NULL));
   g_object_set_data_full (G_OBJECT (self->row), row_key, self, g_free);
   tessera_add_key (self->row, "F2", on_rename);
   return self->row;

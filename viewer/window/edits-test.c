@@ -222,11 +222,15 @@ test_history (TestView *f, gconstpointer unused)
   test_window_settle (f->window);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 2);
   g_assert_false (gtk_widget_has_css_class (GTK_WIDGET (row (f, 2)), "undone"));
-  /* In place, by its own entry. */
+  /* By its own entry, which has the name that it had. */
   {
     GtkWidget *entry = test_find (GTK_WIDGET (row (f, 2)), "edit-name");
 
-    gtk_stack_set_visible_child (GTK_STACK (gtk_widget_get_parent (entry)), entry);
+    gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "edits");
+    gtk_popover_popup (GTK_POPOVER (gtk_widget_get_ancestor (entry, GTK_TYPE_POPOVER)));
+    WAIT (gtk_widget_get_mapped (entry), 5000);
+    g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==,
+                     last_edit (f)->name);
     gtk_editable_set_text (GTK_EDITABLE (entry), "mine alone");
     g_signal_emit_by_name (entry, "activate");
   }
