@@ -75,10 +75,9 @@ say_label (TesseraCanvas *self)
   gboolean is_plan =
       sheet != NULL ? sheet->planned != NULL : self->side == TESSERA_SIDE_RIGHT;
 
-  gtk_accessible_update_property (
-      GTK_ACCESSIBLE (self->panel.box), GTK_ACCESSIBLE_PROPERTY_LABEL,
-      is_plan ? "Planned layout, time by address" : "PyTorch's layout, time by address",
-      -1);
+  tessera_set_accessible_label (self->panel.box,
+                                is_plan ? "Planned layout, time by address"
+                                        : "PyTorch's layout, time by address");
 }
 
 static void
@@ -173,8 +172,7 @@ make_menu (TesseraCanvas *self)
   gtk_popover_set_has_arrow (GTK_POPOVER (self->menu), FALSE);
   gtk_widget_set_halign (self->menu, GTK_ALIGN_START);
   gtk_widget_set_name (self->menu, "block-menu");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->menu),
-                                  GTK_ACCESSIBLE_PROPERTY_LABEL, "Selected blocks", -1);
+  tessera_set_accessible_label (self->menu, "Selected blocks");
   gtk_widget_set_parent (self->menu, self->panel.box);
 }
 

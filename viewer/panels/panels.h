@@ -27,10 +27,6 @@ GtkWidget *tessera_status_bar_new (TesseraDocument *document);
  * ways. */
 GtkWidget *tessera_table_new (TesseraDocument *document);
 
-/* Which device of the file: a list in the header, named "devices", there only where the
- * file has several. Choosing opens the file again. */
-GtkWidget *tessera_devices_new (TesseraDocument *document);
-
 /* Everything about the selected blocks: of several what they have in common, of the one
  * that leads its exact bytes, both places, its stack and what lies around it. Below, the
  * largest blocks alive at the chosen moment. */

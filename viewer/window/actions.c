@@ -415,6 +415,14 @@ change_strategy (GSimpleAction *action, GVariant *state, gpointer user)
                                    (TesseraStrategy) strategy);
 }
 
+/* Opens the file again. */
+static void
+change_device (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  tessera_document_set_device (TESSERA_WINDOW (user)->document,
+                               g_variant_get_uint32 (state));
+}
+
 static void
 change_across (GSimpleAction *action, GVariant *state, gpointer user)
 {
@@ -481,6 +489,7 @@ static const GActionEntry switches[] = {
   { "axis", NULL, "s", "'bytes'", change_axis },
   { "colour", NULL, "s", "'category'", change_colour },
   { "strategy", NULL, "s", "'free'", change_strategy },
+  { "device", NULL, "u", "uint32 0", change_device },
   { "across", NULL, NULL, "false", change_across },
   { "show-left", NULL, "u", "uint32 0", change_shown },
   { "show-right", NULL, "u", "uint32 0", change_shown },
@@ -534,6 +543,9 @@ show_titles (TesseraWindow *self)
 {
   TesseraDocument *document = self->document;
   const TesseraSheet *left = document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraTrace *trace = document->data != NULL ? document->data->trace : NULL;
+  g_autofree char *device =
+      g_strdup_printf ("Device %u", trace != NULL ? trace->device : 0);
   g_autofree char *axis = g_strdup_printf ("axis: %s", axis_titles[document->axis_kind]);
   g_autofree char *left_title =
       document->left_planned != NULL
@@ -545,6 +557,8 @@ show_titles (TesseraWindow *self)
                                  : left_names[document->left_kind]);
 
   set_label (self->left_menu, left_title);
+  set_label (self->devices, device);
+  gtk_widget_set_visible (self->devices, trace != NULL && trace->n_devices > 1);
   set_label (self->axis_menu, axis);
 }
 
@@ -588,6 +602,9 @@ show_states (TesseraWindow *self)
                                g_variant_new_string (names[i].state));
   g_simple_action_set_state (action_of (self, "across"),
                              g_variant_new_boolean (crosses_streams (document)));
+  g_simple_action_set_state (
+      action_of (self, "device"),
+      g_variant_new_uint32 (document->data != NULL ? document->data->trace->device : 0));
   g_simple_action_set_state (action_of (self, "show-left"),
                              document->left_planned != NULL
                                  ? number_of (document, document->left_planned)

@@ -24,20 +24,24 @@ struct _TesseraApp
 {
   GtkApplication parent_instance;
 
-  char *screenshot; /* path, or NULL */
-  GtkWidget *shown; /* the window that it is of; NULL: it has gone */
+  GtkWidget *shown; /* the window that a screenshot is of; NULL: it has gone */
   char **actions;   /* done to the window before it, as g_action_print_detailed_name()
                        writes them; NULL at the end */
   size_t n_done;    /* of these */
   int quiet_ms;     /* so long the window is settled */
   int n_tries;
   int width, height;
-  gboolean dark;
-  gboolean stacked;
   gboolean failed;
   gboolean wants_file; /* one was named */
-  gboolean at_once;    /* the screenshot does not wait */
 };
+
+/* The command line, as given. */
+static struct
+{
+  char *screenshot, *size, *actions;
+  int scale;
+  gboolean dark, stacked, at_once;
+} given;
 
 G_DEFINE_TYPE (TesseraApp, tessera_app, ADW_TYPE_APPLICATION)
 
@@ -93,7 +97,7 @@ on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
 
   while ((window = gtk_application_get_windows (user)) != NULL)
     {
-      if (TESSERA_APP (user)->screenshot == NULL)
+      if (given.screenshot == NULL)
         tessera_window_keep_size (window->data);
       gtk_window_destroy (window->data);
     }
@@ -192,7 +196,7 @@ take_picture (TesseraApp *self, GtkWidget *window)
 {
   g_autoptr (GdkTexture) texture = tessera_widget_to_texture (window);
 
-  if ((texture == NULL || !gdk_texture_save_to_png (texture, self->screenshot)) &&
+  if ((texture == NULL || !gdk_texture_save_to_png (texture, given.screenshot)) &&
       self->n_tries++ < MOST_TRIES)
     {
       gtk_widget_queue_draw (window);
@@ -200,7 +204,7 @@ take_picture (TesseraApp *self, GtkWidget *window)
     }
   if (self->n_tries > MOST_TRIES)
     {
-      g_printerr ("tessera-viewer: %s could not be written.\n", self->screenshot);
+      g_printerr ("tessera-viewer: %s could not be written.\n", given.screenshot);
       self->failed = TRUE;
     }
   on_quit (NULL, NULL, self);
@@ -218,7 +222,7 @@ look (gpointer user)
 
   if (window == NULL)
     return G_SOURCE_REMOVE;
-  if (!self->at_once || action != NULL)
+  if (!given.at_once || action != NULL)
     {
       self->quiet_ms = tessera_window_is_settled (TESSERA_WINDOW (window))
                            ? self->quiet_ms + LOOK_EVERY_MS
@@ -250,14 +254,12 @@ speak_english (void)
 static void
 tessera_app_startup (GApplication *app)
 {
-  TesseraApp *self = TESSERA_APP (app);
-
   G_APPLICATION_CLASS (tessera_app_parent_class)->startup (app);
   speak_english ();
   g_action_map_add_action_entries (G_ACTION_MAP (app), entries, G_N_ELEMENTS (entries),
                                    app);
   tessera_app_add_keys (GTK_APPLICATION (app));
-  if (self->dark)
+  if (given.dark)
     adw_style_manager_set_color_scheme (adw_style_manager_get_default (),
                                         ADW_COLOR_SCHEME_FORCE_DARK);
 }
@@ -267,14 +269,14 @@ show_window (TesseraApp *self)
 {
   GtkApplication *app = GTK_APPLICATION (self);
   GtkWidget *window =
-      self->screenshot != NULL ? tessera_window_new (app) : remembering_window_new (app);
+      given.screenshot != NULL ? tessera_window_new (app) : remembering_window_new (app);
 
   if (self->width > 0)
     gtk_window_set_default_size (GTK_WINDOW (window), self->width, self->height);
-  if (self->stacked)
+  if (given.stacked)
     gtk_widget_activate_action (window, "win.arrange", "s", "vertical");
   gtk_window_present (GTK_WINDOW (window));
-  if (self->screenshot != NULL)
+  if (given.screenshot != NULL)
     {
       g_set_weak_pointer (&self->shown, window);
       g_timeout_add (LOOK_EVERY_MS, look, self);
@@ -304,36 +306,23 @@ static int
 tessera_app_handle_local_options (GApplication *app, GVariantDict *options)
 {
   TesseraApp *self = TESSERA_APP (app);
-  g_autofree char *size = NULL, *actions = NULL;
-  int scale;
 
-  g_variant_dict_lookup (options, "screenshot", "^ay", &self->screenshot);
-  g_variant_dict_lookup (options, "actions", "s", &actions);
-  self->actions = g_strsplit (actions != NULL ? actions : "", ",", -1);
-  g_variant_dict_lookup (options, "dark", "b", &self->dark);
-  g_variant_dict_lookup (options, "stacked", "b", &self->stacked);
-  g_variant_dict_lookup (options, "at-once", "b", &self->at_once);
+  self->actions = g_strsplit (given.actions != NULL ? given.actions : "", ",", -1);
   /* GDK reads it when it opens the display, which comes after. */
-  if (g_variant_dict_lookup (options, "scale", "i", &scale))
+  if (given.scale != 0)
     {
-      g_autofree char *text = g_strdup_printf ("%d", CLAMP (scale, 1, 4));
+      g_autofree char *text = g_strdup_printf ("%d", CLAMP (given.scale, 1, 4));
 
       g_setenv ("GDK_SCALE", text, TRUE);
     }
-  if (g_variant_dict_lookup (options, "size", "s", &size))
+  if (given.size != NULL &&
+      (sscanf (given.size, "%dx%d", &self->width, &self->height) != 2 ||
+       self->width <= 0 || self->height <= 0))
     {
-      g_auto (GStrv) parts = g_strsplit (size, "x", 2);
-
-      self->width = parts[0] != NULL ? atoi (parts[0]) : 0;
-      self->height = parts[0] != NULL && parts[1] != NULL ? atoi (parts[1]) : 0;
-      if (self->width <= 0 || self->height <= 0)
-        {
-          g_printerr (
-              "tessera-viewer: --size wants WIDTHxHEIGHT, for example 1280x720.\n");
-          return 2;
-        }
+      g_printerr ("tessera-viewer: --size wants WIDTHxHEIGHT, for example 1280x720.\n");
+      return 2;
     }
-  if (self->screenshot != NULL)
+  if (given.screenshot != NULL)
     g_application_set_flags (app,
                              g_application_get_flags (app) | G_APPLICATION_NON_UNIQUE);
   return -1;
@@ -345,7 +334,6 @@ tessera_app_finalize (GObject *object)
   TesseraApp *self = TESSERA_APP (object);
 
   g_clear_weak_pointer (&self->shown);
-  g_free (self->screenshot);
   g_strfreev (self->actions);
   G_OBJECT_CLASS (tessera_app_parent_class)->finalize (object);
 }
@@ -366,16 +354,17 @@ static void
 tessera_app_init (TesseraApp *self)
 {
   static const GOptionEntry options[] = {
-    { "screenshot", 0, 0, G_OPTION_ARG_FILENAME, NULL,
+    { "screenshot", 0, 0, G_OPTION_ARG_FILENAME, &given.screenshot,
       "Write the window as a PNG and quit", "PNG" },
-    { "size", 0, 0, G_OPTION_ARG_STRING, NULL, "Size of the window", "WxH" },
-    { "scale", 0, 0, G_OPTION_ARG_INT, NULL, "Device pixels per pixel", "N" },
-    { "dark", 0, 0, G_OPTION_ARG_NONE, NULL, "Dark colours", NULL },
-    { "stacked", 0, 0, G_OPTION_ARG_NONE, NULL, "One layout above the other", NULL },
-    { "at-once", 0, 0, G_OPTION_ARG_NONE, NULL, "Screenshot of work that still goes on",
+    { "size", 0, 0, G_OPTION_ARG_STRING, &given.size, "Size of the window", "WxH" },
+    { "scale", 0, 0, G_OPTION_ARG_INT, &given.scale, "Device pixels per pixel", "N" },
+    { "dark", 0, 0, G_OPTION_ARG_NONE, &given.dark, "Dark colours", NULL },
+    { "stacked", 0, 0, G_OPTION_ARG_NONE, &given.stacked, "One layout above the other",
       NULL },
-    { "actions", 0, 0, G_OPTION_ARG_STRING, NULL, "Actions before the screenshot",
-      "ACTION,..." },
+    { "at-once", 0, 0, G_OPTION_ARG_NONE, &given.at_once,
+      "Screenshot of work that still goes on", NULL },
+    { "actions", 0, 0, G_OPTION_ARG_STRING, &given.actions,
+      "Actions before the screenshot", "ACTION,..." },
     { NULL },
   };
 

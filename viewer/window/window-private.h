@@ -14,6 +14,7 @@ struct _TesseraWindow
   TesseraDocument *document;
   AdwWindowTitle *title;
   GtkWidget *left_menu; /* which simulation */
+  GtkWidget *devices;   /* of the file, where it has several */
   GtkWidget *axis_menu;
   GtkWidget *recent_menu;
   AdwToastOverlay *toasts;

@@ -434,20 +434,25 @@ test_devices (TestView *f, gconstpointer unused)
   g_assert_false (gtk_widget_get_visible (list));
   test_window_open (f->window, path);
   g_assert_true (gtk_widget_get_mapped (list));
-  g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 1);
+  g_assert_cmpstr (gtk_menu_button_get_label (GTK_MENU_BUTTON (list)), ==, "Device 1");
   g_assert_cmpuint (f->document->data->trace->n_events, ==, 2);
-  gtk_drop_down_set_selected (GTK_DROP_DOWN (list), 2);
+  gtk_menu_button_popup (GTK_MENU_BUTTON (list));
+  g_assert_cmpint (
+      g_menu_model_get_n_items (gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (list))),
+      ==, 3);
+  gtk_menu_button_popdown (GTK_MENU_BUTTON (list));
+  gtk_widget_activate_action (GTK_WIDGET (f->window), "win.device", "u", 3);
   test_window_settle (f->window);
   g_assert_cmpuint (f->document->data->trace->device, ==, 3);
   g_assert_cmpuint (f->document->data->trace->n_events, ==, 1);
-  g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 2);
+  g_assert_cmpstr (gtk_menu_button_get_label (GTK_MENU_BUTTON (list)), ==, "Device 3");
   /* One that cannot be opened leaves the list at what is open. */
   g_unlink (path);
-  gtk_drop_down_set_selected (GTK_DROP_DOWN (list), 1);
+  gtk_widget_activate_action (GTK_WIDGET (f->window), "win.device", "u", 1);
   test_window_settle (f->window);
   g_assert_nonnull (strstr (test_view_text (f, "message"), "cannot be opened"));
   g_assert_cmpuint (f->document->data->trace->device, ==, 3);
-  g_assert_cmpuint (gtk_drop_down_get_selected (GTK_DROP_DOWN (list)), ==, 2);
+  g_assert_cmpstr (gtk_menu_button_get_label (GTK_MENU_BUTTON (list)), ==, "Device 3");
   test_window_open (f->window, f->path);
   g_assert_false (gtk_widget_get_visible (list));
 }

@@ -27,6 +27,23 @@ make_edit_menu (GtkMenuButton *button, gpointer document)
 }
 
 static void
+make_device_menu (GtkMenuButton *button, gpointer document)
+{
+  const TesseraTrace *trace = TESSERA_DOCUMENT (document)->data->trace;
+  g_autoptr (GMenu) menu = g_menu_new ();
+
+  for (size_t i = 0; i < trace->n_devices; i++)
+    {
+      uint32_t device = trace->devices[i].device;
+      g_autofree char *title = g_strdup_printf ("Device %u", device);
+      g_autofree char *action = g_strdup_printf ("win.device(uint32 %u)", device);
+
+      g_menu_append (menu, title, action);
+    }
+  gtk_menu_button_set_menu_model (button, G_MENU_MODEL (menu));
+}
+
+static void
 add_side (TesseraWindow *self, GtkWidget *view, const char *name, const char *title)
 {
   GtkWidget *page = view;
@@ -79,9 +96,9 @@ static void
 add_panels (TesseraWindow *self, GtkBuilder *builder)
 {
   GtkBox *left = GTK_BOX (gtk_builder_get_object (builder, "left-panel"));
-  AdwHeaderBar *header = ADW_HEADER_BAR (gtk_builder_get_object (builder, "header"));
 
-  adw_header_bar_pack_start (header, tessera_devices_new (self->document));
+  gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (self->devices),
+                                         make_device_menu, self->document, NULL);
   gtk_menu_button_set_create_popup_func (
       GTK_MENU_BUTTON (gtk_builder_get_object (builder, "edit-button")), make_edit_menu,
       self->document, NULL);
@@ -111,6 +128,7 @@ build (TesseraWindow *self)
                 { "toasts", &self->toasts },
                 { "loading", &self->loading },
                 { "left-button", &self->left_menu },
+                { "devices", &self->devices },
                 { "axis-button", &self->axis_menu },
                 { "recent-menu", &self->recent_menu },
                 { "plan-button", &self->plan_button },
