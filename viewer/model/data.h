@@ -297,7 +297,6 @@ typedef struct
   size_t n_largest;
   const TesseraColouring *colouring; /* that live_bytes is of; never looked into */
   uint64_t live_bytes[TESSERA_MAX_LEGEND_ENTRIES]; /* by entry of the legend */
-  uint64_t category_bytes[TESSERA_N_CATEGORIES]; /* live as well, whatever the colours */
 } TesseraMoment;
 
 /* Looks at every block born so far: for workers. */

@@ -168,10 +168,5 @@ tessera_moment_at (const TesseraData *data,
   out_moment->colouring = paint->colouring;
   tessera_colouring_live_at (paint->colouring, data->blocks, layout, event_index,
                              out_moment->live_bytes);
-  memset (out_moment->category_bytes, 0, sizeof out_moment->category_bytes);
-  for (size_t i = 0; i < data->blocks->n_blocks; i++)
-    if (tessera_is_live (data->blocks, layout, i, event_index))
-      out_moment->category_bytes[data->whose.categories[i]] +=
-          data->blocks->blocks[i].size_bytes;
   out_moment->parts = tessera_parts_at (data->trace, data->blocks, layout, event_index);
 }

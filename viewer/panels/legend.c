@@ -102,9 +102,13 @@ write_entry (Legend *self, Row *row, size_t index)
   tessera_swatch_set (row->swatch, entry->rgb, TESSERA_NONE);
   tessera_name_write (row->name, entry->name);
   tessera_label_set (row->amount, "%s", amount);
-  tessera_set_tip_of (
-      row->button, "%s: %s, %s live at %s\nClick: this alone. Ctrl+click: out or in.",
-      entry->name, TESSERA_COUNTED (entry->n_blocks, "block"), amount, moment);
+  tessera_set_tip_of (row->button,
+                      "%s: %s, %s live at %s, %.1f %% of all\n"
+                      "Click: this alone. Ctrl+click: out or in.",
+                      entry->name, TESSERA_COUNTED (entry->n_blocks, "block"), amount,
+                      moment,
+                      100.0 * (double) described->live_bytes[index] /
+                          (double) MAX (described->parts.live_bytes, 1));
   tessera_set_class (row->button, "filtered", !paint->shown_entries[index]);
 }
 

@@ -32,9 +32,8 @@ GtkWidget *tessera_table_new (TesseraDocument *document);
  * largest blocks alive at the chosen moment. */
 GtkWidget *tessera_inspector_new (TesseraDocument *document);
 
-/* What to do, each with what it wins and a button that copies the text to type, and whose the
- * memory is at the chosen moment: rows of tessera_suggest() and tessera_whose(). Not seen where
- * nothing is to be won or known. */
+/* What to do, each with what it wins and a button that copies the text to type: rows of
+ * tessera_suggest(). Not seen where nothing is to be won. */
 GtkWidget *tessera_answers_view_new (TesseraDocument *document);
 
 /* Several plans: those that are kept, which of them stands on which side, and how the
