@@ -286,13 +286,6 @@ draw_sheet (const TesseraSheet *sheet, double width, double height)
                                    right_width - TESSERA_SCALE_WIDTH, FOOT_HEIGHT });
 }
 
-static bool
-is_of_trace (const TesseraFigure *figure, const TesseraLayout *layout)
-{
-  return layout->n_blocks == figure->blocks->n_blocks &&
-         layout->n_events == figure->blocks->n_events;
-}
-
 TesseraStatus
 tessera_figure_draw (const TesseraFigure *figure,
                      cairo_t *cr,
@@ -308,10 +301,6 @@ tessera_figure_draw (const TesseraFigure *figure,
         "A picture of %.0f x %.0f at scale %g can't be drawn: it needs at "
         "least %.0f x %.0f, and at most 32,767 pixels each way.",
         width, height, scale, MIN_WIDTH, MIN_HEIGHT);
-  if (!is_of_trace (figure, figure->left) ||
-      (figure->right != NULL && !is_of_trace (figure, figure->right)))
-    return tessera_fail (error, TESSERA_INVALID,
-                         "The layouts of this picture do not belong to one trace.");
   TesseraSheetPen pen = tessera_sheet_pen (cr, tessera_palette (figure->dark));
   TesseraSheet sheet = { .figure = figure,
                          .pen = &pen.base,

@@ -18,7 +18,6 @@ typedef struct
   GtkWidget *error;
   GtkWidget *count;
   GtkWidget *select;
-  char *seen; /* the document's query, as last heard of */
 } Query;
 
 static const struct
@@ -109,23 +108,6 @@ show_count (Query *self)
   gtk_widget_set_sensitive (self->select, grouping->begin[grouping->n_places] > 0);
 }
 
-/* A query that came from elsewhere stands in the field, unless somebody types there. */
-static void
-follow_query (Query *self)
-{
-  const char *query = self->panel.document->query;
-
-  if (g_strcmp0 (query, self->seen) == 0)
-    return;
-  g_free (self->seen);
-  self->seen = g_strdup (query);
-  if (gtk_widget_get_state_flags (self->entry) & GTK_STATE_FLAG_FOCUS_WITHIN)
-    return;
-  g_signal_handlers_block_by_func (self->entry, on_search, self);
-  gtk_editable_set_text (GTK_EDITABLE (self->entry), query != NULL ? query : "");
-  g_signal_handlers_unblock_by_func (self->entry, on_search, self);
-}
-
 static void
 on_changed (TesseraDocument *document, guint what, gpointer user)
 {
@@ -134,7 +116,8 @@ on_changed (TesseraDocument *document, guint what, gpointer user)
 
   if (!(what & (TESSERA_CHANGED_TRACE | TESSERA_CHANGED_GROUPS)))
     return;
-  follow_query (self);
+  if (what & TESSERA_CHANGED_TRACE)
+    on_stop (self);
   gtk_label_set_text (GTK_LABEL (self->error), error != NULL ? error : "");
   gtk_widget_set_visible (self->error, error != NULL);
   tessera_set_class (self->entry, "error", error != NULL);
@@ -173,16 +156,10 @@ help_new (Query *self)
   return self->help;
 }
 
-static void
-query_clear (gpointer query)
-{
-  g_free (((Query *) query)->seen);
-}
-
 GtkWidget *
 tessera_query_entry_new (TesseraDocument *document)
 {
-  Query *self = tessera_panel_new (sizeof *self, document, "query", 4, query_clear);
+  Query *self = tessera_panel_new (sizeof *self, document, "query", 4, NULL);
   GtkWidget *top;
 
   /* The panel is as wide as this, in any size of text, and the tree has room. */

@@ -126,25 +126,11 @@ clear_choice (TesseraDocument *document)
   tessera_document_reset_moment (document);
 }
 
-static void
-show_side (TesseraWindow *self, const char *name)
-{
-  g_action_group_activate_action (G_ACTION_GROUP (self), "side",
-                                  g_variant_new_string (name));
-}
-
-static void
-set_query (TesseraWindow *self, const char *text)
-{
-  show_side (self, "groups");
-  tessera_document_set_query (self->document, text);
-}
-
 /* To where queries are typed. */
 static void
 find_query (TesseraWindow *self)
 {
-  show_side (self, "groups");
+  gtk_stack_set_visible_child_name (GTK_STACK (self->side), "groups");
   gtk_widget_child_focus (gtk_stack_get_visible_child (GTK_STACK (self->side)),
                           GTK_DIR_TAB_FORWARD);
 }
@@ -170,7 +156,6 @@ DO (select_alive,
 DO (select_sight,
     tessera_document_select_in (
         document, side_of_focus (self), &document->view, TESSERA_SELECT_ONLY))
-DO (query, set_query (self, g_variant_get_string (parameter, NULL)))
 DO (find, find_query (self))
 DO (copy, copy_selection (self))
 DO (ask, tessera_canvas_ask (self->canvases[side_of_focus (self)]))
@@ -280,7 +265,6 @@ static const Action actions[] = {
   { "select-difference", NEEDS_DIFFERENCE,
     .of_document = tessera_document_select_difference },
   { "clear", NEEDS_TRACE, .of_document = clear_choice },
-  { "query", 0, "s", do_query },
   { "find", NEEDS_TRACE, NULL, do_find },
   { "copy", NEEDS_SELECTION, NULL, do_copy },
   { "ask", NEEDS_TRACE, NULL, do_ask },

@@ -142,8 +142,10 @@ test_nothing_found_is_said (TestView *f, gconstpointer unused)
   GtkWidget *note = test_find (groups, "note");
 
   test_window_open (f->window, f->path);
-  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->window), "win.query", "s",
-                                             "size>=900GiB"));
+  gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "groups");
+  gtk_editable_set_text (GTK_EDITABLE (test_view_find (f, "group-query")),
+                         "size>=900GiB");
+  WAIT (f->document->query != NULL, 5000);
   test_window_settle (f->window);
   g_assert_true (gtk_widget_get_mapped (note));
   tessera_document_set_query (f->document, "");

@@ -334,6 +334,12 @@ test_groups (TestView *f, gconstpointer unused)
   g_assert_nonnull (strstr (test_view_text (f, "query-error"), "phase"));
   gtk_editable_set_text (GTK_EDITABLE (entry), "");
   WAIT (!gtk_widget_get_mapped (test_view_find (f, "query-error")), 5000);
+  /* It is about what is open. */
+  gtk_editable_set_text (GTK_EDITABLE (entry), "size=2MiB");
+  WAIT (f->document->query != NULL, 5000);
+  test_window_open (f->window, f->path);
+  g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==, "");
+  g_assert_null (f->document->query);
 }
 
 /* Two plans on two sides, and how they differ. */
