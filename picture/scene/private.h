@@ -125,15 +125,13 @@ typedef struct
   size_t n_rows;
   uint32_t *row_of_span; /* [layout->n_spans] */
   size_t n_span_rows;    /* the first n_span_rows come from spans, the rest from blocks */
-  uint64_t *block_y;     /* [n_blocks] or TESSERA_NOWHERE; see tessera_rows_drop_blocks */
+  uint64_t *block_y;     /* [n_blocks] or TESSERA_NOWHERE; g_free() once it was read */
   uint64_t height_bytes;
 } TesseraRows;
 
 /* @layout is borrowed. */
 TesseraRows *tessera_rows_new (const TesseraBlocks *blocks, const TesseraLayout *layout);
 void tessera_rows_free (TesseraRows *rows);
-/* Frees block_y once it was read. */
-void tessera_rows_drop_blocks (TesseraRows *rows);
 
 uint64_t tessera_rows_y_of (const TesseraRows *rows, uint64_t addr, uint32_t event_index);
 

@@ -309,17 +309,10 @@ tessera_rows_free (TesseraRows *rows)
 {
   if (rows == NULL)
     return;
-  tessera_rows_drop_blocks (rows);
+  g_free (rows->block_y);
   g_free (rows->rows);
   g_free (rows->row_of_span);
   g_free (rows);
-}
-
-void
-tessera_rows_drop_blocks (TesseraRows *rows)
-{
-  g_free (rows->block_y);
-  rows->block_y = NULL;
 }
 
 /* ---- asking ----------------------------------------------------------------------- */

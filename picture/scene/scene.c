@@ -110,7 +110,7 @@ tessera_scene_new (const TesseraBlocks *blocks,
   index_boxes (scene, &scene->span_index, layout->n_spans, box_of_span, units);
   index_boxes (scene, &scene->pending_index, layout->n_blocks, box_of_pending, units);
   index_boxes (scene, &scene->block_index, layout->n_blocks, box_of_block, units);
-  tessera_rows_drop_blocks (scene->rows);
+  g_clear_pointer (&scene->rows->block_y, g_free);
   return scene;
 }
 

@@ -72,9 +72,6 @@ void tessera_set_tip (GtkWidget *widget, const char *text);
 void tessera_set_tip_of (GtkWidget *widget, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* What a widget's tooltip says, whoever set it; NULL: it has none. The widget's. */
 const char *tessera_get_tip (GtkWidget *widget);
-/* gtk_widget_set_css_classes() styles a widget anew even where it had just these. */
-void tessera_set_classes (GtkWidget *widget, const char *const *classes);
-
 void tessera_set_class (GtkWidget *widget, const char *css_class, gboolean has_it);
 /* @trigger: "F2". */
 void tessera_add_key (GtkWidget *widget, const char *trigger, GtkShortcutFunc pressed);

@@ -373,15 +373,6 @@ tessera_get_tip (GtkWidget *widget)
 }
 
 void
-tessera_set_classes (GtkWidget *widget, const char *const *classes)
-{
-  g_auto (GStrv) before = gtk_widget_get_css_classes (widget);
-
-  if (!g_strv_equal ((const char *const *) before, classes))
-    gtk_widget_set_css_classes (widget, (const char **) classes);
-}
-
-void
 tessera_add_key (GtkWidget *widget, const char *trigger, GtkShortcutFunc pressed)
 {
   GtkEventController *controller = gtk_shortcut_controller_new ();

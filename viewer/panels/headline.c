@@ -80,6 +80,7 @@ verdict_class (TesseraDocument *document, int which, uint64_t bytes)
 static void
 show_number (Headline *self, int which, uint64_t bytes)
 {
+  static const char *const verdicts[] = { "good", "bad", "plain", "quiet" };
   TesseraDocument *document = self->panel.document;
   GtkWidget *number = self->numbers[which];
   const char *verdict = verdict_class (document, which, bytes);
@@ -94,7 +95,8 @@ show_number (Headline *self, int which, uint64_t bytes)
                      bytes != 0 ? TESSERA_SIZE (bytes)
                      : coming   ? "…"
                                 : "–");
-  tessera_set_classes (number, (const char *[]){ "number", verdict, NULL });
+  for (size_t i = 0; i < G_N_ELEMENTS (verdicts); i++)
+    tessera_set_class (number, verdicts[i], g_str_equal (verdicts[i], verdict));
   if (bytes != 0)
     tessera_set_tip_of (gtk_widget_get_parent (number), "%s: %s", captions[which].tooltip,
                         TESSERA_BYTES (bytes));
