@@ -84,11 +84,11 @@ test_order (void)
           sizes[i] = items[i].size_bytes;
         }
       /* In the sizes that it was made of it is no higher. */
-      g_assert_cmpuint (tessera_sweep (&lengths, &order, sizes, tops), <=,
+      g_assert_cmpuint (tessera_sweep (&lengths, &order, sizes, NULL, tops), <=,
                         packing.height_bytes + 4096);
       for (uint32_t i = 0; i < n; i++)
         sizes[i] = 512 * (uint64_t) g_rand_int_range (rand, 1, 1000);
-      (void) tessera_sweep (&lengths, &order, sizes, tops);
+      (void) tessera_sweep (&lengths, &order, sizes, NULL, tops);
       for (uint32_t i = 0; i < n; i++)
         {
           uint64_t bottom = tops[i] - sizes[order.slots[i]];

@@ -200,9 +200,8 @@ measure (const Orders *orders, const TesseraOrder *order, const Point *point)
 
   if (!tessera_sweep_sizes (out, &point->parameters, orders->block_bytes))
     return UINT64_MAX;
-  return orders->is_first ? tessera_sweep_above (out, order, orders->block_bytes,
-                                                 orders->floors, orders->tops)
-                          : tessera_sweep (out, order, orders->block_bytes, orders->tops);
+  return tessera_sweep (out, order, orders->block_bytes,
+                        orders->is_first ? orders->floors : NULL, orders->tops);
 }
 
 /* Its slots and laws are those of the plan; its heights are measured. */

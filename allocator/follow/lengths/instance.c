@@ -150,34 +150,6 @@ tessera_instance_floors (const TesseraLengths *lengths,
   return TESSERA_OK;
 }
 
-/* The lower of two: by the order for such steps, and by that for all others. */
-static uint64_t
-sweep_lower (const TesseraLengths *lengths,
-             const TesseraParameters *parameters,
-             const uint64_t *block_bytes,
-             const uint64_t *floors,
-             uint64_t *tops,
-             const TesseraOrder **out_order)
-{
-  const TesseraOrder *first;
-  uint64_t first_height = tessera_sweep_by (lengths, parameters, true, false, block_bytes,
-                                            floors, tops, &first);
-  uint64_t height;
-
-  /* The one that keeps small from large where others' places are lent. */
-  if (tessera_lengths_lends_apart (lengths))
-    {
-      *out_order = first;
-      return first_height;
-    }
-  height = tessera_sweep_by (lengths, parameters, false, false, block_bytes, floors, tops,
-                             out_order);
-  if (height <= first_height)
-    return height;
-  *out_order = first;
-  return tessera_sweep_above (lengths, first, block_bytes, floors, tops);
-}
-
 /* Those that take turns do so together. */
 static bool
 in_spare (const TesseraLengths *lengths, const TesseraInstanceOptions *options)
@@ -197,18 +169,20 @@ sweep (const TesseraLengths *lengths,
        const uint64_t *most_bytes,
        uint64_t *out_offsets)
 {
+  const bool is_lent = options->shares_once && options->is_first;
   const TesseraOrder *order = NULL;
   uint64_t *tops = malloc (((size_t) lengths->n_swept + 1) * sizeof *tops);
   uint64_t *floors = malloc (((size_t) lengths->n_slots + 1) * sizeof *floors);
   TesseraStatus status = tops && floors ? TESSERA_OK : TESSERA_NO_MEMORY;
 
-  if (status == TESSERA_OK && options->shares_once && options->is_first)
+  if (status == TESSERA_OK && is_lent)
     status = tessera_instance_floors (lengths, most_bytes, options->is_there, floors);
-  if (status == TESSERA_OK && options->shares_once && options->is_first)
-    (void) sweep_lower (lengths, parameters, block_bytes, floors, tops, &order);
-  else if (status == TESSERA_OK)
+  if (status == TESSERA_OK && is_lent)
+    (void) tessera_sweep_by (lengths, parameters, true, false, block_bytes, floors, tops,
+                             &order);
+  if (status == TESSERA_OK && !order)
     (void) tessera_sweep_by (lengths, parameters, false, in_spare (lengths, options),
-                             block_bytes, NULL, tops, &order);
+                             block_bytes, is_lent ? floors : NULL, tops, &order);
   /* What is left out has no offset, and its top is where it would begin. */
   for (uint32_t i = 0; i < lengths->n_swept && status == TESSERA_OK; i++)
     if (!is_left_out (&lengths->slots[order->slots[i]], options))

@@ -113,13 +113,12 @@ above_taken (const Taken *taken,
   return base_bytes;
 }
 
-/* Both sweeps: @floors is NULL where all have the same. */
-static inline uint64_t
-sweep (const TesseraLengths *lengths,
-       const TesseraOrder *order,
-       const uint64_t *block_bytes,
-       const uint64_t *floors,
-       uint64_t *tops)
+uint64_t
+tessera_sweep (const TesseraLengths *lengths,
+               const TesseraOrder *order,
+               const uint64_t *block_bytes,
+               const uint64_t *floors,
+               uint64_t *tops)
 {
   const uint32_t *below = order->below, *first_edge = order->first_edge;
   uint64_t height = 0, low_bytes = 0, base_bytes = tessera_lengths_base (lengths);
@@ -152,25 +151,6 @@ sweep (const TesseraLengths *lengths,
   return larger (height, base_bytes);
 }
 
-uint64_t
-tessera_sweep (const TesseraLengths *lengths,
-               const TesseraOrder *order,
-               const uint64_t *block_bytes,
-               uint64_t *out_tops)
-{
-  return sweep (lengths, order, block_bytes, NULL, out_tops);
-}
-
-uint64_t
-tessera_sweep_above (const TesseraLengths *lengths,
-                     const TesseraOrder *order,
-                     const uint64_t *block_bytes,
-                     const uint64_t *floors,
-                     uint64_t *out_tops)
-{
-  return sweep (lengths, order, block_bytes, floors, out_tops);
-}
-
 /* The last one whose range has begun. */
 static const TesseraOrder *
 order_of_range (const TesseraLengths *lengths,
@@ -200,7 +180,7 @@ tessera_sweep_by (const TesseraLengths *lengths,
                   const TesseraOrder **out_order)
 {
   *out_order = order_of_range (lengths, parameters, is_first, in_spare);
-  return *out_order ? sweep (lengths, *out_order, block_bytes, floors, out_tops)
+  return *out_order ? tessera_sweep (lengths, *out_order, block_bytes, floors, out_tops)
                     : UINT64_MAX;
 }
 
@@ -217,7 +197,7 @@ tessera_lengths_height (const TesseraLengths *lengths, uint64_t *out_height_byte
   for (uint32_t k = 0; k < lengths->n_orders && status == TESSERA_OK; k++)
     if (!lengths->orders[k].is_first)
       {
-        uint64_t height = tessera_sweep (lengths, &lengths->orders[k], sizes, tops);
+        uint64_t height = tessera_sweep (lengths, &lengths->orders[k], sizes, NULL, tops);
 
         if (height > *out_height_bytes)
           *out_height_bytes = height;

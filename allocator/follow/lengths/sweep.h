@@ -25,6 +25,8 @@ uint64_t tessera_sweep_spare (const TesseraLengthsSlot *slot,
 /*
  * tessera_sweep:
  * @block_bytes: see above
+ * @floors: (nullable) (array length=n_slots): of the step that makes what one step makes: no
+ *   slot lies below its own, and what such a step never asks for takes nothing
  * @out_tops: (array length=n_swept): the end of each slot, in the order's places; its
  *   offset is that less its size
  *
@@ -33,15 +35,8 @@ uint64_t tessera_sweep_spare (const TesseraLengthsSlot *slot,
 uint64_t tessera_sweep (const TesseraLengths *lengths,
                         const TesseraOrder *order,
                         const uint64_t *block_bytes,
+                        const uint64_t *floors,
                         uint64_t *out_tops);
-
-/* The same for the step that makes what one step makes: no slot lies below @floors, by
- * slot: [n_slots], and what such a step never asks for takes nothing. */
-uint64_t tessera_sweep_above (const TesseraLengths *lengths,
-                              const TesseraOrder *order,
-                              const uint64_t *block_bytes,
-                              const uint64_t *floors,
-                              uint64_t *out_tops);
 
 /*
  * tessera_sweep_by:
