@@ -121,8 +121,10 @@ find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
                           layout->peak_reserved_bytes + more_bytes > other_bytes;
 
   if (layout->declined_index != 0)
-    return g_strdup_printf ("the trace that it was made from declines it at event %u",
-                            layout->declined_index);
+    return g_strdup_printf (
+        "%sthe recording that it was made from gives it up at event %u",
+        by_length ? "steps differ by more than length and batch: " : "",
+        layout->declined_index);
   if (misses)
     return g_strdup_printf ("of the %" G_GUINT64_FORMAT
                             " requests of the trace that it was made from "
