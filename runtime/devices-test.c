@@ -1,6 +1,6 @@
 /*
- * Several devices in one process: a plan is for the first that is used, the others go on
- * under their policy; one recording holds them all.
+ * Several devices in one process: a plan is for its own, the others go on under their policy;
+ * one recording holds them all.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -92,6 +92,20 @@ follow_body (void)
   tessera_stop ();
 }
 
+/* Device 0 is used first, and the plan is of device 1. */
+static void
+follow_second_body (void)
+{
+  program_start ("plan", program_file ("second.tsp"), "record",
+                 program_file ("followed.tsr"), NULL);
+  tessera_torch_init (N_DEVICES);
+  train ();
+  g_assert_cmpuint (stats_of (0).plan_height_bytes, ==, 0);
+  g_assert_cmpuint (stats_of (1).hits, ==, N_REQUESTS);
+  program_assert_noticed ("device 1", "on device 0 expandable rules serve", NULL);
+  tessera_stop ();
+}
+
 /* The recording has every device's own requests, in order, and what all share. */
 static void
 assert_recorded (const char *name)
@@ -125,11 +139,22 @@ static void
 test_follow (void)
 {
   PROGRAM_RUN_CHILD (record_body);
-  program_plan ("run.tsr", "run.tsp");
+  program_plan ("run.tsr", 0, "run.tsp");
   PROGRAM_RUN_CHILD (follow_body);
   assert_recorded ("followed.tsr");
   g_autoptr (TesseraTrace) trace = program_load_device ("followed.tsr", 0);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "plan_device"), ==, "0");
+}
+
+static void
+test_follow_second (void)
+{
+  PROGRAM_RUN_CHILD (record_body);
+  program_plan ("run.tsr", 1, "second.tsp");
+  PROGRAM_RUN_CHILD (follow_second_body);
+  assert_recorded ("followed.tsr");
+  g_autoptr (TesseraTrace) trace = program_load_device ("followed.tsr", 1);
+  g_assert_cmpstr (tessera_trace_get_meta (trace, "plan_device"), ==, "1");
 }
 
 int
@@ -139,7 +164,9 @@ main (int argc, char **argv)
   program_init (&argc, &argv);
   PROGRAM_ADD_CHILD (record_body);
   PROGRAM_ADD_CHILD (follow_body);
+  PROGRAM_ADD_CHILD (follow_second_body);
   g_test_add_func ("/devices/record", test_record);
   g_test_add_func ("/devices/follow", test_follow);
+  g_test_add_func ("/devices/follow-second", test_follow_second);
   return program_finish ();
 }

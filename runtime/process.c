@@ -14,7 +14,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* opening devices, stopping */
 static _Atomic (RuntimeDevice *) devices[TESSERA_MAX_DEVICES]; /* written under lock */
 static TesseraPlan *plan;  /* to be followed; never freed: a device may use it */
-static bool is_plan_taken; /* by the first device; under lock */
+static bool is_plan_taken; /* under lock */
+static _Atomic int n_seen; /* devices that PyTorch sees; 0: not told */
 static TesseraPolicyKind policy;
 
 const char *
@@ -31,22 +32,44 @@ tessera_process_known_device (int ordinal)
   return atomic_load_explicit (&devices[ordinal], memory_order_acquire);
 }
 
-/* A plan is for one device: the first that the process uses. */
+void
+tessera_process_see_devices (int n_devices)
+{
+  atomic_store_explicit (&n_seen, n_devices, memory_order_relaxed);
+}
+
+/* A plan is for one device: for that of its number in a process which is alone and sees it,
+ * else for the first that the process uses, since each rank has its own number. */
+static bool
+takes_plan (int ordinal)
+{
+  if (plan == NULL || is_plan_taken)
+    return false;
+  if (plan->device == (uint32_t) ordinal || tessera_options.world > 1 ||
+      plan->device >= (uint32_t) atomic_load_explicit (&n_seen, memory_order_relaxed))
+    return true;
+  tessera_notice ("The plan is of device %u and followed there; on device %d expandable "
+                  "rules serve.",
+                  plan->device, ordinal);
+  return false;
+}
+
 static RuntimeDevice *
 open_locked (int ordinal, TesseraError *error)
 {
+  bool has_plan;
   RuntimeDevice *device = tessera_process_known_device (ordinal);
   TesseraRecorder *used;
 
   if (device != NULL)
     return device;
   used = tessera_recorder_enter ();
-  device =
-      tessera_device_open (ordinal, policy, is_plan_taken ? NULL : plan, used, error);
+  has_plan = takes_plan (ordinal);
+  device = tessera_device_open (ordinal, policy, has_plan ? plan : NULL, used, error);
   tessera_recorder_leave (used);
   if (device == NULL)
     return NULL;
-  is_plan_taken = true;
+  is_plan_taken |= has_plan;
   tessera_marks_tell (device);
   if (tessera_torch_uses_streams (ordinal))
     tessera_device_see_streams (device);

@@ -21,6 +21,8 @@ RuntimeDevice *tessera_process_device (int ordinal, TesseraError *error);
 /* NULL where it was never used, or the number is none. Takes no lock. */
 RuntimeDevice *tessera_process_known_device (int ordinal);
 
+/* How many devices PyTorch sees. Any thread, before the first device is used. */
+void tessera_process_see_devices (int n_devices);
 /* What tessera_torch_uses_streams() says changed to true. Takes locks. */
 void tessera_process_see_streams (int ordinal);
 

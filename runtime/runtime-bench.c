@@ -212,7 +212,7 @@ main (int argc, char **argv)
       if (argc > 1 && strcmp (argv[1], loads[i].name) != 0)
         continue;
       in_child (&loads[i], NULL);
-      program_plan ("bench.tsr", "bench.tsp");
+      program_plan ("bench.tsr", 0, "bench.tsp");
       for (int round = 0; round < N_ROUNDS; round++)
         for (size_t k = 0; k < 3; k++)
           {

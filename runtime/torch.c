@@ -150,6 +150,7 @@ tessera_torch_free (void *ptr, size_t size, int ordinal, void *stream)
 void
 tessera_torch_init (int n_devices)
 {
+  tessera_process_see_devices (n_devices);
   if (n_devices > TESSERA_MAX_DEVICES)
     tessera_notice ("Of %d devices only the first %d can be served.", n_devices,
                     TESSERA_MAX_DEVICES);

@@ -283,10 +283,10 @@ program_load (const char *name)
 }
 
 void
-program_plan (const char *recording, const char *name)
+program_plan (const char *recording, guint32 device, const char *name)
 {
   const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
-  g_autoptr (TesseraTrace) trace = program_load_device (recording, 0);
+  g_autoptr (TesseraTrace) trace = program_load_device (recording, device);
   TesseraBlocks *blocks;
   TesseraStructure *structure;
   g_autoptr (TesseraPlan) plan = NULL;

@@ -58,8 +58,8 @@ void program_run (const Program *program);
 const char *program_file (const char *name);
 TesseraTrace *program_load (const char *name); /* of its only device */
 TesseraTrace *program_load_device (const char *name, guint32 device);
-/* A plan for what device 0 did; it can be followed. */
-void program_plan (const char *recording, const char *plan);
+/* A plan for what @device did; it can be followed. */
+void program_plan (const char *recording, guint32 device, const char *plan);
 /* Blocks that live at once share no address, whoever handed them out. */
 void program_assert_no_overlap (const TesseraTrace *trace);
 /* All that the recording @name says, replayed: every address and segment the same. */

@@ -104,7 +104,7 @@ void
 training_plan (void)
 {
   PROGRAM_RUN_CHILD (training_record_body);
-  program_plan ("run.tsr", "run.tsp");
+  program_plan ("run.tsr", 0, "run.tsp");
 }
 
 void
