@@ -267,6 +267,10 @@ cli_answer_tell (const CliStudy *study, const CliQuestion *question)
   g_autofree char *text = sentence (study, question);
 
   cli_say ("%s\n", text);
+  if (study->trace->n_devices > 1)
+    cli_say ("That is GPU %u, of %zu the one with most requests: tessera info --device N "
+             "tells of another.\n",
+             study->trace->device, study->trace->n_devices);
   if (study->followed == NULL)
     {
       say_new_plan (study);

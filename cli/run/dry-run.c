@@ -29,7 +29,7 @@
 static char *gpu, *policy, *plan, *follow, *headroom, *steps, *topology, *changes;
 static char *picture;
 static char **sweeps, **gpus;
-static gint world, rank, jobs;
+static gint world, rank, jobs, gpu_count;
 static gint64 events = -1; /* -1: not told */
 static gdouble seconds;
 static gboolean has_stacks = TRUE, checks_contract, runs_all;
@@ -100,6 +100,9 @@ take_options (CliRehearsal *run)
 
   job->policy = policy != NULL ? policy : plan != NULL ? "plan" : "native";
   take_gpu (run, gpus[0] != NULL ? gpus[0] : "");
+  if (gpu_count < 0 || gpu_count > NULL_MAX_DEVICES)
+    cli_usage ("--gpu-count takes the number of GPUs that the process sees, %d at most",
+               NULL_MAX_DEVICES);
   if (world < 0 || world > MOST_WORLD)
     cli_usage ("--world takes the number of ranks, 1 or more");
   if (rank < 0 || rank >= MAX (world, 1))
@@ -135,6 +138,7 @@ take_options (CliRehearsal *run)
   job->follow = follow;
   job->stacks = has_stacks ? "1" : "0";
   job->contract = checks_contract ? "1" : "0";
+  job->n_gpus = gpu_count;
   job->rank = rank;
   job->world = world;
   take_limits (job);
@@ -280,6 +284,8 @@ static const GOptionEntry dry_options[] = {
   { CLI_OPTION ("world", INT, &world), "Ranks of the job, whose process group is made up",
     "N" },
   { CLI_OPTION ("rank", INT, &rank), "Which of them to run (0)", "N" },
+  { CLI_OPTION ("gpu-count", INT, &gpu_count),
+    "GPUs that the process sees (1; of a rank those of a node)", "N" },
   { CLI_OPTION ("all-ranks", NONE, &runs_all), "Those that tell how all are" },
   { CLI_OPTION ("topology", STRING, &topology), "Of --all-ranks", "pp=4,dp=16" },
   { CLI_OPTION ("steps", STRING, &steps),

@@ -189,9 +189,10 @@ set_dry (char ***env, const CliJob *job, const char *nullcuda)
     {
       set_number (env, "TESSERA_WORLD", job->world, NULL);
       set_number (env, "TESSERA_RANK", job->rank, "0");
-      /* A rank takes the device of its number in the node. */
-      set_number (env, "NULLCUDA_COUNT", MIN (job->world, GPUS_PER_NODE), NULL);
     }
+  /* A rank takes the device of its number in the node. */
+  set_number (env, "NULLCUDA_COUNT",
+              job->n_gpus > 0 ? job->n_gpus : MIN (job->world, GPUS_PER_NODE), NULL);
   set (env, "TESSERA_TRY", job->change);
   set (env, "TESSERA_TRY_MODULES", job->change_modules);
 }

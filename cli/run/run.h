@@ -48,6 +48,7 @@ typedef struct
   gint64 most_events;             /* it goes on after these steps, up to so many events */
   double most_seconds;            /* ... or seconds; both 0: it is stopped there */
   gint64 rank, world;             /* world 0: no process group */
+  gint n_gpus;                    /* that the process sees; 0: one, or those of a node */
   const char *change;             /* of the program, made from outside: "fused" ... */
   const char *change_modules;     /* that checkpointing is about: "blocks.*" */
 } CliJob;

@@ -165,6 +165,12 @@ def _install_hook(has_world: bool) -> None:
                 "them: say which rank of how many the dry run is, e.g. tessera dry-run --world 8 --rank 0 -- python ..."
             )
             return
+        if "invalid device ordinal" in str(error):
+            say(
+                "this program uses more GPUs in one process than the dry run has: say how many it sees, "
+                "e.g. tessera dry-run --gpu-count 2 -- python ..."
+            )
+            return
         of_values = lacking.sentence_of_values(error)
         if of_values is not None:
             say(of_values)

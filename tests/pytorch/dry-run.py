@@ -250,6 +250,27 @@ def the_verdict_covers_what_was_seen(tmp):
 
 
 @test
+def a_program_with_several_gpus_says_how_many(tmp):
+    (tmp / "gpus.py").write_text("""
+import torch
+first, second = (torch.nn.Linear(1024, 1024, device=f"cuda:{number}") for number in range(2))
+optimizer = torch.optim.Adam([*first.parameters(), *second.parameters()])
+for _ in range(5):
+    second(first(torch.randn(512, 1024, device="cuda:0")).to("cuda:1")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""")
+    command = "dry-run", "--force", "-o", "gpus.tsr"
+    done = run(tmp, *command, "--", sys.executable, "gpus.py")
+    assert done.returncode == 4 and "--gpu-count 2" in done.stderr, done
+    done = run(tmp, *command, "--gpu-count", 2, "--", sys.executable, "gpus.py")
+    assert done.returncode == 0 and "That is GPU 1, of 2 the one with most requests" in done.stdout, done
+    answer = answer_of(run(tmp, "dry-run", "--json", "--gpu-count", 2, "--plan", "gpus.tsp", "-o", "followed.tsr", "--",
+                           sys.executable, "gpus.py"))
+    assert answer["recording"]["hits"] > 0 and answer["recording"]["misses"] == 0, answer["recording"]
+
+
+@test
 def an_evaluation_in_the_midst_of_accumulation_is_seen(tmp):
     """An epoch has 10 batches, of which four make a step."""
     (tmp / "midst.py").write_text("""
