@@ -253,21 +253,6 @@ pin_turns (const TesseraLengthsBuild *build,
   return n;
 }
 
-/* What such a step never asks for, or none of these lengths, is in the order, and as
- * small as can be. */
-static uint64_t
-size_of (const TesseraLengths *of,
-         uint32_t slot,
-         bool is_first,
-         const uint64_t *block_bytes)
-{
-  uint64_t bytes = block_bytes[of->slots[slot].law];
-
-  return bytes == 0 || (is_first && of->slots[slot].seen == TESSERA_SEEN_LATER)
-             ? of->alignment_bytes
-             : bytes;
-}
-
 /* The small ones lie at the bottom, in a zone of their own. A law counts by what it gives
  * at the most. Returns: how many they are. */
 static uint32_t
@@ -330,7 +315,8 @@ pack_apart (const TesseraLengthsBuild *build,
   return status;
 }
 
-/* What is to be packed, with room for @n_more behind it. */
+/* What is to be packed, with room for @n_more behind it. What a first step never asks for
+ * is in its order, and as small as can be. */
 static TesseraItem *
 list_items (const TesseraLengths *of,
             const uint32_t *swept,
@@ -341,9 +327,16 @@ list_items (const TesseraLengths *of,
   TesseraItem *items = g_new0 (TesseraItem, of->n_swept + n_more + 1);
 
   for (uint32_t i = 0; i < of->n_swept; i++)
-    items[i] = (TesseraItem){ .size_bytes = size_of (of, swept[i], is_first, block_bytes),
-                              .begin = swept[i],
-                              .end = of->slots[swept[i]].died };
+    {
+      const TesseraLengthsSlot *slot = &of->slots[swept[i]];
+      bool is_absent = is_first && slot->seen == TESSERA_SEEN_LATER;
+
+      items[i] = (TesseraItem){
+        .size_bytes = is_absent ? of->alignment_bytes : block_bytes[slot->law],
+        .begin = swept[i],
+        .end = slot->died,
+      };
+    }
   return items;
 }
 
