@@ -14,15 +14,11 @@
 
 enum
 {
-  /* Misses in a row beyond which what comes is no part of the step. */
-  MAX_MISSED = 16,
   /* A step beyond what the plan is for is planned, too, as far as laws go: with this
      share of the pool more. What is longer yet may be none (an evaluation, say). */
   BEYOND_SHARE = 4,
   /* Misses in a row from which on the guess is doubted. */
-  MIN_DOUBTS = 4,
-  /* Requests of a step that no early slot is like, before it counts as lost. */
-  STRANGERS = 64
+  MIN_DOUBTS = 4
 };
 
 /* One that the plan has no name for. */
@@ -66,7 +62,6 @@ struct TesseraLengthsFollower
   TesseraGuess guess;
   TesseraParameters known; /* of this step */
   uint32_t next_early;     /* slot */
-  uint32_t n_strangers;
   uint32_t phase;    /* that the run is in: of the plan's strings; not below n_strings:
                         another one, or TESSERA_NONE */
   TesseraPlan *plan; /* of this step, or of the start */
@@ -338,10 +333,7 @@ serve_early (TesseraLengthsFollower *follower,
   bool is_hit;
 
   if (slot == TESSERA_NONE)
-    {
-      follower->n_strangers += follower->n_strangers <= STRANGERS;
-      return TESSERA_MISS_UNKNOWN;
-    }
+    return TESSERA_MISS_UNKNOWN;
   follower->next_early = slot + 1;
   is_hit = fixed_places_take (&follower->fixed, slot, size_bytes, &follower->hooks.hook,
                               out_offset_bytes);
@@ -447,7 +439,6 @@ static void
 begin_part (TesseraLengthsFollower *follower)
 {
   begin_early (follower);
-  follower->n_strangers = 0;
   follower->is_new_phase = false;
   memset (follower->was_phase, 0, follower->lengths->n_strings);
 }
@@ -567,8 +558,7 @@ tessera_lengths_follower_free_at (TesseraLengthsFollower *follower, uint64_t off
 bool
 tessera_lengths_follower_is_lost (const TesseraLengthsFollower *follower)
 {
-  return follower->state == STATE_UNPLANNED || follower->n_missed > MAX_MISSED ||
-         (follower->state == STATE_EARLY && follower->n_strangers > STRANGERS);
+  return follower->state == STATE_UNPLANNED;
 }
 
 void
