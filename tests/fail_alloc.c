@@ -12,12 +12,16 @@ void *__real_malloc (size_t n_bytes);
 void *__real_calloc (size_t n_items, size_t item_bytes);
 void *__real_realloc (void *block, size_t n_bytes);
 void __real_free (void *block);
+
+/* Visible, since the linker leads there what a shared library asks of the C library too. */
+#pragma GCC visibility push(default)
 void *__wrap_malloc (size_t n_bytes);
 void *__wrap_calloc (size_t n_items, size_t item_bytes);
 void *__wrap_realloc (void *block, size_t n_bytes);
 void __wrap_free (void *block);
 char *__wrap_strdup (const char *text);
 char *__wrap_strndup (const char *text, size_t n_bytes);
+#pragma GCC visibility pop
 
 static atomic_long n_left; /* allocations until the one that fails; 0: not armed */
 static atomic_bool has_failed;
