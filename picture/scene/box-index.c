@@ -102,7 +102,8 @@ sort_records (const TesseraRecord *records, size_t n, uint32_t height_units)
   uint64_t *sorted = g_new (uint64_t, n);
   for (size_t i = 0; i < n; i++)
     sorted[i] = (uint64_t) key_of (&records[i].box, height_units) << 32 | i;
-  qsort (sorted, n, sizeof *sorted, compare_keys);
+  if (n > 0)
+    qsort (sorted, n, sizeof *sorted, compare_keys);
   return sorted;
 }
 
