@@ -7,6 +7,7 @@ asked for. Sizes that depend on data are answered from a drawn distribution (ans
 Nothing here is used on a real device.
 """
 
+import contextlib
 import functools
 import os
 import sys
@@ -16,6 +17,7 @@ import torch
 from torch.multiprocessing import ProcessRaisedException
 
 from . import RANKS_PER_NODE, _give_up, _note, answers, contract, lacking, workers
+from .imports import after_import
 from .say import say
 from .topology import Topology
 
@@ -118,6 +120,23 @@ def _install_ddp() -> None:
     setattr(ddp.DistributedDataParallel, "__init__", initialise_and_hook)
 
 
+def _agree() -> None:
+    """DeepSpeed's ranks ask whether they hold what rank 0 holds, which is not there: they do.
+    The questions are asked, for the memory that they take."""
+    utils: Any = sys.modules["deepspeed.runtime.zero.utils"]
+    assert_as_long, get = utils.assert_lst_len_same_as_other_ranks, utils.get_lst_from_rank0
+
+    def are_as_long(items: Any) -> None:
+        with contextlib.suppress(RuntimeError):
+            assert_as_long(items)
+
+    def get_own(items: Any) -> Any:
+        get(items)
+        return list(items)
+
+    utils.assert_lst_len_same_as_other_ranks, utils.get_lst_from_rank0 = are_as_long, get_own
+
+
 #: What torchrun tells the processes that it starts.
 _LAUNCHERS = (
     "RANK",
@@ -202,4 +221,5 @@ def install() -> None:
         if torch.distributed.is_available():
             _install_group(rank, world)
             _install_ddp()
+            after_import("deepspeed.runtime.zero.utils", _agree)
     _install_hook(world > 0)

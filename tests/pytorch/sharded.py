@@ -13,6 +13,7 @@ not wait for flags, so such a hang cannot be made with it.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import importlib.util
 import json
 import subprocess
 import sys
@@ -173,8 +174,9 @@ def before(step):
 threading.Thread(target=beside, daemon=True).start()
 ''' + ADAM + "train(net, optimizer, before=before)\n", 0, {"waits", "strays"}),
 }
-# Examples, with 10^9 parameters: as large as is quick.
-JOBS = {"fsdp2": ("fsdp2", "1b"), "fsdp1": ("fsdp1", "1b")}
+# Examples, FSDP's with 10^9 parameters: as large as is quick.
+JOBS = {"fsdp2": ["fsdp2.py", "--size", "1b"], "fsdp1": ["fsdp1.py", "--size", "1b"]}
+JOBS |= {f"zero{stage}": ["zero.py", "--stage", str(stage)] for stage in (1, 2, 3)}
 
 
 def dry_run(report, folder, name, script, world, steps, options=()):
@@ -228,8 +230,7 @@ def judge_job(report, name, alone, seen, expandable):
 
 def try_program(report, folder, name):
     if name in JOBS:
-        example, size = JOBS[name]
-        script, world, expects = [dry.EXAMPLES / f"{example}.py", "--size", size], 16, {"waits"}
+        script, world, expects = [dry.EXAMPLES / JOBS[name][0], *JOBS[name][1:]], 16, {"waits"}
     else:
         text, world, expects = PROGRAMS[name]
         script = [folder / f"{name}.py"]
@@ -245,7 +246,7 @@ def try_program(report, folder, name):
     if seen is None:
         return
     judge(report, name, alone, seen, plan, expects)
-    if name in JOBS:
+    if name in MOST_TIME:
         options = ["--policy", "expandable", "--force"]
         expandable = dry_run(report, folder, "expandable", again, world, RECORDED_STEPS, options)
         if expandable is not None:
@@ -254,6 +255,10 @@ def try_program(report, folder, name):
 
 @dry.judge
 def main(report, folder, _, *names):
-    for name in names or (*JOBS, *PROGRAMS):
+    names = names or (*JOBS, *PROGRAMS)
+    if "zero.py" in sum((JOBS.get(name, []) for name in names), []) and importlib.util.find_spec("deepspeed") is None:
+        print("skipped: examples/zero.py needs the package deepspeed")
+        sys.exit(77)
+    for name in names:
         (folder / name).mkdir()
         try_program(report, folder / name, name)
