@@ -1,5 +1,5 @@
 /*
- * NVML: as much as PyTorch's allocator and torch.cuda ask for.
+ * NVML: as much as PyTorch's allocator, torch.cuda and what programs log ask for.
  *
  * A device's handle is its number, plus one.
  *
@@ -40,6 +40,13 @@ NULL_API (int, nvmlSystemGetCudaDriverVersion_v2, int *out_version)
 }
 
 NULL_ALSO (nvmlSystemGetCudaDriverVersion, nvmlSystemGetCudaDriverVersion_v2);
+
+/* The driver that came with CUDA 13.0, which serves programs of CUDA 12 as well. */
+NULL_API (int, nvmlSystemGetDriverVersion, char *out_text, unsigned n_bytes)
+{
+  snprintf (out_text, n_bytes, "580.65.06");
+  return NULL_OK;
+}
 
 NULL_API (int, nvmlDeviceGetCount_v2, unsigned *out_n)
 {
@@ -115,39 +122,52 @@ NULL_API (int, nvmlDeviceGetMemoryInfo_v2, void *device, MemoryV2 *inout_memory)
 }
 
 /* Programs log how busy, how warm and how fast a device is, and end where nobody says: the
- * null device is idle. */
+ * null device is idle, and runs no process that a message could name. */
 NULL_API (int, nvmlDeviceGetUtilizationRates, void *device, unsigned out_percent[2])
 {
   out_percent[0] = out_percent[1] = 0; /* kernels; memory */
   return NULL_OK;
 }
 
-NULL_API (int, nvmlDeviceGetTemperature, void *device, int sensor, unsigned *out_celsius)
-{
-  *out_celsius = 30;
-  return NULL_OK;
-}
+/* A call that tells one number of a device. */
+#define NUMBER(name, type, number)                                                       \
+  NULL_API (int, name, void *device, type *out_number)                                   \
+  {                                                                                      \
+    *out_number = (type) (number);                                                       \
+    return NULL_OK;                                                                      \
+  }
 
-NULL_API (int, nvmlDeviceGetPowerUsage, void *device, unsigned *out_milliwatts)
-{
-  *out_milliwatts = 50000;
-  return NULL_OK;
-}
+/* And one that is asked for a kind of it: a sensor, a clock, a direction. */
+#define NUMBER_OF_KIND(name, number)                                                     \
+  NULL_API (int, name, void *device, int kind, unsigned *out_number)                     \
+  {                                                                                      \
+    *out_number = (unsigned) (number);                                                   \
+    return NULL_OK;                                                                      \
+  }
 
-NULL_API (int, nvmlDeviceGetClockInfo, void *device, int clock, unsigned *out_mhz)
-{
-  *out_mhz = (unsigned) null_settings ()->profile.clock_khz / 1000;
-  return NULL_OK;
-}
-
-/* Out-of-memory messages list the processes on the device: there are none to name. */
-NULL_API (int, nvmlDeviceGetComputeRunningProcesses, void *device, unsigned *inout_n)
-{
-  *inout_n = 0;
-  return NULL_OK;
-}
-
+NUMBER_OF_KIND (nvmlDeviceGetTemperature, 30) /* degrees Celsius */
+NUMBER_OF_KIND (nvmlDeviceGetClockInfo, null_settings ()->profile.clock_khz / 1000)
+NULL_ALSO (nvmlDeviceGetMaxClockInfo, nvmlDeviceGetClockInfo);
+NUMBER_OF_KIND (nvmlDeviceGetPcieThroughput, 0)
+NUMBER (nvmlDeviceGetPowerUsage, unsigned, 50000) /* milliwatts */
+NUMBER (nvmlDeviceGetEnforcedPowerLimit, unsigned, 700000)
+NULL_ALSO (nvmlDeviceGetPowerManagementLimit, nvmlDeviceGetEnforcedPowerLimit);
+NUMBER (nvmlDeviceGetTotalEnergyConsumption, unsigned long long, 0)
+NUMBER (nvmlDeviceGetPerformanceState, unsigned, 0)
+NULL_ALSO (nvmlDeviceGetComputeMode, nvmlDeviceGetPerformanceState);
+NUMBER (nvmlDeviceGetIndex, unsigned, (uintptr_t) device - 1)
+NUMBER (nvmlDeviceGetComputeRunningProcesses, unsigned, 0)
 NULL_ALSO (nvmlDeviceGetComputeRunningProcesses_v3, nvmlDeviceGetComputeRunningProcesses);
+NULL_ALSO (nvmlDeviceGetGraphicsRunningProcesses_v3,
+           nvmlDeviceGetComputeRunningProcesses);
+
+NULL_API (
+    int, nvmlDeviceGetCudaComputeCapability, void *device, int *out_major, int *out_minor)
+{
+  *out_major = null_settings ()->profile.major;
+  *out_minor = null_settings ()->profile.minor;
+  return NULL_OK;
+}
 
 /* nvmlGpuFabricInfo_v2_t begins so, and v3 too: the caller set the version. */
 typedef struct

@@ -306,6 +306,23 @@ def devices(_: str) -> None:
     expect(there.to("cuda:0").device.index == 0, "copies go between devices")
     expect(torch.cuda.mem_get_info(1)[0] < torch.cuda.mem_get_info(0)[1], "each has its own memory")
 
+    # What programs log of a device, by the names that pynvml asks for.
+    nvml, handle, text = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p(), ctypes.create_string_buffer(80)
+    expect(nvml.nvmlDeviceGetHandleByIndex_v2(1, ctypes.byref(handle)) == 0, "its handle")
+    expect(nvml.nvmlSystemGetDriverVersion(text, 80) == 0 and text.value.count(b".") == 2, str(text.value))
+    for name, kinds, number in (
+        ("Index", (), 1), ("PerformanceState", (), 0), ("ComputeMode", (), 0), ("TotalEnergyConsumption", (), 0),
+        ("EnforcedPowerLimit", (), 700000), ("PowerManagementLimit", (), 700000), ("PowerUsage", (), 50000),
+        ("MaxClockInfo", (1,), 1410), ("ClockInfo", (1,), 1410), ("Temperature", (0,), 30), ("PcieThroughput", (0,), 0),
+        ("ComputeRunningProcesses_v3", (), 0), ("GraphicsRunningProcesses_v3", (), 0),
+    ):
+        answer = ctypes.c_ulonglong()
+        status = getattr(nvml, "nvmlDeviceGet" + name)(handle, *kinds, ctypes.byref(answer))
+        expect((status, answer.value) == (0, number), f"{name}: {status}, {answer.value}")
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    nvml.nvmlDeviceGetCudaComputeCapability(handle, ctypes.byref(major), ctypes.byref(minor))
+    expect((major.value, minor.value) == (8, 0), "its compute capability")
+
 
 def main() -> None:
     case = os.environ.get(INSIDE)
