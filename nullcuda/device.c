@@ -211,6 +211,15 @@ NULL_API (int, cuCtxGetDevice, int *out_device)
 static _Thread_local int pushed[MAX_PUSHED];
 static _Thread_local int n_pushed;
 
+/* Limits of stacks and of what kernels print, which Triton asks for by name: nothing runs. */
+NULL_API (int, cuCtxSetLimit, int limit, size_t n_bytes) { return NULL_OK; }
+
+NULL_API (int, cuCtxGetLimit, size_t *out_n_bytes, int limit)
+{
+  *out_n_bytes = 0;
+  return NULL_OK;
+}
+
 NULL_API (int, cuCtxPushCurrent_v2, void *context)
 {
   if (n_pushed == MAX_PUSHED)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a CUDA that computes nothing has not, said in one sentence, and what is done without
-it: models are not compiled.
+it: models are not compiled, nor Triton's kernels.
 """
 
 import ctypes
@@ -15,6 +15,7 @@ from typing import Any, Optional, Union
 
 import torch
 
+from .imports import after_import
 from .say import say
 
 _LACKS = re.compile(
@@ -111,23 +112,58 @@ def _tell_of_convolutions() -> None:
     hook = torch.nn.modules.module.register_module_forward_pre_hook(before)
 
 
+def _launch_no_kernels() -> None:
+    """A kernel of Triton works on memory that the program asked for before: it is neither
+    compiled nor launched. Autotuning goes on, since its buffer is memory of the GPU."""
+    function: Any = sys.modules["triton.runtime.jit"].JITFunction
+    compile_and_launch = function.run
+
+    @functools.wraps(compile_and_launch)
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        if warmup:  # asks what was compiled
+            return compile_and_launch(self, *args, grid=grid, warmup=warmup, **kwargs)
+        for hook in self.pre_run_hooks:
+            hook(*args, **kwargs)
+
+    function.run = run
+
+
 def install() -> None:
     """Graphs are not compiled by inductor, whose kernels nobody could load; of convolutions
     is said what nobody knows."""
     _tell_of_convolutions()
+    after_import("triton.runtime.jit", _launch_no_kernels)
     compile_it: Any = torch.compile
     has_said = False
 
-    @functools.wraps(compile_it)
-    def run_eagerly(*args: Any, **kwargs: Any) -> Any:
+    def tell() -> None:
         nonlocal has_said
-        is_inductor = kwargs.get("backend", "inductor") == "inductor"
-        if is_inductor and not kwargs.get("disable") and not has_said:
+        if not has_said:
             has_said = True
             say(_COMPILED)
+
+    @functools.wraps(compile_it)
+    def run_eagerly(*args: Any, **kwargs: Any) -> Any:
+        is_inductor = kwargs.get("backend", "inductor") == "inductor"
+        dynamo: Any = importlib.import_module("torch._dynamo")
+        if is_inductor and not kwargs.get("disable"):
             # Not by the argument `disable`: a compiled model keeps its _orig_mod so.
-            dynamo: Any = importlib.import_module("torch._dynamo")
             dynamo.config.disable = True
-        return compile_it(*args, **kwargs)
+        if dynamo.config.disable:
+            kwargs["fullgraph"] = False  # it raises where nothing was compiled
+        compiled = compile_it(*args, **kwargs)
+        if not args or not is_inductor or kwargs.get("disable"):
+            return compiled  # a decorator comes here again, with its function
+        if isinstance(compiled, torch.nn.Module):
+            tell()
+            return compiled
+
+        # Libraries decorate functions that a program may never call.
+        @functools.wraps(compiled)
+        def tell_and_run(*inputs: Any, **options: Any) -> Any:
+            tell()
+            return compiled(*inputs, **options)
+
+        return tell_and_run
 
     setattr(torch, "compile", run_eagerly)

@@ -63,6 +63,59 @@ for _ in range(4):
 
 
 @test
+def what_is_compiled_and_never_called_is_not_said(tmp):
+    """Libraries decorate functions; where one must be a single graph, running eagerly is no error."""
+    for call, n in (("x", 0), ("double(x)", 1)):
+        done, said = dry_run(tmp, f"""
+import torch
+@torch.compile(fullgraph=True, dynamic=True)
+def double(x):
+    return 2 * x
+layer = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.AdamW(layer.parameters())
+for _ in range(3):
+    x = layer(torch.randn(8, 64, device="cuda"))
+    {call}.sum().backward()
+    optimizer.step()
+""")
+        assert done.returncode == 0, done.stderr
+        assert len([line for line in said if "torch.compile runs eagerly" in line]) == n, (call, done.stderr)
+
+
+@test
+def kernels_of_triton_are_not_launched(tmp):
+    """What they write is there, and so is the buffer that autotuning asks for: 256 MiB."""
+    done, said = dry_run(tmp, """
+import torch, triton, triton.language as tl
+@triton.jit
+def double(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
+tuned = triton.autotune([triton.Config({"BLOCK": block}) for block in (256, 1024)], key=["n"])(double)
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.empty_like(x)
+        double[(x.numel() // 256,)](x, out, x.numel(), BLOCK=256)
+        return out
+    @staticmethod
+    def backward(ctx, grad):
+        out = torch.empty_like(grad)
+        tuned[lambda meta: (grad.numel() // meta["BLOCK"],)](grad, out, grad.numel())
+        return out
+layer = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.AdamW(layer.parameters())
+for _ in range(4):
+    Double.apply(layer(torch.randn(64, 64, device="cuda"))).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+assert 256 << 20 < torch.cuda.max_memory_allocated() < 258 << 20
+""")
+    assert done.returncode == 0 and "Seen: 4 steps" in done.stdout, (done.stdout, done.stderr)
+    assert said == [], said
+
+
+@test
 def convolutions_are_said_to_be_guessed(tmp):
     for layer, n in (("Conv2d(8, 8, 3)", 1), ("Linear(16, 16)", 0)):
         done, said = dry_run(tmp, f"""
@@ -164,7 +217,7 @@ def errors_that_may_come_of_values_say_so(tmp):
 def a_missing_call_is_one_sentence(tmp):
     for text, name in (("torch.fft.fft(torch.ones(4, device='cuda'))", "cuFFT"),
                        ("torch.linalg.inv(torch.ones(4, 4, device='cuda'))", "cusolverDnCreate"),
-                       ("__import__('ctypes').CDLL(None).cuCtxSetLimit", "cuCtxSetLimit")):
+                       ("__import__('ctypes').CDLL(None).cuCtxDetach", "cuCtxDetach")):
         done, said = dry_run(tmp, f"import torch\ntorch.ones(4, device='cuda')\ndef work():\n    {text}\nwork()\n")
         assert done.returncode == 4, done
         assert len(said) == 1 and said[0].startswith("tessera: train.py:4: ") and name in said[0], done.stderr
