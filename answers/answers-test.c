@@ -619,6 +619,16 @@ test_line_of_advice (void)
   g_autoptr (GArray) suggestions = tessera_suggest (&f.whose);
   const TesseraSuggestion *chunks = find_suggestion (suggestions, TESSERA_TRY_CHUNKS);
   g_assert_nonnull (strstr (chunks->sentence, "(loss_utils.py:10 ForCausalLMLoss)"));
+  /* Where the loss is Liger's, it comes in chunks already. */
+  const TesseraFrame liger = {
+    .file = intern (f.program.trace, "/site-packages/liger_kernel/ops/fused_linear_"
+                                     "cross_entropy.py"),
+    .name = intern (f.program.trace, "fused_linear_cross_entropy_forward")
+  };
+  uint32_t index;
+  OK (tessera_trace_add_frame (f.program.trace, &liger, &index));
+  g_autoptr (GArray) others = tessera_suggest (&f.whose);
+  g_assert_null (find_suggestion (others, TESSERA_TRY_CHUNKS));
 }
 
 /* A request that failed is told by what it was for, with the line where there is one. */

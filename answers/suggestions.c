@@ -521,12 +521,16 @@ find_optimizer (const TesseraTrace *trace)
   return name != NULL ? &other : &known[0];
 }
 
+/* Liger's loss comes in chunks already. */
 static bool
-can_be_made (const Optimizer *optimizer, TesseraTry what)
+can_be_made (const TesseraTrace *trace, TesseraTry what)
 {
+  const Optimizer *optimizer = find_optimizer (trace);
+
   return what == TESSERA_TRY_FUSED                                 ? optimizer->has_fused
          : what == TESSERA_TRY_8BIT || what == TESSERA_TRY_OFFLOAD ? !optimizer->is_sparse
-                                                                   : true;
+         : what == TESSERA_TRY_CHUNKS ? !uses_file (trace, "linear_cross_entropy")
+                                      : true;
 }
 
 /* Whether the peak is in an evaluation. */
@@ -768,7 +772,7 @@ tessera_suggest (const TesseraWhose *whose)
     {
       TesseraSuggestion suggestion = { .what = (TesseraTry) what, .of = "live" };
 
-      if (!can_be_made (find_optimizer (whose->trace), suggestion.what))
+      if (!can_be_made (whose->trace, suggestion.what))
         continue;
       suggestion.peak_bytes = find_peak (&work, suggestion.what);
       if (suggestion.peak_bytes + least_bytes > now_bytes)
