@@ -244,6 +244,22 @@ find_cut (const TesseraTrace *trace, const Sequence *sequence, const Repetition 
   return cut;
 }
 
+/* A phase of that name is one call of a model: what repeats in it are layers, no steps. */
+static bool
+is_in_forward (const TesseraTrace *trace, uint32_t begin_index, uint32_t end_index)
+{
+  for (size_t i = 0; i < trace->n_ranges; i++)
+    {
+      const TesseraRange *range = &trace->ranges[i];
+
+      if (range->kind == TESSERA_RANGE_PHASE && range->begin_index <= begin_index &&
+          range->end_index >= end_index &&
+          g_str_has_suffix (tessera_trace_string (trace, range->name), "forward"))
+        return true;
+    }
+  return false;
+}
+
 /* Steps one period after the other, from the least load on; none where these are fewer
  * than two. */
 static void
@@ -255,7 +271,8 @@ set_steps (const TesseraTrace *trace,
   size_t cut = find_cut (trace, sequence, found);
   size_t n_steps = (found->end - cut) / found->period;
 
-  if (n_steps < 2)
+  if (n_steps < 2 ||
+      is_in_forward (trace, sequence->events[cut], sequence->events[cut + found->period]))
     return;
   g_free (structure->steps);
   structure->steps = g_new0 (TesseraStep, n_steps);

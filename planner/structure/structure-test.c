@@ -50,10 +50,18 @@ test_repetition (void)
   plan_case_clear (&named);
 }
 
-/* One pass of equal layers that keep their activations is no loop of steps. */
+/* One pass of equal layers is no loop of steps: these keep their activations, or all lies in one call
+ * of a model. */
 static void
 test_layers (void)
 {
+  TesseraTrace *checkpointed = test_trace_loop (6, 12, false);
+  test_range (checkpointed, TESSERA_RANGE_PHASE, "forward", 0,
+              (uint32_t) checkpointed->n_events);
+  PlanCase call = plan_case_look (checkpointed);
+  g_assert_cmpint (call.structure->steps_from, ==, TESSERA_STEPS_NONE);
+  plan_case_clear (&call);
+
   TesseraTrace *trace = test_trace_new ();
   PlanCase c;
 
