@@ -151,7 +151,7 @@ cli_tell_kept (const CliStudy *study)
   g_autoptr (GArray) rows = is_edited ? NULL : list_kept (study);
 
   if (rows != NULL && rows->len > 0)
-    cli_say ("each step keeps for good:\n");
+    cli_say ("each step keeps beyond the next one:\n");
   CliTable *table = cli_table_new ("kept", columns);
   for (guint i = 0; rows != NULL && i < rows->len; i++)
     {

@@ -60,7 +60,7 @@ void cli_member_followable (const TesseraPlan *plan);
  * allocator); to be freed. "hits", "misses", "planned_misses". */
 char *cli_hits_text (const TesseraLayout *followed);
 void cli_member_hits (const TesseraLayout *followed);
-/* What steps keep for good, by the program's own lines: not where edits may have left
+/* What steps keep beyond the next one, by the program's own lines: not where edits may have left
  * them out; "kept". */
 void cli_tell_kept (const CliStudy *study);
 /* How sizes follow from length and batch: nothing, or null, where no kind of step varies

@@ -207,10 +207,10 @@ typedef struct
   "them that could be held or left out, they go to rooms, ranges that no slot needs "    \
   "meanwhile"
 
-/* Why an edit that is to hold requests that steps keep for good is refused. */
+/* Why an edit that is to hold requests that steps keep is refused. */
 #define TESSERA_ALL_KEPT                                                                 \
-  "steps keep for good what the requests that it is about give: these have no place "    \
-  "that could be held"
+  "steps keep beyond the next one what the requests that it is about give: these have "  \
+  "no place that could be held"
 
 /* In a plan of all steps. @selected: (array): one byte for each block. Any thread; finds the
  * steps that fold. */

@@ -172,10 +172,11 @@ assert_kept (const PlanCase *c, uint32_t n_unplanned)
       g_assert_cmpuint (c->plan->unplanned[i].ordinal, ==, 1);
     }
   if (n_unplanned > 0)
-    g_assert_nonnull (strstr (c->plan->follow_reason,
-                              "keeps up to 512 B for good, in 1 request without a"));
+    g_assert_nonnull (
+        strstr (c->plan->follow_reason,
+                "keeps up to 512 B beyond the next one, in 1 request without a"));
   else
-    g_assert_null (strstr (c->plan->follow_reason, "for good"));
+    g_assert_null (strstr (c->plan->follow_reason, "beyond the next one"));
 }
 
 static void

@@ -26,7 +26,7 @@ void
 tessera_kept_say (uint32_t n_kept, uint64_t step_bytes, char *out_text, size_t n_text)
 {
   snprintf (out_text, n_text,
-            "; each step keeps up to %s for good, in %" PRIu32
+            "; each step keeps up to %s beyond the next one, in %" PRIu32
             " request%s without a place",
             TESSERA_SIZE (step_bytes), n_kept, n_kept == 1 ? "" : "s");
 }

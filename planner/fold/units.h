@@ -105,8 +105,8 @@ tessera_units_kind (const TesseraUnits *units, uint32_t unit, bool flips)
  * kind. */
 void tessera_units_find_kept (TesseraUnits *units);
 
-/* Writes "; each step keeps up to 512 bytes for good, in 1 request without a place": to
- * go behind a sentence. */
+/* Writes "; each step keeps up to 512 bytes beyond the next one, in 1 request without a
+ * place": to go behind a sentence. */
 void
 tessera_kept_say (uint32_t n_kept, uint64_t step_bytes, char *out_text, size_t n_text);
 

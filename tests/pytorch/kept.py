@@ -25,7 +25,7 @@ def judge(report, habit, answer, seen, said, alone):
     for line in said:
         print("   ", line)
     reason = answer["follow_reason"]
-    report.expect(answer["followable"] == "yes" and "for good" in reason, reason)
+    report.expect(answer["followable"] == "yes" and "beyond the next one" in reason, reason)
     for row in answer["kept"]:
         report.expect(row["line"].startswith("dit.py:"), f"each step keeps {row['bytes']} bytes: {row['line']}")
     report.expect(sum(row["requests"] for row in answer["kept"]) == KEEPS[habit], "all that is kept has a line")
