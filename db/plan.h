@@ -250,7 +250,7 @@ typedef struct
   uint32_t alignment_bytes;
   uint64_t trace_fingerprint;
   uint64_t slot_digest; /* of all slots' places: equal plans have equal digests */
-  uint32_t device;
+  uint32_t device;      /* of those of its trace; TESSERA_NONE: that has one */
   uint32_t n_streams;
   uint8_t followable;      /* TesseraFollowable */
   uint8_t crosses_streams; /* slots of different streams share addresses; a block ends

@@ -101,6 +101,16 @@ group (TesseraPlanBuild *build, const TesseraBlocks *blocks, TesseraBlocks *grou
   return status;
 }
 
+/* TESSERA_NONE: no other device of the source did anything. */
+static uint32_t
+find_device (const TesseraTrace *trace)
+{
+  for (size_t i = 0; i < trace->n_devices; i++)
+    if (trace->devices[i].device != trace->device && trace->devices[i].n_events > 0)
+      return trace->device;
+  return TESSERA_NONE;
+}
+
 static void
 describe (TesseraPlanBuild *build)
 {
@@ -109,7 +119,7 @@ describe (TesseraPlanBuild *build)
 
   plan->alignment_bytes = trace->alignment_bytes ? trace->alignment_bytes : 1;
   plan->trace_fingerprint = tessera_trace_fingerprint (trace);
-  plan->device = trace->device;
+  plan->device = find_device (trace);
   plan->n_streams = (uint32_t) trace->n_streams;
   plan->work_budget = build->options->work_budget;
   plan->time_limit_s = build->options->time_limit_s;

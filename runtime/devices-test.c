@@ -106,6 +106,47 @@ follow_second_body (void)
   tessera_stop ();
 }
 
+static void
+train_alone (int device)
+{
+  for (int step = 0; step < N_STEPS; step++)
+    {
+      tessera_step (step);
+      for (int i = 0; i < N_LAYERS; i++)
+        tessera_torch_free (tessera_torch_alloc ((ssize_t) size_of (0, i), device, NULL),
+                            (ssize_t) size_of (0, i), device, NULL);
+    }
+  tessera_step (-1);
+}
+
+static void
+record_alone_body (void)
+{
+  program_start ("record", program_file ("alone.tsr"), NULL);
+  train_alone (0);
+  tessera_stop ();
+}
+
+static void
+follow_alone_body (void)
+{
+  program_start ("plan", program_file ("alone.tsp"), NULL);
+  tessera_torch_init (N_DEVICES);
+  train_alone (1);
+  g_assert_cmpuint (stats_of (1).hits, ==, N_REQUESTS);
+  program_assert_quiet ();
+  tessera_stop ();
+}
+
+/* A program of one device may take another tomorrow. */
+static void
+test_alone (void)
+{
+  PROGRAM_RUN_CHILD (record_alone_body);
+  program_plan ("alone.tsr", 0, "alone.tsp");
+  PROGRAM_RUN_CHILD (follow_alone_body);
+}
+
 /* The recording has every device's own requests, in order, and what all share. */
 static void
 assert_recorded (const char *name)
@@ -165,8 +206,11 @@ main (int argc, char **argv)
   PROGRAM_ADD_CHILD (record_body);
   PROGRAM_ADD_CHILD (follow_body);
   PROGRAM_ADD_CHILD (follow_second_body);
+  PROGRAM_ADD_CHILD (record_alone_body);
+  PROGRAM_ADD_CHILD (follow_alone_body);
   g_test_add_func ("/devices/record", test_record);
   g_test_add_func ("/devices/follow", test_follow);
   g_test_add_func ("/devices/follow-second", test_follow_second);
+  g_test_add_func ("/devices/alone", test_alone);
   return program_finish ();
 }

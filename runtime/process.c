@@ -38,14 +38,14 @@ tessera_process_see_devices (int n_devices)
   atomic_store_explicit (&n_seen, n_devices, memory_order_relaxed);
 }
 
-/* A plan is for one device: for that of its number in a process which is alone and sees it,
- * else for the first that the process uses, since each rank has its own number. */
+/* A plan is for one device: where its trace had several, for that of its number, if there is
+ * such a one; else for the first that the process uses. */
 static bool
 takes_plan (int ordinal)
 {
   if (plan == NULL || is_plan_taken)
     return false;
-  if (plan->device == (uint32_t) ordinal || tessera_options.world > 1 ||
+  if (plan->device == (uint32_t) ordinal || plan->device == TESSERA_NONE ||
       plan->device >= (uint32_t) atomic_load_explicit (&n_seen, memory_order_relaxed))
     return true;
   tessera_notice ("The plan is of device %u and followed there; on device %d expandable "

@@ -62,7 +62,7 @@ open_trace_of (const TesseraPlan *plan, const char *plan_path)
 
   cli_given.device = (gint) plan->device;
   TesseraStatus status = cli_open_trace (trace_path, "opening", cli_error (), &trace);
-  if (status == TESSERA_INVALID && plan->device != 0)
+  if (status == TESSERA_INVALID && plan->device != TESSERA_NONE)
     cli_fail_with ("%s is of device %u, which %s does not hold", plan_path, plan->device,
                    trace_path);
   cli_must (status);

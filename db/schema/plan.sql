@@ -13,7 +13,7 @@ CREATE TABLE plan (
   n_positions        INTEGER NOT NULL,
   trace_fingerprint  INTEGER NOT NULL, -- of the trace it was made from, 64 bits without sign
   slot_digest        INTEGER NOT NULL, -- equal plans, equal digests; 64 bits without sign
-  device             INTEGER NOT NULL,
+  device             INTEGER,          -- of the devices of its trace; NULL: that has one
   n_streams          INTEGER NOT NULL,
   followable         INTEGER NOT NULL, -- 0: no, 1: by a run of the same batches, 2: yes
   crosses_streams    INTEGER NOT NULL, -- 1: streams share addresses, which the run orders by barriers

@@ -214,7 +214,7 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, n_positions, U32),
   COLUMN (TesseraPlan, trace_fingerprint, BITS),
   COLUMN (TesseraPlan, slot_digest, BITS),
-  COLUMN (TesseraPlan, device, U32),
+  COLUMN (TesseraPlan, device, U32_OR_NONE),
   COLUMN (TesseraPlan, n_streams, U32),
   COLUMN (TesseraPlan, followable, U8, .below = TESSERA_FOLLOWABLE_YES + 1),
   COLUMN (TesseraPlan, crosses_streams, FLAG),
