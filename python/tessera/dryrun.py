@@ -85,8 +85,20 @@ def _install_group(rank: int, world: int) -> None:
 
         return new_group
 
+    def make_gather(original: Any) -> Any:
+        def all_gather(output: Any, tensor: Any, group: Any = None, *args: Any, **kwargs: Any) -> Any:
+            # The fake group cuts the output along its first dimension, NCCL as bytes (SyncBatchNorm).
+            if output.shape[:1].numel() % torch.distributed.get_world_size(group) != 0:
+                output, tensor = output.view(-1), tensor.view(-1)
+            return original(output, tensor, group, *args, **kwargs)
+
+        return all_gather
+
     _replace("init_process_group", make_init)
     _replace("new_group", make_new)
+    for name in "all_gather_into_tensor", "all_gather_single":
+        if hasattr(torch.distributed, name):
+            _replace(name, make_gather)
 
 
 def _install_ddp() -> None:

@@ -68,6 +68,9 @@ def replicated(told):
     dist.init_process_group("nccl")
     gloo = dist.new_group(backend="gloo")
     assert dist.get_rank(gloo) == 11 and os.environ["LOCAL_RANK"] == "3"
+    row = torch.empty(1, 16 * 5)  # as SyncBatchNorm gathers
+    dist.all_gather_into_tensor(row, torch.ones(5))
+    assert row.eq(1).all()
     train(torch.nn.parallel.DistributedDataParallel(LlamaForCausalLM(CONFIG)), 2)
 
 
