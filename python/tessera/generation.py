@@ -3,7 +3,8 @@
 
 Whether all sequences have ended is read from the device, which says 0 always: greedy
 search and sampling never stopped, and beam search did so after one token. The length is
-known on the host.
+known on the host. TRL takes what was generated to the host by a mask of what comes before its
+end, and fails on a sequence of which there is nothing.
 """
 
 import functools
@@ -21,7 +22,7 @@ class _State:
 
     may_end = False  # sooner than at their greatest length, for what is generated now
     is_at_end: Optional[bool] = None  # None: no token was chosen since it was asked
-    length = 0
+    length = n_rows = n_new = 0
     n_new_of_beams: Optional[int] = None  # None: it is no beam search
 
 
@@ -72,7 +73,8 @@ def install(answer: Callable[[int, int], None]) -> None:
     @functools.wraps(judge)
     def note_length(self: Any, input_ids: Any, *args: Any, **kwargs: Any) -> Any:
         lengths = [getattr(criterion, "max_length", None) for criterion in self]
-        _State.length = int(input_ids.shape[1])
+        _State.n_rows, _State.length = map(int, input_ids.shape)
+        _State.n_new += 1
         if _State.n_new_of_beams is not None:
             _State.n_new_of_beams += 1
         _State.is_at_end = any(
@@ -83,6 +85,7 @@ def install(answer: Callable[[int, int], None]) -> None:
     @functools.wraps(criteria_of)
     def note_ends(self: Any, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
         least, most = (getattr(generation_config, key, None) or 0 for key in ("min_length", "max_length"))
+        _State.n_new = 0
         _State.may_end = generation_config.eos_token_id is not None and least < most
         return criteria_of(self, generation_config, *args, **kwargs)
 
@@ -93,6 +96,9 @@ def install(answer: Callable[[int, int], None]) -> None:
         if is_at_end and _State.n_new_of_beams is not None:
             answer(_State.length, _INDEX_BYTES)  # what the best beam is cut to
             answer(_State.n_new_of_beams, _INDEX_BYTES)
+        elif is_at_end and "trl" in sys.modules:
+            mask = b"\1" * (_State.n_rows * _State.n_new)
+            answer(int.from_bytes(mask, "little"), len(mask))
         return not is_at_end
 
     @functools.wraps(search)

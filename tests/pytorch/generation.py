@@ -8,6 +8,7 @@ SPDX-License-Identifier: Apache-2.0
 import ast
 import os
 import sys
+import types
 
 import dry
 import torch
@@ -37,11 +38,14 @@ def inside():
             sys.exit("generate() never stops")
 
     model.register_forward_pre_hook(count)
+    sys.modules["trl"] = types.ModuleType("trl")
     prompt = torch.randint(5, 300, (2, 8), device="cuda")
     for name, options in WAYS.items():
         del n_calls[:]
         tokens = model.generate(prompt, max_new_tokens=N_NEW, eos_token_id=319, pad_token_id=0, **options)
-        print([name, list(tokens.shape), len(n_calls)], flush=True)
+        # TRL reads which tokens come before the end of their sequence.
+        is_answer = torch.empty(len(tokens), N_NEW, dtype=torch.bool, device="cuda").cpu()
+        print([name, list(tokens.shape), len(n_calls), bool(is_answer.all()), "num_beams" in options], flush=True)
 
 
 if "TESSERA_DRY_RUN" in os.environ:
@@ -55,6 +59,7 @@ def main(report, folder):
                       sys.executable, __file__).stdout
     lines = [ast.literal_eval(line) for line in printed.splitlines() if line.startswith("[")]
     report.expect([name for name, *_ in lines] == list(WAYS), f"all ways come to their end: {lines}")
-    for name, shape, n_calls in lines:
+    for name, shape, n_calls, is_answer, has_beams in lines:
+        report.expect(is_answer or has_beams, f"{name}: its tokens are there")
         expected = [4 if name == "sampled" else 2, 8 + N_NEW]
         report.expect(shape == expected and n_calls == N_NEW, f"{name}: {shape} after {n_calls} calls")
