@@ -11,7 +11,7 @@ device's own code runs with all of its temporary tensors.
 Whole numbers that the program sends from the host have their values beside them as well: whether a
 batch is padded, how much a mask selects, and how many graphs a batch has, is what its data say.
 
-Where values are not known, all(), isfinite() and allclose() hold: a program that asks them asks
+Where values are not known, all(), isfinite() and allclose() hold, isnan() and isinf() do not: a program that asks them asks
 whether its data are as they should be (no padding, one document a row, only finite numbers), and
 on data that are it goes on as that answer lets it.
 """
@@ -181,14 +181,14 @@ def _sending(function: Any) -> Any:
     return sent
 
 
-def _holding(function: Any) -> Any:
+def _holding(function: Any, is_true: bool = True) -> Any:
     @functools.wraps(function)
     def holds(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         if type(result) is bool:
             return result or any(isinstance(arg, torch.Tensor) and arg.is_cuda for arg in args)
         if type(result) is torch.Tensor and result.is_cuda and "out" not in kwargs and _is_small(result):
-            return _with_value(result, torch.ones(result.shape, dtype=result.dtype))
+            return _with_value(result, torch.full(result.shape, is_true, dtype=result.dtype))
         return result
 
     return holds
@@ -214,6 +214,8 @@ class Router:
         for owner in (torch, torch.Tensor):
             for name in ("all", "isfinite", "allclose"):
                 replace(owner, name, _holding(getattr(owner, name)))
+            for name in ("isnan", "isinf"):
+                replace(owner, name, _holding(getattr(owner, name), is_true=False))
         # What torch.distributions asks of parameters and samples.
         replace(torch, "_is_all_true", _holding(torch._is_all_true))
         for name in ("to", "cuda"):

@@ -171,6 +171,7 @@ def checks_that_all_is_well_hold(tmp):
     done, said = dry_run(tmp, """
 import torch
 x = torch.randn(8, 64, device="cuda")
+assert not torch.isnan(x).all(dim=1).any() and not x.isinf().all() and not x.isnan().any()
 assert torch.isfinite(x.sum()) and x.isfinite().all() and not torch.isnan(x.sum()) and torch.allclose(x, x)
 assert not torch.allclose(torch.zeros(2), torch.ones(2)) and not torch.isfinite(torch.tensor(float("inf")))
 """)
