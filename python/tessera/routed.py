@@ -181,6 +181,25 @@ def _sending(function: Any) -> Any:
     return sent
 
 
+def _is_plain(data: Any) -> bool:
+    """Values of the host, with no tensor of the device among them, which would be read for this."""
+    if isinstance(data, (list, tuple)):
+        return all(map(_is_plain, data))
+    return isinstance(data, int) or type(data).__module__ == "numpy"
+
+
+def _making(function: Any) -> Any:
+    @functools.wraps(function)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        data = args[0] if args else kwargs.get("data")
+        if type(result) is torch.Tensor and result.is_cuda and _is_whole(result) and _is_plain(data):
+            return _with_value(result, function(data, dtype=result.dtype, device="cpu"))
+        return result
+
+    return made
+
+
 def _holding(function: Any, is_true: bool = True) -> Any:
     @functools.wraps(function)
     def holds(*args: Any, **kwargs: Any) -> Any:
@@ -220,6 +239,8 @@ class Router:
         replace(torch, "_is_all_true", _holding(torch._is_all_true))
         for name in ("to", "cuda"):
             replace(torch.Tensor, name, _sending(getattr(torch.Tensor, name)))
+        for name in ("tensor", "as_tensor"):
+            replace(torch, name, _making(getattr(torch, name)))
         if not hasattr(torch.library, "get_kernel"):
             return  # PyTorch before 2.9
         _install_nonzero()

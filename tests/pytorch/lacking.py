@@ -171,6 +171,9 @@ def checks_that_all_is_well_hold(tmp):
     done, said = dry_run(tmp, """
 import torch
 x = torch.randn(8, 64, device="cuda")
+# What the host makes on the device is known, also where it is stretched or selects.
+assert torch.tensor([2], device="cuda").expand(3).tolist() == [2, 2, 2]
+assert x[torch.as_tensor([True] * 5 + [False] * 3, device="cuda")].shape == (5, 64)
 assert not torch.isnan(x).all(dim=1).any() and not x.isinf().all() and not x.isnan().any()
 assert torch.isfinite(x.sum()) and x.isfinite().all() and not torch.isnan(x.sum()) and torch.allclose(x, x)
 assert not torch.allclose(torch.zeros(2), torch.ones(2)) and not torch.isfinite(torch.tensor(float("inf")))
