@@ -20,7 +20,7 @@ from torch.nn.modules import module as nn_module
 
 from . import generation
 from .imports import after_import
-from .routed import MAX_VALUES, Routed, Router, replace
+from .routed import MAX_VALUES, Routed, Router, found_before, replace
 from .skew import Skew
 
 _COUNT_BYTES = 4
@@ -96,6 +96,7 @@ class Answers:
         @functools.wraps(function)
         def answered(*args: Any, **kwargs: Any) -> Any:
             is_routed = any(isinstance(arg, Routed) and arg.known is not None for arg in args)
+            is_routed = is_routed or any(found_before(arg) is not None for arg in args)
             found = None if is_routed else count(*args, **kwargs)
             if found is not None:
                 self.answer(found)

@@ -147,6 +147,17 @@ def _with_value(result: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
     return routed  # type: ignore[no-any-return]
 
 
+def _state(mask: Any) -> Any:
+    return None if mask.is_inference() else mask._version
+
+
+def found_before(mask: Any) -> Optional[int]:
+    """How many nonzero() found of this mask, unless it was written since; None: nobody asked. One
+    mask selects as much each time: a program takes boxes by it, and their numbers by where()."""
+    state, found = getattr(mask, "_tessera_found", (None, None))
+    return found if isinstance(mask, torch.Tensor) and state == _state(mask) else None
+
+
 def _install_nonzero() -> None:
     """Counts what is not zero for where(), for indexing by a mask, and for the backward of
     that, which no function of Python's sees."""
@@ -156,7 +167,13 @@ def _install_nonzero() -> None:
     def nonzero(keys: Any, tensor: Any) -> Any:
         if _is_known(tensor):
             Routed.answer(int(tensor.known.count_nonzero()))
-        return counts.call_boxed(keys, tensor)
+            return counts.call_boxed(keys, tensor)
+        before = found_before(tensor)
+        if before is not None:
+            Routed.answer(before)
+        result = counts.call_boxed(keys, tensor)
+        tensor._tessera_found = (_state(tensor), result.shape[0])
+        return result
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is replaced on purpose

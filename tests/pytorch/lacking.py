@@ -171,6 +171,13 @@ def checks_that_all_is_well_hold(tmp):
     done, said = dry_run(tmp, """
 import torch
 x = torch.randn(8, 64, device="cuda")
+# One mask selects as much each time, until it is written.
+first, other = x.flatten() > 0, x.flatten() > 1
+n = len(torch.where(other)[0])
+assert len(x.flatten()[first]) == len(torch.where(first)[0]) == len(x.flatten().masked_select(first)) and n > 0
+assert len(x.flatten()[other]) == len(other.nonzero()) == n
+other &= first
+assert len(x.flatten()[other]) == 0
 # What the host makes on the device is known, also where it is stretched or selects.
 assert torch.tensor([2], device="cuda").expand(3).tolist() == [2, 2, 2]
 assert x[torch.as_tensor([True] * 5 + [False] * 3, device="cuda")].shape == (5, 64)
