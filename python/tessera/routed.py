@@ -11,9 +11,9 @@ device's own code runs with all of its temporary tensors.
 Whole numbers that the program sends from the host have their values beside them as well: whether a
 batch is padded, how much a mask selects, and how many graphs a batch has, is what its data say.
 
-Where values are not known, all(), isfinite() and allclose() hold, isnan() and isinf() do not: a program that asks them asks
-whether its data are as they should be (no padding, one document a row, only finite numbers), and
-on data that are it goes on as that answer lets it.
+Where values are not known, all(), isfinite() and allclose() hold, isnan() and isinf() do not: a program
+that asks them asks whether its data are as they should be (no padding, one document a row, only finite
+numbers), and on data that are it goes on as that answer lets it.
 """
 
 import functools
