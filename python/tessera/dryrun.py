@@ -9,6 +9,7 @@ Nothing here is used on a real device.
 
 import contextlib
 import functools
+import inspect
 import os
 import sys
 from typing import Any, Callable
@@ -86,11 +87,15 @@ def _install_group(rank: int, world: int) -> None:
         return new_group
 
     def make_gather(original: Any) -> Any:
-        def all_gather(output: Any, tensor: Any, group: Any = None, *args: Any, **kwargs: Any) -> Any:
+        signature = inspect.signature(original)
+        output, tensor = list(signature.parameters)[:2]
+
+        def all_gather(*args: Any, **kwargs: Any) -> Any:
+            call = signature.bind(*args, **kwargs).arguments
             # The fake group cuts the output along its first dimension, NCCL as bytes (SyncBatchNorm).
-            if output.shape[:1].numel() % torch.distributed.get_world_size(group) != 0:
-                output, tensor = output.view(-1), tensor.view(-1)
-            return original(output, tensor, group, *args, **kwargs)
+            if call[output].shape[:1].numel() % torch.distributed.get_world_size(call.get("group")) != 0:
+                call |= {output: call[output].view(-1), tensor: call[tensor].view(-1)}
+            return original(**call)
 
         return all_gather
 

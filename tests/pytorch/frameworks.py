@@ -71,6 +71,8 @@ def replicated(told):
     row = torch.empty(1, 16 * 5)  # as SyncBatchNorm gathers
     dist.all_gather_into_tensor(row, torch.ones(5))
     assert row.eq(1).all()
+    dist.all_gather_into_tensor(output_tensor=row, input_tensor=torch.zeros(5), group=None)  # as DeepSpeed does
+    assert row.eq(0).all()
     train(torch.nn.parallel.DistributedDataParallel(LlamaForCausalLM(CONFIG)), 2)
 
 
