@@ -204,6 +204,48 @@ contradicted_laws_are_not (void)
     }
 }
 
+/* Where PyTorch is better at steps of many lengths than a plan for them, one with rooms for
+ * what varies in this trace is no plan for other lengths either. It is where steps vary
+ * otherwise: small blocks beside the pool cost nothing. */
+static void
+rooms_for_other_lengths_are_not (void)
+{
+  static const struct
+  {
+    uint32_t slot; /* too small in the plan */
+    TesseraClass lifetime_class;
+    TesseraFollowable followable;
+  } cases[] = {
+    { 4, TESSERA_CLASS_DYNAMIC, TESSERA_FOLLOWABLE_SAME_BATCHES },
+    { 4, TESSERA_CLASS_TRANSIENT, TESSERA_FOLLOWABLE_YES },
+    { 24, TESSERA_CLASS_DYNAMIC, TESSERA_FOLLOWABLE_YES },
+  };
+
+  for (size_t k = 0; k < G_N_ELEMENTS (cases); k++)
+    {
+      const TesseraLengthsOptions options = { .work_budget = 0 };
+      const TesseraFollowOptions follow = { .laws = NULL };
+      g_auto (Case) c = case_new (trace_of_lengths ());
+      g_autoptr (TesseraPlan) plan = case_plan (&c, NULL);
+      g_autoptr (TesseraLayout) layout = NULL;
+      TesseraError error = { 0 };
+      g_autofree char *no_lengths = NULL;
+      TesseraLaws *laws = tessera_laws_new (c.trace, c.blocks, c.structure);
+
+      OK (tessera_lengths_plan (c.trace, c.blocks, c.structure, laws, &options, &error,
+                                &plan->lengths));
+      tessera_laws_free (laws);
+      plan->followable = TESSERA_FOLLOWABLE_YES;
+      for (size_t i = 0; i < c.blocks->n_blocks; i++)
+        c.blocks->blocks[i].lifetime_class = (uint8_t) cases[k].lifetime_class;
+      plan->lengths->laws[plan->lengths->slots[cases[k].slot].law].denominator *= 4;
+      OK (tessera_follow_plan (c.trace, c.blocks, c.structure, &follow, plan, &error,
+                               &layout, &no_lengths));
+      g_assert_null (plan->lengths);
+      g_assert_cmpint (plan->followable, ==, cases[k].followable);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -213,5 +255,7 @@ main (int argc, char **argv)
   g_test_add_func ("/advice/little-may-miss", little_may_miss);
   g_test_add_func ("/advice/wasteful-plans-are-not", wasteful_plans_are_not);
   g_test_add_func ("/advice/contradicted-laws-are-not", contradicted_laws_are_not);
+  g_test_add_func ("/advice/rooms-for-other-lengths-are-not",
+                   rooms_for_other_lengths_are_not);
   return g_test_run ();
 }

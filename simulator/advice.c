@@ -100,6 +100,15 @@ count_misses (const Advice *advice, const TesseraLayout *layout, uint64_t *out_m
   return n;
 }
 
+/* A plan may make the trace reserve. */
+static uint64_t
+allowed_bytes (const Advice *advice)
+{
+  uint64_t other_bytes = MIN (advice->native_bytes, advice->expandable_bytes);
+
+  return other_bytes + MAX (other_bytes / MORE_SHARE, MORE_BYTES);
+}
+
 /* By length some requests may miss: a size without a law has the place of the largest
  * that was seen. What that costs shows in what is reserved; but where most of them miss,
  * the steps contradict the laws.
@@ -110,7 +119,7 @@ find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
 {
   bool is_native = advice->native_bytes <= advice->expandable_bytes;
   uint64_t other_bytes = MIN (advice->native_bytes, advice->expandable_bytes);
-  uint64_t more_bytes = MAX (other_bytes / MORE_SHARE, MORE_BYTES);
+  uint64_t more_bytes = allowed_bytes (advice) - other_bytes;
   uint64_t missed_bytes = 0;
   uint64_t n_misses = by_length ? layout->n_misses - layout->n_planned_misses
                                 : count_misses (advice, layout, &missed_bytes);
@@ -130,12 +139,33 @@ find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
                             " requests of the trace that it was made from "
                             "%" G_GUINT64_FORMAT " miss their slots",
                             layout->n_hits + layout->n_misses, n_misses);
-  if (layout->peak_reserved_bytes > other_bytes + more_bytes)
+  if (layout->peak_reserved_bytes > allowed_bytes (advice))
     return g_strdup_printf (
         "with it the trace that it was made from reserves %s, and %s %s",
         TESSERA_SIZE (layout->peak_reserved_bytes),
         is_native ? "natively" : "with expandable segments", TESSERA_SIZE (other_bytes));
   return NULL;
+}
+
+static bool
+is_any_dynamic (const TesseraBlocks *blocks)
+{
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    if (blocks->blocks[i].lifetime_class == TESSERA_CLASS_DYNAMIC)
+      return true;
+  return false;
+}
+
+/* Steps differ by length, and PyTorch's allocators are better than a plan for that: this one
+ * has rooms for the sizes that were seen, and another run's are others. */
+static void
+limit_to_same_batches (TesseraPlan *plan)
+{
+  plan->followable = TESSERA_FOLLOWABLE_SAME_BATCHES;
+  g_free (plan->follow_reason);
+  plan->follow_reason =
+      g_strdup ("steps differ by length: a run follows this plan only with the same "
+                "batches in the same order");
 }
 
 /* @layout: the trace under @plan. What speaks against it becomes a part of the plan. */
@@ -153,6 +183,9 @@ judge (const Advice *advice,
     {
       *out_no_lengths = g_strconcat ("no plan for every length: ", fault, NULL);
       g_clear_pointer (&plan->lengths, tessera_lengths_free);
+      if (layout->peak_reserved_bytes > allowed_bytes (advice) &&
+          plan->followable == TESSERA_FOLLOWABLE_YES && is_any_dynamic (advice->blocks))
+        limit_to_same_batches (plan);
       g_free (fault);
       return;
     }

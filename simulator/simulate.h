@@ -73,7 +73,8 @@ typedef struct
  * length: most of them), or that reserves more than the better of native and expandable
  * segments by 2 % and by 4 MiB: @plan->followable becomes TESSERA_FOLLOWABLE_NO, which runs
  * decline, and follow_reason says why. Where only following by length is at fault,
- * @plan->lengths goes instead. Changes nothing else of the plan.
+ * @plan->lengths goes instead; and where it reserves too much, and steps have dynamic
+ * requests, the rest is for the same batches alone. Changes nothing else of the plan.
  *
  * Returns: TESSERA_OK also where it is not advised; TESSERA_NO_MEMORY, TESSERA_CANCELLED,
  * or what the simulation says
