@@ -244,7 +244,18 @@ join (TesseraCarries *carries, uint32_t carry, TesseraKindRequest *request)
     of->after = request->after;
 }
 
-/* Where nobody saw it. */
+bool
+tessera_carries_change_turn (const TesseraUnits *units, uint32_t kind)
+{
+  const TesseraStepKind *of = &units->kinds[kind];
+
+  for (uint32_t r = 0; units->n_alternating > 0 && r < of->n_requests; r++)
+    if (of->alternates[r])
+      return true;
+  return false;
+}
+
+/* Where nobody saw it. What alternates has gone once the turn has changed. */
 static void
 guess_ends (const TesseraCarries *carries, TesseraCarry *carry)
 {
@@ -252,11 +263,12 @@ guess_ends (const TesseraCarries *carries, TesseraCarry *carry)
     {
       const TesseraStepKind *kind = &carries->units->kinds[k];
       uint32_t request = carry->requests[k];
+      bool goes = carry->alternates && tessera_carries_change_turn (carries->units, k);
 
       if (carry->ends[k] != 0)
         continue;
       carry->ends[k] =
-          request != TESSERA_NONE ? carries->requests[request].born : kind->end;
+          request != TESSERA_NONE ? carries->requests[request].born : kind->end - goes;
       if (carry->ends[k] <= kind->begin)
         carry->ends[k] = kind->begin + 1;
     }

@@ -82,6 +82,9 @@ void tessera_carries_clear (TesseraCarries *carries);
 /* Orders positions, uint32_t, ascending. */
 int tessera_compare_positions (const void *a, const void *b);
 
+/* Whether steps of the kind make anything that alternates. */
+bool tessera_carries_change_turn (const TesseraUnits *units, uint32_t kind);
+
 /* Orders requests by shape: size, stream, pool, and whether they alternate. */
 int tessera_carries_compare (const TesseraKindRequest *x, const TesseraKindRequest *y);
 

@@ -363,27 +363,18 @@ load_of (const TesseraKindPacking *packing, uint32_t kind)
   return most;
 }
 
-/* Of two layouts: only what a step of the kind leaves has its places settled with it. */
-static bool
-may_be_first (const TesseraUnits *units, uint32_t kind)
-{
-  const TesseraStepKind *of = &units->kinds[kind];
-  bool makes = units->n_alternating == 0;
-
-  for (uint32_t r = 0; r < of->n_requests && !makes; r++)
-    makes = of->alternates[r];
-  return makes;
-}
-
 /* The kind to be packed next: the one with the largest load; n_kinds: all are. */
 static uint32_t
 next_kind (const TesseraKindPacking *packing, const uint64_t *loads)
 {
   const TesseraUnits *units = packing->build->units;
   uint32_t largest = units->n_kinds;
+  /* Of two layouts only what a step of the kind leaves has its places settled with it. */
+  bool must_change = packing->is_first && units->n_alternating > 0;
 
   for (uint32_t k = 0; k < units->n_kinds; k++)
-    if (!packing->is_placed[k] && (!packing->is_first || may_be_first (units, k)) &&
+    if (!packing->is_placed[k] &&
+        (!must_change || tessera_carries_change_turn (units, k)) &&
         (largest == units->n_kinds || loads[k] > loads[largest]))
       largest = k;
   return packing->is_first && units->n_alternating > 0 ? largest % units->n_alternating

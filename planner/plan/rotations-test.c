@@ -599,6 +599,49 @@ test_first_request (void)
   plan_case_clear (&c);
 }
 
+/* One step more: each of its blocks is kept until the next has made as large a one, or as
+ * its first. */
+static void
+add_loop_step (
+    TesseraTrace *trace, uint32_t s, uint32_t n, uint32_t n_before, uint64_t own_bytes)
+{
+  g_autofree char *name = g_strdup_printf ("step %u", s);
+  uint32_t begin = (uint32_t) trace->n_events;
+
+  for (uint32_t i = 0; i < n; i++)
+    {
+      test_alloc (trace, addr_of (s, i), sizes[2]);
+      if (i < n_before)
+        test_free (trace, addr_of (s - 1, i), sizes[2]);
+      test_alloc (trace, addr_of (s, 3), own_bytes);
+      test_free (trace, addr_of (s, 3), own_bytes);
+    }
+  for (uint32_t i = n; i < n_before; i++)
+    test_free (trace, addr_of (s - 1, i), sizes[2]);
+  test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+}
+
+/* Five steps keep two blocks, then one clears up, and three of another kind keep one as
+ * large: how long they would have what the first kind left nobody saw. */
+static void
+test_never_met (void)
+{
+  TesseraTrace *trace = test_trace_new ();
+
+  test_alloc (trace, 0x1000, WEIGHT_BYTES);
+  for (uint32_t s = 0; s < 5; s++)
+    add_loop_step (trace, s, 2, s > 0 ? 2 : 0, sizes[0]);
+  add_loop_step (trace, 5, 0, 2, 0);
+  for (uint32_t s = 6; s < 9; s++)
+    add_loop_step (trace, s, 1, s > 6 ? 1 : 0, sizes[3]);
+  tessera_trace_settle_ranges (trace);
+  PlanCase c = plan_case_new (trace, &plan_all_steps); /* is checked */
+
+  g_assert_cmpuint (c.plan->n_sections, ==, 5);
+  g_assert_cmpuint (c.plan->sections[1].alternate, ==, TESSERA_ALTERNATE_FIRST);
+  plan_case_clear (&c);
+}
+
 /* A preview has as many layouts as the plan before. */
 static void
 test_plan_before (void)
@@ -628,6 +671,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planner/turns/height", test_height);
   g_test_add_func ("/planner/turns/follow", test_follow);
   g_test_add_func ("/planner/turns/first-request", test_first_request);
+  g_test_add_func ("/planner/turns/never-met", test_never_met);
   g_test_add_func ("/planner/turns/lost-step", test_lost_step);
   g_test_add_func ("/planner/turns/refused", test_refused);
   g_test_add_func ("/planner/turns/edits", test_edits);
