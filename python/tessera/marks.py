@@ -17,8 +17,8 @@ rollout and all of the training on it, and ends where the next rollout begins; t
 rollout is start-up. A step of more than MOST_TRAINED optimizer's steps shows samples.
 
 Phases are the process's: `forward` is an outermost call of a module with gradients,
-`eval` one without (`scoring` between a rollout and the training on it, `frozen forward` of
-a module that learns nothing), `generate` what
+`eval` one without, or in evaluation mode with gradients that nobody asks for (`scoring`
+between a rollout and the training on it, `frozen forward` of a module that learns nothing), `generate` what
 Hugging Face's generate() does, or a model that decodes token by token, `backward` a run
 of the autograd engine, `recompute` a module's call inside it, `optimizer` an optimizer's
 step. The second and later micro-batches of a step

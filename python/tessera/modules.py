@@ -161,6 +161,10 @@ class Modules:
         #: Called up to the end of the first step, and never with gradients.
         self._frozen: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()
         self._learning: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()  # ... with them
+        self._trained: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()  # ... and in training mode
+        #: Gradients go back through them in evaluation mode too: adversarial examples are made so.
+        self._attacked: "weakref.WeakSet[nn.Module]" = weakref.WeakSet()
+        self._evaluated: Optional[nn.Module] = None  # what was called last, where it is evaluated with gradients
         self._owner: Optional[_State] = None  # of the training thread
         self._recomputing: Optional[_State] = None  # has opened the phase of that name
         self._handles: List[Any] = []
@@ -240,7 +244,7 @@ class Modules:
             self._on_root(module)
             if self._marks.is_between():
                 return
-            if torch.is_grad_enabled():
+            if torch.is_grad_enabled() and not self._is_evaluated(module):
                 self._learning.add(module)
                 self._frozen.discard(module)
                 state.depth = self._marks.forward(id(module), _batch_of(args))
@@ -254,6 +258,16 @@ class Modules:
                 state.depth = (
                     self._marks.frozen_forward(id(module), module.parameters()) if is_frozen else self._marks.evaluation()
                 )
+
+    def _is_evaluated(self, module: nn.Module) -> bool:
+        """Whether gradients are on and nobody asks for them: a module that was trained is in
+        evaluation mode. A loss, which has no parameters, goes with the module before it."""
+        if next(module.parameters(), None) is not None:
+            if module.training:
+                self._trained.add(module)
+            is_evaluated = not module.training and module in self._trained and module not in self._attacked
+            self._evaluated = module if is_evaluated else None
+        return self._evaluated is not None
 
     def _after(self, module: nn.Module, args: Any, output: Any) -> None:
         if _is_compiling():
@@ -292,6 +306,9 @@ class Modules:
         """An outermost backward pass begins (1) or ends (-1). Only inside of one does the
         library ask for modules: each request would else wait for the interpreter."""
         with self._lock:
+            if self._evaluated is not None:
+                self._attacked.add(self._evaluated)
+                self._evaluated = None
             self._n_backwards += change
             if self._told is not None:
                 self._told.set_module_finder(self._find if self._n_backwards else None)

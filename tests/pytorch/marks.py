@@ -133,6 +133,26 @@ def evaluation_last(told):
         net(batch())
 
 
+def evaluation_with_gradients(told):
+    """Nobody has turned them off; the loss is a module too, in training mode as ever."""
+    net, loss = Net(), torch.nn.MSELoss()
+    optimizer = sgd(net)
+    for _ in range(2):
+        train(net.train(), optimizer)
+        net.eval()
+        for _ in range(2):
+            loss(net(batch()), torch.zeros(2, 4))
+
+
+def adversarial_examples(told):
+    """Made in evaluation mode, with gradients."""
+    net = Net()
+    optimizer = sgd(net)
+    for _ in range(4):
+        net.eval()(batch()).sum().backward()
+        train(net.train(), optimizer)
+
+
 def teacher(told):
     """A frozen module is called in each step; an evaluation, which begins with it as well, is none of a step's."""
     net, other = Net(), Net()
@@ -511,6 +531,18 @@ expect(
     "evaluation at the end",
     watch(evaluation_last),
     f"step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, step -1",
+)
+EVALUATED = 4 * " >eval, <,"
+expect(
+    "evaluation with gradients",
+    watch(evaluation_with_gradients),
+    f"step 0, {TRAIN} step 1, step -1,{EVALUATED} step 1, {TRAIN} step 2,{EVALUATED} step 2, step -1",
+)
+expect(
+    "what is differentiated is evaluation once at most",
+    watch(adversarial_examples),
+    f"step 0, {MICRO} step 1, step -1, >eval, <, step 1, >backward, <, >forward, <, >backward, >micro-batch 1 backward, <, <,"
+    f" >optimizer, <, step 2, {MICRO} step 3, {MICRO} step 4, step 4, step -1",
 )
 TRAINED = """>forward, <, >backward, <, >optimizer, <, >forward, >call 2 of forward, <, <,
     >backward, >call 2 of backward, <, <, >optimizer, <,"""
