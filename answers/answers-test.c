@@ -598,6 +598,12 @@ test_suggestions (void)
   g_assert_cmpstr (bits->type, ==, "bitsandbytes.optim.RMSprop8bit(...)");
   host = find_suggestion (other, TESSERA_TRY_OFFLOAD);
   g_assert_true (g_str_has_suffix (host->type, "torch.optim.RMSprop)"));
+  /* What is in eight bits already stays so. */
+  OK (tessera_trace_set_meta (f.program.trace, "state_item_bytes", "1"));
+  g_autoptr (GArray) small = tessera_suggest (&f.whose);
+  g_assert_null (find_suggestion (small, TESSERA_TRY_8BIT));
+  g_assert_nonnull (find_suggestion (small, TESSERA_TRY_OFFLOAD));
+  OK (tessera_trace_set_meta (f.program.trace, "state_item_bytes", "4"));
   /* Neither eight bits nor the host take sparse gradients. */
   OK (tessera_trace_set_meta (f.program.trace, "optimizer", "SparseAdam"));
   g_autoptr (GArray) sparse = tessera_suggest (&f.whose);

@@ -521,14 +521,16 @@ find_optimizer (const TesseraTrace *trace)
   return name != NULL ? &other : &known[0];
 }
 
-/* Liger's loss comes in chunks already. */
+/* Liger's loss comes in chunks already, and state may be in 8 bits. */
 static bool
-can_be_made (const TesseraTrace *trace, TesseraTry what)
+can_be_made (const Work *work, TesseraTry what)
 {
+  const TesseraTrace *trace = work->whose->trace;
   const Optimizer *optimizer = find_optimizer (trace);
 
-  return what == TESSERA_TRY_FUSED                                 ? optimizer->has_fused
-         : what == TESSERA_TRY_8BIT || what == TESSERA_TRY_OFFLOAD ? !optimizer->is_sparse
+  return what == TESSERA_TRY_FUSED     ? optimizer->has_fused
+         : what == TESSERA_TRY_OFFLOAD ? !optimizer->is_sparse
+         : what == TESSERA_TRY_8BIT ? !optimizer->is_sparse && work->state_item_bytes > 1
          : what == TESSERA_TRY_CHUNKS ? !uses_file (trace, "linear_cross_entropy")
                                       : true;
 }
@@ -772,7 +774,7 @@ tessera_suggest (const TesseraWhose *whose)
     {
       TesseraSuggestion suggestion = { .what = (TesseraTry) what, .of = "live" };
 
-      if (!can_be_made (whose->trace, suggestion.what))
+      if (!can_be_made (&work, suggestion.what))
         continue;
       suggestion.peak_bytes = find_peak (&work, suggestion.what);
       if (suggestion.peak_bytes + least_bytes > now_bytes)

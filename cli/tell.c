@@ -214,8 +214,12 @@ say_height (const CliStudy *study)
                                             : "",
            proof, plan->crosses_streams ? ", across streams" : "");
   /* What is proven is of any number of steps, in any order. */
-  if (!tessera_plan_is_optimal (plan) && proven_bytes > study->needs.bound_bytes)
-    cli_say (" of %s for such steps in any number", TESSERA_SIZE (proven_bytes));
+  if (proven_bytes > study->needs.bound_bytes)
+    {
+      if (!tessera_plan_is_optimal (plan))
+        cli_say (" of %s", TESSERA_SIZE (proven_bytes));
+      cli_say (" for such steps in any number");
+    }
   cli_say ("\n");
 }
 
@@ -233,10 +237,13 @@ say_needs (const CliStudy *study)
     add_need (table, cli_study_policy_name (study, cli_policies[i]),
               &study->need[cli_policies[i]]);
   add_need (table, "plan --across-streams", &study->across);
-  add_need (table, "least of any layout",
+  /* 0: there is one stream. */
+  bool is_apart = study->across_bound_bytes > 0 &&
+                  study->across_bound_bytes < study->needs.bound_bytes;
+  add_need (table, is_apart ? "least with streams apart" : "least of any layout",
             &(TesseraNeed){ study->needs.bound_bytes, G_MAXUINT64, G_MAXUINT64 });
-  if (study->across_bound_bytes < study->needs.bound_bytes)
-    add_need (table, "least across streams",
+  if (is_apart)
+    add_need (table, "least of any layout",
               &(TesseraNeed){ study->across_bound_bytes, G_MAXUINT64, G_MAXUINT64 });
   cli_table_print (table);
   if (study->plan != NULL)

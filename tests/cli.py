@@ -996,6 +996,12 @@ def simulated_policies_report_their_peaks(tmp):
 
 
 @test
+def the_least_of_any_layout_is_the_lowest_row(tmp):
+    for sample, rows in (SAMPLE, ["of any layout"]), (FSDP, ["with streams apart", "of any layout"]):
+        assert re.findall(r"^  least ([a-z ]+?)  ", good("fit", sample), re.M) == rows
+
+
+@test
 def evaluations_are_not_counted_as_steps(tmp):
     rows = ["action,id,size_bytes,iteration,phase"]
     for step in range(12):
