@@ -115,9 +115,6 @@ void tessera_device_enter (RuntimeDevice *device);
 /* Before each event: what began since the event before. */
 void tessera_device_tell_marks (RuntimeDevice *device);
 
-/* What @fraction of the memory is; 0: no limit, which is what 1 and more mean. */
-uint64_t tessera_device_limit (const RuntimeDevice *device, double fraction);
-
 /* memory.c: what the policy tells */
 TesseraObserver tessera_device_observer (RuntimeDevice *device);
 
@@ -143,22 +140,10 @@ void tessera_device_watch_stream (RuntimeDevice *device, uint16_t stream);
 /* The pool that serves the stream now. */
 uint16_t tessera_device_route (RuntimeDevice *device, uint64_t stream_handle);
 
-/* serve.c: freed blocks that other streams still use */
-/* @block is in use on the stream too. */
-void tessera_device_note_side (RuntimeDevice *device,
-                               RuntimeBlock *block,
-                               uint64_t stream_handle);
-/* Whether the end of a free has to wait. */
-bool tessera_device_must_pend (RuntimeDevice *device, const RuntimeBlock *block);
-/* The block is freed and other streams use it: completes it when they are done. */
-void tessera_device_pend (RuntimeDevice *device, RuntimeBlock *block);
-/* Completes what is done by now; nothing while a pool is open. */
-void tessera_device_poll (RuntimeDevice *device);
+/* serve.c */
 /* Waits for all that is pending. */
 void tessera_device_wait (RuntimeDevice *device);
 
-/* serve.c */
-void tessera_device_complete (RuntimeDevice *device, RuntimeBlock *block);
 /* The pending block at @addr ended, as the policy says (@user: the device): its events are
  * of no account any more. */
 void tessera_device_pass (void *user, uint64_t addr);
@@ -166,11 +151,3 @@ void tessera_device_record (RuntimeDevice *device,
                             TesseraAction action,
                             const RuntimeBlock *block,
                             uint32_t stack);
-
-/* serve.c: the sentence of the exception; also counts and records */
-void tessera_device_fail (RuntimeDevice *device,
-                          const RuntimeRequest *request,
-                          uint16_t stream,
-                          TesseraStatus status,
-                          char *out_text,
-                          size_t n_bytes);

@@ -41,8 +41,9 @@ tessera_device_unlock (RuntimeDevice *device)
   tessera_recorder_leave (recorder);
 }
 
-uint64_t
-tessera_device_limit (const RuntimeDevice *device, double fraction)
+/* What @fraction of the memory is; 0: no limit, which is what 1 and more mean. */
+static uint64_t
+limit_of (const RuntimeDevice *device, double fraction)
 {
   return fraction > 0 && fraction < 1
              ? (uint64_t) (fraction * (double) device->memory_bytes)
@@ -53,7 +54,7 @@ void
 tessera_device_set_fraction (RuntimeDevice *device, double fraction)
 {
   tessera_device_lock (device);
-  device->limit_bytes = tessera_device_limit (device, fraction);
+  device->limit_bytes = limit_of (device, fraction);
   tessera_policy_set_limit (device->policy, device->limit_bytes);
   tessera_device_unlock (device);
 }
@@ -419,7 +420,7 @@ settle (RuntimeDevice *device, TesseraPolicyKind kind, const TesseraPlan *plan)
     fraction = tessera_torch_fraction (device->ordinal);
   device->stats.max_split_bytes = device->settings.max_split_bytes;
   choose_kind (device, kind, plan);
-  device->limit_bytes = tessera_device_limit (device, fraction);
+  device->limit_bytes = limit_of (device, fraction);
 }
 
 /* What serves in the end. */

@@ -59,8 +59,9 @@ give_block (RuntimeDevice *device, RuntimeBlock *block)
 
 /* ---- Freed blocks that other streams still use ---- */
 
-void
-tessera_device_note_side (RuntimeDevice *device, RuntimeBlock *block, uint64_t handle)
+/* @block is in use on the stream too. */
+static void
+note_side (RuntimeDevice *device, RuntimeBlock *block, uint64_t handle)
 {
   uint16_t stream;
   size_t i = 0;
@@ -82,11 +83,37 @@ tessera_device_note_side (RuntimeDevice *device, RuntimeBlock *block, uint64_t h
     block->sides[block->n_sides++] = stream;
 }
 
-bool
-tessera_device_must_pend (RuntimeDevice *device, const RuntimeBlock *block)
+/* Whether the end of a free has to wait. */
+static bool
+must_pend (RuntimeDevice *device, const RuntimeBlock *block)
 {
   return block->n_sides != 0 || block->is_stuck ||
          (!device->has_record_stream && device->n_streams > 1);
+}
+
+static void
+count_splits (RuntimeDevice *device)
+{
+  if (device->native_stats != NULL)
+    tessera_stats_splits (&device->stats, device->native_stats);
+}
+
+static void
+forget (RuntimeDevice *device, const RuntimeBlock *block)
+{
+  tessera_table_remove (&device->table, block->addr);
+  tessera_stats_active (&device->stats, block, false);
+  count_splits (device);
+}
+
+static void
+complete (RuntimeDevice *device, RuntimeBlock *block)
+{
+  /* Recorded first: from the next line on the address may be used again. */
+  tessera_device_record (device, TESSERA_FREE_COMPLETED, block, TESSERA_NONE);
+  (void) !tessera_policy_free_completed (device->policy, block->addr);
+  forget (device, block);
+  give_block (device, block);
 }
 
 static void
@@ -97,7 +124,7 @@ count_down (RuntimeDevice *device, RuntimeBlock *block)
   if (block->has_passed)
     give_block (device, block);
   else if (!block->is_stuck)
-    tessera_device_complete (device, block);
+    complete (device, block);
 }
 
 /* Where no event can be had, the stream itself is waited for: slow, and safe. Where not
@@ -149,8 +176,8 @@ record_events (RuntimeDevice *device, RuntimeBlock *block)
   count_down (device, block);
 }
 
-void
-tessera_device_pend (RuntimeDevice *device, RuntimeBlock *block)
+static void
+pend (RuntimeDevice *device, RuntimeBlock *block)
 {
   if (device->n_routes == 0)
     {
@@ -191,8 +218,8 @@ pop (RuntimeDevice *device, RuntimeStream *stream)
   count_down (device, block);
 }
 
-void
-tessera_device_poll (RuntimeDevice *device)
+static void
+poll (RuntimeDevice *device)
 {
   if (device->n_routes != 0)
     return;
@@ -299,13 +326,14 @@ record_oom (RuntimeDevice *device,
   tessera_device_record (device, TESSERA_OOM, &failed, request->stack);
 }
 
-void
-tessera_device_fail (RuntimeDevice *device,
-                     const RuntimeRequest *request,
-                     uint16_t stream,
-                     TesseraStatus status,
-                     char *out_text,
-                     size_t n_bytes)
+/* @out_text: the sentence of the exception. */
+static void
+fail (RuntimeDevice *device,
+      const RuntimeRequest *request,
+      uint16_t stream,
+      TesseraStatus status,
+      char *out_text,
+      size_t n_bytes)
 {
   uint64_t rounded = tessera_round_size (&device->settings, request->size_bytes);
   uint64_t total_bytes, free_bytes, allocated, reserved;
@@ -370,13 +398,6 @@ tessera_device_record (RuntimeDevice *device,
   record (device, action, block, stack, false);
 }
 
-static void
-count_splits (RuntimeDevice *device)
-{
-  if (device->native_stats != NULL)
-    tessera_stats_splits (&device->stats, device->native_stats);
-}
-
 static uint64_t
 grant (RuntimeDevice *device,
        RuntimeBlock *block,
@@ -418,7 +439,7 @@ tessera_device_malloc (RuntimeDevice *device,
 
   tessera_device_enter (device);
   tessera_device_tell_marks (device);
-  tessera_device_poll (device);
+  poll (device);
   block = take_item (&device->spare_blocks, sizeof *block);
   if (block != NULL && tessera_table_reserve (&device->table) == TESSERA_OK &&
       tessera_device_stream (device, request->stream, &stream))
@@ -436,28 +457,10 @@ tessera_device_malloc (RuntimeDevice *device,
     {
       if (block != NULL)
         give_block (device, block);
-      tessera_device_fail (device, request, stream, status, out_text, n_bytes);
+      fail (device, request, stream, status, out_text, n_bytes);
     }
   tessera_device_unlock (device);
   return addr;
-}
-
-static void
-forget (RuntimeDevice *device, const RuntimeBlock *block)
-{
-  tessera_table_remove (&device->table, block->addr);
-  tessera_stats_active (&device->stats, block, false);
-  count_splits (device);
-}
-
-void
-tessera_device_complete (RuntimeDevice *device, RuntimeBlock *block)
-{
-  /* Recorded first: from the next line on the address may be used again. */
-  tessera_device_record (device, TESSERA_FREE_COMPLETED, block, TESSERA_NONE);
-  (void) !tessera_policy_free_completed (device->policy, block->addr);
-  forget (device, block);
-  give_block (device, block);
 }
 
 void
@@ -490,10 +493,10 @@ tessera_device_free (RuntimeDevice *device, uint64_t addr)
       tessera_device_record (device, TESSERA_FREE_REQUESTED, block, TESSERA_NONE);
       tessera_cuda_forget (device->cuda, block->addr, block->block_bytes);
       tessera_stats_live (&device->stats, block, false);
-      if (tessera_device_must_pend (device, block))
-        tessera_device_pend (device, block);
+      if (must_pend (device, block))
+        pend (device, block);
       else
-        tessera_device_complete (device, block);
+        complete (device, block);
     }
   tessera_device_unlock (device);
   return block != NULL;
@@ -507,7 +510,7 @@ tessera_device_record_stream (RuntimeDevice *device, uint64_t addr, uint64_t str
   tessera_device_enter (device);
   block = tessera_table_get (&device->table, addr);
   if (block != NULL)
-    tessera_device_note_side (device, block, stream);
+    note_side (device, block, stream);
   tessera_device_unlock (device);
   return block != NULL;
 }

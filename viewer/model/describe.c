@@ -166,8 +166,8 @@ tessera_describe_birth (TesseraData *data, uint32_t block)
              : describe_event (data, b->born_index);
 }
 
-char *
-tessera_describe_death (TesseraData *data, uint32_t block)
+static char *
+describe_death (TesseraData *data, uint32_t block)
 {
   const TesseraBlock *b = &data->blocks->blocks[block];
 
@@ -408,7 +408,7 @@ tessera_describe_fact (TesseraDocument *document,
     case TESSERA_FACT_BORN:
       return tessera_describe_birth (data, block);
     case TESSERA_FACT_DIES:
-      return tessera_describe_death (data, block);
+      return describe_death (data, block);
     case TESSERA_FACT_PHASES:
       return tessera_describe_phases (data, block);
     case TESSERA_FACT_STREAM:

@@ -421,7 +421,6 @@ char *tessera_describe_moment (TesseraData *data, uint32_t event_index);
 char *tessera_document_describe_moment (TesseraDocument *document);
 /* "step 1, forward": where a block was born; of an unknown moment "at the start". */
 char *tessera_describe_birth (TesseraData *data, uint32_t block);
-char *tessera_describe_death (TesseraData *data, uint32_t block);
 /* "7 events, 1.2 ms", "to the end". */
 char *tessera_describe_life (TesseraData *data, uint32_t block);
 /* "0x7f... ", "8.37 GiB into the pool". */
