@@ -18,22 +18,6 @@
 #define MIB ((uint64_t) 1 << 20)
 #define PAGE ((uint64_t) 1 << 30)
 
-/* Says what the plan then says of itself. */
-static const char *
-advise (const Case *c, TesseraPlan *plan)
-{
-  const TesseraFollowOptions options = { .laws = NULL };
-  g_autoptr (TesseraLayout) layout = NULL;
-  TesseraError error = { 0 };
-  char *no_lengths;
-
-  works (tessera_follow_plan (c->trace, c->blocks, c->structure, &options, plan, &error,
-                              &layout, &no_lengths),
-         &error);
-  g_assert_null (no_lengths);
-  return plan->follow_reason;
-}
-
 /* Four blocks of 64 MiB, one after the other: they all fit into the first one's place. */
 static Case
 case_in_turn (void)
@@ -57,7 +41,7 @@ followed_plans_are_advised (void)
   trace->alignment_bytes = 512;
   g_auto (Case) c = case_new (trace);
   g_autoptr (TesseraPlan) plan = case_plan (&c, NULL);
-  g_assert_nonnull (strstr (advise (&c, plan), "ask for the same"));
+  g_assert_nonnull (strstr (case_advise (&c, plan), "ask for the same"));
   g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_YES);
 }
 
@@ -69,7 +53,7 @@ missed_plans_are_not (void)
 
   for (size_t i = 0; i < plan->n_slots; i++)
     plan->slots[i].size_bytes = plan->slots[i].block_bytes = 32 * MIB;
-  g_assert_cmpstr (advise (&c, plan), ==,
+  g_assert_cmpstr (case_advise (&c, plan), ==,
                    "of the 4 requests of the trace that it was made "
                    "from 4 miss their slots");
   g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_NO);
@@ -109,7 +93,7 @@ little_may_miss (void)
       for (size_t i = 0; i < plan->n_slots; i++)
         if ((plan->slots[i].size_bytes > MIB) == (is_large != 0))
           plan->slots[i].size_bytes = plan->slots[i].block_bytes = 512;
-      (void) advise (&c, plan);
+      (void) case_advise (&c, plan);
       g_assert_cmpint (plan->followable, ==,
                        is_large ? TESSERA_FOLLOWABLE_NO : TESSERA_FOLLOWABLE_YES);
     }
@@ -134,11 +118,11 @@ wasteful_plans_are_not (void)
   g_auto (Case) c = case_in_turn ();
   TesseraPlan *plan = plan_apart (&c, MIB);
 
-  advise (&c, plan);
+  case_advise (&c, plan);
   g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_SAME_BATCHES);
   tessera_plan_free (plan);
   plan = plan_apart (&c, 2 * MIB);
-  g_assert_cmpstr (advise (&c, plan), ==,
+  g_assert_cmpstr (case_advise (&c, plan), ==,
                    "with it the trace that it was made from reserves "
                    "70.00 MiB, and natively 64.00 MiB");
   g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_NO);

@@ -14,6 +14,11 @@
 #define GIB ((uint64_t) 1 << 30)
 #define NO_DRIVER .free_at_driver_bytes = TESSERA_NOWHERE
 #define NO_OTHERS .outside_bytes = TESSERA_NOWHERE
+/* Most of what is free is in segments for small requests. */
+#define IN_SMALL_SEGMENTS                                                                \
+  .live_bytes = 10 * GIB, .request_bytes = GIB, .soft_bytes = GIB,                       \
+  .free_at_driver_bytes = GIB / 2, .other_size_bytes = 2 * GIB,                          \
+  .other_size_soft_bytes = 2 * GIB, NO_OTHERS
 
 /* A run whose blocks had @allocated_bytes at most and @active_bytes with what waited, of
  * 100 GiB reserved; one that failed with all of @parts reserved where @allocated_bytes is
@@ -108,50 +113,22 @@ static const Run runs[] = {
     .says = "This is not fragmentation, because all that was free would not hold it: "
             "7.00 GiB asked, 2.00 GiB free, and live blocks alone take 38.00 GiB." },
   { .name = "died of another size",
-    .parts = { .live_bytes = 10 * GIB,
-               .request_bytes = GIB,
-               .soft_bytes = GIB,
-               .free_at_driver_bytes = GIB / 2,
-               .other_size_bytes = 2 * GIB,
-               .other_size_soft_bytes = 2 * GIB,
-               NO_OTHERS },
+    .parts = { IN_SMALL_SEGMENTS },
     .cause = TESSERA_CAUSE_OTHER_SIZE,
     .headline = "Died with its free memory kept for requests of another size.",
     .says = "* 2.00 GiB in segments for small requests.*" },
   /* Not of other streams: this program has one. */
   { .name = "died of other pools",
-    .parts = { .live_bytes = 10 * GIB,
-               .request_bytes = GIB,
-               .soft_bytes = GIB,
-               .free_at_driver_bytes = GIB / 2,
-               .other_size_bytes = 2 * GIB,
-               .other_size_soft_bytes = 2 * GIB,
-               NO_OTHERS,
-               .other_stream_bytes = 4 * GIB },
+    .parts = { IN_SMALL_SEGMENTS, .other_stream_bytes = 4 * GIB },
     .cause = TESSERA_CAUSE_STREAMS,
     .headline = "Died with its free memory held by other pools.",
     .says = "*4.00 GiB held by other pools, 2.00 GiB in segments for small requests." },
   { .name = "died of what waits",
-    .parts = { .live_bytes = 10 * GIB,
-               .request_bytes = GIB,
-               .soft_bytes = GIB,
-               .free_at_driver_bytes = GIB / 2,
-               .other_size_bytes = 2 * GIB,
-               .other_size_soft_bytes = 2 * GIB,
-               NO_OTHERS,
-               .other_stream_bytes = 4 * GIB,
+    .parts = { IN_SMALL_SEGMENTS, .other_stream_bytes = 4 * GIB,
                .pending_bytes = 5 * GIB },
     .cause = TESSERA_CAUSE_PENDING },
   { .name = "died of the cache",
-    .parts = { .live_bytes = 10 * GIB,
-               .request_bytes = GIB,
-               .soft_bytes = GIB,
-               .free_at_driver_bytes = GIB / 2,
-               .other_size_bytes = 2 * GIB,
-               .other_size_soft_bytes = 2 * GIB,
-               NO_OTHERS,
-               .other_stream_bytes = 4 * GIB,
-               .pending_bytes = 5 * GIB,
+    .parts = { IN_SMALL_SEGMENTS, .other_stream_bytes = 4 * GIB, .pending_bytes = 5 * GIB,
                .cache_bytes = 6 * GIB },
     .cause = TESSERA_CAUSE_CACHE },
   { .name = "died of a leak",

@@ -82,19 +82,36 @@ add_step (Run *run, bool has_misses)
   g_assert_cmpint (tessera_trace_add_range (run->trace, &range), ==, TESSERA_OK);
 }
 
+/* A new file's path, and in @run a trace to be saved there by finish(). */
+static char *
+begin (Run *run, const char *pattern)
+{
+  char *path = NULL;
+  int fd = g_file_open_tmp (pattern, &path, NULL);
+
+  g_assert_cmpint (fd, >=, 0);
+  close (fd);
+  g_assert_cmpint (tessera_trace_new (&run->trace), ==, TESSERA_OK);
+  run->trace->has_addresses = run->trace->has_segments = true;
+  run->trace->has_time = run->trace->starts_empty = true;
+  return path;
+}
+
+static void
+finish (Run *run, const char *path)
+{
+  TesseraError error = { 0 };
+
+  g_assert_cmpint (tessera_trace_save (run->trace, path, NULL, &error), ==, TESSERA_OK);
+  tessera_trace_free (run->trace);
+}
+
 char *
 test_followed_path (void)
 {
   Run run = { NULL, 0, 0 };
-  TesseraError error = { 0 };
-  char *path = NULL;
-  int fd = g_file_open_tmp ("followed-XXXXXX.tsr", &path, NULL);
+  char *path = begin (&run, "followed-XXXXXX.tsr");
 
-  g_assert_cmpint (fd, >=, 0);
-  close (fd);
-  g_assert_cmpint (tessera_trace_new (&run.trace), ==, TESSERA_OK);
-  run.trace->has_addresses = run.trace->has_segments = true;
-  run.trace->has_time = run.trace->starts_empty = true;
   g_assert_cmpint (tessera_trace_set_meta (run.trace, "policy", "plan"), ==, TESSERA_OK);
   g_assert_cmpint (tessera_trace_set_meta (run.trace, "plan_source", "train.tsp"), ==,
                    TESSERA_OK);
@@ -105,8 +122,7 @@ test_followed_path (void)
   for (int step = 0; step < 4; step++)
     add_step (&run, step == 2);
   tessera_trace_settle_ranges (run.trace);
-  g_assert_cmpint (tessera_trace_save (run.trace, path, NULL, &error), ==, TESSERA_OK);
-  tessera_trace_free (run.trace);
+  finish (&run, path);
   return path;
 }
 
@@ -114,15 +130,8 @@ char *
 test_turns_path (void)
 {
   Run run = { NULL, 0, 0 };
-  TesseraError error = { 0 };
-  char *path = NULL;
-  int fd = g_file_open_tmp ("turns-XXXXXX.tsr", &path, NULL);
+  char *path = begin (&run, "turns-XXXXXX.tsr");
 
-  g_assert_cmpint (fd, >=, 0);
-  close (fd);
-  g_assert_cmpint (tessera_trace_new (&run.trace), ==, TESSERA_OK);
-  run.trace->has_addresses = run.trace->has_segments = true;
-  run.trace->has_time = run.trace->starts_empty = true;
   for (int turn = 0; turn < 2; turn++)
     {
       if (turn == 1)
@@ -133,7 +142,6 @@ test_turns_path (void)
       drop (&run, POOL, POOL_BYTES);
       add (&run, TESSERA_SEGMENT_FREE, POOL, POOL_BYTES);
     }
-  g_assert_cmpint (tessera_trace_save (run.trace, path, NULL, &error), ==, TESSERA_OK);
-  tessera_trace_free (run.trace);
+  finish (&run, path);
   return path;
 }

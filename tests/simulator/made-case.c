@@ -161,6 +161,21 @@ case_follow (const Case *c, const TesseraPlan *plan)
   return case_simulate (c, &options);
 }
 
+const char *
+case_advise (const Case *c, TesseraPlan *plan)
+{
+  const TesseraFollowOptions options = { .laws = NULL };
+  g_autoptr (TesseraLayout) layout = NULL;
+  TesseraError error = { 0 };
+  char *no_lengths;
+
+  works (tessera_follow_plan (c->trace, c->blocks, c->structure, &options, plan, &error,
+                              &layout, &no_lengths),
+         &error);
+  g_assert_null (no_lengths);
+  return plan->follow_reason;
+}
+
 void
 case_assert_no_overlap (const TesseraBlocks *blocks, const TesseraLayout *layout)
 {

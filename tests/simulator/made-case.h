@@ -41,6 +41,8 @@ TesseraPlan *case_plan (const Case *c, const TesseraPlanOptions *options);
 TesseraLayout *case_simulate (const Case *c, const TesseraSimulateOptions *options);
 /* ... under a plan, all of its steps. */
 TesseraLayout *case_follow (const Case *c, const TesseraPlan *plan);
+/* ... as a run follows it, without lengths: what the plan then says of itself. */
+const char *case_advise (const Case *c, TesseraPlan *plan);
 /* The parts at one moment sum to what the curves say. */
 TesseraParts case_check_parts (const TesseraTrace *trace,
                                const TesseraBlocks *blocks,

@@ -132,18 +132,25 @@ test_rubber_band (Fixture *f, gconstpointer unused)
 }
 
 static void
+click_block (Fixture *f, uint32_t block)
+{
+  double x, y;
+
+  middle_of (f, block, &x, &y);
+  test_hand_point (f->canvas, x, y);
+  WAIT (f->document->hovered == block, 5000);
+  test_hand_button (1, TRUE);
+  test_hand_button (1, FALSE);
+}
+
+static void
 test_click_selects (Fixture *f, gconstpointer unused)
 {
   GtkLabel *size = GTK_LABEL (test_find (GTK_WIDGET (f->window), "block-size"));
-  double x, y;
 
   for (uint32_t block = 0; block < 3; block++)
     {
-      middle_of (f, block, &x, &y);
-      test_hand_point (f->canvas, x, y);
-      WAIT (f->document->hovered == block, 5000);
-      test_hand_button (1, TRUE);
-      test_hand_button (1, FALSE);
+      click_block (f, block);
       WAIT (f->document->selected == block, 5000);
       g_assert_cmpstr (gtk_label_get_text (size), ==,
                        block == 0 ? "1.00 MiB" : "2.00 MiB");
@@ -177,18 +184,6 @@ quarter (uint32_t rgb, uint32_t ground)
   for (int shift = 0; shift < 24; shift += 8)
     sum |= ((rgb >> shift & 255) + 3 * (ground >> shift & 255)) / 4 << shift;
   return sum;
-}
-
-static void
-click_block (Fixture *f, uint32_t block)
-{
-  double x, y;
-
-  middle_of (f, block, &x, &y);
-  test_hand_point (f->canvas, x, y);
-  WAIT (f->document->hovered == block, 5000);
-  test_hand_button (1, TRUE);
-  test_hand_button (1, FALSE);
 }
 
 /* Control takes in and out; a band with Shift takes what it meets. */
