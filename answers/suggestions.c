@@ -423,25 +423,18 @@ find_left (Work *work)
       g_hash_table_add (work->left_sizes, (gpointer) &blocks->blocks[i].size_bytes);
 }
 
-/* Most keep state as parameters are, in 32 bits. */
-static uint64_t
-read_state_item (const TesseraTrace *trace)
-{
-  const char *text = tessera_trace_get_meta (trace, "state_item_bytes");
-  const uint64_t bytes = text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
-
-  return bytes > 0 ? bytes : 4;
-}
-
 static void
 work_init (Work *work, const TesseraWhose *whose)
 {
+  const uint64_t item_bytes = tessera_trace_get_number (whose->trace, "state_item_bytes");
+
   *work = (Work){ .whose = whose,
                   .parameter_sizes = g_hash_table_new (g_int64_hash, g_int64_equal),
                   .loss_sizes = g_hash_table_new (g_int64_hash, g_int64_equal),
                   .loss_modules = g_hash_table_new (NULL, NULL),
                   .left_sizes = g_hash_table_new (g_int64_hash, g_int64_equal),
-                  .state_item_bytes = read_state_item (whose->trace) };
+                  /* Most keep state as parameters are, in 32 bits. */
+                  .state_item_bytes = item_bytes > 0 ? item_bytes : 4 };
   for (size_t i = 0; i < whose->blocks->n_blocks; i++)
     {
       const TesseraBlock *block = &whose->blocks->blocks[i];

@@ -346,14 +346,6 @@ cli_study_clear (CliStudy *study)
   g_clear_pointer (&study->path, g_free);
 }
 
-guint64
-cli_study_number (const CliStudy *study, const char *key)
-{
-  const char *text = tessera_trace_get_meta (study->trace, key);
-
-  return text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
-}
-
 TesseraVerdict
 cli_study_verdict (const CliStudy *study)
 {

@@ -103,8 +103,6 @@ void cli_study_follow (CliStudy *study,
 /* The smallest devices; needs the plan. */
 void cli_study_needs (CliStudy *study);
 
-/* A number that the recording tells of itself (docs/FORMAT.md); 0: it does not. */
-guint64 cli_study_number (const CliStudy *study, const char *key);
 /* Verdict with what is known of needs. */
 TesseraVerdict cli_study_verdict (const CliStudy *study);
 /* What was reserved at @event_index; says so where there is no such event. */

@@ -303,9 +303,9 @@ cli_tell_recording (const CliStudy *study)
   const char *policy = tessera_trace_get_meta (study->trace, "policy");
   const char *source = tessera_trace_get_meta (study->trace, "plan_source");
   const gboolean has_pool = layout->pool_bytes > 0;
-  guint64 lost = cli_study_number (study, "lost_events"),
-          world = cli_study_number (study, "world"),
-          rank = cli_study_number (study, "rank");
+  guint64 lost = tessera_trace_get_number (study->trace, "lost_events"),
+          world = tessera_trace_get_number (study->trace, "world"),
+          rank = tessera_trace_get_number (study->trace, "rank");
   g_autofree char *hits = cli_hits_text (layout);
 
   if (!cli_object_if ("recording", policy != NULL))

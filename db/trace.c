@@ -216,6 +216,14 @@ tessera_trace_get_meta (const TesseraTrace *trace, const char *key)
   return meta ? meta->value : NULL;
 }
 
+uint64_t
+tessera_trace_get_number (const TesseraTrace *trace, const char *key)
+{
+  const char *text = tessera_trace_get_meta (trace, key);
+
+  return text ? strtoull (text, NULL, 10) : 0;
+}
+
 TesseraStatus
 tessera_trace_intern (TesseraTrace *trace,
                       const char *text,

@@ -240,6 +240,8 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_set_meta (TesseraTrace *trace,
 #define TESSERA_PYTORCH_2_13 "2.13 or later" /* meta pytorch: oldest_segment_first */
 /* Returns: (nullable): the value. */
 const char *tessera_trace_get_meta (const TesseraTrace *trace, const char *key);
+/* 0: there is none. */
+uint64_t tessera_trace_get_number (const TesseraTrace *trace, const char *key);
 /* Whether several streams were at work: that asked for memory, or that the program made
  * (meta makes_streams). */
 bool tessera_trace_has_streams (const TesseraTrace *trace);

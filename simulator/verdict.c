@@ -470,16 +470,6 @@ tessera_needs_pytorch (const TesseraNeeds *needs)
                                                        : needs->expandable_bytes;
 }
 
-/* Of the device, what PyTorch can have: a dry run says what it leaves to CUDA. */
-static uint64_t
-device_for_tensors (const TesseraTrace *trace)
-{
-  const char *text = tessera_trace_get_meta (trace, TESSERA_META_HEADROOM);
-  uint64_t headroom_bytes = text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
-
-  return trace->device_bytes - MIN (headroom_bytes, trace->device_bytes);
-}
-
 void
 tessera_verdict (const TesseraTrace *trace,
                  const TesseraLayout *layout,
@@ -487,11 +477,13 @@ tessera_verdict (const TesseraTrace *trace,
                  const TesseraNeeds *needs,
                  TesseraVerdict *out_verdict)
 {
+  /* A dry run says what it leaves to CUDA. */
+  uint64_t headroom_bytes = tessera_trace_get_number (trace, TESSERA_META_HEADROOM);
   Case this = {
     .trace = trace,
     .layout = layout,
     .parts = parts,
-    .device_bytes = device_for_tensors (trace),
+    .device_bytes = trace->device_bytes - MIN (headroom_bytes, trace->device_bytes),
     .is_recorded = layout->kind == TESSERA_LAYOUT_RECORDED,
   };
   g_autoptr (GString) headline = g_string_new (NULL);

@@ -74,8 +74,8 @@ look (CliStudy *study, FILE *to)
   CliRankLook seen = {
     .peak_live_bytes = study->layout->peak_live_bytes,
     .peak_reserved_bytes = study->layout->peak_reserved_bytes,
-    .rank = cli_study_number (study, "rank"),
-    .world = cli_study_number (study, "world"),
+    .rank = tessera_trace_get_number (study->trace, "rank"),
+    .world = tessera_trace_get_number (study->trace, "world"),
     .n_failures = study->layout->n_ooms,
     .n_requests = hash_requests (study->trace, hashes),
   };

@@ -181,8 +181,8 @@ describe_adapted (const CliRehearsal *first, const CliStudy *study, const char *
   cli_study_live (&again);
   const TesseraStructure *structure = again.structure;
   const TesseraLayout *layout = again.layout;
-  const guint64 batch = cli_study_number (&again, "batch");
-  const guint64 batch_before = cli_study_number (study, "batch");
+  const guint64 batch = tessera_trace_get_number (again.trace, "batch");
+  const guint64 batch_before = tessera_trace_get_number (study->trace, "batch");
   if (structure->n_steps == 0 || layout->n_ooms == 0 ||
       structure->steps[structure->n_steps - 1].begin_index <= layout->ooms[0].event_index)
     return NULL;
