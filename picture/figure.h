@@ -14,13 +14,11 @@
 
 typedef struct
 {
-  const TesseraTrace *trace;
-  const TesseraBlocks *blocks;
-  const TesseraStructure *structure;
-  const TesseraGroup *groups; /* (nullable) that the blocks' group fields mean */
+  const TesseraBlocks *blocks; /* with the groups and classes that are shown */
+  const TesseraGroup *groups;  /* (nullable) that the blocks' group fields mean */
   size_t n_groups;
-  const TesseraWhose *whose;         /* what blocks are called and coloured by */
-  const char *filling;               /* (nullable) of tessera_describe_filling() */
+  const TesseraWhose *whose; /* what blocks are called and coloured by, in which trace */
+  const char *filling;       /* (nullable) of tessera_describe_filling() */
   const TesseraLayout *left, *right; /* right may be NULL */
   const char *left_title, *right_title;
   const char *left_subtitle, *right_subtitle;

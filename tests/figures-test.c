@@ -108,9 +108,7 @@ sheet_init (Sheet *sheet, const Stage *stage)
                                  .plan_bytes = stage->plan->height_bytes,
                                  .bound_bytes = stage->plan->bound_bytes };
   tessera_verdict (stage->of.trace, stage->left, &parts, &sheet->needs, &sheet->verdict);
-  sheet->figure = (TesseraFigure){ .trace = stage->of.trace,
-                                   .blocks = stage->of.blocks,
-                                   .structure = stage->of.structure,
+  sheet->figure = (TesseraFigure){ .blocks = stage->of.blocks,
                                    .whose = &stage->whose,
                                    .left = stage->left,
                                    .right = stage->right,
@@ -182,6 +180,7 @@ draw_all (const Stage *stage, const char *name)
   static const int sizes[][2] = { { 1600, 1000 }, { 1280, 720 }, { 900, 600 } };
   Sheet sheet;
   TesseraFigure *figure = &sheet.figure;
+  TesseraWhose whose = stage->whose;
 
   sheet_init (&sheet, stage);
   for (int i = 0; i < TESSERA_N_COLOUR_KEYS + 2; i++)
@@ -200,7 +199,8 @@ draw_all (const Stage *stage, const char *name)
   figure->right = NULL;
   figure->verdict = NULL;
   figure->needs = NULL;
-  figure->structure = NULL;
+  whose.structure = NULL;
+  figure->whose = &whose;
   figure->left_title = NULL;
   cairo_surface_destroy (draw (figure, 700, 420, 2.0, "least"));
 }

@@ -85,8 +85,6 @@ cli_draw_sheet (const CliStudy *study,
 
   if (figure.blocks == NULL)
     figure.blocks = study->blocks;
-  figure.trace = study->trace;
-  figure.structure = study->structure;
   figure.filling = filling;
   figure.left = layout;
   figure.right = study->planned;

@@ -180,7 +180,7 @@ find_top (TesseraSheet *sheet)
     top = fmax (top, tessera_scene_top_bytes (sheet->right));
   top = fmax (top, (double) sheet->bound_bytes);
   sheet->room_bytes =
-      tessera_room_bytes (figure->trace, figure->left, &sheet->room_is_device);
+      tessera_room_bytes (figure->whose->trace, figure->left, &sheet->room_is_device);
   double room = (double) sheet->room_bytes;
   sheet->shows_room = room > 0.0 && room <= top * DEVICE_IN_SIGHT;
   if (sheet->shows_room)
@@ -207,7 +207,7 @@ sheet_init (TesseraSheet *sheet)
   const TesseraFigure *f = sheet->figure;
   sheet->colouring = tessera_colouring_new (f->whose, f->blocks, f->groups, f->n_groups,
                                             f->colour, f->dark);
-  sheet->axis = tessera_axis_new (f->trace, f->blocks, f->axis);
+  sheet->axis = tessera_axis_new (f->whose->trace, f->blocks, f->axis);
   sheet->left = tessera_scene_new (f->blocks, f->left, sheet->axis);
   if (f->right != NULL)
     sheet->right = tessera_scene_new (f->blocks, f->right, sheet->axis);
@@ -230,10 +230,10 @@ draw_foot (const TesseraSheet *sheet, TesseraArea area)
   const TesseraFigure *f = sheet->figure;
   const TesseraTextStyle dim = { 10.5, false, sheet->palette->dim, TESSERA_TEXT_LEFT };
   char text[400], device[32] = "", blocks[32], events[32];
-  if (f->trace->device_bytes > 0)
-    tessera_format_bytes (f->trace->device_bytes, device, sizeof device);
+  if (f->whose->trace->device_bytes > 0)
+    tessera_format_bytes (f->whose->trace->device_bytes, device, sizeof device);
   snprintf (text, sizeof text, "%.200s \xc2\xb7 %s blocks \xc2\xb7 %s events%s%s",
-            f->trace->source != NULL ? f->trace->source : "trace",
+            f->whose->trace->source != NULL ? f->whose->trace->source : "trace",
             tessera_format_count (f->blocks->n_blocks, blocks, sizeof blocks),
             tessera_format_count (f->blocks->n_events, events, sizeof events),
             device[0] != '\0' ? " \xc2\xb7 device " : "", device);

@@ -233,7 +233,7 @@ draw_parts (Column *column, const TesseraVerdict *verdict)
 {
   const TesseraParts *p = &verdict->parts;
   TesseraPart rows[TESSERA_N_PARTS];
-  tessera_parts_list (column->sheet->figure->trace, p, rows);
+  tessera_parts_list (column->sheet->figure->whose->trace, p, rows);
   draw_rule (column);
   draw_caption (column, moment_of (column), true);
   for (size_t i = 0; i < TESSERA_N_PARTS; i++)

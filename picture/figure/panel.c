@@ -147,7 +147,7 @@ tessera_draw_panel (const TesseraSheet *sheet,
                            palette->hatch,
                            palette->edge,
                            palette->missed };
-  double lanes = tessera_lanes_height (f->structure);
+  double lanes = tessera_lanes_height (f->whose->structure);
   double above = TITLE_HEIGHT + lanes + (lanes > 0.0 ? LANES_GAP : 0.0);
   Panel panel = { sheet, layout, scene, area };
   panel.canvas = (TesseraArea){ floor (area.x), floor (area.y + above),
@@ -161,8 +161,8 @@ tessera_draw_panel (const TesseraSheet *sheet,
   cairo_clip (sheet->cr);
   cairo_translate (sheet->cr, panel.canvas.x, area.y + TITLE_HEIGHT);
   if (lanes > 0.0)
-    tessera_lanes_draw (sheet->pen, f->trace, f->structure, sheet->axis, &view,
-                        panel.canvas.width, f->dark);
+    tessera_lanes_draw (sheet->pen, f->whose->trace, f->whose->structure, sheet->axis,
+                        &view, panel.canvas.width, f->dark);
   cairo_translate (sheet->cr, 0.0, panel.canvas.y - area.y - TITLE_HEIGHT);
   draw_marks (&panel, &view, &ink);
   cairo_restore (sheet->cr);

@@ -73,9 +73,7 @@ draw (cairo_t *cr, const CliSheet *sheet, gconstpointer user, TesseraError *erro
   const TesseraSheet *right = job->sheets[TESSERA_SIDE_RIGHT];
   g_autofree char *edits = name_edits (job->planned);
   const TesseraFigure figure = {
-    .trace = job->data->trace,
     .blocks = job->data->blocks,
-    .structure = job->data->structure,
     .groups = job->data->groups,
     .n_groups = job->data->n_groups,
     .whose = &job->data->whose,
