@@ -334,14 +334,6 @@ tick (TesseraBatchRows *rows, int64_t now_ns)
   return rows->last_ns;
 }
 
-/* Of ranges that end now or later, the one begun last before the open one at @place: all
- * that ended before cannot hold it. */
-static uint32_t
-parent_of (const TesseraBatchRows *rows, size_t place)
-{
-  return place > 0 ? rows->open[place - 1].index : TESSERA_NONE;
-}
-
 /* The row of the open range at @place as of now. Times settle when the batch is filled,
  * for the first event may come yet. */
 static TesseraStatus
@@ -356,7 +348,9 @@ change (TesseraBatchRows *rows, size_t place, int64_t end_ns)
     return TESSERA_NO_MEMORY;
   range.end_index = (uint32_t) rows->n_events;
   range.end_ns = end_ns;
-  range.parent = parent_of (rows, place);
+  /* Of ranges that end now or later, the one begun last before it: all that ended before
+     cannot hold it. */
+  range.parent = place > 0 ? rows->open[place - 1].index : TESSERA_NONE;
   rows->ranges[rows->n_changed] = range;
   rows->range_indices[rows->n_changed++] = open->index;
   return TESSERA_OK;

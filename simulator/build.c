@@ -278,15 +278,6 @@ note_growth (TesseraBuild *build)
   build->before_bytes = build->reserved_bytes;
 }
 
-/* Of a peak that was there at the start. */
-static void
-move_to_growth (const TesseraBuild *build, TesseraLayout *layout)
-{
-  if (!build->has_pool && build->grown_bytes > 0 &&
-      (double) build->grown_bytes >= REGROWN_SHARE * (double) layout->peak_reserved_bytes)
-    layout->peak_reserved_index = build->grown_index;
-}
-
 void
 tessera_build_end_event (TesseraBuild *build)
 {
@@ -310,7 +301,10 @@ tessera_build_finish (TesseraBuild *build)
 
   layout->ooms = (TesseraOom *) g_array_free (g_steal_pointer (&build->ooms), FALSE);
   layout->spans = (TesseraSpan *) g_array_free (g_steal_pointer (&build->spans), FALSE);
-  move_to_growth (build, layout);
+  /* Of a peak that was there at the start, what grew to near it again. */
+  if (!build->has_pool && build->grown_bytes > 0 &&
+      (double) build->grown_bytes >= REGROWN_SHARE * (double) layout->peak_reserved_bytes)
+    layout->peak_reserved_index = build->grown_index;
   /* What came and went within one event was never there after an event. */
   for (size_t i = 0; i < n_spans; i++)
     if (layout->spans[i].born_index < layout->spans[i].died_index)

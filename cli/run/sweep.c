@@ -589,15 +589,6 @@ tell (const Sweep *sweep)
   return fits;
 }
 
-/* What is wrong with every run is said once, before the first. */
-static void
-check_program (const Sweep *sweep)
-{
-  g_auto (GStrv) program = make_program (sweep, 0, sweep->searched->first);
-
-  cli_job_check (&sweep->model->job, program);
-}
-
 static void
 clear (Sweep *sweep)
 {
@@ -624,7 +615,9 @@ cli_sweep (const CliRehearsal *model,
                   .began_us = g_get_monotonic_time () };
 
   read_axes (&sweep, sweeps);
-  check_program (&sweep);
+  /* What is wrong with every run is said once, before the first. */
+  g_auto (GStrv) program = make_program (&sweep, 0, sweep.searched->first);
+  cli_job_check (&model->job, program);
   sweep.trials = cli_trials_new (model->n_jobs);
   sweep.progress = cli_progress ("searching the largest that fits");
   cli_trials_run (sweep.trials, start_next, tell_end, &sweep);

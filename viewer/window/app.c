@@ -241,21 +241,15 @@ look (gpointer user)
 
 /* --- start --------------------------------------------------------------------------- */
 
-/* Its words are, whatever the locale: 33.17 GiB of 11,411 blocks, as the command writes
- * them and the fields read them; left is where the plans' panel says that it is, and
- * percents stand behind their numbers. */
-static void
-speak_english (void)
-{
-  setlocale (LC_NUMERIC, "C");
-  gtk_widget_set_default_direction (GTK_TEXT_DIR_LTR);
-}
-
 static void
 tessera_app_startup (GApplication *app)
 {
   G_APPLICATION_CLASS (tessera_app_parent_class)->startup (app);
-  speak_english ();
+  /* Its words are English, whatever the locale: 33.17 GiB of 11,411 blocks, as the command
+     writes them and the fields read them; left is where the plans' panel says that it is,
+     and percents stand behind their numbers. */
+  setlocale (LC_NUMERIC, "C");
+  gtk_widget_set_default_direction (GTK_TEXT_DIR_LTR);
   g_action_map_add_action_entries (G_ACTION_MAP (app), entries, G_N_ELEMENTS (entries),
                                    app);
   tessera_app_add_keys (GTK_APPLICATION (app));
