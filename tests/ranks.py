@@ -213,13 +213,14 @@ def a_topology_says_where_ranks_are_and_which_are_equal(tmp):
     assert [kind["where"] for kind in answer["kinds"]] == ["tp 1", "tp 0"] and answer["topology"] == "tp=2 dp=4", answer
     assert [file["rank"] for file in answer["files"] if file["taken"]] == [1, 2, 5, 6]
     (job / "topology").write_bytes(b"\xff=8" + bytes(range(1, 256)) * 4000)
-    refused("job", job, words=("job/topology does not tell how the 8 ranks",))
+    refused("job", job, words=("job/topology does not tell how ranks are laid out",))
     for plan in ("run", "--plan", job), ("dry-run", "--plan", job):
         refused(*plan, "--", "true", words=("job is a folder without plans",))
-    for wrong in "pp=3,dp=4", "pp", "pp=0,dp=8", "PP=8", "pp=99999999", "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=8":
-        refused("job", job, "--topology", wrong, words=("--topology does not tell how the 8 ranks are laid out",))
+    refused("job", job, "--topology", "pp=3,dp=4", words=("--topology lays out 12 ranks, but this job has 8",))
+    for wrong in "pp", "pp=0,dp=8", "PP=8", "pp=99999999", "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=8":
+        refused("job", job, "--topology", wrong, words=("--topology does not tell how ranks are laid out",))
     (job / "topology").write_text("pp=4", encoding="utf-8")
-    refused("job", job, words=("job/topology does not tell how the 8 ranks",))
+    refused("job", job, words=("job/topology lays out 4 ranks, but this job has 8",))
     # What a recording tells says where, and no more.
     (job / "topology").unlink()
     for trace in job.glob("*.tsr"):

@@ -36,10 +36,12 @@ tell_facts (const CliStudy *study)
            format != NULL ? cli_shown (format) : "trace", trace->device,
            trace->n_devices > 0 ? trace->n_devices : 1, trace->n_events,
            study->blocks->n_blocks, trace->n_streams, trace->n_streams == 1 ? "" : "s");
-  cli_say ("%zu steps (%s, confidence %.2f), %zu phases%s; layout %s; fragmentation "
+  cli_say ("%zu step%s (%s, confidence %.2f), %zu phase%s%s; layout %s; fragmentation "
            "%.1f %%\n",
-           structure->n_steps, steps_from[structure->steps_from], structure->confidence,
-           structure->n_phases, structure->phases_inferred ? " (inferred)" : "",
+           structure->n_steps, structure->n_steps == 1 ? "" : "s",
+           steps_from[structure->steps_from], structure->confidence, structure->n_phases,
+           structure->n_phases == 1 ? "" : "s",
+           structure->phases_inferred ? " (inferred)" : "",
            cli_layout_name (layout->kind), fragmentation * 100);
   cli_member ("file", study->path);
   cli_member ("format", format);

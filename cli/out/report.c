@@ -343,10 +343,11 @@ cli_report_html (const CliStudy *study,
   if (study->plan != NULL && study->planned != NULL)
     append_plan (html, study);
   append (html,
-          "<p class=dim>Tessera %s; %zu events, %zu blocks, %zu steps. %s</p>\n"
+          "<p class=dim>Tessera %s; %zu events, %zu blocks, %zu step%s. %s</p>\n"
           "</body></html>\n",
           TESSERA_VERSION, study->trace->n_events, study->blocks->n_blocks,
-          study->structure->n_steps, cli_shown (study->layout->note));
+          study->structure->n_steps, study->structure->n_steps == 1 ? "" : "s",
+          cli_shown (study->layout->note));
   *out_html = html;
   return TESSERA_OK;
 }

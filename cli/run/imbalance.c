@@ -410,12 +410,19 @@ find_topology (CliRanks *ranks, const char *folder)
   ranks->takes_equal =
       topology != NULL || g_file_get_contents (beside, &text, NULL, NULL);
   const char *found = topology != NULL ? topology : text != NULL ? text : seen->topology;
-  const gboolean is_one = cli_topology_read (&ranks->topology, found) &&
-                          (world == 0 || ranks->topology.world == world);
+  const char *whose = topology != NULL ? "--topology" : beside;
+  const gboolean is_read = cli_topology_read (&ranks->topology, found);
+  const gboolean is_one = is_read && (world == 0 || ranks->topology.world == world);
+  if (!is_read && ranks->takes_equal)
+    cli_fail_with (
+        "%s does not tell how ranks are laid out: it is to be like pp=4,dp=16, "
+        "outermost first",
+        whose);
   if (!is_one && ranks->takes_equal)
-    cli_fail_with ("%s does not tell how the %" G_GUINT64_FORMAT
-                   " ranks are laid out, outermost first: it is to be like pp=4 dp=16",
-                   topology != NULL ? "--topology" : beside, world);
+    cli_fail_with ("%s lays out %" G_GUINT64_FORMAT
+                   " ranks, but this job has %" G_GUINT64_FORMAT
+                   ": their product is the number of ranks",
+                   whose, ranks->topology.world, world);
   if (!is_one)
     ranks->topology = (CliTopology){ 0 };
 }

@@ -193,9 +193,10 @@ describe_adapted (const CliRehearsal *first, const CliStudy *study, const char *
                                                    batch, batch_before);
   return g_strdup_printf ("Catches that memory is out and goes on%s: with the memory of "
                           "%s %zu request%s failed "
-                          "and %zu steps were done, at most %s reserved (%s).",
+                          "and %zu step%s done, at most %s reserved (%s).",
                           change, first->question.gpu, layout->n_ooms,
                           layout->n_ooms == 1 ? "" : "s", structure->n_steps,
+                          structure->n_steps == 1 ? " was" : "s were",
                           TESSERA_SIZE (layout->peak_reserved_bytes), path);
 }
 

@@ -102,9 +102,12 @@ class Further:
         waited_s = 0.0
         idle_since = (-1, 0.0, 0.0)  # events, seconds, time of the device
         while not self._over.wait(_PROGRESS_S) and self._library is not None:
-            progress = (
-                "%d steps, %s events in %.0f s"
-                % (self._n_steps(), format(self._n_events(), ","), time.monotonic() - self._began_s)
+            n_steps = self._n_steps()
+            progress = "%d step%s, %s events in %.0f s" % (
+                n_steps,
+                "" if n_steps == 1 else "s",
+                format(self._n_events(), ","),
+                time.monotonic() - self._began_s,
             )
             if self.goes_on:
                 say(progress)
