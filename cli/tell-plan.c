@@ -167,8 +167,16 @@ char *
 cli_most_text (const TesseraLengths *lengths)
 {
   GString *text = g_string_new (NULL);
+  uint64_t longest = 0;
 
+  for (uint32_t i = 0; i < lengths->n_observed; i++)
+    longest = MAX (longest, lengths->observed[i].length);
   g_string_append_printf (text, "%" G_GUINT64_FORMAT, lengths->most.length);
+  if (longest == lengths->most.length)
+    g_string_append (text, " (the longest seen)");
+  else
+    g_string_append_printf (text, " (%.2f times the longest seen)",
+                            (double) lengths->most.length / (double) MAX (longest, 1));
   if (lengths->has_batch)
     g_string_append_printf (text, " and batch up to %" G_GUINT64_FORMAT,
                             lengths->most.batch);
@@ -193,6 +201,10 @@ cli_lengths_text (const TesseraLengths *lengths)
                             MAX (100 * (ratio - 1), 0.01));
   else
     g_string_append (text, ", the bound there");
+  if (at.length < lengths->most.length &&
+      tessera_lengths_measure (lengths, &lengths->most, &need))
+    g_string_append_printf (text, "; %s at length %" G_GUINT64_FORMAT,
+                            TESSERA_SIZE (need.height_bytes), lengths->most.length);
   return g_string_free (text, FALSE);
 }
 

@@ -66,7 +66,8 @@ void cli_tell_kept (const CliStudy *study);
 /* How sizes follow from length and batch: nothing, or null, where no kind of step varies
  * so; "steps_that_vary". */
 void cli_tell_laws (const CliStudy *study);
-/* "N", and what it is for besides: " and batch up to B"; to be freed. */
+/* "N (the longest seen)", and what it is for besides: " and batch up to B"; to be freed. In
+ * the units in which sizes count it, so that N alone can be a fraction of the program's. */
 char *cli_most_text (const TesseraLengths *lengths);
 /* "every length up to 250: 1.12 GiB at length 250, 2.25 % above the bound there" */
 char *cli_lengths_text (const TesseraLengths *lengths);

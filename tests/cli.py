@@ -139,7 +139,7 @@ def info_tells_the_story_of_the_sample(tmp):
     text = good("info", SAMPLE)
     assert info["headline"] in text and info["sentence"] in text
     # What a run follows is what is told: its plan is for every length.
-    assert needs["planned"]["for_every_length"] == "every length up to 4096: 33.17 GiB at length 4096, the bound there"
+    assert needs["planned"]["for_every_length"] == "every length up to 4096 (the longest seen): 33.17 GiB at length 4096, the bound there"
     assert f"the plan is for {needs['planned']['for_every_length']}" in text
     good("plan", SAMPLE, "-o", tmp / "a.tsp")
     followed = json.loads(good("simulate", SAMPLE, "--policy", f"plan:{tmp / 'a.tsp'}", "--by-length", "--json"))
