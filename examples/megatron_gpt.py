@@ -78,6 +78,8 @@ def options() -> argparse.ArgumentParser:
     options.add_argument("--sequence-parallel", action="store_true")
     options.add_argument("--whole-optimizer", action="store_true",
                          help="its state on every device, not distributed over them")
+    options.add_argument("--overlap", action="store_true",
+                         help="gradients, parameters and what stages send pass while others compute")
     return options
 
 
@@ -113,7 +115,8 @@ def transformer_config(args: argparse.Namespace) -> TransformerConfig:
         virtual_pipeline_model_parallel_size=args.chunks if args.chunks > 1 else None,
         sequence_parallel=args.sequence_parallel,
         bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16,
-        deallocate_pipeline_outputs=True, **without_apex, **chosen)
+        deallocate_pipeline_outputs=True, overlap_p2p_comm=args.overlap,
+        batch_p2p_comm=not args.overlap, **without_apex, **chosen)
 
 
 def layer_spec(config: TransformerConfig, chunk: int | None
@@ -146,8 +149,10 @@ def build_chunk(args: argparse.Namespace, config: TransformerConfig,
 def build(args: argparse.Namespace, config: TransformerConfig) -> list[DistributedDataParallel]:
     numbers = range(args.chunks) if args.chunks > 1 else [None]
     chunks = [build_chunk(args, config, number) for number in numbers]
-    reduction = DistributedDataParallelConfig(grad_reduce_in_fp32=True,
-                                              use_distributed_optimizer=not args.whole_optimizer)
+    reduction = DistributedDataParallelConfig(
+        grad_reduce_in_fp32=True, use_distributed_optimizer=not args.whole_optimizer,
+        overlap_grad_reduce=args.overlap,
+        overlap_param_gather=args.overlap and not args.whole_optimizer)
     return [DistributedDataParallel(config, reduction, chunk, disable_bucketing=number > 0)
             for number, chunk in enumerate(chunks)]
 
@@ -177,10 +182,15 @@ def main() -> None:
     model = build(args, config)
     optimizer = get_megatron_optimizer(
         OptimizerConfig(optimizer="adam", lr=1e-4, bf16=True, params_dtype=torch.bfloat16,
-                        use_distributed_optimizer=not args.whole_optimizer, clip_grad=1.0),
+                        use_distributed_optimizer=not args.whole_optimizer, clip_grad=1.0,
+                        overlap_param_gather=args.overlap and not args.whole_optimizer),
         model, use_gloo_process_groups=False)
     config.finalize_model_grads_func = finalize_model_grads
     config.grad_scale_func = optimizer.scale_loss
+    if args.overlap:
+        config.no_sync_func = [chunk.no_sync for chunk in model]
+        config.grad_sync_func = [chunk.start_grad_sync for chunk in model]
+        config.param_sync_func = [chunk.start_param_sync for chunk in model]
 
     batches = batches_for(args, SIZES[args.size].vocabulary)
     run = get_forward_backward_func()
