@@ -368,6 +368,7 @@ def streams_share_one_pool_where_that_is_asked_for(tmp):
                      for kind in ("streams-apart", "across-streams"))
     assert across["height_bytes"] < 0.8 * apart["height_bytes"], (across["height_bytes"], apart["height_bytes"])
     assert across["misses"] == 0 and across["barriers"] > 0 and apart["barriers"] == 0, across
+    assert across["streams_apart_bytes"] == apart["height_bytes"] + apart["region_bytes"], across["streams_apart_bytes"]
     # What waits for what: every wait is of one pair of streams, and text says the same of a step.
     pairs = across["handovers"]
     assert 0 < sum(pair["waits"] for pair in pairs) < across["barriers"] and apart["handovers"] == [], across

@@ -12,6 +12,7 @@ static char *steps, *strategy, *most_length, *most_batch;
 static double time_limit_s;
 static gboolean keeps_best, no_regions;
 static gint64 budget;
+static uint64_t apart_bytes; /* where streams share a pool: of those kept apart */
 
 /* One percent more, in whole blocks. */
 static uint64_t
@@ -24,13 +25,10 @@ part_more (uint64_t height_bytes)
 static uint64_t
 measure_pool (const CliStudy *study, const TesseraPlanOptions *as, TesseraStreams streams)
 {
-  TesseraPlanOptions options = { .first_step = -1,
-                                 .last_step = -1,
-                                 .edits = as->edits,
-                                 .n_edits = as->n_edits,
-                                 .streams = streams };
+  TesseraPlanOptions options = *as;
   g_autoptr (TesseraPlan) plan = NULL;
 
+  options.streams = streams;
   return tessera_plan_trace (study->trace, study->blocks, study->structure, &options,
                              NULL, &plan) == TESSERA_OK
              ? tessera_plan_pool_bytes (plan)
@@ -88,8 +86,13 @@ tell_handovers (const CliStudy *study)
     CLI_INTEGERS (table, handovers->counts[i].from, handovers->counts[i].to,
                   handovers->counts[i].n_handovers, handovers->counts[i].n_waits);
   cli_table_print (table);
-  if (study->plan->crosses_streams)
-    say_contract (study->trace);
+  if (!study->plan->crosses_streams)
+    return;
+  say_contract (study->trace);
+  if (apart_bytes != TESSERA_NOWHERE)
+    cli_say ("with streams apart: %s, and nothing waits (--streams-apart)\n",
+             TESSERA_SIZE (apart_bytes));
+  cli_member ("streams_apart_bytes", apart_bytes);
 }
 
 /* What is good to know beside the figures. */
@@ -250,6 +253,8 @@ run_plan (int n_files, char **files)
   choose_streams (&study, &options);
   cli_process_ask (keeps_best ? CLI_ASK_ON_INTERRUPT : CLI_ASK_NEVER);
   cli_study_plan (&study, &options);
+  if (study.plan->crosses_streams)
+    apart_bytes = measure_pool (&study, &options, TESSERA_STREAMS_APART);
   cli_study_unedited (&study, &options);
   cli_process_ask (CLI_ASK_NEVER);
   cli_study_as_run (&study, most);
