@@ -637,6 +637,54 @@ test_line_of_advice (void)
   g_assert_null (find_suggestion (others, TESSERA_TRY_CHUNKS));
 }
 
+/* Two evaluations of eight layers and a result, whose graphs a variable keeps until the next one
+ * has been made; @keeps: autograd does. */
+static Program
+run_evaluations (const char *name, gboolean keeps)
+{
+  enum
+  {
+    N_MADE = 9
+  };
+  Program program = run_program ();
+  uint64_t made[2][N_MADE];
+
+  for (int n = 0; n < 2; n++)
+    {
+      const uint32_t phase = begin (&program, TESSERA_RANGE_PHASE, name);
+
+      for (int i = 0; i < N_MADE; i++)
+        {
+          made[n][i] =
+              make (&program, 128 * KIB, program.stack[IN_LAYER], TESSERA_ACTIVATION);
+          if (!keeps && i > 0)
+            drop (&program, made[n][i - 1], 128 * KIB);
+        }
+      for (int i = keeps ? 0 : N_MADE - 1; n > 0 && i < N_MADE; i++)
+        drop (&program, made[n - 1][i], 128 * KIB);
+      end (&program, phase);
+    }
+  return program;
+}
+
+static void
+test_evaluations (void)
+{
+  g_auto (Fixture) with = look_at (run_evaluations ("eval with gradients", TRUE));
+  g_auto (Fixture) without = look_at (run_evaluations ("eval", FALSE));
+  g_auto (Fixture) kept = look_at (run_evaluations ("eval", TRUE));
+
+  g_autoptr (GArray) suggestions = tessera_suggest (&with.whose);
+  const TesseraSuggestion *no_grad = find_suggestion (suggestions, TESSERA_TRY_NO_GRAD);
+  g_assert_cmpuint (no_grad->peak_bytes, ==, without.layout->peak_live_bytes);
+  g_assert_nonnull (strstr (no_grad->type, "torch.no_grad()"));
+  g_autoptr (GArray) none = tessera_suggest (&without.whose);
+  g_assert_null (find_suggestion (none, TESSERA_TRY_NO_GRAD));
+  /* Nothing says that it was autograd that kept them. */
+  g_autoptr (GArray) others = tessera_suggest (&kept.whose);
+  g_assert_null (find_suggestion (others, TESSERA_TRY_NO_GRAD));
+}
+
 /* A request that failed is told by what it was for, with the line where there is one. */
 static void
 test_refused (void)
@@ -835,6 +883,7 @@ main (int argc, char **argv)
   g_test_add_func ("/answers/changes", test_changes);
   g_test_add_func ("/answers/suggestions", test_suggestions);
   g_test_add_func ("/answers/line-of-advice", test_line_of_advice);
+  g_test_add_func ("/answers/evaluations", test_evaluations);
   g_test_add_func ("/answers/tried", test_tried);
   return g_test_run ();
 }

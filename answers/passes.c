@@ -56,9 +56,8 @@ main_phase (const TesseraStructure *structure, uint32_t phase)
   return phase < structure->n_phases ? structure->phases[phase].main : TESSERA_NONE;
 }
 
-/* The backward pass in which a block goes; NONE: it goes in none. */
-static uint32_t
-last_backward (const TesseraWhose *whose, const TesseraBlock *block)
+uint32_t
+tessera_last_backward (const TesseraWhose *whose, const TesseraBlock *block)
 {
   const uint32_t phase = main_phase (whose->structure, block->died_phase);
 
@@ -180,7 +179,7 @@ tessera_passes_find (TesseraPasses *passes, const TesseraWhose *whose)
       if (block->size_bytes >= instance->most_bytes / LEAST_OUTPUT_SHARE)
         {
           instance->output = (uint32_t) i;
-          instance->last = last_backward (whose, block);
+          instance->last = tessera_last_backward (whose, block);
         }
     }
 }

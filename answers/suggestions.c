@@ -14,6 +14,8 @@
 #define N_CHUNKS 8
 /* The scalar at its end is no loss that parts would make smaller. */
 #define LEAST_LOSS_BYTES ((uint64_t) 1 << 16)
+/* Of what an evaluation makes, one of which is its result. */
+#define N_LAST 2
 /* Smaller tensors of optimizers stay in 32 bits (bitsandbytes). */
 #define LEAST_8BIT_BYTES 16384
 
@@ -39,6 +41,10 @@ static const struct
                                N_CHUNKS) " parts, each made again in the backward pass",
                            .names_line = true },
   [TESSERA_TRY_CHECKPOINT] = { "checkpointing", true },
+  [TESSERA_TRY_NO_GRAD] = { "no-grad", false,
+                            "evaluations keep nothing for a backward pass, which never "
+                            "comes",
+                            "with torch.no_grad():  # around the evaluation", true },
   [TESSERA_TRY_DELETE] = { "delete", false,
                            "what a step leaves behind is gone before the next one",
                            "del outputs, loss  # at the end of the step", true },
@@ -83,9 +89,10 @@ typedef struct
       *optimizer_end; /* by event: where the optimizer's phase ends that is on then, or
                               comes next; n_events: there is none */
   uint32_t
-      *next_backward;   /* by event: where the next one begins; n_events: there is none */
-  uint32_t now_index;   /* of the peak as it is */
-  TesseraPasses passes; /* of the repeated module whose activations weigh most */
+      *next_backward; /* by event: where the next one begins; n_events: there is none */
+  uint32_t *evaluated_end; /* by block: where it ends if evaluations keep no gradients */
+  uint32_t now_index;      /* of the peak as it is */
+  TesseraPasses passes;    /* of the repeated module whose activations weigh most */
   uint64_t
       most_bytes; /* of the largest block at the peak that a change is about, and ... */
   uint32_t most_stack; /* ... its stack */
@@ -315,6 +322,9 @@ change_block (const Work *work, TesseraTry what, size_t index, Life lives[2])
       lives[0].end_index = MIN (instance->forward_end, lives[0].end_index);
       lives[1].begin_index = MAX (backward_begin (work, instance), lives[0].end_index);
       return 2;
+    case TESSERA_TRY_NO_GRAD:
+      lives[0].end_index = MIN (work->evaluated_end[index], lives[0].end_index);
+      return 1;
     case TESSERA_TRY_DELETE:
       if (is_left_behind (work, index))
         lives[0].end_index = step_end (work, block);
@@ -423,6 +433,82 @@ find_left (Work *work)
       g_hash_table_add (work->left_sizes, (gpointer) &blocks->blocks[i].size_bytes);
 }
 
+/* What libtessera calls a module's evaluation for which autograd keeps what it makes. */
+static bool
+keeps_gradients (const TesseraWhose *whose, uint32_t phase)
+{
+  const TesseraStructure *structure = whose->structure;
+
+  return phase < structure->n_phases &&
+         strcmp (tessera_phase_name (whose->trace,
+                                     &structure->phases[structure->phases[phase].main]),
+                 "eval with gradients") == 0;
+}
+
+/* Of what an evaluation makes, an operation takes what the last two made. Its result, the largest
+ * of the last two, stays as it is: a variable may have it until the next one has been made. What
+ * outlives that one is held by something else. */
+static void
+find_evaluated (Work *work)
+{
+  const TesseraWhose *whose = work->whose;
+  const TesseraBlocks *blocks = whose->blocks;
+  g_autofree uint32_t *groups = g_new (uint32_t, blocks->n_blocks + 1);
+  g_autoptr (GArray) begins = g_array_new (FALSE, FALSE, sizeof (uint32_t));
+  g_autoptr (GArray) phases = g_array_new (FALSE, FALSE, sizeof (uint32_t));
+  uint32_t phase = TESSERA_NONE, group = UINT32_MAX, next = 0, next_but_one = 0;
+  uint32_t n = 0, result_end = 0;
+  size_t result = 0;
+
+  /* A phase, and what comes behind it until the next one. */
+  for (size_t i = 0; i < blocks->n_blocks; i++)
+    {
+      const TesseraBlock *block = &blocks->blocks[i];
+
+      if (i == 0 || (block->born_phase != TESSERA_NONE && block->born_phase != phase))
+        {
+          phase = block->born_phase;
+          g_array_append_val (begins, block->born_index);
+          g_array_append_val (phases, phase);
+        }
+      groups[i] = begins->len - 1;
+    }
+  for (int i = 0; i < 2; i++)
+    g_array_append_val (begins, blocks->n_events);
+  work->evaluated_end = g_new (uint32_t, blocks->n_blocks + 1);
+  for (size_t i = blocks->n_blocks; i-- > 0;)
+    {
+      const TesseraBlock *block = &blocks->blocks[i];
+      const uint32_t *begin = &g_array_index (begins, uint32_t, groups[i]);
+
+      work->evaluated_end[i] = UINT32_MAX;
+      if ((whose->categories[i] != TESSERA_ACTIVATION &&
+           whose->categories[i] != TESSERA_LOSS) ||
+          !keeps_gradients (whose, g_array_index (phases, uint32_t, groups[i])) ||
+          tessera_last_backward (whose, block) != TESSERA_NONE)
+        continue;
+      if (groups[i] != group)
+        {
+          next = next_but_one = begin[1];
+          n = 0;
+        }
+      group = groups[i];
+      if (life_end (blocks, block) <= begin[2])
+        work->evaluated_end[i] = next_but_one;
+      if (block->size_bytes >= LEAST_LOSS_BYTES && n++ < N_LAST &&
+          (n == 1 || block->size_bytes >= blocks->blocks[result].size_bytes))
+        {
+          if (n > 1)
+            work->evaluated_end[result] = result_end;
+          result = i;
+          result_end = work->evaluated_end[i];
+          work->evaluated_end[i] = UINT32_MAX;
+        }
+      next_but_one = next;
+      next = block->born_index;
+    }
+}
+
 static void
 work_init (Work *work, const TesseraWhose *whose)
 {
@@ -453,6 +539,7 @@ work_init (Work *work, const TesseraWhose *whose)
   end_with_steps (work);
   work->next_backward = find_phases (work, "backward", true);
   find_left (work);
+  find_evaluated (work);
   tessera_passes_find (&work->passes, work->whose);
 }
 
@@ -464,6 +551,7 @@ work_clear (Work *work)
   g_hash_table_unref (work->loss_sizes);
   g_hash_table_unref (work->left_sizes);
   g_free (work->work_begin);
+  g_free (work->evaluated_end);
   g_free (work->optimizer_end);
   g_free (work->next_backward);
   tessera_passes_clear (&work->passes);

@@ -20,6 +20,7 @@ typedef enum
   TESSERA_TRY_ZERO_GRAD,  /* gradients go right after the optimizer's step */
   TESSERA_TRY_CHUNKS,     /* logits and loss by eighths */
   TESSERA_TRY_CHECKPOINT, /* of the heaviest repeated module: made again in the backward */
+  TESSERA_TRY_NO_GRAD,    /* evaluations keep nothing for a backward pass */
   TESSERA_TRY_DELETE,     /* what a step leaves behind goes at its end */
   TESSERA_TRY_8BIT,    /* optimizer state in a byte each, by a step with no temporaries */
   TESSERA_TRY_OFFLOAD, /* optimizer state on the host, where it is stepped */
@@ -83,5 +84,7 @@ typedef struct
   GArray *passes;     /* ... TesseraPass */
 } TesseraPasses;
 
+/* The backward pass in which a block goes: a phase; NONE: it goes in none. */
+uint32_t tessera_last_backward (const TesseraWhose *whose, const TesseraBlock *block);
 void tessera_passes_find (TesseraPasses *passes, const TesseraWhose *whose);
 void tessera_passes_clear (TesseraPasses *passes);

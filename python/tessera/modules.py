@@ -254,10 +254,10 @@ class Modules:
             else:
                 if self._marks.n_done == 0 and module not in self._learning:
                     self._frozen.add(module)
-                is_frozen = module in self._frozen
-                state.depth = (
-                    self._marks.frozen_forward(id(module), module.parameters()) if is_frozen else self._marks.evaluation()
-                )
+                if module in self._frozen:
+                    state.depth = self._marks.frozen_forward(id(module), module.parameters())
+                else:
+                    state.depth = self._marks.evaluation("eval with gradients" if torch.is_grad_enabled() else "")
 
     def _is_evaluated(self, module: nn.Module) -> bool:
         """Whether gradients are on and nobody asks for them: a module that was trained is in

@@ -532,7 +532,7 @@ expect(
     watch(evaluation_last),
     f"step 0, {TRAIN} step 1, {TRAIN} step 2, step -1, >eval, <, step 2, step -1",
 )
-EVALUATED = 4 * " >eval, <,"
+EVALUATED = 4 * " >eval with gradients, <,"
 expect(
     "evaluation with gradients",
     watch(evaluation_with_gradients),
@@ -541,7 +541,7 @@ expect(
 expect(
     "what is differentiated is evaluation once at most",
     watch(adversarial_examples),
-    f"step 0, {MICRO} step 1, step -1, >eval, <, step 1, >backward, <, >forward, <, >backward, >micro-batch 1 backward, <, <,"
+    f"step 0, {MICRO} step 1, step -1, >eval with gradients, <, step 1, >backward, <, >forward, <, >backward, >micro-batch 1 backward, <, <,"
     f" >optimizer, <, step 2, {MICRO} step 3, {MICRO} step 4, step 4, step -1",
 )
 TRAINED = """>forward, <, >backward, <, >optimizer, <, >forward, >call 2 of forward, <, <,

@@ -69,6 +69,10 @@ for _ in range(5):
         kept = loss, logits
     if "del" in changes:
         del kept, loss, logits
+model.train("evaluate" not in changes)
+for _ in range(3 if "evaluate" in changes else 0):
+    with torch.set_grad_enabled("no-grad" not in changes):
+        loss, logits = model(torch.randint(VOCABULARY, (4 * batch, LENGTH), device="cuda"))
 """
 # What is tried from outside where a program runs as it is, by its changes and batch.
 TRIED = {("plain", 1): "fused,8-bit,offload,foreach-off", ("plain", 16): "suggested", ("late-zero", 2): "zero-grad",
@@ -181,6 +185,13 @@ def state_on_the_host(tmp):
 def an_output_that_goes_with_its_step(tmp):
     check(tmp, "delete", "keep", "keep,del", batch=8)
     assert "delete" not in dry_run(tmp, "keep,del", 8)[1]
+
+
+@test
+def an_evaluation_that_keeps_gradients(tmp):
+    """No advice where it keeps none, though its last output stays until the next one."""
+    check(tmp, "no-grad", "evaluate", "evaluate,no-grad", batch=8)
+    assert "no-grad" not in dry_run(tmp, "evaluate,no-grad", 8)[1]
 
 
 @test
