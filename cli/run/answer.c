@@ -234,7 +234,7 @@ say_new_plan (const CliStudy *study)
 static const char *const not_seen[] = {
   "memory outside PyTorch's allocator (CUDA context, kernels, NCCL): the head-room is an "
   "assumption",
-  "workspaces that cuBLAS and cuDNN choose by GPU and shape",
+  "workspaces that cuBLAS, cuDNN and cuFFT choose by GPU and shape",
   "sizes that depend on values (masks, expert routing): counts are drawn or zero, not "
   "computed",
   "when side streams finish: a modelled clock says",

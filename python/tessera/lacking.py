@@ -22,7 +22,6 @@ _LACKS = re.compile(
     r"the null CUDA has no (\w+)"
     r"|undefined symbol: (cu[A-Z]\w+)"
     r"|(?:NOT_SUPPORTED|NOT_INITIALIZED|Unknown \w+ error number), when calling `(cu\w+)"
-    r"|(cuFFT) error: CUFFT_NOT_SUPPORTED"
 )
 _PLACE = re.compile(r'File "([^"<]+)", line (\d+)')
 _COMPILED = (
