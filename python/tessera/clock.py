@@ -37,17 +37,26 @@ class Clock:
 
     At work are the optimizers alive when one is first seen to step, without those that
     wrap another (they hold the same parameters), hold nothing, or let another
-    step PATIENCE times without a step of their own.
+    step PATIENCE times without a step of their own. Where each training step so far was
+    one optimizer's, a new one begins a stage of its own: those before it are at work once
+    they step again.
     """
 
     def __init__(self) -> None:
         self._known: "weakref.WeakSet[torch.optim.Optimizer]" = weakref.WeakSet()
+        self._past: "weakref.WeakSet[torch.optim.Optimizer]" = weakref.WeakSet()
         self._count: Dict[int, int] = {}
+        self._works_alone = True
 
     def _find(self, optimizer: torch.optim.Optimizer) -> None:
-        self._known.add(optimizer)
-        for other in _live_optimizers():
-            self._known.add(other)
+        if optimizer in self._past:  # it steps beside the new one, which has stepped
+            self._works_alone = False
+            self._count.update(dict.fromkeys(map(id, self._known), 1))
+            self._past.clear()
+        elif self._works_alone:
+            self._past.update(self._known)
+            self._known.clear()
+        self._known.update({optimizer, *_live_optimizers()} - set(self._past))
 
     def _waiting(self) -> List[torch.optim.Optimizer]:
         missing = [other for other in self._known if id(other) not in self._count]
@@ -75,5 +84,6 @@ class Clock:
             return False
         for other in waiting:
             self._known.discard(other)
+        self._works_alone = self._works_alone and not waiting and len(self._count) == 1
         self._count.clear()
         return True

@@ -303,6 +303,18 @@ def adversaries_wanted():
     return words + ["step 2", "step 2", "step -1"]
 
 
+def stages(told):
+    """The first stage's optimizer is there during the second, and steps again in the third."""
+    first, second = Net(), Net()
+    optimizers = [sgd(first)]
+    train(first, optimizers[0], 2)
+    optimizers.append(sgd(second))
+    train(second, optimizers[1], 2)
+    for _ in range(2):
+        for net, optimizer in zip((second, first), reversed(optimizers)):
+            train(net, optimizer)
+
+
 class Wrapper(torch.optim.Optimizer):
     """Steps another optimizer's parameters through that one, as SAM does."""
 
@@ -589,6 +601,13 @@ expect(
     step 2, >eval, <, {TRAIN} step 3, >eval, <, step 3, step -1""",
 )
 expect("two optimizers that take turns", watch(adversaries), adversaries_wanted())
+AGAIN = ">forward, <, >backward, >call 2 of backward, <, <, >optimizer, <,"
+expect(
+    "an optimizer that comes when another has trained alone begins a stage",
+    watch(stages),
+    f"""step 0, {TRAIN} step 1, {TRAIN} step 2, {TRAIN} step 3, {TRAIN} step 4, {TRAIN}
+    step 5, {TRAIN} step 6, {TRAIN} {AGAIN} step 7, step 7, step -1""",
+)
 WRAPPED = ">forward, <, >backward, <, >optimizer, >optimizer, <, <,"
 expect("an optimizer in an optimizer", watch(wrapped), f"step 0, {WRAPPED} step 1, {WRAPPED} step 2, step 2, step -1")
 expect("an optimizer that only holds another", watch(wrapper_aside), f"step 0, {TRAIN} step 1, {TRAIN} step 2, step 2, step -1")
