@@ -99,6 +99,43 @@ little_may_miss (void)
     }
 }
 
+/* In each step a block of 70 MiB, for which expandable segments have no hole, after one of
+ * 64: a plan that has no place for the first gives the other's back for it, in each step. */
+static void
+plans_that_give_back_in_each_step_are_not (void)
+{
+  static const struct
+  {
+    uint64_t addr, size_bytes;
+    bool is_free;
+  } calls[] = { { PAGE, 64 * MIB, false },    { 2 * PAGE, 2 * MIB, false },
+                { PAGE, 64 * MIB, true },     { 3 * PAGE, 70 * MIB, false },
+                { 3 * PAGE, 70 * MIB, true }, { 2 * PAGE, 2 * MIB, true } };
+  TesseraTrace *trace = test_trace_new ();
+
+  trace->alignment_bytes = 512;
+  for (guint i = 0; i < 12; i++)
+    {
+      uint32_t begin = (uint32_t) trace->n_events;
+      g_autofree char *name = g_strdup_printf ("step %u", i);
+
+      for (size_t k = 0; k < G_N_ELEMENTS (calls); k++)
+        (calls[k].is_free ? test_free : test_alloc) (trace, calls[k].addr,
+                                                     calls[k].size_bytes);
+      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+    }
+  tessera_trace_settle_ranges (trace);
+  g_auto (Case) c = case_new (trace);
+  g_autoptr (TesseraPlan) plan = case_plan (&c, NULL);
+
+  g_assert_cmpuint (plan->height_bytes, ==, 72 * MIB);
+  for (size_t i = 0; i < plan->n_slots; i++)
+    if (plan->slots[i].size_bytes == 70 * MIB)
+      plan->slots[i].size_bytes = plan->slots[i].block_bytes = 512;
+  g_assert_nonnull (strstr (case_advise (&c, plan), "miss their slots"));
+  g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_NO);
+}
+
 /* @step_bytes apart: what a plan reserves is what lies in its pool. */
 static TesseraPlan *
 plan_apart (const Case *c, uint64_t step_bytes)
@@ -243,6 +280,8 @@ main (int argc, char **argv)
   g_test_add_func ("/advice/followed-plans-are-advised", followed_plans_are_advised);
   g_test_add_func ("/advice/missed-plans-are-not", missed_plans_are_not);
   g_test_add_func ("/advice/little-may-miss", little_may_miss);
+  g_test_add_func ("/advice/plans-that-give-back-in-each-step-are-not",
+                   plans_that_give_back_in_each_step_are_not);
   g_test_add_func ("/advice/wasteful-plans-are-not", wasteful_plans_are_not);
   g_test_add_func ("/advice/contradicted-laws-are-not", contradicted_laws_are_not);
   g_test_add_func ("/advice/rooms-for-other-lengths-are-not",

@@ -65,6 +65,7 @@ find_peaks (Advice *advice, TesseraError *error)
  * is reserved stays below what PyTorch's own allocators reserve by a part that is seen. */
 #define MISSED_SHARE 1000
 #define MISSED_BYTES (UINT64_C (1) << 20)
+#define WENT_SHARE 4 /* of the pool, in each step */
 
 /* Requests that missed though the plan has a slot for each: sizes that differ from step
  * to step, and what comes between steps, have none. *@out_most_bytes: what one step, or
@@ -100,6 +101,27 @@ count_misses (const Advice *advice, const TesseraLayout *layout, uint64_t *out_m
   return n;
 }
 
+/* What a run holds in the end: where memory goes and comes back in each step, for what
+ * misses, a run soon keeps the pool and what lies beside it, since it calls the driver for
+ * a part of the time only. */
+static uint64_t
+held_bytes (const Advice *advice, const TesseraPlan *plan, const TesseraLayout *layout)
+{
+  const TesseraStructure *structure = advice->structure;
+  uint64_t pool_bytes = tessera_plan_pool_bytes (plan), went_bytes = 0;
+  size_t settled = structure->n_steps / 2, n_steps = structure->n_steps - settled;
+
+  if (structure->n_steps < SETTLING_STEPS)
+    return layout->peak_reserved_bytes;
+  for (size_t i = 0; i < layout->n_spans; i++)
+    if (layout->spans[i].died_index >= structure->steps[settled].begin_index &&
+        layout->spans[i].died_index < structure->steps[structure->n_steps - 1].end_index)
+      went_bytes += layout->spans[i].size_bytes;
+  return went_bytes / n_steps > pool_bytes / WENT_SHARE
+             ? pool_bytes + layout->beside_bytes
+             : layout->peak_reserved_bytes;
+}
+
 /* A plan may make the trace reserve. */
 static uint64_t
 allowed_bytes (const Advice *advice)
@@ -115,8 +137,9 @@ allowed_bytes (const Advice *advice)
  *
  * Returns: what speaks against the plan, or NULL */
 static char *
-find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
+find_fault (const Advice *advice, const TesseraPlan *plan, const TesseraLayout *layout)
 {
+  const bool by_length = plan->lengths != NULL;
   bool is_native = advice->native_bytes <= advice->expandable_bytes;
   uint64_t other_bytes = MIN (advice->native_bytes, advice->expandable_bytes);
   uint64_t more_bytes = allowed_bytes (advice) - other_bytes;
@@ -127,7 +150,7 @@ find_fault (const Advice *advice, const TesseraLayout *layout, bool by_length)
                     ? n_misses > layout->n_hits
                     : missed_bytes > MAX (layout->peak_reserved_bytes / MISSED_SHARE,
                                           MISSED_BYTES) &&
-                          layout->peak_reserved_bytes + more_bytes > other_bytes;
+                          held_bytes (advice, plan, layout) + more_bytes > other_bytes;
 
   if (layout->declined_index != 0)
     return g_strdup_printf (
@@ -175,7 +198,7 @@ judge (const Advice *advice,
        const TesseraLayout *layout,
        char **out_no_lengths)
 {
-  char *fault = find_fault (advice, layout, plan->lengths != NULL);
+  char *fault = find_fault (advice, plan, layout);
 
   if (fault == NULL)
     return;
