@@ -84,10 +84,17 @@ tessera_describe_refused (const TesseraWhose *whose, uint32_t event_index)
 #define MOST_CATEGORIES 3
 #define LEAST_SHARE 0.1
 
-GHashTable *
-tessera_families (const TesseraWhose *whose,
-                  TesseraCategory category,
-                  uint32_t event_index)
+/* Modules that differ in their first number, "layers.0.mlp" and "layers.7", or one without. */
+typedef struct
+{
+  uint64_t bytes, first, last;
+  bool is_numbered;
+} Family;
+
+/* What is live of a category at @event_index: Family by what stands before the number,
+ * "layers.". g_hash_table_unref(). */
+static GHashTable *
+find_families (const TesseraWhose *whose, TesseraCategory category, uint32_t event_index)
 {
   g_autoptr (GArray) owners =
       tessera_owners (whose, TESSERA_BY_MODULE, &category, event_index);
@@ -102,12 +109,12 @@ tessera_families (const TesseraWhose *whose,
       g_autofree char *prefix =
           digits != NULL ? g_strndup (owner->name, (gsize) (digits - owner->name))
                          : g_strdup (owner->name);
-      TesseraFamily *family = g_hash_table_lookup (families, prefix);
+      Family *family = g_hash_table_lookup (families, prefix);
 
       if (family == NULL)
         {
-          family = g_new (TesseraFamily, 1);
-          *family = (TesseraFamily){ 0, number, number, digits != NULL };
+          family = g_new (Family, 1);
+          *family = (Family){ 0, number, number, digits != NULL };
           g_hash_table_insert (families, g_steal_pointer (&prefix), family);
         }
       family->bytes += owner->bytes;
@@ -125,14 +132,14 @@ find_holder (const TesseraWhose *whose,
              uint64_t bytes,
              uint32_t event_index)
 {
-  g_autoptr (GHashTable) families = tessera_families (whose, category, event_index);
+  g_autoptr (GHashTable) families = find_families (whose, category, event_index);
   GHashTableIter iter;
   gpointer name, value;
 
   g_hash_table_iter_init (&iter, families);
   while (g_hash_table_iter_next (&iter, &name, &value))
     {
-      const TesseraFamily *family = value;
+      const Family *family = value;
 
       if (family->bytes <= bytes / 2 || *(const char *) name == '(')
         continue;

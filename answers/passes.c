@@ -14,39 +14,91 @@
 static char *
 name_instance (const char *module, const char *family)
 {
+  const size_t n_before = family != NULL ? strlen (family) - 1 : 0;
   size_t n;
-  const char *number = tessera_find_instance (module, &n);
-  const size_t n_before = number != NULL ? (size_t) (number - module) : 0;
 
-  return number != NULL && family != NULL && strncmp (module, family, n_before) == 0 &&
-                 family[n_before] == '*'
+  return family != NULL && strncmp (module, family, n_before) == 0 &&
+                 tessera_find_instance (module + n_before, &n) == module + n_before
              ? g_strndup (module, n_before + n)
              : NULL;
 }
 
-/* The repeated module with most bytes of activations at the peak; NULL: there is none. What
- * is there once repeats nothing. */
+/* Of modules that differ in one number: the sum, and the one that has most. */
+typedef struct
+{
+  uint64_t bytes, most_bytes;
+} Members;
+
+static Members *
+find_members (GHashTable *table, const char *name, size_t n)
+{
+  g_autofree char *key = g_strndup (name, n);
+  Members *members = g_hash_table_lookup (table, key);
+
+  if (members == NULL)
+    {
+      members = g_new0 (Members, 1);
+      g_hash_table_insert (table, g_steal_pointer (&key), members);
+    }
+  return members;
+}
+
+/* Each module whose path ends in a number, "model.blocks.3", with what lies in it. */
+static GHashTable *
+find_instances (const TesseraWhose *whose)
+{
+  const TesseraCategory category = TESSERA_ACTIVATION;
+  const uint32_t at = tessera_fullest (whose->layout, 0, whose->blocks->n_events);
+  g_autoptr (GArray) owners = tessera_owners (whose, TESSERA_BY_MODULE, &category, at);
+  GHashTable *instances = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+
+  for (guint i = 0; i < owners->len; i++)
+    {
+      const TesseraOwner *owner = &g_array_index (owners, TesseraOwner, i);
+      size_t n;
+
+      for (const char *part = tessera_find_instance (owner->name, &n); part != NULL;
+           part = tessera_find_instance (part + n, &n))
+        find_members (instances, owner->name, (size_t) (part - owner->name) + n)->bytes +=
+            owner->bytes;
+    }
+  return instances;
+}
+
+/* The repeated module of which all but the largest have most bytes of activations at the
+ * peak; NULL: there is none. What is there once repeats nothing. */
 static char *
 find_family (const TesseraWhose *whose)
 {
-  const uint32_t at = tessera_fullest (whose->layout, 0, whose->blocks->n_events);
-  g_autoptr (GHashTable) families = tessera_families (whose, TESSERA_ACTIVATION, at);
+  g_autoptr (GHashTable) instances = find_instances (whose);
+  g_autoptr (GHashTable) families =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   GHashTableIter iter;
   gpointer name, value;
-  const char *most = NULL;
-  uint64_t most_bytes = 0;
+  const char *best = NULL;
+  uint64_t best_bytes = 0;
 
+  g_hash_table_iter_init (&iter, instances);
+  while (g_hash_table_iter_next (&iter, &name, &value))
+    {
+      const char *dot = strrchr (name, '.');
+      const uint64_t bytes = ((Members *) value)->bytes;
+      Members *family = find_members (families, name, dot ? dot + 1 - (char *) name : 0);
+
+      family->bytes += bytes;
+      family->most_bytes = MAX (family->most_bytes, bytes);
+    }
   g_hash_table_iter_init (&iter, families);
   while (g_hash_table_iter_next (&iter, &name, &value))
     {
-      const TesseraFamily *family = value;
+      const Members *family = value;
 
-      if (family->first == family->last || family->bytes <= most_bytes)
+      if (family->bytes - family->most_bytes <= best_bytes)
         continue;
-      most_bytes = family->bytes;
-      most = name;
+      best_bytes = family->bytes - family->most_bytes;
+      best = name;
     }
-  return most != NULL ? g_strconcat (most, "*", NULL) : NULL;
+  return best != NULL ? g_strconcat (best, "*", NULL) : NULL;
 }
 
 /* The phase that a block is born in, or dies in, whatever is nested in that. */

@@ -68,19 +68,6 @@ GArray *tessera_owners (const TesseraWhose *whose,
                         const TesseraCategory *only,
                         uint32_t event_index);
 
-/* Modules that differ in their first number, "layers.0.mlp" and "layers.7", or one without. */
-typedef struct
-{
-  uint64_t bytes, first, last;
-  bool is_numbered;
-} TesseraFamily;
-
-/* What is live of a category at @event_index: TesseraFamily by what stands before the number,
- * "layers.". g_hash_table_unref(). */
-GHashTable *tessera_families (const TesseraWhose *whose,
-                              TesseraCategory category,
-                              uint32_t event_index);
-
 /* What is live after the event; 0: there is no such event. */
 uint64_t tessera_live_bytes (const TesseraLayout *layout, uint32_t event_index);
 

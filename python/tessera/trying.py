@@ -172,7 +172,7 @@ def _checkpoint(change: str, asked: Optional[str]) -> None:
         for path, module in root.named_modules():
             seen.add(id(module))
             *outer, last = plain_path(path) or [""]
-            if last.isdigit() and not any(part.isdigit() for part in outer):
+            if last.isdigit():
                 lists.setdefault(".".join([*outer, "*"]), []).append(module)
         name = asked or max(lists, key=lambda one: n_parameters(lists[one]), default="")
         label = type(root).__name__ + "."  # which names of a second root begin with

@@ -46,7 +46,7 @@ class Model(torch.nn.Module):
         parts = zip(x.chunk(8, dim=1), tokens.chunk(8, dim=1))
         return sum(checkpoint(self.loss, part, targets, use_reentrant=False) for part, targets in parts) / tokens.numel(), None
 
-model = Model().cuda()
+model = (torch.nn.Sequential(Model()) if "wrapped" in changes else Model()).cuda()
 kind = next((one for one in (torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.SGD, torch.optim.Adam) if one.__name__ in changes), torch.optim.AdamW)
 optimizer = kind(model.parameters(), **({"fused": True} if "fused" in changes else {}))
 for _ in range(5):
@@ -77,7 +77,7 @@ for _ in range(3 if "evaluate" in changes else 0):
 # What is tried from outside where a program runs as it is, by its changes and batch.
 TRIED = {("plain", 1): "fused,8-bit,offload,foreach-off", ("plain", 16): "suggested", ("late-zero", 2): "zero-grad",
          ("Adagrad", 1): "8-bit", ("late-zero,SGD", 2): "zero-grad", ("zeros", 2): "zero-grad", ("zeros,twice", 2): "zero-grad",
-         ("fused", 1): "fused,checkpointing+zero-grad"}
+         ("fused", 1): "fused,checkpointing+zero-grad", ("wrapped", 16): "checkpointing"}
 peaks = {}
 
 
@@ -128,6 +128,12 @@ def an_optimizer_by_its_name(tmp):
     assert adam["fused"]["type"] == "torch.optim.Adam(..., fused=True)", adam
     assert "fused" not in rmsprop and rmsprop["8-bit"]["type"] == "bitsandbytes.optim.RMSprop8bit(...)", rmsprop
     assert rmsprop["offload"]["type"].endswith("torch.optim.RMSprop)"), rmsprop
+
+
+@test
+def activations_made_again_in_a_wrapped_model(tmp):
+    """In torch.nn.Sequential (a backbone with a head, sentence-transformers) the list lies inside of another."""
+    assert len(check(tmp, "checkpointing", "wrapped", None, batch=16)) == 1
 
 
 @test
