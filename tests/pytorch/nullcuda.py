@@ -299,6 +299,10 @@ def operations(_: str) -> None:
         beside = torch.cuda.max_memory_allocated() - before - result.untyped_storage().nbytes()
         expect(n_bytes <= beside <= n_bytes + 512 * 2 + result.untyped_storage().nbytes(), f"{transform}: {beside} bytes beside the result")
 
+    cameras = tensor(8, 4, 4).requires_grad_()
+    torch.linalg.inv(cameras).sum().backward()
+    expect(torch.linalg.solve(cameras, tensor(8, 4, 1)).shape == (8, 4, 1), "many small systems are solved")
+
     square = tensor(32, 32)
     raises(RuntimeError, ("cusolverDnCreate",), lambda: torch.linalg.inv(square))
     raises(RuntimeError, ("null CUDA has no cudaIpcGetMemHandle",), square.untyped_storage()._share_cuda_)
