@@ -84,6 +84,6 @@ class Clock:
             return False
         for other in waiting:
             self._known.discard(other)
-        self._works_alone = self._works_alone and not waiting and len(self._count) == 1
+        self._works_alone = self._works_alone and len(self._count) == 1
         self._count.clear()
         return True

@@ -315,6 +315,14 @@ def stages(told):
             train(net, optimizer)
 
 
+def stages_prepared(told):
+    """The second stage's optimizer is there from the start, and waited for eight times."""
+    first, second = Net(), Net()
+    optimizers = sgd(first), sgd(second)
+    train(first, optimizers[0], 9)
+    train(second, optimizers[1], 2)
+
+
 class Wrapper(torch.optim.Optimizer):
     """Steps another optimizer's parameters through that one, as SAM does."""
 
@@ -607,6 +615,12 @@ expect(
     watch(stages),
     f"""step 0, {TRAIN} step 1, {TRAIN} step 2, {TRAIN} step 3, {TRAIN} step 4, {TRAIN}
     step 5, {TRAIN} step 6, {TRAIN} {AGAIN} step 7, step 7, step -1""",
+)
+EIGHT = TRAIN + "".join(TRAIN.replace("forward, <", f"forward, >call {n} of forward, <, <").replace("backward, <", f"backward, >call {n} of backward, <, <") for n in range(2, 9))
+expect(
+    "an optimizer that has waited since the start begins a stage",
+    watch(stages_prepared),
+    f"step 0, {EIGHT} step 1, {TRAIN} step 2, {TRAIN} step 3, {TRAIN} step 4, step 4, step -1",
 )
 WRAPPED = ">forward, <, >backward, <, >optimizer, >optimizer, <, <,"
 expect("an optimizer in an optimizer", watch(wrapped), f"step 0, {WRAPPED} step 1, {WRAPPED} step 2, step 2, step -1")
