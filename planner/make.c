@@ -126,24 +126,14 @@ describe (TesseraPlanBuild *build)
   plan->source = g_strdup (trace->source ? trace->source : "");
 }
 
-/* 0 where the recording did not say, or not sensibly. */
-static uint32_t
-meta_number (const TesseraTrace *trace, const char *key)
-{
-  const char *text = tessera_trace_get_meta (trace, key);
-  unsigned long number = text != NULL ? strtoul (text, NULL, 10) : 0;
-
-  return number < UINT32_MAX ? (uint32_t) number : 0;
-}
-
 /* Which run it was, so that another can decline the plan. */
 static void
 describe_run (TesseraPlanBuild *build)
 {
   TesseraPlan *plan = build->plan;
 
-  plan->world = meta_number (build->trace, "world");
-  plan->rank = meta_number (build->trace, "rank");
+  plan->world = (uint32_t) tessera_trace_get_number (build->trace, "world");
+  plan->rank = (uint32_t) tessera_trace_get_number (build->trace, "rank");
   plan->device_bytes = build->trace->device_bytes;
   plan->torch = g_strdup (tessera_trace_get_meta (build->trace, "torch"));
 }

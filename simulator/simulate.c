@@ -147,13 +147,13 @@ see_block_passed (void *user, uint64_t addr)
 }
 
 static TesseraStatus
-open_kind (Run *run, TesseraPolicyKind kind, uint64_t limit_bytes, TesseraError *error)
+open_kind (Run *run, TesseraPolicyKind kind, TesseraError *error)
 {
   const TesseraTrace *trace = run->trace;
   const TesseraPolicyOptions options = {
     .kind = kind,
     .caching = { .settings = trace->settings,
-                 .limit_bytes = limit_bytes,
+                 .limit_bytes = run->options->limit_bytes,
                  .stream_handles = trace->streams,
                  .n_streams = trace->n_streams },
     .plan = run->options->plan,
@@ -177,7 +177,7 @@ open_kind (Run *run, TesseraPolicyKind kind, uint64_t limit_bytes, TesseraError 
  * training: what it would have taken is a request that failed, and the run goes on under
  * expandable rules. */
 static TesseraStatus
-open_policy (Run *run, uint64_t limit_bytes, TesseraError *error)
+open_policy (Run *run, TesseraError *error)
 {
   static const TesseraPolicyKind kinds[] = {
     [TESSERA_LAYOUT_NATIVE] = TESSERA_POLICY_NATIVE,
@@ -192,7 +192,7 @@ open_policy (Run *run, uint64_t limit_bytes, TesseraError *error)
   tessera_virtual_init (&run->device, run->options->device_bytes);
   run->device.synchronize = synchronize;
   run->device.user = run;
-  status = open_kind (run, kinds[kind], limit_bytes, &declined);
+  status = open_kind (run, kinds[kind], &declined);
   if (status == TESSERA_OUT_OF_DEVICE)
     {
       const TesseraBlock nobody = { .size_bytes = 0 };
@@ -200,7 +200,7 @@ open_policy (Run *run, uint64_t limit_bytes, TesseraError *error)
       tessera_build_oom (&run->build, &nobody,
                          tessera_plan_pool_bytes (run->options->plan),
                          count_free_bytes (run));
-      return open_kind (run, TESSERA_POLICY_EXPANDABLE, limit_bytes, error);
+      return open_kind (run, TESSERA_POLICY_EXPANDABLE, error);
     }
   if (status != TESSERA_OK)
     return tessera_fail (error, status, "%s", declined.text);
@@ -518,15 +518,12 @@ clear_run (Run *run)
   g_hash_table_unref (run->pending_at);
 }
 
-/* @flushes: of tessera_find_flushes(); taken. @limit_bytes: 0: none. @stop_at_first_oom:
- * whether the run completes is all that is asked. */
+/* A limit of 0 is none. @stop_at_first_oom: whether the run completes is all that is asked. */
 static TesseraStatus
 run_trace (const TesseraTrace *trace,
            const TesseraBlocks *blocks,
            const TesseraStructure *structure,
            const TesseraSimulateOptions *options,
-           GArray *flushes,
-           uint64_t limit_bytes,
            bool stop_at_first_oom,
            TesseraError *error,
            TesseraLayout **out_layout)
@@ -538,7 +535,7 @@ run_trace (const TesseraTrace *trace,
     .options = options,
     .phase = TESSERA_NONE,
     .step_end = TESSERA_NONE,
-    .flushes = flushes,
+    .flushes = tessera_find_flushes (trace),
     .pending = g_array_new (FALSE, FALSE, sizeof (uint32_t)),
     .pending_at = g_hash_table_new (NULL, NULL),
   };
@@ -548,7 +545,7 @@ run_trace (const TesseraTrace *trace,
   if (options->kind == TESSERA_LAYOUT_PLAN && options->plan->crosses_streams &&
       !options->without_curves)
     run.build.layout->links = g_new0 (TesseraLink, blocks->n_blocks + 1);
-  TesseraStatus status = open_policy (&run, limit_bytes, error);
+  TesseraStatus status = open_policy (&run, error);
   if (status == TESSERA_OK)
     status = begin_run (&run);
   if (status == TESSERA_OK)
@@ -586,15 +583,17 @@ tessera_simulate (const TesseraTrace *trace,
                   TesseraError *error,
                   TesseraLayout **out_layout)
 {
+  TesseraSimulateOptions limited = *options;
+
   *out_layout = NULL;
   if (options->kind == TESSERA_LAYOUT_RECORDED)
     return tessera_lay_recorded (trace, blocks, options, error, out_layout);
   if (lacks_plan (options, structure))
     return tessera_fail (error, TESSERA_INVALID,
                          "to follow a plan takes a plan and steps");
-  return run_trace (trace, blocks, structure, options, tessera_find_flushes (trace),
-                    options->limit_bytes != 0 ? options->limit_bytes : trace->limit_bytes,
-                    false, error, out_layout);
+  if (limited.limit_bytes == 0)
+    limited.limit_bytes = trace->limit_bytes;
+  return run_trace (trace, blocks, structure, &limited, false, error, out_layout);
 }
 
 typedef struct
@@ -603,7 +602,6 @@ typedef struct
   const TesseraBlocks *blocks;
   const TesseraStructure *structure;
   TesseraSimulateOptions options;
-  GArray *flushes;          /* as in Run */
   uint64_t peak_live_bytes; /* of the last run */
   uint64_t peak_reserved_bytes, n_retries;
 } Fit;
@@ -619,7 +617,6 @@ try_device (Fit *fit, uint64_t device_bytes, TesseraError *error, bool *out_comp
   *out_completes = false;
   fit->options.device_bytes = device_bytes;
   status = run_trace (fit->trace, fit->blocks, fit->structure, &fit->options,
-                      g_array_ref (fit->flushes), fit->options.limit_bytes,
                       device_bytes != 0, error, &layout);
   if (status != TESSERA_OK)
     return status;
@@ -717,9 +714,7 @@ tessera_fit (const TesseraTrace *trace,
     return tessera_fail (error, TESSERA_INVALID,
                          "only a policy can be tried on a device");
   fit.options.without_curves = true;
-  fit.flushes = tessera_find_flushes (trace);
   status = find_smallest (&fit, error, out_need);
-  g_array_unref (fit.flushes);
   if (status != TESSERA_OK)
     *out_need = (TesseraNeed){ 0 };
   return status;
