@@ -42,7 +42,6 @@ typedef struct
   TesseraStreams streams;
   uint64_t parted_bytes; /* across streams: how high buffers may go so that less passes
                             from stream to stream; 0: no higher than they have to */
-  bool without_regions;  /* dynamic requests: none for small blocks above the slots */
   int64_t first_step;    /* plan from these steps only (numbers as shown); -1: all */
   int64_t last_step;
   uint64_t work_budget; /* 0: default */

@@ -10,7 +10,7 @@
 
 static char *steps, *strategy, *most_length, *most_batch;
 static double time_limit_s;
-static gboolean keeps_best, no_regions;
+static gboolean keeps_best;
 static gint64 budget;
 static uint64_t apart_bytes; /* where streams share a pool: of those kept apart */
 
@@ -214,7 +214,6 @@ read_options (TesseraPlanOptions *options, TesseraParameters *most)
   if (!parse_most (most_length, &most->length))
     cli_usage ("--max-length takes a number, 1 or more");
   options->strategy = (TesseraStrategy) chosen;
-  options->without_regions = no_regions;
   options->work_budget = (uint64_t) budget;
   options->time_limit_s = time_limit_s;
   options->keeps_best = keeps_best;
@@ -270,8 +269,6 @@ run_plan (int n_files, char **files)
 static const GOptionEntry plan_options[] = {
   CLI_OPTION_OUTPUT ("The plan to write", "P.tsp"),
   CLI_OPTION_FORCE,
-  { CLI_OPTION ("no-regions", NONE, &no_regions),
-    "Dynamic requests: no space above the slots for small blocks without room" },
   { CLI_OPTION ("steps", STRING, &steps), "Plan from these steps only", "A-B" },
   CLI_OPTION_EDITS,
   CLI_OPTION_NO_EDITS,

@@ -569,7 +569,6 @@ tessera_build_rooms (TesseraPlanBuild *build)
     qsort (guests.guests, guests.n_guests, sizeof *guests.guests, by_place);
   list_rooms (build->plan, &guests);
   find_holes (build->plan, are_sizes_apart (build));
-  if (!build->options->without_regions)
-    find_regions (build->plan, build->blocks, &guests);
+  find_regions (build->plan, build->blocks, &guests);
   g_free (guests.guests);
 }
