@@ -54,7 +54,7 @@ end (int number, siginfo_t *info, void *context)
         kill (passed_to, number);
       return;
     }
-  if (asks == CLI_ASK_ON_ALL || (asks == CLI_ASK_ON_INTERRUPT && number == SIGINT))
+  if (asks == CLI_ASK_ON_ALL)
     {
       asks = CLI_ASK_NEVER;
       asked_by = number;

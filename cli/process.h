@@ -36,9 +36,8 @@ void cli_process_print_to_stderr (void);
 typedef enum
 {
   CLI_ASK_NEVER,
-  CLI_ASK_ON_INTERRUPT, /* SIGINT */
-  CLI_ASK_ON_ALL,       /* SIGTERM and SIGHUP as well */
-  CLI_ASK_CHILD,        /* all go to the child of cli_process_pass_to() */
+  CLI_ASK_ON_ALL, /* SIGINT, SIGTERM and SIGHUP */
+  CLI_ASK_CHILD,  /* all go to the child of cli_process_pass_to() */
 } CliProcessAsk;
 
 /* The first such signal asks; the next one ends the process as ever, unless they go to a child. */

@@ -1,5 +1,4 @@
 /* See tell.h. SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
 #include <stdio.h>
 
 #include "cli/tell.h"
@@ -22,9 +21,6 @@ cli_proof_text (const TesseraPlan *plan)
 void
 cli_member_proof (const TesseraPlan *plan)
 {
-  static const char *const cuts[] = {
-    [TESSERA_CUT_BY_TIME] = "time", [TESSERA_CUT_BY_PERSON] = "person"
-  };
   g_autofree char *proof = cli_proof_text (plan);
 
   cli_member ("proven_bound_bytes", tessera_plan_proven_bound (plan));
@@ -34,8 +30,7 @@ cli_member_proof (const TesseraPlan *plan)
   else
     cli_member_null ("optimal");
   cli_member ("proof", proof);
-  cli_member ("cut_short", cuts[plan->cut_short]);
-  cli_member ("time_limit_s", plan->time_limit_s > 0 ? plan->time_limit_s : NAN);
+  cli_member_bool ("cut_short", plan->cut_short);
 }
 
 static const char *

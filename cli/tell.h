@@ -49,8 +49,7 @@ void cli_tell_recording (const CliStudy *study);
 /* "optimal (proven)" or how far the height is above what is proven; to be freed. */
 char *cli_proof_text (const TesseraPlan *plan);
 /* proven_bound_bytes, gap (0.01: one percent above it), optimal (true, or null: not
- * known), proof (the sentence), cut_short (null, "time" or "person") and
- * time_limit_s (null: none). */
+ * known), proof (the sentence), cut_short. */
 void cli_member_proof (const TesseraPlan *plan);
 /* What stands behind "can a run follow it? "; to be freed. "followable": "yes", "same batches
  * only", "no"; "follow_reason". */

@@ -160,15 +160,12 @@ void
 tessera_plan_describe_proof (const TesseraPlan *plan, char *text, size_t n_text)
 {
   double percent = 100 * tessera_plan_gap (plan);
-  char cut[64] = "", edits[64] = "";
+  const char *cut = plan->cut_short ? "; cut short by hand" : "";
+  char edits[64] = "";
   const char *with;
 
   describe_edits (plan, edits, sizeof edits);
   with = edits[0] != '\0' ? " with its edits" : "";
-  if (plan->cut_short == TESSERA_CUT_BY_TIME)
-    snprintf (cut, sizeof cut, "; cut short after %.3g s", plan->time_limit_s);
-  else if (plan->cut_short == TESSERA_CUT_BY_PERSON)
-    snprintf (cut, sizeof cut, "; cut short by hand");
   if (tessera_plan_is_optimal (plan))
     snprintf (text, n_text, "optimal%s (proven)%s%s", with, edits, cut);
   else

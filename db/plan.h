@@ -86,15 +86,6 @@ typedef enum
   TESSERA_FOLLOWABLE_YES           /* a step repeats and was planned as such */
 } TesseraFollowable;
 
-/* Whether planning came to its end. A plan that was cut short depends on how fast the
- * machine was: planning again gives another. */
-typedef enum
-{
-  TESSERA_CUT_NOT,
-  TESSERA_CUT_BY_TIME,  /* its time limit */
-  TESSERA_CUT_BY_PERSON /* who wanted the best so far */
-} TesseraCut;
-
 typedef struct
 {
   uint64_t size_bytes;  /* as asked for, in the trace the plan was made from */
@@ -256,8 +247,8 @@ typedef struct
   uint8_t crosses_streams; /* slots of different streams share addresses; a block ends
                               where its free is requested */
   uint8_t checked;         /* the checker accepted it */
-  uint8_t cut_short;       /* TesseraCut */
-  double time_limit_s;     /* 0: none */
+  uint8_t cut_short;       /* by a person who wanted the best so far, which depends on how
+                              fast the machine was: planning again gives another */
   uint64_t work_budget;    /* units that were asked for; 0: default */
   char *follow_reason;     /* one sentence */
   char *strategy;          /* e.g. "free: skyline by longest life" */

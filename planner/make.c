@@ -48,38 +48,12 @@ tessera_check_blocks (const TesseraBlocks *blocks, TesseraError *error)
 }
 
 static bool
-time_is_up (const TesseraStop *stop)
-{
-  struct timespec now;
-
-  if (stop->time_limit_s <= 0)
-    return false;
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (double) (now.tv_sec - stop->begin.tv_sec) +
-             (double) (now.tv_nsec - stop->begin.tv_nsec) * 1e-9 >=
-         stop->time_limit_s;
-}
-
-static bool
 report (void *user, double fraction)
 {
   TesseraStop *stop = user;
 
-  if (stop->cut == TESSERA_CUT_NOT && !tessera_progress (stop->asked, fraction))
-    stop->cut = TESSERA_CUT_BY_PERSON;
-  if (stop->cut == TESSERA_CUT_NOT && time_is_up (stop))
-    stop->cut = TESSERA_CUT_BY_TIME;
-  return stop->cut == TESSERA_CUT_NOT;
-}
-
-/* Begins now. @stop must stay where it is. */
-static void
-stop_init (TesseraStop *stop, const TesseraProgress *asked, double time_limit_s)
-{
-  *stop = (TesseraStop){ .asked = asked,
-                         .progress = { report, stop },
-                         .time_limit_s = time_limit_s };
-  clock_gettime (CLOCK_MONOTONIC, &stop->begin);
+  stop->has_stopped = stop->has_stopped || !tessera_progress (stop->asked, fraction);
+  return !stop->has_stopped;
 }
 
 /* The blocks with their groups, as edited: those of the caller stay as they are. */
@@ -122,7 +96,6 @@ describe (TesseraPlanBuild *build)
   plan->device = find_device (trace);
   plan->n_streams = (uint32_t) trace->n_streams;
   plan->work_budget = build->options->work_budget;
-  plan->time_limit_s = build->options->time_limit_s;
   plan->source = g_strdup (trace->source ? trace->source : "");
 }
 
@@ -186,18 +159,19 @@ plan_trace (const TesseraTrace *trace,
             TesseraError *error,
             TesseraPlan **out_plan)
 {
-  TesseraPlanBuild build = { .trace = trace,
-                             .blocks = blocks,
-                             .structure = structure,
-                             .options = options,
-                             .complaint = { options->edits, error,
-                                            options->out_conflict } };
+  TesseraPlanBuild build = {
+    .trace = trace,
+    .blocks = blocks,
+    .structure = structure,
+    .options = options,
+    .stop = { options->progress, { report, &build.stop }, false },
+    .complaint = { options->edits, error, options->out_conflict }
+  };
   TesseraBlocks ended = { 0 }, grouped;
   TesseraUnits kinds = { 0 };
   TesseraStatus status = tessera_check_blocks (blocks, error);
 
   *out_plan = NULL;
-  stop_init (&build.stop, options->progress, options->time_limit_s);
   if (options->out_conflict)
     *options->out_conflict = (TesseraEditConflict){ TESSERA_NONE, TESSERA_NONE };
   if (status == TESSERA_OK)

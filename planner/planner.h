@@ -46,10 +46,9 @@ typedef struct
   int64_t last_step;
   uint64_t work_budget; /* 0: default */
   const TesseraProgress *progress;
-  bool keeps_best;     /* stopped by @progress, the best plan so far is the result, and
+  bool keeps_best; /* stopped by @progress, the best plan so far is the result, and
                           says so (cut_short): planning again gives another. Once it says
                           stop it has to stay with it */
-  double time_limit_s; /* stops as well, and keeps the best; 0: none */
   const TesseraListener *listener; /* (nullable): height and bound while it works, of the
                                       packing in hand (pack.h) */
 } TesseraPlanOptions;

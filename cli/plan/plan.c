@@ -3,14 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/process.h"
 #include "cli/tell.h"
 
-#define MOST_SECONDS 1000000
-
 static char *steps, *strategy, *most_length, *most_batch;
-static double time_limit_s;
-static gboolean keeps_best;
 static gint64 budget;
 static uint64_t apart_bytes; /* where streams share a pool: of those kept apart */
 
@@ -207,16 +202,12 @@ read_options (TesseraPlanOptions *options, TesseraParameters *most)
   if (chosen < 0)
     cli_usage ("--strategy takes free or stalloc, not %s", strategy);
   cli_read_least ("--budget", budget, 0, "a number of work units");
-  if (!(time_limit_s >= 0 && time_limit_s <= MOST_SECONDS))
-    cli_usage ("--time-limit takes seconds, 0 (none) to %d", MOST_SECONDS);
   if (!parse_most (most_batch, &most->batch))
     cli_usage ("--max-batch takes a number, 1 or more");
   if (!parse_most (most_length, &most->length))
     cli_usage ("--max-length takes a number, 1 or more");
   options->strategy = (TesseraStrategy) chosen;
   options->work_budget = (uint64_t) budget;
-  options->time_limit_s = time_limit_s;
-  options->keeps_best = keeps_best;
 }
 
 /* On a device of known size: the least waiting that fits. */
@@ -250,12 +241,10 @@ run_plan (int n_files, char **files)
   options.listener = cli_listener ();
   cli_study_edits (&study, &options);
   choose_streams (&study, &options);
-  cli_process_ask (keeps_best ? CLI_ASK_ON_INTERRUPT : CLI_ASK_NEVER);
   cli_study_plan (&study, &options);
   if (study.plan->crosses_streams)
     apart_bytes = measure_pool (&study, &options, TESSERA_STREAMS_APART);
   cli_study_unedited (&study, &options);
-  cli_process_ask (CLI_ASK_NEVER);
   cli_study_as_run (&study, most);
   cli_study_under_offsets (&study);
   cli_study_layout (&study, TESSERA_LAYOUT_RECORDED);
@@ -276,10 +265,6 @@ static const GOptionEntry plan_options[] = {
     "free (best height; the default) or stalloc (groups laid out as units, as published)",
     "NAME" },
   { CLI_OPTION ("budget", INT64, &budget), "Work units (placements tried)", "N" },
-  { CLI_OPTION ("time-limit", DOUBLE, &time_limit_s),
-    "Stop then, with the best plan so far, which says that it was cut short", "SECONDS" },
-  { CLI_OPTION ("keep-best", NONE, &keeps_best),
-    "Stopped by ctrl-C, keep the best plan so far" },
   { CLI_OPTION ("max-length", STRING, &most_length),
     "Where steps vary: plan for lengths up to this one (the longest seen)", "N" },
   { CLI_OPTION ("max-batch", STRING, &most_batch),

@@ -29,9 +29,8 @@ CREATE TABLE plan (
   -- How good it is known to be, and what it was made with.
   proven_bound_bytes INTEGER NOT NULL, -- no layout of these slots is lower; 0: nobody looked
                                        -- beyond bound_bytes
-  cut_short          INTEGER NOT NULL, -- 0: planned to the end, 1: its time was up, 2: a person
-                                       -- stopped it. Then planning again gives another plan
-  time_limit_s       REAL NOT NULL,    -- seconds; 0: none
+  cut_short          INTEGER NOT NULL, -- 0: planned to the end, 1: a person stopped it. Then
+                                       -- planning again gives another plan
   work_budget        INTEGER NOT NULL  -- units of work; 0: as many as the planner thinks right
 ) STRICT;
 

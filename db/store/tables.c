@@ -227,8 +227,7 @@ static const TesseraColumn plan_columns[] = {
   COLUMN (TesseraPlan, device_bytes, BYTES),
   COLUMN (TesseraPlan, torch, TEXT_OR_NULL),
   COLUMN (TesseraPlan, proven_bound_bytes, BYTES),
-  COLUMN (TesseraPlan, cut_short, U8, .below = TESSERA_CUT_BY_PERSON + 1),
-  COLUMN (TesseraPlan, time_limit_s, REAL),
+  COLUMN (TesseraPlan, cut_short, U8, .below = 2),
   COLUMN (TesseraPlan, work_budget, BYTES)
 };
 TABLE (plan, TesseraPlan);

@@ -27,16 +27,12 @@ enum
 /* In left_out below: no edit does, steps keep it for good (planner/fold.h). */
 #define TESSERA_LEFT_OUT_KEPT UINT32_MAX
 
-/* When planning is to stop before its end: a person said so, or its time is up. In the
- * thread that plans; time is looked at where progress is reported, so a plan may take
- * somewhat longer than its limit. */
+/* When planning is to stop before its end: a person said so. */
 typedef struct
 {
   const TesseraProgress *asked; /* (nullable): the caller's */
-  TesseraProgress progress;     /* asks both; once it said stop, it stays with it */
-  double time_limit_s;          /* of CLOCK_MONOTONIC; 0: none */
-  struct timespec begin;
-  TesseraCut cut; /* who said stop */
+  TesseraProgress progress;     /* asks it; once it said stop, it stays with it */
+  bool has_stopped;
 } TesseraStop;
 
 typedef struct

@@ -205,7 +205,7 @@ may_be_lower (const TesseraPlanBuild *build)
 
   for (size_t i = 0; i < plan->n_sections; i++)
     has_spares = has_spares || build->n_spares[i] > 0;
-  return has_spares && plan->cut_short == TESSERA_CUT_NOT &&
+  return has_spares && !plan->cut_short &&
          is_worth (tessera_blocks_bound (build->blocks, 0, build->run.limit, NULL),
                    plan->height_bytes);
 }

@@ -115,23 +115,22 @@ pack_options (const TesseraPlanBuild *build)
   const TesseraPlanOptions *options = build->options;
   TesseraPackOptions pack = { .work_budget = options->work_budget,
                               .progress = &build->stop.progress,
-                              .keeps_best =
-                                  options->keeps_best || options->time_limit_s > 0,
+                              .keeps_best = options->keeps_best,
                               .listener = options->listener,
                               .is_preview = options->is_preview };
   return pack;
 }
 
-/* What was cut short is told of, and kept where that was asked for (time that is up
- * always keeps the best): else TESSERA_CANCELLED. */
+/* What was cut short is told of, and kept where that was asked for: else
+ * TESSERA_CANCELLED. */
 static TesseraStatus
 settle_cut (TesseraPlanBuild *build, const TesseraPacking *packing)
 {
   if (!packing->is_cut_short)
     return TESSERA_OK;
-  if (build->stop.cut == TESSERA_CUT_BY_PERSON && !build->options->keeps_best)
+  if (!build->options->keeps_best)
     return TESSERA_CANCELLED;
-  build->plan->cut_short = (uint8_t) build->stop.cut;
+  build->plan->cut_short = true;
   return TESSERA_OK;
 }
 

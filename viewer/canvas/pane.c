@@ -45,23 +45,21 @@ show_plan (Pane *self, const TesseraFollowed *planned)
   tessera_name_set (self->title, title);
   tessera_label_set (self->subtitle, "%s%s%s%s%s", TESSERA_SIZE (planned->height_bytes),
                      g_ascii_isdigit (*gap) ? ", " : " ", gap,
-                     planned->request.is_preview          ? ", preview"
-                     : plan->cut_short != TESSERA_CUT_NOT ? ", cut short"
-                     : plan->checked                      ? ", checked"
-                                                          : "",
+                     planned->request.is_preview ? ", preview"
+                     : plan->cut_short           ? ", cut short"
+                     : plan->checked             ? ", checked"
+                                                 : "",
                      plan->followable == TESSERA_FOLLOWABLE_NO && plan->lengths == NULL
                          ? ", not to be followed"
                          : "");
   made = planned->seconds > 0 ? g_strdup_printf ("Made in %.2f s", planned->seconds)
                               : g_strdup ("From a file");
-  tessera_set_tip_of (self->subtitle, "%s%s%s%s%s%s", made,
-                      edits != NULL ? ", with " : "", edits != NULL ? edits : "",
-                      plan->cut_short != TESSERA_CUT_NOT
-                          ? "\nCut short: planning again makes the full plan"
-                          : "",
-                      plan->follow_reason != NULL && *plan->follow_reason != '\0' ? "\n"
-                                                                                  : "",
-                      plan->follow_reason != NULL ? plan->follow_reason : "");
+  tessera_set_tip_of (
+      self->subtitle, "%s%s%s%s%s%s", made, edits != NULL ? ", with " : "",
+      edits != NULL ? edits : "",
+      plan->cut_short ? "\nCut short: planning again makes the full plan" : "",
+      plan->follow_reason != NULL && *plan->follow_reason != '\0' ? "\n" : "",
+      plan->follow_reason != NULL ? plan->follow_reason : "");
 }
 
 static void

@@ -130,7 +130,7 @@ keep_preview (TesseraDocument *self, const TesseraJob *job)
   TesseraFollowed *shown = self->planned;
   const TesseraPlan *cut = job->made->plan;
 
-  if (cut->cut_short == TESSERA_CUT_NOT || !keeps_best (job) || shown == NULL ||
+  if (!cut->cut_short || !keeps_best (job) || shown == NULL ||
       !shown->request.is_preview ||
       shown->request.generation != job->request.generation ||
       shown->height_bytes >= job->made->height_bytes)
@@ -425,7 +425,7 @@ name_of (const TesseraFollowed *followed, const char *path)
     g_string_append (name, ", across streams");
   if (n_edits > 0)
     g_string_append_printf (name, ", %s", TESSERA_COUNTED (n_edits, "edit"));
-  if (followed->plan->cut_short != TESSERA_CUT_NOT)
+  if (followed->plan->cut_short)
     g_string_append (name, ", cut short");
   return g_string_free (name, FALSE);
 }

@@ -179,8 +179,7 @@ write_file (TesseraJob *job, TesseraError *error)
 static void
 tell_written (TesseraDocument *self, TesseraJob *job)
 {
-  gboolean is_cut =
-      job->save == TESSERA_SAVE_PLAN && job->planned->plan->cut_short != TESSERA_CUT_NOT;
+  gboolean is_cut = job->save == TESSERA_SAVE_PLAN && job->planned->plan->cut_short;
 
   tessera_document_take_notice (
       self,

@@ -44,7 +44,7 @@ tessera_describe_change (TesseraDocument *document)
   g_string_append (text, TESSERA_SIZE (peak));
   if (planned->request.is_preview)
     g_string_append (text, " (preview)");
-  else if (planned->plan->cut_short != TESSERA_CUT_NOT)
+  else if (planned->plan->cut_short)
     g_string_append (text, " (cut short)");
   if (former == peak)
     g_string_append (text, ", as before");
