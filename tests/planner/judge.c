@@ -211,7 +211,17 @@ typedef struct
 {
   const TesseraItem *item;
   uint32_t index;
+  gboolean meets_all; /* wherever it lies, all others of its zone lie beside it */
 } Sized;
+
+static gboolean
+meets_all (const TesseraItem *items, uint32_t n_items, uint32_t of)
+{
+  for (uint32_t i = 0; i < n_items; i++)
+    if (i != of && !judge_conflict (&items[i], &items[of]))
+      return FALSE;
+  return TRUE;
+}
 
 static int
 by_zone_and_size (const void *x, const void *y)
@@ -222,6 +232,8 @@ by_zone_and_size (const void *x, const void *y)
 
   if (a->item->zone != b->item->zone)
     return a->item->zone < b->item->zone ? -1 : 1;
+  if (a->meets_all != b->meets_all)
+    return a->meets_all ? -1 : 1;
   if (a->item->size_bytes != b->item->size_bytes)
     return a->item->size_bytes > b->item->size_bytes ? -1 : 1;
   if (life_of_a != life_of_b)
@@ -237,7 +249,7 @@ judge_first_fit_by_size (const TesseraItem *items, uint32_t n_items)
   Fitting fitting = fitting_new (items, n_items);
 
   for (uint32_t i = 0; i < n_items; i++)
-    order[i] = (Sized){ &items[i], i };
+    order[i] = (Sized){ &items[i], i, meets_all (items, n_items, i) };
   qsort (order, n_items, sizeof *order, by_zone_and_size);
   for (uint32_t i = 0; i < n_items; i++)
     {

@@ -26,8 +26,8 @@ void judge_assert_packed (const TesseraItem *items,
                           uint32_t n_items,
                           const uint64_t *offsets,
                           const TesseraPacking *packing);
-/* Largest first, the longer of equal ones, ties as they come; zones on top of each other.
- * Without pins and bodies. */
+/* Largest first, the longer of equal ones, ties as they come, all above those beside which
+ * every other one lies; zones on top of each other. Without pins and bodies. */
 uint64_t judge_first_fit_by_size (const TesseraItem *items, uint32_t n_items);
 /* The lowest height there is, of at most JUDGE_MOST_TO_TRY items without pins and bodies.
  */
