@@ -604,11 +604,15 @@ test_suggestions (void)
   g_assert_null (find_suggestion (small, TESSERA_TRY_8BIT));
   g_assert_nonnull (find_suggestion (small, TESSERA_TRY_OFFLOAD));
   OK (tessera_trace_set_meta (f.program.trace, "state_item_bytes", "4"));
-  /* Neither eight bits nor the host take sparse gradients. */
-  OK (tessera_trace_set_meta (f.program.trace, "optimizer", "SparseAdam"));
-  g_autoptr (GArray) sparse = tessera_suggest (&f.whose);
-  g_assert_null (find_suggestion (sparse, TESSERA_TRY_8BIT));
-  g_assert_null (find_suggestion (sparse, TESSERA_TRY_OFFLOAD));
+  /* Neither eight bits nor the host take sparse gradients, or another state than Adam's. */
+  static const char *const alone[] = { "SparseAdam", "LBFGS", "Muon", "Adafactor" };
+  for (gsize i = 0; i < G_N_ELEMENTS (alone); i++)
+    {
+      OK (tessera_trace_set_meta (f.program.trace, "optimizer", alone[i]));
+      g_autoptr (GArray) others = tessera_suggest (&f.whose);
+      g_assert_null (find_suggestion (others, TESSERA_TRY_8BIT));
+      g_assert_null (find_suggestion (others, TESSERA_TRY_OFFLOAD));
+    }
 }
 
 /* The line that is named is one of the peak: an evaluation has a larger loss, where less is live. */

@@ -575,7 +575,8 @@ typedef struct
   const char *file; /* that tells it where the run does not; NULL: none does */
   bool has_fused;
   bool
-      is_sparse; /* of gradients, which those of fewer bytes and of the host do not take */
+      has_no_other; /* of fewer bytes or on the host: gradients are sparse, or state is not
+                        what Adam keeps */
 } Optimizer;
 
 /* As the run says, else as a file of its stacks tells, where AdamW has its lines in that of
@@ -590,7 +591,10 @@ find_optimizer (const TesseraTrace *trace)
     { "SGD", "torch/optim/sgd.py", true },
     { "Adagrad", "torch/optim/adagrad.py", true },
     { "RMSprop", "torch/optim/rmsprop.py", false },
-    { "SparseAdam", "torch/optim/sparse_adam.py", false, .is_sparse = true },
+    { "SparseAdam", "torch/optim/sparse_adam.py", false, .has_no_other = true },
+    { "LBFGS", "torch/optim/lbfgs.py", false, .has_no_other = true },
+    { "Muon", "torch/optim/_muon.py", false, .has_no_other = true },
+    { "Adafactor", "torch/optim/_adafactor.py", false, .has_no_other = true },
   };
   static const Optimizer other = { "AdamW", NULL, false };
   const char *name = tessera_trace_get_meta (trace, "optimizer");
@@ -610,8 +614,9 @@ can_be_made (const Work *work, TesseraTry what)
   const Optimizer *optimizer = find_optimizer (trace);
 
   return what == TESSERA_TRY_FUSED     ? optimizer->has_fused
-         : what == TESSERA_TRY_OFFLOAD ? !optimizer->is_sparse
-         : what == TESSERA_TRY_8BIT ? !optimizer->is_sparse && work->state_item_bytes > 1
+         : what == TESSERA_TRY_OFFLOAD ? !optimizer->has_no_other
+         : what == TESSERA_TRY_8BIT
+             ? !optimizer->has_no_other && work->state_item_bytes > 1
          : what == TESSERA_TRY_CHUNKS ? !uses_file (trace, "linear_cross_entropy")
                                       : true;
 }
