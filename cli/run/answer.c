@@ -112,10 +112,11 @@ fit_followed (const CliStudy *study, const CliQuestion *question)
                                            : "What was seen fits",
       followed, TESSERA_SIZE (study->layout->peak_reserved_bytes),
       TESSERA_SIZE (study->needs.plan_bytes),
-      /* Less than was reserved: told apart, or one of the two looks wrong. */
+      /* Less than was reserved, or more: told apart, or one of the two looks wrong. */
       study->needs.plan_bytes < study->layout->peak_reserved_bytes
           ? " (it gives back what is free where memory is short)"
-          : "",
+      : study->layout->n_ooms > 0 ? " (with what was refused to it)"
+                                  : "",
       question->gpu, TESSERA_SIZE (cli_answer_available (question)),
       TESSERA_SIZE (study->needs.native_bytes),
       TESSERA_SIZE (study->needs.expandable_bytes));
