@@ -90,7 +90,8 @@ typedef struct
                               comes next; n_events: there is none */
   uint32_t
       *next_backward; /* by event: where the next one begins; n_events: there is none */
-  uint32_t *evaluated_end; /* by block: where it ends if evaluations keep no gradients */
+  uint32_t *evaluated_end; /* by block: where it ends if evaluations keep no gradients;
+                              NULL: none keeps them */
   uint32_t now_index;      /* of the peak as it is */
   TesseraPasses passes;    /* of the repeated module whose activations weigh most */
   uint64_t
@@ -458,7 +459,12 @@ find_evaluated (Work *work)
   g_autoptr (GArray) phases = g_array_new (FALSE, FALSE, sizeof (uint32_t));
   uint32_t phase = TESSERA_NONE, group = UINT32_MAX, next = 0, next_but_one = 0;
   uint32_t n = 0, result_end = 0;
-  size_t result = 0;
+  size_t result = 0, kept = 0;
+
+  while (kept < whose->structure->n_phases && !keeps_gradients (whose, (uint32_t) kept))
+    kept++;
+  if (kept == whose->structure->n_phases)
+    return;
 
   /* A phase, and what comes behind it until the next one. */
   for (size_t i = 0; i < blocks->n_blocks; i++)
@@ -613,7 +619,8 @@ can_be_made (const Work *work, TesseraTry what)
   const TesseraTrace *trace = work->whose->trace;
   const Optimizer *optimizer = find_optimizer (trace);
 
-  return what == TESSERA_TRY_FUSED     ? optimizer->has_fused
+  return what == TESSERA_TRY_NO_GRAD   ? work->evaluated_end != NULL
+         : what == TESSERA_TRY_FUSED   ? optimizer->has_fused
          : what == TESSERA_TRY_OFFLOAD ? !optimizer->has_no_other
          : what == TESSERA_TRY_8BIT
              ? !optimizer->has_no_other && work->state_item_bytes > 1
