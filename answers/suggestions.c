@@ -448,7 +448,7 @@ keeps_gradients (const TesseraWhose *whose, uint32_t phase)
 
 /* Of what an evaluation makes, an operation takes what the last two made. Its result, the largest
  * of the last two, stays as it is: a variable may have it until the next one has been made. What
- * outlives that one is held by something else. */
+ * outlives that one is held by something else; what is gone before the next is made is none. */
 static void
 find_evaluated (Work *work)
 {
@@ -501,7 +501,8 @@ find_evaluated (Work *work)
       group = groups[i];
       if (life_end (blocks, block) <= begin[2])
         work->evaluated_end[i] = next_but_one;
-      if (block->size_bytes >= LEAST_LOSS_BYTES && n++ < N_LAST &&
+      if (block->size_bytes >= LEAST_LOSS_BYTES && life_end (blocks, block) >= next &&
+          n++ < N_LAST &&
           (n == 1 || block->size_bytes >= blocks->blocks[result].size_bytes))
         {
           if (n > 1)

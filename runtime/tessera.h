@@ -86,8 +86,8 @@ TESSERA_API void tessera_mark (const char *name);
  * the address is not followed. */
 TESSERA_API void
 tessera_tensor (int device, const void *address, int kind, const char *name);
-/* From here on none is recorded. */
-TESSERA_API void tessera_leave_out_stacks (void);
+/* 1: from here on none is recorded; 0: they are again, where `stacks` asked for them. */
+TESSERA_API void tessera_leave_out_stacks (int leave_out);
 /* What the trace is to say of the run: a key of its meta, and the value. */
 TESSERA_API void tessera_note (const char *key, const char *value);
 /* Asked on threads that autograd runs, before an allocation is recorded: the name of the

@@ -256,9 +256,9 @@ tessera_torch_release_pool (int ordinal, TesseraTorchPool pool)
 }
 
 void
-tessera_leave_out_stacks (void)
+tessera_leave_out_stacks (int leave_out)
 {
-  atomic_store (&leaves_out_stacks, true);
+  atomic_store (&leaves_out_stacks, leave_out != 0);
 }
 
 static RuntimeDevice *

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A dry run that goes on once some whole steps are known: evaluations, other lengths and the
-script's end belong to the plan and the verdict. Without stacks and names of modules, up to a
-number of events or seconds, with a line of progress every two seconds.
+script's end belong to the plan and the verdict. Without stacks and names of modules, but for the
+first evaluation of each name, up to a number of events or seconds, with a line of progress every
+two seconds.
 
 A loop whose end hangs on a value of the device may never end where nothing is computed:
 one that makes no step within the limit, or asks the device over and over without asking
@@ -77,10 +78,6 @@ class Further:
         if self._seconds and time.monotonic() - self._began_s >= self._seconds:
             return "seconds"
         return "events" if self._events and self._n_events() >= self._events else ""
-
-    def leave_out_stacks(self) -> None:
-        if self._library is not None:
-            self._library.leave_out_stacks()
 
     def tell(self, why: str, n_steps: int, thread: int) -> None:
         """Names the line, where it is what to look at."""

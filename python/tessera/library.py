@@ -137,8 +137,8 @@ class Library:
         self._get_stats = self._function("get_stats", number, number, ctypes.POINTER(DeviceStats))
         self._mark = self._function("mark", None, text)
         self._tensor = self._function("tensor", None, number, address, number, text)
-        #: From here on no stack is recorded.
-        self.leave_out_stacks = self._function("leave_out_stacks", None)
+        #: 1: from here on no stack is recorded; 0: they are again.
+        self.leave_out_stacks = self._function("leave_out_stacks", None, number)
         self._note = self._function("note", None, text, text)
         #: Everything recorded is in the closed file; memory is served as before.
         self.stop = self._function("stop", None)

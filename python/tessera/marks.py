@@ -80,6 +80,7 @@ class Marks:
     stop_after  (least, most): the program ends after so many whole steps, once the last
                 one repeats the one before it: a plan needs a step that repeats
     further     how far it goes on instead; None: it ends
+    on_names    whether what comes now is recorded with stacks and modules
     """
 
     def __init__(
@@ -88,12 +89,14 @@ class Marks:
         is_following: bool = False,
         on_step: Optional[Callable[[], None]] = None,
         further: Optional["Further"] = None,
+        on_names: Optional[Callable[[bool], None]] = None,
     ) -> None:
         self._told: Optional[Told] = None
         self._stop_after = stop_after
         self._further = further
         self._is_following = is_following
         self._on_step = on_step
+        self._on_names = on_names
         self._main = threading.main_thread().ident
         self._owner: Optional[int] = None
         self._phases: List[str] = []
@@ -103,6 +106,8 @@ class Marks:
         self._is_due = False  # the last step was done where nothing could be raised
         #: The steps that are recorded with stacks and modules are done.
         self.is_known = False
+        self._has_names = True  # what comes now is recorded with them
+        self._named: Set[str] = set()  # evaluations that are recorded with these after it
         self._stopped_by = "steps"
         self._is_given_up = False  # what was begun is not brought to its end
         self._began_between = False
@@ -190,7 +195,16 @@ class Marks:
         """An outermost module is called without gradients, or the user says so."""
         self.raise_if_due()
         self._between()
-        return self.open(name or ("scoring" if self._rolls_out and not self._n_trained else "eval"))
+        name = name or ("scoring" if self._rolls_out and not self._n_trained else "eval")
+        if self.is_known and name not in self._named:
+            self._named.add(name)
+            self._tell_names(True)
+        return self.open(name)
+
+    def _tell_names(self, has_names: bool) -> None:
+        self._has_names = has_names
+        if self._on_names is not None:
+            self._on_names(has_names)
 
     def _take_back(self) -> None:
         """The first step did not begin with the helper that was called."""
@@ -279,6 +293,8 @@ class Marks:
         """Something is done that belongs to a step."""
         if self.is_between():
             return
+        if self.is_known and self._has_names:
+            self._tell_names(False)
         self._rolls_out = bool(self._rolls_out)
         if not self._in_step:
             self._tell_step(self.n_done)
@@ -314,7 +330,7 @@ class Marks:
             if self._further is None or not self._further.goes_on:
                 self._is_due = True
             else:
-                self._further.leave_out_stacks()
+                self._tell_names(False)
         self._tell_step(-1 if self._is_due else self.n_done)
         if self._on_step is not None:
             self._on_step()

@@ -151,7 +151,7 @@ class Modules:
         on_root: Callable[[nn.Module], None],
     ) -> None:
         self._marks = marks
-        self._has_names = has_names
+        self._wants_names = self._has_names = has_names
         self._on_failure = on_failure
         self._on_root = on_root
         self._told: Optional[Told] = None
@@ -168,7 +168,7 @@ class Modules:
         self._owner: Optional[_State] = None  # of the training thread
         self._recomputing: Optional[_State] = None  # has opened the phase of that name
         self._handles: List[Any] = []
-        self._ends_names = False
+        self._leaves_out = False
         self._n_backwards = 0  # that run now, on whatever threads
         self._lock = threading.Lock()
 
@@ -185,7 +185,7 @@ class Modules:
         self.detach()
 
     def attach(self, told: Told) -> None:
-        if self._has_names:
+        if self._wants_names:
             self._told = told
 
     def detach(self) -> None:
@@ -193,9 +193,9 @@ class Modules:
             self._told.set_module_finder(None)
             self._told = None
 
-    def leave_out_names(self) -> None:
-        """From the next outermost call on no module is told."""
-        self._ends_names = True
+    def leave_out_names(self, leave_out: bool) -> None:
+        """From the next outermost call on, or the one that begins, no module is told, or each is again."""
+        self._leaves_out = leave_out
 
     def forget(self) -> None:
         """A step is over: its graph is gone."""
@@ -219,6 +219,7 @@ class Modules:
             stack = state.stack
             if not stack:
                 self._begin_outermost(state, module, args)
+                self._has_names = self._wants_names and not self._leaves_out
             name = _NO_NAME
             if self._has_names:
                 name = self._paths.get(module) or self._paths.find(module, stack)
@@ -232,9 +233,6 @@ class Modules:
 
     def _begin_outermost(self, state: _State, module: nn.Module, args: Any) -> None:
         state.depth = None
-        if self._ends_names and self._has_names:
-            self._has_names = False
-            self.detach()
         if _graph_task() != -1:
             if self._recomputing is None:
                 self._recomputing = state
@@ -279,9 +277,10 @@ class Modules:
                 if not any(entry[0] is module for entry in stack):
                     return
             while stack:
-                if self._told is not None:
+                ended, name = stack.pop()
+                if self._told is not None and name is not _NO_NAME:
                     self._told.module_end()
-                if stack.pop()[0] is module:
+                if ended is module:
                     break
             if self._has_names and torch.is_grad_enabled():
                 state.change(stack[-1][1] if stack else _NO_NAME)
@@ -311,7 +310,8 @@ class Modules:
                 self._evaluated = None
             self._n_backwards += change
             if self._told is not None:
-                self._told.set_module_finder(self._find if self._n_backwards else None)
+                has_finder = self._has_names and self._n_backwards
+                self._told.set_module_finder(self._find if has_finder else None)
 
     def nested_backward(self, change: int) -> None:
         """A backward pass inside a backward pass begins (1) or ends (-1) on this thread."""

@@ -77,7 +77,7 @@ class Session:
         self._is_attached = False
         self._history: Optional[History] = None
         self._further = further
-        self.marks = Marks(stop_after, "plan" in options, self._on_step, further)
+        self.marks = Marks(stop_after, "plan" in options, self._on_step, further, self._on_names)
         self.tensors = Tensors(self.marks, say)
         # Names are for the trace; to follow a plan, none is asked for.
         has_names = has_modules and "record" in options
@@ -179,12 +179,15 @@ class Session:
 
     def _on_step(self) -> None:
         self.modules.forget()
-        if self.marks.is_known:
-            self.modules.leave_out_names()
         if self._is_attached:
             if self._history is not None:
                 self._keep_history(self._history.bound)
             self._say_notices()
+
+    def _on_names(self, has_names: bool) -> None:
+        if self.library is not None:
+            self.library.leave_out_stacks(not has_names)
+        self.modules.leave_out_names(not has_names)
 
     def _is_first(self) -> bool:
         """Of many ranks, and their workers, one speaks for all."""

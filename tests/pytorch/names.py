@@ -61,10 +61,12 @@ class Net(nn.Module):
         return self.second(self.first(self.weight)).sum()
 
 
-def train():
-    net = Net()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(4):
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def train(n_steps=4):
+    for _ in range(n_steps):
         scratch(9000000)  # train 9000000 -
         net().backward()
         optimizer.step()
@@ -72,6 +74,12 @@ def train():
 
 
 train()
+'''
+EVALUATED = '''
+for _ in range(2):
+    train(6)
+    with torch.no_grad():
+        net()
 '''
 STEPS, N_SIZES = 3, 6
 
@@ -115,3 +123,14 @@ def main(report, folder):
             holds = [name.rpartition(".")[2] for name, _ in found[:2]] == ["scratch", function]
             report.expect(holds and found[1][1] == line, f"{size} bytes: {found[:2]}, {function} in line {line}")
             report.expect(module_of(trace, event) == module, f"{size} bytes: {module_of(trace, event)}, {module}")
+
+    # Once steps are known they have neither, but for the first evaluation.
+    evaluated, trace = folder.resolve() / "evaluated.py", folder / "evaluated.tsr"
+    evaluated.write_text(PROGRAM + EVALUATED, encoding="utf-8")
+    dry.dry_run(trace, evaluated, options=["--events", 100000])
+    found = [(module_of(trace, event), [name.rpartition(".")[2] for name, _ in callers(trace, event, evaluated)[:2]])
+             for event, in dry.query(trace, "SELECT event_index FROM event WHERE action = 1 AND size_bytes = 7000000 ORDER BY 1")]
+    named = ("second", ["scratch", "forward"])
+    known = found.index((None, []))
+    report.expect(found == [named] * known + [(None, [])] * (10 - known) + [named] + [(None, [])] * 7,
+                  f"what has lines and modules, of 10 steps, an evaluation, 6 steps, an evaluation: {found}")
