@@ -250,12 +250,12 @@ rooms_for_other_lengths_are_not (void)
   static const struct
   {
     uint32_t slot; /* too small in the plan */
-    uint8_t lifetime_class;
+    uint32_t n_rooms;
     TesseraFollowable followable;
   } cases[] = {
-    { 4, TESSERA_CLASS_DYNAMIC, TESSERA_FOLLOWABLE_SAME_BATCHES },
-    { 4, TESSERA_CLASS_TRANSIENT, TESSERA_FOLLOWABLE_YES },
-    { 24, TESSERA_CLASS_DYNAMIC, TESSERA_FOLLOWABLE_YES },
+    { 4, 1, TESSERA_FOLLOWABLE_SAME_BATCHES },
+    { 4, 0, TESSERA_FOLLOWABLE_YES },
+    { 24, 1, TESSERA_FOLLOWABLE_YES },
   };
 
   for (size_t k = 0; k < G_N_ELEMENTS (cases); k++)
@@ -264,8 +264,8 @@ rooms_for_other_lengths_are_not (void)
       g_autoptr (TesseraPlan) plan = plan_lengths (&c);
 
       plan->followable = TESSERA_FOLLOWABLE_YES;
-      for (size_t i = 0; i < c.blocks->n_blocks; i++)
-        c.blocks->blocks[i].lifetime_class = cases[k].lifetime_class;
+      plan->rooms = g_new0 (TesseraRoom, 1);
+      plan->n_rooms = cases[k].n_rooms;
       plan->lengths->laws[plan->lengths->slots[cases[k].slot].law].denominator *= 4;
       g_autofree char *no_lengths = judge_lengths (&c, plan);
       g_assert_nonnull (no_lengths);

@@ -170,15 +170,6 @@ find_fault (const Advice *advice, const TesseraPlan *plan, const TesseraLayout *
   return NULL;
 }
 
-static bool
-is_any_dynamic (const TesseraBlocks *blocks)
-{
-  for (size_t i = 0; i < blocks->n_blocks; i++)
-    if (blocks->blocks[i].lifetime_class == TESSERA_CLASS_DYNAMIC)
-      return true;
-  return false;
-}
-
 /* Steps differ by length, and PyTorch's allocators are better than a plan for that: this one
  * has rooms for the sizes that were seen, and another run's are others. */
 static void
@@ -207,7 +198,7 @@ judge (const Advice *advice,
       *out_no_lengths = g_strconcat ("no plan for every length: ", fault, NULL);
       g_clear_pointer (&plan->lengths, tessera_lengths_free);
       if (layout->peak_reserved_bytes > allowed_bytes (advice) &&
-          plan->followable == TESSERA_FOLLOWABLE_YES && is_any_dynamic (advice->blocks))
+          plan->followable == TESSERA_FOLLOWABLE_YES && plan->n_rooms > 0)
         limit_to_same_batches (plan);
       g_free (fault);
       return;

@@ -311,8 +311,11 @@ decline_unlike_steps (CliStudy *study)
         "is max_new_tokens)";
   else if (plan->followable == TESSERA_FOLLOWABLE_SAME_BATCHES &&
            study->lengths == NULL && study->structure->n_steps >= LEAST_STEPS_ALIKE)
-    reason = "no two of the steps that were seen are alike, so that no other run's would "
-             "be; tessera plan makes one for a run of exactly these requests";
+    reason = plan->n_rooms > 0
+                 ? "steps ask for sizes that vary, in another run for others; "
+                   "tessera plan makes one for a run of exactly these requests"
+                 : "no two of the steps that were seen are alike, so that no other run's "
+                   "would be; tessera plan makes one for a run of exactly these requests";
   if (reason == NULL)
     return;
   plan->followable = TESSERA_FOLLOWABLE_NO;
