@@ -18,10 +18,23 @@ def lines(path):
             yield line.split()
 
 
+def work_area(name, out, *factors):
+    """A function that writes a product of some of its arguments to one of them: in elements, or, of the
+    newer ones, in bytes, of which the host needs none."""
+    is_wide = name.startswith("cusolverDnX")
+    kind = "int64_t" if is_wide else "int"
+    arguments = ", ".join(f"int64_t a{i}" for i in range(1, max([int(out) + is_wide, *map(int, factors)]) + 1))
+    read = "a" if is_wide else "(int64_t) (int) a"
+    sizes = f"({kind} *) a{out}, {' * '.join(read + factor for factor in factors) or '(int64_t) 0'}"
+    area = f"NULL_WORK_BYTES ({sizes}, (int64_t *) a{int(out) + 1})" if is_wide else f"NULL_WORK_ELEMENTS ({sizes})"
+    return f"NULL_STUB ({name}, ({arguments}), {area})"
+
+
 def definition(name, policy):
-    for verdict, pattern, *error in policy:
+    for verdict, pattern, *rest in policy:
         if fnmatchcase(name, pattern):
-            return {"pass": "", "quiet": f"NULL_QUIET ({name})", "fail": f"NULL_FAILS ({name}, {''.join(error)})"}[verdict]
+            return {"pass": lambda: "", "quiet": lambda: f"NULL_QUIET ({name})", "opens": lambda: f"NULL_OPENS ({name})",
+                    "fail": lambda: f"NULL_FAILS ({name}, {''.join(rest)})", "works": lambda: work_area(name, *rest)}[verdict]()
     sys.exit(f"make-stubs.py: no line of the policy fits {name}")
 
 

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -124,18 +125,30 @@ const char *null_unsupported_text (void);
  *
  * One that only computes does nothing and says that it worked. Any other fails, with an
  * error of its library, and is named in the text of that error. Their arguments are not
- * read, so that they are declared without any. */
+ * read, so that they are declared without any, but for those that open a handle or say how
+ * large a work area is. */
 
 /* Where no device is offered, nothing works. */
-#define NULL_STUB(name, body)                                                            \
-  __attribute__ ((visibility ("default"), weak)) long name (void);                       \
-  long name (void) { body; }
+#define NULL_STUB(name, arguments, body)                                                 \
+  __attribute__ ((visibility ("default"), weak)) long name arguments;                    \
+  long name arguments { body; }
 
 #define NULL_QUIET(name)                                                                 \
-  NULL_STUB (name, return null_settings ()->refuses ? NULL_NO_DEVICE : NULL_OK)
+  NULL_STUB (name, (void), return null_settings ()->refuses ? NULL_NO_DEVICE : NULL_OK)
 #define NULL_FAILS(name, error)                                                          \
-  NULL_STUB (name, static atomic_flag was_said = ATOMIC_FLAG_INIT;                       \
+  NULL_STUB (name, (void), static atomic_flag was_said = ATOMIC_FLAG_INIT;               \
              return null_unsupported (#name, error, &was_said))
+#define NULL_OPENS(name)                                                                 \
+  NULL_STUB (name, (void **out_handle), *out_handle = out_handle;                        \
+             return null_settings ()->refuses ? NULL_NO_DEVICE : NULL_OK)
+#define NULL_WORK_ELEMENTS(out, n)                                                       \
+  *(out) = (n) > INT_MAX ? INT_MAX : (int) (n);                                          \
+  return NULL_OK
+/* Eight bytes for each: a guess, as its type is not looked at. */
+#define NULL_WORK_BYTES(out, n, out_host)                                                \
+  *(out) = 8 * (n);                                                                      \
+  *(out_host) = 0;                                                                       \
+  return NULL_OK
 
 /*
  * What the null CUDA keeps: ranges of addresses, and objects behind handles. Not locked: the

@@ -102,7 +102,7 @@ int cudaGraphLaunch (void *executable, void *stream);
 int cudaGraphDestroy (void *graph);
 int cudaGraphExecDestroy (void *executable);
 
-long cusolverDnCreate (void);
+long cusparseCreate (void);
 long cudaIpcGetMemHandle (void);
 int nvmlInit_v2 (void);
 int nvmlDeviceGetHandleByIndex_v2 (unsigned index, void **out_device);

@@ -136,29 +136,6 @@ NULL_API (int,
 STRIDED_PRODUCT (cublasSgemmStridedBatched, NULL_SLOWNESS_SINGLE)
 STRIDED_PRODUCT (cublasDgemmStridedBatched, NULL_SLOWNESS_DOUBLE)
 
-/* Many small systems that are solved by their factors: the host is told that each was. */
-NULL_API (int,
-          cublasSgetrsBatched,
-          Handle *handle,
-          int op,
-          int n,
-          int n_right_sides,
-          const void *factors,
-          int lda,
-          const int *pivots,
-          void *b,
-          int ldb,
-          int *out_bad_argument,
-          int n_systems)
-{
-  *out_bad_argument = 0;
-  return NULL_OK;
-}
-
-NULL_ALSO (cublasDgetrsBatched, cublasSgetrsBatched);
-NULL_ALSO (cublasCgetrsBatched, cublasSgetrsBatched);
-NULL_ALSO (cublasZgetrsBatched, cublasSgetrsBatched);
-
 /* cuBLASLt: layouts remember their shape, so that a product can be timed. */
 
 enum

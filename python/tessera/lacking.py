@@ -21,7 +21,7 @@ from .say import say
 _LACKS = re.compile(
     r"the null CUDA has no (\w+)"
     r"|undefined symbol: (cu[A-Z]\w+)"
-    r"|(?:NOT_SUPPORTED|NOT_INITIALIZED|Unknown \w+ error number), when calling `(cu\w+)"
+    r"|(?:NOT_SUPPORTED|NOT_INITIALIZED|not supported|Unknown \w+ error number),? when calling `(cu\w+)"
 )
 _PLACE = re.compile(r'File "([^"<]+)", line (\d+)')
 _COMPILED = (

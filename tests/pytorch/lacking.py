@@ -226,7 +226,7 @@ def errors_that_may_come_of_values_say_so(tmp):
 
 @test
 def a_missing_call_is_one_sentence(tmp):
-    for text, name in (("torch.linalg.inv(torch.ones(4, 4, device='cuda'))", "cusolverDnCreate"),
+    for text, name in (("torch.eye(4).to_sparse_csr().cuda() @ torch.ones(4, 4, device='cuda')", "cusparseCreateCsr"),
                        ("__import__('ctypes').CDLL(None).cuCtxDetach", "cuCtxDetach")):
         done, said = dry_run(tmp, f"import torch\ntorch.ones(4, device='cuda')\ndef work():\n    {text}\nwork()\n")
         assert done.returncode == 4, done

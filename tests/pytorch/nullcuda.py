@@ -303,8 +303,23 @@ def operations(_: str) -> None:
     torch.linalg.inv(cameras).sum().backward()
     expect(torch.linalg.solve(cameras, tensor(8, 4, 1)).shape == (8, 4, 1), "many small systems are solved")
 
+    for shape in (32, 32), (40, 24), (600, 600), (5, 8, 8):
+        matrix = tensor(*shape).requires_grad_()
+        q, r = torch.linalg.qr(matrix)
+        expect((q @ r).shape == shape and torch.linalg.svd(matrix, full_matrices=False)[1].shape[-1] == min(shape[-2:]),
+               f"a matrix of {shape} is taken apart")
+        (q.sum() + torch.linalg.svdvals(matrix).sum()).backward()
+        if shape[-1] == shape[-2]:
+            torch.linalg.eigh(matrix)[1].sum().backward()
+            for solve in torch.linalg.inv, torch.linalg.slogdet, torch.linalg.cholesky, torch.linalg.lu_factor:
+                solve(matrix)
+            expect(torch.linalg.lstsq(matrix, matrix)[0].shape == shape, f"a system of {shape} is solved")
     square = tensor(32, 32)
-    raises(RuntimeError, ("cusolverDnCreate",), lambda: torch.linalg.inv(square))
+    torch.nn.init.orthogonal_(square)
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    torch.linalg.eigvalsh(square)
+    expect(torch.cuda.max_memory_allocated() - before >= 2 * 32 * 32 * 4, "solving works in memory of its own")
     raises(RuntimeError, ("null CUDA has no cudaIpcGetMemHandle",), square.untyped_storage()._share_cuda_)
 
 
