@@ -293,8 +293,8 @@ cli_tell_laws (const CliStudy *study)
     return;
   if (phase != NULL)
     cli_say ("steps vary in parts, cut where \"%s\" begins again; ", cli_shown (phase));
-  cli_say ("%ss that vary: %u of %zu are of one kind\n", phase != NULL ? "part" : "step",
-           kind->n_steps,
+  cli_say ("%ss that vary: %u of %zu are alike but for length and batch\n",
+           phase != NULL ? "part" : "step", kind->n_steps,
            phase != NULL ? study->laws->parts.structure.n_steps
                          : study->structure->n_steps);
   if (lengths == NULL && study->why_no_lengths != NULL)
