@@ -236,6 +236,12 @@ instance_of_expandable (const Case *run, uint64_t reserved_bytes)
   return ratio;
 }
 
+gboolean
+instance_is_advised (const Instance *instance, const TesseraLayout *own)
+{
+  return instance_of_expandable (&instance->of, own->peak_reserved_bytes) <= 1.02;
+}
+
 guint32
 instance_first_seed (void)
 {

@@ -71,6 +71,10 @@ gboolean instance_is_certain (const Instance *instance);
 /* What a run reserved over what it reserves with expandable segments. */
 double instance_of_expandable (const Case *run, uint64_t reserved_bytes);
 
+/* Whether the plan is not worse than PyTorch for the run that it was made from, which @own is
+ * under it: else nobody is advised to follow it (simulator/advice.c). */
+gboolean instance_is_advised (const Instance *instance, const TesseraLayout *own);
+
 /* What TESSERA_PROOF_SEED says, or 0. */
 guint32 instance_first_seed (void);
 /* 10,000 with TESSERA_TEST_LONG, what TESSERA_PROOF_INSTANCES says, or @n_short. */
