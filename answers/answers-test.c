@@ -604,8 +604,9 @@ test_suggestions (void)
   g_assert_null (find_suggestion (small, TESSERA_TRY_8BIT));
   g_assert_nonnull (find_suggestion (small, TESSERA_TRY_OFFLOAD));
   OK (tessera_trace_set_meta (f.program.trace, "state_item_bytes", "4"));
-  /* Neither eight bits nor the host take sparse gradients, or another state than Adam's. */
-  static const char *const alone[] = { "SparseAdam", "LBFGS", "Muon", "Adafactor" };
+  /* Neither eight bits nor the host take sparse gradients, or another state than Adam's; of what is not known nothing is. */
+  static const char *const alone[] = { "SparseAdam", "LBFGS", "Muon", "Adafactor",
+                                       "Adadelta" };
   for (gsize i = 0; i < G_N_ELEMENTS (alone); i++)
     {
       OK (tessera_trace_set_meta (f.program.trace, "optimizer", alone[i]));

@@ -587,7 +587,7 @@ typedef struct
 } Optimizer;
 
 /* As the run says, else as a file of its stacks tells, where AdamW has its lines in that of
- * Adam. AdamW is told where nothing is known, and for what is none of these. */
+ * Adam. AdamW is told where nothing is known; what is none of these has no other. */
 static const Optimizer *
 find_optimizer (const TesseraTrace *trace)
 {
@@ -603,7 +603,7 @@ find_optimizer (const TesseraTrace *trace)
     { "Muon", "torch/optim/_muon.py", false, .has_no_other = true },
     { "Adafactor", "torch/optim/_adafactor.py", false, .has_no_other = true },
   };
-  static const Optimizer other = { "AdamW", NULL, false };
+  static const Optimizer other = { "AdamW", NULL, .has_no_other = true };
   const char *name = tessera_trace_get_meta (trace, "optimizer");
 
   for (size_t i = 0; i < G_N_ELEMENTS (known); i++)
