@@ -217,8 +217,12 @@ def a_program_that_cannot_be_dry_run_gets_one_sentence(tmp):
             (("python-of-nobody", "t.py"), "", 1, ("python-of-nobody", "name the Python")),
             ((python, "t.py"), "", 1, ("has no PyTorch",)),
             ((python, "t.py"), tmp / "cpu", 1, ("without CUDA",)),
-            (("torchrun", "t.py"), "", 2, ("torchrun", "--world")),
-            ((python, "-m", "torch.distributed.run", "t.py"), "", 2, ("torch.distributed.run", "--rank")),
+            (("torchrun", "t.py"), "", 2, ("torchrun", "tessera dry-run -- python t.py (")),
+            (("torchrun", "--nproc_per_node=8", "--nnodes", "2", "t.py", "-n", "3", "a b"), "", 2,
+             ("torchrun", "tessera dry-run --world 16 --rank 0 -- python t.py -n 3 'a b' (")),
+            (("accelerate", "launch", "--num_processes", "4", "-m", "pkg.train"), "", 2, ("--world 4 --rank 0 -- python -m pkg.train (",)),
+            ((python, "-m", "torch.distributed.run", "--nproc-per-node", "gpu", "t.py"), "", 2,
+             ("torch.distributed.run", "tessera dry-run -- python t.py (")),
     ):
         done = away(tessera, "dry-run", "-o", tmp / "t.tsr", "--", *program, env=dict(os.environ, PYTHONPATH=str(path)))
         lines = done.stderr.strip().splitlines()

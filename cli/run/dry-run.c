@@ -232,9 +232,8 @@ run_dry (int n_words, char **program)
   CliRehearsal run = { .program = program };
 
   if (launcher != NULL)
-    cli_usage ("a dry run is one rank of the job: leave %s out and say --world 64 --rank "
-               "3 -- python train.py",
-               launcher);
+    cli_usage ("a dry run is one rank of the job, without %s: tessera dry-run %s",
+               launcher, cli_program_unlaunched (program));
   gpus = g_strsplit (gpu != NULL ? gpu : "h100-80", ",", -1);
   take_options (&run);
   run.changes = changes != NULL ? cli_changes_read (changes) : NULL;

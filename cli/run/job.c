@@ -92,6 +92,56 @@ cli_program_launcher (char **program)
   return NULL;
 }
 
+/* How many processes an option of a launcher asks for; 1: it is about something else. */
+static guint64
+count_processes (const char *option, const char *next)
+{
+  static const char *const names[] = { "nproc-per-node",
+                                       "num-processes",
+                                       "num-gpus",
+                                       "nnodes",
+                                       "num-nodes",
+                                       "ntasks",
+                                       "np",
+                                       "n",
+                                       NULL };
+  g_auto (GStrv) parts = g_strsplit (option, "=", 2);
+  const char *value = parts[0] != NULL && parts[1] != NULL ? parts[1] : next;
+
+  if (parts[0] == NULL || *option != '-' || value == NULL ||
+      !g_strv_contains (names,
+                        g_strdelimit (parts[0], "_", '-') + strspn (parts[0], "-")))
+    return 1;
+  return MAX (g_ascii_strtoull (value, NULL, 10), 1);
+}
+
+char *
+cli_program_unlaunched (char **program)
+{
+  const char *launcher = cli_program_launcher (program);
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint64 n_processes = 1;
+  char **word = program;
+
+  while (*word != launcher)
+    word++;
+  for (word++; *word != NULL && !g_str_has_suffix (*word, ".py") &&
+               !g_str_equal (*word, "-m") && !g_str_equal (*word, "--module");
+       word++)
+    n_processes *= MIN (count_processes (*word, word[1]), 1u << 16);
+  if (n_processes > 1)
+    g_string_printf (text, "--world %" G_GUINT64_FORMAT " --rank 0 ", n_processes);
+  g_string_append (text, *word != NULL ? "-- python" : "-- python train.py");
+  for (; *word != NULL; word++)
+    {
+      g_autofree char *quoted = g_shell_quote (*word);
+
+      g_string_append_printf (
+          text, " %s", strpbrk (*word, " '\"$\\&|;<>()*?`") != NULL ? quoted : *word);
+    }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
 gboolean
 cli_job_policy_is_known (const char *policy)
 {

@@ -69,6 +69,10 @@ char *cli_program_name (char **program);
  * Borrowed. */
 const char *cli_program_launcher (char **program);
 
+/* What to type behind `tessera dry-run` where the command line names a launcher: "--world 8
+ * --rank 0 -- python train.py". Transfer full. */
+char *cli_program_unlaunched (char **program);
+
 /* Whether @policy is one of those that the library knows. */
 gboolean cli_job_policy_is_known (const char *policy);
 
