@@ -71,14 +71,6 @@ TESSERA_MUST_USE TesseraStatus tessera_trace_save_meta (const TesseraTrace *trac
                                                         TesseraError *error);
 void tessera_stored_edits_free (TesseraStoredEdit *edits, size_t n_edits);
 
-struct sqlite3;
-
-/* Opens the SQLite database of another program for reading, which leaves it as it is: it is
- * whole, and what it holds does not run. The caller closes it; NULL after a failure. */
-TESSERA_MUST_USE TesseraStatus tessera_database_open (const char *path,
-                                                      TesseraError *error,
-                                                      struct sqlite3 **out_db);
-
 typedef enum
 {
   TESSERA_FILE_OTHER,

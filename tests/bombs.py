@@ -8,10 +8,8 @@ promise of 256 MiB and twelve times the plain bytes. Prints TAP.
 SPDX-License-Identifier: Apache-2.0
 """
 import gzip
-import sqlite3
 import struct
 import sys
-from contextlib import closing
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -129,20 +127,6 @@ def tables_of_the_shortest_rows_are_refused_before_they_take_more(tmp):
             assert status == (0 if is_taken else 1), said
             assert is_taken or "rows as short as these take more memory" in said, said
             assert held < 256 * MIB + 12 * file.stat().st_size, f"{name}: held {held >> 20} MiB"
-
-
-@test
-def databases_of_the_shortest_rows_are_refused_before_they_take_more(tmp):
-    for n_rows, is_taken in (1 << 18, True), (1 << 20, False):
-        file = tmp / f"{n_rows}.db"
-        with closing(sqlite3.connect(file)) as base, base:
-            base.execute("CREATE TABLE device_traces (action, addr, size)")
-            base.execute("INSERT INTO device_traces WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?)"
-                         " SELECT 'alloc', i * 512, 512 FROM n", (n_rows,))
-        status, said, held = ended([TESSERA, "import", file, "-o", tmp / "table.tsr", "--force"])
-        assert status == (0 if is_taken else 1), said
-        assert is_taken or "entries, segments, blocks and stacks in its first" in said, said
-        assert held < 32 * MIB + 12 * file.stat().st_size, f"held {held >> 20} MiB of {file.stat().st_size >> 20}"
 
 
 if __name__ == "__main__":

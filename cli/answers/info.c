@@ -179,10 +179,10 @@ const CliCommand cli_info = {
   .name = "info",
   .synopsis = "FILE",
   .summary = "why is reserved above allocated: the verdict and its parts",
-  .help = "FILE is a PyTorch snapshot (.pickle, .pickle.gz, or in SQLite), a profiler's "
-          "trace (.json),\na CSV or a .tsr.\nThe parts sum to the reserved bytes of that "
-          "moment, to the byte. The plan is made with the\nedits that are kept with FILE "
-          "(tessera edits), as `tessera plan` makes it, unless --no-edits is\ngiven.",
+  .help = "FILE is a PyTorch snapshot (.pickle, .pickle.gz), a profiler's trace (.json), "
+          "a CSV or a .tsr.\nThe parts sum to the reserved bytes of that moment, to the "
+          "byte. The plan is made with the\nedits that are kept with FILE (tessera "
+          "edits), as `tessera plan` makes it, unless --no-edits is\ngiven.",
   .takes = CLI_READS_TRACE | CLI_PLANS,
   .n_least = 1,
   .options = info_options,

@@ -11,7 +11,7 @@
 #include "cli/run/run.h"
 
 #define MOST_NOTED 4 /* files of a note */
-#define RECORDING "^[^.].*\\.(tsr|db|sqlite|(pickle|pkl|csv)(\\.gz)?)$"
+#define RECORDING "^[^.].*\\.(tsr|(pickle|pkl|csv)(\\.gz)?)$"
 
 static char *plans, *rules_path, *topology, *cells;
 static gboolean is_fast, to_slurm, to_parallel, submits;
@@ -38,8 +38,8 @@ add_folder (CliRanks *ranks, const char *folder)
     if (g_regex_match_simple (RECORDING, name, 0, 0))
       g_ptr_array_add (found, g_build_filename (folder, name, NULL));
   if (found->len == 0)
-    cli_fail_with ("%s holds no recording: each rank's snapshot (.pickle, .pickle.gz, "
-                   ".db), trace (.tsr) or table (.csv) is looked for",
+    cli_fail_with ("%s holds no recording: each rank's snapshot (.pickle, .pickle.gz), "
+                   "trace (.tsr) or table (.csv) is looked for",
                    folder);
   g_ptr_array_sort (found, compare_paths);
   for (guint i = 0; i < found->len; i++)

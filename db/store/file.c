@@ -104,8 +104,8 @@ refuse_owner (const char *path,
                        " 0x%08x), not a Tessera %s%s",
                        path, application_id, format->noun,
                        format == &tessera_trace_format
-                           ? "; of PyTorch a snapshot is read as torch.cuda.memory."
-                             "_dump_snapshot() writes it, or a table device_traces"
+                           ? "; of PyTorch a snapshot is read as "
+                             "torch.cuda.memory._dump_snapshot() writes it"
                            : "");
 }
 
@@ -203,9 +203,6 @@ tessera_file_state (const char *path)
   return state;
 }
 
-/* Of another program. */
-static const TesseraFormat any_format = { .noun = "trace", .sql = "" };
-
 static TesseraStatus
 check_header (const char *path, const TesseraFormat *format, TesseraError *error)
 {
@@ -229,8 +226,6 @@ check_header (const char *path, const TesseraFormat *format, TesseraError *error
                          format->noun);
   if (header.n_bytes < HEADER_BYTES)
     return check_whole (path, &header, error);
-  if (format == &any_format)
-    return has_companion (path, "-wal") ? TESSERA_OK : check_whole (path, &header, error);
   if (number_at (&header, AT_APPLICATION_ID) != format->application_id)
     return refuse_owner (path, format, number_at (&header, AT_APPLICATION_ID), error);
   version = number_at (&header, AT_USER_VERSION);
@@ -380,12 +375,6 @@ tessera_file_open (const char *path,
   else
     *out_db = db;
   return status;
-}
-
-TesseraStatus
-tessera_database_open (const char *path, TesseraError *error, sqlite3 **out_db)
-{
-  return tessera_file_open (path, &any_format, error, out_db);
 }
 
 static TesseraStatus

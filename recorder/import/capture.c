@@ -137,21 +137,18 @@ note_flaw (TesseraCapture *capture,
            const TesseraFields *fields)
 {
   const TesseraPickle *pickle = &capture->pickle;
-  g_autofree char *place =
-      capture->table != NULL
-          ? g_strdup_printf ("row %" PRIi64 " of %s", capture->row, capture->table)
-          : g_strdup_printf ("ends at byte %" PRIu64,
-                             tessera_stream_position (pickle->stream));
+  const uint64_t at = tessera_stream_position (pickle->stream);
 
   if (g_hash_table_size (capture->flaws) >= TESSERA_MAX_FLAWS)
     return;
   g_hash_table_insert (
       capture->flaws, flaw_key (kind, index),
       !tessera_fields_have (fields, key)
-          ? g_strdup_printf ("(%s) has no `%s`", place, texts[key])
-          : g_strdup_printf ("(%s) has %s as `%s`, which makes no sense there", place,
-                             tessera_heap_describe (&pickle->heap, fields->values[key]),
-                             texts[key]));
+          ? g_strdup_printf ("(ends at byte %" PRIu64 ") has no `%s`", at, texts[key])
+          : g_strdup_printf (
+                "(ends at byte %" PRIu64 ") has %s as `%s`, which makes no sense there",
+                at, tessera_heap_describe (&pickle->heap, fields->values[key]),
+                texts[key]));
 }
 
 TesseraStatus
@@ -173,9 +170,8 @@ static bool
 is_true (const TesseraFields *fields, TesseraTextId key)
 {
   return tessera_fields_have (fields, key) &&
-         (fields->values[key] ==
-              tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_TRUE) ||
-          fields->values[key] == tessera_value_make (TESSERA_VALUE_INT, 1));
+         fields->values[key] ==
+             tessera_value_make (TESSERA_VALUE_CONST, TESSERA_CONST_TRUE);
 }
 
 /* Whether the field is there, and says @text. */

@@ -1,7 +1,6 @@
 /*
- * Opening whatever an engineer has: a PyTorch snapshot (.pickle, also gzipped, or in
- * SQLite), a CSV, a profiler's trace (.json, also gzipped), a .tsr. Our own process only:
- * uses GLib, SQLite and zlib.
+ * Opening whatever an engineer has: a PyTorch snapshot (.pickle, also gzipped), a CSV, a
+ * profiler's trace (.json, also gzipped), a .tsr. Our own process only: uses GLib and zlib.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -203,30 +203,12 @@ test_gzip (void)
   tessera_trace_free (trace);
 }
 
-/* A snapshot of @n entries in SQLite. */
-static char *
-write_tables (const char *name, int n)
-{
-  char *path = g_build_filename (place.folder, name, NULL);
-  g_autofree char *sql = g_strdup_printf (
-      "CREATE TABLE device_traces (action, addr, size, stream, time_us);"
-      "INSERT INTO device_traces WITH n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n "
-      "LIMIT"
-      " %d) SELECT CASE i %% 3 WHEN 0 THEN 'alloc' WHEN 1 THEN 'free_requested' ELSE"
-      " 'free_completed' END, 4096, 512, 0, i + 1 FROM n",
-      n);
-
-  test_execute (path, sql);
-  return path;
-}
-
 static void
 test_progress (void)
 {
   g_autoptr (GByteArray) to = snapshot_of (60000);
   char *paths[] = { write_file ("plain.pickle", to->data, to->len),
-                    write_gzip ("packed.gz", to->data, to->len),
-                    write_tables ("tables.db", 20000) };
+                    write_gzip ("packed.gz", to->data, to->len) };
 
   for (size_t i = 0; i < G_N_ELEMENTS (paths); i++)
     {

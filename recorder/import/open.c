@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <string.h>
 
 #include "db/store.h"
@@ -95,28 +94,9 @@ refuse (const TesseraStream *stream, TesseraError *error)
                        stream->name, stream->at[0]);
 }
 
-/* A database of another program: a snapshot, or db/ says that it is none of ours. */
-static TesseraStatus
-open_tables (TesseraStream *stream,
-             const char *path,
-             const TesseraOpenOptions *options,
-             TesseraError *error,
-             TesseraTrace **out_trace)
-{
-  sqlite3 *db;
-  TesseraStatus status = tessera_database_open (path, error, &db);
-
-  if (status == TESSERA_OK && tessera_tables_are_there (db))
-    status = tessera_import_snapshot (stream, db, options, error, out_trace);
-  else if (status == TESSERA_OK)
-    status = tessera_trace_load (path, options->device, NULL, error, out_trace);
-  sqlite3_close (db);
-  return status == TESSERA_OK ? tessera_trace_set_source (*out_trace, path) : status;
-}
-
 /* A database is read by path: the stream has only sniffed at it. */
 static TesseraStatus
-open_database (TesseraStream *stream,
+open_database (const TesseraStream *stream,
                const char *path,
                const TesseraOpenOptions *options,
                TesseraError *error,
@@ -128,8 +108,6 @@ open_database (TesseraStream *stream,
     return tessera_fail (error, TESSERA_BAD_INPUT,
                          "%s is a packed database: unpack it first (gunzip)",
                          stream->name);
-  if (tessera_file_kind (path) == TESSERA_FILE_OTHER)
-    return open_tables (stream, path, options, error, out_trace);
   if (tessera_file_kind (path) == TESSERA_FILE_PLAN)
     return tessera_fail (
         error, TESSERA_FOREIGN,
@@ -159,7 +137,7 @@ read_content (TesseraStream *stream,
   if (begins_with (stream, SQLITE_MAGIC, sizeof SQLITE_MAGIC))
     return open_database (stream, path, options, error, out_trace);
   if (begins_with (stream, "\x80", 1))
-    status = tessera_import_snapshot (stream, NULL, options, error, out_trace);
+    status = tessera_import_snapshot (stream, options, error, out_trace);
   else if (begins_with (stream, "{", 1) || begins_with (stream, "[", 1))
     status = tessera_import_kineto (stream, options, error, out_trace);
   else if (tessera_csv_knows (stream))

@@ -91,10 +91,6 @@ tessera_stream_position (const TesseraStream *stream)
   return stream->base + (uint64_t) (stream->at - stream->from);
 }
 
-/* Tells how far the reading is, where that is news. Returns: false when it is to stop, for
- * which tessera_stream_cut() has the sentence. */
-bool tessera_stream_report (TesseraStream *stream, double fraction);
-
 /* The sentence for a stream that ended too early: cut off, unreadable or cancelled. */
 TesseraStatus tessera_stream_cut (const TesseraStream *stream, TesseraError *error);
 
@@ -497,9 +493,6 @@ typedef struct
 
   uint64_t seen; /* keys of entries, segments, blocks and settings, and of parts that hold
                     something: they tell the era */
-
-  const char *table; /* of a database, that is being read; NULL: a pickle */
-  int64_t row;
 } TesseraCapture;
 
 void tessera_capture_init (TesseraCapture *capture,
@@ -559,20 +552,8 @@ void tessera_capture_renumber (TesseraCapture *capture,
  * From the records of a snapshot to a trace: the steps of snapshot.c.
  */
 
-struct sqlite3;
-
-/* tables.c: whether a database is a snapshot. */
-bool tessera_tables_are_there (struct sqlite3 *db);
-
-/* Reads the tables of a snapshot into the dict that its pickle would be. */
-TESSERA_MUST_USE TesseraStatus tessera_tables_read (TesseraCapture *capture,
-                                                    struct sqlite3 *db,
-                                                    TesseraValue *out_top);
-
-/* Reads a snapshot from a stream that stands at its first byte. @db: (nullable): the
- * tables that are read instead; the stream only has their file's name and progress. */
+/* Reads a snapshot from a stream that stands at its first byte. */
 TESSERA_MUST_USE TesseraStatus tessera_import_snapshot (TesseraStream *stream,
-                                                        struct sqlite3 *db,
                                                         const TesseraOpenOptions *options,
                                                         TesseraError *error,
                                                         TesseraTrace **out_trace);

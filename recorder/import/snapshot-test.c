@@ -18,7 +18,7 @@ import (const void *bytes,
 {
   const TesseraOpenOptions options = { .device = device };
   TesseraStream *stream = test_stream (bytes, n_bytes);
-  TesseraStatus status = tessera_import_snapshot (stream, NULL, &options, error, out);
+  TesseraStatus status = tessera_import_snapshot (stream, &options, error, out);
 
   tessera_stream_close (stream);
   return status;

@@ -420,14 +420,13 @@ has_real_segments (const TesseraCapture *capture, const TesseraSnapshotParts *pa
 }
 
 static TesseraStatus
-fill (TesseraCapture *capture, struct sqlite3 *db, const TesseraOpenOptions *options)
+fill (TesseraCapture *capture, const TesseraOpenOptions *options)
 {
   TesseraTrace *trace = capture->trace;
   TesseraSnapshotParts parts = { 0 };
   int64_t zero_us;
   TesseraValue top;
-  TesseraStatus status = db != NULL ? tessera_tables_read (capture, db, &top)
-                                    : tessera_pickle_read (&capture->pickle, &top);
+  TesseraStatus status = tessera_pickle_read (&capture->pickle, &top);
 
   if (status == TESSERA_OK)
     status = find_parts (capture, top, &parts);
@@ -454,7 +453,6 @@ fill (TesseraCapture *capture, struct sqlite3 *db, const TesseraOpenOptions *opt
 
 TesseraStatus
 tessera_import_snapshot (TesseraStream *stream,
-                         struct sqlite3 *db,
                          const TesseraOpenOptions *options,
                          TesseraError *error,
                          TesseraTrace **out_trace)
@@ -465,7 +463,7 @@ tessera_import_snapshot (TesseraStream *stream,
 
   import_must (tessera_trace_new (&trace));
   tessera_capture_init (&capture, stream, trace, error);
-  status = fill (&capture, db, options);
+  status = fill (&capture, options);
   tessera_capture_clear (&capture);
   if (status != TESSERA_OK)
     g_clear_pointer (&trace, tessera_trace_free);

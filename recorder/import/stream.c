@@ -57,15 +57,19 @@ read_content (TesseraStream *stream, uint8_t *to, size_t n_bytes)
   return n;
 }
 
-bool
-tessera_stream_report (TesseraStream *stream, double fraction)
+static void
+report (TesseraStream *stream)
 {
+  double fraction;
+
+  if (stream->file_bytes == 0)
+    return;
+  fraction = (double) stream->file_at / (double) stream->file_bytes;
   if (fraction < stream->reported + REPORT_STEP)
-    return true;
+    return;
   stream->reported = fraction;
   if (!tessera_progress (stream->progress, fraction > 1 ? 1 : fraction))
     stop (stream, TESSERA_CANCELLED, "stopped as asked");
-  return stream->status == TESSERA_OK;
 }
 
 bool
@@ -83,9 +87,7 @@ tessera_stream_fill (TesseraStream *stream, size_t n_bytes)
   left +=
       read_content (stream, stream->window + left, TESSERA_STREAM_WINDOW_BYTES - left);
   stream->end = stream->window + left;
-  if (stream->file_bytes != 0)
-    tessera_stream_report (stream,
-                           (double) stream->file_at / (double) stream->file_bytes);
+  report (stream);
   return stream->status == TESSERA_OK && left >= n_bytes;
 }
 

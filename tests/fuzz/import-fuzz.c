@@ -15,7 +15,7 @@ LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n_bytes)
   TesseraStream *stream = test_stream (bytes, n_bytes);
   TesseraTrace *trace;
 
-  fuzz_check (tessera_import_snapshot (stream, NULL, &options, &error, &trace), &error);
+  fuzz_check (tessera_import_snapshot (stream, &options, &error, &trace), &error);
   if (trace != NULL)
     {
       test_trace_is_sound (trace);

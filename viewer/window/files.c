@@ -21,8 +21,7 @@ static const struct
 } uses[] = {
   [TESSERA_FILE_TO_OPEN] = { "Open a snapshot or trace", "Open", NULL,
                              "Snapshots, traces, plans",
-                             "*.pickle|*.pickle.gz|*.pkl|*.pkl.gz|*.db|*.sqlite|*.tsr|*."
-                             "tsp|*.csv" },
+                             "*.pickle|*.pickle.gz|*.pkl|*.pkl.gz|*.tsr|*.tsp|*.csv" },
   [TESSERA_FILE_FOR_PLAN] = { "Export the plan", "Export", ".tsp", NULL, NULL },
   [TESSERA_FILE_FOR_PICTURE] = { "Save a picture (.png, .svg) or a report (.html)",
                                  "Save", ".png", NULL, NULL },
