@@ -15,18 +15,17 @@ ENVIRONMENT = dict(
     ASAN_OPTIONS=f"allocator_may_return_null=1:hard_rss_limit_mb={MOST_BYTES >> 20}:detect_leaks=1")
 
 
-def _bounded():
-    """In the child: no core files, and it is killed where it runs on and on."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+def ended(command, cwd=None, environment=ENVIRONMENT, seconds=SECONDS):
+    """Status, stderr and the most memory that it held. It is killed after @seconds of a processor."""
+    def bounded():
+        """In the child, which leaves no core files."""
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
-
-def ended(command, cwd=None, environment=ENVIRONMENT):
-    """Status, stderr and the most memory that it held."""
     command = [str(part) for part in command]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd=cwd,
-                                   env=environment, preexec_fn=_bounded)
+                                   env=environment, preexec_fn=bounded)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
