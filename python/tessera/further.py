@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A dry run that goes on once some whole steps are known: evaluations, other lengths and the
-script's end belong to the plan and the verdict. Without stacks and names of modules, but for the
-first evaluation of each name, up to a number of events or seconds, with a line of progress every
-two seconds.
+script's end belong to the plan and the verdict. Without stacks and names of modules, but for
+evaluations, up to a number of events or seconds, with a line of progress every two seconds.
 
 A loop whose end hangs on a value of the device may never end where nothing is computed:
 one that makes no step within the limit, or asks the device over and over without asking

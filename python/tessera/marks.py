@@ -107,7 +107,6 @@ class Marks:
         #: The steps that are recorded with stacks and modules are done.
         self.is_known = False
         self._has_names = True  # what comes now is recorded with them
-        self._named: Set[str] = set()  # evaluations that are recorded with these after it
         self._stopped_by = "steps"
         self._is_given_up = False  # what was begun is not brought to its end
         self._began_between = False
@@ -196,8 +195,7 @@ class Marks:
         self.raise_if_due()
         self._between()
         name = name or ("scoring" if self._rolls_out and not self._n_trained else "eval")
-        if self.is_known and name not in self._named:
-            self._named.add(name)
+        if self.is_known and not self._has_names:
             self._tell_names(True)
         return self.open(name)
 
