@@ -132,6 +132,7 @@ typedef struct
   uint64_t promised_bytes;        /* ... and for pages that were not used yet */
   uint64_t pool_height_bytes;     /* ... with the pages that have no memory: to its end */
   uint64_t extra_bytes, peak_extra_bytes; /* reserved outside the pool */
+  uint64_t peak_kept_bytes; /* there and in the pool, had none of its pages gone back */
   TesseraDecline decline;
 } TesseraPolicyStats;
 void tessera_policy_get_stats (const TesseraPolicy *policy,

@@ -65,7 +65,7 @@ find_peaks (Advice *advice, TesseraError *error)
  * is reserved stays below what PyTorch's own allocators reserve by a part that is seen. */
 #define MISSED_SHARE 1000
 #define MISSED_BYTES (UINT64_C (1) << 20)
-#define WENT_SHARE 4 /* of the pool, in each step */
+#define WENT_SHARE 4 /* of what there is to give back, in each step */
 
 /* Requests that missed though the plan has a slot for each: sizes that differ from step
  * to step, and what comes between steps, have none. *@out_most_bytes: what one step, or
@@ -105,10 +105,10 @@ count_misses (const Advice *advice, const TesseraLayout *layout, uint64_t *out_m
  * misses, a run soon keeps the pool and what lies beside it, since it calls the driver for
  * a part of the time only. */
 static uint64_t
-held_bytes (const Advice *advice, const TesseraPlan *plan, const TesseraLayout *layout)
+held_bytes (const Advice *advice, const TesseraLayout *layout)
 {
   const TesseraStructure *structure = advice->structure;
-  uint64_t pool_bytes = tessera_plan_pool_bytes (plan), went_bytes = 0;
+  uint64_t went_bytes = 0;
   size_t settled = structure->n_steps / 2, n_steps = structure->n_steps - settled;
 
   if (structure->n_steps < SETTLING_STEPS)
@@ -117,8 +117,8 @@ held_bytes (const Advice *advice, const TesseraPlan *plan, const TesseraLayout *
     if (layout->spans[i].died_index >= structure->steps[settled].begin_index &&
         layout->spans[i].died_index < structure->steps[structure->n_steps - 1].end_index)
       went_bytes += layout->spans[i].size_bytes;
-  return went_bytes / n_steps > pool_bytes / WENT_SHARE
-             ? pool_bytes + layout->beside_bytes
+  return went_bytes / n_steps > layout->kept_bytes / WENT_SHARE
+             ? layout->kept_bytes
              : layout->peak_reserved_bytes;
 }
 
@@ -132,8 +132,9 @@ allowed_bytes (const Advice *advice)
 }
 
 /* By length some requests may miss: a size without a law has the place of the largest
- * that was seen. What that costs shows in what is reserved; but where most of them miss,
- * the steps contradict the laws.
+ * that was seen. What that costs shows in what is reserved if nothing ever goes back, which
+ * a plan that suits does not need; but where most of them miss, the steps contradict the
+ * laws.
  *
  * Returns: what speaks against the plan, or NULL */
 static char *
@@ -143,6 +144,7 @@ find_fault (const Advice *advice, const TesseraPlan *plan, const TesseraLayout *
   bool is_native = advice->native_bytes <= advice->expandable_bytes;
   uint64_t other_bytes = MIN (advice->native_bytes, advice->expandable_bytes);
   uint64_t more_bytes = allowed_bytes (advice) - other_bytes;
+  uint64_t reserved_bytes = by_length ? layout->kept_bytes : layout->peak_reserved_bytes;
   uint64_t missed_bytes = 0;
   uint64_t n_misses = by_length ? layout->n_misses - layout->n_planned_misses
                                 : count_misses (advice, layout, &missed_bytes);
@@ -150,7 +152,7 @@ find_fault (const Advice *advice, const TesseraPlan *plan, const TesseraLayout *
                     ? n_misses > layout->n_hits
                     : missed_bytes > MAX (layout->peak_reserved_bytes / MISSED_SHARE,
                                           MISSED_BYTES) &&
-                          held_bytes (advice, plan, layout) + more_bytes > other_bytes;
+                          held_bytes (advice, layout) + more_bytes > other_bytes;
 
   if (layout->declined_index != 0)
     return g_strdup_printf (
@@ -162,10 +164,10 @@ find_fault (const Advice *advice, const TesseraPlan *plan, const TesseraLayout *
                             " requests of the trace that it was made from "
                             "%" G_GUINT64_FORMAT " miss their slots",
                             layout->n_hits + layout->n_misses, n_misses);
-  if (layout->peak_reserved_bytes > allowed_bytes (advice))
+  if (reserved_bytes > allowed_bytes (advice))
     return g_strdup_printf (
-        "with it the trace that it was made from reserves %s, and %s %s",
-        TESSERA_SIZE (layout->peak_reserved_bytes),
+        "with it the trace that it was made from %s %s, and %s %s",
+        by_length ? "may reserve" : "reserves", TESSERA_SIZE (reserved_bytes),
         is_native ? "natively" : "with expandable segments", TESSERA_SIZE (other_bytes));
   return NULL;
 }
@@ -197,7 +199,7 @@ judge (const Advice *advice,
     {
       *out_no_lengths = g_strconcat ("no plan for every length: ", fault, NULL);
       g_clear_pointer (&plan->lengths, tessera_lengths_free);
-      if (layout->peak_reserved_bytes > allowed_bytes (advice) &&
+      if (layout->kept_bytes > allowed_bytes (advice) &&
           plan->followable == TESSERA_FOLLOWABLE_YES && plan->n_rooms > 0)
         limit_to_same_batches (plan);
       g_free (fault);

@@ -111,7 +111,8 @@ typedef struct
                                    nothing counts as a hit or a miss; 0: there was no such */
   uint64_t pool_addr;           /* where a plan's pool begins; 0: there is none */
   uint64_t pool_bytes;          /* of its addresses; as recorded only */
-  uint64_t beside_bytes;        /* the most that was reserved beside it; simulated only */
+  uint64_t kept_bytes;          /* what would be reserved if nothing of the pool ever went
+                                   back; simulated only */
   uint64_t n_retries;
   char note[256]; /* what this layout can't know, or "" */
 } TesseraLayout;

@@ -556,7 +556,7 @@ run_trace (const TesseraTrace *trace,
       *out_layout = tessera_build_finish (&run.build);
       (*out_layout)->n_retries = stats.caching.n_retries;
       (*out_layout)->n_barriers = stats.n_barriers;
-      (*out_layout)->beside_bytes = stats.peak_extra_bytes;
+      (*out_layout)->kept_bytes = stats.peak_kept_bytes;
       if ((*out_layout)->links != NULL)
         tessera_layout_link (*out_layout, blocks, structure->n_steps);
     }

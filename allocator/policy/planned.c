@@ -56,6 +56,8 @@ raise_peaks (TesseraPolicy *policy)
   tessera_raise_to (&peaks->peak_reserved_bytes,
                     beside->reserved_bytes + policy->pool.held_bytes);
   tessera_raise_to (&policy->peaks.peak_extra_bytes, beside->reserved_bytes);
+  tessera_raise_to (&policy->peaks.peak_kept_bytes,
+                    beside->reserved_bytes + policy->pool.height_bytes);
 }
 
 void

@@ -138,12 +138,12 @@ bool tessera_handover_has_ended (const TesseraHandover *handover);
  *
  * A run that differs from its plan needs memory beside the pool just when some of the
  * pool lies idle: paid twice. What both hold together is let grow up to the whole pool
- * that was promised, and from then on only where no page of the pool is idle, nor any
- * beside it: idle pages go back to the device first, and come back when somebody asks for
- * them. So however badly a plan suits, a run holds what its blocks take, in pages, and
- * not that and a pool. While the plan monitor (above) doubts the plan there is no such
- * allowance: a run that needs half of the pool holds half of it. A run that suits never
- * waits for what it would fill in the same step.
+ * that was promised, or by length to the highest step so far, and from then on only where
+ * no page of the pool is idle, nor any beside it: idle pages go back to the device first,
+ * and come back when somebody asks for them. So however badly a plan suits, a run holds
+ * what its blocks take, in pages, and not that and a pool. While the plan monitor (above)
+ * doubts the plan there is no such allowance: a run that needs half of the pool holds half
+ * of it. A run that suits never waits for what it would fill in the same step.
  *
  * Giving back waits for the device, so it happens where the most that was ever held would
  * rise, and nowhere else. The highest pages go, which hold what lives for a moment at the
@@ -183,14 +183,15 @@ typedef struct
   uint64_t promised_bytes;                    /* that never had it, and are to get it */
   uint64_t promised[TESSERA_MOST_PAGES / 64]; /* these pages, one bit each */
 
-  uint64_t most_bytes; /* that the pool and what lies beside it held together so far */
-  uint64_t used_bytes; /* beside the pool, at most, in this step */
-  uint64_t opened_ns;  /* by the device's clock */
-  uint64_t spent_ns;   /* since then, by pages that went and come again; or forfeited */
-  bool was_promised;   /* the pool of a plan for one run */
-  bool has_risen;      /* most_bytes, since a step gave something back */
-  bool is_off;         /* nothing may be given back now */
-  bool is_over;        /* the plan is not followed any more */
+  uint64_t planned_bytes; /* of the highest step so far, where nothing is promised */
+  uint64_t most_bytes;    /* that the pool and what lies beside it held together so far */
+  uint64_t used_bytes;    /* beside the pool, at most, in this step */
+  uint64_t opened_ns;     /* by the device's clock */
+  uint64_t spent_ns; /* since then, by pages that went and come again; or forfeited */
+  bool was_promised; /* the pool of a plan for one run */
+  bool has_risen;    /* most_bytes, since a step gave something back */
+  bool is_off;       /* nothing may be given back now */
+  bool is_over;      /* the plan is not followed any more */
 
   uint64_t beside_refused_bytes; /* at least, in this step; 0: none */
   uint64_t refused_bytes;        /* to the pool, and not worth asking for; 0: none */

@@ -105,7 +105,10 @@ say (TesseraError *error, TesseraStatus status)
 static void
 expect (void *user, uint64_t height_bytes)
 {
-  ((TesseraPolicy *) user)->step_bytes = height_bytes;
+  TesseraPolicy *policy = user;
+
+  policy->step_bytes = height_bytes;
+  tessera_raise_to (&policy->pool.planned_bytes, height_bytes);
 }
 
 static bool

@@ -15,8 +15,7 @@
 
 enum
 {
-  FINE_PAGES =
-      4096, /* of a pool that lends none but on shortage, and holds what it uses */
+  FINE_PAGES = 4096,  /* of a pool that promises nothing */
   FLUSHED_SHARE = 64, /* of what is held is worth a flush of the cache beside the pool */
   TIME_SHARE = 64,    /* of the run's time may be spent on all that */
   PATIENT_REQUESTS = 64 /* for which a refusal stands */
@@ -365,9 +364,11 @@ flush_worth (TesseraPool *pool)
 static uint64_t
 allowance (const TesseraPool *pool)
 {
-  return pool->was_promised && pool->most_bytes < pool->n_bytes &&
+  uint64_t planned_bytes = pool->was_promised ? pool->n_bytes : pool->planned_bytes;
+
+  return pool->most_bytes < planned_bytes &&
                  !tessera_monitor_doubts (&pool->policy->monitor)
-             ? pool->n_bytes
+             ? planned_bytes
              : pool->most_bytes;
 }
 
@@ -392,17 +393,10 @@ rise (TesseraPool *pool, uint64_t n_bytes, uint64_t begin_bytes, uint64_t end_by
     flush_worth (pool);
 }
 
-/* A plan for every length takes what its steps need, and gives back on shortage only. */
-static bool
-has_measure (const TesseraPool *pool)
-{
-  return pool->was_promised || pool->is_over;
-}
-
 void
 tessera_pool_make_room (TesseraPool *pool, uint64_t n_bytes)
 {
-  if (n_bytes > 0 && has_measure (pool) &&
+  if (n_bytes > 0 &&
       (pool->beside_refused_bytes == 0 || n_bytes < pool->beside_refused_bytes))
     rise (pool, n_bytes, 0, 0);
 }
@@ -421,7 +415,7 @@ tessera_pool_step (TesseraPool *pool)
 
   pool->beside_refused_bytes = 0;
   tessera_pool_forget_refusal (pool);
-  if (pool->was_promised && !pool->is_over && pool->has_risen &&
+  if (!pool->is_over && pool->has_risen &&
       pool->used_bytes + much_of (pool) <= reserved_bytes && can_spend (pool))
     {
       flush_worth (pool);
@@ -558,8 +552,7 @@ tessera_pool_bring_back (TesseraPool *pool, uint64_t begin_bytes, uint64_t end_b
   missing_bytes = count_missing (pool, begin_bytes, end_bytes);
   if (missing_bytes == 0)
     return false;
-  if (has_measure (pool))
-    rise (pool, missing_bytes, begin_bytes, end_bytes);
+  rise (pool, missing_bytes, begin_bytes, end_bytes);
   if (pool->refused_bytes != 0 && missing_bytes >= pool->refused_bytes)
     return false;
   if (fetch (pool, begin_bytes, end_bytes) ||
