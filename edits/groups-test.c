@@ -11,7 +11,6 @@
 
 #include "planner/groups.h"
 #include "planner/test-traces.h"
-#include "tests/ok.h"
 
 static void
 test_class (TestScene *scene, gconstpointer data)

@@ -13,7 +13,6 @@
 #include "edits/test-scene.h"
 #include "planner/groups.h"
 #include "planner/test-traces.h"
-#include "tests/ok.h"
 
 static TesseraHistory *
 one_of_each (void)

@@ -12,7 +12,6 @@
 #include "edits/test-scene.h"
 #include "planner/check.h"
 #include "planner/test-traces.h"
-#include "tests/ok.h"
 
 static void
 test_pin (TestScene *scene, gconstpointer data)

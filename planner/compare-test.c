@@ -7,6 +7,8 @@
 
 #include "planner/check/test-plans.h"
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraComparison, tessera_comparison_free)
+
 #define SEED 20261121
 
 static TesseraPlan *
@@ -14,7 +16,7 @@ plan_new (guint n_slots)
 {
   TesseraPlan *plan = NULL;
 
-  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  OK (tessera_plan_new (&plan));
   plan->slots = calloc (n_slots + 1, sizeof *plan->slots);
   plan->n_slots = n_slots;
   plan->trace_fingerprint = 7;
@@ -63,12 +65,12 @@ slot_of (const TesseraPlan *plan, uint32_t block)
 static void
 check_against_pairs (const TesseraPlan *a, const TesseraPlan *b, guint n_blocks)
 {
-  TesseraComparison *c = NULL;
+  g_autoptr (TesseraComparison) c = NULL;
   TesseraError error = { 0 };
   size_t n_same = 0, n_moved = 0, n_only[2] = { 0 };
   uint64_t bytes = 0;
 
-  g_assert_cmpint (tessera_compare_plans (a, b, &error, &c), ==, TESSERA_OK);
+  OK (tessera_compare_plans (a, b, &error, &c));
   for (uint32_t block = 0; block < n_blocks; block++)
     {
       const TesseraSlot *x = slot_of (a, block), *y = slot_of (b, block);
@@ -105,26 +107,22 @@ check_against_pairs (const TesseraPlan *a, const TesseraPlan *b, guint n_blocks)
             move[-1].block_bytes > move->block_bytes ||
             (move[-1].block_bytes == move->block_bytes && move[-1].block < move->block));
     }
-  tessera_comparison_free (c);
 }
 
 static void
 test_random (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
 
   for (int pass = 0; pass < 300; pass++)
     {
       guint n_blocks = check_pick (random, 40);
-      TesseraPlan *a = random_plan (random, n_blocks);
-      TesseraPlan *b = random_plan (random, n_blocks);
+      g_autoptr (TesseraPlan) a = random_plan (random, n_blocks);
+      g_autoptr (TesseraPlan) b = random_plan (random, n_blocks);
 
       check_against_pairs (a, b, n_blocks);
       check_against_pairs (a, a, n_blocks);
-      tessera_plan_free (a);
-      tessera_plan_free (b);
     }
-  g_rand_free (random);
 }
 
 /* A block of the start may have a slot in the step as well: its first counts. A spare is
@@ -132,8 +130,8 @@ test_random (void)
 static void
 test_slots_of_one_block (void)
 {
-  TesseraPlan *a = plan_new (3), *b = plan_new (3);
-  TesseraComparison *c = NULL;
+  g_autoptr (TesseraPlan) a = plan_new (3), b = plan_new (3);
+  g_autoptr (TesseraComparison) c = NULL;
   TesseraError error = { 0 };
 
   for (int i = 0; i < 2; i++)
@@ -149,19 +147,16 @@ test_slots_of_one_block (void)
       plan->slots[2].wraps = 1;
       plan->slots[2].offset_bytes = i == 0 ? 2048 : 4096;
     }
-  g_assert_cmpint (tessera_compare_plans (a, b, &error, &c), ==, TESSERA_OK);
+  OK (tessera_compare_plans (a, b, &error, &c));
   g_assert_cmpuint (c->n_slots[0], ==, 1);
   g_assert_cmpuint (c->n_same, ==, 1);
   g_assert_cmpuint (c->n_moved, ==, 0);
-  tessera_comparison_free (c);
-  tessera_plan_free (a);
-  tessera_plan_free (b);
 }
 
 static void
 test_other_trace (void)
 {
-  TesseraPlan *a = plan_new (1), *b = plan_new (1);
+  g_autoptr (TesseraPlan) a = plan_new (1), b = plan_new (1);
   TesseraComparison *c = NULL;
   TesseraError error = { 0 };
 
@@ -169,8 +164,6 @@ test_other_trace (void)
   g_assert_cmpint (tessera_compare_plans (a, b, &error, &c), ==, TESSERA_REFUSED);
   g_assert_null (c);
   g_assert_cmpstr (error.text, !=, "");
-  tessera_plan_free (a);
-  tessera_plan_free (b);
 }
 
 int

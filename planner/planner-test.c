@@ -14,7 +14,7 @@
 static void
 test_fold (void)
 {
-  PlanCase c = plan_case_new (test_trace_loop (5, 6, true), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (test_trace_loop (5, 6, true), &plan_all_steps);
   size_t n_spares = 0, n_wraps = 0;
 
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
@@ -30,7 +30,6 @@ test_fold (void)
   g_assert_cmpuint (n_wraps, >=, 2); /* the loss and the spare */
   g_assert_cmpuint (c.plan->height_bytes, ==, c.plan->bound_bytes);
   plan_case_check (&c, 0, 5);
-  plan_case_clear (&c);
 }
 
 /* What comes before the first and after the last of the steps has sections of its own. */
@@ -38,17 +37,15 @@ static void
 test_end (void)
 {
   TesseraTrace *trace = test_trace_loop (4, 6, true);
-  PlanCase c;
 
   test_free (trace, 0x40000000, 4);
   for (uint64_t i = 0; i < 5; i++)
     test_alloc (trace, 0x50000000 + (i << 20), 512 * (100 + i));
-  c = plan_case_new (trace, &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (trace, &plan_all_steps);
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
   g_assert_cmpuint (c.plan->n_sections, ==, 3);
   g_assert_cmpuint (c.plan->sections[2].n_slots, ==, 5);
   plan_case_check (&c, 0, 4);
-  plan_case_clear (&c);
 }
 
 /* An evaluation after the last of equal steps, before another kind of step: it is no part
@@ -59,7 +56,6 @@ test_gap_behind (void)
   TesseraTrace *trace = test_trace_loop (4, 6, true);
   const uint32_t per_step = 8;
   uint32_t begin;
-  PlanCase c;
 
   for (uint64_t i = 0; i < 9; i++)
     {
@@ -70,14 +66,13 @@ test_gap_behind (void)
   test_alloc (trace, 0x60000000, 512);
   test_range (trace, TESSERA_RANGE_STEP, "step 4", begin, (uint32_t) trace->n_events);
   tessera_trace_settle_ranges (trace);
-  c = plan_case_new (trace, &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (trace, &plan_all_steps);
   g_assert_cmpuint (c.structure->n_steps, ==, 5);
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
   g_assert_cmpuint (c.plan->n_sections, ==, 3);
   g_assert_cmpuint (c.plan->sections[1].n_slots, ==, per_step + 1); /* and a spare */
   g_assert_cmpuint (c.plan->sections[2].n_slots, ==, 10);
   plan_case_check (&c, 0, 4);
-  plan_case_clear (&c);
 }
 
 static TesseraTrace *
@@ -197,7 +192,6 @@ test_nonsense (void)
                                            .last_step = -1 };
       TesseraError error = { 0 };
       TesseraStatus status;
-      PlanCase c;
 
       for (int i = 0; i < 12; i++)
         {
@@ -213,11 +207,10 @@ test_nonsense (void)
                     (uint64_t) g_rand_int_range (rand, 0, 9) << 9,
                     (uint16_t) g_rand_int_range (rand, 0, 2));
       tessera_trace_settle_ranges (trace);
-      c = plan_case_look (trace);
+      g_auto (PlanCase) c = plan_case_look (trace);
       status =
           tessera_plan_trace (trace, c.blocks, c.structure, &options, &error, &c.plan);
       g_assert_true (status == TESSERA_OK || (status == TESSERA_INVALID && !c.plan));
-      plan_case_clear (&c);
     }
 }
 
@@ -226,29 +219,26 @@ test_giant (void)
 {
   TesseraTrace *trace = test_trace_new ();
   TesseraError error = { 0 };
-  PlanCase c;
 
   test_alloc (trace, 0x1000, UINT64_MAX);
   test_alloc (trace, 0x2000, UINT64_MAX);
-  c = plan_case_look (trace);
+  g_auto (PlanCase) c = plan_case_look (trace);
   g_assert_cmpint (
       tessera_plan_trace (trace, c.blocks, c.structure, &plan_all_steps, &error, &c.plan),
       ==, TESSERA_REFUSED);
   g_assert_null (c.plan);
   g_assert_cmpuint (error.text[0], !=, '\0');
-  plan_case_clear (&c);
 }
 
 /* Equal whenever it is asked for. */
 static void
 test_digest (void)
 {
-  PlanCase c = plan_case_new (test_trace_random (11, 900, 2), &plan_all_steps);
-  PlanCase again = plan_case_new (test_trace_random (11, 900, 2), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (test_trace_random (11, 900, 2), &plan_all_steps);
+  g_auto (PlanCase) again =
+      plan_case_new (test_trace_random (11, 900, 2), &plan_all_steps);
 
   g_assert_cmpuint (c.plan->slot_digest, ==, again.plan->slot_digest);
-  plan_case_clear (&c);
-  plan_case_clear (&again);
 }
 
 static void
@@ -256,10 +246,10 @@ test_streams (void)
 {
   for (uint32_t seed = 1; seed <= 12; seed++)
     {
-      PlanCase c = plan_case_new (test_trace_random (seed, 200, 3), &plan_all_steps);
+      g_auto (PlanCase) c =
+          plan_case_new (test_trace_random (seed, 200, 3), &plan_all_steps);
 
       plan_case_check (&c, 0, 0);
-      plan_case_clear (&c);
     }
 }
 
@@ -268,16 +258,14 @@ static void
 test_one_stream (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  PlanCase c;
 
   test_alloc (trace, 1 << 30, 3 << 20);
   test_free (trace, 1 << 30, 3 << 20);
   test_alloc (trace, 2 << 20, 1 << 20);
   test_alloc (trace, 4 << 20, 512);
-  c = plan_case_new (trace, &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (trace, &plan_all_steps);
   plan_case_check (&c, 0, 0);
   g_assert_cmpuint (c.plan->height_bytes, ==, 3 << 20);
-  plan_case_clear (&c);
 }
 
 /* As a run of ours records it: small blocks and large ones, in waves of each. */
@@ -288,7 +276,7 @@ recorded_trace (uint32_t seed)
   TesseraTrace *trace = test_trace_new ();
   uint64_t sizes[48] = { 0 };
 
-  g_assert_cmpint (tessera_trace_set_meta (trace, "policy", "native"), ==, TESSERA_OK);
+  OK (tessera_trace_set_meta (trace, "policy", "native"));
   for (uint32_t n = 0; n < 300; n++)
     {
       uint64_t i = (uint64_t) g_rand_int_range (rand, 0, G_N_ELEMENTS (sizes));
@@ -314,7 +302,7 @@ test_recorded (void)
 
   for (uint32_t seed = 1; seed <= 12; seed++)
     {
-      PlanCase c = plan_case_new (recorded_trace (seed), &plan_all_steps);
+      g_auto (PlanCase) c = plan_case_new (recorded_trace (seed), &plan_all_steps);
 
       plan_case_check (&c, 0, 0);
       for (uint32_t a = 0; a < c.plan->n_slots; a++)
@@ -322,7 +310,6 @@ test_recorded (void)
           n_shared += (c.plan->slots[a].block_bytes <= 1 << 20) !=
                           (c.plan->slots[b].block_bytes <= 1 << 20) &&
                       plan_case_shares (&c.plan->slots[a], &c.plan->slots[b]);
-      plan_case_clear (&c);
     }
   g_assert_cmpuint (n_shared, >, 0);
 }
@@ -353,13 +340,13 @@ steps_of_kinds (const char *kinds)
 static void
 test_interrupted (void)
 {
-  PlanCase often = plan_case_new (steps_of_kinds ("xaabaacaad"), &plan_all_steps);
-  PlanCase chance = plan_case_new (steps_of_kinds ("xaabcdefgh"), &plan_all_steps);
+  g_auto (PlanCase) often =
+      plan_case_new (steps_of_kinds ("xaabaacaad"), &plan_all_steps);
+  g_auto (PlanCase) chance =
+      plan_case_new (steps_of_kinds ("xaabcdefgh"), &plan_all_steps);
 
   g_assert_cmpint (often.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
   g_assert_cmpint (chance.plan->followable, !=, TESSERA_FOLLOWABLE_YES);
-  plan_case_clear (&often);
-  plan_case_clear (&chance);
 }
 
 /* Steps of random allocations on three streams, in sizes of both classes, all alike; a
@@ -411,11 +398,10 @@ test_streams_fold (void)
 {
   for (uint32_t seed = 1; seed <= 40; seed++)
     {
-      PlanCase c = plan_case_new (streams_loop (seed), &plan_all_steps);
+      g_auto (PlanCase) c = plan_case_new (streams_loop (seed), &plan_all_steps);
 
       g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
       plan_case_check (&c, 0, 4);
-      plan_case_clear (&c);
     }
 }
 
@@ -432,14 +418,13 @@ test_cancel (void)
   const TesseraPlanOptions options = { .first_step = -1,
                                        .last_step = -1,
                                        .progress = &progress };
-  PlanCase c = plan_case_look (test_trace_random (4, 3000, 1));
+  g_auto (PlanCase) c = plan_case_look (test_trace_random (4, 3000, 1));
   TesseraError error = { 0 };
 
   g_assert_cmpint (
       tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &c.plan), ==,
       TESSERA_CANCELLED);
   g_assert_null (c.plan);
-  plan_case_clear (&c);
 }
 
 /* The most that height may be above the bound of the trace itself, in parts of 10,000. */
@@ -472,18 +457,16 @@ test_shared (gconstpointer user)
   const Shared *file = user;
   TesseraTrace *trace = test_trace_shared (file->path);
   uint64_t bound;
-  PlanCase c;
 
   if (!trace)
     return;
-  c = plan_case_new (trace, &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (trace, &plan_all_steps);
   bound = tessera_blocks_bound (c.blocks, 0, c.blocks->n_events, NULL);
   g_test_message ("%s: bound %" G_GUINT64_FORMAT " height %" G_GUINT64_FORMAT " (%s; %s)",
                   file->path, bound, c.plan->height_bytes, c.plan->strategy,
                   c.plan->follow_reason);
   g_assert_cmpuint (c.plan->height_bytes, >=, bound);
   g_assert_cmpuint (c.plan->height_bytes - bound, <=, bound / 10000 * file->parts);
-  plan_case_clear (&c);
 }
 
 int

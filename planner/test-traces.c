@@ -14,8 +14,8 @@ test_trace_new (void)
 {
   TesseraTrace *trace;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_set_source (trace, "made up"), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
+  OK (tessera_trace_set_source (trace, "made up"));
   return trace;
 }
 
@@ -34,9 +34,8 @@ test_event (TesseraTrace *trace,
   uint16_t index;
 
   while (trace->n_streams <= stream)
-    g_assert_cmpint (tessera_trace_add_stream (trace, 1000 + trace->n_streams, &index),
-                     ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+    OK (tessera_trace_add_stream (trace, 1000 + trace->n_streams, &index));
+  OK (tessera_trace_add_event (trace, &event));
 }
 
 void
@@ -72,9 +71,8 @@ test_range (TesseraTrace *trace,
                          .parent = TESSERA_NONE,
                          .kind = (uint8_t) kind };
 
-  g_assert_cmpint (tessera_trace_intern (trace, name, strlen (name), &range.name), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_range (trace, &range), ==, TESSERA_OK);
+  OK (tessera_trace_intern (trace, name, strlen (name), &range.name));
+  OK (tessera_trace_add_range (trace, &range));
 }
 
 void
@@ -86,7 +84,7 @@ test_held (TesseraTrace *trace, uint64_t addr, uint64_t size_bytes, bool is_pend
                                    .state = is_pending ? TESSERA_BLOCK_PENDING
                                                        : TESSERA_BLOCK_LIVE };
 
-  g_assert_cmpint (tessera_trace_add_block (&trace->start, &block), ==, TESSERA_OK);
+  OK (tessera_trace_add_block (&trace->start, &block));
 }
 
 TesseraTrace *

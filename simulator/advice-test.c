@@ -12,7 +12,6 @@
 #include "planner/lengths.h"
 #include "planner/planner.h"
 #include "planner/test-traces.h"
-#include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 
 #define MIB ((uint64_t) 1 << 20)

@@ -8,11 +8,8 @@
 #include "planner/lengths/test-steps.h"
 #include "planner/lengths.h"
 #include "planner/planner.h"
-#include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 #include "tests/simulator/made-program.h"
-
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TestStudied, test_study_clear)
 
 /* @most_length: 0: the longest seen. */
 static TesseraPlan *
@@ -65,10 +62,8 @@ follow (Followed *followed)
 static Followed
 followed_new (TesseraTrace *made, TesseraTrace *other, uint64_t most_length)
 {
-  Followed followed;
+  Followed followed = { .made = test_study (made), .other = test_study (other) };
 
-  test_study (made, &followed.made);
-  test_study (other, &followed.other);
   followed.plan = plan_of (&followed.made, most_length);
   follow (&followed);
   return followed;
@@ -233,10 +228,9 @@ test_reported_in_a_phase (void)
       const MadeProgram program = made_program (random, &options);
       MadeUnit units[MADE_MAX_UNITS];
       guint counts[MADE_MAX_KINDS] = { 0 };
-      g_auto (TestStudied) of = { 0 };
 
       made_units (random, &program, 10, units, counts);
-      test_study (made_run (random, &program, units, 12), &of);
+      g_auto (TestStudied) of = test_study (made_run (random, &program, units, 12));
       g_autoptr (TesseraPlan) plan = plan_of (&of, 0);
       g_autoptr (TesseraLayout) layout = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
       case_assert_no_overlap (of.blocks, layout);
@@ -270,11 +264,10 @@ test_full_device (void)
 {
   TesseraTrace *trace = test_trace_shared ("snapshots/jobs/llama1b_var_length.pickle.gz");
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
-  g_auto (TestStudied) of = { 0 };
 
   if (trace == NULL)
     return;
-  test_study (trace, &of);
+  g_auto (TestStudied) of = test_study (trace);
   g_autoptr (TesseraPlan) plan = plan_of (&of, 3860);
   options.plan = plan;
   for (uint64_t percent = 101; percent < 105; percent += 3)
@@ -299,9 +292,8 @@ test_longest_is_too_long (void)
   TesseraLayout *endless, *layout;
   TesseraLengthsNeed need;
   TesseraError error = { 0 };
-  TestStudied of;
+  TestStudied of = test_study (test_steps_trace (&made));
 
-  test_study (test_steps_trace (&made), &of);
   TesseraPlan *plan = plan_of (&of, 45000);
   endless = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
   options.plan = plan;
@@ -353,9 +345,8 @@ test_no_flush (void)
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
   TesseraError error = { 0 };
   TesseraNeed need;
-  TestStudied of;
+  TestStudied of = test_study (test_steps_trace (&made));
 
-  test_study (test_steps_trace (&made), &of);
   TesseraPlan *plan = plan_of (&of, 0);
   options.plan = plan;
   OK (tessera_fit (of.trace, of.blocks, of.structure, &options, &error, &need));
@@ -504,10 +495,9 @@ static void
 test_edits (void)
 {
   const TestSteps made = { 8, 12, false, false, false, 0 };
-  g_auto (TestStudied) of = { 0 };
   uint64_t n_misses = 0;
+  g_auto (TestStudied) of = test_study (test_steps_trace (&made));
 
-  test_study (test_steps_trace (&made), &of);
   for (TesseraEditKind kind = TESSERA_EDIT_MERGE; kind <= TESSERA_EDIT_CAP; kind++)
     {
       g_autoptr (TesseraPlan) plan = plan_with (&of, kind, 19);
@@ -531,12 +521,11 @@ test_refused (void)
 {
   const TestSteps made = { 8, 12, false, false, false, 0 };
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
-  g_auto (TestStudied) of = { 0 };
   TesseraError error = { 0 };
   TesseraLayout *layout;
-
-  test_study (test_steps_trace (&made), &of);
+  g_auto (TestStudied) of = test_study (test_steps_trace (&made));
   g_autoptr (TesseraPlan) plan = plan_of (&of, 4500);
+
   tessera_lengths_free (plan->lengths);
   plan->lengths = NULL;
   options.plan = plan;

@@ -6,7 +6,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tests/ok.h"
 
 #include <glib.h>
 #include <stdlib.h>

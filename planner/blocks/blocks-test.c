@@ -150,7 +150,7 @@ test_end (void)
   TesseraTrace *trace = test_trace_new ();
   TesseraBlocks *blocks;
 
-  g_assert_cmpint (tessera_trace_add_segment (&trace->end, &segment), ==, TESSERA_OK);
+  OK (tessera_trace_add_segment (&trace->end, &segment));
   test_alloc (trace, 0x1000, 512);
   test_alloc (trace, 0x2000, 512);
   test_free (trace, 0x2000, 512);
@@ -309,7 +309,7 @@ test_random (void)
 
   for (uint32_t seed = 0; seed < 20; seed++)
     {
-      PlanCase c = plan_case_look (test_trace_random (seed, 120, 2));
+      g_auto (PlanCase) c = plan_case_look (test_trace_random (seed, 120, 2));
       g_autofree uint8_t *chosen = g_new (uint8_t, c.blocks->n_blocks);
       uint32_t events[] = { c.blocks->n_events / 3, c.blocks->n_events / 2 };
       const TesseraMoments both = { events, 2 };
@@ -325,7 +325,6 @@ test_random (void)
       g_assert_cmpuint (n_changed, >, 0);
       check_copy (c.blocks, chosen, moments, &copy, n_changed, changed_bytes);
       tessera_blocks_freed_before_clear (&copy);
-      plan_case_clear (&c);
     }
 }
 
@@ -334,11 +333,11 @@ test_random (void)
 static void
 test_loop (void)
 {
-  PlanCase c = plan_case_look (test_trace_loop (4, 6, true));
+  g_auto (PlanCase) c = plan_case_look (test_trace_loop (4, 6, true));
   g_autofree uint8_t *chosen = g_new0 (uint8_t, c.blocks->n_blocks);
   const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   TesseraMoments peaks;
-  TesseraPlan *before, *after;
+  g_autoptr (TesseraPlan) before = NULL, after = NULL;
   TesseraError error = { 0 };
   TesseraBlocks copy;
   size_t n_changed;
@@ -359,20 +358,13 @@ test_loop (void)
     chosen[i] = c.blocks->blocks[i].lifetime_class == TESSERA_CLASS_SCOPED;
   tessera_blocks_freed_before (c.blocks, chosen, &peaks, &n_changed, &changed_bytes,
                                &copy);
-  g_assert_cmpint (
-      tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &before), ==,
-      TESSERA_OK);
-  g_assert_cmpint (
-      tessera_plan_trace (c.trace, &copy, c.structure, &options, &error, &after), ==,
-      TESSERA_OK);
+  OK (tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &before));
+  OK (tessera_plan_trace (c.trace, &copy, c.structure, &options, &error, &after));
   g_assert_cmpuint (after->bound_bytes, <, before->bound_bytes);
   g_assert_cmpuint (after->height_bytes, <, before->height_bytes);
   g_assert_cmpuint (after->followable, ==, before->followable);
-  tessera_plan_free (before);
-  tessera_plan_free (after);
   tessera_blocks_freed_before_clear (&copy);
   free (peaks.events);
-  plan_case_clear (&c);
 }
 
 int

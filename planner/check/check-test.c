@@ -7,7 +7,6 @@
 #include "planner/check.h"
 
 #include "planner/check/test-plans.h"
-#include "tests/db/auto.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -24,8 +23,8 @@ small_trace (void)
   const TesseraEvent event = {
     .addr = 512, .size_bytes = 100, .action = TESSERA_ALLOC, .stack = TESSERA_NONE
   };
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
+  OK (tessera_trace_add_event (trace, &event));
   return trace;
 }
 
@@ -263,7 +262,7 @@ assert_accepted (const TesseraPlan *plan, const TesseraTrace *trace)
   TesseraLaw law;
   TesseraStatus status = tessera_check_plan (plan, trace, &law, &error);
   g_assert_cmpstr (error.text, ==, "");
-  g_assert_cmpint (status, ==, TESSERA_OK);
+  OK (status);
   g_assert_cmpint (law, ==, TESSERA_LAW_NONE);
 }
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "planner/check/test-plans.h"
-#include "tests/db/auto.h"
 #include "tests/fail_alloc.h"
 
 #define SEED 20261122
@@ -370,7 +369,7 @@ random_plan (GRand *random, guint n_kinds, guint n_places)
 {
   TesseraPlan *plan;
 
-  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  OK (tessera_plan_new (&plan));
   plan->alignment_bytes = CHECK_ALIGNMENT;
   plan->n_streams = 1;
   plan->n_sections = n_kinds + 2;
@@ -578,7 +577,7 @@ small_plan (void)
   static const TesseraCrossing crossings[] = { { 2, 2, 22 }, { 4, 1, 12 } };
   TesseraPlan *plan;
 
-  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  OK (tessera_plan_new (&plan));
   plan->alignment_bytes = CHECK_ALIGNMENT;
   plan->n_streams = 1;
   plan->n_positions = 50;

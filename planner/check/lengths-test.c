@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/check/lengths.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ make (Made *made, guint64 from_tokens, guint64 to_tokens)
     made->slots[i] = (TesseraLengthsSlot){ .died = 2, .phase = TESSERA_NONE };
   made->slots[1].from_tokens = from_tokens;
   made->slots[1].to_tokens = to_tokens;
-  g_assert_cmpint (tessera_order_init (&made->order, 2, 1), ==, TESSERA_OK);
+  OK (tessera_order_init (&made->order, 2, 1));
   made->order.slots[1] = 1;
   made->order.n_edges = 0;
   made->of.observed = made->observed;
@@ -162,10 +163,9 @@ test_parts (void)
 
   make (&made, 0, 0);
   made.slots[1].is_over_cuts = true;
-  g_assert_cmpint (tessera_check_each_step (&made.of, count_step, &whole), ==,
-                   TESSERA_OK);
+  OK (tessera_check_each_step (&made.of, count_step, &whole));
   made.of.cut_phase = (char *) "forward";
-  g_assert_cmpint (tessera_check_each_step (&made.of, count_step, &cut), ==, TESSERA_OK);
+  OK (tessera_check_each_step (&made.of, count_step, &cut));
   tessera_order_clear (&made.order);
   g_assert_cmpuint (whole.n_whole, ==, whole.n_steps);
   g_assert_cmpuint (cut.n_steps, ==, whole.n_steps / 3 * 5);
@@ -193,7 +193,7 @@ are_turns_accepted (const guint64 offsets[4], guint64 fixed, TesseraError *error
                                      .gone = i < 3 ? 3 : 0 };
   for (guint k = 0; k < 2; k++)
     {
-      g_assert_cmpint (tessera_order_init (&orders[k], 1, 0), ==, TESSERA_OK);
+      OK (tessera_order_init (&orders[k], 1, 0));
       orders[k].in_spare = k == 1;
     }
   made.of.slots = slots;

@@ -256,7 +256,7 @@ TesseraPlan *
 check_random_slots (GRand *random)
 {
   TesseraPlan *plan;
-  g_assert_cmpint (tessera_plan_new (&plan), ==, TESSERA_OK);
+  OK (tessera_plan_new (&plan));
   plan->alignment_bytes = CHECK_ALIGNMENT;
   plan->n_streams = 1 + check_pick (random, 3);
   plan->n_sections = 3;

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "planner/check.h"
-
-#include <glib.h>
+#include "tests/db/auto.h"
+#include "tests/ok.h"
 
 #define CHECK_ALIGNMENT 16u
 

@@ -7,7 +7,6 @@
 #include "planner/check.h"
 
 #include "planner/check/test-plans.h"
-#include "tests/db/auto.h"
 
 #include <glib.h>
 #include <stdlib.h>

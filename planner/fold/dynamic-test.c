@@ -34,11 +34,10 @@ test_folds (void)
 {
   for (uint32_t seed = 0; seed < N_SEEDS; seed++)
     {
-      PlanCase c =
+      g_auto (PlanCase) c =
           plan_case_new (test_experts_new (seed, seed % 2, 5, 1), &plan_all_steps);
 
       check_folded (&c);
-      plan_case_clear (&c);
     }
 }
 
@@ -97,14 +96,13 @@ test_largest (void)
 {
   for (uint32_t seed = 0; seed < N_SEEDS; seed++)
     {
-      PlanCase c =
+      g_auto (PlanCase) c =
           plan_case_new (test_experts_new (seed, seed % 2, 5, 1), &plan_all_steps);
       g_autoptr (GByteArray) needed = g_byte_array_new ();
 
       g_byte_array_set_size (needed, (guint) (c.plan->height_bytes / 512));
       for (size_t i = 0; i < c.plan->n_rooms; i++)
         check_is_largest (c.plan, &c.plan->rooms[i], needed);
-      plan_case_clear (&c);
     }
 }
 
@@ -189,7 +187,7 @@ follow (const TesseraPlan *plan, const PlanCase *c, size_t *out_static_misses)
 
   g_byte_array_set_size (pool.taken, (guint) (tessera_plan_pool_bytes (plan) / 512));
   memset (pool.taken->data, 0, pool.taken->len);
-  g_assert_cmpint (tessera_follower_new (plan, &follower), ==, TESSERA_OK);
+  OK (tessera_follower_new (plan, &follower));
   tessera_follower_set_hook (follower, &(TesseraFollowerHook){ take, &pool });
   for (uint32_t i = 0; i < c->trace->n_events; i++)
     {
@@ -220,9 +218,10 @@ test_follows (void)
   for (uint32_t seed = 0; seed < N_SEEDS; seed++)
     {
       gboolean may_be_equal = seed % 2;
-      PlanCase c =
+      g_auto (PlanCase) c =
           plan_case_new (test_experts_new (seed, may_be_equal, 5, 1), &plan_all_steps);
-      PlanCase other = plan_case_look (test_experts_new (100 + seed, may_be_equal, 7, 1));
+      g_auto (PlanCase) other =
+          plan_case_look (test_experts_new (100 + seed, may_be_equal, 7, 1));
       size_t n_static_misses;
       TesseraFollowerStats stats = follow (c.plan, &c, &n_static_misses);
 
@@ -238,8 +237,6 @@ test_follows (void)
       g_assert_cmpuint (stats.misses * 5, <=, stats.hits);
       if (!may_be_equal)
         g_assert_cmpuint (n_static_misses, ==, 0);
-      plan_case_clear (&other);
-      plan_case_clear (&c);
     }
 }
 
@@ -247,7 +244,8 @@ test_follows (void)
 static void
 test_room_on_top (void)
 {
-  PlanCase c = plan_case_new (test_experts_new (1, FALSE, 4, 1), &plan_all_steps);
+  g_auto (PlanCase) c =
+      plan_case_new (test_experts_new (1, FALSE, 4, 1), &plan_all_steps);
   TesseraPlan *plan = c.plan;
   TesseraLaw law;
   TesseraError error = { 0 };
@@ -267,8 +265,7 @@ test_room_on_top (void)
   g_assert_cmpint (law, ==, TESSERA_LAW_HEIGHT);
   plan->rooms[on_top].end_bytes += 512;
   plan->slot_digest = tessera_plan_digest (plan);
-  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_OK);
-  plan_case_clear (&c);
+  OK (tessera_check_plan (plan, NULL, &law, &error));
 }
 
 /* A slot of a private pool lies above all else, by itself, and is not there while a room
@@ -276,7 +273,8 @@ test_room_on_top (void)
 static void
 test_room_of_another_pool (void)
 {
-  PlanCase c = plan_case_new (test_experts_new (1, FALSE, 4, 1), &plan_all_steps);
+  g_auto (PlanCase) c =
+      plan_case_new (test_experts_new (1, FALSE, 4, 1), &plan_all_steps);
   TesseraPlan *plan = c.plan;
   TesseraLaw law;
   TesseraError error = { 0 };
@@ -306,13 +304,12 @@ test_room_of_another_pool (void)
       plan->regions[i].end_bytes += n_bytes;
     }
   plan->slot_digest = tessera_plan_digest (plan);
-  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_OK);
+  OK (tessera_check_plan (plan, NULL, &law, &error));
   plan->rooms[r].begin_bytes = plan->height_bytes - n_bytes;
   plan->rooms[r].end_bytes = plan->height_bytes;
   plan->slot_digest = tessera_plan_digest (plan);
   g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_REFUSED);
   g_assert_cmpstr (tessera_law_name (law), ==, "rooms");
-  plan_case_clear (&c);
 }
 
 /* Breaks the plan in one way; FALSE: not possible. */
@@ -428,7 +425,7 @@ test_mutations (void)
   for (uint32_t seed = 0; seed < 6; seed++)
     for (size_t k = 0; k < G_N_ELEMENTS (breakers); k++)
       {
-        PlanCase c =
+        g_auto (PlanCase) c =
             plan_case_new (test_experts_new (seed, FALSE, 4, 1), &plan_all_steps);
         TesseraLaw law = TESSERA_LAW_NONE;
         TesseraError error = { 0 };
@@ -441,7 +438,6 @@ test_mutations (void)
                              TESSERA_REFUSED);
             g_assert_cmpstr (tessera_law_name (law), ==, "rooms");
           }
-        plan_case_clear (&c);
       }
   for (size_t k = 0; k < G_N_ELEMENTS (breakers); k++)
     if (breakers[k] != break_region)
@@ -499,9 +495,10 @@ test_edits_of_dynamic_requests (void)
 {
   static const TesseraEditKind kinds[] = { TESSERA_EDIT_DYNAMIC, TESSERA_EDIT_PIN,
                                            TESSERA_EDIT_TOGETHER, TESSERA_EDIT_APART };
-  PlanCase c = plan_case_new (test_experts_new (3, FALSE, 5, 1), &plan_all_steps);
+  g_auto (PlanCase) c =
+      plan_case_new (test_experts_new (3, FALSE, 5, 1), &plan_all_steps);
   char text[TESSERA_ERROR_TEXT_BYTES];
-  TesseraPlan *plan;
+  g_autoptr (TesseraPlan) plan = NULL;
   TesseraEdit edit;
 
   for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
@@ -517,13 +514,11 @@ test_edits_of_dynamic_requests (void)
   for (uint32_t i = 0; i < c.blocks->n_blocks; i++)
     edit.what.blocks[i] = i;
   edit.what.least_bytes = c.blocks->blocks[c.blocks->n_blocks / 2].size_bytes;
-  g_assert_cmpint (plan_with (&c, &edit, text, &plan), ==, TESSERA_OK);
+  OK (plan_with (&c, &edit, text, &plan));
   g_assert_cmpuint (plan->n_unplanned, >, 0);
   g_assert_cmpuint (plan->n_rooms, >, 0);
   g_assert_true (plan->checked);
-  tessera_plan_free (plan);
   tessera_edit_clear (&edit);
-  plan_case_clear (&c);
 }
 
 int

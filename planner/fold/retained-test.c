@@ -188,13 +188,12 @@ test_one_kind (void)
     for (uint32_t n_steps = 3; n_steps < N_STEPS; n_steps++)
       {
         const Loop loop = { .habit = habits[i], .n_steps = n_steps };
-        PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+        g_auto (PlanCase) c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
 
         assert_kept (&c, 1);
         g_assert_cmpuint (c.plan->sections[c.plan->n_sections - 1].n_steps, ==, n_steps);
         g_assert_cmpuint (c.plan->height_bytes, ==, c.plan->bound_bytes);
         plan_case_check (&c, 0, n_steps);
-        plan_case_clear (&c);
       }
 }
 
@@ -204,25 +203,23 @@ static void
 test_state (void)
 {
   const Loop loop = { .habit = KEEPS_STATE, .n_steps = N_STEPS };
-  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
 
   assert_kept (&c, 0);
   g_assert_cmpuint (c.plan->sections[1].n_steps, ==, N_STEPS - 1);
   plan_case_check (&c, 1, N_STEPS - 1);
-  plan_case_clear (&c);
 }
 
 static void
 test_much (void)
 {
   const Loop loop = { .habit = KEEPS_MUCH, .n_steps = N_STEPS };
-  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
 
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_SAME_BATCHES);
   g_assert_cmpuint (c.plan->n_unplanned, ==, 0);
   g_assert_nonnull (strstr (c.plan->follow_reason, "10.00 MiB each"));
   plan_case_check (&c, 0, 0);
-  plan_case_clear (&c);
 }
 
 /* The batch is there twice for a moment: steps have two layouts, both with a loss. */
@@ -231,15 +228,13 @@ test_layouts (void)
 {
   const Loop loop = { .habit = LISTS_LOSSES, .holds = true, .n_steps = N_STEPS };
   const Loop without = { .habit = FREES_ALL, .holds = true, .n_steps = N_STEPS };
-  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
-  PlanCase of = plan_case_new (trace_of (&without, SEED), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+  g_auto (PlanCase) of = plan_case_new (trace_of (&without, SEED), &plan_all_steps);
 
   g_assert_cmpuint (c.plan->sections[1].alternate, ==, TESSERA_ALTERNATE_FIRST);
   assert_kept (&c, 2);
   g_assert_cmpuint (c.plan->height_bytes, <=, of.plan->height_bytes);
   plan_case_check (&c, 0, N_STEPS);
-  plan_case_clear (&of);
-  plan_case_clear (&c);
 }
 
 static void
@@ -247,15 +242,13 @@ test_kinds (void)
 {
   const Loop loop = { .habit = LISTS_LOSSES, .evaluates = true, .n_steps = N_STEPS };
   const Loop without = { .habit = FREES_ALL, .evaluates = true, .n_steps = N_STEPS };
-  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
-  PlanCase of = plan_case_new (trace_of (&without, SEED), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+  g_auto (PlanCase) of = plan_case_new (trace_of (&without, SEED), &plan_all_steps);
 
   assert_kept (&c, 1);
   g_assert_cmpuint (c.plan->n_sections, >=, 3);
   g_assert_cmpuint (c.plan->n_sections, ==, of.plan->n_sections);
   g_assert_cmpuint (c.plan->n_slots + 1, ==, of.plan->n_slots);
-  plan_case_clear (&of);
-  plan_case_clear (&c);
 }
 
 /* Where requests differ from step to step, what all steps make folds without it. */
@@ -263,13 +256,12 @@ static void
 test_dynamic (void)
 {
   const Loop loop = { .habit = LISTS_LOSSES, .routes = true, .n_steps = N_STEPS };
-  PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
 
   assert_kept (&c, 1);
   g_assert_nonnull (strstr (c.plan->follow_reason, "dynamic requests a step"));
   g_assert_cmpuint (c.plan->n_rooms, >, 0);
   g_assert_cmpuint (c.plan->sections[1].n_slots, ==, 1 + 5 * N_LAYERS + 2);
-  plan_case_clear (&c);
 }
 
 /* What has no place can't be pinned, and who wants it is told. */
@@ -281,7 +273,7 @@ test_pin (void)
       const Loop loop = { .habit = LISTS_LOSSES,
                           .evaluates = evaluates,
                           .n_steps = N_STEPS };
-      PlanCase c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
+      g_auto (PlanCase) c = plan_case_new (trace_of (&loop, SEED), &plan_all_steps);
       uint32_t block = c.plan->unplanned[0].block;
       TesseraEdit edit = { .kind = TESSERA_EDIT_PIN, .name = (char *) "here" };
       TesseraPlanOptions options = plan_all_steps;
@@ -297,7 +289,6 @@ test_pin (void)
           tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &plan),
           ==, TESSERA_REFUSED);
       g_assert_nonnull (strstr (error.text, TESSERA_ALL_KEPT));
-      plan_case_clear (&c);
     }
 }
 
@@ -341,12 +332,11 @@ trace_of_question (const Question *question, uint32_t n_steps)
 static void
 ask_question (const Question *question, uint32_t n_steps)
 {
-  PlanCase c = plan_case_look (trace_of_question (question, n_steps));
+  g_auto (PlanCase) c = plan_case_look (trace_of_question (question, n_steps));
   const TesseraStepKind *kind;
   TesseraRun run;
 
-  g_assert_cmpint (tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, NULL, &run),
-                   ==, TESSERA_OK);
+  OK (tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, NULL, &run));
   kind = &run.units.kinds[0];
   g_assert_cmpint (run.units.n_kinds > 0, ==, question->first + 2 <= n_steps);
   if (run.units.n_kinds > 0)
@@ -359,7 +349,6 @@ ask_question (const Question *question, uint32_t n_steps)
       g_assert_cmpuint (kind->kept_bytes, ==, question->bytes);
     }
   tessera_run_clear (&run);
-  plan_case_clear (&c);
 }
 
 static void

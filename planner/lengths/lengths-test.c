@@ -25,11 +25,13 @@ typedef struct
   TesseraLengths *lengths;
 } Planned;
 
-static void
-plan (TesseraTrace *trace, Planned *out)
+static Planned
+plan (TesseraTrace *trace)
 {
-  test_study (trace, &out->of);
-  out->lengths = test_plan_lengths (&out->of);
+  Planned planned = { .of = test_study (trace) };
+
+  planned.lengths = test_plan_lengths (&planned.of);
+  return planned;
 }
 
 static void
@@ -38,6 +40,8 @@ clear (Planned *of)
   tessera_lengths_free (of->lengths);
   test_study_clear (&of->of);
 }
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Planned, clear)
 
 /* Random rectangles, packed; then other sizes in the same order: nothing overlaps, and
  * nothing floats: each lies on the bottom or on another. */
@@ -71,8 +75,7 @@ test_order (void)
       for (uint32_t i = 0; i < n; i++)
         if (i % 3 > 0)
           items[i].end = items[i].begin + 1 + (uint32_t) g_rand_int_range (rand, 0, 40);
-      g_assert_cmpint (tessera_pack (items, n, &options, offsets, &packing), ==,
-                       TESSERA_OK);
+      OK (tessera_pack (items, n, &options, offsets, &packing));
       for (uint32_t i = 0; i < n; i++)
         laid_out[i] = (TesseraLaidOut){ .begin = items[i].begin,
                                         .end = items[i].end,
@@ -124,14 +127,12 @@ check_step (const Planned *planned,
 {
   const TesseraLengths *lengths = planned->lengths;
   const TesseraBlock *blocks = planned->of.blocks->blocks;
-  TesseraPlan *instance;
+  g_autoptr (TesseraPlan) instance = NULL;
   TesseraLaw law;
   TesseraError error = { 0 };
 
-  g_assert_cmpint (
-      tessera_instance_of_step (lengths, &lengths->observed[k], options, &instance), ==,
-      TESSERA_OK);
-  g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==, TESSERA_OK);
+  OK (tessera_instance_of_step (lengths, &lengths->observed[k], options, &instance));
+  OK (tessera_check_plan (instance, NULL, &law, &error));
   for (size_t i = 0; i < instance->n_slots; i++)
     {
       const TesseraSlot *a = &instance->slots[i];
@@ -150,7 +151,6 @@ check_step (const Planned *planned,
                            b->offset_bytes + b->block_bytes <= a->offset_bytes);
         }
     }
-  tessera_plan_free (instance);
 }
 
 static void
@@ -160,16 +160,14 @@ test_observed (void)
     {
       const TestSteps made = { 8, 12, variant & 1, variant & 2, variant & 4 };
       const TesseraKind *kind;
-      Planned planned;
+      g_auto (Planned) planned = plan (test_steps_trace (&made));
 
-      plan (test_steps_trace (&made), &planned);
       kind = tessera_laws_main (planned.of.laws);
       for (uint32_t k = 0; k < kind->n_steps; k++)
         {
           check_step (&planned, kind, k, &first_step);
           check_step (&planned, kind, k, &later_step);
         }
-      clear (&planned);
     }
 }
 
@@ -178,17 +176,15 @@ static void
 test_streams_at_start (void)
 {
   const TestSteps made = { 8, 12, .copies_first = true };
-  Planned planned;
   TesseraLaw law;
   TesseraError error = { 0 };
   uint32_t n_of_other = 0;
+  g_auto (Planned) planned = plan (test_steps_trace (&made));
 
-  plan (test_steps_trace (&made), &planned);
-  g_assert_cmpint (tessera_check_lengths (planned.lengths, &law, &error), ==, TESSERA_OK);
+  OK (tessera_check_lengths (planned.lengths, &law, &error));
   for (uint32_t i = 0; i < planned.lengths->n_start; i++)
     n_of_other += planned.lengths->start[i].stream == 1;
   g_assert_cmpuint (n_of_other, ==, 1);
-  clear (&planned);
 }
 
 /* Another seed: lengths and batches that the plan was not made from. What it says of them
@@ -200,13 +196,12 @@ test_unseen (void)
     {
       const TestSteps made = { 8, 12, variant & 1, variant & 2, true };
       const TesseraInstanceOptions options = { .shares_once = true, .is_first = true };
-      Planned planned;
+      g_auto (Planned) planned = plan (test_steps_trace (&made));
 
-      plan (test_steps_trace (&made), &planned);
       for (uint64_t length = 40; length < 6000; length += 83)
         {
           const TesseraParameters at = { made.has_batch ? 1 + length % 4 : 1, length };
-          TesseraPlan *instance;
+          g_autoptr (TesseraPlan) instance = NULL;
           TesseraLengthsNeed need;
           TesseraLaw law;
           TesseraError error = { 0 };
@@ -214,15 +209,12 @@ test_unseen (void)
           TesseraStatus status =
               tessera_instance_of_step (planned.lengths, &at, &options, &instance);
 
-          g_assert_cmpint (status, ==, TESSERA_OK);
-          g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==,
-                           TESSERA_OK);
+          OK (status);
+          OK (tessera_check_plan (instance, NULL, &law, &error));
           g_assert_true (tessera_lengths_measure (planned.lengths, &at, &need));
           g_assert_cmpuint (instance->height_bytes, <=, need.height_bytes);
           g_assert_cmpuint (need.height_bytes, >=, need.bound_bytes);
-          tessera_plan_free (instance);
         }
-      clear (&planned);
     }
 }
 
@@ -232,13 +224,11 @@ height_of (const TesseraLengths *lengths,
            const TesseraInstanceOptions *options)
 {
   const TesseraParameters at = { 1, length };
-  TesseraPlan *instance;
+  g_autoptr (TesseraPlan) instance = NULL;
   uint64_t height_bytes;
 
-  g_assert_cmpint (tessera_instance_of_step (lengths, &at, options, &instance), ==,
-                   TESSERA_OK);
+  OK (tessera_instance_of_step (lengths, &at, options, &instance));
   height_bytes = instance->height_bytes;
-  tessera_plan_free (instance);
   return height_bytes;
 }
 
@@ -294,13 +284,11 @@ test_first (void)
 {
   const TesseraInstanceOptions kept_free = { .is_first = true };
   const uint64_t state_bytes = (uint64_t) N_STATES * STATE_BYTES;
-  Planned planned;
+  g_auto (Planned) planned = plan (trace_of_training ());
 
-  plan (trace_of_training (), &planned);
   for (uint64_t length = 9000; length < 12000; length += 500)
     g_assert_cmpuint (height_of (planned.lengths, length, &first_step), <=,
                       height_of (planned.lengths, length, &kept_free) - state_bytes / 2);
-  clear (&planned);
 }
 
 typedef void (*Damage) (TesseraLengths *lengths);
@@ -350,18 +338,15 @@ test_refused (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (damages); i++)
     {
-      Planned planned;
       TesseraLaw law;
       TesseraError error = { 0 };
+      g_auto (Planned) planned = plan (test_steps_trace (&made));
 
-      plan (test_steps_trace (&made), &planned);
-      g_assert_cmpint (tessera_check_lengths (planned.lengths, &law, &error), ==,
-                       TESSERA_OK);
+      OK (tessera_check_lengths (planned.lengths, &law, &error));
       damages[i](planned.lengths);
       g_assert_cmpint (tessera_check_lengths (planned.lengths, &law, &error), ==,
                        TESSERA_REFUSED);
       g_assert_cmpint (law, ==, TESSERA_LAW_OVERLAP);
-      clear (&planned);
     }
 }
 
@@ -373,15 +358,12 @@ test_stated_most (void)
   const TestSteps made = { 8, 12, true, true, true };
   TesseraLengthsOptions options = { .work_budget = 0 };
   TesseraError error = { 0 };
-  Planned planned;
   TesseraLengths *again;
+  g_auto (Planned) planned = plan (test_steps_trace (&made));
 
-  plan (test_steps_trace (&made), &planned);
   options.most = planned.lengths->most;
-  g_assert_cmpint (tessera_lengths_plan (planned.of.trace, planned.of.blocks,
-                                         planned.of.structure, planned.of.laws, &options,
-                                         &error, &again),
-                   ==, TESSERA_OK);
+  OK (tessera_lengths_plan (planned.of.trace, planned.of.blocks, planned.of.structure,
+                            planned.of.laws, &options, &error, &again));
   tessera_lengths_free (again);
   options.most.length--;
   g_assert_cmpint (tessera_lengths_plan (planned.of.trace, planned.of.blocks,
@@ -390,7 +372,6 @@ test_stated_most (void)
                    ==, TESSERA_REFUSED);
   g_assert_null (again);
   g_assert_nonnull (strstr (error.text, "asked for as the most"));
-  clear (&planned);
 }
 
 /* The first requests of a step tell its length and batch, seen or not. */
@@ -398,10 +379,9 @@ static void
 test_guess (void)
 {
   const TestSteps made = { 8, 12, true, false, false };
-  Planned planned;
-  TesseraGuess *guess = g_new (TesseraGuess, 1);
+  g_autofree TesseraGuess *guess = g_new (TesseraGuess, 1);
+  g_auto (Planned) planned = plan (test_steps_trace (&made));
 
-  plan (test_steps_trace (&made), &planned);
   g_assert_cmpuint (planned.lengths->n_early, <=, 3);
   for (uint64_t batch = 1; batch <= 6; batch++)
     for (uint64_t length = 3; length < 9000; length += 97)
@@ -426,8 +406,6 @@ test_guess (void)
         g_assert_false (tessera_guess_see (guess, 0, 1));
         g_assert_true (tessera_guess_is_known (guess, &known));
       }
-  g_free (guess);
-  clear (&planned);
 }
 
 /* A law may give nothing for what is shorter than any step: the length beyond a prompt.
@@ -573,8 +551,7 @@ add_order (TesseraLengths *of, const uint32_t *swept, bool is_first, GRand *rand
   uint32_t n_low;
 
   g_assert_true (tessera_sweep_sizes (of, &at, sizes));
-  g_assert_cmpint (tessera_lengths_lay_out (&build, swept, &way, sizes, laid_out, &n_low),
-                   ==, TESSERA_OK);
+  OK (tessera_lengths_lay_out (&build, swept, &way, sizes, laid_out, &n_low));
   tessera_order_from_layout (laid_out, of->n_swept, order);
   order->is_first = is_first;
   order->n_low = n_low + (uint32_t) below (rand, 2) * (of->n_swept / 2);
@@ -594,7 +571,7 @@ make (GRand *rand)
   g_autofree uint32_t *swept = NULL;
   uint32_t n = 0;
 
-  g_assert_cmpint (tessera_lengths_new (&of), ==, TESSERA_OK);
+  OK (tessera_lengths_new (&of));
   of->alignment_bytes = 512;
   of->most = (TesseraParameters){ 4, 2000 };
   of->has_batch = true;
@@ -627,7 +604,7 @@ check_at (const TesseraLengths *of, GRand *rand)
                                            .shares_once = below (rand, 4) > 0,
                                            .is_first = below (rand, 3) > 0,
                                            .first_slot = (uint32_t) below (rand, 3) };
-  TesseraPlan *instance;
+  g_autoptr (TesseraPlan) instance = NULL;
   TesseraLaw law;
   TesseraError error = { 0 };
   bool some_there = below (rand, 2) == 0;
@@ -635,26 +612,24 @@ check_at (const TesseraLengths *of, GRand *rand)
   for (uint32_t i = 0; i < of->n_slots; i++)
     is_there[i] =
         some_there && tessera_lengths_slot_stays (&of->slots[i]) && below (rand, 2) == 0;
-  g_assert_cmpint (tessera_instance_of_step (of, &at, &options, &instance), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_check_plan (instance, NULL, &law, &error), ==, TESSERA_OK);
+  OK (tessera_instance_of_step (of, &at, &options, &instance));
+  OK (tessera_check_plan (instance, NULL, &law, &error));
   for (size_t i = 0; i < instance->n_slots; i++)
     for (uint32_t k = 0; k < of->n_slots; k++)
       if (is_there[k])
         g_assert_true (instance->slots[i].offset_bytes + instance->slots[i].block_bytes <=
                            of->slots[k].offset_bytes ||
                        instance->slots[i].offset_bytes > of->slots[k].offset_bytes);
-  tessera_plan_free (instance);
 }
 
 static void
 test_random (void)
 {
-  GRand *rand = g_rand_new_with_seed (20261122);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20261122);
 
   for (int i = 0; i < N_PLANS; i++)
     {
-      TesseraLengths *of = make (rand);
+      g_autoptr (TesseraLengths) of = make (rand);
       char reason[80];
 
       if (of->n_orders > 0)
@@ -663,9 +638,7 @@ test_random (void)
           for (int k = 0; k < N_LENGTHS; k++)
             check_at (of, rand);
         }
-      tessera_lengths_free (of);
     }
-  g_rand_free (rand);
 }
 
 int

@@ -303,9 +303,8 @@ test_kinds (void)
       const TesseraKindLaws *laws;
       const TesseraKind *kind;
       uint32_t n_once = made.first_makes_state ? TEST_STATES : 0;
-      TestStudied studied;
+      g_auto (TestStudied) studied = test_study (test_steps_trace (&made));
 
-      test_study (test_steps_trace (&made), &studied);
       kind = tessera_laws_main (studied.laws);
       g_assert_nonnull (kind);
       laws = &kind->laws;
@@ -326,7 +325,6 @@ test_kinds (void)
                         made.masks_pad ? 3 : 0);
       g_assert_cmpuint (laws->n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 12 + n_once);
       check_kind (&studied, kind);
-      test_study_clear (&studied);
     }
 }
 
@@ -336,16 +334,14 @@ test_long_recording (void)
 {
   const TestSteps made = { 2 * TESSERA_FIT_STEPS, 12, .first_makes_state = true };
   const TesseraKind *kind;
-  TestStudied studied;
+  g_auto (TestStudied) studied = test_study (test_steps_trace (&made));
 
-  test_study (test_steps_trace (&made), &studied);
   kind = tessera_laws_main (studied.laws);
   g_assert_nonnull (kind);
   g_assert_cmpuint (kind->n_steps, ==, TESSERA_FIT_STEPS);
   g_assert_cmpuint (kind->n_slots, ==, 28 + TEST_STATES);
   g_assert_cmpuint (kind->steps[TESSERA_FIT_STEPS - 1], ==, made.n_steps - 1);
   check_kind (&studied, kind);
-  test_study_clear (&studied);
 }
 
 /* A recording ends with its last step, whose gradients the next one would have dropped;
@@ -357,9 +353,8 @@ test_ends_of_recordings (void)
                            .drops_late = true };
   const TesseraKind *kind;
   uint32_t n_cross = 0;
-  TestStudied studied;
+  g_auto (TestStudied) studied = test_study (test_steps_trace (&made));
 
-  test_study (test_steps_trace (&made), &studied);
   kind = tessera_laws_main (studied.laws);
   g_assert_nonnull (kind);
   g_assert_cmpuint (kind->n_steps, ==, 8);
@@ -367,7 +362,6 @@ test_ends_of_recordings (void)
   for (uint32_t i = 0; i < kind->n_slots; i++)
     n_cross += kind->slots[i].n_cross > 0;
   g_assert_cmpuint (n_cross, ==, 1 + 40); /* the loss, and the state */
-  test_study_clear (&studied);
 }
 
 /* Steps of @n_sizes sizes: as many bytes as each of @counts says of the step, in turn. */
@@ -394,7 +388,7 @@ study_counts (uint64_t (*count) (uint32_t step, uint32_t size),
       test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
     }
   tessera_trace_settle_ranges (trace);
-  test_study (trace, studied);
+  *studied = test_study (trace);
 }
 
 static const uint64_t drawn_lengths[] = { 889, 193, 540, 773, 226, 113, 345, 610 };
@@ -426,7 +420,7 @@ static void
 test_squares (void)
 {
   const TesseraKindLaws *laws;
-  TestStudied studied;
+  g_auto (TestStudied) studied = { 0 };
 
   study_counts (tokens_or_pairs, 40, &studied);
   g_assert_nonnull (tessera_laws_main (studied.laws));
@@ -439,19 +433,17 @@ test_squares (void)
       g_assert_cmpuint (laws->steps.parameters[k].length, ==, drawn_lengths[step]);
       g_assert_cmpuint (laws->steps.parameters[k].batch, ==, drawn_batches[step]);
     }
-  test_study_clear (&studied);
 }
 
 static void
 test_few_lengths (void)
 {
   const TesseraKind *kind;
-  TestStudied studied;
+  g_auto (TestStudied) studied = { 0 };
 
   study_counts (few_lengths, 40, &studied);
   kind = tessera_laws_main (studied.laws);
   g_assert_true (!kind || !kind->laws.steps.has_batch);
-  test_study_clear (&studied);
 }
 
 /* Two steps, or steps that are equal, have no law. */
@@ -459,12 +451,11 @@ static void
 test_no_kind (void)
 {
   const TestSteps two = { 2, 5, false, false, false };
-  TestStudied studied;
+  TestStudied studied = test_study (test_steps_trace (&two));
 
-  test_study (test_steps_trace (&two), &studied);
   g_assert_null (tessera_laws_main (studied.laws));
   test_study_clear (&studied);
-  test_study (test_trace_loop (6, 5, true), &studied);
+  studied = test_study (test_trace_loop (6, 5, true));
   g_assert_null (tessera_laws_main (studied.laws));
   test_study_clear (&studied);
 }
@@ -473,7 +464,7 @@ test_no_kind (void)
 static void
 assert_low (const TestStudied *studied)
 {
-  TesseraLengths *of = test_plan_lengths (studied);
+  g_autoptr (TesseraLengths) of = test_plan_lengths (studied);
 
   for (uint32_t i = 0; i < of->n_observed + 10; i++)
     {
@@ -485,7 +476,6 @@ assert_low (const TestStudied *studied)
       g_assert_true (tessera_lengths_measure (of, &at, &need));
       g_assert_cmpuint (need.height_bytes, <=, need.bound_bytes / 100 * 102);
     }
-  tessera_lengths_free (of);
 }
 
 static void
@@ -512,11 +502,10 @@ test_real (void)
       TesseraTrace *trace = test_trace_shared (files[f].path);
       const TesseraKindLaws *laws;
       const TesseraKind *kind;
-      TestStudied studied;
 
       if (trace == NULL)
         return;
-      test_study (trace, &studied);
+      g_auto (TestStudied) studied = test_study (trace);
       kind = tessera_laws_main (studied.laws);
       g_assert_nonnull (kind);
       laws = &kind->laws;
@@ -525,7 +514,6 @@ test_real (void)
       for (int k = 0; k < TESSERA_N_SIZE_KINDS; k++)
         g_assert_cmpuint (laws->n_slots_by_kind[k], ==, files[f].n[k]);
       assert_low (&studied);
-      test_study_clear (&studied);
     }
 }
 

@@ -47,18 +47,14 @@ test_habits (void)
   for (size_t i = 0; i < G_N_ELEMENTS (keepers); i++)
     {
       const TestSteps made = { 8, 12, .keepers = keepers[i] };
-      TesseraLengths *lengths;
-      TestStudied of;
       uint32_t n_placed, n_kept;
+      g_auto (TestStudied) of = test_study (test_steps_trace (&made));
+      g_autoptr (TesseraLengths) lengths = test_plan_lengths (&of);
 
-      test_study (test_steps_trace (&made), &of);
-      lengths = test_plan_lengths (&of);
       count_losses (lengths, &n_placed, &n_kept);
       g_test_message ("%x: %u with a place, %u kept", keepers[i], n_placed, n_kept);
       g_assert_true ((n_placed > 0) == (i == 0));
       g_assert_true ((n_kept > 0) == (i > 0));
-      tessera_lengths_free (lengths);
-      test_study_clear (&of);
     }
 }
 
@@ -74,7 +70,7 @@ lengths_new (uint32_t n_slots, uint32_t n_laws)
 {
   TesseraLengths *of;
 
-  g_assert_cmpint (tessera_lengths_new (&of), ==, TESSERA_OK);
+  OK (tessera_lengths_new (&of));
   of->alignment_bytes = 512;
   of->most = (TesseraParameters){ 1, MOST };
   of->n_laws = n_laws;
@@ -121,20 +117,19 @@ step_of (uint32_t n_small, uint64_t small_bytes)
 static uint64_t
 plan_height (TesseraLengths *of, uint16_t n_streams, bool is_recorded)
 {
-  TesseraTrace *trace;
+  g_autoptr (TesseraTrace) trace = NULL;
   const TesseraLengthsOptions options = { .work_budget = 0 };
   TesseraLengthsBuild build = { .options = &options, .out = of };
   TesseraLengthsNeed need;
 
-  g_assert_cmpint (tessera_trace_new (&trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&trace));
   trace->n_streams = n_streams;
   if (is_recorded)
-    g_assert_cmpint (tessera_trace_set_meta (trace, "policy", "native"), ==, TESSERA_OK);
+    OK (tessera_trace_set_meta (trace, "policy", "native"));
   build.trace = trace;
-  g_assert_cmpint (tessera_lengths_orders (&build), ==, TESSERA_OK);
+  OK (tessera_lengths_orders (&build));
   g_assert_true (tessera_lengths_measure (of, &of->most, &need));
   trace->n_streams = 0;
-  tessera_trace_free (trace);
   return need.height_bytes;
 }
 
@@ -160,12 +155,11 @@ test_zones (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      TesseraLengths *of = step_of (cases[i].n_small, cases[i].small_bytes);
+      g_autoptr (TesseraLengths) of = step_of (cases[i].n_small, cases[i].small_bytes);
       uint64_t all_bytes = large_bytes + cases[i].n_small * cases[i].small_bytes;
 
       g_assert_cmpuint (plan_height (of, cases[i].n_streams, cases[i].is_recorded), ==,
                         cases[i].are_apart ? all_bytes : large_bytes);
-      tessera_lengths_free (of);
     }
 }
 
@@ -188,10 +182,9 @@ test_cuts (void)
   for (uint32_t n_micro = 2; n_micro < 5; n_micro++)
     {
       const TestParts made = { 5, n_micro, 6, .seed = n_micro };
-      TestStudied of;
       const TesseraKind *kind;
+      g_auto (TestStudied) of = test_study (test_parts_trace (&made));
 
-      test_study (test_parts_trace (&made), &of);
       g_assert_cmpstr (of.laws->parts.phase, ==, "forward");
       g_assert_cmpuint (of.laws->parts.structure.n_steps, ==, 5 * n_micro);
       for (uint32_t i = 0; i < 5 * n_micro; i++)
@@ -201,7 +194,6 @@ test_cuts (void)
       /* Only the state has no law: one step makes it. */
       g_assert_cmpuint (kind->laws.n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 6);
       g_assert_cmpuint (kind->laws.n_slots_once, ==, 6);
-      test_study_clear (&of);
     }
 }
 
@@ -223,22 +215,18 @@ static void
 test_between (void)
 {
   const TestParts made = { 6, 3, 6, .seed = 11, .evaluates = true };
-  TestStudied of;
   const TesseraKind *kind;
-  TesseraLengths *lengths;
+  g_auto (TestStudied) of = test_study (test_parts_trace (&made));
 
-  test_study (test_parts_trace (&made), &of);
   g_assert_cmpuint (of.laws->parts.structure.n_steps, ==, 6 * 4);
   for (uint32_t i = 0; i < 6 * 4; i++)
     g_assert_cmpuint (of.laws->parts.step_of[i], ==, i % 4 == 3 ? 6 : i / 4);
   kind = tessera_laws_main (of.laws);
   g_assert_cmpuint (kind->n_steps, ==, 6 * 3);
   g_assert_cmpuint (kind->laws.n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 6);
-  lengths = test_plan_lengths (&of);
+  g_autoptr (TesseraLengths) lengths = test_plan_lengths (&of);
   g_assert_cmpuint (count_over_cuts (lengths), ==, 6);
   assert_heights (lengths);
-  tessera_lengths_free (lengths);
-  test_study_clear (&of);
 }
 
 /* Nothing is cut where a step has one length, or hardly a byte differs by it, or what is
@@ -255,11 +243,8 @@ test_not_cut (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (made); i++)
     {
-      TestStudied of;
-
-      test_study (test_parts_trace (&made[i]), &of);
+      g_auto (TestStudied) of = test_study (test_parts_trace (&made[i]));
       g_assert_null (of.laws->parts.phase);
-      test_study_clear (&of);
     }
 }
 
@@ -273,14 +258,12 @@ test_gradients (void)
       const TestParts made = {
         6, 3, 8, .seed = 7, .drops_late = way == 1, .drops_never = way == 2
       };
-      TestStudied of;
-      TesseraLengths *lengths;
       char reason[96];
       uint32_t n_once = 0;
       bool has_first = false;
+      g_auto (TestStudied) of = test_study (test_parts_trace (&made));
+      g_autoptr (TesseraLengths) lengths = test_plan_lengths (&of);
 
-      test_study (test_parts_trace (&made), &of);
-      lengths = test_plan_lengths (&of);
       g_assert_cmpstr (lengths->cut_phase, ==, "forward");
       g_assert_cmpuint (count_over_cuts (lengths), ==, 8);
       for (uint32_t i = 0; i < lengths->n_slots; i++)
@@ -291,8 +274,6 @@ test_gradients (void)
       g_assert_true (has_first);
       g_assert_true (tessera_lengths_is_sound (lengths, reason, sizeof reason));
       assert_heights (lengths);
-      tessera_lengths_free (lengths);
-      test_study_clear (&of);
     }
 }
 
@@ -329,7 +310,7 @@ static void
 edited_init (Edited *edited, TesseraEditKind kind)
 {
   *edited = (Edited){ .edit = { .kind = kind, .name = (char *) "here" } };
-  test_study (test_steps_trace (&made_steps), &edited->of);
+  edited->of = test_study (test_steps_trace (&made_steps));
   tessera_selector_init (&edited->edit.what);
   tessera_selector_init (&edited->edit.with);
   edited->edit.what.blocks = edited->blocks[0];
@@ -341,6 +322,8 @@ edited_clear (Edited *edited)
 {
   test_study_clear (&edited->of);
 }
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Edited, edited_clear)
 
 /* The @nth block that the last step asks for. */
 static guint32
@@ -387,7 +370,7 @@ plan (Edited *edited)
 {
   TesseraLengths *lengths;
 
-  g_assert_cmpint (plan_edited (edited, &lengths), ==, TESSERA_OK);
+  OK (plan_edited (edited, &lengths));
   g_assert_nonnull (lengths);
   return lengths;
 }
@@ -409,9 +392,7 @@ step_at (const TesseraLengths *lengths, guint64 length)
   const TesseraParameters at = { 1, length };
   TesseraPlan *step;
 
-  g_assert_cmpint (
-      tessera_instance_of_step (lengths, &at, &(TesseraInstanceOptions){ 0 }, &step), ==,
-      TESSERA_OK);
+  OK (tessera_instance_of_step (lengths, &at, &(TesseraInstanceOptions){ 0 }, &step));
   return step;
 }
 
@@ -432,7 +413,7 @@ find_reaches (const TesseraLengths *lengths)
     reaches[i].low = UINT64_MAX;
   for (guint64 length = 8; length < lengths->most.length; length += 97)
     {
-      TesseraPlan *step = step_at (lengths, length);
+      g_autoptr (TesseraPlan) step = step_at (lengths, length);
 
       for (size_t i = 0; i < step->n_slots; i++)
         {
@@ -443,7 +424,6 @@ find_reaches (const TesseraLengths *lengths)
           reach->high = MAX (reach->high, slot->offset_bytes);
           reach->end = MAX (reach->end, slot->offset_bytes + slot->block_bytes);
         }
-      tessera_plan_free (step);
     }
   return reaches;
 }
@@ -458,7 +438,7 @@ are_apart (const Reach *a, const Reach *b)
 static void
 test_pin (void)
 {
-  Edited edited;
+  g_auto (Edited) edited = { 0 };
   TesseraLengths *lengths;
   g_autofree Reach *reaches = NULL;
   guint32 pinned;
@@ -481,7 +461,6 @@ test_pin (void)
   assert_refused (&edited, "the edit \"here\" pins so high*");
   edited.edit.at = 100;
   assert_refused (&edited, "the edit \"here\" pins to an offset that is none*");
-  edited_clear (&edited);
 }
 
 /* What is left to others has a place nowhere, is known to come, and costs nothing. */
@@ -489,10 +468,9 @@ static void
 test_dynamic (void)
 {
   const TesseraParameters at = { 1, 1000 };
-  Edited edited;
-  TesseraLengths *lengths, *whole;
+  g_auto (Edited) edited = { 0 };
+  g_autoptr (TesseraLengths) lengths = NULL, whole = NULL;
   TesseraLengthsNeed need, need_of_whole;
-  TesseraPlan *step;
   g_autofree Reach *reaches = NULL;
   guint32 slot;
 
@@ -505,7 +483,7 @@ test_dynamic (void)
   whole = plan (&edited);
   reaches = find_reaches (lengths);
   g_assert_cmpuint (reaches[slot].low, ==, UINT64_MAX);
-  step = step_at (lengths, 1000);
+  g_autoptr (TesseraPlan) step = step_at (lengths, 1000);
   g_assert_cmpuint (step->n_unplanned, ==, 1);
   g_assert_cmpuint (step->unplanned[0].block, ==, slot);
   g_assert_true (tessera_lengths_measure (lengths, &at, &need));
@@ -514,10 +492,6 @@ test_dynamic (void)
                     need_of_whole.height_bytes);
   for (guint32 i = 0; i < lengths->n_start; i++)
     g_assert_cmpint (lengths->start[i].is_left, ==, i == 2);
-  tessera_plan_free (step);
-  tessera_lengths_free (lengths);
-  tessera_lengths_free (whole);
-  edited_clear (&edited);
 }
 
 /* Where one lies at one length the other lies at none; without the edit some do. What
@@ -528,7 +502,7 @@ test_apart_and_together (void)
   for (int way = 0; way < 3; way++)
     {
       const bool is_together = way == 2, has_with = way == 1;
-      Edited edited;
+      g_auto (Edited) edited = { 0 };
       TesseraSelector *what = &edited.edit.what, *with;
       guint n_meet[2] = { 0 }, n_moving[2] = { 0 };
 
@@ -541,11 +515,10 @@ test_apart_and_together (void)
         add_block (with, block_of_step (&edited, nth));
       for (int is_undone = 0; is_undone < 2; is_undone++)
         {
-          TesseraLengths *lengths;
           g_autofree Reach *reaches = NULL;
 
           edited.edit.is_undone = is_undone;
-          lengths = plan (&edited);
+          g_autoptr (TesseraLengths) lengths = plan (&edited);
           reaches = find_reaches (lengths);
           for (size_t i = 0; i < what->n_blocks; i++)
             {
@@ -556,13 +529,11 @@ test_apart_and_together (void)
                 n_meet[is_undone] +=
                     !are_apart (of, &reaches[slot_of (&edited, with->blocks[k])]);
             }
-          tessera_lengths_free (lengths);
         }
       g_assert_cmpuint (n_meet[0], ==, 0);
       g_assert_cmpuint (n_meet[1], >, 0);
       g_assert_true (!is_together || n_moving[0] == 0);
       g_assert_cmpuint (n_moving[1], >, 0);
-      edited_clear (&edited);
     }
 }
 
@@ -571,8 +542,7 @@ test_apart_and_together (void)
 static void
 test_checker_of_apart (void)
 {
-  Edited edited;
-  TesseraLengths *lengths;
+  g_auto (Edited) edited = { 0 };
   g_autofree guint64 *slots = NULL, *start = NULL;
   TesseraLengthsApart apart = { .one = 1, .other = 2 };
   TesseraLaw law;
@@ -580,7 +550,7 @@ test_checker_of_apart (void)
 
   edited_init (&edited, TESSERA_EDIT_APART);
   edited.edit.is_undone = true;
-  lengths = plan (&edited);
+  g_autoptr (TesseraLengths) lengths = plan (&edited);
   slots = g_new0 (guint64, lengths->n_slots);
   start = g_new0 (guint64, lengths->n_start);
   apart.slots = slots;
@@ -592,28 +562,23 @@ test_checker_of_apart (void)
                    TESSERA_REFUSED);
   g_assert_cmpint (law, ==, TESSERA_LAW_APART);
   apart.other = 4; /* nobody's */
-  g_assert_cmpint (tessera_check_lengths_apart (lengths, &apart, &law, &error), ==,
-                   TESSERA_OK);
+  OK (tessera_check_lengths_apart (lengths, &apart, &law, &error));
   /* One slot at two lengths is not apart from itself, nor need it be. */
   apart.other = 1;
-  g_assert_cmpint (tessera_check_lengths_apart (lengths, &apart, &law, &error), ==,
-                   TESSERA_OK);
+  OK (tessera_check_lengths_apart (lengths, &apart, &law, &error));
   slots[slot_of (&edited, block_of_step (&edited, 12))] = 1;
   g_assert_cmpint (tessera_check_lengths_apart (lengths, &apart, &law, &error), ==,
                    TESSERA_REFUSED);
   start[0] = start[1] = 1;
   slots[slot_of (&edited, block_of_step (&edited, 12))] = 0;
-  g_assert_cmpint (tessera_check_lengths_apart (lengths, &apart, &law, &error), ==,
-                   TESSERA_OK);
-  tessera_lengths_free (lengths);
-  edited_clear (&edited);
+  OK (tessera_check_lengths_apart (lengths, &apart, &law, &error));
 }
 
 /* The pool is no higher, at the most that the plan is for; what goes is not all. */
 static void
 test_cap (void)
 {
-  Edited edited;
+  g_auto (Edited) edited = { 0 };
   TesseraLengths *lengths;
   guint64 height, uncapped;
   guint n_left = 0;
@@ -621,7 +586,7 @@ test_cap (void)
   edited_init (&edited, TESSERA_EDIT_CAP);
   edited.edit.at = UINT64_MAX / 4;
   lengths = plan (&edited);
-  g_assert_cmpint (tessera_lengths_height (lengths, &uncapped), ==, TESSERA_OK);
+  OK (tessera_lengths_height (lengths, &uncapped));
   tessera_lengths_free (lengths);
   for (guint percent = 99; percent >= 40; percent -= 10)
     {
@@ -629,7 +594,7 @@ test_cap (void)
 
       edited.edit.at = cap;
       lengths = plan (&edited);
-      g_assert_cmpint (tessera_lengths_height (lengths, &height), ==, TESSERA_OK);
+      OK (tessera_lengths_height (lengths, &height));
       g_assert_cmpuint (height, <=, cap);
       g_assert_cmpuint (height, >, cap / 2);
       n_left = 0;
@@ -641,7 +606,6 @@ test_cap (void)
     }
   edited.edit.at = 512;
   assert_refused (&edited, "the edit \"here\" caps the pool below what *");
-  edited_clear (&edited);
 }
 
 int

@@ -328,8 +328,7 @@ test_parts_trace (const TestParts *made)
   PartsMaker maker = { .made = made, .trace = test_trace_new (), .next = PAGE };
 
   if (made->has_small_gradients)
-    g_assert_cmpint (tessera_trace_set_meta (maker.trace, "policy", "native"), ==,
-                     TESSERA_OK);
+    OK (tessera_trace_set_meta (maker.trace, "policy", "native"));
   maker.rand = g_rand_new_with_seed (made->seed);
   maker.activations = g_new0 (uint64_t, made->n_layers);
   maker.gradients = g_new0 (uint64_t, made->n_layers);
@@ -352,13 +351,14 @@ test_parts_trace (const TestParts *made)
 
 /* ---- What is made of both ---- */
 
-void
-test_study (TesseraTrace *trace, TestStudied *out)
+TestStudied
+test_study (TesseraTrace *trace)
 {
-  out->trace = trace;
-  out->blocks = tessera_blocks_new (trace);
-  out->structure = tessera_structure_new (trace, out->blocks);
-  out->laws = tessera_laws_new (trace, out->blocks, out->structure);
+  TestStudied of = { .trace = trace, .blocks = tessera_blocks_new (trace) };
+
+  of.structure = tessera_structure_new (trace, of.blocks);
+  of.laws = tessera_laws_new (trace, of.blocks, of.structure);
+  return of;
 }
 
 void
@@ -377,9 +377,8 @@ test_plan_lengths (const TestStudied *of)
   TesseraError error = { 0 };
   TesseraLengths *lengths;
 
-  g_assert_cmpint (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws,
-                                         &options, &error, &lengths),
-                   ==, TESSERA_OK);
+  OK (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws, &options,
+                            &error, &lengths));
   g_assert_nonnull (lengths);
   return lengths;
 }

@@ -65,7 +65,10 @@ typedef struct
 } TestStudied;
 
 /* Takes the trace. */
-void test_study (TesseraTrace *trace, TestStudied *out);
+TestStudied test_study (TesseraTrace *trace);
 void test_study_clear (TestStudied *of);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TestStudied, test_study_clear)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraLengths, tessera_lengths_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraLaws, tessera_laws_free)
 /* The plan that has to be made of it. */
 TesseraLengths *test_plan_lengths (const TestStudied *of);

@@ -71,8 +71,8 @@ test_replaced_state (void)
     }
   for (int has_start = 0; has_start < 2; has_start++)
     {
-      PlanCase c = plan_case_new (lives_loop (sizes, lives, N_STATES, 5, has_start),
-                                  &plan_all_steps);
+      g_auto (PlanCase) c = plan_case_new (
+          lives_loop (sizes, lives, N_STATES, 5, has_start), &plan_all_steps);
       size_t n_spares = 0;
 
       g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
@@ -81,7 +81,6 @@ test_replaced_state (void)
       g_assert_cmpuint (n_spares, ==, 1);
       g_assert_cmpuint (c.plan->height_bytes, ==, 4096 + (N_STATES + 1) * bytes);
       plan_case_check (&c, 0, 5 - (guint) has_start);
-      plan_case_clear (&c);
     }
 }
 
@@ -255,7 +254,7 @@ join_tails (const uint32_t *starts, const uint32_t *carried)
 static void
 test_tails (void)
 {
-  GRand *rand = g_rand_new_with_seed (7);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
 
   for (int round = 0; round < 400; round++)
     {
@@ -289,7 +288,6 @@ test_tails (void)
         }
       g_assert_cmpuint (join_tails (starts, carried), ==, best);
     }
-  g_rand_free (rand);
 }
 
 enum
@@ -348,7 +346,7 @@ test_height (void)
 {
   for (uint32_t n_steps = 2; n_steps < 9; n_steps++)
     {
-      PlanCase c = plan_case_new (loop (n_steps), &plan_all_steps);
+      g_auto (PlanCase) c = plan_case_new (loop (n_steps), &plan_all_steps);
 
       g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
       g_assert_true (alternates_turns (c.plan));
@@ -356,7 +354,6 @@ test_height (void)
         g_assert_cmpuint (c.plan->sections[s].n_slots, ==, N_REQUESTS);
       g_assert_cmpuint (c.plan->height_bytes, ==, MOST_ALIVE);
       plan_case_check (&c, 0, n_steps);
-      plan_case_clear (&c);
     }
 }
 
@@ -412,7 +409,7 @@ start (const PlanCase *c)
 static void
 test_follow (void)
 {
-  PlanCase c = plan_case_new (loop (6), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (loop (6), &plan_all_steps);
   Program program = start (&c);
 
   for (uint32_t s = 0; s < 40; s++)
@@ -427,14 +424,13 @@ test_follow (void)
   g_assert_cmpuint (program.n_missed, ==, 0);
   g_assert_cmpuint (program.follower->stats.hits_elsewhere, ==, 0);
   followed_free (program.follower);
-  plan_case_clear (&c);
 }
 
 /* Who lost a step (its output is that of the one before) is right again in the next. */
 static void
 test_lost_step (void)
 {
-  PlanCase c = plan_case_new (loop (6), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (loop (6), &plan_all_steps);
   Program program = start (&c);
   uint64_t elsewhere;
 
@@ -447,7 +443,6 @@ test_lost_step (void)
   g_assert_cmpuint (program.n_missed, ==, 0);
   g_assert_cmpuint (program.follower->stats.hits_elsewhere, ==, elsewhere);
   followed_free (program.follower);
-  plan_case_clear (&c);
 }
 
 static void
@@ -466,7 +461,7 @@ assert_refused (TesseraPlan *plan, TesseraLaw wanted, const char *pattern)
 static void
 test_refused (void)
 {
-  PlanCase c = plan_case_new (loop (6), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (loop (6), &plan_all_steps);
   TesseraSlot *slot = &c.plan->slots[c.plan->n_slots - 1];
   const TesseraSlot kept = *slot;
 
@@ -483,7 +478,6 @@ test_refused (void)
   c.plan->sections[2].n_slots++;
   c.plan->sections[0].alternate = TESSERA_ALTERNATE_FIRST;
   assert_refused (c.plan, TESSERA_LAW_SECTIONS, "*first layouts*");
-  plan_case_clear (&c);
 }
 
 static TesseraPlan *
@@ -505,7 +499,7 @@ plan_with (const PlanCase *c, TesseraEdit *edit, TesseraError *error)
 static void
 test_edits (void)
 {
-  PlanCase c = plan_case_look (loop (6));
+  g_auto (PlanCase) c = plan_case_look (loop (6));
   TesseraEdit edit = { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "edit" };
   TesseraLaw law = TESSERA_LAW_NONE;
   TesseraError error = { 0 };
@@ -547,7 +541,6 @@ test_edits (void)
   g_assert_nonnull (plan);
   g_assert_false (alternates_turns (plan));
   tessera_plan_free (plan);
-  plan_case_clear (&c);
 }
 
 /* Each step begins with a number that is there until the next has made its own. Each third
@@ -590,13 +583,12 @@ loop_with_evaluations (uint32_t n_steps)
 static void
 test_first_request (void)
 {
-  PlanCase c =
+  g_auto (PlanCase) c =
       plan_case_new (loop_with_evaluations (24), &plan_all_steps); /* is checked */
 
   g_assert_cmpuint (c.plan->sections[1].alternate, ==, TESSERA_ALTERNATE_FIRST);
   g_assert_cmpuint (c.plan->height_bytes, <=,
                     WEIGHT_BYTES + sizes[2] + sizes[3] + 8 * TEST_UNIT);
-  plan_case_clear (&c);
 }
 
 /* One step more: each of its blocks is kept until the next has made as large a one, or as
@@ -635,29 +627,24 @@ test_never_met (void)
   for (uint32_t s = 6; s < 9; s++)
     add_loop_step (trace, s, 1, s > 6 ? 1 : 0, sizes[3]);
   tessera_trace_settle_ranges (trace);
-  PlanCase c = plan_case_new (trace, &plan_all_steps); /* is checked */
+  g_auto (PlanCase) c = plan_case_new (trace, &plan_all_steps); /* is checked */
 
   g_assert_cmpuint (c.plan->n_sections, ==, 5);
   g_assert_cmpuint (c.plan->sections[1].alternate, ==, TESSERA_ALTERNATE_FIRST);
-  plan_case_clear (&c);
 }
 
 /* A preview has as many layouts as the plan before. */
 static void
 test_plan_before (void)
 {
-  PlanCase c = plan_case_new (loop (6), &plan_all_steps);
+  g_auto (PlanCase) c = plan_case_new (loop (6), &plan_all_steps);
   TesseraPlanOptions options = {
     .first_step = -1, .last_step = -1, .is_preview = true, .former = c.plan
   };
-  TesseraPlan *plan;
+  g_autoptr (TesseraPlan) plan = NULL;
 
-  g_assert_cmpint (
-      tessera_plan_trace (c.trace, c.blocks, c.structure, &options, NULL, &plan), ==,
-      TESSERA_OK);
+  OK (tessera_plan_trace (c.trace, c.blocks, c.structure, &options, NULL, &plan));
   g_assert_cmpuint (plan->height_bytes, ==, MOST_ALIVE);
-  tessera_plan_free (plan);
-  plan_case_clear (&c);
 }
 
 int

@@ -126,8 +126,7 @@ place_blocks (const PlanCase *c, uint32_t first_step, uint32_t n_steps)
   uint32_t slot = 0, unplanned = 0, n_rotations;
   g_autofree uint32_t *rotations = NULL;
 
-  g_assert_cmpint (tessera_check_find_rotations (p, &rotations, &n_rotations), ==,
-                   TESSERA_OK);
+  OK (tessera_check_find_rotations (p, &rotations, &n_rotations));
   for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
     slot_of[b] = TESSERA_NONE;
   for (uint32_t i = 0; i < p->n_unplanned; i++)

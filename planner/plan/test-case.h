@@ -23,6 +23,7 @@ PlanCase plan_case_look (TesseraTrace *trace);
 /* Must go well, and be checked. */
 PlanCase plan_case_new (TesseraTrace *trace, const TesseraPlanOptions *options);
 void plan_case_clear (PlanCase *c);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanCase, plan_case_clear)
 /* Whether two slots have an address in common. */
 bool plan_case_shares (const TesseraSlot *a, const TesseraSlot *b);
 /* No two blocks that live together share an address, nor do any that the rule of streams

@@ -29,15 +29,13 @@ find_group (const TesseraGroup *groups, size_t n_groups, const char *name)
 static void
 test_names (void)
 {
-  TesseraTrace *trace = test_trace_loop (4, 20, true);
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
+  g_autoptr (TesseraTrace) trace = test_trace_loop (4, 20, true);
   TesseraGroup *groups;
   const TesseraGroup *group;
   size_t n_groups, n_members = 0;
+  g_autoptr (TesseraBlocks) blocks = tessera_blocks_new (trace);
+  g_autoptr (TesseraStructure) structure = tessera_structure_new (trace, blocks);
 
-  blocks = tessera_blocks_new (trace);
-  structure = tessera_structure_new (trace, blocks);
   tessera_group_blocks (trace, blocks, structure, &groups, &n_groups);
   group = find_group (groups, n_groups, "persistent, from the start");
   g_assert_cmpuint (group->n_blocks, ==, 20);
@@ -56,19 +54,14 @@ test_names (void)
   for (size_t i = 0; i < blocks->n_blocks; i++)
     g_assert_cmpuint (blocks->blocks[i].group, <, n_groups);
   tessera_groups_free (groups, n_groups);
-  tessera_structure_free (structure);
-  tessera_blocks_free (blocks);
-  tessera_trace_free (trace);
 }
 
 /* Many large blocks of one size are a group of their own, with the fewest layers. */
 static void
 test_homo_size (void)
 {
-  TesseraTrace *trace = test_trace_new ();
+  g_autoptr (TesseraTrace) trace = test_trace_new ();
   const uint64_t size = 16 << 20;
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
   TesseraGroup *groups;
   const TesseraGroup *group;
   size_t n_groups;
@@ -83,24 +76,21 @@ test_homo_size (void)
   test_free (trace, UINT64_C (32) << 30, size);
   for (uint64_t i = 0; i < 32; i++)
     test_free (trace, (i + 100) << 30, 4096 + 512 * i);
-  blocks = tessera_blocks_new (trace);
-  structure = tessera_structure_new (trace, blocks);
+  g_autoptr (TesseraBlocks) blocks = tessera_blocks_new (trace);
+  g_autoptr (TesseraStructure) structure = tessera_structure_new (trace, blocks);
   tessera_group_blocks (trace, blocks, structure, &groups, &n_groups);
   g_assert_cmpuint (n_groups, ==, 2);
   group = find_group (groups, n_groups, "32 x 16.00 MiB, no phase");
   g_assert_cmpint (group->kind, ==, TESSERA_GROUP_HOMO_SIZE);
   g_assert_cmpuint (group->height_bytes, ==, 2 * size);
   tessera_groups_free (groups, n_groups);
-  tessera_structure_free (structure);
-  tessera_blocks_free (blocks);
-  tessera_trace_free (trace);
 }
 
 /* One moment, of which a block lives for no event at all. */
 static void
 test_no_events (void)
 {
-  TesseraTrace *trace = test_trace_new ();
+  g_autoptr (TesseraTrace) trace = test_trace_new ();
   const TesseraHeldBlock pending = { .addr = 1 << 30,
                                      .size_bytes = 4096,
                                      .block_bytes = 4096,
@@ -109,23 +99,18 @@ test_no_events (void)
   const TesseraSegment segment = { .addr = 1 << 30,
                                    .size_bytes = 2 << 20,
                                    .stack = TESSERA_NONE };
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
   TesseraGroup *groups;
   size_t n_groups;
 
-  g_assert_cmpint (tessera_trace_add_segment (&trace->start, &segment), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_block (&trace->start, &pending), ==, TESSERA_OK);
-  blocks = tessera_blocks_new (trace);
-  structure = tessera_structure_new (trace, blocks);
+  OK (tessera_trace_add_segment (&trace->start, &segment));
+  OK (tessera_trace_add_block (&trace->start, &pending));
+  g_autoptr (TesseraBlocks) blocks = tessera_blocks_new (trace);
+  g_autoptr (TesseraStructure) structure = tessera_structure_new (trace, blocks);
   tessera_group_blocks (trace, blocks, structure, &groups, &n_groups);
   g_assert_cmpuint (n_groups, ==, 1);
   g_assert_cmpuint (groups[0].n_blocks, ==, 1);
   g_assert_cmpuint (groups[0].height_bytes, ==, 0);
   tessera_groups_free (groups, n_groups);
-  tessera_structure_free (structure);
-  tessera_blocks_free (blocks);
-  tessera_trace_free (trace);
 }
 
 enum
@@ -205,7 +190,7 @@ assert_lies_apart (const Case *c)
 static uint64_t
 height (Case *c)
 {
-  g_assert_cmpint (pack (c), ==, TESSERA_OK);
+  OK (pack (c));
   assert_lies_apart (c);
   return c->packing.height_bytes / UNIT;
 }
@@ -518,11 +503,9 @@ test_many_held (void)
         grouped[i] =
             (TesseraStallocItem){ 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
     }
-  g_assert_cmpint (tessera_stalloc_pack (items, grouped, N, &options, offsets, &layered),
-                   ==, TESSERA_OK);
+  OK (tessera_stalloc_pack (items, grouped, N, &options, offsets, &layered));
   items[1].apart = 1;
-  g_assert_cmpint (tessera_stalloc_pack (items, grouped, N, &options, offsets, &held), ==,
-                   TESSERA_OK);
+  OK (tessera_stalloc_pack (items, grouped, N, &options, offsets, &held));
   g_test_message ("%" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT " %s",
                   layered.height_bytes, held.height_bytes, held.strategy);
   g_assert_cmpuint (held.height_bytes, <=, layered.height_bytes + items[1].size_bytes);

@@ -14,7 +14,7 @@
 static void
 test_ranges (void)
 {
-  PlanCase c = plan_case_look (test_trace_loop (4, 3, true));
+  g_auto (PlanCase) c = plan_case_look (test_trace_loop (4, 3, true));
   const TesseraStructure *s = c.structure;
 
   g_assert_cmpint (s->steps_from, ==, TESSERA_STEPS_ANNOTATED);
@@ -28,15 +28,14 @@ test_ranges (void)
   g_assert_cmpuint (s->n_phases, ==, 8);
   g_assert_false (s->phases_inferred);
   g_assert_cmpstr (tessera_phase_name (c.trace, &s->phases[1]), ==, "backward");
-  plan_case_clear (&c);
 }
 
 /* The same loop without a name: found by repetition, cut anywhere but of full length. */
 static void
 test_repetition (void)
 {
-  PlanCase named = plan_case_look (test_trace_loop (6, 12, true));
-  PlanCase c = plan_case_look (test_trace_loop (6, 12, false));
+  g_auto (PlanCase) named = plan_case_look (test_trace_loop (6, 12, true));
+  g_auto (PlanCase) c = plan_case_look (test_trace_loop (6, 12, false));
   uint32_t length =
       named.structure->steps[2].end_index - named.structure->steps[2].begin_index;
 
@@ -46,8 +45,6 @@ test_repetition (void)
   for (size_t i = 1; i < c.structure->n_steps; i++)
     g_assert_cmpuint (c.structure->steps[i].end_index - c.structure->steps[i].begin_index,
                       ==, length);
-  plan_case_clear (&c);
-  plan_case_clear (&named);
 }
 
 /* One pass of equal layers is no loop of steps: these keep their activations, or all lies in one call
@@ -63,7 +60,6 @@ test_layers (void)
   plan_case_clear (&call);
 
   TesseraTrace *trace = test_trace_new ();
-  PlanCase c;
 
   for (uint64_t l = 0; l < 40; l++)
     {
@@ -72,20 +68,18 @@ test_layers (void)
       for (uint64_t i = 0; i < 6; i++)
         test_free (trace, (l * 8 + i + 1) << 20, 512 * (i + 1));
     }
-  c = plan_case_look (trace);
+  g_auto (PlanCase) c = plan_case_look (trace);
   g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_NONE);
-  plan_case_clear (&c);
 }
 
 static void
 test_random (void)
 {
-  PlanCase c = plan_case_look (test_trace_random (3, 2000, 3));
+  g_auto (PlanCase) c = plan_case_look (test_trace_random (3, 2000, 3));
 
   g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_NONE);
   g_assert_cmpuint (c.structure->n_steps, ==, 0);
   g_assert_cmpfloat (c.structure->confidence, ==, 0);
-  plan_case_clear (&c);
 }
 
 /* Without ranges of steps, the ends of optimizer steps: zero_grad right after included.
@@ -94,7 +88,6 @@ static void
 test_optimizer (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  PlanCase c;
 
   for (uint64_t i = 0; i < 40; i++)
     test_alloc (trace, (i + 1) << 20, 512 * (i % 7 + i / 10 + 1));
@@ -103,13 +96,12 @@ test_optimizer (void)
   test_range (trace, TESSERA_RANGE_PHASE, "Optimizer.step#AdamW.step", 26, 29);
   test_range (trace, TESSERA_RANGE_PHASE, "Optimizer.zero_grad#AdamW.zero_grad", 29, 30);
   tessera_trace_settle_ranges (trace);
-  c = plan_case_look (trace);
+  g_auto (PlanCase) c = plan_case_look (trace);
   g_assert_cmpuint (c.structure->n_steps, ==, 2);
   g_assert_cmpuint (c.structure->steps[0].begin_index, ==, 0);
   g_assert_cmpuint (c.structure->steps[0].end_index, ==, 10);
   g_assert_cmpuint (c.structure->steps[1].begin_index, ==, 10);
   g_assert_cmpuint (c.structure->steps[1].end_index, ==, 30);
-  plan_case_clear (&c);
 }
 
 /* A step that an evaluation interrupted before its first work begins anew; the last is
@@ -124,7 +116,6 @@ test_begun_twice (void)
   for (size_t k = 0; k < 2; k++)
     {
       TesseraTrace *trace = test_trace_new ();
-      PlanCase c;
 
       for (uint64_t i = 0; i < 50; i++)
         test_alloc (trace, (i + 1) << 20, 512);
@@ -133,13 +124,12 @@ test_begun_twice (void)
                     10 * i + 8);
       test_range (trace, TESSERA_RANGE_STEP, k ? "v2" : "step 7", 48, 48);
       tessera_trace_settle_ranges (trace);
-      c = plan_case_look (trace);
+      g_auto (PlanCase) c = plan_case_look (trace);
       g_assert_cmpuint (c.structure->n_steps, ==, k ? 5 : 3);
       for (size_t i = 0; i < c.structure->n_steps; i++)
         g_assert_cmpint (c.structure->steps[i].number, ==, (int64_t) (k ? i : i + 4));
       if (k == 0)
         g_assert_cmpuint (c.structure->steps[1].begin_index, ==, 20);
-      plan_case_clear (&c);
     }
 }
 
@@ -148,7 +138,6 @@ test_nesting (void)
 {
   TesseraTrace *trace = test_trace_new ();
   const TesseraPhase *inner;
-  PlanCase c;
 
   for (uint64_t i = 0; i < 10; i++)
     test_alloc (trace, (i + 1) << 20, 512);
@@ -156,7 +145,7 @@ test_nesting (void)
   test_range (trace, TESSERA_RANGE_PHASE, "forward", 1, 8);
   test_range (trace, TESSERA_RANGE_OTHER, "all_gather (layers.0)", 2, 4);
   tessera_trace_settle_ranges (trace);
-  c = plan_case_look (trace);
+  g_auto (PlanCase) c = plan_case_look (trace);
   g_assert_cmpuint (c.structure->phase_of_event[0], ==, 0);
   g_assert_cmpuint (c.structure->phase_of_event[2], ==, 2);
   g_assert_cmpuint (c.structure->phase_of_event[4], ==, 1);
@@ -165,7 +154,6 @@ test_nesting (void)
   g_assert_cmpuint (inner->depth, ==, 2);
   g_assert_cmpuint (inner->parent, ==, 1);
   g_assert_cmpuint (inner->main, ==, 1);
-  plan_case_clear (&c);
 }
 
 static uint32_t
@@ -174,12 +162,10 @@ add_stack (TesseraTrace *trace, const char *name, const char *file)
   TesseraFrame frame = { 0 };
   uint32_t index, stack;
 
-  g_assert_cmpint (tessera_trace_intern (trace, name, strlen (name), &frame.name), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_trace_intern (trace, file, strlen (file), &frame.file), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_frame (trace, &frame, &index), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_stack (trace, &index, 1, &stack), ==, TESSERA_OK);
+  OK (tessera_trace_intern (trace, name, strlen (name), &frame.name));
+  OK (tessera_trace_intern (trace, file, strlen (file), &frame.file));
+  OK (tessera_trace_add_frame (trace, &frame, &index));
+  OK (tessera_trace_add_stack (trace, &index, 1, &stack));
   return stack;
 }
 
@@ -192,7 +178,6 @@ test_inferred (void)
   uint32_t forward = add_stack (trace, "forward", "model.py");
   uint32_t optimizer = add_stack (trace, "_multi_tensor_adamw", "torch/optim/adamw.py");
   uint32_t average = add_stack (trace, "forward", "torch/optim/swa_utils.py");
-  PlanCase c;
 
   for (uint64_t i = 0; i < 40; i++)
     {
@@ -203,7 +188,7 @@ test_inferred (void)
                                         : average;
     }
   trace->events[5].stack = optimizer; /* a stray: smoothed away */
-  c = plan_case_look (trace);
+  g_auto (PlanCase) c = plan_case_look (trace);
   g_assert_true (c.structure->phases_inferred);
   g_assert_cmpuint (c.structure->n_phases, ==, 4);
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[0]), ==, "forward");
@@ -211,7 +196,6 @@ test_inferred (void)
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[2]), ==, "optimizer");
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[3]), ==, "forward");
   g_assert_cmpuint (c.structure->phases[1].begin_index, ==, 10);
-  plan_case_clear (&c);
 }
 
 /* A checkpoint makes activations again in hooks of the engine's, which free between what has
@@ -223,7 +207,6 @@ test_recomputed (void)
   const uint32_t forward = add_stack (trace, "forward", "model.py");
   const uint32_t again = add_stack (trace, "unpack_hook", "torch/utils/checkpoint.py");
   const uint32_t apply = add_stack (trace, "apply", "torch/autograd/function.py");
-  PlanCase c;
 
   for (uint64_t i = 0; i < 40; i++)
     {
@@ -234,11 +217,10 @@ test_recomputed (void)
                                : i < 31 ? apply
                                         : TESSERA_NONE;
     }
-  c = plan_case_look (trace);
+  g_auto (PlanCase) c = plan_case_look (trace);
   g_assert_cmpuint (c.structure->n_phases, ==, 2);
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[0]), ==, "forward");
   g_assert_cmpstr (tessera_phase_name (trace, &c.structure->phases[1]), ==, "backward");
-  plan_case_clear (&c);
 }
 
 /* A stack is named by the program's line; what the engine asks for inside of a call by PyTorch has
@@ -249,7 +231,7 @@ test_lines (void)
   static const char *const files[] = { "/lib/torch/autograd/graph.py",
                                        "/lib/torch/utils/checkpoint.py", "/me/train.py" };
   static const char *const names[] = { "_engine_run_backward", "backward", "main" };
-  TesseraTrace *trace = test_trace_new ();
+  g_autoptr (TesseraTrace) trace = test_trace_new ();
   uint32_t frames[3], stack;
 
   for (size_t i = 0; i < 3; i++)
@@ -260,24 +242,21 @@ test_lines (void)
     }
   for (uint32_t n = 1; n <= 3; n++)
     {
-      g_assert_cmpint (tessera_trace_add_stack (trace, frames, n, &stack), ==,
-                       TESSERA_OK);
+      OK (tessera_trace_add_stack (trace, frames, n, &stack));
       g_assert_cmpuint (tessera_line_of_stack (trace, stack), ==,
                         n == 3 ? frames[2] : TESSERA_NONE);
     }
-  g_assert_cmpint (tessera_trace_add_stack (trace, &frames[1], 1, &stack), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_add_stack (trace, &frames[1], 1, &stack));
   g_assert_cmpuint (tessera_line_of_stack (trace, stack), ==, frames[1]);
   const uint32_t operator=
       add_stack (trace, "eager_router", "/lib/torch/_native/registry.py");
   g_assert_cmpuint (tessera_line_of_stack (trace, operator), ==, TESSERA_NONE);
-  tessera_trace_free (trace);
 }
 
 static void
 test_classes (void)
 {
-  PlanCase c = plan_case_look (test_trace_loop (4, 3, true));
+  g_auto (PlanCase) c = plan_case_look (test_trace_loop (4, 3, true));
   const TesseraBlock *all = c.blocks->blocks;
 
   for (size_t i = 0; i < 3; i++)
@@ -285,7 +264,6 @@ test_classes (void)
   for (size_t i = 3; i < c.blocks->n_blocks; i++)
     if (all[i].size_bytes >= 8192)
       g_assert_cmpint (all[i].lifetime_class, ==, TESSERA_CLASS_SCOPED);
-  plan_case_clear (&c);
 }
 
 /* A block of another size in each step, and one that only some steps have. */
@@ -294,7 +272,6 @@ test_dynamic (void)
 {
   TesseraTrace *trace = test_trace_new ();
   size_t n_dynamic = 0;
-  PlanCase c;
 
   for (uint64_t s = 0; s < 4; s++)
     {
@@ -316,12 +293,11 @@ test_dynamic (void)
       test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
     }
   tessera_trace_settle_ranges (trace);
-  c = plan_case_look (trace);
+  g_auto (PlanCase) c = plan_case_look (trace);
   for (size_t i = 0; i < c.blocks->n_blocks; i++)
     if (c.blocks->blocks[i].lifetime_class == TESSERA_CLASS_DYNAMIC)
       n_dynamic++;
   g_assert_cmpuint (n_dynamic, ==, 4 + 1);
-  plan_case_clear (&c);
 }
 
 /* The shared sample repeats from its second step on; so does its sequence without names.
@@ -330,11 +306,10 @@ static void
 test_shared (void)
 {
   TesseraTrace *trace = test_trace_shared ("sample/pretrain-gpt.pickle");
-  PlanCase c;
 
   if (!trace)
     return;
-  c = plan_case_look (trace);
+  g_auto (PlanCase) c = plan_case_look (trace);
   g_assert_cmpuint (c.structure->n_steps, ==, 4);
   g_assert_cmpuint (c.structure->steps[1].kind, ==, c.structure->steps[3].kind);
   g_assert_cmpuint (c.structure->steps[0].kind, !=, c.structure->steps[1].kind);
@@ -344,7 +319,6 @@ test_shared (void)
   g_assert_cmpint (c.structure->steps_from, ==, TESSERA_STEPS_REPETITION);
   g_assert_cmpuint (c.structure->n_steps, ==, 3);
   g_assert_true (c.structure->phases_inferred);
-  plan_case_clear (&c);
 }
 
 int

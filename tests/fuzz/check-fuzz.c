@@ -13,8 +13,6 @@
 #include "planner/check/test-plans.h"
 #include "tests/fuzz/follow/plan.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/ok.h"
-#include "tests/db/auto.h"
 
 enum
 {

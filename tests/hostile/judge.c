@@ -22,7 +22,6 @@
 #include "tests/simulator/made-case.h"
 #include "tests/simulator/made-program.h"
 #include "tests/simulator/made-trace.h"
-#include "tests/ok.h"
 
 /* ---- making ---- */
 
