@@ -118,7 +118,7 @@ test_depth (void)
   {
     N = 1 << 16
   };
-  TesseraTreeNode *nodes = g_new (TesseraTreeNode, N);
+  g_autofree TesseraTreeNode *nodes = g_new (TesseraTreeNode, N);
   TesseraTree tree = { 0 };
   guint deepest = 0;
 
@@ -136,7 +136,6 @@ test_depth (void)
   g_assert_true (tessera_tree_check (&tree));
   nodes[N / 2].key.middle = 0; /* the check must be able to fail */
   g_assert_false (tessera_tree_check (&tree));
-  g_free (nodes);
 }
 
 /* ---- The table of addresses ---- */
@@ -151,7 +150,7 @@ static void
 test_table (void)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (20260102);
-  GHashTable *model = g_hash_table_new (g_direct_hash, g_direct_equal);
+  g_autoptr (GHashTable) model = g_hash_table_new (g_direct_hash, g_direct_equal);
   TesseraTable table = { 0 };
 
   for (guint i = 0; i < N_CHANGES; i++)
@@ -178,7 +177,6 @@ test_table (void)
   g_assert_null (tessera_table_get (&table, 0));
   tessera_table_clear (&table);
   g_assert_null (tessera_table_get (&table, 512));
-  g_hash_table_unref (model);
 }
 
 int

@@ -454,8 +454,8 @@ test_sort (void)
   for (gsize s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (gsize b = 0; b < G_N_ELEMENTS (bits); b++)
       {
-        TesseraKeyed *keyed = draw_keyed (random, sizes[s], bits[b]);
-        TesseraKeyed *same = g_memdup2 (keyed, (sizes[s] + 1) * sizeof *keyed);
+        g_autofree TesseraKeyed *keyed = draw_keyed (random, sizes[s], bits[b]);
+        g_autofree TesseraKeyed *same = g_memdup2 (keyed, (sizes[s] + 1) * sizeof *keyed);
         OK (tessera_sort_keyed (keyed, sizes[s]));
         qsort (same, sizes[s], sizeof *same, compare_keyed);
         for (gsize i = 0; i < sizes[s]; i++)
@@ -463,24 +463,19 @@ test_sort (void)
             g_assert_cmpuint (keyed[i].key, ==, same[i].key);
             g_assert_cmpuint (keyed[i].value, ==, same[i].value);
           }
-        g_free (keyed);
-        g_free (same);
       }
 }
 
 static void
 test_sort_without_memory (void)
 {
-  GRand *random = g_rand_new_with_seed (7);
-  TesseraKeyed *keyed = draw_keyed (random, 500, 20);
-  TesseraKeyed *same = g_memdup2 (keyed, 500 * sizeof *keyed);
+  g_autoptr (GRand) random = g_rand_new_with_seed (7);
+  g_autofree TesseraKeyed *keyed = draw_keyed (random, 500, 20);
+  g_autofree TesseraKeyed *same = g_memdup2 (keyed, 500 * sizeof *keyed);
   tessera_fail_alloc_at (1);
   g_assert_cmpint (tessera_sort_keyed (keyed, 500), ==, TESSERA_NO_MEMORY);
   g_assert_true (tessera_fail_alloc_stop ());
   g_assert_cmpmem (keyed, 500 * sizeof *keyed, same, 500 * sizeof *same);
-  g_free (keyed);
-  g_free (same);
-  g_rand_free (random);
 }
 
 /* Among 0, 10, 10, 20: those below, however many are equal. */

@@ -102,11 +102,9 @@ test_plan (TestScene *scene)
 uint64_t
 test_digest (TestScene *scene)
 {
-  TesseraPlan *made = test_plan (scene);
-  uint64_t found = made->slot_digest;
+  g_autoptr (TesseraPlan) made = test_plan (scene);
 
-  tessera_plan_free (made);
-  return found;
+  return made->slot_digest;
 }
 
 guint8 *
@@ -137,8 +135,8 @@ static TesseraFollowerStats
 follow (const TestScene *scene, const TesseraPlan *made, guint8 *missed)
 {
   g_autofree guint64 *offsets = g_new0 (guint64, scene->blocks->n_blocks + 1);
-
   g_autoptr (Followed) follower = followed_new (made);
+
   for (guint32 i = 0; i < scene->trace->n_events; i++)
     {
       const TesseraEvent *event = &scene->trace->events[i];

@@ -13,6 +13,9 @@
 #include "picture/made-layout.h"
 #include "picture/marks.h"
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraAxis, tessera_axis_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (MadeLayout, made_layout_free)
+
 #define SEED 4711
 #define WIDTH 370
 #define HEIGHT 120
@@ -40,28 +43,26 @@ width_of (const TesseraAxis *axis, uint32_t event)
 static void
 test_bytes_moved (void)
 {
-  MadeLayout *made = made_layout_new (10, 4, 0);
+  g_autoptr (MadeLayout) made = made_layout_new (10, 4, 0);
   made_layout_set (made, 0, 0, 5000, 0, 10);
   made->blocks.blocks[0].flags = TESSERA_AT_START | TESSERA_AT_END;
   made_layout_set (made, 1, 0, 100, 1, 3);
   made_layout_set (made, 2, 0, 300, 2, 8);
   made_layout_set (made, 3, 0, 200, 5, 6);
   made->blocks.blocks[3].flags = TESSERA_FAILED;
-  TesseraAxis *axis = axis_of (made, TESSERA_AXIS_BYTES_MOVED);
+  g_autoptr (TesseraAxis) axis = axis_of (made, TESSERA_AXIS_BYTES_MOVED);
   static const double bytes[10] = { 0, 100, 300, 100, 0, 200, 0, 0, 300, 0 };
   for (uint32_t i = 0; i < 10; i++)
     {
       double want = (bytes[i] + 1000.0 / 500.0) / (1000.0 + 1000.0 / 50.0);
       g_assert_cmpfloat (fabs (width_of (axis, i) - want), <, 1e-12);
     }
-  tessera_axis_free (axis);
-  made_layout_free (made);
 }
 
 static void
 test_events_and_time (void)
 {
-  MadeLayout *made = made_layout_new (5, 0, 0);
+  g_autoptr (MadeLayout) made = made_layout_new (5, 0, 0);
   static const int64_t at_ns[5] = { 100, 200, 150, 200, 500 };
   for (int i = 0; i < 5; i++)
     made->trace.events[i].at_ns = at_ns[i];
@@ -83,7 +84,6 @@ test_events_and_time (void)
       g_assert_cmpfloat (fabs (width_of (axis, i) - want), <, 1e-12);
     }
   tessera_axis_free (axis);
-  made_layout_free (made);
 }
 
 static void
@@ -91,8 +91,8 @@ test_event_at (void)
 {
   g_test_message ("seed %d", SEED);
   uint64_t state = SEED;
-  MadeLayout *made = made_layout_random (500, SEED);
-  TesseraAxis *axis = axis_of (made, TESSERA_AXIS_BYTES_MOVED);
+  g_autoptr (MadeLayout) made = made_layout_random (500, SEED);
+  g_autoptr (TesseraAxis) axis = axis_of (made, TESSERA_AXIS_BYTES_MOVED);
   for (uint32_t i = 0; i < axis->n_events; i++)
     g_assert_cmpuint (tessera_axis_event_at (axis, axis->at[i]), ==, i);
   for (int round = 0; round < 1000; round++)
@@ -103,23 +103,19 @@ test_event_at (void)
     }
   g_assert_cmpuint (tessera_axis_event_at (axis, -1.0), ==, 0);
   g_assert_cmpuint (tessera_axis_event_at (axis, 2.0), ==, axis->n_events - 1);
-  tessera_axis_free (axis);
-  made_layout_free (made);
 }
 
 static void
 test_empty (void)
 {
-  MadeLayout *made = made_layout_new (0, 0, 0);
-  TesseraAxis *axis;
+  g_autoptr (MadeLayout) made = made_layout_new (0, 0, 0);
   uint64_t low[3], high[3] = { 9, 9, 9 };
-  axis = tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_BYTES_MOVED);
+  g_autoptr (TesseraAxis) axis =
+      tessera_axis_new (&made->trace, &made->blocks, TESSERA_AXIS_BYTES_MOVED);
   g_assert_cmpuint (tessera_axis_event_at (axis, 0.5), ==, 0);
   tessera_fold_columns (NULL, axis, 3, low, high);
   g_assert_cmpuint (low[2], ==, 0);
   g_assert_cmpuint (high[2], ==, 0);
-  tessera_axis_free (axis);
-  made_layout_free (made);
 }
 
 /* ---- curves -------------------------------------------------------------------------
@@ -133,11 +129,11 @@ test_columns (void)
   uint64_t state = SEED, low[60], high[60];
   for (int round = 0; round < 60; round++)
     {
-      MadeLayout *made =
+      g_autoptr (MadeLayout) made =
           made_layout_random (1 + made_random (&state) % 700, SEED + round);
-      TesseraAxis *axis = axis_of (made, TESSERA_AXIS_BYTES_MOVED);
+      g_autoptr (TesseraAxis) axis = axis_of (made, TESSERA_AXIS_BYTES_MOVED);
       uint32_t n = axis->n_events, n_columns = 1 + (uint32_t) (made_random (&state) % 60);
-      uint64_t *values = g_new (uint64_t, n);
+      g_autofree uint64_t *values = g_new (uint64_t, n);
       for (uint32_t i = 0; i < n; i++)
         values[i] = made_random (&state) % 1000;
       tessera_fold_columns (values, axis, n_columns, low, high);
@@ -153,9 +149,6 @@ test_columns (void)
           g_assert_cmpuint (low[c], ==, want_low);
           g_assert_cmpuint (high[c], ==, want_high);
         }
-      g_free (values);
-      tessera_axis_free (axis);
-      made_layout_free (made);
     }
 }
 

@@ -9,12 +9,14 @@
 #include "planner/modules.h"
 #include "recorder/import/import.h"
 #include "tests/ok.h"
-#include "tests/db/auto.h"
+#include "tests/planner/auto.h"
 
 #include <glib.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraColouring, tessera_colouring_free)
 
 typedef struct
 {
@@ -105,7 +107,8 @@ test_sums (void)
   for (int key = 0; key < TESSERA_N_COLOUR_KEYS; key++)
     for (int dark = 0; dark <= 1; dark++)
       {
-        TesseraColouring *colouring = colouring_of (&stage, (TesseraColourKey) key, dark);
+        g_autoptr (TesseraColouring) colouring =
+            colouring_of (&stage, (TesseraColourKey) key, dark);
         uint64_t bytes = 0, n_blocks = 0;
         g_assert_cmpuint (colouring->n_entries, >, 0);
         g_assert_cmpuint (colouring->n_entries, <=, 24);
@@ -126,7 +129,6 @@ test_sums (void)
         for (size_t i = 0; i < stage.blocks->n_blocks; i++)
           g_assert_cmphex (colouring->block_rgb[i], ==,
                            colouring->entries[colouring->block_entry[i]].rgb);
-        tessera_colouring_free (colouring);
       }
 }
 
@@ -198,13 +200,13 @@ test_size_buckets (void)
   stage.blocks->blocks[1].size_bytes = (UINT64_C (1) << 20) + 1;
   stage.blocks->blocks[2].size_bytes = UINT64_C (1) << 40;
   stage.blocks->blocks[3].size_bytes = 1;
-  TesseraColouring *colouring = colouring_of (&stage, TESSERA_COLOUR_SIZE, false);
+  g_autoptr (TesseraColouring) colouring =
+      colouring_of (&stage, TESSERA_COLOUR_SIZE, false);
   static const char *const names[] = { "to 1 MiB", "to 2 MiB", "over 16 GiB",
                                        "to 4 KiB" };
   for (size_t i = 0; i < 4; i++)
     g_assert_cmpstr (colouring->entries[colouring->block_entry[i]].name, ==, names[i]);
   g_assert_cmpstr (colouring->entries[0].name, ==, "to 4 KiB");
-  tessera_colouring_free (colouring);
 }
 
 /* A hundred modules: 23 have names and colours of their own, the rest is one entry, and
@@ -213,14 +215,13 @@ static void
 test_other (void)
 {
   g_autoptr (TesseraTrace) trace = NULL;
-  TesseraBlocks *blocks;
   OK (tessera_trace_new (&trace));
   trace->starts_empty = true;
   for (uint64_t i = 0; i < 100; i++)
     {
       TesseraFrame frame = { .line = 1 };
       uint32_t frame_id, stack;
-      char *name = g_strdup_printf ("layer_%d", (int) i);
+      g_autofree char *name = g_strdup_printf ("layer_%d", (int) i);
       g_assert_cmpint (tessera_trace_intern (trace, name, strlen (name), &frame.name), ==,
                        0);
       g_assert_cmpint (tessera_trace_intern (trace, "net.py", 6, &frame.file), ==, 0);
@@ -231,16 +232,15 @@ test_other (void)
                              .stack = stack,
                              .action = TESSERA_ALLOC };
       g_assert_cmpint (tessera_trace_add_event (trace, &event), ==, 0);
-      g_free (name);
     }
-  blocks = tessera_blocks_new (trace);
+  g_autoptr (TesseraBlocks) blocks = tessera_blocks_new (trace);
   g_autofree uint32_t *stacks = g_new (uint32_t, blocks->n_blocks);
   for (size_t i = 0; i < blocks->n_blocks; i++)
     stacks[i] = blocks->blocks[i].stack;
   const TesseraWhose whose = { .trace = trace,
                                .blocks = blocks,
                                .origins.stacks = stacks };
-  TesseraColouring *colouring, *again;
+  g_autoptr (TesseraColouring) colouring = NULL, again = NULL;
   colouring =
       tessera_colouring_new (&whose, blocks, NULL, 0, TESSERA_COLOUR_MODULE, false);
   g_assert_cmpuint (colouring->n_entries, ==, 24);
@@ -251,9 +251,6 @@ test_other (void)
   g_assert_cmpuint (colouring->block_entry[0], ==, 23);
   again = tessera_colouring_new (&whose, blocks, NULL, 0, TESSERA_COLOUR_MODULE, false);
   g_assert_cmpmem (again->block_rgb, 100 * 4, colouring->block_rgb, 100 * 4);
-  tessera_colouring_free (again);
-  tessera_colouring_free (colouring);
-  tessera_blocks_free (blocks);
 }
 
 /* Whose line is told as a block's source. */

@@ -5,12 +5,8 @@
  */
 #pragma once
 
-#include "planner/structure.h"
-#include "tests/db/auto.h"
 #include "tests/ok.h"
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraBlocks, tessera_blocks_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraStructure, tessera_structure_free)
+#include "tests/planner/auto.h"
 
 /* Addresses are made up: letter a is 0xa00000, and so on; sizes are in units of 512. */
 #define TEST_UNIT ((uint64_t) 512)

@@ -500,7 +500,6 @@ static void
 test_fork (TestPlace *place, gconstpointer data)
 {
   TesseraRecorder *recorder = begin (place, 0, 0);
-  TesseraTrace *trace;
   pid_t child;
 
   add_device (recorder, 0);
@@ -527,10 +526,9 @@ test_fork (TestPlace *place, gconstpointer data)
   g_assert_cmpint (test_wait (child), ==, 0);
   record (recorder, 0, 1000, 2000);
   tessera_recorder_close (recorder);
-  trace = test_load (place, TESSERA_NONE);
+  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
   check_events (trace, 2000);
   g_assert_null (tessera_trace_get_meta (trace, "child"));
-  tessera_trace_free (trace);
 }
 
 static void
@@ -588,7 +586,7 @@ read_growing (const TestPlace *place)
   while (n_before < GROWING_EVENTS)
     {
       TesseraError error = { 0 };
-      TesseraTrace *trace;
+      g_autoptr (TesseraTrace) trace = NULL;
 
       if (tessera_trace_load (place->path, TESSERA_NONE, NULL, &error, &trace) !=
           TESSERA_OK)
@@ -603,7 +601,6 @@ read_growing (const TestPlace *place)
         _exit (2);
       n_growths += trace->n_events > n_before;
       n_before = trace->n_events;
-      tessera_trace_free (trace);
     }
   _exit (n_growths >= 2 ? 0 : 3);
 }

@@ -7,6 +7,8 @@
 
 #include <glib.h>
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraRing, tessera_ring_free)
+
 #define N_THREADS 4
 #define N_EACH 200000
 #define RING_ITEMS 256
@@ -31,7 +33,7 @@ push (TesseraRing *ring, uint32_t device, uint64_t number)
 static void
 test_wrap (void)
 {
-  TesseraRing *ring = make (5);
+  g_autoptr (TesseraRing) ring = make (5);
   TesseraRingItem items[8];
   uint64_t next = 0;
 
@@ -48,7 +50,6 @@ test_wrap (void)
       next += n;
     }
   g_assert_cmpuint (tessera_ring_take_lost (ring), ==, 0);
-  tessera_ring_free (ring);
 }
 
 /* One loss makes a burst: it lasts until the ring is empty and the writer has been told.
@@ -56,7 +57,7 @@ test_wrap (void)
 static void
 test_burst (void)
 {
-  TesseraRing *ring = make (4);
+  g_autoptr (TesseraRing) ring = make (4);
   TesseraRingItem items[4];
 
   for (uint64_t i = 0; i < 4; i++)
@@ -72,7 +73,6 @@ test_burst (void)
   g_assert_true (push (ring, 0, 7));
   g_assert_cmpuint (tessera_ring_n_lost (ring), ==, 3);
   g_assert_cmpuint (tessera_ring_n_pushed (ring), ==, 5);
-  tessera_ring_free (ring);
 }
 
 typedef struct
@@ -97,7 +97,7 @@ produce (gpointer data)
 static uint64_t
 run_threads (uint32_t ring_items)
 {
-  TesseraRing *ring = make (ring_items);
+  g_autoptr (TesseraRing) ring = make (ring_items);
   Producer producers[N_THREADS];
   GThread *threads[N_THREADS];
   uint64_t next[N_THREADS] = { 0 }, n_taken = 0, n_lost = 0, n_missed = 0;
@@ -130,7 +130,6 @@ run_threads (uint32_t ring_items)
   g_assert_cmpuint (n_lost, ==, n_missed);
   g_assert_cmpuint (tessera_ring_n_lost (ring), ==, n_missed);
   g_assert_cmpuint (tessera_ring_n_pushed (ring), ==, n_taken);
-  tessera_ring_free (ring);
   return n_lost;
 }
 

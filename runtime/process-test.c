@@ -358,10 +358,9 @@ test_marks (void)
   g_autoptr (TesseraTrace) trace = program_load ("run.tsr");
   for (gsize i = 0; i < G_N_ELEMENTS (expected); i++)
     {
-      char *sizes = sizes_in (trace, expected[i].kind, expected[i].name);
+      g_autofree char *sizes = sizes_in (trace, expected[i].kind, expected[i].name);
 
       g_assert_cmpstr (sizes, ==, expected[i].sizes);
-      g_free (sizes);
     }
   check_tensor (trace);
   g_assert_cmpstr (tessera_trace_get_meta (trace, "died_of"), ==, "memory");

@@ -197,12 +197,11 @@ plan_lengths (const Case *c)
 {
   const TesseraLengthsOptions options = { .work_budget = 0 };
   TesseraPlan *plan = case_plan (c, NULL);
-  TesseraLaws *laws = tessera_laws_new (c->trace, c->blocks, c->structure);
+  g_autoptr (TesseraLaws) laws = tessera_laws_new (c->trace, c->blocks, c->structure);
   TesseraError error = { 0 };
 
   OK (tessera_lengths_plan (c->trace, c->blocks, c->structure, laws, &options, &error,
                             &plan->lengths));
-  tessera_laws_free (laws);
   return plan;
 }
 

@@ -289,12 +289,12 @@ test_longest_is_too_long (void)
 {
   const TestSteps made = { 8, 12, false, false, false, 0 };
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
-  TesseraLayout *endless, *layout;
+  g_autoptr (TesseraLayout) endless = NULL, layout = NULL;
   TesseraLengthsNeed need;
   TesseraError error = { 0 };
-  TestStudied of = test_study (test_steps_trace (&made));
+  g_auto (TestStudied) of = test_study (test_steps_trace (&made));
+  g_autoptr (TesseraPlan) plan = plan_of (&of, 45000);
 
-  TesseraPlan *plan = plan_of (&of, 45000);
   endless = simulate (&of, TESSERA_LAYOUT_PLAN, plan);
   options.plan = plan;
   options.device_bytes = endless->peak_reserved_bytes + endless->peak_reserved_bytes / 50;
@@ -304,10 +304,6 @@ test_longest_is_too_long (void)
   g_assert_cmpuint (layout->n_ooms, ==, 0);
   g_assert_cmpuint (layout->n_hits, ==, endless->n_hits);
   case_assert_no_overlap (of.blocks, layout);
-  tessera_layout_free (layout);
-  tessera_layout_free (endless);
-  tessera_plan_free (plan);
-  test_study_clear (&of);
 }
 
 /* Runs that a plan suits or not reserve no more than with expandable segments, also where
@@ -345,16 +341,14 @@ test_no_flush (void)
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
   TesseraError error = { 0 };
   TesseraNeed need;
-  TestStudied of = test_study (test_steps_trace (&made));
+  g_auto (TestStudied) of = test_study (test_steps_trace (&made));
+  g_autoptr (TesseraPlan) plan = plan_of (&of, 0);
 
-  TesseraPlan *plan = plan_of (&of, 0);
   options.plan = plan;
   OK (tessera_fit (of.trace, of.blocks, of.structure, &options, &error, &need));
   g_test_message ("%" G_GUINT64_FORMAT " flushes", need.retries);
   g_assert_cmpuint (need.smallest_bytes, <, need.endless_bytes);
   g_assert_cmpuint (need.retries, ==, 0);
-  tessera_plan_free (plan);
-  test_study_clear (&of);
 }
 
 static TesseraTrace *

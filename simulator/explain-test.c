@@ -393,9 +393,8 @@ test_hostile_random (void)
   for (guint i = 0; i < N_TRACES; i++)
     {
       g_autoptr (TesseraTrace) trace = make_trace (rand);
-      TesseraBlocks *blocks;
+      g_autoptr (TesseraBlocks) blocks = tessera_blocks_new (trace);
 
-      blocks = tessera_blocks_new (trace);
       for (int kind = TESSERA_LAYOUT_RECORDED; kind <= TESSERA_LAYOUT_EXPANDABLE; kind++)
         {
           const TesseraSimulateOptions options = { .kind = kind,
@@ -413,7 +412,6 @@ test_hostile_random (void)
           else
             g_assert_cmpstr (error.text, !=, "");
         }
-      tessera_blocks_free (blocks);
     }
   g_test_message ("%u layouts of %u", n_layouts, 3 * N_TRACES);
   g_assert_cmpuint (n_layouts, >, N_TRACES);

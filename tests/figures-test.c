@@ -22,6 +22,10 @@
 #include "tests/ok.h"
 #include "tests/simulator/made-case.h"
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraAxis, tessera_axis_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraColouring, tessera_colouring_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraScene, tessera_scene_free)
+
 typedef struct
 {
   Case of;
@@ -66,10 +70,9 @@ stage_free (Stage *stage)
 static void
 check_scene (const Stage *stage, const TesseraLayout *layout)
 {
-  TesseraAxis *axis;
-  TesseraScene *scene;
-  axis = tessera_axis_new (stage->of.trace, stage->of.blocks, TESSERA_AXIS_BYTES_MOVED);
-  scene = tessera_scene_new (stage->of.blocks, layout, axis);
+  g_autoptr (TesseraAxis) axis =
+      tessera_axis_new (stage->of.trace, stage->of.blocks, TESSERA_AXIS_BYTES_MOVED);
+  g_autoptr (TesseraScene) scene = tessera_scene_new (stage->of.blocks, layout, axis);
   double height = (double) tessera_scene_height_bytes (scene);
   g_assert_cmpfloat (height, <, 1.5 * (double) layout->peak_reserved_bytes);
   size_t n_missed = 0;
@@ -83,8 +86,6 @@ check_scene (const Stage *stage, const TesseraLayout *layout)
           tessera_scene_block_at (scene, (r.t0 + r.t1) / 2, (r.y0 + r.y1) / 2) != i;
     }
   g_assert_cmpuint (n_missed, ==, 0);
-  tessera_scene_free (scene);
-  tessera_axis_free (axis);
 }
 
 typedef struct
@@ -274,17 +275,16 @@ test_real (const void *data)
   const char *name = data;
   bool is_ours = g_str_has_prefix (name, "samples/");
   const char *folder = g_getenv (is_ours ? "TESSERA_SOURCE_ROOT" : "TESSERA_SHARED_DATA");
-  char *path = g_build_filename (folder != NULL ? folder : "", name, NULL);
+  g_autofree char *path = g_build_filename (folder != NULL ? folder : "", name, NULL);
   if (!is_ours && (folder == NULL || !g_file_test (path, G_FILE_TEST_EXISTS)))
     {
-      char *text = g_strdup_printf ("%s is not there", path);
+      g_autofree char *text = g_strdup_printf ("%s is not there", path);
       g_test_skip (text);
-      g_free (text);
     }
   else
     {
       Stage *stage = stage_new (path);
-      char *base = g_path_get_basename (name);
+      g_autofree char *base = g_path_get_basename (name);
       base[strcspn (base, ".")] = '\0';
       check_scene (stage, stage->left);
       check_scene (stage, stage->right);
@@ -292,10 +292,8 @@ test_real (const void *data)
       check_ink (stage);
       check_svg (stage);
       check_refusals (stage);
-      g_free (base);
       stage_free (stage);
     }
-  g_free (path);
 }
 
 enum
@@ -332,14 +330,12 @@ draw_golden (const Stage *stage, const Golden *golden)
   const TesseraLayout *layout = golden->planned ? stage->right : stage->left;
   cairo_surface_t *surface =
       cairo_image_surface_create (CAIRO_FORMAT_RGB24, WIDTH, HEIGHT);
-  TesseraColouring *colouring;
-  TesseraScene *scene;
-  TesseraAxis *axis;
 
-  axis = tessera_axis_new (stage->of.trace, stage->of.blocks, TESSERA_AXIS_BYTES_MOVED);
-  scene = tessera_scene_new (stage->of.blocks, layout, axis);
-  colouring = tessera_colouring_new (&stage->whose, stage->of.blocks, NULL, 0,
-                                     TESSERA_COLOUR_CLASS, golden->dark);
+  g_autoptr (TesseraAxis) axis =
+      tessera_axis_new (stage->of.trace, stage->of.blocks, TESSERA_AXIS_BYTES_MOVED);
+  g_autoptr (TesseraScene) scene = tessera_scene_new (stage->of.blocks, layout, axis);
+  g_autoptr (TesseraColouring) colouring = tessera_colouring_new (
+      &stage->whose, stage->of.blocks, NULL, 0, TESSERA_COLOUR_CLASS, golden->dark);
   double height = (double) tessera_scene_height_bytes (scene);
   const TesseraView view = { golden->part.t0, golden->part.t1, golden->part.y0 * height,
                              golden->part.y1 * height };
@@ -353,9 +349,6 @@ draw_golden (const Stage *stage, const Golden *golden)
       scene, &view, &ink, (uint32_t *) (void *) cairo_image_surface_get_data (surface),
       (size_t) cairo_image_surface_get_stride (surface) / 4, WIDTH, HEIGHT, 0, 0);
   cairo_surface_mark_dirty (surface);
-  tessera_colouring_free (colouring);
-  tessera_scene_free (scene);
-  tessera_axis_free (axis);
   return surface;
 }
 

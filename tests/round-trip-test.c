@@ -15,7 +15,7 @@
 #include "planner/blocks.h"
 #include "recorder/import/import.h"
 #include "tests/ok.h"
-#include "tests/db/auto.h"
+#include "tests/planner/auto.h"
 
 /* The promise of docs/FORMAT.md. */
 #define MAX_EVENT_BYTES 40
@@ -111,7 +111,7 @@ compare_peak (sqlite3 *db, const TesseraBlocks *blocks)
 static void
 compare_with_planner (const TesseraTrace *trace, const char *path)
 {
-  TesseraBlocks *blocks = NULL;
+  g_autoptr (TesseraBlocks) blocks = NULL;
   sqlite3 *db = NULL;
 
   blocks = tessera_blocks_new (trace);
@@ -119,7 +119,6 @@ compare_with_planner (const TesseraTrace *trace, const char *path)
   compare_blocks (db, blocks);
   compare_peak (db, blocks);
   sqlite3_close (db);
-  tessera_blocks_free (blocks);
 }
 
 static void

@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "planner/planner.h"
+#include "tests/ok.h"
 
 #include <unistd.h>
 
@@ -35,7 +36,7 @@ add (Run *run, TesseraAction action, uint64_t addr, uint64_t size_bytes)
                          .stream = run->stream,
                          .action = (uint8_t) action };
 
-  g_assert_cmpint (tessera_trace_add_event (run->trace, &event), ==, TESSERA_OK);
+  OK (tessera_trace_add_event (run->trace, &event));
 }
 
 static void
@@ -50,7 +51,7 @@ set_meta (Run *run, const char *key, uint64_t number)
 {
   g_autofree char *text = g_strdup_printf ("%" G_GUINT64_FORMAT, number);
 
-  g_assert_cmpint (tessera_trace_set_meta (run->trace, key, text), ==, TESSERA_OK);
+  OK (tessera_trace_set_meta (run->trace, key, text));
 }
 
 /* Activations come and go in the pool; in the last step one block more, which the plan
@@ -77,9 +78,8 @@ add_step (Run *run, bool has_misses)
   if (has_misses)
     drop (run, EXTRA + 12 * MIB, MIB);
   range.end_index = (uint32_t) run->trace->n_events;
-  g_assert_cmpint (tessera_trace_intern (run->trace, "step", 4, &range.name), ==,
-                   TESSERA_OK);
-  g_assert_cmpint (tessera_trace_add_range (run->trace, &range), ==, TESSERA_OK);
+  OK (tessera_trace_intern (run->trace, "step", 4, &range.name));
+  OK (tessera_trace_add_range (run->trace, &range));
 }
 
 /* A new file's path, and in @run a trace to be saved there by finish(). */
@@ -91,7 +91,7 @@ begin (Run *run, const char *pattern)
 
   g_assert_cmpint (fd, >=, 0);
   close (fd);
-  g_assert_cmpint (tessera_trace_new (&run->trace), ==, TESSERA_OK);
+  OK (tessera_trace_new (&run->trace));
   run->trace->has_addresses = run->trace->has_segments = true;
   run->trace->has_time = run->trace->starts_empty = true;
   return path;
@@ -102,7 +102,7 @@ finish (Run *run, const char *path)
 {
   TesseraError error = { 0 };
 
-  g_assert_cmpint (tessera_trace_save (run->trace, path, NULL, &error), ==, TESSERA_OK);
+  OK (tessera_trace_save (run->trace, path, NULL, &error));
   tessera_trace_free (run->trace);
 }
 
@@ -112,9 +112,8 @@ test_followed_path (void)
   Run run = { NULL, 0, 0 };
   char *path = begin (&run, "followed-XXXXXX.tsr");
 
-  g_assert_cmpint (tessera_trace_set_meta (run.trace, "policy", "plan"), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_trace_set_meta (run.trace, "plan_source", "train.tsp"), ==,
-                   TESSERA_OK);
+  OK (tessera_trace_set_meta (run.trace, "policy", "plan"));
+  OK (tessera_trace_set_meta (run.trace, "plan_source", "train.tsp"));
   set_meta (&run, "plan_pool_addr", POOL);
   set_meta (&run, "plan_pool_bytes", POOL_BYTES);
   add (&run, TESSERA_SEGMENT_ALLOC, POOL, POOL_BYTES);
@@ -135,8 +134,7 @@ test_turns_path (void)
   for (int turn = 0; turn < 2; turn++)
     {
       if (turn == 1)
-        g_assert_cmpint (tessera_trace_add_stream (run.trace, 7, &run.stream), ==,
-                         TESSERA_OK);
+        OK (tessera_trace_add_stream (run.trace, 7, &run.stream));
       add (&run, TESSERA_SEGMENT_ALLOC, POOL, POOL_BYTES);
       add (&run, TESSERA_ALLOC, POOL, POOL_BYTES);
       drop (&run, POOL, POOL_BYTES);

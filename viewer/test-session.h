@@ -6,6 +6,8 @@
 #pragma once
 
 #include "viewer/test-help.h"
+#include "tests/db/auto.h"
+#include "tests/ok.h"
 
 typedef struct
 {

@@ -262,7 +262,7 @@ test_random (void)
 
   for (int round = 0; round < N_ROUNDS; round++)
     {
-      GArray *blocked = g_array_new (false, false, sizeof (uint32_t));
+      g_autoptr (GArray) blocked = g_array_new (false, false, sizeof (uint32_t));
       Made made[N_MADE];
       Pool pool;
 
@@ -280,7 +280,6 @@ test_random (void)
           n_none += expected < 0;
         }
       clear_pool (&pool);
-      g_array_unref (blocked);
     }
   g_assert_cmpuint (n_found, >, 500);
   g_assert_cmpuint (n_none, >, 500);

@@ -148,7 +148,7 @@ test_refused (void)
 static void
 test_host (void)
 {
-  char *own = g_malloc0 (8192);
+  g_autofree char *own = g_malloc0 (8192);
   void *pinned;
   OK (cudaHostAlloc (&pinned, 100, 0));
   ((char *) pinned)[99] = 1;
@@ -162,7 +162,6 @@ test_host (void)
   g_assert_cmpint (cudaHostUnregister (own), ==, NULL_HOST_MEMORY_NOT_REGISTERED);
   OK (cudaFreeHost (pinned));
   g_assert_cmpint (cudaFreeHost (pinned), ==, NULL_INVALID_VALUE);
-  g_free (own);
 }
 
 enum

@@ -161,8 +161,8 @@ static int
 worst_difference (
     const Stage *stage, const TesseraView *view, int width, int height, int64_t origin)
 {
-  Sum *sums = g_new0 (Sum, width * height);
-  uint32_t *pixels = g_new (uint32_t, width * height);
+  g_autofree Sum *sums = g_new0 (Sum, width * height);
+  g_autofree uint32_t *pixels = g_new (uint32_t, width * height);
   TesseraInk ink = ink_of (stage->rgb);
   add_stage (stage, view, sums, width, height);
   tessera_scene_render (stage->scene, view, &ink, pixels, (size_t) width, width, height,
@@ -176,8 +176,6 @@ worst_difference (
       int have = pixels[at] >> (16 - 8 * channel_index) & 255;
       worst = MAX (worst, (int) fabs (want - have));
     }
-  g_free (sums);
-  g_free (pixels);
   return worst;
 }
 
@@ -243,7 +241,7 @@ check_three_blocks (int scale)
   TesseraInk ink = ink_of (stage.rgb);
   int width = 80 * scale, height = 80 * scale;
   TesseraView view = { 0.0, 1.0, 0.0, 8 << 20 };
-  uint32_t *pixels = g_new (uint32_t, width * height);
+  g_autofree uint32_t *pixels = g_new (uint32_t, width * height);
   g_assert_cmpuint (tessera_scene_height_bytes (stage.scene), ==, 8 << 20);
   tessera_scene_render (stage.scene, &view, &ink, pixels, (size_t) width, width, height,
                         0, 0);
@@ -266,7 +264,6 @@ check_three_blocks (int scale)
       }
   g_assert_cmpint (n_wrong, ==, 0);
   g_assert_cmpint (worst_difference (&stage, &view, width, height, 0), <=, 1);
-  g_free (pixels);
 }
 
 static void

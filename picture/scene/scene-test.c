@@ -230,7 +230,7 @@ test_against_all_blocks (void)
   g_auto (Stage) stage = stage_of (made_layout_random (3000, SEED));
   size_t n_blocks = stage.made->blocks.n_blocks;
   double height = (double) tessera_scene_height_bytes (stage.scene);
-  TesseraView *rects = g_new (TesseraView, n_blocks);
+  g_autofree TesseraView *rects = g_new (TesseraView, n_blocks);
   for (uint32_t i = 0; i < n_blocks; i++)
     g_assert_true (tessera_scene_block_rect (stage.scene, i, &rects[i]));
   for (int round = 0; round < 300; round++)
@@ -260,7 +260,6 @@ test_against_all_blocks (void)
       assert_largest (&stage, rects, &view);
     }
   assert_largest (&stage, rects, &(TesseraView){ 0, 1, 0, height });
-  g_free (rects);
 }
 
 int

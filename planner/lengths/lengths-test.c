@@ -225,11 +225,9 @@ height_of (const TesseraLengths *lengths,
 {
   const TesseraParameters at = { 1, length };
   g_autoptr (TesseraPlan) instance = NULL;
-  uint64_t height_bytes;
 
   OK (tessera_instance_of_step (lengths, &at, options, &instance));
-  height_bytes = instance->height_bytes;
-  return height_bytes;
+  return instance->height_bytes;
 }
 
 enum

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tests/planner/judge.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 #include <string.h>
@@ -226,7 +227,7 @@ pack_as_before (GRand *random,
 static void
 test_random (void)
 {
-  GRand *random = g_rand_new_with_seed (20261121);
+  g_autoptr (GRand) random = g_rand_new_with_seed (20261121);
   Seen seen = { 0 };
   for (int run = 0; run < N_RUNS; run++)
     {
@@ -257,7 +258,6 @@ test_random (void)
   g_assert_cmpuint (seen.n_refused, >, N_RUNS / 20);
   g_assert_cmpuint (seen.n_pinned, >, 1000);
   g_assert_cmpuint (seen.n_bodies, >, 1000);
-  g_rand_free (random);
 }
 
 static void
@@ -284,7 +284,7 @@ test_refusals (void)
   assert_refused (items, 3, 1, 2);
   /* Side by side, or one after the other, they can be. */
   items[2].pinned_bytes = 28;
-  g_assert_cmpint (tessera_pack (items, 3, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (items, 3, NULL, offsets, &packing));
   judge_assert_packed (items, 3, offsets, &packing);
   g_assert_cmpuint (packing.height_bytes, ==, 36);
   g_assert_cmpuint (packing.bound_bytes, ==, 36);
@@ -292,13 +292,13 @@ test_refusals (void)
   items[2].pinned_bytes = 20;
   items[2].begin = 4;
   items[2].end = 9;
-  g_assert_cmpint (tessera_pack (items, 3, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (items, 3, NULL, offsets, &packing));
   /* Not when their sets or zones keep them apart. */
   items[1].in = 2;
   items[2].apart = 6;
   assert_refused (items, 3, 1, 2);
   items[1].in = 8;
-  g_assert_cmpint (tessera_pack (items, 3, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (items, 3, NULL, offsets, &packing));
   items[2].zone = 1;
   assert_refused (items, 3, 1, 2);
   /* Below 0, and a body torn apart. */
@@ -310,7 +310,7 @@ test_refusals (void)
       bodies[i].body_offset_bytes = 8 * (uint64_t) i;
       bodies[i].pinned_bytes = 8 * (uint64_t) i + 100;
     }
-  g_assert_cmpint (tessera_pack (bodies, 3, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (bodies, 3, NULL, offsets, &packing));
   g_assert_cmpuint (offsets[0], ==, 100);
   bodies[2].pinned_bytes++;
   assert_refused (bodies, 3, 1, 2);
@@ -335,7 +335,7 @@ test_gaps_are_used (void)
   };
   uint64_t offsets[5];
   TesseraPacking packing;
-  g_assert_cmpint (tessera_pack (items, 5, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (items, 5, NULL, offsets, &packing));
   judge_assert_packed (items, 5, offsets, &packing);
   g_assert_cmpuint (packing.bound_bytes, ==, 10);
   g_assert_cmpuint (packing.height_bytes, ==, 10);
@@ -347,7 +347,7 @@ test_gaps_are_used (void)
     { .size_bytes = 3, .begin = 0, .end = 9, .zone = 1 },
     { .size_bytes = 2, .begin = 0, .end = 9, .zone = 1 },
   };
-  g_assert_cmpint (tessera_pack (zones, 4, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (zones, 4, NULL, offsets, &packing));
   judge_assert_packed (zones, 4, offsets, &packing);
   g_assert_cmpuint (packing.height_bytes, ==, 12);
 }
@@ -361,10 +361,10 @@ test_many (void)
   {
     N_ITEMS = 6000
   };
-  TesseraItem *items = g_new0 (TesseraItem, N_ITEMS);
-  uint64_t *offsets = g_new (uint64_t, N_ITEMS),
-           *free_offsets = g_new (uint64_t, N_ITEMS);
-  GRand *random = g_rand_new_with_seed (34);
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, N_ITEMS);
+  g_autofree uint64_t *offsets = g_new (uint64_t, N_ITEMS),
+                      *free_offsets = g_new (uint64_t, N_ITEMS);
+  g_autoptr (GRand) random = g_rand_new_with_seed (34);
   TesseraPackOptions options = { .work_budget = 40000 };
   TesseraPacking free_packing, packing;
   for (uint32_t i = 0; i < N_ITEMS; i++)
@@ -373,8 +373,7 @@ test_many (void)
       items[i].begin = i;
       items[i].end = i % 8 == 0 ? i + 1500 + i % 7 * 150 : i + 1 + pick (random, 12);
     }
-  g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, free_offsets, &free_packing),
-                   ==, TESSERA_OK);
+  OK (tessera_pack (items, N_ITEMS, &options, free_offsets, &free_packing));
   for (uint32_t i = 0; i < N_ITEMS; i += 250)
     {
       items[i].is_pinned = i % 500 == 0;
@@ -384,8 +383,7 @@ test_many (void)
       items[i + 3].body = 1 + i / 1000;
       items[i + 3].body_offset_bytes = i % 1000 * 64;
     }
-  g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets, &packing), ==,
-                   TESSERA_OK);
+  OK (tessera_pack (items, N_ITEMS, &options, offsets, &packing));
   judge_assert_packed (items, N_ITEMS, offsets, &packing);
   g_test_message ("%.4f of the bound, %.4f when nothing is held: %s",
                   (double) packing.height_bytes / (double) packing.bound_bytes,
@@ -393,10 +391,6 @@ test_many (void)
                   packing.strategy);
   g_assert_cmpuint (packing.height_bytes, <=,
                     free_packing.height_bytes + free_packing.height_bytes / 50);
-  g_rand_free (random);
-  g_free (items);
-  g_free (offsets);
-  g_free (free_offsets);
 }
 
 static void
@@ -432,7 +426,7 @@ test_below_pins (void)
 
   for (guint32 seed = 0; seed < 40; seed++)
     {
-      GRand *random = g_rand_new_with_seed (seed + 50);
+      g_autoptr (GRand) random = g_rand_new_with_seed (seed + 50);
       const TesseraPackOptions options = { .work_budget = 1 << 10 };
       uint64_t without_bytes;
 
@@ -442,17 +436,14 @@ test_below_pins (void)
                                   .zone = i % 2 };
       for (uint32_t i = 0; i < N; i++)
         items[i].end = items[i].begin + 1 + pick (random, 20);
-      g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
-                       TESSERA_OK);
+      OK (tessera_pack (items, N, &options, offsets, &packing));
       without_bytes = packing.height_bytes;
       items[0].is_pinned = 1;
       items[0].pinned_bytes = without_bytes + without_bytes / 32 + pick (random, 30);
-      g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
-                       TESSERA_OK);
+      OK (tessera_pack (items, N, &options, offsets, &packing));
       judge_assert_packed (items, N, offsets, &packing);
       g_assert_cmpuint (packing.height_bytes, ==,
                         items[0].pinned_bytes + items[0].size_bytes);
-      g_rand_free (random);
     }
 }
 
@@ -482,8 +473,7 @@ test_apart_is_proven (void)
   sum += items[1].size_bytes;
   items[3].end = 200; /* not alive with the first: it may lie where that does */
   items[3].size_bytes = 2;
-  g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets, &packing), ==,
-                   TESSERA_OK);
+  OK (tessera_pack (items, N_ITEMS, &options, offsets, &packing));
   judge_assert_packed (items, N_ITEMS, offsets, &packing);
   g_assert_cmpuint (packing.proven_bound_bytes, ==, sum);
   g_assert_cmpuint (packing.height_bytes, ==, sum);
@@ -499,7 +489,7 @@ test_pins_across (void)
   {
     N = 40
   };
-  GRand *random = g_rand_new_with_seed (77);
+  g_autoptr (GRand) random = g_rand_new_with_seed (77);
   for (int run = 0; run < 200; run++)
     {
       const TesseraPackOptions options = { .work_budget = 1 };
@@ -512,17 +502,15 @@ test_pins_across (void)
                                     .begin = i < 2 ? 20 * i : pick (random, 40) };
           items[i].end = items[i].begin + (i < 2 ? 20 : 1 + pick (random, 20));
         }
-      g_assert_cmpint (tessera_pack_bound (items, N, &load), ==, TESSERA_OK);
+      OK (tessera_pack_bound (items, N, &load));
       for (uint32_t i = 0; i < 2; i++)
         {
           items[i].is_pinned = 1;
           items[i].pinned_bytes = load - 2 + 3 * i;
         }
-      g_assert_cmpint (tessera_pack (items, N, &options, offsets, &packing), ==,
-                       TESSERA_OK);
+      OK (tessera_pack (items, N, &options, offsets, &packing));
       judge_assert_packed (items, N, offsets, &packing);
     }
-  g_rand_free (random);
 }
 
 int

@@ -11,6 +11,7 @@
  */
 #include "tests/planner/generate.h"
 #include "tests/planner/judge.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 #include <string.h>
@@ -133,8 +134,7 @@ compare_with_first_fit (const Problem *problem, const TesseraPacking *packing)
   uint64_t bound;
   g_assert_cmpuint (packing->bound_bytes, ==,
                     judge_load_bound (problem->items, problem->n_items));
-  g_assert_cmpint (tessera_pack_bound (problem->items, problem->n_items, &bound), ==,
-                   TESSERA_OK);
+  OK (tessera_pack_bound (problem->items, problem->n_items, &bound));
   g_assert_cmpuint (bound, ==, packing->bound_bytes);
   g_assert_cmpuint (packing->height_bytes, <=,
                     judge_first_fit_by_size (problem->items, problem->n_items));
@@ -171,7 +171,7 @@ test_any (void)
   uint32_t n_refused = 0, n_held = 0, n_optimal = 0, n_problems = number_of_problems ();
   for (uint32_t seed = 0; seed < n_problems; seed++)
     {
-      GRand *random = g_rand_new_with_seed (seed);
+      g_autoptr (GRand) random = g_rand_new_with_seed (seed);
       Problem problem;
       uint64_t offsets[MOST_ITEMS], again[MOST_ITEMS];
       TesseraPacking packing;
@@ -194,7 +194,6 @@ test_any (void)
           assert_refused (&problem, &packing);
           n_refused++;
         }
-      g_rand_free (random);
     }
   g_test_message ("%u problems, %u held, %u refused, %u optimal", n_problems, n_held,
                   n_refused, n_optimal);
@@ -238,7 +237,7 @@ test_stopped (void)
   uint32_t n_cut = 0, n_cancelled = 0;
   for (uint32_t seed = 0; seed < number_of_problems () / 2; seed++)
     {
-      GRand *random = g_rand_new_with_seed (seed + 100000);
+      g_autoptr (GRand) random = g_rand_new_with_seed (seed + 100000);
       Problem problem;
       uint64_t offsets[MOST_ITEMS];
       TesseraPacking packing;
@@ -263,7 +262,6 @@ test_stopped (void)
         g_assert_cmpfloat (stopper.last, ==, 1);
       n_cut += status == TESSERA_OK && packing.is_cut_short;
       n_cancelled += status == TESSERA_CANCELLED;
-      g_rand_free (random);
     }
   g_test_message ("%u cut short, %u cancelled", n_cut, n_cancelled);
   g_assert_cmpuint (n_cut, >, number_of_problems () / 40);
@@ -279,7 +277,7 @@ test_more_work (void)
   guint n_lower = 0;
   for (guint32 seed = 0; seed < 30; seed++)
     {
-      GRand *random = g_rand_new_with_seed (seed + 7);
+      g_autoptr (GRand) random = g_rand_new_with_seed (seed + 7);
       TesseraPackOptions options = { 0 };
       TesseraItem items[N_WORK] = { 0 };
       uint64_t offsets[N_WORK], first_bytes = 0, last_bytes = UINT64_MAX;
@@ -293,15 +291,13 @@ test_more_work (void)
       for (uint64_t work = 1; work <= 1 << 17; work = work * 3 + 1)
         {
           options.work_budget = work;
-          g_assert_cmpint (tessera_pack (items, N_WORK, &options, offsets, &packing), ==,
-                           TESSERA_OK);
+          OK (tessera_pack (items, N_WORK, &options, offsets, &packing));
           judge_assert_keeps (items, N_WORK, offsets);
           g_assert_cmpuint (packing.height_bytes, <=, last_bytes);
           last_bytes = packing.height_bytes;
           first_bytes = work == 1 ? last_bytes : first_bytes;
         }
       n_lower += last_bytes < first_bytes;
-      g_rand_free (random);
     }
   g_assert_cmpuint (n_lower, >, 10);
 }
@@ -321,9 +317,8 @@ test_more_work_of_many (void)
         {
           const TesseraPackOptions options = { .work_budget = work };
           TesseraPacking packing;
-          g_assert_cmpint (tessera_pack ((const TesseraItem *) items->data, items->len,
-                                         &options, offsets, &packing),
-                           ==, TESSERA_OK);
+          OK (tessera_pack ((const TesseraItem *) items->data, items->len, &options,
+                            offsets, &packing));
           g_assert_cmpuint (packing.height_bytes, <=, last_bytes);
           n_lower += work > 1 && packing.height_bytes < last_bytes;
           last_bytes = packing.height_bytes;
@@ -339,21 +334,21 @@ test_small_ones (void)
 {
   TesseraPacking packing;
   uint64_t offsets[4];
-  g_assert_cmpint (tessera_pack (NULL, 0, NULL, NULL, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (NULL, 0, NULL, NULL, &packing));
   g_assert_cmpuint (packing.height_bytes, ==, 0);
   g_assert_cmpuint (packing.bound_bytes, ==, 0);
   const TesseraItem one = { .size_bytes = 512, .begin = 3, .end = 4 };
-  g_assert_cmpint (tessera_pack (&one, 1, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (&one, 1, NULL, offsets, &packing));
   g_assert_cmpuint (packing.height_bytes, ==, 512);
   g_assert_cmpuint (offsets[0], ==, 0);
 
   /* Two that never meet share an address in one zone, not in two. */
   TesseraItem two[] = { { .size_bytes = 8, .begin = 0, .end = 5 },
                         { .size_bytes = 6, .begin = 5, .end = 9 } };
-  g_assert_cmpint (tessera_pack (two, 2, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (two, 2, NULL, offsets, &packing));
   g_assert_cmpuint (packing.height_bytes, ==, 8);
   two[1].zone = 1;
-  g_assert_cmpint (tessera_pack (two, 2, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (two, 2, NULL, offsets, &packing));
   g_assert_cmpuint (packing.height_bytes, ==, 14);
 
   /* One that wraps around meets at both ends. */
@@ -363,7 +358,7 @@ test_small_ones (void)
     { .size_bytes = 4, .begin = 5, .end = 7 },
     { .size_bytes = 8, .begin = 2, .end = 6 },
   };
-  g_assert_cmpint (tessera_pack (wrapped, 4, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (wrapped, 4, NULL, offsets, &packing));
   g_assert_cmpuint (packing.bound_bytes, ==, 12);
   g_assert_cmpuint (packing.height_bytes, ==, 12);
 }
@@ -378,7 +373,7 @@ test_many (void)
     N_ITEMS = 6000,
     KEPT = 1500
   };
-  GRand *random = g_rand_new_with_seed (33);
+  g_autoptr (GRand) random = g_rand_new_with_seed (33);
   g_autofree TesseraItem *items = g_new0 (TesseraItem, N_ITEMS);
   g_autofree uint64_t *offsets = g_new (uint64_t, N_ITEMS);
   const TesseraPackOptions options = { .work_budget = 1 };
@@ -391,15 +386,13 @@ test_many (void)
       items[i].end = i + (is_kept ? KEPT + i % 7 * 150
                                   : 1 + (uint32_t) g_rand_int_range (random, 0, 12));
     }
-  g_assert_cmpint (tessera_pack (items, N_ITEMS, &options, offsets, &packing), ==,
-                   TESSERA_OK);
+  OK (tessera_pack (items, N_ITEMS, &options, offsets, &packing));
   judge_assert_packed (items, N_ITEMS, offsets, &packing);
   g_test_message ("%s: %.4f of the bound", packing.strategy,
                   (double) packing.height_bytes / (double) packing.bound_bytes);
   g_assert_cmpuint (packing.height_bytes, <=,
                     packing.bound_bytes + packing.bound_bytes / 10);
   g_assert_nonnull (strstr (packing.strategy, "in order of time"));
-  g_rand_free (random);
 }
 
 /* Those that live always lie at the bottom, the preferred ones lowest. */
@@ -414,7 +407,7 @@ test_preference (void)
   };
   uint64_t offsets[4];
   TesseraPacking packing;
-  g_assert_cmpint (tessera_pack (items, 4, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (items, 4, NULL, offsets, &packing));
   g_assert_cmpuint (offsets[1], ==, 0);
   g_assert_cmpuint (offsets[0], ==, 2);
   g_assert_cmpuint (offsets[2], ==, 3);
@@ -453,7 +446,7 @@ test_invalid (void)
     { .size_bytes = huge / 16 - 1, .begin = 2, .end = 4 },
   };
   uint64_t places[3];
-  g_assert_cmpint (tessera_pack (large, 3, NULL, places, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (large, 3, NULL, places, &packing));
   judge_assert_packed (large, 3, places, &packing);
   g_assert_cmpuint (packing.height_bytes, ==, huge / 8 + huge / 16);
 }
@@ -473,8 +466,7 @@ test_proven_above_the_bound (void)
     {
       uint64_t offsets[4];
       TesseraPacking packing;
-      g_assert_cmpint (tessera_pack (items, n_items, NULL, offsets, &packing), ==,
-                       TESSERA_OK);
+      OK (tessera_pack (items, n_items, NULL, offsets, &packing));
       judge_assert_packed (items, n_items, offsets, &packing);
       g_assert_true (packing.is_optimal);
       if (n_items < 3)
@@ -487,8 +479,7 @@ test_proven_above_the_bound (void)
     huge[i].size_bytes = (huge[i].size_bytes / 512 << 57) + (i == 0);
   uint64_t huge_offsets[3];
   TesseraPacking huge_packing;
-  g_assert_cmpint (tessera_pack (huge, 3, NULL, huge_offsets, &huge_packing), ==,
-                   TESSERA_OK);
+  OK (tessera_pack (huge, 3, NULL, huge_offsets, &huge_packing));
   g_assert_cmpuint (huge_packing.height_bytes, ==, (UINT64_C (6) << 57) + 1);
   g_assert_true (huge_packing.is_optimal);
   /* Three items that lie apart from each other in all: nothing is searched or proven. */
@@ -496,7 +487,7 @@ test_proven_above_the_bound (void)
   apart[0].in = apart[2].apart = 1;
   uint64_t offsets[3];
   TesseraPacking packing;
-  g_assert_cmpint (tessera_pack (apart, 3, NULL, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (apart, 3, NULL, offsets, &packing));
   g_assert_cmpuint (packing.height_bytes, >, packing.bound_bytes);
   g_assert_false (packing.is_optimal);
 }
@@ -507,7 +498,7 @@ static void
 test_hard_cores (void)
 {
   uint32_t n_searched = 0;
-  GRand *random = g_rand_new_with_seed (6);
+  g_autoptr (GRand) random = g_rand_new_with_seed (6);
   for (uint32_t round = 0; round < 150; round++)
     {
       TesseraItem items[64];
@@ -529,8 +520,7 @@ test_hard_cores (void)
           }
       TesseraPacking packing;
       TesseraPackOptions options = { .work_budget = 4096 + round % 2 };
-      g_assert_cmpint (tessera_pack (items, n_items, &options, offsets, &packing), ==,
-                       TESSERA_OK);
+      OK (tessera_pack (items, n_items, &options, offsets, &packing));
       judge_assert_packed (items, n_items, offsets, &packing);
       if (packing.height_bytes == packing.bound_bytes)
         g_assert_true (packing.is_optimal);
@@ -538,7 +528,6 @@ test_hard_cores (void)
     }
   g_test_message ("%u of 150 by search", n_searched);
   g_assert_cmpuint (n_searched, >, 20);
-  g_rand_free (random);
 }
 
 int

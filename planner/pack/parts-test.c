@@ -5,8 +5,11 @@
  */
 #include "planner/pack/private.h"
 #include "tests/planner/generate.h"
+#include "tests/ok.h"
 
 #include <string.h>
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraPackProblem, tessera_pack_problem_free)
 
 #define SEED 99
 
@@ -34,9 +37,9 @@ pick_range (GRand *random, uint32_t n, uint32_t *begin, uint32_t *end)
 static TesseraPackProblem *
 random_problem (GRand *random, uint32_t n_items, uint32_t n_moments, uint32_t seconds)
 {
-  TesseraItem *items = g_new0 (TesseraItem, n_items);
-  uint32_t *members = g_new (uint32_t, n_items);
-  uint64_t *offsets = g_new (uint64_t, n_items);
+  g_autofree TesseraItem *items = g_new0 (TesseraItem, n_items);
+  g_autofree uint32_t *members = g_new (uint32_t, n_items);
+  g_autofree uint64_t *offsets = g_new (uint64_t, n_items);
   for (uint32_t i = 0; i < n_items; i++)
     {
       members[i] = i;
@@ -47,9 +50,6 @@ random_problem (GRand *random, uint32_t n_items, uint32_t n_moments, uint32_t se
     }
   TesseraPackProblem *problem =
       tessera_pack_problem_new (items, members, n_items, offsets);
-  g_free (items);
-  g_free (members);
-  g_free (offsets);
   return problem;
 }
 
@@ -138,12 +138,12 @@ assert_lowest (const TesseraPackProblem *problem,
 static void
 test_lowest (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED + 3);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 3);
   uint32_t n_first = 0;
   for (int run = 0; run < 300; run++)
     {
-      TesseraPackProblem *problem = random_problem (random, 1 + pick (random, 80),
-                                                    MAX_MOMENTS, run % 3 == 0 ? 10 : 0);
+      g_autoptr (TesseraPackProblem) problem = random_problem (
+          random, 1 + pick (random, 80), MAX_MOMENTS, run % 3 == 0 ? 10 : 0);
       uint32_t n = (uint32_t) problem->n_items, order[MAX_ITEMS];
       TesseraLowest *lowest = tessera_lowest_new (problem);
       for (int again = 0; lowest != NULL && again < 2; again++)
@@ -161,10 +161,8 @@ test_lowest (void)
           assert_lowest (problem, order, offsets, height);
         }
       tessera_lowest_free (lowest);
-      tessera_pack_problem_free (problem);
     }
   g_assert_cmpuint (n_first, >, 50);
-  g_rand_free (random);
 }
 
 /* Where an item fits, by trying every offset. */
@@ -200,10 +198,10 @@ naive_fit (const TesseraPackProblem *problem,
 static void
 test_placed (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED + 4);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 4);
   for (int run = 0; run < 80; run++)
     {
-      TesseraPackProblem *problem =
+      g_autoptr (TesseraPackProblem) problem =
           random_problem (random, 1 + pick (random, 200), 60, run % 2 * 2);
       uint32_t n = (uint32_t) problem->n_items;
       uint64_t offsets[200];
@@ -222,9 +220,7 @@ test_placed (void)
           tessera_placed_put (&placed, item, offsets[item]);
         }
       tessera_placed_clear (&placed);
-      tessera_pack_problem_free (problem);
     }
-  g_rand_free (random);
 }
 
 /* ---- sweeps ---- */
@@ -297,10 +293,10 @@ lives_in (const TesseraPackLives *lives, uint32_t section)
 static void
 test_measures (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED + 5);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 5);
   for (int run = 0; run < 60; run++)
     {
-      TesseraPackProblem *problem =
+      g_autoptr (TesseraPackProblem) problem =
           sweep_problem (random, 1 + pick (random, 60), run % 2);
       uint64_t loads[MAX_ITEMS] = { 0 }, n_alive[MAX_ITEMS] = { 0 };
       for (uint32_t i = 0; i < problem->n_items; i++)
@@ -322,9 +318,7 @@ test_measures (void)
           g_assert_cmpuint (problem->items[i].load_bytes, ==, load);
           g_assert_cmpuint (problem->items[i].contention, ==, most);
         }
-      tessera_pack_problem_free (problem);
     }
-  g_rand_free (random);
 }
 
 /* The order of a rule: classes as cut, in each by time, and everybody once. */
@@ -356,11 +350,11 @@ assert_order (const TesseraPackProblem *problem,
 static void
 test_against_naive (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED + 1);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 1);
   for (int run = 0; run < 250; run++)
     {
       uint32_t n = 1 + pick (random, MAX_ITEMS - 1), ends[TESSERA_RULE_N_CLASSES];
-      TesseraPackProblem *problem = sweep_problem (random, n, run % 3 == 0);
+      g_autoptr (TesseraPackProblem) problem = sweep_problem (random, n, run % 3 == 0);
       TesseraWorkspace workspace;
       tessera_workspace_init (&workspace, problem);
       workspace.sweep = tessera_sweep_new (problem);
@@ -386,9 +380,7 @@ test_against_naive (void)
           g_assert_cmpuint (height, ==, top);
         }
       tessera_workspace_clear (&workspace);
-      tessera_pack_problem_free (problem);
     }
-  g_rand_free (random);
 }
 
 /* What is generated is valid, the same each time, of many sizes, and in flight together.
@@ -408,7 +400,7 @@ test_generated (void)
       for (int run = 0; run < 2; run++)
         generate_items ((GenerateKind) kind, 5, run == 0 ? items : again, N);
       g_assert_true (memcmp (items, again, N * sizeof *items) == 0);
-      g_assert_cmpint (tessera_pack_bound (items, N, &bound), ==, TESSERA_OK);
+      OK (tessera_pack_bound (items, N, &bound));
       for (uint32_t i = 0; i < N; i++)
         {
           g_hash_table_add (sizes, &items[i].size_bytes);
@@ -454,11 +446,11 @@ assert_apart (const TesseraPackProblem *problem, const uint64_t *offsets, uint64
 static void
 test_ejection (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED + 7);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED + 7);
   double above = 0;
   for (int run = 0; run < 120; run++)
     {
-      TesseraPackProblem *problem = random_problem (
+      g_autoptr (TesseraPackProblem) problem = random_problem (
           random, 2 + pick (random, MAX_ITEMS - 2), MAX_MOMENTS, run % 2 == 0 ? 0 : 5);
       uint64_t once[MAX_ITEMS], offsets[MAX_ITEMS];
       const uint64_t stacked = stack (problem, offsets);
@@ -475,10 +467,8 @@ test_ejection (void)
           g_assert_true (memcmp (once, offsets, problem->n_items * sizeof *once) == 0);
           above += (double) height / (double) problem->bound_bytes - 1;
         }
-      tessera_pack_problem_free (problem);
     }
   g_assert_cmpfloat (above / 120, <, 0.03);
-  g_rand_free (random);
 }
 
 static bool
@@ -506,7 +496,8 @@ test_ejection_stopped (void)
   generate_items (GENERATE_EXPERTS, 3, items, N);
   for (uint32_t i = 0; i < N; i++)
     members[i] = i;
-  TesseraPackProblem *problem = tessera_pack_problem_new (items, members, N, NULL);
+  g_autoptr (TesseraPackProblem) problem =
+      tessera_pack_problem_new (items, members, N, NULL);
   for (int n_reports = 0; n_reports < 60; n_reports += 3)
     {
       int left = n_reports;
@@ -520,7 +511,6 @@ test_ejection_stopped (void)
       n_stopped += left < 0;
     }
   g_assert_cmpint (n_stopped, >, 5);
-  tessera_pack_problem_free (problem);
 }
 
 /* The example of eject.c: one block in the way of another. */
@@ -535,7 +525,7 @@ test_ejection_example (void)
   };
   static const uint32_t members[] = { 0, 1, 2, 3 };
   static const uint64_t places[] = { 0, 4, 6, 7 };
-  TesseraPackProblem *problem =
+  g_autoptr (TesseraPackProblem) problem =
       tessera_pack_problem_new (items, members, G_N_ELEMENTS (items), NULL);
   uint64_t offsets[G_N_ELEMENTS (items)], height = 10;
   for (uint32_t i = 0; i < G_N_ELEMENTS (items); i++)
@@ -543,7 +533,6 @@ test_ejection_example (void)
   g_assert_cmpuint (problem->bound_bytes, ==, 8);
   g_assert_true (tessera_eject (problem, 10000, NULL, offsets, &height));
   assert_apart (problem, offsets, 8);
-  tessera_pack_problem_free (problem);
 }
 
 int

@@ -7,6 +7,7 @@
 #include "tests/planner/generate.h"
 #include "planner/pack.h"
 #include "planner/pack/private.h"
+#include "tests/ok.h"
 
 #include <glib.h>
 #include <string.h>
@@ -32,9 +33,7 @@ pack_well (Packed *packed, uint32_t seed)
 {
   const TesseraPackOptions options = { .work_budget = 1 << 18 };
   generate_items (GENERATE_DRIFT, seed, packed->items, N_ITEMS);
-  g_assert_cmpint (
-      tessera_pack (packed->items, N_ITEMS, &options, packed->offsets, &packed->packing),
-      ==, TESSERA_OK);
+  OK (tessera_pack (packed->items, N_ITEMS, &options, packed->offsets, &packed->packing));
 }
 
 static uint64_t
@@ -43,8 +42,7 @@ pack_again (const Packed *packed, const uint64_t *former, uint64_t *offsets)
   TesseraPackOptions options = hurried;
   TesseraPacking packing;
   options.former = former;
-  g_assert_cmpint (tessera_pack (packed->items, N_ITEMS, &options, offsets, &packing), ==,
-                   TESSERA_OK);
+  OK (tessera_pack (packed->items, N_ITEMS, &options, offsets, &packing));
   return packing.height_bytes;
 }
 
@@ -88,8 +86,7 @@ test_many_around (void)
   former[0] = 0;
   former[1] = 3;
   items[1].is_pinned = 1;
-  g_assert_cmpint (tessera_pack (items, N_MANY, &options, offsets, &packing), ==,
-                   TESSERA_OK);
+  OK (tessera_pack (items, N_MANY, &options, offsets, &packing));
   g_assert_cmpstr (packing.strategy, ==, "as before, repaired");
   g_assert_cmpuint (packing.height_bytes, ==, 5);
   g_assert_cmpuint (offsets[0], ==, 3);
@@ -111,7 +108,7 @@ count_equal (const uint64_t *a, const uint64_t *b)
 static void
 test_pin (void)
 {
-  GRand *random = g_rand_new_with_seed (SEED);
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
   size_t n_stay = 0, n_stay_without = 0;
   for (uint32_t seed = 1; seed <= 12; seed++)
     {
@@ -132,7 +129,6 @@ test_pin (void)
   g_test_message ("%zu of %d stay, %zu without", n_stay, 12 * N_ITEMS, n_stay_without);
   g_assert_cmpuint (n_stay, >, 12 * N_ITEMS / 2);
   g_assert_cmpuint (n_stay, >, n_stay_without * 5 / 4);
-  g_rand_free (random);
 }
 
 /* Two of a body, 3 apart, among two others: they keep their distance, nobody lies on another,
@@ -150,7 +146,7 @@ test_body (void)
   const TesseraPackOptions options = { .is_preview = true, .former = former };
   uint64_t offsets[4];
   TesseraPacking packing;
-  g_assert_cmpint (tessera_pack (items, 4, &options, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (items, 4, &options, offsets, &packing));
   g_assert_cmpuint (offsets[1], ==, offsets[0] + 3);
   for (uint32_t i = 0; i < 4; i++)
     for (uint32_t j = 0; j < i; j++)
@@ -173,7 +169,7 @@ test_below_pin (void)
   const TesseraPackOptions options = { .is_preview = true, .former = former };
   uint64_t offsets[4];
   TesseraPacking packing;
-  g_assert_cmpint (tessera_pack (items, 4, &options, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (items, 4, &options, offsets, &packing));
   for (uint32_t i = 0; i < 3; i++)
     g_assert_cmpuint (offsets[i], <=, 4);
   g_assert_cmpuint (packing.height_bytes, ==, 11);
@@ -191,7 +187,7 @@ test_example (void)
   const TesseraPackOptions options = { .is_preview = true, .former = former };
   uint64_t offsets[3];
   TesseraPacking packing;
-  g_assert_cmpint (tessera_pack (items, 3, &options, offsets, &packing), ==, TESSERA_OK);
+  OK (tessera_pack (items, 3, &options, offsets, &packing));
   g_assert_cmpuint (packing.height_bytes, ==, 7);
   g_assert_cmpuint (offsets[0], ==, 2);
   g_assert_cmpuint (offsets[1], ==, 0);
@@ -231,9 +227,8 @@ test_zones_make_room (void)
       generate_items (GENERATE_DRIFT, seed, packed->items, N_ITEMS);
       for (uint32_t i = 0; i < N_ITEMS; i++)
         packed->items[i].zone = i % 2;
-      g_assert_cmpint (tessera_pack (packed->items, N_ITEMS, &options, packed->offsets,
-                                     &packed->packing),
-                       ==, TESSERA_OK);
+      OK (tessera_pack (packed->items, N_ITEMS, &options, packed->offsets,
+                        &packed->packing));
       for (uint32_t i = 0; i < N_ITEMS; i += 2)
         low_top = MAX (low_top, packed->offsets[i] + packed->items[i].size_bytes);
       TesseraItem *pinned = &packed->items[2 * seed + 1];
@@ -241,8 +236,7 @@ test_zones_make_room (void)
       pinned->pinned_bytes = low_top / 2;
       options = preview;
       options.former = packed->offsets;
-      g_assert_cmpint (tessera_pack (packed->items, N_ITEMS, &options, offsets, &packing),
-                       ==, TESSERA_OK);
+      OK (tessera_pack (packed->items, N_ITEMS, &options, offsets, &packing));
       g_test_message ("seed %u: %.5f of before and what is pinned", seed,
                       (double) packing.height_bytes /
                           (double) (packed->packing.height_bytes + pinned->size_bytes));

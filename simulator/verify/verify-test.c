@@ -128,7 +128,7 @@ test_threshold_of_split (void)
 static void
 test_open_tail (void)
 {
-  TesseraTrace *trace =
+  g_autoptr (TesseraTrace) trace =
       test_trace_of ("start segment B 20M; start block B 5M 5M open;"
                      "segment_alloc B+32M 16M; alloc B+32M 15M; free B 5M;"
                      "end segment B 20M; end segment B+32M 16M; end block B 0 20M free;"
@@ -147,7 +147,6 @@ test_open_tail (void)
   g_assert_cmpuint (verification.first_difference, ==, 1);
   g_assert_cmpuint (verification.addresses_right, ==, 0);
   tessera_verification_clear (&verification);
-  tessera_trace_free (trace);
 }
 
 static void
@@ -171,13 +170,12 @@ test_nothing_to_verify (void)
 static void
 test_impossible_start (void)
 {
-  TesseraTrace *trace =
+  g_autoptr (TesseraTrace) trace =
       test_trace_of ("start segment B 2M; start block B+4M 512 512; alloc B 512");
   g_auto (TesseraVerification) verification = verify (trace);
 
   g_assert_false (tessera_verification_is_exact (&verification));
   g_assert_cmpuint (verification.addresses_right, ==, 0);
-  tessera_trace_free (trace);
 }
 
 /* An entry that has an address (of an oom it is the memory free at the driver); NULL where a

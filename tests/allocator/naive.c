@@ -390,7 +390,7 @@ static void
 flush_pool (Naive *naive, uint32_t pool, bool is_small)
 {
   Want want = { .pool = pool, .is_small = is_small };
-  GArray *all = candidates (naive, &want);
+  g_autoptr (GArray) all = candidates (naive, &want);
 
   for (int pass = 0; pass < 2; pass++)
     for (guint i = 0; i < all->len; i++)
@@ -402,7 +402,6 @@ flush_pool (Naive *naive, uint32_t pool, bool is_small)
         else if (pass == 1 && block->page != 0)
           unmap (naive, find (naive, block->addr, false));
       }
-  g_array_unref (all);
 }
 
 void
@@ -431,7 +430,7 @@ collect_garbage (Naive *naive)
 
   while (goes_on && freed < reserved - keep)
     {
-      GArray *all = candidates (naive, &want);
+      g_autoptr (GArray) all = candidates (naive, &want);
       double sum = 0, n = 0;
 
       goes_on = false;
@@ -453,7 +452,6 @@ collect_garbage (Naive *naive)
           release (naive, find (naive, block->addr, false));
           goes_on = true;
         }
-      g_array_unref (all);
     }
 }
 
@@ -462,11 +460,10 @@ release_available (Naive *naive, const Want *want)
 {
   uint64_t oversize = naive->options.settings.max_split_bytes;
   uint64_t key = MAX (want->size, oversize), sum = 0;
-  GArray *all;
 
   if (oversize == UINT64_MAX)
     return false;
-  all = candidates (naive, want);
+  g_autoptr (GArray) all = candidates (naive, want);
   for (guint i = 0; i < all->len; i++)
     {
       const NaiveBlock *block = &g_array_index (all, NaiveBlock, i);
@@ -491,7 +488,6 @@ release_available (Naive *naive, const Want *want)
           release (naive, find (naive, block->addr, false));
         }
     }
-  g_array_unref (all);
   return sum >= key;
 }
 

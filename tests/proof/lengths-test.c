@@ -165,10 +165,9 @@ static void
 judge_runs (Instance *instance, const TesseraPlan *plan, Totals *totals)
 {
   g_autoptr (TesseraLayout) own = instance_follow (&instance->of, plan, true);
-  TesseraLayout *layout;
   g_auto (Case) other = instance_other_run (instance, 12);
+  g_autoptr (TesseraLayout) layout = instance_follow (&other, plan, true);
 
-  layout = instance_follow (&other, plan, true);
   totals->n_own += own->n_hits;
   totals->n_own_misses += own->n_misses;
   totals->n_other += layout->n_hits;
@@ -192,7 +191,6 @@ judge_runs (Instance *instance, const TesseraPlan *plan, Totals *totals)
       totals->sum += ratio;
       totals->worst = MAX (totals->worst, ratio);
     }
-  tessera_layout_free (layout);
 }
 
 static void
@@ -200,7 +198,7 @@ prove (guint32 seed, InstanceKind kind, InstanceEdits edits, Totals *totals)
 {
   Instance instance;
   TesseraLaws *laws;
-  TesseraPlan *plan;
+  g_autoptr (TesseraPlan) plan = NULL;
   TesseraError error = { 0 };
   TesseraLengthsOptions options = { .work_budget = 512 };
   TesseraStatus status;
@@ -237,7 +235,6 @@ prove (guint32 seed, InstanceKind kind, InstanceEdits edits, Totals *totals)
       judge_runs (&instance, plan, totals);
     }
   tessera_laws_free (laws);
-  tessera_plan_free (plan);
   instance_clear (&instance);
 }
 

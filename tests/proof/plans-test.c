@@ -407,7 +407,7 @@ static void
 prove (guint32 seed, InstanceKind kind, InstanceEdits edits, Totals *totals)
 {
   Instance instance;
-  TesseraPlan *plan;
+  g_autoptr (TesseraPlan) plan = NULL;
   TesseraError error = { 0 };
   TesseraStatus status;
   guint n_kinds;
@@ -439,7 +439,6 @@ prove (guint32 seed, InstanceKind kind, InstanceEdits edits, Totals *totals)
       judge_own_run (&instance, plan, totals);
       judge_other_run (&instance, plan, totals);
     }
-  tessera_plan_free (plan);
   instance_clear (&instance);
 }
 

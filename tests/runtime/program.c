@@ -287,20 +287,16 @@ program_plan (const char *recording, guint32 device, const char *name)
 {
   const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   g_autoptr (TesseraTrace) trace = program_load_device (recording, device);
-  TesseraBlocks *blocks;
-  TesseraStructure *structure;
   g_autoptr (TesseraPlan) plan = NULL;
   TesseraError error = { 0 };
+  g_autoptr (TesseraBlocks) blocks = tessera_blocks_new (trace);
+  g_autoptr (TesseraStructure) structure = tessera_structure_new (trace, blocks);
 
-  blocks = tessera_blocks_new (trace);
-  structure = tessera_structure_new (trace, blocks);
   if (tessera_plan_trace (trace, blocks, structure, &options, &error, &plan) !=
           TESSERA_OK ||
       tessera_plan_save (plan, program_file (name), &error) != TESSERA_OK)
     g_error ("%s", error.text);
   g_assert_cmpint (plan->followable, ==, TESSERA_FOLLOWABLE_YES);
-  tessera_structure_free (structure);
-  tessera_blocks_free (blocks);
 }
 
 static void

@@ -12,7 +12,7 @@
 #include "runtime/tessera.h"
 
 #include "db/trace.h"
-#include "tests/db/auto.h"
+#include "tests/planner/auto.h"
 
 #include <glib.h>
 

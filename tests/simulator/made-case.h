@@ -11,7 +11,7 @@
 #include "planner/planner.h"
 #include "simulator/simulate.h"
 #include "simulator/verdict.h"
-#include "tests/db/auto.h"
+#include "tests/planner/auto.h"
 
 typedef struct
 {

@@ -327,9 +327,8 @@ test_exports (TestSession *f, gconstpointer unused)
   save (f, TESSERA_SAVE_PLAN, path);
   g_assert_cmpstr (f->document->error, ==, NULL);
   g_assert_nonnull (strstr (f->document->notice, path));
-  g_assert_cmpint (tessera_plan_load (path, &error, &plan), ==, TESSERA_OK);
-  g_assert_cmpint (tessera_check_plan (plan, f->document->data->trace, &law, &error), ==,
-                   TESSERA_OK);
+  OK (tessera_plan_load (path, &error, &plan));
+  OK (tessera_check_plan (plan, f->document->data->trace, &law, &error));
   tessera_plan_free (plan);
   /* A plan's file, opened, takes the plan's place. */
   {

@@ -252,7 +252,7 @@ add_elsewhere (const char *path, uint64_t cap_bytes)
   made.name = g_strdup ("elsewhere");
   made.at = cap_bytes;
   tessera_history_add (history, &made);
-  g_assert_cmpint (tessera_history_save (history, path, NULL), ==, TESSERA_OK);
+  OK (tessera_history_save (history, path, NULL));
 }
 
 /* What another program keeps meanwhile is lost neither by an edit here nor by two that
@@ -510,9 +510,8 @@ test_stops_are_honest (TestSession *f, gconstpointer unused)
       TesseraLandings *landings;
       TesseraError error = { 0 };
 
-      g_assert_cmpint (
-          tessera_landings_new (f->document->planned, &moved, 1, NULL, &error, &landings),
-          ==, TESSERA_OK);
+      OK (tessera_landings_new (f->document->planned, &moved, 1, NULL, &error,
+                                &landings));
       g_assert_cmpuint (landings->stops->len, >, 0);
       for (guint i = 0; i < landings->stops->len; i++)
         {

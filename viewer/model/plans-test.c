@@ -32,18 +32,17 @@ static void
 write_other (Fixture *f)
 {
   TesseraError error = { 0 };
-  TesseraPlan *plan = NULL;
+  g_autoptr (TesseraPlan) plan = NULL;
 
   tessera_document_save (f->document, TESSERA_SAVE_PLAN, FALSE, f->other);
   settle (f);
-  g_assert_cmpint (tessera_plan_load (f->other, &error, &plan), ==, TESSERA_OK);
+  OK (tessera_plan_load (f->other, &error, &plan));
   for (size_t i = 0; i < plan->n_slots; i++)
     if (plan->slots[i].offset_bytes > 0)
       plan->slots[i].offset_bytes += 1 << 20;
   plan->height_bytes += 1 << 20;
   plan->slot_digest = tessera_plan_digest (plan);
-  g_assert_cmpint (tessera_plan_save (plan, f->other, &error), ==, TESSERA_OK);
-  tessera_plan_free (plan);
+  OK (tessera_plan_save (plan, f->other, &error));
 }
 
 static void
@@ -268,8 +267,7 @@ assert_cut_short (TestSession *f)
 
   g_assert_true (plan->cut_short);
   g_assert_true (plan->checked);
-  g_assert_cmpint (tessera_check_plan (plan, f->document->data->trace, &law, &error), ==,
-                   TESSERA_OK);
+  OK (tessera_check_plan (plan, f->document->data->trace, &law, &error));
   g_assert_false (f->document->planned->request.is_preview);
   g_assert_null (tessera_document_why_no_export (f->document));
 }
@@ -278,16 +276,15 @@ static void
 assert_exported_cut (TestSession *f)
 {
   g_autofree char *path = g_strconcat (f->path, ".tsp", NULL);
-  TesseraPlan *plan;
+  g_autoptr (TesseraPlan) plan = NULL;
   TesseraError error = { 0 };
 
   tessera_document_save (f->document, TESSERA_SAVE_PLAN, FALSE, path);
   test_session_settle (f);
   g_assert_nonnull (f->document->notice);
   g_assert_nonnull (strstr (f->document->notice, "cut short"));
-  g_assert_cmpint (tessera_plan_load (path, &error, &plan), ==, TESSERA_OK);
+  OK (tessera_plan_load (path, &error, &plan));
   g_assert_true (plan->cut_short);
-  tessera_plan_free (plan);
   g_unlink (path);
 }
 
@@ -297,16 +294,12 @@ full_digest (TestSession *f)
 {
   const TesseraData *data = f->document->data;
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
-  TesseraPlan *plan;
+  g_autoptr (TesseraPlan) plan = NULL;
   TesseraError error = { 0 };
-  uint64_t digest;
 
-  g_assert_cmpint (tessera_plan_trace (data->trace, data->blocks, data->structure,
-                                       &options, &error, &plan),
-                   ==, TESSERA_OK);
-  digest = plan->slot_digest;
-  tessera_plan_free (plan);
-  return digest;
+  OK (tessera_plan_trace (data->trace, data->blocks, data->structure, &options, &error,
+                          &plan));
+  return plan->slot_digest;
 }
 
 static void

@@ -13,6 +13,8 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TesseraGroupTree, tessera_group_tree_free)
+
 #define N_MANY 30000
 
 /* Blocks of one phase and size after each other, and a large one of another phase. */
@@ -171,7 +173,7 @@ test_order_of_blocks (TestSession *f, gconstpointer unused)
     for (int down = 0; down < 2; down++)
       {
         uint32_t place = tessera_place_of (data, 5), last = TESSERA_NONE;
-        TesseraGroupTree *tree = tessera_group_tree_new (
+        g_autoptr (TesseraGroupTree) tree = tessera_group_tree_new (
             f->document->grouping, NULL, (TesseraTreeColumn) column, down);
         guint row = tessera_group_tree_open_to (tree, TESSERA_NODE_GROUP, place);
 
@@ -193,7 +195,6 @@ test_order_of_blocks (TestSession *f, gconstpointer unused)
             last = node.index;
           }
         g_assert_cmpuint (last, !=, TESSERA_NONE);
-        tessera_group_tree_free (tree);
       }
 }
 
@@ -201,17 +202,17 @@ test_order_of_blocks (TestSession *f, gconstpointer unused)
 static void
 test_many (TestSession *f, gconstpointer unused)
 {
-  TesseraGroupTree *tree =
+  g_autoptr (TesseraGroupTree) tree =
       tessera_group_tree_new (f->document->grouping, NULL, TESSERA_TREE_NAME, FALSE);
   TesseraNode group = { TESSERA_NODE_GROUP, tessera_place_of (f->document->data, 5) };
   guint n_closed = tree->rows->len, row;
-  TesseraGroupTree *other;
 
   row = tessera_group_tree_open_to (tree, TESSERA_NODE_BLOCK, N_MANY - 5);
   g_assert_cmpuint (tree->rows->len, ==, n_closed + N_MANY);
   g_assert_cmpuint (g_array_index (tree->rows, TesseraNode, row).index, ==, N_MANY - 5);
   g_assert_true (tessera_group_tree_is_open (tree, group));
-  other = tessera_group_tree_new (f->document->grouping, tree, TESSERA_TREE_BYTES, TRUE);
+  g_autoptr (TesseraGroupTree) other =
+      tessera_group_tree_new (f->document->grouping, tree, TESSERA_TREE_BYTES, TRUE);
   g_assert_cmpuint (other->rows->len, ==, n_closed + N_MANY);
   g_assert_true (tessera_group_tree_set_open (tree, group, FALSE));
   g_assert_false (tessera_group_tree_set_open (tree, group, FALSE));
@@ -225,8 +226,6 @@ test_many (TestSession *f, gconstpointer unused)
   g_assert_cmpuint (tree->rows->len, <, n_closed);
   row = tessera_group_tree_open_to (tree, TESSERA_NODE_GROUP, group.index);
   g_assert_cmpuint (g_array_index (tree->rows, TesseraNode, row).index, ==, group.index);
-  tessera_group_tree_free (other);
-  tessera_group_tree_free (tree);
 }
 
 static void
@@ -290,9 +289,7 @@ open_data (void)
   TesseraError error = { 0 };
   TesseraData *data = NULL;
 
-  g_assert_cmpint (
-      tessera_data_read (path != NULL ? path : made, TESSERA_NONE, NULL, &error, &data),
-      ==, TESSERA_OK);
+  OK (tessera_data_read (path != NULL ? path : made, TESSERA_NONE, NULL, &error, &data));
   tessera_data_analyse (data);
   if (made != NULL)
     g_unlink (made);
@@ -313,7 +310,7 @@ test_sort (void)
 
   for (filter.down = 0; filter.down < 2; filter.down++)
     {
-      GArray *list = tessera_block_list_new (data, &filter);
+      g_autoptr (GArray) list = tessera_block_list_new (data, &filter);
 
       g_assert_cmpuint (list->len, ==, data->blocks->n_blocks);
       for (guint i = 1; i < list->len; i++)
@@ -328,22 +325,19 @@ test_sort (void)
           if (order == 0)
             g_assert_cmpuint (a, <, b);
         }
-      g_array_unref (list);
     }
   filter.down = FALSE;
   for (int column = 0; column < TESSERA_N_COLUMNS; column++)
     {
       g_autofree uint8_t *seen = g_new0 (uint8_t, data->blocks->n_blocks);
-      GArray *list;
 
       filter.column = (TesseraColumn) column;
-      list = tessera_block_list_new (data, &filter);
+      g_autoptr (GArray) list = tessera_block_list_new (data, &filter);
       g_assert_cmpuint (list->len, ==, data->blocks->n_blocks);
       for (guint i = 0; i < list->len; i++)
         seen[g_array_index (list, uint32_t, i)]++;
       for (guint i = 0; i < list->len; i++)
         g_assert_cmpuint (seen[i], ==, 1);
-      g_array_unref (list);
     }
   tessera_data_unref (data);
 }
@@ -355,7 +349,7 @@ test_filter_sizes (void)
   const TesseraBlockFilter filter = { .column = TESSERA_COLUMN_SIZE,
                                       .least_bytes = 1 << 20,
                                       .most_bytes = 64 << 20 };
-  GArray *list = tessera_block_list_new (data, &filter);
+  g_autoptr (GArray) list = tessera_block_list_new (data, &filter);
   guint n_expected = 0;
 
   for (size_t i = 0; i < data->blocks->n_blocks; i++)
@@ -370,7 +364,6 @@ test_filter_sizes (void)
       g_assert_cmpuint (data->blocks->blocks[block].size_bytes, <=, filter.most_bytes);
       g_assert_cmpuint (tessera_block_list_find (list, block), ==, i);
     }
-  g_array_unref (list);
   tessera_data_unref (data);
 }
 
@@ -378,12 +371,11 @@ static guint
 count_with_text (TesseraData *data, const char *text)
 {
   const TesseraBlockFilter filter = { .text = text, .most_bytes = UINT64_MAX };
-  GArray *list = tessera_block_list_new (data, &filter);
+  g_autoptr (GArray) list = tessera_block_list_new (data, &filter);
   guint n = list->len;
 
   if (n == 0)
     g_assert_cmpuint (tessera_block_list_find (list, 0), ==, G_MAXUINT);
-  g_array_unref (list);
   return n;
 }
 
@@ -463,8 +455,7 @@ test_largest (void)
   TesseraData *data = open_data ();
   const TesseraLayout *layout;
 
-  g_assert_cmpint (tessera_data_get_layout (data, data->own_kind, NULL, NULL, &layout),
-                   ==, TESSERA_OK);
+  OK (tessera_data_get_layout (data, data->own_kind, NULL, NULL, &layout));
   check_largest (data->blocks, layout, data->blocks->n_events / 2);
   for (size_t i = 0; i < layout->n_ooms; i++)
     check_largest (data->blocks, layout, layout->ooms[i].event_index);

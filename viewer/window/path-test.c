@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "db/size-text.h"
+#include "tests/db/auto.h"
+#include "tests/ok.h"
 
 #define MOST_PRESSES 20
 #define WIDTH 1280
@@ -235,7 +237,7 @@ compare (Path *p)
 static void
 export_and_check (Path *p)
 {
-  TesseraPlan *plan = NULL;
+  g_autoptr (TesseraPlan) plan = NULL;
   g_autofree char *stem = g_build_filename (p->folder, "mine", NULL);
   g_autofree char *out = g_strconcat (stem, ".tsp", NULL);
   const char *const argv[] = {
@@ -248,9 +250,8 @@ export_and_check (Path *p)
   test_window_settle (p->window);
   g_assert_true (g_file_test (out, G_FILE_TEST_EXISTS));
   ask_command (argv, NULL);
-  g_assert_cmpint (tessera_plan_load (out, NULL, &plan), ==, TESSERA_OK);
+  OK (tessera_plan_load (out, NULL, &plan));
   g_assert_true ((plan->lengths != NULL) == (p->document->planned->length > 0));
-  tessera_plan_free (plan);
   g_unlink (out);
 }
 
