@@ -71,14 +71,13 @@ static void
 open_pages (Case *c, uint64_t device_bytes, bool has_fine_pages)
 {
   const TesseraObserver observer = { .memory_went = on_unmap, .user = c };
-  TesseraPolicyOptions options;
   TesseraPolicyStats stats;
 
   *c = (Case){ .made = g_new0 (MadePlan, 1) };
   for (guint i = 0; i < N_SLOTS; i++)
     made_plan_add_slot (c->made, 2 * MIB, 0, offset_of (i));
   made_plan_finish (c->made, POOL_MIB * MIB);
-  options = made_plan_options (c->made);
+  TesseraPolicyOptions options = made_plan_options (c->made);
   options.never_declines = true;
   options.has_fine_pages = has_fine_pages;
   tessera_virtual_init (&c->device.virtual, device_bytes);
@@ -92,9 +91,15 @@ open_pages (Case *c, uint64_t device_bytes, bool has_fine_pages)
 }
 
 static void
-open_case (Case *c, uint64_t device_bytes)
+open_case (Case *c, gconstpointer device_mib)
 {
-  open_pages (c, device_bytes, false);
+  open_pages (c, GPOINTER_TO_UINT (device_mib) * MIB, false);
+}
+
+static void
+open_fine (Case *c, gconstpointer unused)
+{
+  open_pages (c, 0, true);
 }
 
 /* What the policy says it holds is what the device gave; what it promised is there. */
@@ -113,7 +118,7 @@ check (Case *c)
 }
 
 static void
-close_case (Case *c)
+close_case (Case *c, gconstpointer unused)
 {
   check (c);
   tessera_policy_free (c->policy);
@@ -151,92 +156,77 @@ is_in_pool (const Case *c, TesseraPolicyGrant grant)
 /* A run that needs half of the pool holds half of it, and asks the driver in its first
  * step only. */
 static void
-test_half (void)
+test_half (Case *c, gconstpointer unused)
 {
   guint n_mapped = 0;
-  Case c;
 
-  open_case (&c, 0);
   for (guint step = 0; step < N_STEPS; step++)
     {
-      tessera_policy_step (c.policy);
-      g_assert_cmpuint (place (&c, 0, N_SLOTS / 2), ==, N_SLOTS / 2);
-      give_back (&c, 0, N_SLOTS / 2);
-      g_assert_cmpuint (check (&c).pool_bytes, ==, POOL_MIB / 2 * MIB);
-      g_assert_cmpuint (c.device.n_calls, ==, step == 0 ? N_SLOTS / 2 : n_mapped);
-      n_mapped = c.device.n_calls;
+      tessera_policy_step (c->policy);
+      g_assert_cmpuint (place (c, 0, N_SLOTS / 2), ==, N_SLOTS / 2);
+      give_back (c, 0, N_SLOTS / 2);
+      g_assert_cmpuint (check (c).pool_bytes, ==, POOL_MIB / 2 * MIB);
+      g_assert_cmpuint (c->device.n_calls, ==, step == 0 ? N_SLOTS / 2 : n_mapped);
+      n_mapped = c->device.n_calls;
     }
-  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
-  close_case (&c);
+  g_assert_cmpuint (c->device.virtual.n_unmapped, ==, 0);
 }
 
 /* What misses leaves the plan its memory, so far as there is other. */
 static void
-test_kept (void)
+test_kept (Case *c, gconstpointer unused)
 {
-  TesseraPolicyGrant beside, inside;
-  Case c;
-
-  open_case (&c, (POOL_MIB + 20) * MIB);
-  beside = program_take (c.policy, 20 * MIB, 0);
-  g_assert_false (is_in_pool (&c, beside));
-  inside = program_take (c.policy, 20 * MIB, 0);
+  TesseraPolicyGrant beside = program_take (c->policy, 20 * MIB, 0);
+  g_assert_false (is_in_pool (c, beside));
+  TesseraPolicyGrant inside = program_take (c->policy, 20 * MIB, 0);
   g_assert_false (inside.is_hit);
-  g_assert_true (is_in_pool (&c, inside));
-  g_assert_cmpuint (check (&c).extra_bytes, ==, 20 * MIB);
-  program_give_back (c.policy, inside);
-  tessera_policy_step (c.policy);
-  g_assert_cmpuint (place (&c, 0, N_SLOTS), ==, N_SLOTS);
-  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
-  close_case (&c);
+  g_assert_true (is_in_pool (c, inside));
+  g_assert_cmpuint (check (c).extra_bytes, ==, 20 * MIB);
+  program_give_back (c->policy, inside);
+  tessera_policy_step (c->policy);
+  g_assert_cmpuint (place (c, 0, N_SLOTS), ==, N_SLOTS);
+  g_assert_cmpuint (c->device.virtual.n_unmapped, ==, 0);
 }
 
 /* A request that would fail breaks the promise, as far as it has to. */
 static void
-test_broken (void)
+test_broken (Case *c, gconstpointer unused)
 {
   TesseraPolicyGrant miss;
-  TesseraPolicyStats stats;
-  Case c;
 
-  open_case (&c, (POOL_MIB + 20) * MIB);
-  place (&c, 0, 2);                            /* 40 and 36 MiB on both sides */
-  miss = program_take (c.policy, 41 * MIB, 0); /* 60, as pages: 20 are nobody's */
-  g_assert_false (is_in_pool (&c, miss));
-  stats = check (&c);
+  place (c, 0, 2);                              /* 40 and 36 MiB on both sides */
+  miss = program_take (c->policy, 41 * MIB, 0); /* 60, as pages: 20 are nobody's */
+  g_assert_false (is_in_pool (c, miss));
+  TesseraPolicyStats stats = check (c);
   g_assert_cmpuint (stats.pool_bytes, ==, 4 * MIB);
   g_assert_cmpuint (stats.promised_bytes, <=, 36 * MIB);
   g_assert_cmpuint (stats.promised_bytes, >, 10 * MIB);
   g_assert_cmpuint (stats.caching.n_ooms, ==, 0);
-  g_assert_cmpuint (c.device.virtual.used_bytes, <=, (POOL_MIB + 20) * MIB);
-  program_give_back (c.policy, miss);
-  give_back (&c, 0, 2);
-  tessera_policy_step (c.policy);
-  g_assert_cmpuint (place (&c, 0, N_SLOTS), ==, N_SLOTS); /* once the cache is flushed */
-  close_case (&c);
+  g_assert_cmpuint (c->device.virtual.used_bytes, <=, (POOL_MIB + 20) * MIB);
+  program_give_back (c->policy, miss);
+  give_back (c, 0, 2);
+  tessera_policy_step (c->policy);
+  g_assert_cmpuint (place (c, 0, N_SLOTS), ==, N_SLOTS); /* once the cache is flushed */
 }
 
 /* Somebody else takes the memory: what does not come is a miss, and is served where there
  * is some; the plan goes on once there is more. */
 static void
-test_taken_by_others (void)
+test_taken_by_others (Case *c, gconstpointer unused)
 {
   TesseraPolicyGrant grant;
   guint n_hits;
-  Case c;
 
-  open_case (&c, POOL_MIB * MIB);
-  place (&c, 0, 10);
-  c.device.virtual.device_bytes = 30 * MIB;
-  for (n_hits = 10; tessera_policy_malloc (c.policy, 2 * MIB, 0, 0, &grant) == TESSERA_OK;
-       n_hits++)
-    c.placed[n_hits] = grant;
+  place (c, 0, 10);
+  c->device.virtual.device_bytes = 30 * MIB;
+  for (n_hits = 10;
+       tessera_policy_malloc (c->policy, 2 * MIB, 0, 0, &grant) == TESSERA_OK; n_hits++)
+    c->placed[n_hits] = grant;
   g_assert_cmpuint (n_hits, ==, 15); /* all that there is */
-  give_back (&c, 0, 15);
-  c.device.virtual.device_bytes = POOL_MIB * MIB;
-  tessera_policy_step (c.policy);
-  g_assert_cmpuint (place (&c, 0, N_SLOTS), ==, N_SLOTS);
-  close_case (&c);
+  give_back (c, 0, 15);
+  c->device.virtual.device_bytes = POOL_MIB * MIB;
+  tessera_policy_step (c->policy);
+  g_assert_cmpuint (place (c, 0, N_SLOTS), ==, N_SLOTS);
 }
 
 /* What others leave of the device is what the run holds. */
@@ -255,26 +245,21 @@ n_calls (const Case *c)
 /* A pool that is not given what it needs has memory all the same: what misses lies there
  * where nothing may be given back for it. */
 static void
-test_refused_page (void)
+test_refused_page (Case *c, gconstpointer unused)
 {
-  TesseraPolicyGrant miss;
-  Case c;
-
-  open_case (&c, POOL_MIB * MIB);
-  place (&c, 0, 10); /* in the middle of the pool */
-  give_back (&c, 0, 10);
-  others_take_the_rest (&c);
-  tessera_policy_set_routed (c.policy, true);
-  miss = program_take (c.policy, 3 * MIB, 0);
+  place (c, 0, 10); /* in the middle of the pool */
+  give_back (c, 0, 10);
+  others_take_the_rest (c);
+  tessera_policy_set_routed (c->policy, true);
+  TesseraPolicyGrant miss = program_take (c->policy, 3 * MIB, 0);
   g_assert_false (miss.is_hit);
-  g_assert_true (is_in_pool (&c, miss));
-  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 0);
-  program_give_back (c.policy, miss);
-  tessera_policy_set_routed (c.policy, false);
-  c.device.virtual.device_bytes = POOL_MIB * MIB;
-  tessera_policy_step (c.policy);
-  g_assert_cmpuint (place (&c, 0, N_SLOTS), ==, N_SLOTS);
-  close_case (&c);
+  g_assert_true (is_in_pool (c, miss));
+  g_assert_cmpuint (c->device.virtual.n_unmapped, ==, 0);
+  program_give_back (c->policy, miss);
+  tessera_policy_set_routed (c->policy, false);
+  c->device.virtual.device_bytes = POOL_MIB * MIB;
+  tessera_policy_step (c->policy);
+  g_assert_cmpuint (place (c, 0, N_SLOTS), ==, N_SLOTS);
 }
 
 enum
@@ -285,13 +270,10 @@ enum
 /* The first ten slots have memory; beside the pool there is room for some others, with a
  * block in the way of giving it back. */
 static TesseraPolicyGrant
-open_full (Case *c)
+fill (Case *c)
 {
-  TesseraPolicyGrant in_the_way;
-
-  open_case (c, (POOL_MIB + BESIDE_MIB) * MIB);
   tessera_policy_step (c->policy);
-  in_the_way = program_take (c->policy, 3 * MIB, 0);
+  TesseraPolicyGrant in_the_way = program_take (c->policy, 3 * MIB, 0);
   place (c, 0, 10);
   others_take_the_rest (c);
   return in_the_way;
@@ -300,90 +282,77 @@ open_full (Case *c)
 /* The device is full: it is asked for pages of the pool twice, and not with each request.
  */
 static void
-test_refused_often (void)
+test_refused_often (Case *c, gconstpointer unused)
 {
   enum
   {
     N_BESIDE = 8 /* slots that find room there */
   };
-  TesseraPolicyGrant in_the_way;
-  guint n_before;
-  Case c;
+  TesseraPolicyGrant in_the_way = fill (c);
+  guint n_before = n_calls (c);
 
-  in_the_way = open_full (&c);
-  n_before = n_calls (&c);
   for (guint i = 10; i < 10 + N_BESIDE; i++)
     {
-      c.placed[i] = program_take (c.policy, 2 * MIB, 0);
-      g_assert_false (c.placed[i].is_hit);
-      g_assert_false (is_in_pool (&c, c.placed[i]));
+      c->placed[i] = program_take (c->policy, 2 * MIB, 0);
+      g_assert_false (c->placed[i].is_hit);
+      g_assert_false (is_in_pool (c, c->placed[i]));
     }
-  g_assert_cmpuint (n_calls (&c) - n_before, <=, 2 * 2); /* each asks, and flushes */
+  g_assert_cmpuint (n_calls (c) - n_before, <=, 2 * 2); /* each asks, and flushes */
 
   /* What this process gives back it can have. */
-  give_back (&c, 10, 10 + N_BESIDE);
-  program_give_back (c.policy, in_the_way);
-  tessera_policy_empty_cache (c.policy);
-  g_assert_cmpuint (place (&c, 10 + N_BESIDE, 20 + N_BESIDE), ==, 10);
-  c.device.virtual.device_bytes = 0;
-  close_case (&c);
+  give_back (c, 10, 10 + N_BESIDE);
+  program_give_back (c->policy, in_the_way);
+  tessera_policy_empty_cache (c->policy);
+  g_assert_cmpuint (place (c, 10 + N_BESIDE, 20 + N_BESIDE), ==, 10);
+  c->device.virtual.device_bytes = 0;
 }
 
 /* What others gave back is found out after some requests, of which none fails. */
 static void
-test_refused_for_a_while (void)
+test_refused_for_a_while (Case *c, gconstpointer unused)
 {
   enum
   {
     MOST_REQUESTS = 64
   };
-  Case c;
 
-  open_full (&c);
+  fill (c);
   for (guint i = 10; i < 12; i++)
-    g_assert_false (program_take (c.policy, 2 * MIB, 0).is_hit);
-  c.device.virtual.device_bytes = 0;
-  g_assert_false (program_take (c.policy, 2 * MIB, 0).is_hit);
+    g_assert_false (program_take (c->policy, 2 * MIB, 0).is_hit);
+  c->device.virtual.device_bytes = 0;
+  g_assert_false (program_take (c->policy, 2 * MIB, 0).is_hit);
   for (guint i = 0; i < MOST_REQUESTS; i++)
-    program_give_back (c.policy, program_take (c.policy, 3 * MIB, 0));
-  g_assert_true (program_take (c.policy, 2 * MIB, 0).is_hit);
-  close_case (&c);
+    program_give_back (c->policy, program_take (c->policy, 3 * MIB, 0));
+  g_assert_true (program_take (c->policy, 2 * MIB, 0).is_hit);
 }
 
 /* Who would fail asks the device, whatever it refused before. */
 static void
-test_refused_but_needed (void)
+test_refused_but_needed (Case *c, gconstpointer unused)
 {
   TesseraPolicyGrant grant;
   guint n_served = 10;
-  Case c;
 
-  open_full (&c);
-  while (tessera_policy_malloc (c.policy, 2 * MIB, 0, 0, &grant) == TESSERA_OK)
+  fill (c);
+  while (tessera_policy_malloc (c->policy, 2 * MIB, 0, 0, &grant) == TESSERA_OK)
     n_served++;
   g_assert_cmpuint (n_served, ==, 10 + 8);
-  c.device.virtual.device_bytes += 2 * MIB;
-  g_assert_true (is_in_pool (&c, program_take (c.policy, 2 * MIB, 0)));
-  c.device.virtual.device_bytes = 0;
-  close_case (&c);
+  c->device.virtual.device_bytes += 2 * MIB;
+  g_assert_true (is_in_pool (c, program_take (c->policy, 2 * MIB, 0)));
+  c->device.virtual.device_bytes = 0;
 }
 
 /* Before graphs may be captured all is mapped that the plan could want. */
 static void
-test_routed (void)
+test_routed (Case *c, gconstpointer unused)
 {
-  guint n_mapped;
-  Case c;
-
-  open_case (&c, 0);
-  place (&c, 0, 5);
-  tessera_policy_set_routed (c.policy, true);
-  g_assert_cmpuint (check (&c).pool_bytes, ==, POOL_MIB * MIB);
-  n_mapped = c.device.n_calls;
-  place (&c, 5, N_SLOTS);
-  g_assert_cmpuint (c.device.n_calls, ==, n_mapped);
-  tessera_policy_set_routed (c.policy, false);
-  close_case (&c);
+  place (c, 0, 5);
+  tessera_policy_set_routed (c->policy, true);
+  g_assert_cmpuint (check (c).pool_bytes, ==, POOL_MIB * MIB);
+  guint n_mapped = c->device.n_calls;
+  place (c, 5, N_SLOTS);
+  g_assert_cmpuint (c->device.n_calls, ==, n_mapped);
+  tessera_policy_set_routed (c->policy, false);
 }
 
 /* Whichever mapping fails, and for whatever reason: the request is served elsewhere or
@@ -398,7 +367,7 @@ check_faults (TesseraStatus fails_with)
     {
       Case c;
 
-      open_case (&c, (POOL_MIB + 44) * MIB);
+      open_case (&c, GUINT_TO_POINTER (POOL_MIB + 44));
       c.device.fails_at = ++fails_at;
       c.device.fails_with = fails_with;
       for (guint step = 0; step < N_STEPS; step++)
@@ -426,7 +395,7 @@ check_faults (TesseraStatus fails_with)
           g_assert_cmpuint (n_hits, >=, step == 0 ? N_SLOTS - 1 : N_SLOTS);
         }
       has_failed = c.device.n_calls >= fails_at;
-      close_case (&c);
+      close_case (&c, NULL);
     }
   g_assert_cmpuint (fails_at, >, N_SLOTS);
   g_assert_cmpuint (n_failed, ==, 0);
@@ -442,176 +411,154 @@ test_faults (void)
 /* A request that would fail has what is free and what is promised, though neither alone
  * is as much. */
 static void
-test_broken_in_part (void)
+test_broken_in_part (Case *c, gconstpointer unused)
 {
-  TesseraPolicyGrant beside;
-  Case c;
-
-  open_case (&c, 100 * MIB);
-  place (&c, 0, 30);
-  beside = program_take (c.policy, 30 * MIB, 0);
-  g_assert_false (is_in_pool (&c, beside));
-  program_give_back (c.policy, beside);
-  give_back (&c, 0, 30);
-  close_case (&c);
+  place (c, 0, 30);
+  TesseraPolicyGrant beside = program_take (c->policy, 30 * MIB, 0);
+  g_assert_false (is_in_pool (c, beside));
+  program_give_back (c->policy, beside);
+  give_back (c, 0, 30);
 }
 
 /* What misses while half of the pool lies idle costs nothing, and no slot its place. */
 static void
-test_lends (void)
+test_lends (Case *c, gconstpointer unused)
 {
   TesseraPolicyGrant miss;
-  Case c;
 
-  open_case (&c, 0);
   for (guint step = 0; step < 5; step++)
     {
-      tessera_policy_step (c.policy);
-      place (&c, 0, N_SLOTS / 2);
-      miss = program_take (c.policy, 33 * MIB, 0);
+      tessera_policy_step (c->policy);
+      place (c, 0, N_SLOTS / 2);
+      miss = program_take (c->policy, 33 * MIB, 0);
       g_assert_false (miss.is_hit);
-      program_give_back (c.policy, miss);
-      place (&c, N_SLOTS / 2, N_SLOTS);
-      give_back (&c, 0, N_SLOTS);
-      g_assert_cmpuint (c.device.virtual.peak_used_bytes, ==, N_SLOTS * 2 * MIB);
+      program_give_back (c->policy, miss);
+      place (c, N_SLOTS / 2, N_SLOTS);
+      give_back (c, 0, N_SLOTS);
+      g_assert_cmpuint (c->device.virtual.peak_used_bytes, ==, N_SLOTS * 2 * MIB);
     }
-  g_assert_cmpuint (c.device.virtual.n_unmapped, >, 0);
-  close_case (&c);
+  g_assert_cmpuint (c->device.virtual.n_unmapped, >, 0);
 }
 
 /* Once, a step asks for more than its plan. What that took beside the pool goes back at
  * the end of the next step, which does not. */
 static void
-test_once (void)
+test_once (Case *c, gconstpointer unused)
 {
-  Case c;
-
-  open_pages (&c, 0, true);
   for (guint step = 0; step < 6; step++)
     {
-      tessera_policy_step (c.policy);
-      g_assert_cmpuint (c.device.virtual.used_bytes, ==,
+      tessera_policy_step (c->policy);
+      g_assert_cmpuint (c->device.virtual.used_bytes, ==,
                         (step == 0   ? 0
                          : step == 3 ? 2 * N_SLOTS + 34
                                      : 2 * N_SLOTS) *
                             MIB);
-      place (&c, 0, N_SLOTS);
+      place (c, 0, N_SLOTS);
       if (step == 2)
-        program_give_back (c.policy, program_take (c.policy, 33 * MIB, 0));
-      give_back (&c, 0, N_SLOTS);
+        program_give_back (c->policy, program_take (c->policy, 33 * MIB, 0));
+      give_back (c, 0, N_SLOTS);
     }
-  g_assert_cmpuint (c.device.virtual.peak_used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
-  close_case (&c);
+  g_assert_cmpuint (c->device.virtual.peak_used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
 }
 
 /* What each step takes beside the pool stays there. */
 static void
-test_each (void)
+test_each (Case *c, gconstpointer unused)
 {
-  Case c;
-
-  open_pages (&c, 0, true);
   for (guint step = 0; step < 10; step++)
     {
-      tessera_policy_step (c.policy);
+      tessera_policy_step (c->policy);
       if (step > 0)
-        g_assert_cmpuint (c.device.virtual.used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
-      place (&c, 0, N_SLOTS);
-      program_give_back (c.policy, program_take (c.policy, 33 * MIB, 0));
-      give_back (&c, 0, N_SLOTS);
+        g_assert_cmpuint (c->device.virtual.used_bytes, ==, (2 * N_SLOTS + 34) * MIB);
+      place (c, 0, N_SLOTS);
+      program_give_back (c->policy, program_take (c->policy, 33 * MIB, 0));
+      give_back (c, 0, N_SLOTS);
     }
-  close_case (&c);
 }
 
 /* What was only asked for, and the device did not have, does not count as held: idle pages
  * of the pool go for the next miss. */
 static void
-test_only_asked (void)
+test_only_asked (Case *c, gconstpointer unused)
 {
   TesseraPolicyGrant miss;
-  Case c;
 
-  open_case (&c, 1024 * MIB);
-  place (&c, 0, N_SLOTS);
-  g_assert_cmpint (tessera_policy_malloc (c.policy, 2048 * MIB, 0, 0, &miss), ==,
+  place (c, 0, N_SLOTS);
+  g_assert_cmpint (tessera_policy_malloc (c->policy, 2048 * MIB, 0, 0, &miss), ==,
                    TESSERA_OUT_OF_DEVICE);
-  give_back (&c, 0, N_SLOTS);
-  miss = program_take (c.policy, 33 * MIB, 0);
+  give_back (c, 0, N_SLOTS);
+  miss = program_take (c->policy, 33 * MIB, 0);
   g_assert_false (miss.is_hit);
-  g_assert_cmpuint (c.device.virtual.n_unmapped, >, 0);
-  g_assert_cmpuint (c.device.virtual.peak_used_bytes, ==, N_SLOTS * 2 * MIB);
-  close_case (&c);
+  g_assert_cmpuint (c->device.virtual.n_unmapped, >, 0);
+  g_assert_cmpuint (c->device.virtual.peak_used_bytes, ==, N_SLOTS * 2 * MIB);
 }
 
 /* Of ten idle pages the highest goes; a page in use never. */
 static void
-test_highest (void)
+test_highest (Case *c, gconstpointer unused)
 {
-  Case c;
-
-  open_case (&c, 0);
-  place (&c, 0, N_SLOTS);
-  give_back (&c, 10, 20);
-  g_assert_false (program_take (c.policy, MIB, 0).is_hit); /* a page of 2 MiB */
-  g_assert_cmpuint (c.device.virtual.n_unmapped, ==, 1);
-  g_assert_cmpuint (c.unmapped, ==, offset_of (19));
-  g_assert_cmpuint (check (&c).pool_bytes, ==, (N_SLOTS - 1) * 2 * MIB);
-  close_case (&c);
+  place (c, 0, N_SLOTS);
+  give_back (c, 10, 20);
+  g_assert_false (program_take (c->policy, MIB, 0).is_hit); /* a page of 2 MiB */
+  g_assert_cmpuint (c->device.virtual.n_unmapped, ==, 1);
+  g_assert_cmpuint (c->unmapped, ==, offset_of (19));
+  g_assert_cmpuint (check (c).pool_bytes, ==, (N_SLOTS - 1) * 2 * MIB);
 }
 
 /* A run that asks by turns for what the plan serves and for what it does not spends one
  * part in 64 of its time on pages that go and come, but for 50 ms, and for 500 that were saved. */
 static void
-test_time (void)
+test_time (Case *c, gconstpointer unused)
 {
   const uint64_t step_ns = 10000000;
-  uint64_t began_ns;
-  Case c;
 
-  open_case (&c, 0);
-  c.device.virtual.unmap_ns = 1000000;
-  c.device.virtual.now_ns = (uint64_t) 36000 *
-                            1000000000; /* ten hours in which nothing missed */
-  began_ns = c.device.virtual.now_ns;
+  c->device.virtual.unmap_ns = 1000000;
+  c->device.virtual.now_ns = (uint64_t) 36000 *
+                             1000000000; /* ten hours in which nothing missed */
+  uint64_t began_ns = c->device.virtual.now_ns;
   for (guint step = 0; step < 400; step++)
     {
-      TesseraPolicyGrant miss;
-
-      tessera_policy_step (c.policy);
-      c.device.virtual.now_ns += step_ns;
-      place (&c, 0, N_SLOTS);
-      give_back (&c, 0, N_SLOTS);
-      miss = program_take (c.policy, (20 + 20 * (step % 4)) * MIB + 512, 0);
-      program_give_back (c.policy, miss);
+      tessera_policy_step (c->policy);
+      c->device.virtual.now_ns += step_ns;
+      place (c, 0, N_SLOTS);
+      give_back (c, 0, N_SLOTS);
+      TesseraPolicyGrant miss =
+          program_take (c->policy, (20 + 20 * (step % 4)) * MIB + 512, 0);
+      program_give_back (c->policy, miss);
     }
-  g_test_message ("%" G_GUINT64_FORMAT " times pages went", c.device.virtual.n_unmapped);
-  g_assert_cmpuint (c.device.virtual.n_unmapped, >=, 10);
-  g_assert_cmpuint (2 * c.device.virtual.n_unmapped * c.device.virtual.unmap_ns, <=,
-                    (c.device.virtual.now_ns - began_ns) / 64 + 550000000 +
-                        8 * c.device.virtual.unmap_ns);
-  close_case (&c);
+  g_test_message ("%" G_GUINT64_FORMAT " times pages went", c->device.virtual.n_unmapped);
+  g_assert_cmpuint (c->device.virtual.n_unmapped, >=, 10);
+  g_assert_cmpuint (2 * c->device.virtual.n_unmapped * c->device.virtual.unmap_ns, <=,
+                    (c->device.virtual.now_ns - began_ns) / 64 + 550000000 +
+                        8 * c->device.virtual.unmap_ns);
+}
+
+static void
+add (const char *path, guint device_mib, void (*test) (Case *, gconstpointer))
+{
+  g_test_add (path, Case, GUINT_TO_POINTER (device_mib), open_case, test, close_case);
 }
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/promise/half", test_half);
-  g_test_add_func ("/promise/kept", test_kept);
-  g_test_add_func ("/promise/broken", test_broken);
-  g_test_add_func ("/promise/broken-in-part", test_broken_in_part);
-  g_test_add_func ("/promise/taken-by-others", test_taken_by_others);
-  g_test_add_func ("/promise/refused-page", test_refused_page);
-  g_test_add_func ("/promise/refused-often", test_refused_often);
-  g_test_add_func ("/promise/refused-for-a-while", test_refused_for_a_while);
-  g_test_add_func ("/promise/refused-but-needed", test_refused_but_needed);
-  g_test_add_func ("/promise/routed", test_routed);
+  add ("/promise/half", 0, test_half);
+  add ("/promise/kept", POOL_MIB + 20, test_kept);
+  add ("/promise/broken", POOL_MIB + 20, test_broken);
+  add ("/promise/broken-in-part", 100, test_broken_in_part);
+  add ("/promise/taken-by-others", POOL_MIB, test_taken_by_others);
+  add ("/promise/refused-page", POOL_MIB, test_refused_page);
+  add ("/promise/refused-often", POOL_MIB + BESIDE_MIB, test_refused_often);
+  add ("/promise/refused-for-a-while", POOL_MIB + BESIDE_MIB, test_refused_for_a_while);
+  add ("/promise/refused-but-needed", POOL_MIB + BESIDE_MIB, test_refused_but_needed);
+  add ("/promise/routed", 0, test_routed);
   g_test_add_func ("/promise/faults", test_faults);
-  g_test_add_func ("/lending/lends", test_lends);
-  g_test_add_func ("/lending/once", test_once);
-  g_test_add_func ("/lending/each", test_each);
-  g_test_add_func ("/lending/only-asked", test_only_asked);
-  g_test_add_func ("/lending/highest", test_highest);
-  g_test_add_func ("/lending/time", test_time);
+  add ("/lending/lends", 0, test_lends);
+  g_test_add ("/lending/once", Case, NULL, open_fine, test_once, close_case);
+  g_test_add ("/lending/each", Case, NULL, open_fine, test_each, close_case);
+  add ("/lending/only-asked", 1024, test_only_asked);
+  add ("/lending/highest", 0, test_highest);
+  add ("/lending/time", 0, test_time);
   return g_test_run ();
 }
