@@ -7,13 +7,12 @@ test_seconds (gconstpointer path)
 {
   const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   CliStudy study;
-  double packed_s, planned_s;
 
   cli_study_open (&study, path);
   cli_study_plan (&study, &options);
-  packed_s = study.plan_seconds;
+  double packed_s = study.plan_seconds;
   cli_study_as_run (&study, (TesseraParameters){ 0 });
-  planned_s = study.plan_seconds;
+  double planned_s = study.plan_seconds;
   g_assert_nonnull (study.lengths);
   g_assert_cmpfloat (packed_s, >, 0);
   g_assert_cmpfloat (planned_s, >, packed_s);

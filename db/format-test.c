@@ -64,13 +64,12 @@ known_trace (void)
   static const char *const deep_files[] = { "x/torch/nn.py", "train.py", "train.py" };
   static const int64_t deep_lines[] = { 5, 20, 10 };
   TesseraTrace *trace = NULL;
-  uint32_t deep, shallow;
   uint16_t side;
 
   OK (tessera_trace_new (&trace));
   OK (tessera_trace_add_stream (trace, 77, &side));
-  deep = add_stack (trace, deep_files, deep_lines, 3);
-  shallow = add_stack (trace, deep_files + 2, deep_lines + 2, 1);
+  uint32_t deep = add_stack (trace, deep_files, deep_lines, 3);
+  uint32_t shallow = add_stack (trace, deep_files + 2, deep_lines + 2, 1);
   OK (tessera_trace_add_segment (&trace->start,
                                  &(TesseraSegment){ .addr = 0x1000000,
                                                     .size_bytes = 2 * MIB,

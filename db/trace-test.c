@@ -337,10 +337,9 @@ test_failing_allocations (void)
   for (;; nth++)
     {
       TesseraTrace *trace;
-      TesseraStatus status;
 
       tessera_fail_alloc_at (nth);
-      status = build (&trace);
+      TesseraStatus status = build (&trace);
       if (!tessera_fail_alloc_stop ())
         {
           OK (status);
@@ -381,10 +380,9 @@ static void
 test_plan_digest (void)
 {
   g_autoptr (TesseraPlan) plan = NULL;
-  uint64_t empty;
 
   OK (tessera_plan_new (&plan));
-  empty = tessera_plan_digest (plan);
+  uint64_t empty = tessera_plan_digest (plan);
   plan->slots = calloc (1, sizeof *plan->slots);
   plan->n_slots = 1;
   g_assert_cmphex (tessera_plan_digest (plan), !=, empty);

@@ -257,12 +257,11 @@ static void
 add_edits_to_settle (TestScene *scene)
 {
   g_autofree guint8 *selected = test_select_blocks (scene, ACTIVATIONS " step=0");
-  TesseraEdit *pin;
   guint n = 0;
 
   test_add_group (scene, TESSERA_EDIT_GROUP, ACTIVATIONS, "mine");
   test_add (scene, TESSERA_EDIT_SPLIT, "group=mine", 0)->by = TESSERA_SPLIT_SIZE;
-  pin = test_add (scene, TESSERA_EDIT_PIN, "", 2 * MIB);
+  TesseraEdit *pin = test_add (scene, TESSERA_EDIT_PIN, "", 2 * MIB);
   pin->what.blocks = g_new0 (guint32, 3);
   pin->shape = g_new0 (guint64, 3);
   for (guint32 i = 0; i < scene->blocks->n_blocks && n < 3; i++)
@@ -286,10 +285,9 @@ test_settled (TestScene *scene, gconstpointer data)
   TesseraEdit *edits;
   g_autoptr (TesseraPlan) made = NULL;
   gsize n_edits;
-  uint64_t wanted;
 
   add_edits_to_settle (scene);
-  wanted = test_digest (scene);
+  uint64_t wanted = test_digest (scene);
   OK (settle (scene, &edits, &n_edits));
   for (gsize i = 0; i < n_edits; i++)
     {
@@ -480,10 +478,9 @@ static void
 test_both_sides (TestScene *home, gconstpointer unused)
 {
   g_auto (TestScene) larger = { 0 };
-  TesseraEdit *edit;
 
   test_add_apart (home, "blocks=9,10", "blocks=11,12");
-  edit = (TesseraEdit *) only_edit (home->history);
+  TesseraEdit *edit = (TesseraEdit *) only_edit (home->history);
   name (home, edit);
   g_assert_nonnull (edit->what.names);
   g_assert_nonnull (edit->with.names);

@@ -39,10 +39,8 @@ test_pin (TestScene *scene, gconstpointer data)
 static void
 test_pin_in_any_step (TestScene *scene, gconstpointer data)
 {
-  uint64_t wanted;
-
   test_add (scene, TESSERA_EDIT_PIN, FIRST " step=0", MIB);
-  wanted = test_digest (scene);
+  uint64_t wanted = test_digest (scene);
   for (guint step = 1; step < 4; step++)
     {
       g_autofree char *query = g_strdup_printf (FIRST " step=%u", step);
@@ -218,16 +216,12 @@ static void
 test_cap (void)
 {
   g_auto (TestScene) scene = { 0 };
-  TesseraPlan *made;
-  uint64_t height;
-  size_t n_all;
-  double weight;
 
   test_scene_open (&scene, test_trace_random (7, 400, 2));
-  made = test_plan (&scene);
-  height = made->height_bytes;
-  n_all = made->n_slots;
-  weight = weigh (made);
+  TesseraPlan *made = test_plan (&scene);
+  uint64_t height = made->height_bytes;
+  size_t n_all = made->n_slots;
+  double weight = weigh (made);
   tessera_plan_free (made);
   for (guint tenths = 10; tenths > 0; tenths--)
     {
@@ -408,16 +402,14 @@ play_history (TestScene *scene, guint32 seed)
   g_autoptr (GRand) random = g_rand_new_with_seed (seed);
   uint64_t first = test_digest (scene), last = first;
   guint n_edits = (guint) g_rand_int_range (random, 1, 8);
-  size_t n_standing;
 
   for (guint i = 0; i < n_edits; i++)
     {
       TesseraEdit edit = test_edit_random (random, scene->blocks);
       g_autoptr (TesseraPlan) made = NULL;
-      TesseraStatus status;
 
       tessera_history_add (scene->history, &edit);
-      status = test_try_plan (scene, &made);
+      TesseraStatus status = test_try_plan (scene, &made);
       if (status == TESSERA_REFUSED)
         {
           g_assert_cmpuint (scene->conflict.first, <,
@@ -432,7 +424,7 @@ play_history (TestScene *scene, guint32 seed)
           last = made->slot_digest;
         }
     }
-  n_standing = tessera_history_get_n_standing (scene->history);
+  size_t n_standing = tessera_history_get_n_standing (scene->history);
   while (tessera_history_undo (scene->history))
     ;
   g_assert_cmpuint (test_digest (scene), ==, first);
@@ -566,11 +558,9 @@ test_preview_of_pins (void)
     {
       g_autoptr (GRand) random = g_rand_new_with_seed (seed);
       g_auto (TestScene) scene = { 0 };
-      TesseraPlan *full, *preview;
-      uint64_t digest;
 
       test_scene_open (&scene, test_trace_random (seed, 1500, 1));
-      full = test_plan (&scene);
+      TesseraPlan *full = test_plan (&scene);
       for (guint i = 0; i <= seed % 3; i++)
         {
           const TesseraSlot *slot =
@@ -584,9 +574,9 @@ test_preview_of_pins (void)
         }
       tessera_plan_free (full);
       full = test_plan (&scene);
-      digest = full->slot_digest;
+      uint64_t digest = full->slot_digest;
       scene.options.is_preview = true;
-      preview = test_plan (&scene);
+      TesseraPlan *preview = test_plan (&scene);
       scene.options.is_preview = false;
       scene.options.former = preview; /* a full plan never looks at it */
       g_assert_cmpuint (preview->n_slots, ==, full->n_slots);

@@ -23,8 +23,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (MadeLayout, made_layout_free)
 static TesseraAxis *
 axis_of (const MadeLayout *made, TesseraAxisKind kind)
 {
-  TesseraAxis *axis;
-  axis = tessera_axis_new (&made->trace, &made->blocks, kind);
+  TesseraAxis *axis = tessera_axis_new (&made->trace, &made->blocks, kind);
   g_assert_cmpfloat (axis->at[0], ==, 0.0);
   g_assert_cmpfloat (axis->at[axis->n_events], ==, 1.0);
   for (uint32_t i = 0; i < axis->n_events; i++)

@@ -55,14 +55,13 @@ test_gap_behind (void)
 {
   TesseraTrace *trace = test_trace_loop (4, 6, true);
   const uint32_t per_step = 8;
-  uint32_t begin;
 
   for (uint64_t i = 0; i < 9; i++)
     {
       test_alloc (trace, 0x50000000 + (i << 20), 512 * (100 + i));
       test_free (trace, 0x50000000 + (i << 20), 512 * (100 + i));
     }
-  begin = (uint32_t) trace->n_events;
+  uint32_t begin = (uint32_t) trace->n_events;
   test_alloc (trace, 0x60000000, 512);
   test_range (trace, TESSERA_RANGE_STEP, "step 4", begin, (uint32_t) trace->n_events);
   tessera_trace_settle_ranges (trace);
@@ -120,16 +119,14 @@ test_odd (void)
 {
   TesseraTrace *trace = test_trace_random (5, 30, 1);
   TesseraError error = { 0 };
-  TesseraBlocks *blocks;
-  PlanCase c;
 
   trace->alignment_bytes = 1;
-  c = plan_case_new (trace, &plan_all_steps);
+  PlanCase c = plan_case_new (trace, &plan_all_steps);
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_NO);
   plan_case_clear (&c);
 
   trace = test_trace_new ();
-  blocks = tessera_blocks_new (trace);
+  TesseraBlocks *blocks = tessera_blocks_new (trace);
   g_assert_cmpint (tessera_check_blocks (blocks, &error), ==, TESSERA_INVALID);
   g_assert_nonnull (strstr (error.text, "the trace holds no events"));
   tessera_blocks_free (blocks);
@@ -456,12 +453,11 @@ test_shared (gconstpointer user)
 {
   const Shared *file = user;
   TesseraTrace *trace = test_trace_shared (file->path);
-  uint64_t bound;
 
   if (!trace)
     return;
   g_auto (PlanCase) c = plan_case_new (trace, &plan_all_steps);
-  bound = tessera_blocks_bound (c.blocks, 0, c.blocks->n_events, NULL);
+  uint64_t bound = tessera_blocks_bound (c.blocks, 0, c.blocks->n_events, NULL);
   g_test_message ("%s: bound %" G_GUINT64_FORMAT " height %" G_GUINT64_FORMAT " (%s; %s)",
                   file->path, bound, c.plan->height_bytes, c.plan->strategy,
                   c.plan->follow_reason);

@@ -236,10 +236,9 @@ test_disk_full (TestPlace *place, gconstpointer data)
       TesseraRecorder *recorder;
       TesseraError error = { 0 };
       uint64_t n_flushed = 0;
-      TesseraStatus status;
 
       atomic_store (&n_calls_left, n_writes);
-      status = open_recorder (place->path, &error, &recorder);
+      TesseraStatus status = open_recorder (place->path, &error, &recorder);
       for (int i = 0; status == TESSERA_OK && i < 10; i++)
         {
           record (recorder, 1000);
@@ -296,10 +295,8 @@ test_killed_at_each_call (TestPlace *place, gconstpointer data)
 
   for (n_calls = 0; outcome != 0; n_calls++)
     {
-      pid_t child;
-
       atomic_store (n_flushed, 0);
-      child = fork ();
+      pid_t child = fork ();
       if (child == 0)
         live_until (place, n_calls, n_flushed);
       outcome = test_wait (child);

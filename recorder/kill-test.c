@@ -50,16 +50,14 @@ run_and_kill (const TestPlace *place, guint life_ms)
   g_autofree History *history = g_new0 (History, 1);
   atomic_uint_fast64_t zero = 0, *progress;
   gint64 end_us = g_get_monotonic_time () + life_ms * 1000, killed_us;
-  int fd;
-  pid_t child;
 
   g_assert_true (
       g_file_set_contents (progress_path, (const char *) &zero, sizeof zero, NULL));
-  fd = open (progress_path, O_RDONLY);
+  int fd = open (progress_path, O_RDONLY);
   progress = mmap (NULL, sizeof *progress, PROT_READ, MAP_SHARED, fd, 0);
   g_assert_true (progress != MAP_FAILED);
   close (fd);
-  child = fork ();
+  pid_t child = fork ();
   if (child == 0)
     {
       execl (driver, driver, place->path, progress_path, (char *) NULL);
@@ -116,10 +114,9 @@ test_kill (void)
     {
       guint life_ms = (guint) g_test_rand_int_range (0, LONGEST_LIFE_MS);
       TestPlace place;
-      uint64_t n_due;
 
       test_place_begin (&place, NULL);
-      n_due = run_and_kill (&place, life_ms);
+      uint64_t n_due = run_and_kill (&place, life_ms);
       g_test_message ("round %d: killed after %u ms, %" G_GUINT64_FORMAT " events due",
                       round, life_ms, n_due);
       /* Killed before the file was made: there is none, or the temporary one. */

@@ -92,11 +92,10 @@ test_each (TestPlace *place, gconstpointer data)
   for (nth = 1; has_failed; nth++)
     {
       long n_held = tessera_fail_alloc_held ();
-      bool was_made;
 
       g_assert_cmpuint (nth, <, MOST_ALLOCATIONS);
       tessera_fail_alloc_at (nth);
-      was_made = live (place);
+      bool was_made = live (place);
       has_failed = tessera_fail_alloc_stop ();
       g_assert_cmpint (tessera_fail_alloc_held (), ==, n_held);
       g_assert_true (was_made || has_failed);

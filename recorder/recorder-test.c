@@ -184,7 +184,6 @@ static void
 test_killed (TestPlace *place, gconstpointer data)
 {
   g_autofree char *wal = g_strconcat (place->path, "-wal", NULL);
-  pid_t child;
 
   record_and_die (place, 5000, true);
   g_assert_true (g_file_test (wal, G_FILE_TEST_EXISTS));
@@ -197,7 +196,7 @@ test_killed (TestPlace *place, gconstpointer data)
   g_assert_cmpint (chmod (place->path, 0444), ==, 0);
   g_assert_cmpint (chmod (wal, 0444), ==, 0);
   g_assert_cmpint (chmod (place->folder, 0555), ==, 0);
-  child = fork ();
+  pid_t child = fork ();
   if (child == 0)
     {
       if (geteuid () == 0 && setuid (NOBODY) != 0)
@@ -213,15 +212,12 @@ test_killed (TestPlace *place, gconstpointer data)
 static void
 test_replaces_killed (TestPlace *place, gconstpointer data)
 {
-  TesseraRecorder *recorder;
-  TesseraTrace *trace;
-
   record_and_die (place, 5000, true);
-  recorder = begin (place, 0, 0);
+  TesseraRecorder *recorder = begin (place, 0, 0);
   add_device (recorder, 0);
   record (recorder, 0, 0, 10);
   tessera_recorder_close (recorder);
-  trace = test_load (place, TESSERA_NONE);
+  TesseraTrace *trace = test_load (place, TESSERA_NONE);
   check_events (trace, 10);
   test_save (place, trace);
   tessera_trace_free (trace);
@@ -272,7 +268,6 @@ test_ranges (TestPlace *place, gconstpointer data)
 {
   TesseraRecorder *recorder = begin (place, 0, 60000);
   uint32_t step, forward, module, other;
-  TesseraTrace *trace;
 
   step = begin_range (recorder, TESSERA_RANGE_STEP, "step 1");
   OK (tessera_recorder_flush (recorder, NULL));
@@ -297,7 +292,7 @@ test_ranges (TestPlace *place, gconstpointer data)
   record (recorder, 2, 0, 5);
   tessera_recorder_close (recorder);
 
-  trace = test_load (place, 1);
+  TesseraTrace *trace = test_load (place, 1);
   check_events (trace, 50);
   g_assert_cmpuint (trace->n_ranges, ==, 5);
   check_range (trace, 0, "step 1", 0, 40, TESSERA_NONE);
@@ -349,7 +344,6 @@ test_tensors (TestPlace *place, gconstpointer data)
 {
   TesseraRecorder *recorder = begin (place, 0, 60000);
   TesseraRecorderStats stats;
-  TesseraTrace *trace;
 
   add_device (recorder, 1);
   tell_tensor (recorder, 1, "first", 0, TESSERA_TENSOR_BUFFER);
@@ -372,7 +366,7 @@ test_tensors (TestPlace *place, gconstpointer data)
   g_assert_cmpuint (stats.n_events, ==, 24);
   tessera_recorder_close (recorder);
 
-  trace = test_load (place, 1);
+  TesseraTrace *trace = test_load (place, 1);
   check_events (trace, 20);
   g_assert_cmpuint (trace->n_tensors, ==, 4);
   check_tensor (trace, 0, "first", 0, TESSERA_TENSOR_BUFFER);
@@ -394,8 +388,6 @@ test_keeps_older (TestPlace *place, gconstpointer data)
   g_autofree char *older = NULL, *now = NULL;
   gsize n_older, n_now;
   TesseraRecorder *recorder = begin (place, 0, 0);
-  TesseraTrace *trace;
-  uint32_t step;
 
   add_device (recorder, 0);
   record (recorder, 0, 0, 7);
@@ -414,12 +406,12 @@ test_keeps_older (TestPlace *place, gconstpointer data)
 
   recorder = begin (place, 0, 0);
   add_device (recorder, 0);
-  step = begin_range (recorder, TESSERA_RANGE_STEP, "1");
+  uint32_t step = begin_range (recorder, TESSERA_RANGE_STEP, "1");
   OK (tessera_recorder_flush (recorder, NULL));
   record (recorder, 0, 0, 3);
   tessera_recorder_range_end (recorder, step);
   tessera_recorder_close (recorder);
-  trace = test_load (place, TESSERA_NONE);
+  TesseraTrace *trace = test_load (place, TESSERA_NONE);
   check_events (trace, 3);
   check_range (trace, 0, "1", 0, 3, TESSERA_NONE);
   tessera_trace_free (trace);
@@ -433,11 +425,9 @@ test_lost (TestPlace *place, gconstpointer data)
   TesseraRecorder *recorder = begin (place, 64, 60000);
   uint64_t n_kept = 0, n_tried = 1000000;
   TesseraRecorderStats stats;
-  uint32_t range;
-  const TesseraRange *gap;
 
   add_device (recorder, 0);
-  range = begin_range (recorder, TESSERA_RANGE_PHASE, "forward");
+  uint32_t range = begin_range (recorder, TESSERA_RANGE_PHASE, "forward");
   for (uint64_t k = 0; k < n_tried; k++)
     {
       TesseraEvent event = event_at (k);
@@ -459,7 +449,7 @@ test_lost (TestPlace *place, gconstpointer data)
   g_assert_cmpuint (trace->n_ranges, >=, 2);
   g_assert_cmpstr (tessera_trace_string (trace, trace->ranges[0].name), ==, "forward");
   g_assert_cmpuint (trace->ranges[0].end_index, <=, n_kept);
-  gap = &trace->ranges[1];
+  const TesseraRange *gap = &trace->ranges[1];
   g_assert_true (
       g_str_has_suffix (tessera_trace_string (trace, gap->name), " events lost"));
   g_assert_cmpuint (gap->begin_index, ==, gap->end_index);
@@ -500,11 +490,10 @@ static void
 test_fork (TestPlace *place, gconstpointer data)
 {
   TesseraRecorder *recorder = begin (place, 0, 0);
-  pid_t child;
 
   add_device (recorder, 0);
   record (recorder, 0, 0, 1000);
-  child = fork ();
+  pid_t child = fork ();
   if (child == 0)
     {
       TesseraEvent event = event_at (0);
@@ -537,16 +526,16 @@ expect_refused (const TestPlace *place, int go_fd, bool has_older)
   TesseraRecorderOptions options = { .path = place->path };
   TesseraError error = { 0 }, again = { 0 };
   TesseraRecorder *recorder;
-  bool is_refused;
   char go;
 
   if (read (go_fd, &go, 1) != 1)
     _exit (1);
-  is_refused = (has_older ||
-                (tessera_trace_save_edits (place->path, NULL, 0, &error) == TESSERA_IO &&
-                 strstr (error.text, "is being recorded by process"))) &&
-               tessera_recorder_open (&options, &again, &recorder) == TESSERA_IO &&
-               strstr (again.text, "is being recorded by process");
+  bool is_refused =
+      (has_older ||
+       (tessera_trace_save_edits (place->path, NULL, 0, &error) == TESSERA_IO &&
+        strstr (error.text, "is being recorded by process"))) &&
+      tessera_recorder_open (&options, &again, &recorder) == TESSERA_IO &&
+      strstr (again.text, "is being recorded by process");
   _exit (is_refused ? 0 : 1);
 }
 
@@ -610,7 +599,6 @@ read_growing (const TestPlace *place)
 static void
 test_growing (TestPlace *place, gconstpointer data)
 {
-  TesseraRecorder *recorder;
   pid_t child = fork (); /* before there is a second thread */
 
   if (child == 0)
@@ -619,7 +607,7 @@ test_growing (TestPlace *place, gconstpointer data)
         g_usleep (1000);
       read_growing (place);
     }
-  recorder = begin (place, 0, 10);
+  TesseraRecorder *recorder = begin (place, 0, 10);
   add_device (recorder, 0);
   for (uint64_t k = 0; k < GROWING_EVENTS; k += GROWING_BATCH)
     {

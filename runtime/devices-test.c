@@ -74,12 +74,10 @@ record_body (void)
 static void
 follow_body (void)
 {
-  TesseraDeviceStats stats;
-
   program_start ("plan", program_file ("run.tsp"), "record",
                  program_file ("followed.tsr"), NULL);
   train ();
-  stats = stats_of (0);
+  TesseraDeviceStats stats = stats_of (0);
   g_assert_cmpuint (stats.hits, ==, N_REQUESTS);
   g_assert_cmpuint (stats.misses, ==, 0);
   g_assert_cmpuint (stats.plan_height_bytes, >=, N_LAYERS * size_of (0, 0));

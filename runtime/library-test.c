@@ -30,7 +30,6 @@ test_open_and_close (void)
 {
   void *library = dlopen (library_path, RTLD_NOW | RTLD_LOCAL);
   char notice[1024];
-  void *ptr;
 
   if (library == NULL)
     g_error ("%s", dlerror ());
@@ -38,7 +37,7 @@ test_open_and_close (void)
   g_assert_cmpint (FUNCTION (library, tessera_configure) ("limit", "0.05"), ==, 0);
   g_assert_cmpint (FUNCTION (library, tessera_start) (), ==, 0);
   FUNCTION (library, tessera_torch_has_record_stream) (1);
-  ptr = FUNCTION (library, tessera_torch_alloc) (1000, 0, NULL);
+  void *ptr = FUNCTION (library, tessera_torch_alloc) (1000, 0, NULL);
   g_assert_nonnull (ptr);
 
   /* No exception can be raised here: NULL, and a sentence. */

@@ -41,11 +41,10 @@ static int
 be_a_child (void)
 {
   TesseraDeviceStats stats = { .struct_bytes = sizeof stats };
-  const char *text;
   void *ptr;
 
   tessera_step (7);
-  text = program_alloc (1 << 21, 0, &ptr);
+  const char *text = program_alloc (1 << 21, 0, &ptr);
   if (text == NULL || strstr (text, "forked child") == NULL)
     return 1;
   program_free (parameters[0], 0);
@@ -83,7 +82,6 @@ static void
 threads_body (void)
 {
   GThread *threads[2];
-  TesseraDeviceStats stats;
 
   training_follow ();
   training_make_model (parameters);
@@ -94,7 +92,7 @@ threads_body (void)
     training_steps (parameters, 1, 1, FALSE);
   for (size_t i = 0; i < G_N_ELEMENTS (threads); i++)
     g_thread_join (threads[i]);
-  stats = program_stats ();
+  TesseraDeviceStats stats = program_stats ();
   g_assert_cmpuint (n_busy, >, 0);
   g_assert_cmpuint (stats.misses, ==, n_busy);
   g_assert_cmpuint (stats.hits + n_busy, ==, stats.allocation[0].allocated);

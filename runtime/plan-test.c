@@ -14,13 +14,11 @@
 static void
 follow_body (void)
 {
-  TesseraDeviceStats stats;
-
   program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", "torch",
                  "2.15.0", "record", program_file ("followed.tsr"), NULL);
   training_run (FALSE);
   program_assert_quiet ();
-  stats = program_stats ();
+  TesseraDeviceStats stats = program_stats ();
   g_assert_cmpuint (stats.misses, ==, 0);
   g_assert_cmpuint (stats.hits, ==, stats.allocation[0].allocated);
   g_assert_cmpuint (stats.peak_extra_bytes, ==, 0);
@@ -38,16 +36,15 @@ static void
 steady_body (void)
 {
   void *parameters[2 * TRAINING_LAYERS] = { NULL };
-  TesseraDeviceStats first, stats;
 
   program_start ("plan", program_file ("run.tsp"), "rank", "1", "world", "4", NULL);
   training_make_model (parameters);
-  stats = program_stats ();
+  TesseraDeviceStats stats = program_stats ();
   g_assert_cmpuint (stats.reserved_bytes[0].current, >=, TRAINING_LAYERS * 2 * MIB);
   g_assert_cmpuint (stats.reserved_bytes[0].current, <,
                     TRAINING_LAYERS * 2 * MIB + 4 * MIB);
   training_steps (parameters, 1, 2, FALSE);
-  first = program_stats ();
+  TesseraDeviceStats first = program_stats ();
   training_steps (parameters, 1, 4, FALSE);
   stats = program_stats ();
   g_assert_cmpuint (stats.misses, ==, 0);
@@ -81,11 +78,9 @@ test_follow (void)
 static void
 detour_body (void)
 {
-  TesseraDeviceStats stats;
-
   training_follow ();
   training_run (TRUE);
-  stats = program_stats ();
+  TesseraDeviceStats stats = program_stats ();
   g_assert_cmpuint (stats.misses, <=, 3); /* nothing but the evaluation */
   g_assert_cmpuint (stats.peak_extra_bytes, <=, 64 * MIB);
   tessera_stop ();
@@ -104,11 +99,9 @@ test_detour (void)
 static void
 assert_declined (const char *why)
 {
-  TesseraDeviceStats stats;
-
   training_run (FALSE);
   program_assert_noticed (why, "expandable rules", NULL);
-  stats = program_stats ();
+  TesseraDeviceStats stats = program_stats ();
   g_assert_cmpuint (stats.plan_height_bytes, ==, 0);
   g_assert_cmpuint (stats.segment[0].allocated, ==, 0); /* expandable ones are none */
   g_assert_cmpuint (stats.reserved_bytes[0].allocated, >, 0);
@@ -232,8 +225,6 @@ assert_misfits (void)
 static void
 other_model_body (void)
 {
-  TesseraDeviceStats stats;
-
   training_follow ();
   for (int step = 0; step < 6; step++)
     {
@@ -241,7 +232,7 @@ other_model_body (void)
       for (int i = 0; i < 70; i++)
         program_free (program_must_alloc ((40 + i) * (ssize_t) MIB, 0), 0);
     }
-  stats = assert_misfits ();
+  TesseraDeviceStats stats = assert_misfits ();
   g_assert_cmpuint (stats.pool_bytes, ==, 0);
   g_assert_cmpuint (stats.misses, >, 70);
   g_assert_cmpuint (stats.misses, <=, 2 * 70);
@@ -254,13 +245,12 @@ static void
 other_batch_body (void)
 {
   void *parameters[2 * TRAINING_LAYERS] = { NULL }, *after;
-  TesseraDeviceStats stats;
 
   training_follow ();
   training_make_model (parameters);
   g_assert_cmpuint (program_stats ().misses, ==, 0);
   training_steps (parameters, 2, 8, FALSE);
-  stats = assert_misfits ();
+  TesseraDeviceStats stats = assert_misfits ();
   g_assert_cmpuint (stats.pool_bytes, >=, 2 * TRAINING_LAYERS * 2 * MIB);
   g_assert_cmpuint (stats.pool_bytes, <=, 2 * TRAINING_LAYERS * 2 * MIB + 4 * MIB);
   training_free_model (parameters);

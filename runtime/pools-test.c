@@ -13,16 +13,15 @@ static void
 pools_body (void)
 {
   const TesseraTorchPool pool = { 7, 0 };
-  void *outside, *inside, *again;
 
   program_start ("policy", "native", "record", program_file ("run.tsr"), NULL);
-  outside = program_must_alloc (4 * (ssize_t) MIB, 0);
+  void *outside = program_must_alloc (4 * (ssize_t) MIB, 0);
   program_free (outside, 0);
   tessera_torch_begin_pool (0, pool, NULL);
-  inside = program_must_alloc (4 * (ssize_t) MIB, 0);
+  void *inside = program_must_alloc (4 * (ssize_t) MIB, 0);
   g_assert_true (inside != outside);
   program_free (inside, 0);
-  again = program_must_alloc (4 * (ssize_t) MIB, 0);
+  void *again = program_must_alloc (4 * (ssize_t) MIB, 0);
   g_assert_true (again == inside);
   tessera_torch_record_stream (again, (void *) program_stream (1));
   tessera_torch_empty_cache (); /* nothing: frees are not allowed now */
@@ -45,10 +44,8 @@ pools_body (void)
 static void
 test_pools (void)
 {
-  TesseraTrace *trace;
-
   PROGRAM_RUN_CHILD (pools_body);
-  trace = program_load ("run.tsr");
+  TesseraTrace *trace = program_load ("run.tsr");
   g_assert_cmpuint (trace->n_pools, ==, 2);
   g_assert_cmpuint (trace->pools[1].owner_id, ==, 7);
   tessera_trace_free (trace);

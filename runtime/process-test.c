@@ -23,7 +23,6 @@ assert_refused (const char *key, const char *value)
 static void
 configure_body (void)
 {
-  char *notices;
   TesseraDeviceStats stats = { .struct_bytes = sizeof stats };
 
   assert_refused ("colour", "red");
@@ -42,7 +41,7 @@ configure_body (void)
   assert_refused ("policy", "native"); /* too late */
   g_assert_cmpint (tessera_start (), ==, -1);
   program_free (program_must_alloc (1000, 0), 0);
-  notices = program_notices ();
+  char *notices = program_notices ();
   g_assert_nonnull (strstr (notices, "no_such_key"));
   g_assert_nonnull (strstr (notices, "max_split_size_mb:3"));
   g_assert_null (strstr (notices, "garbage"));
@@ -94,11 +93,10 @@ static int
 be_a_child (void *block)
 {
   TesseraDeviceStats stats = { .struct_bytes = sizeof stats };
-  const char *text;
   char notice[64];
   void *ptr;
+  const char *text = program_alloc (1000, 0, &ptr);
 
-  text = program_alloc (1000, 0, &ptr);
   if (text == NULL || strstr (text, "forked child") == NULL)
     return 1;
   program_free (block, 0);
@@ -144,12 +142,10 @@ keep_busy (gpointer user)
 static void
 fork_body (void)
 {
-  GThread *thread;
-  void *block;
-
   program_start ("record", program_file ("run.tsr"), NULL);
-  block = program_must_alloc (1000, 0);
-  thread = g_thread_new ("busy", keep_busy, NULL);
+  void *block = program_must_alloc (1000, 0);
+  GThread *thread = g_thread_new ("busy", keep_busy, NULL);
+
   for (int i = 0; i < 20; i++)
     {
       int status;
@@ -238,11 +234,10 @@ stop_body (void)
 static void
 test_stop (void)
 {
-  TesseraTrace *trace;
   guint n_requests = 0;
 
   PROGRAM_RUN_CHILD (stop_body);
-  trace = program_load ("run.tsr");
+  TesseraTrace *trace = program_load ("run.tsr");
   for (gsize i = 0; i < trace->n_events; i++)
     n_requests += trace->events[i].action == TESSERA_ALLOC;
   tessera_trace_free (trace);
@@ -260,8 +255,6 @@ find_module (void)
 static void
 marks_body (void)
 {
-  void *weight;
-
   program_start ("record", program_file ("run.tsr"), NULL);
   tessera_set_module_finder (find_module);
   tessera_phase_begin ("warm-up");
@@ -288,7 +281,7 @@ marks_body (void)
   tessera_tensor (-1, (void *) 512, TESSERA_TENSOR_BUFFER, "of none");
   tessera_tensor (0, (void *) 512, 0, "of no kind");
   tessera_tensor (0, (void *) 512, 257, "of no kind");
-  weight = program_must_alloc (6000, 0);
+  void *weight = program_must_alloc (6000, 0);
   tessera_tensor (0, weight, TESSERA_TENSOR_PARAMETER, "layers.0.weight");
   program_free (weight, 0);
   tessera_note ("died_of", "memory");
@@ -324,12 +317,11 @@ static void
 check_tensor (const TesseraTrace *trace)
 {
   const TesseraTensor *tensor = trace->tensors;
-  const TesseraEvent *asked;
 
   g_assert_cmpuint (trace->n_tensors, ==, 1);
   g_assert_cmpuint (tensor->kind, ==, TESSERA_TENSOR_PARAMETER);
   g_assert_cmpstr (tessera_trace_string (trace, tensor->name), ==, "layers.0.weight");
-  asked = &trace->events[tensor->event_index - 1];
+  const TesseraEvent *asked = &trace->events[tensor->event_index - 1];
   g_assert_cmpuint (asked->action, ==, TESSERA_ALLOC);
   g_assert_cmpuint (asked->size_bytes, ==, 6000);
   g_assert_cmphex (asked->addr, ==, tensor->addr);

@@ -29,12 +29,11 @@ static void
 once_body (void)
 {
   void *parameters[2 * TRAINING_LAYERS] = { NULL };
-  TesseraDeviceStats stats;
 
   start (1);
   training_make_model (parameters);
   training_steps (parameters, 1, 2, FALSE);
-  stats = program_stats ();
+  TesseraDeviceStats stats = program_stats ();
   g_assert_cmpuint (stats.misses, <=, 1);
   g_assert_cmpuint (stats.plan_is_declined, ==, 0);
   training_free_model (parameters);
@@ -48,7 +47,6 @@ for_long_body (void)
 {
   void *blocks[N_ASKED], *parameters[2 * TRAINING_LAYERS] = { NULL };
   guint n_failed = 0;
-  uint64_t n_missed;
 
   start (G_MAXUINT32);
   for (guint i = 0; i < N_ASKED; i++)
@@ -73,7 +71,7 @@ for_long_body (void)
   g_assert_cmpuint (program_stats ().allocation[0].current, ==, 0);
   training_make_model (parameters);
   training_steps (parameters, 1, 1, FALSE);
-  n_missed = program_stats ().misses;
+  uint64_t n_missed = program_stats ().misses;
   training_steps (parameters, 1, 1, FALSE);
   g_assert_cmpuint (program_stats ().misses, ==, n_missed);
   training_free_model (parameters);

@@ -100,15 +100,13 @@ assert_stat (const TesseraStat *stat, guint64 now, guint64 peak, guint64 up, gui
 static void
 figures_body (void)
 {
-  TesseraDeviceStats stats;
-  void *small, *large;
-
   program_start ("policy", "native", NULL);
-  small = program_must_alloc (1000, 0);
-  large = program_must_alloc (30 * (ssize_t) MIB, 0);
+  void *small = program_must_alloc (1000, 0);
+  void *large = program_must_alloc (30 * (ssize_t) MIB, 0);
+
   program_free (large, 0);
   large = program_must_alloc (9 * (ssize_t) MIB, 0);
-  stats = program_stats ();
+  TesseraDeviceStats stats = program_stats ();
   assert_stat (&stats.allocation[0], 2, 2, 3, 1);
   assert_stat (&stats.allocated_bytes[1], 1024, 1024, 1024, 0);
   assert_stat (&stats.allocated_bytes[2], 9 * MIB, 30 * MIB, 39 * MIB, 30 * MIB);
@@ -139,13 +137,11 @@ figures_body (void)
 static void
 sides_body (void)
 {
-  uintptr_t own, side;
-  void *first, *second;
-
   program_start ("policy", "native", "record", program_file ("run.tsr"), NULL);
-  own = program_stream (1);
-  side = program_stream (2);
-  first = program_must_alloc (4 * (ssize_t) MIB, own);
+  uintptr_t own = program_stream (1);
+  uintptr_t side = program_stream (2);
+  void *first = program_must_alloc (4 * (ssize_t) MIB, own);
+
   tessera_torch_record_stream (first, (void *) own); /* nothing */
   tessera_torch_record_stream (first, (void *) side);
   tessera_torch_record_stream (first, (void *) side);
@@ -154,7 +150,7 @@ sides_body (void)
   program_free (first, own); /* twice changes nothing */
   g_assert_cmpuint (program_stats ().allocation[0].current, ==, 0);
   g_assert_cmpuint (program_stats ().active[0].current, ==, 1);
-  second = program_must_alloc (4 * (ssize_t) MIB, own);
+  void *second = program_must_alloc (4 * (ssize_t) MIB, own);
   g_assert_true (second != first);
   program_free (second, own);
   tessera_torch_empty_cache (); /* waits */
@@ -175,12 +171,10 @@ sides_body (void)
 static void
 many_sides_body (void)
 {
-  uintptr_t own;
-  void *block;
-
   program_start ("policy", "native", NULL);
-  own = program_stream (1);
-  block = program_must_alloc (1000, own);
+  uintptr_t own = program_stream (1);
+  void *block = program_must_alloc (1000, own);
+
   for (guint i = 0; i < 20; i++)
     {
       tessera_torch_record_stream (block, (void *) program_stream (2 + i));
@@ -198,13 +192,11 @@ many_sides_body (void)
 static void
 captured_side_body (void)
 {
-  uintptr_t own, side;
-  void *block;
-
   program_start ("policy", "native", NULL);
-  own = program_stream (1);
-  side = program_stream (2);
-  block = program_must_alloc (4 * (ssize_t) MIB, own);
+  uintptr_t own = program_stream (1);
+  uintptr_t side = program_stream (2);
+  void *block = program_must_alloc (4 * (ssize_t) MIB, own);
+
   tessera_torch_record_stream (block, (void *) side);
   program_delay (side, 1e7);
   program_capture (side, TRUE);
@@ -222,10 +214,8 @@ captured_side_body (void)
 static void
 test_sides (void)
 {
-  TesseraTrace *trace;
-
   PROGRAM_RUN_CHILD (sides_body);
-  trace = program_load ("run.tsr");
+  TesseraTrace *trace = program_load ("run.tsr");
   /* The default one, one of its own, and one that nothing was allocated on. */
   g_assert_cmpuint (trace->n_streams, ==, 3);
   tessera_trace_free (trace);
@@ -236,18 +226,16 @@ test_sides (void)
 static void
 no_hook_body (void)
 {
-  uintptr_t own, other_stream;
-  void *first, *second, *other;
-
   program_start ("policy", "native", NULL);
   tessera_torch_has_record_stream (0);
-  own = program_stream (1);
-  other_stream = program_stream (2);
-  other = program_must_alloc (512, other_stream);
-  first = program_must_alloc (4 * (ssize_t) MIB, own);
+  uintptr_t own = program_stream (1);
+  uintptr_t other_stream = program_stream (2);
+  void *other = program_must_alloc (512, other_stream);
+  void *first = program_must_alloc (4 * (ssize_t) MIB, own);
+
   program_delay (other_stream, 1e7);
   program_free (first, own);
-  second = program_must_alloc (4 * (ssize_t) MIB, own);
+  void *second = program_must_alloc (4 * (ssize_t) MIB, own);
   g_assert_true (second != first);
   g_assert_cmpuint (program_stats ().active[0].current, ==, 3);
   tessera_torch_empty_cache ();
@@ -449,8 +437,6 @@ run_midway (const char *policy)
 static void
 test_midway (gconstpointer policy)
 {
-  TesseraTrace *trace;
-
   if (g_test_subprocess ())
     {
       run_midway (policy);
@@ -459,7 +445,7 @@ test_midway (gconstpointer policy)
   program_run_child (NULL);
   program_verify ("run-0.tsr", N_REQUESTS);
   program_verify ("run-1.tsr", N_REQUESTS);
-  trace = program_load ("run-0.tsr");
+  TesseraTrace *trace = program_load ("run-0.tsr");
   g_assert_false (trace->starts_empty);
   g_assert_cmpuint (trace->n_streams, ==, 4);
   g_assert_cmpuint (trace->start.n_blocks, ==, 27); /* one of them is pending */
@@ -476,11 +462,10 @@ static void
 base_body (void)
 {
   size_t size;
-  char *first, *second;
 
   program_start ("policy", "native", NULL);
-  first = program_must_alloc (1000, 0);
-  second = program_must_alloc (1000, 0);
+  char *first = program_must_alloc (1000, 0);
+  char *second = program_must_alloc (1000, 0);
   g_assert_true (tessera_torch_base_alloc (second, &size) == first);
   g_assert_cmpuint (size, ==, 2 * MIB);
   g_assert_null (tessera_torch_base_alloc (&size, &size));
@@ -502,12 +487,11 @@ faults_body (void)
     {
       uintptr_t stream = program_stream (2 * nth); /* seen for the first time, each */
       uintptr_t side = program_stream (2 * nth + 1);
-      const char *text;
       void *ptr;
 
       tessera_fail_alloc_at (nth);
       tessera_torch_begin_pool (0, pool, NULL);
-      text = program_alloc (3 * (ssize_t) MIB, stream, &ptr);
+      const char *text = program_alloc (3 * (ssize_t) MIB, stream, &ptr);
       tessera_torch_record_stream (ptr, (void *) side);
       program_free (ptr, stream);
       tessera_torch_end_pool (0, pool);

@@ -50,14 +50,13 @@ is_in_the_way (gboolean is_reported_late)
 {
   char *large = program_must_alloc (8 * MIB, 0), *small;
   uintptr_t side = program_stream (1);
-  gboolean is_inside;
 
   if (is_reported_late)
     tessera_torch_has_streams (0);
   program_delay (side, 1e9);
   program_free (large, 0);
   small = program_must_alloc (512, 0);
-  is_inside = small >= large && small < large + 8 * MIB;
+  gboolean is_inside = small >= large && small < large + 8 * MIB;
   program_free (small, 0);
   return is_inside;
 }

@@ -149,14 +149,13 @@ check_all (const Case *c)
                                       .last_step = -1 };
   g_autoptr (TesseraPlan) plan = case_plan (c, &across);
   g_autoptr (TesseraLayout) layout = case_follow (c, plan);
-  size_t n_pairs;
 
   g_assert_nonnull (layout->links);
   check_links (c, layout);
   g_assert_cmpuint (layout->handovers.step, ==,
                     c->structure->n_steps > 0 ? c->structure->n_steps / 2 : TESSERA_NONE);
   check_counts (c, layout);
-  n_pairs = layout->handovers.n_counts;
+  size_t n_pairs = layout->handovers.n_counts;
   return n_pairs;
 }
 

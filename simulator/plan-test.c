@@ -66,13 +66,12 @@ static void
 test_later_steps (void)
 {
   uint64_t n_hits = 0;
-  int64_t first;
   g_auto (Case) c = { 0 };
 
   if (!case_open ("sample/pretrain-gpt", &c))
     return;
   g_assert_cmpuint (c.structure->n_steps, ==, 4);
-  first = c.structure->steps[0].number;
+  int64_t first = c.structure->steps[0].number;
   g_autoptr (TesseraPlan) plan = make_plan (&c, first, first + 1);
   g_autoptr (TesseraLayout) layout = case_follow (&c, plan);
   for (size_t i = 0; i < layout->n_blocks; i++)
@@ -456,13 +455,12 @@ test_capped (gconstpointer user)
   TesseraTrace *trace = test_trace_shared (user);
   TesseraEdit edit = { .kind = TESSERA_EDIT_CAP, .name = (char *) "less" };
   g_autofree guint8 *is_left = NULL;
-  TesseraPlan *plan;
   TesseraRun run;
 
   if (trace == NULL)
     return;
   g_auto (Case) c = case_new (trace);
-  plan = plan_with (&c, NULL);
+  TesseraPlan *plan = plan_with (&c, NULL);
   edit.at = plan->height_bytes / 10 * 7;
   tessera_plan_free (plan);
   plan = plan_with (&c, &edit);

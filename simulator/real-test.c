@@ -92,11 +92,10 @@ test_file (gconstpointer user)
 {
   const File *file = user;
   g_auto (Case) c = { 0 };
-  TesseraLayout *layout;
 
   if (!case_open (file->path, &c))
     return;
-  layout = simulate (&c, TESSERA_LAYOUT_RECORDED);
+  TesseraLayout *layout = simulate (&c, TESSERA_LAYOUT_RECORDED);
   g_assert_cmpstr (layout->note, ==, "");
   if (file->reserved_bytes != 0)
     {
@@ -164,14 +163,14 @@ test_verdict_of_sample (void)
                                .plan_bytes = (uint64_t) (33.1714 * GIB),
                                .bound_bytes = (uint64_t) (33.1714 * GIB) };
   g_auto (Case) c = { 0 };
-  TesseraParts parts;
   TesseraVerdict verdict;
 
   if (!case_open ("sample/finetune-oom", &c))
     return;
   g_autoptr (TesseraLayout) layout = simulate (&c, TESSERA_LAYOUT_RECORDED);
   g_assert_cmpuint (layout->n_ooms, ==, 1);
-  parts = tessera_parts_at (c.trace, c.blocks, layout, layout->ooms[0].event_index);
+  TesseraParts parts =
+      tessera_parts_at (c.trace, c.blocks, layout, layout->ooms[0].event_index);
   tessera_verdict (c.trace, layout, &parts, &needs, &verdict);
   g_assert_cmpstr (verdict.headline, ==, "Died of fragmentation, not of size.");
   g_assert_cmpstr (

@@ -203,7 +203,6 @@ test_three_blocks (void)
   TesseraTrace *trace = test_trace_of (
       "alloc 1 6M-100; alloc 2 4M; alloc 3 4M; free 2 4M; alloc 4 5M; alloc 5 100");
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_NATIVE };
-  TesseraParts parts;
 
   trace->has_addresses = trace->has_segments = false;
   g_auto (Case) c = case_new (trace);
@@ -213,7 +212,7 @@ test_three_blocks (void)
   g_assert_cmpuint (layout->addr[3] - layout->spans[0].addr, ==, 14 * MIB);
   g_assert_cmpuint (layout->block_bytes[0], ==, 6 * MIB);
 
-  parts = tessera_parts_at (trace, c.blocks, layout, 3);
+  TesseraParts parts = tessera_parts_at (trace, c.blocks, layout, 3);
   g_assert_cmpuint (parts.live_bytes, ==, 10 * MIB - 100);
   g_assert_cmpuint (parts.rounding_bytes, ==, 100);
   g_assert_cmpuint (parts.pending_bytes, ==, 4 * MIB);
@@ -397,13 +396,12 @@ test_declined (void)
       "segment_map 1M 7M; alloc 1M 700; segment_map 100M 20M;"
       "alloc 100M 2M; free 100M 2M; segment_unmap 3M 2M; segment_unmap 5M 3M;"
       "alloc 100M 2M; alloc 102M 2M");
-  TesseraLayout *layout;
 
   trace->starts_empty = trace->settings.is_expandable = true;
   for (size_t i = 0; i < G_N_ELEMENTS (meta); i++)
     OK (tessera_trace_set_meta (trace, meta[i].key, meta[i].value));
   g_auto (Case) c = case_new (trace);
-  layout = case_simulate (&c, &options);
+  TesseraLayout *layout = case_simulate (&c, &options);
   g_assert_cmpuint (layout->declined_index, ==, 8);
   g_assert_cmpuint (layout->n_hits, ==, 1);
   g_assert_cmpuint (layout->n_misses, ==, 1);

@@ -383,9 +383,8 @@ test_hole (void)
   g_auto (Case) c = warm_case (88 * MIB);
   g_autoptr (TesseraLayout) layout = case_simulate (&c, &options);
   TesseraVerdict verdict;
-  TesseraParts parts;
+  TesseraParts parts = tessera_parts_at (c.trace, c.blocks, layout, 4);
 
-  parts = tessera_parts_at (c.trace, c.blocks, layout, 4);
   g_assert_cmpuint (parts.request_bytes, ==, 30 * MIB);
   g_assert_cmpuint (parts.new_segment_bytes, ==, 40 * MIB);
   g_assert_cmpuint (parts.cache_bytes, ==, 0);

@@ -79,11 +79,10 @@ __wrap_calloc (size_t n_items, size_t item_bytes)
 void *
 __wrap_realloc (void *block, size_t n_bytes)
 {
-  void *moved;
-
   if (is_to_fail ())
     return NULL;
-  moved = __real_realloc (block, n_bytes);
+  void *moved = __real_realloc (block, n_bytes);
+
   return block ? moved : count (moved);
 }
 

@@ -60,12 +60,10 @@ compare_blocks (sqlite3 *db, const TesseraBlocks *blocks)
                               -1, &statement, NULL));
   while (sqlite3_step (statement) == SQLITE_ROW)
     {
-      const TesseraBlock *block;
-
       while (at < blocks->n_blocks && !is_in_view (&blocks->blocks[at]))
         at++;
       g_assert_cmpuint (at, <, blocks->n_blocks);
-      block = &blocks->blocks[at++];
+      const TesseraBlock *block = &blocks->blocks[at++];
       g_assert_cmpint (sqlite3_column_int64 (statement, 0), ==, block->born_index);
       g_assert_cmpint (or_never (statement, 1, blocks->n_events), ==, block->freed_index);
       /* to the planner a block of the start that ends with event 0 lives until 1 */

@@ -110,13 +110,12 @@ uint32_t *
 test_pixels (GtkWidget *widget, int *out_width, int *out_height)
 {
   g_autoptr (GdkTexture) texture = NULL;
-  uint32_t *pixels;
 
   /* Between frames there may be nothing to take yet. */
   WAIT (texture != NULL || (texture = tessera_widget_to_texture (widget)) != NULL, 5000);
   *out_width = gdk_texture_get_width (texture);
   *out_height = gdk_texture_get_height (texture);
-  pixels = g_new (uint32_t, (size_t) *out_width * (size_t) *out_height);
+  uint32_t *pixels = g_new (uint32_t, (size_t) *out_width * (size_t) *out_height);
   gdk_texture_download (texture, (guchar *) pixels, (size_t) *out_width * 4);
   return pixels;
 }

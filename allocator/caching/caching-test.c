@@ -72,11 +72,10 @@ pair_open (Pair *pair, guint32 seed)
 {
   TesseraCachingOptions options;
   TesseraObserver observer = { on_came, on_went, .user = pair };
-  uint64_t device_bytes;
 
   *pair = (Pair){ .rand = g_rand_new_with_seed (seed) };
   made_options (pair->rand, &options);
-  device_bytes = made_device_bytes (pair->rand);
+  uint64_t device_bytes = made_device_bytes (pair->rand);
   naive_open (&pair->naive, &options, device_bytes);
   tessera_virtual_init (&pair->device, device_bytes);
   pair->device.synchronize = complete_all;
@@ -117,7 +116,6 @@ compare_calls (Pair *pair)
 static void
 compare_figures (Pair *pair)
 {
-  TesseraCachingStats stats;
   TesseraError error = { 0 };
   uint64_t active = 0, allocated = 0, requested = 0;
 
@@ -129,7 +127,7 @@ compare_figures (Pair *pair)
       requested += block->state != NAIVE_FREE ? block->requested : 0;
       allocated += block->state == NAIVE_LIVE ? block->size : 0;
     }
-  stats = *tessera_caching_stats (pair->caching);
+  TesseraCachingStats stats = *tessera_caching_stats (pair->caching);
   g_assert_cmpuint (stats.reserved_bytes, ==, naive_reserved (&pair->naive));
   g_assert_cmpuint (stats.active_bytes, ==, active);
   g_assert_cmpuint (stats.allocated_bytes, ==, allocated);
@@ -330,10 +328,9 @@ test_unknown_frees (void)
 {
   TesseraCachingOptions options = default_options ();
   Bench bench;
-  uint64_t a;
 
   bench_open (&bench, &options, 0);
-  a = take (&bench, 512);
+  uint64_t a = take (&bench, 512);
   g_assert_cmpint (tessera_caching_free_completed (bench.caching, a), ==,
                    TESSERA_INVALID);
   g_assert_cmpint (tessera_caching_free_requested (bench.caching, a + 512), ==,
@@ -390,7 +387,6 @@ test_check_notices (void)
 {
   TesseraCachingOptions options = default_options ();
   Bench bench;
-  CachingBlock *block;
 
   bench_open (&bench, &options, 0);
   take (&bench, 3 * MIB);
@@ -401,7 +397,7 @@ test_check_notices (void)
   bench.caching->stats.active_bytes -= 512;
   assert_noticed (&bench);
   bench.caching->stats.active_bytes += 512;
-  block = bench.caching->first_chain->first;
+  CachingBlock *block = bench.caching->first_chain->first;
   block->size_bytes += 512;
   assert_noticed (&bench);
   block->size_bytes -= 512;
@@ -453,12 +449,12 @@ test_failing_host (void)
   for (unsigned long nth = 1; !is_complete; nth++)
     {
       long held = tessera_fail_alloc_held ();
-      TesseraStatus status;
 
       g_assert_cmpuint (nth, <, 1000);
       tessera_virtual_init (&bench.device, 1500 * MIB);
       tessera_fail_alloc_at (nth);
-      status = tessera_caching_new (&options, &bench.device.device, NULL, &bench.caching);
+      TesseraStatus status =
+          tessera_caching_new (&options, &bench.device.device, NULL, &bench.caching);
       if (status == TESSERA_OK)
         {
           run_expandable_history (&bench);

@@ -66,8 +66,7 @@ close_cuda (TesseraCuda *cuda)
 static uint64_t
 free_bytes (TesseraCuda *cuda)
 {
-  uint64_t total_bytes;
-  uint64_t left_bytes;
+  uint64_t total_bytes, left_bytes;
 
   tessera_cuda_memory (cuda, &total_bytes, &left_bytes);
   g_assert_cmpuint (total_bytes, >, 0);
@@ -81,8 +80,7 @@ test_segments (void)
   TesseraCuda *cuda = open_cuda ();
   TesseraDevice *device = tessera_cuda_device (cuda);
   uint64_t before = free_bytes (cuda);
-  uint64_t addr;
-  uint64_t other;
+  uint64_t addr, other;
 
   OK (device->allocate (device, 20 * MIB, 0, &addr));
   OK (device->allocate (device, 4 * MIB, 3, &other));
@@ -104,10 +102,7 @@ test_pages (void)
   TesseraCuda *cuda = open_cuda ();
   TesseraDevice *device = tessera_cuda_device (cuda);
   uint64_t before = free_bytes (cuda);
-  uint64_t addr;
-  uint64_t size;
-  uint64_t small;
-  uint64_t small_size;
+  uint64_t addr, size, small, small_size;
 
   OK (device->reserve (device, 0, 20 * MIB, &addr, &size));
   OK (device->reserve (device, 0, 2 * MIB, &small, &small_size));
@@ -160,7 +155,6 @@ test_events (void)
 {
   TesseraCuda *cuda = open_cuda ();
   TesseraCudaEvent *event = tessera_cuda_event_record (cuda, 0);
-  TesseraCudaEvent *again;
 
   g_assert_nonnull (event);
   g_assert_true (tessera_cuda_event_wait (cuda, event));
@@ -168,7 +162,7 @@ test_events (void)
   g_assert_false (tessera_cuda_stream_is_capturing (cuda, 0));
   g_assert_true (tessera_cuda_stream_wait (cuda, 0));
   tessera_cuda_event_release (cuda, event);
-  again = tessera_cuda_event_record (cuda, 0);
+  TesseraCudaEvent *again = tessera_cuda_event_record (cuda, 0);
   g_assert_true (again == event);
   if (fake != NULL)
     {
@@ -322,7 +316,6 @@ test_policy (gconstpointer user)
   TesseraPolicyStats stats;
   TesseraError error = { 0 };
   uint64_t before = free_bytes (cuda);
-  guint n_failed;
 
   g_test_message ("seed %d", SEED);
   tessera_cuda_set_owner (
@@ -330,7 +323,7 @@ test_policy (gconstpointer user)
   works (tessera_policy_new (&options, tessera_cuda_device (cuda), NULL, &error,
                              &run.policy),
          &error);
-  n_failed = run_at_random (&run, rand, live);
+  guint n_failed = run_at_random (&run, rand, live);
   tessera_policy_get_stats (run.policy, &stats);
   /* A driver may round segments of odd sizes. */
   if (options.kind != TESSERA_POLICY_DIRECT)
@@ -358,16 +351,12 @@ static TesseraStatus
 do_all (TesseraError *error)
 {
   TesseraCuda *cuda;
-  TesseraDevice *device;
-  TesseraCudaEvent *event;
-  uint64_t addr;
-  uint64_t base;
-  uint64_t size;
+  uint64_t addr, base, size;
   TesseraStatus status = tessera_cuda_open (0, error, &cuda);
 
   if (status != TESSERA_OK)
     return status;
-  device = tessera_cuda_device (cuda);
+  TesseraDevice *device = tessera_cuda_device (cuda);
   status = device->allocate (device, 2 * MIB, 0, &addr);
   if (status == TESSERA_OK)
     device->release (device, addr, 2 * MIB);
@@ -380,7 +369,7 @@ do_all (TesseraError *error)
         device->unmap (device, base, 6 * MIB);
       device->unreserve (device, base, size);
     }
-  event = tessera_cuda_event_record (cuda, 7);
+  TesseraCudaEvent *event = tessera_cuda_event_record (cuda, 7);
   if (event == NULL)
     status = TESSERA_IO;
   else
@@ -415,15 +404,13 @@ test_faults (void)
   for (guint i = 0; i < G_N_ELEMENTS (taking); i++)
     for (unsigned nth = 1;; nth++)
       {
-        TesseraStatus status;
-        bool has_failed;
-
         error = (TesseraError){ 0 };
         fake->fail_name = taking[i];
         fake->fail_nth = nth;
         fake->fail_result = nth % 2 == 0 ? 999 : CUDA_OUT_OF_MEMORY;
-        status = do_all (&error);
-        has_failed = fake->fail_nth == 0;
+        TesseraStatus status = do_all (&error);
+        bool has_failed = fake->fail_nth == 0;
+
         fake->fail_nth = 0;
         g_assert_cmpint (status == TESSERA_OK, ==, !has_failed);
         if (status == TESSERA_REFUSED)
@@ -452,10 +439,9 @@ test_host_faults (void)
   for (; has_failed; nth++)
     {
       TesseraError error = { 0 };
-      TesseraStatus status;
 
       tessera_fail_alloc_at (nth);
-      status = do_all (&error);
+      TesseraStatus status = do_all (&error);
       has_failed = tessera_fail_alloc_stop ();
       g_assert_cmpint (status == TESSERA_OK, ==, !has_failed);
       g_assert_cmpint (tessera_fail_alloc_held (), ==, held);
@@ -472,8 +458,7 @@ test_refused_wait (void)
 {
   TesseraCuda *cuda = open_cuda ();
   TesseraDevice *device = tessera_cuda_device (cuda);
-  uint64_t addr;
-  uint64_t size;
+  uint64_t addr, size;
 
   OK (device->reserve (device, 0, 2 * MIB, &addr, &size));
   OK (device->map (device, addr, 4 * MIB, 0));
@@ -495,11 +480,7 @@ test_over (void)
   TesseraCuda *cuda = open_cuda ();
   TesseraDevice *device = tessera_cuda_device (cuda);
   TesseraCudaEvent *event = tessera_cuda_event_record (cuda, 0);
-  uint64_t addr;
-  uint64_t base;
-  uint64_t size;
-  uint64_t total;
-  uint64_t left;
+  uint64_t addr, base, size, total, left;
 
   OK (device->allocate (device, 2 * MIB, 0, &addr));
   OK (device->reserve (device, 0, 2 * MIB, &base, &size));

@@ -321,7 +321,6 @@ make_step (bool is_optimizer)
 {
   static const char *const names[] = { "forward", "optimizer" };
   g_autoptr (GString) text = g_string_new ("Z|(");
-  SmallPlan *made;
 
   for (guint i = 0; i < N_FORWARD; i++)
     g_string_append_c (text, (char) ('B' + i % 9));
@@ -331,7 +330,7 @@ make_step (bool is_optimizer)
   g_string_append_c (text, '.');
   for (guint i = 0; i < N_TAIL; i++)
     g_string_append_c (text, (char) ('B' + i % 9));
-  made = small_plan_make (text->str);
+  SmallPlan *made = small_plan_make (text->str);
   made->plan.strings = (char **) names;
   return made;
 }
@@ -373,8 +372,7 @@ test_copy (void)
 static char *
 align_text (const char *planned, const char *next, const char *run)
 {
-  guint32 now[128];
-  guint32 after[128];
+  guint32 now[128], after[128];
   TesseraRoute route = { .now = now, .next = after };
   TesseraAlign align;
   GString *out = g_string_new (NULL);

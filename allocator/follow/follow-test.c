@@ -74,8 +74,7 @@ test_spare (void)
   g_autoptr (Followed) follower = followed_new (plan);
   for (int step = 0; step < 4; step++)
     {
-      uint64_t fresh;
-      uint64_t other;
+      uint64_t fresh, other;
 
       tessera_follower_step (follower->follower);
       g_assert_true (followed_malloc (follower, 512, 0, 0, &fresh, &slots[step]));
@@ -98,8 +97,7 @@ test_rotation (void)
 {
   g_autofree SmallPlan *made = small_plan_make ("|CCCBC");
   TesseraPlan *plan = &made->plan;
-  uint64_t held[3];
-  uint64_t other;
+  uint64_t held[3], other;
 
   for (uint32_t i = 0; i < 5; i++)
     if (i != 3)
@@ -177,7 +175,6 @@ test_hostile_plans (void)
 {
   g_autofree SmallPlan *made = small_plan_make ("A|BC");
   TesseraPlan *plan = &made->plan;
-  Followed *follower;
   g_autofree char *found = NULL;
 
   plan->slots[1].offset_bytes = UINT64_MAX - 100;
@@ -194,7 +191,7 @@ test_hostile_plans (void)
   check_refused (plan);
   plan->sections[1].n_slots = 2;
   plan->alignment_bytes = 0;
-  follower = followed_new (plan);
+  Followed *follower = followed_new (plan);
   followed_free (follower);
   plan->n_slots = plan->n_sections = 0;
   found = small_plan_follow (plan, "|(AB|");
@@ -571,7 +568,6 @@ run_changed (const SmallPlan *step,
       for (uint32_t at = 0; at < step->plan.n_positions; at++)
         {
           uint64_t offset;
-          bool is_hit;
 
           if (next == step->plan.n_slots || step->slots[next].born != at)
             {
@@ -596,8 +592,8 @@ run_changed (const SmallPlan *step,
             }
           if (g_rand_double (rand) < change.dropped)
             continue;
-          is_hit = followed_malloc (follower, step->slots[next - 1].size_bytes, 0, 0,
-                                    &offset, NULL);
+          bool is_hit = followed_malloc (follower, step->slots[next - 1].size_bytes, 0, 0,
+                                         &offset, NULL);
           if (is_hit)
             where[next - 1] = offset;
           score->asked[is_left[next - 1]]++;

@@ -219,13 +219,12 @@ test_other_thread (void)
 {
   g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant grants[3];
-  Freeing freeing;
   pthread_t thread;
   Noting noting;
 
   open_noting (&noting, made);
   g_assert_true (take (&noting, made, 0, &grants[0]));
-  freeing = (Freeing){ &noting, grants[0] };
+  Freeing freeing = (Freeing){ &noting, grants[0] };
   g_assert_cmpint (pthread_create (&thread, NULL, free_in_thread, &freeing), ==, 0);
   pthread_join (thread, NULL);
   g_assert_true (take (&noting, made, 1, &grants[1]));

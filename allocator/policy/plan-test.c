@@ -25,8 +25,7 @@ test_follows (void)
   TesseraPolicyOptions options = made_plan_options (made);
   TesseraVirtual device;
   TesseraPolicyStats stats;
-  TesseraPolicyGrant grants[3];
-  TesseraPolicyGrant extra;
+  TesseraPolicyGrant grants[3], extra;
 
   tessera_virtual_init (&device, 100 * MIB);
   g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
@@ -126,7 +125,6 @@ test_limit (void)
   g_autofree MadePlan *made = made_plan_small ();
   TesseraPolicyOptions options = made_plan_options (made);
   TesseraVirtual device;
-  TesseraPolicyGrant grant;
 
   tessera_virtual_init (&device, 0);
   options.caching.limit_bytes = 27 * MIB;
@@ -134,7 +132,7 @@ test_limit (void)
   for (guint i = 0; i < 3; i++)
     g_assert_true (
         program_take (policy, made->slots[i].size_bytes, made->slots[i].stream).is_hit);
-  grant = program_take (policy, 8 * MIB, 0);
+  TesseraPolicyGrant grant = program_take (policy, 8 * MIB, 0);
   program_give_back (policy, grant);
   tessera_policy_empty_cache (policy);
   tessera_policy_set_limit (policy, 27 * MIB - 1);
@@ -155,15 +153,13 @@ test_rescue (void)
   TesseraPolicyOptions options = made_plan_options (made);
   TesseraVirtual device;
   TesseraPolicyStats stats;
-  TesseraPolicyGrant first;
-  TesseraPolicyGrant rescued;
   TesseraPolicyGrant grant;
 
   tessera_virtual_init (&device, 8 * MIB);
   g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
-  first = program_take (policy, made->slots[0].size_bytes, 0);
+  TesseraPolicyGrant first = program_take (policy, made->slots[0].size_bytes, 0);
   g_assert_true (first.is_hit);
-  rescued = program_take (policy, 2 * MIB + 512, 0);
+  TesseraPolicyGrant rescued = program_take (policy, 2 * MIB + 512, 0);
   tessera_policy_get_stats (policy, &stats);
   g_assert_false (rescued.is_hit);
   g_assert_cmpuint (rescued.slot, ==, TESSERA_NONE);
@@ -327,14 +323,13 @@ test_random (void)
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
       g_autofree MadePlan *made = made_plan_hostile (rand, 24 * MIB);
       TesseraPolicyOptions options = made_plan_options (made);
-      TesseraPolicyStats stats;
       Program run;
 
       options.never_declines = true;
       program_init (&run, 44 * MIB);
       program_start (&run, &options);
       run_program (&run, rand, made);
-      stats = program_check_sums (run.policy);
+      TesseraPolicyStats stats = program_check_sums (run.policy);
       g_test_message ("seed %u: %u hits, %u of them elsewhere, %u misses, %u unordered",
                       seed, (guint) stats.follower.hits,
                       (guint) stats.follower.hits_elsewhere,
@@ -429,16 +424,15 @@ test_faults (void)
       TesseraPolicy *policy;
       TesseraVirtual device;
       TesseraPolicyGrant grant;
-      TesseraStatus status;
-      bool has_failed;
 
       tessera_virtual_init (&device, 0);
       tessera_fail_alloc_at (nth);
-      status = tessera_policy_new (&options, &device.device, NULL, &error, &policy);
+      TesseraStatus status =
+          tessera_policy_new (&options, &device.device, NULL, &error, &policy);
       for (guint i = 0; status == TESSERA_OK && i < 9; i++)
         status = tessera_policy_malloc (policy, made->slots[i % 3].size_bytes,
                                         made->slots[i % 3].stream, 0, &grant);
-      has_failed = tessera_fail_alloc_stop ();
+      bool has_failed = tessera_fail_alloc_stop ();
       /* Where there is none to note which pages are lent or back, none are. */
       g_assert_true (status == TESSERA_NO_MEMORY || status == TESSERA_OK);
       g_assert_true (has_failed || status == TESSERA_OK);

@@ -65,7 +65,6 @@ test_direct (void)
 {
   const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
   TesseraVirtual device;
-  TesseraPolicyStats stats;
   uint64_t addrs[4];
 
   tessera_virtual_init (&device, 0);
@@ -78,7 +77,7 @@ test_direct (void)
   addrs[2] = take (policy, MIB - 512, 0, 0).grant.addr;
   addrs[3] = take (policy, 5000, 0, 0).grant.addr;
   g_assert_cmpuint (device.used_bytes, ==, 6 * MIB + 512);
-  stats = check_sums (policy, &device);
+  TesseraPolicyStats stats = check_sums (policy, &device);
   g_assert_cmpuint (stats.caching.requested_bytes, ==, 5 * MIB + 4489);
   for (guint i = 0; i < 4; i++)
     {
@@ -101,7 +100,6 @@ test_direct_random (void)
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
   g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (uint64_t));
   TesseraVirtual device;
-  TesseraPolicyStats stats;
 
   g_test_message ("seed %d", SEED);
   tessera_virtual_init (&device, 0);
@@ -127,7 +125,7 @@ test_direct_random (void)
       }
   for (guint i = 0; i < live->len; i++)
     give_back (policy, g_array_index (live, uint64_t, i));
-  stats = check_sums (policy, &device);
+  TesseraPolicyStats stats = check_sums (policy, &device);
   g_assert_cmpuint (stats.caching.reserved_bytes, ==, 0);
   g_assert_cmpuint (device.n_allocated, >, 500);
   g_assert_cmpuint (device.n_allocated, ==, device.n_released);
@@ -157,7 +155,6 @@ test_direct_out_of_memory (void)
   Waiting waiting = { 0 };
   TesseraVirtual device;
   TesseraPolicyGrant grant;
-  TesseraPolicyStats stats;
 
   tessera_virtual_init (&device, 32 * MIB);
   device.synchronize = complete_pending;
@@ -170,7 +167,7 @@ test_direct_out_of_memory (void)
   g_assert_cmpint (tessera_policy_malloc (waiting.policy, 33 * MIB, 0, 0, &grant), ==,
                    TESSERA_OUT_OF_DEVICE);
   g_assert_cmpuint (grant.grant.addr, ==, 0);
-  stats = check_sums (waiting.policy, &device);
+  TesseraPolicyStats stats = check_sums (waiting.policy, &device);
   g_assert_cmpuint (stats.caching.n_retries, ==, 2);
   g_assert_cmpuint (stats.caching.n_ooms, ==, 1);
   g_assert_cmpint (tessera_policy_malloc (waiting.policy, UINT64_MAX, 0, 0, &grant), ==,
@@ -226,17 +223,16 @@ test_refusals (gconstpointer user)
   for (;; nth++)
     {
       TesseraPolicyGrant grant;
-      TesseraStatus status;
-      bool has_failed;
 
       error = (TesseraError){ 0 };
       tessera_virtual_init (&device, 0);
       tessera_fail_alloc_at (nth);
-      status = tessera_policy_new (&options, &device.device, NULL, &error, &policy);
+      TesseraStatus status =
+          tessera_policy_new (&options, &device.device, NULL, &error, &policy);
       for (uint32_t i = 0; status == TESSERA_OK && i < 40; i++)
         status =
             tessera_policy_malloc (policy, i % 2 == 0 ? 3 * MIB : 3000, i % 2, 0, &grant);
-      has_failed = tessera_fail_alloc_stop ();
+      bool has_failed = tessera_fail_alloc_stop ();
       g_assert_cmpint (status, ==, has_failed ? TESSERA_NO_MEMORY : TESSERA_OK);
       if (policy == NULL)
         g_assert_cmpstr (error.text, !=, "");
@@ -318,10 +314,8 @@ run (TesseraPolicyKind kind, guint refuses_from, guint n_to_refuse)
   g_autofree MadePlan *made = make_plan ();
   g_autoptr (GRand) rand = g_rand_new_with_seed (refuses_from);
   TesseraPolicyOptions options = made_plan_options (made);
-  TesseraPolicyStats stats;
   Program program;
   Books *books = &program.books;
-  bool has_failed;
   guint n_held;
 
   options.kind = kind;
@@ -358,12 +352,12 @@ run (TesseraPolicyKind kind, guint refuses_from, guint n_to_refuse)
     }
   program_free_all (&program);
   tessera_policy_empty_cache (program.policy);
-  stats = program_check_sums (program.policy);
+  TesseraPolicyStats stats = program_check_sums (program.policy);
   g_assert_cmpuint (stats.caching.allocated_bytes, ==, 0);
   g_assert_cmpuint (stats.extra_bytes, ==, 0);
   g_assert_cmpuint (books->used_bytes, ==, stats.pool_bytes);
   g_assert_cmpuint (books->peak_used_bytes, ==, stats.caching.peak_reserved_bytes);
-  has_failed = books->n_failed > 0;
+  bool has_failed = books->n_failed > 0;
   program_clear (&program);
   return has_failed;
 }

@@ -186,12 +186,10 @@ take_turns (Rank *rank)
 static bool
 look (Rank *rank, const Moment *moment)
 {
-  bool has_given_up;
-
   rank->looks_at = moment;
   take_turns (rank);
   rank->looks_at = NULL;
-  has_given_up = rank->gives_up || rank->job->hangs;
+  bool has_given_up = rank->gives_up || rank->job->hangs;
   rank->gives_up = false;
   return !has_given_up;
 }

@@ -104,17 +104,14 @@ counted_free (void *block)
 static void
 take_over_sqlite (void)
 {
-  sqlite3_mem_methods methods;
-  sqlite3_vfs *vfs;
-
   g_assert_cmpint (sqlite3_config (SQLITE_CONFIG_GETMALLOC, &sqlites), ==, SQLITE_OK);
-  methods = sqlites;
+  sqlite3_mem_methods methods = sqlites;
   methods.xMalloc = faulty_malloc;
   methods.xRealloc = faulty_realloc;
   methods.xFree = counted_free;
   g_assert_cmpint (sqlite3_config (SQLITE_CONFIG_MALLOC, &methods), ==, SQLITE_OK);
   g_assert_cmpint (sqlite3_initialize (), ==, SQLITE_OK);
-  vfs = sqlite3_vfs_find (NULL);
+  sqlite3_vfs *vfs = sqlite3_vfs_find (NULL);
   for (const char *name = NULL; (name = vfs->xNextSystemCall (vfs, name));)
     if (g_str_has_prefix (name, "pwrite"))
       vfs->xSetSystemCall (vfs, name, (sqlite3_syscall_ptr) faulty_pwrite);
@@ -243,14 +240,13 @@ fail_nth (Scene *scene, Work work, long nth, bool of_sqlite, unsigned *n_lived)
 {
   long held = tessera_fail_alloc_held (), sqlite_held = n_sqlite_held;
   TesseraError error = { 0 };
-  TesseraStatus status;
   bool has_failed;
 
   if (of_sqlite)
     sqlite_fault = (Fault){ .n_left = nth, .number = ENOMEM };
   else
     tessera_fail_alloc_at ((unsigned) nth);
-  status = work (scene, &error);
+  TesseraStatus status = work (scene, &error);
   has_failed = of_sqlite ? sqlite_fault.has_failed : tessera_fail_alloc_stop ();
   sqlite_fault = (Fault){ 0 };
   if (!has_failed)
@@ -295,10 +291,9 @@ fail_every (Scene *scene, Work work, Fault *fault, int number, const char *patte
   for (;; nth++)
     {
       TesseraError error = { 0 };
-      TesseraStatus status;
 
       *fault = (Fault){ .n_left = nth, .number = number };
-      status = work (scene, &error);
+      TesseraStatus status = work (scene, &error);
       if (!fault->has_failed)
         break;
       *fault = (Fault){ 0 };
@@ -435,13 +430,12 @@ assert_limited (Scene *scene, Work save)
 {
   struct rlimit before, limited;
   TesseraError error = { 0 };
-  TesseraStatus status;
 
   g_assert_cmpint (getrlimit (RLIMIT_FSIZE, &before), ==, 0);
   limited = before;
   limited.rlim_cur = 20000;
   g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &limited), ==, 0);
-  status = save (scene, &error);
+  TesseraStatus status = save (scene, &error);
   g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &before), ==, 0);
   g_assert_cmpint (status, ==, TESSERA_IO);
   g_assert_true (g_str_has_prefix (error.text, "Cannot write "));

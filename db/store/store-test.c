@@ -182,10 +182,9 @@ test_cancel (TestPlace *place, gconstpointer data)
   TestWatch state = { .n_allowed = UINT_MAX };
   TesseraProgress progress = { test_watch, &state };
   TesseraTrace *loaded = NULL;
-  unsigned n_saves;
 
   OK (tessera_trace_save (trace, place->path, &progress, NULL));
-  n_saves = state.n_calls;
+  unsigned n_saves = state.n_calls;
   g_assert_cmpuint (n_saves, >, 20);
   g_assert_cmpuint (n_saves, <, 300);
   for (unsigned n_allowed = 0; n_allowed < 90; n_allowed += 30)
@@ -221,7 +220,6 @@ static void
 test_several_devices (TestPlace *place, gconstpointer data)
 {
   g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 100);
-  TesseraTrace *loaded;
   TesseraError error = { 0 };
   g_autofree char *sql = NULL;
 
@@ -240,7 +238,7 @@ test_several_devices (TestPlace *place, gconstpointer data)
       "tensor;"
       "UPDATE event SET device = 5 WHERE event_index %% 2 = 1");
   test_execute (place->path, sql);
-  loaded = test_load (place, 5);
+  TesseraTrace *loaded = test_load (place, 5);
   g_assert_cmpuint (loaded->device, ==, 5);
   g_assert_cmpuint (loaded->n_events, ==, 50);
   g_assert_cmpuint (loaded->n_ranges, ==, 0);

@@ -16,9 +16,7 @@
 static TesseraBlocks *
 make (const TesseraTrace *trace)
 {
-  TesseraBlocks *blocks;
-
-  blocks = tessera_blocks_new (trace);
+  TesseraBlocks *blocks = tessera_blocks_new (trace);
   return blocks;
 }
 
@@ -51,7 +49,6 @@ static void
 test_pairs (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  TesseraBlocks *blocks;
 
   test_alloc (trace, 0xa00, 100); /* 0 */
   test_free (trace, 0xa00, 100);  /* 1 2 */
@@ -61,7 +58,7 @@ test_pairs (void)
   test_event (trace, TESSERA_FREE_COMPLETED, 0xa00, 513, 0);
   test_event (trace, TESSERA_FREE_REQUESTED, 0xb00, 512, 0);
   test_alloc (trace, 0xc00, 0); /* 8 */
-  blocks = make (trace);
+  TesseraBlocks *blocks = make (trace);
   g_assert_cmpuint (blocks->n_blocks, ==, 4);
   assert_block (blocks, 0, 0, 1, 2, 0);
   assert_block (blocks, 1, 3, 4, 6, 0);
@@ -84,12 +81,11 @@ test_lone_frees (void)
   for (int action = TESSERA_FREE_REQUESTED; action <= TESSERA_FREE_COMPLETED; action++)
     {
       TesseraTrace *trace = test_trace_new ();
-      TesseraBlocks *blocks;
 
       test_alloc (trace, 0xa00, 512);
       test_event (trace, (TesseraAction) action, 0xa00, 512, 0);
       test_alloc (trace, 0xa00, 512);
-      blocks = make (trace);
+      TesseraBlocks *blocks = make (trace);
       g_assert_cmpuint (blocks->n_blocks, ==, 2);
       assert_block (blocks, 0, 0, 1, 1, 0);
       assert_block (blocks, 1, 2, 3, 3, TESSERA_AT_END);
@@ -103,12 +99,11 @@ static void
 test_starts_empty (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  TesseraBlocks *blocks;
 
   trace->starts_empty = true;
   test_free (trace, 0xa00, 512);  /* 0 1 */
   test_alloc (trace, 0xa00, 512); /* 2 */
-  blocks = make (trace);
+  TesseraBlocks *blocks = make (trace);
   g_assert_cmpuint (blocks->n_blocks, ==, 1);
   assert_block (blocks, 0, 2, 3, 3, TESSERA_AT_END);
   g_assert_cmpuint (blocks->n_orphans, ==, 2);
@@ -119,7 +114,6 @@ static void
 test_start (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  TesseraBlocks *blocks;
 
   test_held (trace, 0xb00, 700, false);
   test_held (trace, 0xd00, 512, true);
@@ -128,7 +122,7 @@ test_start (void)
   test_free (trace, 0xa00, 512);                             /* twice: an orphan */
   test_alloc (trace, 0xb00, 512);                            /* 5: still held */
   test_event (trace, TESSERA_OOM, 1 << 30, 2048, 0);         /* 6 */
-  blocks = make (trace);
+  TesseraBlocks *blocks = make (trace);
   g_assert_cmpuint (blocks->n_blocks, ==, 5);
   assert_block (blocks, 0, 0, 1, 2, TESSERA_AT_START | TESSERA_UNKNOWN_START);
   assert_block (blocks, 1, 0, 5, 5, TESSERA_AT_START);
@@ -148,7 +142,6 @@ test_end (void)
 {
   const TesseraSegment segment = { .addr = 0x1000, .size_bytes = 1 << 21 };
   TesseraTrace *trace = test_trace_new ();
-  TesseraBlocks *blocks;
 
   OK (tessera_trace_add_segment (&trace->end, &segment));
   test_alloc (trace, 0x1000, 512);
@@ -156,7 +149,7 @@ test_end (void)
   test_free (trace, 0x2000, 512);
   test_event (trace, TESSERA_FREE_REQUESTED, 0x1000, 512, 0); /* 4 */
   test_alloc (trace, 0x3000, 512);
-  blocks = make (trace);
+  TesseraBlocks *blocks = make (trace);
   assert_block (blocks, 0, 0, 4, 4, 0);
   clear (trace, blocks);
 }
@@ -165,10 +158,9 @@ static void
 test_giant (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  TesseraBlocks *blocks;
 
   test_alloc (trace, 0xa00, UINT64_MAX);
-  blocks = make (trace);
+  TesseraBlocks *blocks = make (trace);
   g_assert_cmpuint (blocks->blocks[0].block_bytes, ==, UINT64_MAX - 511);
   clear (trace, blocks);
 }
@@ -228,13 +220,12 @@ test_nonsense (void)
     {
       TesseraTrace *trace = test_trace_new ();
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-      TesseraBlocks *blocks;
 
       for (int i = 0; i < 40; i++)
         test_event (trace, (TesseraAction) g_rand_int_range (rand, 1, 11),
                     (uint64_t) g_rand_int_range (rand, 0, 6) << 12,
                     (uint64_t) g_rand_int_range (rand, 0, 3) << 9, 0);
-      blocks = make (trace);
+      TesseraBlocks *blocks = make (trace);
       for (size_t i = 0; i < blocks->n_blocks; i++)
         {
           const TesseraBlock *block = &blocks->blocks[i];

@@ -369,7 +369,6 @@ static void
 assert_overlap_is_named (const TesseraPlan *plan, const TesseraError *error)
 {
   const char *second = strstr (error->text, " and slot ");
-  const TesseraSlot *low, *high;
   unsigned position, one, other;
   g_assert_cmpint (sscanf (error->text,
                            "overlap: expected no shared address at position %u, "
@@ -378,8 +377,9 @@ assert_overlap_is_named (const TesseraPlan *plan, const TesseraError *error)
                    ==, 2);
   g_assert_nonnull (second);
   g_assert_cmpint (sscanf (second, " and slot %u (", &other), ==, 1);
-  low = &plan->slots[one];
-  high = &plan->slots[other];
+  const TesseraSlot *low = &plan->slots[one];
+  const TesseraSlot *high = &plan->slots[other];
+
   g_assert_true (low != high && check_share_addresses (low, high));
   g_assert_true (check_is_alive (plan, low, position));
   g_assert_true (check_is_alive (plan, high, position));

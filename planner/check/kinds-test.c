@@ -447,10 +447,8 @@ random_layouts (GRand *random, guint n_kinds, gboolean *out_is_sane)
 static TesseraStatus
 check_sealed (TesseraPlan *plan, TesseraLaw *law, TesseraError *error)
 {
-  TesseraStatus status;
-
   plan->slot_digest = tessera_plan_digest (plan);
-  status = tessera_check_plan (plan, NULL, law, error);
+  TesseraStatus status = tessera_check_plan (plan, NULL, law, error);
   if (status == TESSERA_REFUSED && *law == TESSERA_LAW_BOUND)
     {
       g_assert_cmpint (

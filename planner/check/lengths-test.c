@@ -59,10 +59,9 @@ static gboolean
 is_accepted (Made *made, TesseraError *error)
 {
   TesseraLaw law;
-  TesseraStatus status;
 
   *error = (TesseraError){ 0 };
-  status = tessera_check_lengths (&made->of, &law, error);
+  TesseraStatus status = tessera_check_lengths (&made->of, &law, error);
   tessera_order_clear (&made->order);
   if (status == TESSERA_OK)
     return TRUE;
@@ -179,7 +178,6 @@ are_turns_accepted (const guint64 offsets[4], guint64 fixed, TesseraError *error
 {
   TesseraLengthsSlot slots[4] = { { .died = 4, .phase = TESSERA_NONE } };
   TesseraOrder orders[2];
-  gboolean is_right;
   Made made;
 
   make (&made, 0, 0);
@@ -204,7 +202,7 @@ are_turns_accepted (const guint64 offsets[4], guint64 fixed, TesseraError *error
   made.of.orders = orders;
   made.of.n_orders = 2;
   made.of.fixed_bytes = 4096;
-  is_right = is_accepted (&made, error);
+  gboolean is_right = is_accepted (&made, error);
   for (guint k = 0; k < 2; k++)
     tessera_order_clear (&orders[k]);
   return is_right;

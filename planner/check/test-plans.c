@@ -138,11 +138,10 @@ void
 check_assert_law (TesseraPlan *plan, TesseraLaw expected, TesseraError *out_error)
 {
   TesseraLaw law;
-  TesseraStatus status;
 
   *out_error = (TesseraError){ 0 };
   plan->slot_digest = tessera_plan_digest (plan);
-  status = tessera_check_plan (plan, NULL, &law, out_error);
+  TesseraStatus status = tessera_check_plan (plan, NULL, &law, out_error);
   if (law != expected)
     g_test_message ("%s", out_error->text);
   g_assert_cmpstr (tessera_law_name (law), ==, tessera_law_name (expected));

@@ -151,10 +151,10 @@ serve (Pool *pool, TesseraFollower *follower, const TesseraEvent *event, gsize b
   uint64_t offset;
   uint32_t slot;
   gboolean is_static = event->size_bytes % 2048 == 0;
-  TesseraFollowed followed;
 
   pool->asked_bytes = event->size_bytes;
-  followed = tessera_follower_malloc (follower, event->size_bytes, 0, 0, &offset, &slot);
+  TesseraFollowed followed =
+      tessera_follower_malloc (follower, event->size_bytes, 0, 0, &offset, &slot);
   tessera_follower_count (&pool->stats, followed, event->size_bytes);
   if (!tessera_followed_is_hit (followed))
     {
@@ -456,10 +456,10 @@ edit_of (const PlanCase *c, TesseraEditKind kind, gboolean is_dynamic, gboolean 
   for (uint32_t i = 0; i < c->blocks->n_blocks; i++)
     {
       g_autofree uint8_t *selected = g_new0 (uint8_t, c->blocks->n_blocks);
-      TesseraEditReach reach;
 
       selected[i] = 1;
-      reach = tessera_edit_reach (c->trace, c->blocks, c->structure, selected);
+      TesseraEditReach reach =
+          tessera_edit_reach (c->trace, c->blocks, c->structure, selected);
       g_assert_cmpuint (reach.n_dynamic + reach.n_placed, <=, 1);
       if ((is_dynamic ? reach.n_dynamic : reach.n_placed) > 0 &&
           (edit.what.n_blocks == 0 || !is_one))

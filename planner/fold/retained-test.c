@@ -333,11 +333,10 @@ static void
 ask_question (const Question *question, uint32_t n_steps)
 {
   g_auto (PlanCase) c = plan_case_look (trace_of_question (question, n_steps));
-  const TesseraStepKind *kind;
   TesseraRun run;
 
   OK (tessera_run_init (c.trace, c.blocks, c.structure, -1, -1, NULL, &run));
-  kind = &run.units.kinds[0];
+  const TesseraStepKind *kind = &run.units.kinds[0];
   g_assert_cmpint (run.units.n_kinds > 0, ==, question->first + 2 <= n_steps);
   if (run.units.n_kinds > 0)
     g_assert_cmpuint (run.last_step + 1 - run.units.n_units, ==, question->first);

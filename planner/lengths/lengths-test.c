@@ -159,10 +159,9 @@ test_observed (void)
   for (int variant = 0; variant < 8; variant++)
     {
       const TestSteps made = { 8, 12, variant & 1, variant & 2, variant & 4 };
-      const TesseraKind *kind;
       g_auto (Planned) planned = plan (test_steps_trace (&made));
+      const TesseraKind *kind = tessera_laws_main (planned.of.laws);
 
-      kind = tessera_laws_main (planned.of.laws);
       for (uint32_t k = 0; k < kind->n_steps; k++)
         {
           check_step (&planned, kind, k, &first_step);

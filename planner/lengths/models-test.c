@@ -301,11 +301,10 @@ test_kinds (void)
     {
       const TestSteps made = { 8, 12, variant & 1, variant & 2, variant & 4 };
       const TesseraKindLaws *laws;
-      const TesseraKind *kind;
       uint32_t n_once = made.first_makes_state ? TEST_STATES : 0;
       g_auto (TestStudied) studied = test_study (test_steps_trace (&made));
+      const TesseraKind *kind = tessera_laws_main (studied.laws);
 
-      kind = tessera_laws_main (studied.laws);
       g_assert_nonnull (kind);
       laws = &kind->laws;
       g_assert_cmpuint (kind->n_steps, ==, 8);
@@ -333,10 +332,9 @@ static void
 test_long_recording (void)
 {
   const TestSteps made = { 2 * TESSERA_FIT_STEPS, 12, .first_makes_state = true };
-  const TesseraKind *kind;
   g_auto (TestStudied) studied = test_study (test_steps_trace (&made));
+  const TesseraKind *kind = tessera_laws_main (studied.laws);
 
-  kind = tessera_laws_main (studied.laws);
   g_assert_nonnull (kind);
   g_assert_cmpuint (kind->n_steps, ==, TESSERA_FIT_STEPS);
   g_assert_cmpuint (kind->n_slots, ==, 28 + TEST_STATES);
@@ -351,11 +349,10 @@ test_ends_of_recordings (void)
 {
   const TestSteps made = { 8, 12, .first_makes_state = true, .n_states = 40,
                            .drops_late = true };
-  const TesseraKind *kind;
   uint32_t n_cross = 0;
   g_auto (TestStudied) studied = test_study (test_steps_trace (&made));
+  const TesseraKind *kind = tessera_laws_main (studied.laws);
 
-  kind = tessera_laws_main (studied.laws);
   g_assert_nonnull (kind);
   g_assert_cmpuint (kind->n_steps, ==, 8);
   g_assert_cmpuint (kind->n_slots, ==, 28 + 12 + 40);
@@ -438,11 +435,10 @@ test_squares (void)
 static void
 test_few_lengths (void)
 {
-  const TesseraKind *kind;
   g_auto (TestStudied) studied = { 0 };
 
   study_counts (few_lengths, 40, &studied);
-  kind = tessera_laws_main (studied.laws);
+  const TesseraKind *kind = tessera_laws_main (studied.laws);
   g_assert_true (!kind || !kind->laws.steps.has_batch);
 }
 
@@ -501,12 +497,11 @@ test_real (void)
     {
       TesseraTrace *trace = test_trace_shared (files[f].path);
       const TesseraKindLaws *laws;
-      const TesseraKind *kind;
 
       if (trace == NULL)
         return;
       g_auto (TestStudied) studied = test_study (trace);
-      kind = tessera_laws_main (studied.laws);
+      const TesseraKind *kind = tessera_laws_main (studied.laws);
       g_assert_nonnull (kind);
       laws = &kind->laws;
       g_assert_cmpuint (kind->n_steps, ==, files[f].n_steps);

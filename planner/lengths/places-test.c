@@ -182,14 +182,13 @@ test_cuts (void)
   for (uint32_t n_micro = 2; n_micro < 5; n_micro++)
     {
       const TestParts made = { 5, n_micro, 6, .seed = n_micro };
-      const TesseraKind *kind;
       g_auto (TestStudied) of = test_study (test_parts_trace (&made));
 
       g_assert_cmpstr (of.laws->parts.phase, ==, "forward");
       g_assert_cmpuint (of.laws->parts.structure.n_steps, ==, 5 * n_micro);
       for (uint32_t i = 0; i < 5 * n_micro; i++)
         g_assert_cmpuint (of.laws->parts.step_of[i], ==, i / n_micro);
-      kind = tessera_laws_main (of.laws);
+      const TesseraKind *kind = tessera_laws_main (of.laws);
       g_assert_cmpuint (kind->n_steps, ==, 5 * n_micro);
       /* Only the state has no law: one step makes it. */
       g_assert_cmpuint (kind->laws.n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 6);
@@ -215,13 +214,12 @@ static void
 test_between (void)
 {
   const TestParts made = { 6, 3, 6, .seed = 11, .evaluates = true };
-  const TesseraKind *kind;
   g_auto (TestStudied) of = test_study (test_parts_trace (&made));
 
   g_assert_cmpuint (of.laws->parts.structure.n_steps, ==, 6 * 4);
   for (uint32_t i = 0; i < 6 * 4; i++)
     g_assert_cmpuint (of.laws->parts.step_of[i], ==, i % 4 == 3 ? 6 : i / 4);
-  kind = tessera_laws_main (of.laws);
+  const TesseraKind *kind = tessera_laws_main (of.laws);
   g_assert_cmpuint (kind->n_steps, ==, 6 * 3);
   g_assert_cmpuint (kind->laws.n_slots_by_kind[TESSERA_SIZE_BOUNDED], ==, 6);
   g_autoptr (TesseraLengths) lengths = test_plan_lengths (&of);
@@ -439,15 +437,13 @@ static void
 test_pin (void)
 {
   g_auto (Edited) edited = { 0 };
-  TesseraLengths *lengths;
   g_autofree Reach *reaches = NULL;
-  guint32 pinned;
 
   edited_init (&edited, TESSERA_EDIT_PIN);
   edited.edit.at = 512;
   add_block (&edited.edit.what, block_of_step (&edited, 14));
-  pinned = slot_of (&edited, edited.edit.what.blocks[0]);
-  lengths = plan (&edited);
+  guint32 pinned = slot_of (&edited, edited.edit.what.blocks[0]);
+  TesseraLengths *lengths = plan (&edited);
   reaches = find_reaches (lengths);
   g_assert_cmpuint (reaches[pinned].low, ==, 512);
   g_assert_cmpuint (reaches[pinned].high, ==, 512);
@@ -472,12 +468,11 @@ test_dynamic (void)
   g_autoptr (TesseraLengths) lengths = NULL, whole = NULL;
   TesseraLengthsNeed need, need_of_whole;
   g_autofree Reach *reaches = NULL;
-  guint32 slot;
 
   edited_init (&edited, TESSERA_EDIT_DYNAMIC);
   add_block (&edited.edit.what, 2); /* of the start */
   add_block (&edited.edit.what, block_of_step (&edited, 14));
-  slot = slot_of (&edited, edited.edit.what.blocks[1]);
+  guint32 slot = slot_of (&edited, edited.edit.what.blocks[1]);
   lengths = plan (&edited);
   edited.edit.is_undone = true;
   whole = plan (&edited);
@@ -579,13 +574,12 @@ static void
 test_cap (void)
 {
   g_auto (Edited) edited = { 0 };
-  TesseraLengths *lengths;
   guint64 height, uncapped;
   guint n_left = 0;
 
   edited_init (&edited, TESSERA_EDIT_CAP);
   edited.edit.at = UINT64_MAX / 4;
-  lengths = plan (&edited);
+  TesseraLengths *lengths = plan (&edited);
   OK (tessera_lengths_height (lengths, &uncapped));
   tessera_lengths_free (lengths);
   for (guint percent = 99; percent >= 40; percent -= 10)

@@ -428,7 +428,6 @@ test_below_pins (void)
     {
       g_autoptr (GRand) random = g_rand_new_with_seed (seed + 50);
       const TesseraPackOptions options = { .work_budget = 1 << 10 };
-      uint64_t without_bytes;
 
       for (uint32_t i = 0; i < N; i++)
         items[i] = (TesseraItem){ .size_bytes = 1 + pick (random, 40),
@@ -437,7 +436,7 @@ test_below_pins (void)
       for (uint32_t i = 0; i < N; i++)
         items[i].end = items[i].begin + 1 + pick (random, 20);
       OK (tessera_pack (items, N, &options, offsets, &packing));
-      without_bytes = packing.height_bytes;
+      uint64_t without_bytes = packing.height_bytes;
       items[0].is_pinned = 1;
       items[0].pinned_bytes = without_bytes + without_bytes / 32 + pick (random, 30);
       OK (tessera_pack (items, N, &options, offsets, &packing));

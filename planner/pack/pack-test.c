@@ -38,9 +38,8 @@ pick (GRand *random, uint32_t n)
 static void
 random_lives (GRand *random, TesseraItem *item, uint32_t n_moments, gboolean has_second)
 {
-  uint32_t end;
   item->begin = pick (random, n_moments - 1);
-  end = item->begin + 1 + pick (random, pick (random, 3) ? 5 : n_moments);
+  uint32_t end = item->begin + 1 + pick (random, pick (random, 3) ? 5 : n_moments);
   item->end = MIN (end, n_moments);
   if (has_second && item->begin > 0 && pick (random, 2))
     {
@@ -144,13 +143,12 @@ compare_with_first_fit (const Problem *problem, const TesseraPacking *packing)
 static void
 compare_with_all (const Problem *problem, const TesseraPacking *packing)
 {
-  uint64_t best;
   if (problem->n_items > JUDGE_MOST_TO_TRY || problem->is_held)
     return;
   for (uint32_t i = 0; i < problem->n_items; i++)
     if (problem->items[i].zone != problem->items[0].zone)
       return;
-  best = judge_lowest (problem->items, problem->n_items);
+  uint64_t best = judge_lowest (problem->items, problem->n_items);
   g_assert_cmpuint (packing->proven_bound_bytes, <=, best);
   g_assert_cmpuint (packing->height_bytes, ==, best);
 }

@@ -151,7 +151,6 @@ try_turns (uint32_t seed, uint64_t unit_bytes, Counts *counts)
   bool has_start = seed % 2;
   uint64_t sizes[MAX_BLOCKS];
   uint32_t lives[MAX_BLOCKS];
-  PlanCase c, longer;
 
   for (uint32_t i = 0; i < n; i++)
     {
@@ -159,8 +158,9 @@ try_turns (uint32_t seed, uint64_t unit_bytes, Counts *counts)
       lives[i] = (uint32_t) g_rand_int_range (rand, 1, (gint32) (2 * n - i));
     }
   options.work_budget = BRIEF_BUDGET;
-  c = plan_case_new (lives_loop (sizes, lives, n, N_STEPS, has_start), &options);
-  longer = plan_case_look (lives_loop (sizes, lives, n, N_MORE_STEPS, has_start));
+  PlanCase c = plan_case_new (lives_loop (sizes, lives, n, N_STEPS, has_start), &options);
+  PlanCase longer =
+      plan_case_look (lives_loop (sizes, lives, n, N_MORE_STEPS, has_start));
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
   plan_case_check (&c, 0, N_STEPS - has_start);
   g_assert_cmpuint (count_misses (c.plan, longer.trace, longer.blocks), ==, 0);
@@ -432,12 +432,11 @@ test_lost_step (void)
 {
   g_auto (PlanCase) c = plan_case_new (loop (6), &plan_all_steps);
   Program program = start (&c);
-  uint64_t elsewhere;
 
   for (uint32_t s = 0; s < 5; s++)
     do_step (&program, 0);
   do_step (&program, N_REQUESTS);
-  elsewhere = program.follower->stats.hits_elsewhere;
+  uint64_t elsewhere = program.follower->stats.hits_elsewhere;
   for (uint32_t s = 0; s < 6; s++)
     do_step (&program, 0);
   g_assert_cmpuint (program.n_missed, ==, 0);
@@ -504,12 +503,11 @@ test_edits (void)
   TesseraLaw law = TESSERA_LAW_NONE;
   TesseraError error = { 0 };
   uint32_t block = 1 + 2 * N_REQUESTS + 1; /* the activations of the third step */
-  TesseraPlan *plan;
 
   tessera_selector_init (&edit.what);
   edit.what.blocks = &block;
   edit.what.n_blocks = 1;
-  plan = plan_with (&c, &edit, &error);
+  TesseraPlan *plan = plan_with (&c, &edit, &error);
   g_assert_nonnull (plan);
   g_assert_true (alternates_turns (plan));
   g_assert_cmpuint (plan->n_unplanned, ==, 2);

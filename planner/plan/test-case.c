@@ -89,11 +89,10 @@ first_slot_of (const PlanCase *c, uint32_t s)
 {
   const TesseraPlan *p = c->plan;
   const TesseraSection *section = p->sections;
-  uint32_t first;
 
   while (section->kind != TESSERA_SECTION_REPEATS)
     section++;
-  first = c->blocks->blocks[p->slots[section->first_slot].block].step;
+  uint32_t first = c->blocks->blocks[p->slots[section->first_slot].block].step;
   if (section->alternate != TESSERA_ALTERNATE_NOT) /* the second layout is the next */
     section += (s - first) % 2;
   return section->first_slot;

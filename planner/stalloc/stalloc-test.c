@@ -31,13 +31,12 @@ test_names (void)
 {
   g_autoptr (TesseraTrace) trace = test_trace_loop (4, 20, true);
   TesseraGroup *groups;
-  const TesseraGroup *group;
   size_t n_groups, n_members = 0;
   g_autoptr (TesseraBlocks) blocks = tessera_blocks_new (trace);
   g_autoptr (TesseraStructure) structure = tessera_structure_new (trace, blocks);
 
   tessera_group_blocks (trace, blocks, structure, &groups, &n_groups);
-  group = find_group (groups, n_groups, "persistent, from the start");
+  const TesseraGroup *group = find_group (groups, n_groups, "persistent, from the start");
   g_assert_cmpuint (group->n_blocks, ==, 20);
   g_assert_cmpint (group->kind, ==, TESSERA_GROUP_PERSISTENT);
   g_assert_cmpuint (group->height_bytes, ==, 20 * 4096 + 190 * 512);
@@ -63,7 +62,6 @@ test_homo_size (void)
   g_autoptr (TesseraTrace) trace = test_trace_new ();
   const uint64_t size = 16 << 20;
   TesseraGroup *groups;
-  const TesseraGroup *group;
   size_t n_groups;
 
   for (uint64_t i = 0; i < 32; i++)
@@ -80,7 +78,7 @@ test_homo_size (void)
   g_autoptr (TesseraStructure) structure = tessera_structure_new (trace, blocks);
   tessera_group_blocks (trace, blocks, structure, &groups, &n_groups);
   g_assert_cmpuint (n_groups, ==, 2);
-  group = find_group (groups, n_groups, "32 x 16.00 MiB, no phase");
+  const TesseraGroup *group = find_group (groups, n_groups, "32 x 16.00 MiB, no phase");
   g_assert_cmpint (group->kind, ==, TESSERA_GROUP_HOMO_SIZE);
   g_assert_cmpuint (group->height_bytes, ==, 2 * size);
   tessera_groups_free (groups, n_groups);
@@ -286,12 +284,11 @@ test_standing_layers (void)
 {
   const TesseraStallocItem equal = { 0, PHASE_A, PHASE_A, TESSERA_GROUP_HOMO_SIZE };
   Case c = { 0 };
-  uint32_t later, now, beside;
 
   add (&c, 8, 0, 4, alone);
-  now = add (&c, 4, 1, 3, equal);
-  later = add (&c, 4, 4, 8, equal);
-  beside = add (&c, 4, 5, 7, equal);
+  uint32_t now = add (&c, 4, 1, 3, equal);
+  uint32_t later = add (&c, 4, 4, 8, equal);
+  uint32_t beside = add (&c, 4, 5, 7, equal);
   g_assert_cmpuint (height (&c), ==, 12);
   g_assert_cmpuint (c.offsets[later], ==, 0);
   g_assert_cmpuint (c.offsets[now], ==, 8 * UNIT);
@@ -305,13 +302,12 @@ test_dynamic (void)
   const TesseraStallocItem dynamic = { 0, TESSERA_NONE, TESSERA_NONE,
                                        TESSERA_GROUP_HOMO_LAYER };
   Case c = { 0 };
-  uint32_t before, after;
 
   add (&c, 8, 0, 10, alone);
   add (&c, 4, 0, 9, alone);
   add (&c, 4, 8, 12, alone);
-  before = add (&c, 4, 3, 7, dynamic);
-  after = add (&c, 4, 9, 10, dynamic);
+  uint32_t before = add (&c, 4, 3, 7, dynamic);
+  uint32_t after = add (&c, 4, 9, 10, dynamic);
   g_assert_cmpuint (height (&c), ==, 16);
   g_assert_cmpuint (c.offsets[before], ==, 12 * UNIT);
   g_assert_cmpuint (c.offsets[after], ==, 8 * UNIT);
@@ -343,10 +339,9 @@ test_wraps_in_a_group (void)
   const TesseraStallocItem p = { 0, PHASE_A, PHASE_B, TESSERA_GROUP_HOMO_PHASE };
   const TesseraStallocItem r = { 1, PHASE_B, PHASE_C, TESSERA_GROUP_HOMO_PHASE };
   Case c = { 0 };
-  uint32_t q;
 
   add (&c, 8, 2, 12, p);
-  q = add (&c, 4, 9, 12, p);
+  uint32_t q = add (&c, 4, 9, 12, p);
   c.items[q].end2 = 6;
   add (&c, 4, 3, 9, r);
   g_assert_cmpuint (height (&c), ==, 16);
@@ -359,11 +354,10 @@ test_hand_made (void)
 {
   const TesseraStallocItem mine = { 0, TESSERA_NONE, TESSERA_NONE, TESSERA_GROUP_HAND };
   Case c = { 0 };
-  uint32_t pinned;
 
   add (&c, 4, 0, 2, mine);
   add (&c, 4, 8, 10, mine);
-  pinned = add (&c, 2, 4, 6, mine);
+  uint32_t pinned = add (&c, 2, 4, 6, mine);
   add (&c, 4, 3, 8, alone);
   g_assert_cmpuint (height (&c), ==, 8);
   c.items[pinned].is_pinned = 1;
@@ -378,12 +372,11 @@ static void
 test_pinned_body (void)
 {
   Case c = { 0 };
-  uint32_t pinned, other;
 
   add (&c, 8, 0, 10, alone);
   add (&c, 4, 0, 10, alone);
-  pinned = add (&c, 2, 0, 10, alone);
-  other = add (&c, 2, 0, 10, alone);
+  uint32_t pinned = add (&c, 2, 0, 10, alone);
+  uint32_t other = add (&c, 2, 0, 10, alone);
   c.items[pinned].body = c.items[other].body = 1;
   c.items[pinned].body_offset_bytes = 100 * UNIT;
   c.items[pinned].is_pinned = 1;
@@ -407,10 +400,10 @@ fill_randomly (Case *c, GRand *random)
                                          (uint32_t) g_rand_int_range (random, 0, 3),
                                      .to_phase =
                                          (uint32_t) g_rand_int_range (random, 0, 3) };
-      uint32_t item;
 
       grouped.kind = (uint8_t) (grouped.group % (TESSERA_GROUP_HAND + 1));
-      item = add (c, (uint64_t) g_rand_int_range (random, 1, 9), begin, end, grouped);
+      uint32_t item =
+          add (c, (uint64_t) g_rand_int_range (random, 1, 9), begin, end, grouped);
       c->items[item].zone = grouped.group / 4;
       if (g_rand_int_range (random, 0, 4) == 0)
         c->items[item].end2 =

@@ -137,7 +137,6 @@ static void
 test_nesting (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  const TesseraPhase *inner;
 
   for (uint64_t i = 0; i < 10; i++)
     test_alloc (trace, (i + 1) << 20, 512);
@@ -150,7 +149,7 @@ test_nesting (void)
   g_assert_cmpuint (c.structure->phase_of_event[2], ==, 2);
   g_assert_cmpuint (c.structure->phase_of_event[4], ==, 1);
   g_assert_cmpuint (c.structure->phase_of_event[9], ==, TESSERA_NONE);
-  inner = &c.structure->phases[2];
+  const TesseraPhase *inner = &c.structure->phases[2];
   g_assert_cmpuint (inner->depth, ==, 2);
   g_assert_cmpuint (inner->parent, ==, 1);
   g_assert_cmpuint (inner->main, ==, 1);

@@ -133,10 +133,9 @@ test_open_tail (void)
                      "segment_alloc B+32M 16M; alloc B+32M 15M; free B 5M;"
                      "end segment B 20M; end segment B+32M 16M; end block B 0 20M free;"
                      "end block B+32M 15M 16M");
-  TesseraVerification verification;
 
   assert_exact (trace);
-  verification = verify (trace);
+  TesseraVerification verification = verify (trace);
   g_assert_cmpuint (verification.start_block_bytes[0], ==, 5 * MIB + 512);
   g_assert_cmpuint (verification.block_bytes[1], ==, 16 * MIB);
   tessera_verification_clear (&verification);
@@ -153,9 +152,8 @@ static void
 test_nothing_to_verify (void)
 {
   g_autoptr (TesseraTrace) trace = test_trace_of ("snapshot 0 0");
-  TesseraVerification verification;
+  TesseraVerification verification = verify (trace);
 
-  verification = verify (trace);
   g_assert_false (verification.has_history);
   g_assert_true (tessera_verification_is_exact (&verification));
   tessera_verification_clear (&verification);
@@ -343,11 +341,10 @@ read_limits (const char *folder, const char *name, TesseraOpenOptions *options)
       g_build_filename (g_getenv ("TESSERA_SHARED_DATA"), folder, "params.json", NULL);
   g_autofree char *bare = g_strndup (name, (gsize) (strstr (name, ".pickle") - name));
   g_autoptr (JsonParser) parser = json_parser_new ();
-  JsonObject *limits;
 
   if (!json_parser_load_from_file (parser, beside, NULL))
     return;
-  limits = json_node_get_object (json_parser_get_root (parser));
+  JsonObject *limits = json_node_get_object (json_parser_get_root (parser));
   limits = json_object_get_object_member (limits, bare);
   options->device_bytes = (uint64_t) json_object_get_int_member (limits, "total");
   options->limit_bytes =
@@ -394,14 +391,13 @@ change_file (TesseraTrace *trace, GRand *rand, guint *n_changed, guint *n_notice
     {
       TesseraEvent *event = pick_placed (rand, trace);
       TesseraHeld start = trace->start;
-      TesseraVerification verification;
 
       if (event == NULL)
         continue;
       event->addr ^= (uint64_t) g_rand_int_range (rand, 1, 1 << 30) * 512;
       trace->start = (TesseraHeld){ 0 };
       tessera_rewind (trace);
-      verification = verify (trace);
+      TesseraVerification verification = verify (trace);
       *n_noticed += !tessera_verification_is_exact (&verification);
       ++*n_changed;
       tessera_verification_clear (&verification);

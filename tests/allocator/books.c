@@ -247,14 +247,13 @@ books_stream (Books *books)
 BooksVerdict
 books_ask (const Books *books, uint64_t addr, uint64_t block_bytes)
 {
-  WitnessFindings found;
-
   if (addr < FIRST_ADDR)
     return BOOKS_NOWHERE;
   for (size_t i = page_of (addr); i <= page_of (addr + block_bytes - 1); i++)
     if (i >= books->pages->len || !*page_at (books, i))
       return BOOKS_NOWHERE;
-  found = witness_ask (books->witness, books->request, addr, block_bytes);
+  WitnessFindings found = witness_ask (books->witness, books->request, addr, block_bytes);
+
   return found.n_misaligned > 0                          ? BOOKS_NOWHERE
          : found.n_overlaps > 0                          ? BOOKS_TAKEN
          : found.n_other_stream + found.n_other_kind > 0 ? BOOKS_UNORDERED

@@ -494,11 +494,9 @@ release_available (Naive *naive, const Want *want)
 static guint
 obtain (Naive *naive, const Want *want)
 {
-  guint i;
-
   if (is_collecting (naive))
     collect_garbage (naive);
-  i = ask_device (naive, want);
+  guint i = ask_device (naive, want);
   if (i == NONE && release_available (naive, want))
     i = ask_device (naive, want);
   if (i == NONE && want->pool == 0 && !naive->is_routed)
@@ -516,19 +514,17 @@ naive_malloc (
 {
   const TesseraSettings *settings = &naive->options.settings;
   Want want = { .stream = stream, .pool = pool };
-  uint64_t rest;
-  guint i;
 
   *out_grant = (TesseraGrant){ 0 };
   want.size = tessera_round_size (settings, size);
   want.is_small = want.size <= MIB;
   naive->is_unused[pool] = false;
-  i = search (naive, &want);
+  guint i = search (naive, &want);
   if (i == NONE)
     i = obtain (naive, &want);
   if (i == NONE)
     return TESSERA_OUT_OF_DEVICE;
-  rest = at (naive, i)->size - want.size;
+  uint64_t rest = at (naive, i)->size - want.size;
   if (want.is_small || settings->is_expandable
           ? rest >= 512
           : want.size < settings->max_split_bytes && rest > MIB)

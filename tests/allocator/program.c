@@ -253,7 +253,6 @@ program_ask (Program *program, const TesseraSlot *like, uint32_t stream, uint32_
 {
   TesseraPolicyGrant granted;
   TesseraPolicyStats stats;
-  guint block;
 
   books_request (&program->books, like->size_bytes, stream, pool);
   if (tessera_policy_malloc (program->policy, like->size_bytes, stream, pool, &granted) !=
@@ -264,7 +263,8 @@ program_ask (Program *program, const TesseraSlot *like, uint32_t stream, uint32_
     program->pool_bytes = 0; /* its addresses may be anybody's now */
   program->n_hits += granted.is_hit;
   program->n_in_pool += granted.grant.addr - program->pool_addr < program->pool_bytes;
-  block = books_grant (&program->books, granted.grant.addr, granted.grant.block_bytes);
+  guint block =
+      books_grant (&program->books, granted.grant.addr, granted.grant.block_bytes);
   g_array_append_val (program->live, block);
 }
 

@@ -142,7 +142,6 @@ test_barriers (void)
   };
   Hand hand;
   Witness *witness = begin (&hand);
-  GThread *other;
 
   hand_out (witness, 0, 8192, 7);
   witness_record_stream (witness, BASE, 8);
@@ -167,7 +166,7 @@ test_barriers (void)
   g_assert_cmpuint (witness_findings (witness)->n_other_stream, ==, 4);
 
   witness_give_back (witness, BASE + 1536);
-  other = g_thread_new (NULL, request_elsewhere, witness);
+  GThread *other = g_thread_new (NULL, request_elsewhere, witness);
   g_thread_join (other);
   witness_record (witness, EVENT, true);
   witness_wait (witness, 4, EVENT); /* another thread was heard of */

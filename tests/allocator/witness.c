@@ -466,14 +466,13 @@ witness_give_back (Witness *witness, uint64_t addr)
 {
   size_t at = block_at (witness, addr);
   size_t thread = count_call (witness);
-  Range past;
 
   if (at == witness->live.n)
     {
       witness->findings.n_unknown_frees++;
       return;
     }
-  past = witness->live.ranges[at];
+  Range past = witness->live.ranges[at];
   witness->findings.live_bytes -= past.use->request.size_bytes;
   past.use->n_requests = witness->n_requests;
   past.use->thread = thread;

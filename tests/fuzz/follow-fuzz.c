@@ -106,11 +106,11 @@ ask (
 {
   guint n_failed = program->books.n_failed, block;
   TesseraPolicyGrant grant;
-  TesseraStatus status;
   bool has_failed = false;
 
   books_request (&program->books, size_bytes, stream, pool);
-  status = tessera_policy_malloc (program->policy, size_bytes, stream, pool, &grant);
+  TesseraStatus status =
+      tessera_policy_malloc (program->policy, size_bytes, stream, pool, &grant);
   if (program->host_fails)
     has_failed = tessera_fail_alloc_stop ();
   program->host_fails = false;
@@ -352,13 +352,12 @@ open_policy (Program *program)
     .never_declines = what % 4 != 0,
   };
   TesseraError error = { 0 };
-  TesseraStatus status;
 
   books_init (&program->books, (20 + what / 4 * 4) * MIB);
   program->books.synchronize = synchronize;
   program->books.user = program;
-  status = tessera_policy_new (&options, &program->books.device, NULL, &error,
-                               &program->policy);
+  TesseraStatus status = tessera_policy_new (&options, &program->books.device, NULL,
+                                             &error, &program->policy);
   fuzz_check (status, &error);
   return status == TESSERA_OK;
 }

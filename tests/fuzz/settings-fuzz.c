@@ -60,12 +60,11 @@ LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n_bytes)
 {
   char text[MOST_TEXT_BYTES + 1];
   size_t n_text_bytes = n_bytes < MOST_TEXT_BYTES ? n_bytes : MOST_TEXT_BYTES;
-  char *rest;
 
   if (n_text_bytes > 0)
     memcpy (text, bytes, n_text_bytes);
   text[n_text_bytes] = '\0';
-  rest = text;
+  char *rest = text;
   check_settings (strsep (&rest, "\n"));
   if (rest != NULL)
     check_pattern (rest);

@@ -197,20 +197,20 @@ static void
 prove (guint32 seed, InstanceKind kind, InstanceEdits edits, Totals *totals)
 {
   Instance instance;
-  TesseraLaws *laws;
   g_autoptr (TesseraPlan) plan = NULL;
   TesseraError error = { 0 };
   TesseraLengthsOptions options = { .work_budget = 512 };
-  TesseraStatus status;
 
   totals->seed = seed;
   instance_init (&instance, seed, kind);
   instance_draw_edits (&instance, edits);
   options.edits = instance.edits;
   options.n_edits = instance.n_edits;
-  laws = tessera_laws_new (instance.of.trace, instance.of.blocks, instance.of.structure);
-  status = tessera_plan_trace (instance.of.trace, instance.of.blocks,
-                               instance.of.structure, &instance.options, &error, &plan);
+  TesseraLaws *laws =
+      tessera_laws_new (instance.of.trace, instance.of.blocks, instance.of.structure);
+  TesseraStatus status =
+      tessera_plan_trace (instance.of.trace, instance.of.blocks, instance.of.structure,
+                          &instance.options, &error, &plan);
   if (status == TESSERA_REFUSED && edits != INSTANCE_NO_EDITS) /* two that meet */
     {
       tessera_laws_free (laws);

@@ -409,13 +409,13 @@ prove (guint32 seed, InstanceKind kind, InstanceEdits edits, Totals *totals)
   Instance instance;
   g_autoptr (TesseraPlan) plan = NULL;
   TesseraError error = { 0 };
-  TesseraStatus status;
   guint n_kinds;
 
   instance_init (&instance, seed, kind);
   instance_draw_edits (&instance, edits);
-  status = tessera_plan_trace (instance.of.trace, instance.of.blocks,
-                               instance.of.structure, &instance.options, &error, &plan);
+  TesseraStatus status =
+      tessera_plan_trace (instance.of.trace, instance.of.blocks, instance.of.structure,
+                          &instance.options, &error, &plan);
   if (status == TESSERA_REFUSED && edits != INSTANCE_NO_EDITS)
     {
       g_assert_cmpuint (instance.conflict.first, <, instance.n_edits);

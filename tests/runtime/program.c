@@ -85,7 +85,6 @@ program_stream (guint index)
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static void *streams[PROGRAM_MAX_STREAMS];
   int (*create) (void **out_stream, unsigned flags);
-  void *stream;
 
   g_assert_cmpuint (index, <, PROGRAM_MAX_STREAMS);
   if (index == 0)
@@ -96,7 +95,7 @@ program_stream (guint index)
       create = null_function ("cudaStreamCreateWithFlags");
       g_assert_cmpint (create (&streams[index], 1), ==, 0); /* apart from the default */
     }
-  stream = streams[index];
+  void *stream = streams[index];
   pthread_mutex_unlock (&lock);
   return (uintptr_t) stream;
 }

@@ -52,10 +52,8 @@ training_steps (void **parameters, gsize batch, int n_steps, gboolean evaluates)
 {
   for (int step = 0; step < n_steps; step++)
     {
-      void *samples;
-
       tessera_step (step);
-      samples = program_must_alloc (1000000, program_stream (1));
+      void *samples = program_must_alloc (1000000, program_stream (1));
       forward_and_backward (parameters, batch);
       program_free (samples, program_stream (1));
       if (evaluates && step == 2)

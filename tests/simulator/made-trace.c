@@ -105,15 +105,14 @@ do_malloc (Recorder *recorder)
 {
   TesseraEvent event = { .action = TESSERA_ALLOC, .stack = TESSERA_NONE };
   TesseraGrant grant;
-  TesseraStatus status;
 
   while (recorder->pending->len > 0 && made_happens (recorder->rand, 0.3))
     complete (recorder, 0);
   event.size_bytes = made_request_bytes (recorder->rand);
   event.stream = (uint16_t) made_stream (recorder->rand);
   event.pool = (uint16_t) made_pool (recorder->rand);
-  status = tessera_caching_malloc (recorder->caching, event.size_bytes, event.stream,
-                                   event.pool, &grant);
+  TesseraStatus status = tessera_caching_malloc (recorder->caching, event.size_bytes,
+                                                 event.stream, event.pool, &grant);
   event.addr = grant.addr;
   if (status == TESSERA_OK)
     g_array_append_val (recorder->live, event);

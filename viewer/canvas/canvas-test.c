@@ -98,10 +98,8 @@ test_wheel (Fixture *f, gconstpointer unused)
 static void
 test_drag (Fixture *f, gconstpointer unused)
 {
-  double before;
-
   tessera_document_zoom (f->document, 4, 4, 0.5, f->document->world_bytes / 2);
-  before = f->document->view.t0;
+  double before = f->document->view.t0;
   test_hand_point (f->canvas, 0.5, 0.5);
   test_hand_button (1, TRUE);
   test_hand_point (f->canvas, 0.6, 0.5);
@@ -264,10 +262,9 @@ test_others_are_dimmed (Fixture *f, gconstpointer unused)
       for (uint32_t block = 0; block < 3; block++)
         {
           double x, y;
-          uint32_t pixel;
 
           middle_on (f, (TesseraSide) side, block, &x, &y);
-          pixel = pixel_at (pixels, width, height, x, y + 0.01);
+          uint32_t pixel = pixel_at (pixels, width, height, x, y + 0.01);
           if (block < 2)
             g_assert_cmphex (pixel, ==, ink->block_rgb[block]);
           else
@@ -420,17 +417,15 @@ drag_block (Fixture *f)
 {
   const TesseraView *v = &f->document->view;
   const TesseraLandings *landings;
-  uint64_t other;
-  double share;
 
   test_hand_point (f->canvas, f->x, f->y);
   test_hand_button (1, TRUE);
   WAIT (f->document->proposal.landings != NULL, 5000);
   landings = f->document->proposal.landings;
   g_assert_cmpuint (f->document->proposal.offset_bytes, ==, landings->base_bytes);
-  other = 3 << 20;
+  uint64_t other = 3 << 20;
   g_assert_cmpuint (landings->base_bytes, ==, 0);
-  share = ((double) landings->base_bytes - (double) other) / (v->y1 - v->y0);
+  double share = ((double) landings->base_bytes - (double) other) / (v->y1 - v->y0);
   test_hand_point (f->canvas, f->x, f->y + share / 2);
   test_hand_point (f->canvas, f->x, f->y + share);
   WAIT (f->document->proposal.offset_bytes == other, 5000);
@@ -485,12 +480,10 @@ test_pin_click (Fixture *f, gconstpointer unused)
 static void
 test_pin_keys (Fixture *f, gconstpointer unused)
 {
-  uint64_t base;
-
   gtk_widget_grab_focus (f->canvas);
   test_hand_press (GDK_ALT_MASK, XK_Up);
   WAIT (f->document->proposal.landings != NULL, 5000);
-  base = f->document->proposal.landings->base_bytes;
+  uint64_t base = f->document->proposal.landings->base_bytes;
   test_hand_press (GDK_ALT_MASK, base == 0 ? XK_Up : XK_Down);
   WAIT (f->document->proposal.offset_bytes != base, 5000);
   test_hand_press (0, XK_Escape);
@@ -535,13 +528,11 @@ count_names (Fixture *f)
 {
   g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (f->canvas);
   GtkSnapshot *snapshot = gtk_snapshot_new ();
-  GskRenderNode *node;
-  int n;
 
   gdk_paintable_snapshot (paintable, snapshot, gtk_widget_get_width (f->canvas),
                           gtk_widget_get_height (f->canvas));
-  node = gtk_snapshot_free_to_node (snapshot);
-  n = count_words (node);
+  GskRenderNode *node = gtk_snapshot_free_to_node (snapshot);
+  int n = count_words (node);
   gsk_render_node_unref (node);
   return n;
 }

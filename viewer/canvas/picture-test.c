@@ -104,20 +104,18 @@ assert_exact (Fixture *f, const TesseraView *view, int scale)
   /* The picture lies on whole pixels. */
   double left = round (view->t0 * sx), low = round (view->y0 * sy);
   TesseraView whole = { left / sx, (left + width) / sx, low / sy, (low + height) / sy };
-  cairo_surface_t *surface;
-  const uint32_t *pixels;
   size_t n_different = 0;
-  int stride;
 
   cairo_surface_destroy (draw (f, view, scale));
   WAIT ((cairo_surface_destroy (draw (f, view, scale)),
          tessera_picture_is_complete (f->picture)),
         SLOW_MS);
-  surface = draw (f, view, scale);
-  pixels = (const uint32_t *) (const void *) cairo_image_surface_get_data (surface);
+  cairo_surface_t *surface = draw (f, view, scale);
+  const uint32_t *pixels =
+      (const uint32_t *) (const void *) cairo_image_surface_get_data (surface);
   tessera_scene_render (f->sheet->scene, &whole, &f->paint->ink, expected, (size_t) width,
                         width, height, (int64_t) left, -(int64_t) low - height);
-  stride = cairo_image_surface_get_stride (surface);
+  int stride = cairo_image_surface_get_stride (surface);
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++)
       n_different += !is_near (pixels[y * (stride / 4) + x], expected[y * width + x]);
@@ -174,13 +172,12 @@ test_never_blank (Fixture *f, gconstpointer unused)
 {
   double top = (double) tessera_scene_height_bytes (f->sheet->scene);
   const TesseraView all = { 0, 1, 0, top }, part = { 0.4, 0.6, 0, top };
-  cairo_surface_t *surface;
-  const uint32_t *pixels;
   size_t n_drawn = 0;
 
   assert_exact (f, &all, 1);
-  surface = draw (f, &part, 1);
-  pixels = (const uint32_t *) (const void *) cairo_image_surface_get_data (surface);
+  cairo_surface_t *surface = draw (f, &part, 1);
+  const uint32_t *pixels =
+      (const uint32_t *) (const void *) cairo_image_surface_get_data (surface);
   g_assert_false (tessera_picture_is_complete (f->picture));
   for (size_t i = 0; i < WIDTH * HEIGHT; i++)
     n_drawn += (pixels[i] & 0xffffff) != 0;

@@ -68,10 +68,9 @@ static void
 test_view_stays_inside (TestSession *f, gconstpointer unused)
 {
   const TesseraView *v = &f->document->view;
-  double world;
 
   test_open (f->document, f->path);
-  world = f->document->world_bytes;
+  double world = f->document->world_bytes;
   g_assert_true (test_is_fit (f->document));
   g_assert_cmpfloat (world, >=, 3 << 20);
   tessera_document_zoom (f->document, 4, 2, 0.5, world / 2);
@@ -154,10 +153,7 @@ test_opens_on_the_failure (TestSession *f, gconstpointer unused)
 {
   g_autofree char *sample = test_sample_path ();
   const TesseraView *v = &f->document->view;
-  const TesseraSheet *sheet;
-  const TesseraStep *step;
   g_autofree char *failed = NULL;
-  TesseraView first;
 
   if (sample == NULL)
     {
@@ -165,9 +161,9 @@ test_opens_on_the_failure (TestSession *f, gconstpointer unused)
       return;
     }
   test_open (f->document, sample);
-  sheet = f->document->sheets[TESSERA_SIDE_LEFT];
-  step = &f->document->data->structure->steps[3];
-  first = *v;
+  const TesseraSheet *sheet = f->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraStep *step = &f->document->data->structure->steps[3];
+  TesseraView first = *v;
   failed = tessera_describe_address (
       f->document->data, f->document->data->blocks->block_of_event[f->document->moment]);
   g_assert_cmpuint (f->document->moment, ==, sheet->layout->ooms[0].event_index);
@@ -186,10 +182,8 @@ test_opens_on_the_failure (TestSession *f, gconstpointer unused)
 static void
 test_axis_keeps_events (TestSession *f, gconstpointer unused)
 {
-  const TesseraSheet *sheet;
-
   test_open (f->document, f->path);
-  sheet = f->document->sheets[TESSERA_SIDE_LEFT];
+  const TesseraSheet *sheet = f->document->sheets[TESSERA_SIDE_LEFT];
   tessera_document_show_time (f->document, tessera_sheet_t_of (sheet, 3),
                               tessera_sheet_t_of (sheet, 5));
   tessera_document_set_axis_kind (f->document, TESSERA_AXIS_EVENTS);
@@ -206,7 +200,6 @@ static void
 test_filter (TestSession *f, gconstpointer unused)
 {
   const TesseraColouring *colouring;
-  size_t entry;
 
   test_open (f->document, f->path);
   tessera_document_set_colour_key (f->document, TESSERA_COLOUR_SIZE);
@@ -214,7 +207,7 @@ test_filter (TestSession *f, gconstpointer unused)
   test_session_settle (f);
   g_assert_cmpint (f->document->paint->colouring->key, ==, TESSERA_COLOUR_SIZE);
   colouring = f->document->paint->colouring;
-  entry = colouring->block_entry[0];
+  size_t entry = colouring->block_entry[0];
   g_assert_null (f->document->paint->shown);
   tessera_document_filter (f->document, entry, TRUE);
   g_assert_nonnull (f->document->paint->shown);

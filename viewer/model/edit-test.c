@@ -193,13 +193,12 @@ static void
 test_conflict (TestSession *f, gconstpointer unused)
 {
   const TesseraLayout *layout;
-  TesseraFollowed *former;
 
   pin (f, 0, 8 << 20);
   g_assert_cmpstr (f->document->error, ==, NULL);
   layout = f->document->planned->layout;
   g_assert_cmpuint (layout->addr[0], ==, layout->pool_addr + (8 << 20));
-  former = f->document->planned;
+  TesseraFollowed *former = f->document->planned;
   pin (f, 1, 8 << 20);
   g_assert_nonnull (f->document->error);
   g_test_message ("%s", f->document->error);

@@ -142,11 +142,9 @@ test_sides (Fixture *f, gconstpointer unused)
 static void
 test_compares (Fixture *f, gconstpointer unused)
 {
-  const TesseraComparison *c;
-
   tessera_document_show_kept (f->document, TESSERA_SIDE_LEFT, 0);
   settle (f);
-  c = f->document->comparison;
+  const TesseraComparison *c = f->document->comparison;
   g_assert_nonnull (c);
   g_assert_cmpuint (c->n_same, ==, 3);
   g_assert_null (f->document->difference);
@@ -172,7 +170,6 @@ static void
 test_difference_is_lit (Fixture *f, gconstpointer unused)
 {
   const uint32_t two[] = { 0, 1 };
-  const uint8_t *lit;
 
   tessera_document_show_kept (f->document, TESSERA_SIDE_LEFT, 0);
   settle (f);
@@ -180,7 +177,7 @@ test_difference_is_lit (Fixture *f, gconstpointer unused)
   settle (f);
   g_assert_null (f->document->paint->ink.block_lit);
   tessera_document_set_show_difference (f->document, TRUE);
-  lit = f->document->paint->ink.block_lit;
+  const uint8_t *lit = f->document->paint->ink.block_lit;
   g_assert_nonnull (lit);
   for (uint32_t block = 0; block < 3; block++)
     g_assert_cmpint (lit[block], ==,
@@ -305,12 +302,10 @@ full_digest (TestSession *f)
 static void
 test_stop_keeps_best (TestSession *f, gconstpointer unused)
 {
-  TesseraNews news;
-  uint64_t cut_bytes;
   g_autofree char *words = NULL;
 
   WAIT (is_planning (f), SLOW_MS);
-  news = tessera_job_news (f->document->jobs[TESSERA_WORK_PLAN]);
+  TesseraNews news = tessera_job_news (f->document->jobs[TESSERA_WORK_PLAN]);
   g_assert_cmpuint (news.bound_bytes, ==, f->document->needs.bound_bytes);
   g_assert_cmpuint (news.height_bytes, >, news.bound_bytes);
   words = tessera_describe_news (&news);
@@ -318,7 +313,7 @@ test_stop_keeps_best (TestSession *f, gconstpointer unused)
   tessera_document_cancel (f->document);
   test_session_settle (f);
   assert_cut_short (f);
-  cut_bytes = f->document->planned->plan->height_bytes;
+  uint64_t cut_bytes = f->document->planned->plan->height_bytes;
   g_assert_cmpuint (cut_bytes, <=, news.height_bytes);
   g_assert_cmpstr (tessera_document_plan_name (f->document, f->document->planned), ==,
                    "free, cut short");
@@ -336,7 +331,6 @@ static void
 test_never_above_preview (TestSession *f, gconstpointer unused)
 {
   TesseraEdit made = tessera_edit_of (TESSERA_EDIT_DYNAMIC);
-  uint64_t preview_bytes;
 
   WAIT (is_planning (f), SLOW_MS);
   tessera_document_cancel (f->document);
@@ -344,7 +338,7 @@ test_never_above_preview (TestSession *f, gconstpointer unused)
   tessera_document_select (f->document, 1);
   tessera_document_edit_selection (f->document, &made, FALSE);
   WAIT (f->document->planned->request.is_preview, SLOW_MS);
-  preview_bytes = f->document->planned->plan->height_bytes;
+  uint64_t preview_bytes = f->document->planned->plan->height_bytes;
   g_assert_nonnull (f->document->jobs[TESSERA_WORK_PLAN]);
   g_assert_nonnull (tessera_document_why_no_export (f->document));
   tessera_document_cancel (f->document);
@@ -382,16 +376,14 @@ test_reported_seldom (TestSession *f, gconstpointer unused)
 {
   gboolean passed = FALSE;
   guint n_reported = 0;
-  gint64 begin_us;
-  double most;
 
   WAIT (is_planning (f), SLOW_MS);
   g_signal_connect (f->document, "changed", G_CALLBACK (count_reported), &n_reported);
-  begin_us = g_get_monotonic_time ();
+  gint64 begin_us = g_get_monotonic_time ();
   g_timeout_add (600, test_set_true, &passed);
   WAIT (passed, SLOW_MS);
   g_assert_nonnull (f->document->jobs[TESSERA_WORK_PLAN]);
-  most = (double) (g_get_monotonic_time () - begin_us) / 1e6 * 16 + 3;
+  double most = (double) (g_get_monotonic_time () - begin_us) / 1e6 * 16 + 3;
   g_test_message ("%u of %.0f", n_reported, most);
   g_assert_cmpuint (n_reported, >, 1);
   g_assert_cmpfloat (n_reported, <=, most);

@@ -570,7 +570,6 @@ static void
 test_groups_in_haste (TestSession *f, gconstpointer unused)
 {
   static const uint32_t a_b[] = { 0, 1 };
-  const TesseraEdit *edits;
   size_t n_edits;
 
   ask_for_groups (f);
@@ -597,7 +596,7 @@ test_groups_in_haste (TestSession *f, gconstpointer unused)
   ask_for_groups (f);
   /* What was made while the group was undone has taken its place. */
   g_assert_cmpuint (tessera_document_n_standing (f->document), >=, 1);
-  edits = tessera_history_get (f->document->history, &n_edits);
+  const TesseraEdit *edits = tessera_history_get (f->document->history, &n_edits);
   g_assert_cmpuint (n_in_group (f, "mine"), ==,
                     edits[0].kind == TESSERA_EDIT_GROUP ? 2 : 0);
   g_assert_true (f->document->paint->data == f->document->data);

@@ -182,13 +182,14 @@ test_order_of_blocks (TestSession *f, gconstpointer unused)
         for (uint64_t i = 0; i < f->document->grouping->rows[place].n_blocks; i++)
           {
             TesseraNode node = g_array_index (tree->rows, TesseraNode, ++row);
-            uint64_t value, before;
 
             g_assert_cmpint (node.kind, ==, TESSERA_NODE_BLOCK);
-            value = value_of_block (data, node.index, (TesseraTreeColumn) column);
-            before = last == TESSERA_NONE
-                         ? value
-                         : value_of_block (data, last, (TesseraTreeColumn) column);
+            uint64_t value =
+                value_of_block (data, node.index, (TesseraTreeColumn) column);
+            uint64_t before =
+                last == TESSERA_NONE
+                    ? value
+                    : value_of_block (data, last, (TesseraTreeColumn) column);
             g_assert_true (down ? value <= before : value >= before);
             if (last != TESSERA_NONE && value == before)
               g_assert_cmpuint (last, <, node.index);

@@ -75,15 +75,14 @@ test_reasons (TestView *f, gconstpointer unused)
 
   for (int round = 0; round < 3; round++)
     {
-      GtkWidget *popover;
-
       if (round == 1)
         test_view_act (f, "next-block");
       if (round == 2)
         test_view_act (f, "select-all");
       test_window_settle (f->window);
       gtk_menu_button_popup (GTK_MENU_BUTTON (button));
-      popover = GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)));
+      GtkWidget *popover =
+          GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)));
       WAIT (gtk_widget_get_mapped (popover), 5000);
       for (size_t i = 0; i < n; i++)
         {
@@ -115,8 +114,7 @@ test_bar (TestView *f, gconstpointer unused)
 {
   static const struct
   {
-    const char *action;
-    const char *bad, *good;
+    const char *action, *bad, *good;
     TesseraEditKind kind;
   } cases[] = {
     { "edit-group", "", "mine", TESSERA_EDIT_GROUP },

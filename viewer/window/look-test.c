@@ -211,7 +211,6 @@ test_heights_can_be_read_off (TestView *f, gconstpointer unused)
   g_autofree char *sample = test_sample_path ();
   const TesseraView *v = &f->document->view;
   const TesseraCanvas *canvas = tessera_panel_of (test_view_find (f, "canvas-left"));
-  double step;
 
   if (sample == NULL)
     {
@@ -220,7 +219,7 @@ test_heights_can_be_read_off (TestView *f, gconstpointer unused)
     }
   gtk_window_set_default_size (GTK_WINDOW (f->window), 1280, 720);
   test_window_open (f->window, sample);
-  step = tessera_canvas_grid_step_bytes (canvas);
+  double step = tessera_canvas_grid_step_bytes (canvas);
   g_assert_cmpfloat ((v->y1 - v->y0) / step, >=, 4);
   g_assert_cmpfloat (step, ==, 10.0 * (1 << 30));
 }
@@ -445,7 +444,6 @@ test_handovers (TestView *f, gconstpointer unused)
 {
   g_autofree char *path = test_turns_path ();
   const TesseraHandovers *handovers;
-  GtkSelectionModel *rows;
 
   test_window_open (f->window, path);
   gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "plans");
@@ -461,7 +459,8 @@ test_handovers (TestView *f, gconstpointer unused)
   g_assert_cmpuint (handovers->n_waits, ==, f->document->planned->layout->n_barriers);
   g_assert_true (g_str_has_prefix (test_view_text (f, "plan-hint"),
                                    "Streams wait for each other 1 time,"));
-  rows = gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "handovers")));
+  GtkSelectionModel *rows =
+      gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "handovers")));
   g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (rows)), ==, 1);
   tessera_document_select (f->document, 0);
   g_assert_false (gtk_selection_model_is_selected (rows, 0));
@@ -541,12 +540,11 @@ test_legend_unfolds (TestView *f, gconstpointer unused)
 static void
 test_legend_missed (TestView *f, gconstpointer unused)
 {
-  GtkWidget *row, *name;
   TesseraLayout *layout;
 
   test_window_open (f->window, f->path);
-  row = test_view_find (f, "legend-missed");
-  name = gtk_widget_get_next_sibling (gtk_widget_get_first_child (row));
+  GtkWidget *row = test_view_find (f, "legend-missed");
+  GtkWidget *name = gtk_widget_get_next_sibling (gtk_widget_get_first_child (row));
   g_assert_false (gtk_widget_get_visible (row));
   layout = (TesseraLayout *) f->document->sheets[0]->layout;
   layout->n_misses = 2;

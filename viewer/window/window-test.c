@@ -127,12 +127,10 @@ test_followed (TestView *f, gconstpointer unused)
 static void
 test_zoom_actions (TestView *f, gconstpointer unused)
 {
-  double before;
-
   test_window_open (f->window, f->path);
   test_view_act (f, "zoom-in");
   g_assert_cmpfloat (f->document->view.t1 - f->document->view.t0, <, 1);
-  before = f->document->view.t0;
+  double before = f->document->view.t0;
   test_view_act (f, "pan-right");
   g_assert_cmpfloat (f->document->view.t0, >, before);
   test_view_act (f, "go-begin");
@@ -172,13 +170,12 @@ test_selection_is_everywhere (TestView *f, gconstpointer unused)
 static void
 test_selection_of_several (TestView *f, gconstpointer unused)
 {
-  GtkSelectionModel *rows;
-
   test_window_open (f->window, f->path);
   test_view_act (f, "table");
   test_window_settle (f->window);
   g_assert_true (gtk_widget_get_mapped (test_view_find (f, "block-table")));
-  rows = gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "block-table")));
+  GtkSelectionModel *rows =
+      gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "block-table")));
   tessera_document_hover (f->document, TESSERA_SIDE_LEFT, TESSERA_NONE);
   test_view_act (f, "next-block");
   g_assert_false (gtk_widget_get_mapped (test_view_find (f, "selection-count")));
@@ -231,13 +228,12 @@ assert_rows (TestView *f, const char *expected)
 static void
 test_rows_of_table (TestView *f, gconstpointer unused)
 {
-  GtkColumnView *view;
   GtkWidget *least;
   g_autoptr (GtkColumnViewColumn) by_block = NULL;
 
   test_window_open (f->window, f->path);
   test_view_act (f, "table");
-  view = GTK_COLUMN_VIEW (test_view_find (f, "block-table"));
+  GtkColumnView *view = GTK_COLUMN_VIEW (test_view_find (f, "block-table"));
   least = test_view_find (f, "filter-least");
   by_block = g_list_model_get_item (gtk_column_view_get_columns (view), 0);
   assert_rows (f, "1;2.00 MiB;2;2.00 MiB;0;1.00 MiB;");
@@ -283,13 +279,11 @@ n_rows_selected (GtkSelectionModel *rows)
 static void
 test_groups (TestView *f, gconstpointer unused)
 {
-  GtkSelectionModel *rows;
-  GtkWidget *entry;
-
   test_window_open (f->window, f->path);
   gtk_widget_activate_action (GTK_WIDGET (f->window), "win.side", "s", "groups");
   test_window_settle (f->window);
-  rows = gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "groups")));
+  GtkSelectionModel *rows =
+      gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "groups")));
   g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (rows)), >=, 2);
   gtk_selection_model_select_all (rows);
   g_assert_cmpuint (tessera_document_n_selected (f->document), ==, 3);
@@ -324,7 +318,7 @@ test_groups (TestView *f, gconstpointer unused)
   }
   /* Typing filters, Enter selects, what is wrong is said. */
   test_view_act (f, "find");
-  entry = test_view_find (f, "group-query");
+  GtkWidget *entry = test_view_find (f, "group-query");
   gtk_editable_set_text (GTK_EDITABLE (entry), "size=2MiB");
   WAIT (g_str_equal (test_view_text (f, "group-count"), "2 of 3 blocks"), 5000);
   g_signal_emit_by_name (entry, "activate");

@@ -281,10 +281,9 @@ clocks_unmap (Clocks *clocks, guint thread, uint64_t addr, uint64_t size_bytes)
   for (guint i = first; i < end; i++)
     {
       Span *span = &g_array_index (clocks->spans, Span, i);
-      guint behind;
 
       clock_join (&span->before, &span->last);
-      behind = find_behind (&clocks->threads[thread].done, &span->before);
+      guint behind = find_behind (&clocks->threads[thread].done, &span->before);
       if (behind < CLOCKS_STREAMS)
         harm (clocks, CLOCKS_UNMAPPED,
               "the memory at %" G_GINT64_MODIFIER

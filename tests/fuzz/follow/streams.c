@@ -240,13 +240,11 @@ pass_block (void *user, uint64_t addr)
 static void
 wait_for (Storm *storm, guint thread, guint stream, guint on)
 {
-  Clock event;
-
   if (stream == on)
     return;
   clocks_know (&storm->clocks, thread, on);
   clocks_know (&storm->clocks, thread, stream);
-  event = clocks_record (&storm->clocks, thread, on);
+  Clock event = clocks_record (&storm->clocks, thread, on);
   clocks_wait (&storm->clocks, thread, stream, &event);
 }
 
@@ -301,11 +299,10 @@ static void
 unmap (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
 {
   Storm *storm = (Storm *) device;
-  Clock all;
 
   if (!storm->fault->memory_goes_any_time && storm->late->len > 0)
     launch_in_time (storm);
-  all = clocks_mark (&storm->clocks, thread_in_allocator);
+  Clock all = clocks_mark (&storm->clocks, thread_in_allocator);
   if (!storm->fault->unmaps_at_once)
     clocks_synchronize (&storm->clocks, thread_in_allocator, &all);
   clocks_unmap (&storm->clocks, thread_in_allocator, addr, size_bytes);
@@ -341,11 +338,9 @@ pick (Storm *storm, guint streams)
 static void
 use_some (Storm *storm, guint thread)
 {
-  Block *block;
-
   if (storm->live->len == 0)
     return;
-  block = &g_array_index (storm->live, Block, below (storm, storm->live->len));
+  Block *block = &g_array_index (storm->live, Block, below (storm, storm->live->len));
   use (storm, block, thread, pick (storm, block->item.sides | 1u << block->item.stream));
 }
 
@@ -423,12 +418,11 @@ static bool
 allocate (Storm *storm, const Item *item, Block *out_block)
 {
   TesseraPolicyGrant grant;
-  TesseraStatus status;
 
   enter (storm, item->thread);
   complete_pending (storm, false);
-  status = tessera_policy_malloc (storm->policy, item->size_bytes, item->stream,
-                                  item->pool, &grant);
+  TesseraStatus status = tessera_policy_malloc (storm->policy, item->size_bytes,
+                                                item->stream, item->pool, &grant);
   leave (storm);
   storm->result->n_requests++;
   if (status != TESSERA_OK)
@@ -704,12 +698,11 @@ static bool
 run (Storm *storm)
 {
   StreamsResult *result = storm->result;
-  guint n_harms;
 
   for (guint step = 0; step < N_STEPS; step++)
     do_step (storm, step);
   end (storm);
-  n_harms = clocks_count_harms (&storm->clocks);
+  guint n_harms = clocks_count_harms (&storm->clocks);
   for (guint i = 0; i < CLOCKS_N_HARMS; i++)
     result->n_harms[i] += storm->clocks.n_harms[i];
   if (n_harms > 0 && result->first_harm[0] == '\0')
@@ -723,8 +716,6 @@ streams_run (uint32_t seed, const StreamsFault *fault, StreamsResult *result)
 {
   static const guint strangers[] = { 0, 0, 3, 12 };
   Storm *storm = storm_new (seed, fault, result);
-  uint64_t device_bytes;
-  bool never_declines;
 
   storm->n_streams = 2 + below (storm, CLOCKS_STREAMS - 1);
   storm->n_threads = 1 + below (storm, CLOCKS_THREADS);
@@ -737,8 +728,8 @@ streams_run (uint32_t seed, const StreamsFault *fault, StreamsResult *result)
   for (guint i = 0; i < storm->n_items; i++)
     storm->items[i] = make_item (storm);
   make_plan (storm);
-  never_declines = chance (storm, 50);
-  device_bytes = storm->plan->plan.height_bytes + (8 + below (storm, 40)) * MIB;
+  bool never_declines = chance (storm, 50);
+  uint64_t device_bytes = storm->plan->plan.height_bytes + (8 + below (storm, 40)) * MIB;
   open_policy (storm, never_declines, chance (storm, 70) ? 0 : device_bytes);
   return run (storm);
 }
