@@ -81,13 +81,12 @@ leaking_loop (void)
 
   for (uint64_t s = 0; s < 4; s++)
     {
-      g_autofree char *name = g_strdup_printf ("step %u", (guint) s);
       uint32_t begin = (uint32_t) trace->n_events;
 
       test_alloc (trace, (s + 1) << 30, 5000);
       test_alloc (trace, 0x1000, 800);
       test_free (trace, 0x1000, 800);
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, (uint32_t) s, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;
@@ -127,7 +126,7 @@ test_odd (void)
 
   trace = test_trace_new ();
   TesseraBlocks *blocks = tessera_blocks_new (trace);
-  g_assert_cmpint (tessera_check_blocks (blocks, &error), ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_check_blocks (blocks, &error));
   g_assert_nonnull (strstr (error.text, "the trace holds no events"));
   tessera_blocks_free (blocks);
   tessera_trace_free (trace);
@@ -155,15 +154,13 @@ test_steps (void)
 
   g_assert_cmpint (c.plan->followable, ==, TESSERA_FOLLOWABLE_YES);
   g_assert_cmpuint (c.plan->n_positions, ==, c.structure->steps[1].end_index);
-  g_assert_cmpint (
-      tessera_plan_trace (c.trace, c.blocks, c.structure, &none, &error, &refused), ==,
-      TESSERA_INVALID);
+  GIVES (TESSERA_INVALID,
+         tessera_plan_trace (c.trace, c.blocks, c.structure, &none, &error, &refused));
   g_assert_null (refused);
   g_assert_nonnull (strstr (error.text, "steps 0 to 4"));
   error = (TesseraError){ 0 };
-  g_assert_cmpint (
-      tessera_plan_trace (c.trace, c.blocks, c.structure, &backwards, &error, &refused),
-      ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_plan_trace (c.trace, c.blocks, c.structure, &backwards,
+                                              &error, &refused));
   plan_case_clear (&c);
 
   /* One step says nothing of the next. */
@@ -220,9 +217,8 @@ test_giant (void)
   test_alloc (trace, 0x1000, UINT64_MAX);
   test_alloc (trace, 0x2000, UINT64_MAX);
   g_auto (PlanCase) c = plan_case_look (trace);
-  g_assert_cmpint (
-      tessera_plan_trace (trace, c.blocks, c.structure, &plan_all_steps, &error, &c.plan),
-      ==, TESSERA_REFUSED);
+  GIVES (TESSERA_REFUSED, tessera_plan_trace (trace, c.blocks, c.structure,
+                                              &plan_all_steps, &error, &c.plan));
   g_assert_null (c.plan);
   g_assert_cmpuint (error.text[0], !=, '\0');
 }
@@ -320,14 +316,13 @@ steps_of_kinds (const char *kinds)
   test_alloc (trace, 1 << 20, 4096);
   for (uint32_t s = 0; kinds[s]; s++)
     {
-      g_autofree char *name = g_strdup_printf ("step %u", s);
       uint32_t begin = (uint32_t) trace->n_events;
 
       for (uint64_t i = 2; i < 6; i++)
         test_alloc (trace, i << 20, 512 * (uint64_t) kinds[s]);
       for (uint64_t i = 2; i < 6; i++)
         test_free (trace, i << 20, 512 * (uint64_t) kinds[s]);
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, s, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;
@@ -361,7 +356,6 @@ streams_loop (uint32_t seed)
   for (uint64_t s = 0; s < N_STEPS; s++)
     {
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-      g_autofree char *name = g_strdup_printf ("step %u", (guint) s);
       uint32_t begin = (uint32_t) trace->n_events;
 
       for (uint64_t i = 0; i < N_BLOCKS; i++)
@@ -384,7 +378,7 @@ streams_loop (uint32_t seed)
           test_event (trace, TESSERA_ALLOC, (s * N_BLOCKS + i + 1) << 30, size,
                       (uint16_t) ((i + seed) % 3));
         }
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, (uint32_t) s, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;
@@ -418,9 +412,8 @@ test_cancel (void)
   g_auto (PlanCase) c = plan_case_look (test_trace_random (4, 3000, 1));
   TesseraError error = { 0 };
 
-  g_assert_cmpint (
-      tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &c.plan), ==,
-      TESSERA_CANCELLED);
+  GIVES (TESSERA_CANCELLED,
+         tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &c.plan));
   g_assert_null (c.plan);
 }
 

@@ -76,6 +76,14 @@ test_range (TesseraTrace *trace,
 }
 
 void
+test_step (TesseraTrace *trace, uint32_t s, uint32_t begin_index)
+{
+  g_autofree char *name = g_strdup_printf ("step %u", s);
+
+  test_range (trace, TESSERA_RANGE_STEP, name, begin_index, (uint32_t) trace->n_events);
+}
+
+void
 test_held (TesseraTrace *trace, uint64_t addr, uint64_t size_bytes, bool is_pending)
 {
   const TesseraHeldBlock block = { .addr = addr,
@@ -150,9 +158,7 @@ test_trace_loop (uint32_t n_steps, uint32_t n_layers, bool has_ranges)
         test_free (trace, activation + l * page, 8192 + 1024 * l);
       if (has_ranges)
         {
-          g_autofree char *name = g_strdup_printf ("step %u", s);
-
-          test_range (trace, TESSERA_RANGE_STEP, name, begin, now (trace));
+          test_step (trace, s, begin);
           test_range (trace, TESSERA_RANGE_PHASE, "forward", forward, backward);
           test_range (trace, TESSERA_RANGE_PHASE, "backward", backward, now (trace));
         }

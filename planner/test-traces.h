@@ -25,6 +25,8 @@ void test_range (TesseraTrace *trace,
                  const char *name,
                  uint32_t begin_index,
                  uint32_t end_index);
+/* "step @s": from event @begin_index up to now. */
+void test_step (TesseraTrace *trace, uint32_t s, uint32_t begin_index);
 void test_held (TesseraTrace *trace, uint64_t addr, uint64_t size_bytes, bool is_pending);
 
 /* A valid history: blocks of 1 .. 64 units that live and die, the same for each seed. */

@@ -68,13 +68,12 @@ case_of_steps (void)
   for (guint i = 0; i < 12; i++)
     {
       uint32_t begin = (uint32_t) trace->n_events;
-      g_autofree char *name = g_strdup_printf ("step %u", i);
 
       test_alloc (trace, PAGE, 64 * MIB);
       test_alloc (trace, 2 * PAGE, 4096);
       test_free (trace, 2 * PAGE, 4096);
       test_free (trace, PAGE, 64 * MIB);
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, i, begin);
     }
   tessera_trace_settle_ranges (trace);
   return case_new (trace);
@@ -116,12 +115,11 @@ plans_that_give_back_in_each_step_are_not (void)
   for (guint i = 0; i < 12; i++)
     {
       uint32_t begin = (uint32_t) trace->n_events;
-      g_autofree char *name = g_strdup_printf ("step %u", i);
 
       for (size_t k = 0; k < G_N_ELEMENTS (calls); k++)
         (calls[k].is_free ? test_free : test_alloc) (trace, calls[k].addr,
                                                      calls[k].size_bytes);
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, i, begin);
     }
   tessera_trace_settle_ranges (trace);
   g_auto (Case) c = case_new (trace);
@@ -177,7 +175,6 @@ trace_of_lengths (void)
     {
       const uint64_t length = test_steps_lengths[s];
       uint32_t begin = (uint32_t) trace->n_events;
-      g_autofree char *name = g_strdup_printf ("step %u", s);
 
       for (uint32_t i = 0; i < 25; i++, next += PAGE)
         {
@@ -186,7 +183,7 @@ trace_of_lengths (void)
           test_alloc (trace, next, bytes);
           test_free (trace, next, bytes);
         }
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, s, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;

@@ -523,9 +523,8 @@ test_refused (void)
   tessera_lengths_free (plan->lengths);
   plan->lengths = NULL;
   options.plan = plan;
-  g_assert_cmpint (
-      tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout), ==,
-      TESSERA_REFUSED);
+  GIVES (TESSERA_REFUSED,
+         tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout));
   g_assert_cmpstr (error.text, ==, "the plan has nothing for steps of other lengths");
 }
 

@@ -397,7 +397,6 @@ made_steps (GRand *rand)
     test_alloc (trace, (uint64_t) 1 << 50 | (uint64_t) b << 24, 1024);
   for (uint32_t s = 0; s < N_STEPS; s++)
     {
-      g_autofree char *name = g_strdup_printf ("step %u", s);
       uint32_t begin = (uint32_t) trace->n_events;
 
       for (uint32_t i = 0; i < n; i++)
@@ -409,7 +408,7 @@ made_steps (GRand *rand)
                       likes[i].size_bytes, likes[i].stream);
           end_those (trace, likes, n, now, true);
         }
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, s, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;

@@ -16,3 +16,5 @@ works (TesseraStatus status, const TesseraError *error)
 }
 
 #define OK(call) g_assert_cmpint ((call), ==, TESSERA_OK)
+/* ... and what fails does so in the way that is expected. */
+#define GIVES(status, call) g_assert_cmpint ((call), ==, (status))

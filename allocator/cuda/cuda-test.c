@@ -90,8 +90,7 @@ test_segments (void)
   device->release (device, addr, 20 * MIB);
   device->release (device, other, 4 * MIB);
   g_assert_cmpuint (free_bytes (cuda), ==, before);
-  g_assert_cmpint (device->allocate (device, before + 64 * MIB, 0, &addr), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE, device->allocate (device, before + 64 * MIB, 0, &addr));
   g_assert_cmpuint (addr, ==, 0);
   close_cuda (cuda);
 }
@@ -116,13 +115,11 @@ test_pages (void)
   g_assert_cmpuint (free_bytes (cuda), ==, before - 46 * MIB);
   OK (device->map (device, addr + 60 * MIB, 20 * MIB, 0));
   /* More than there is: as if it had not been tried. */
-  g_assert_cmpint (
-      device->map (device, addr + 100 * MIB, (before / (20 * MIB) - 2) * 20 * MIB, 0), ==,
-      TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE,
+         device->map (device, addr + 100 * MIB, (before / (20 * MIB) - 2) * 20 * MIB, 0));
   g_assert_cmpuint (free_bytes (cuda), ==, before - 66 * MIB);
 
-  g_assert_cmpint (device->map (device, addr + 5 * MIB, 20 * MIB, 0), ==,
-                   TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, device->map (device, addr + 5 * MIB, 20 * MIB, 0));
   /* Of the last page no more is taken than was asked for, in what the driver takes at
      least; pages of one call go back one by one. */
   OK (device->map (device, addr, 25 * MIB, 0));
@@ -131,15 +128,14 @@ test_pages (void)
   g_assert_cmpuint (free_bytes (cuda), ==, before - 72 * MIB);
   device->unmap (device, addr + 20 * MIB, 5 * MIB);
   g_assert_cmpuint (free_bytes (cuda), ==, before - 66 * MIB);
-  g_assert_cmpint (device->map (device, 4096, 20 * MIB, 0), ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, device->map (device, 4096, 20 * MIB, 0));
   device->unmap (device, 4096, 20 * MIB);
   device->unmap (device, addr + 40 * MIB, 60 * MIB);
   device->unmap (device, small, 6 * MIB);
   device->unreserve (device, addr, size);
   device->unreserve (device, small, small_size);
-  g_assert_cmpint (device->map (device, small, 2 * MIB, 0), ==, TESSERA_INVALID);
-  g_assert_cmpint (device->reserve (device, 0, 3 * MIB, &addr, &size), ==,
-                   TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, device->map (device, small, 2 * MIB, 0));
+  GIVES (TESSERA_INVALID, device->reserve (device, 0, 3 * MIB, &addr, &size));
   g_assert_cmpuint (free_bytes (cuda), ==, before);
   if (fake != NULL)
     {
@@ -502,8 +498,8 @@ test_over (void)
   device->synchronize (device);
   device->release (device, addr, 2 * MIB);
   device->unmap (device, base, 4 * MIB);
-  g_assert_cmpint (device->map (device, base + 4 * MIB, 2 * MIB, 0), ==, TESSERA_IO);
-  g_assert_cmpint (device->allocate (device, 2 * MIB, 0, &addr), ==, TESSERA_IO);
+  GIVES (TESSERA_IO, device->map (device, base + 4 * MIB, 2 * MIB, 0));
+  GIVES (TESSERA_IO, device->allocate (device, 2 * MIB, 0, &addr));
   device->unreserve (device, base, size);
   tessera_cuda_close (cuda);
   check_manners ();
@@ -519,7 +515,7 @@ test_missing (void)
   tessera_cuda_close (NULL);
   if (fake != NULL)
     {
-      g_assert_cmpint (tessera_cuda_open (9, &error, &cuda), ==, TESSERA_REFUSED);
+      GIVES (TESSERA_REFUSED, tessera_cuda_open (9, &error, &cuda));
       g_assert_null (cuda);
       g_assert_nonnull (strstr (error.text, "device 9"));
     }
@@ -534,7 +530,7 @@ test_lacking (void)
   TesseraError error = { 0 };
   TesseraCuda *cuda;
 
-  g_assert_cmpint (tessera_cuda_open (0, &error, &cuda), ==, TESSERA_REFUSED);
+  GIVES (TESSERA_REFUSED, tessera_cuda_open (0, &error, &cuda));
   g_assert_null (cuda);
   g_assert_nonnull (strstr (error.text, "lacks cuMemSetAccess"));
 }
@@ -546,7 +542,7 @@ test_no_driver (void)
   TesseraError error = { 0 };
   TesseraCuda *cuda;
 
-  g_assert_cmpint (tessera_cuda_open (0, &error, &cuda), ==, TESSERA_REFUSED);
+  GIVES (TESSERA_REFUSED, tessera_cuda_open (0, &error, &cuda));
   g_assert_null (cuda);
   g_assert_nonnull (strstr (error.text, "no CUDA driver"));
 }

@@ -177,8 +177,8 @@ test_gives_back (Case *c, gconstpointer unused)
 
   /* Nothing is placed by the plan any more, and what lives is known. */
   g_assert_false (program_take (c->policy, MIB, 0).is_hit);
-  g_assert_cmpint (tessera_policy_free_completed (c->policy, c->placed[5].grant.addr), ==,
-                   TESSERA_INVALID);
+  GIVES (TESSERA_INVALID,
+         tessera_policy_free_completed (c->policy, c->placed[5].grant.addr));
   program_give_back (c->policy, c->placed[5]);
   program_give_back (c->policy, c->placed[20]);
   g_assert_cmpuint (program_check_sums (c->policy).pool_bytes, ==, 4 * MIB);
@@ -191,8 +191,8 @@ test_gives_back (Case *c, gconstpointer unused)
   g_assert_cmpuint (stats.pool_bytes, ==, 0);
   g_assert_cmpuint (c->unmapped_bytes, ==, N_SLOTS * MIB);
   g_assert_cmpuint (c->device.used_bytes, ==, stats.extra_bytes);
-  g_assert_cmpint (tessera_policy_free_requested (c->policy, c->placed[21].grant.addr),
-                   ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID,
+         tessera_policy_free_requested (c->policy, c->placed[21].grant.addr));
   g_assert_cmpuint (stats.follower.hits, ==, N_SLOTS);
   g_assert_cmpuint (stats.follower.misses, ==, n_misses);
   g_assert_cmpuint (c->n_declined, ==, 1);
@@ -245,7 +245,7 @@ test_private_pool (Case *c, gconstpointer unused)
     program_give_back (c->policy, c->placed[i]);
   misfit (c);
   g_assert_cmpuint (program_check_sums (c->policy).pool_bytes, ==, 8 * MIB);
-  g_assert_cmpint (tessera_policy_release_pool (c->policy, 3), ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_policy_release_pool (c->policy, 3));
   tessera_policy_step (c->policy);
   g_assert_cmpuint (program_check_sums (c->policy).pool_bytes, ==, 0);
 }
@@ -263,8 +263,8 @@ test_shortage (Case *c, gconstpointer unused)
     if (i % 19 != 18) /* two live ones cut the pool: no piece has 20 MiB */
       program_give_back (c->policy, c->placed[i]);
   tessera_policy_set_routed (c->policy, true);
-  g_assert_cmpint (tessera_policy_malloc (c->policy, 20 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE,
+         tessera_policy_malloc (c->policy, 20 * MIB, 0, 0, &grant));
   tessera_policy_set_routed (c->policy, false);
   g_assert_cmpuint (program_check_sums (c->policy).pool_bytes, ==, N_SLOTS * MIB);
   grant = program_take (c->policy, 20 * MIB, 0);
@@ -305,8 +305,8 @@ test_shrunk (Case *c, gconstpointer unused)
   grant = program_take (c->policy, 20 * MIB, 0);
   g_assert_false (grant.is_hit);
   g_assert_cmpuint (program_check_sums (c->policy).pool_bytes, <=, 20 * MIB);
-  g_assert_cmpint (tessera_policy_malloc (c->policy, 41 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE,
+         tessera_policy_malloc (c->policy, 41 * MIB, 0, 0, &grant));
   g_assert_cmpuint (c->n_declined, ==, 0);
 }
 
@@ -320,8 +320,8 @@ test_limit (Case *c, gconstpointer unused)
   program_give_back (c->policy, grant);
   tessera_policy_set_limit (c->policy, 40 * MIB);
   tessera_policy_empty_cache (c->policy);
-  g_assert_cmpint (tessera_policy_malloc (c->policy, 41 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE,
+         tessera_policy_malloc (c->policy, 41 * MIB, 0, 0, &grant));
   program_take (c->policy, 40 * MIB, 0);
 }
 

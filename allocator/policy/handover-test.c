@@ -167,8 +167,8 @@ test_side_streams (void)
   g_assert_cmpuint (noting.passed, ==, first.grant.addr);
   g_assert_cmpuint (noting.n_orders, ==, 1);
   g_assert_cmpuint (noting.stream, ==, 0);
-  g_assert_cmpint (tessera_policy_free_completed (noting.policy, first.grant.addr), ==,
-                   TESSERA_INVALID);
+  GIVES (TESSERA_INVALID,
+         tessera_policy_free_completed (noting.policy, first.grant.addr));
   program_check_sums (noting.policy);
   tessera_policy_free (noting.policy);
 }
@@ -337,9 +337,8 @@ test_no_barriers (void)
 
   tessera_virtual_init (&device, 0);
   device.device.order = NULL;
-  g_assert_cmpint (
-      tessera_policy_new (&options, &device.device, &observer, &error, &policy), ==,
-      TESSERA_REFUSED);
+  GIVES (TESSERA_REFUSED,
+         tessera_policy_new (&options, &device.device, &observer, &error, &policy));
   g_assert_nonnull (strstr (error.text, "--streams-apart"));
 }
 

@@ -53,8 +53,8 @@ test_follows (void)
       g_assert_cmpuint (extra.slot, ==, TESSERA_NONE);
       g_assert_true (extra.grant.addr < stats.pool_addr ||
                      extra.grant.addr >= stats.pool_addr + 7 * MIB);
-      g_assert_cmpint (tessera_policy_free_completed (policy, grants[0].grant.addr), ==,
-                       TESSERA_INVALID);
+      GIVES (TESSERA_INVALID,
+             tessera_policy_free_completed (policy, grants[0].grant.addr));
       stats = program_check_sums (policy);
       program_give_back (policy, extra);
       for (guint i = 0; i < 3; i++)
@@ -70,10 +70,9 @@ test_follows (void)
   g_assert_cmpuint (stats.caching.peak_active_bytes, ==, 15 * MIB + 1024);
   g_assert_cmpuint (stats.caching.peak_requested_bytes, ==, 15 * MIB + 1024 - 3);
   g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 27 * MIB);
-  g_assert_cmpint (tessera_policy_free_requested (policy, grants[0].grant.addr), ==,
-                   TESSERA_INVALID);
-  g_assert_cmpint (tessera_policy_free_requested (policy, stats.pool_addr + 6 * MIB + 5),
-                   ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_policy_free_requested (policy, grants[0].grant.addr));
+  GIVES (TESSERA_INVALID,
+         tessera_policy_free_requested (policy, stats.pool_addr + 6 * MIB + 5));
 
   tessera_policy_empty_cache (policy);
   tessera_policy_reset_peaks (policy);
@@ -136,11 +135,9 @@ test_limit (void)
   program_give_back (policy, grant);
   tessera_policy_empty_cache (policy);
   tessera_policy_set_limit (policy, 27 * MIB - 1);
-  g_assert_cmpint (tessera_policy_malloc (policy, 8 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE, tessera_policy_malloc (policy, 8 * MIB, 0, 0, &grant));
   tessera_policy_set_limit (policy, MIB);
-  g_assert_cmpint (tessera_policy_malloc (policy, 8 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE, tessera_policy_malloc (policy, 8 * MIB, 0, 0, &grant));
   tessera_policy_set_limit (policy, 0);
   OK (tessera_policy_malloc (policy, 90 * MIB, 0, 0, &grant));
 }
@@ -166,8 +163,7 @@ test_rescue (void)
   g_assert_cmpuint (rescued.grant.addr, ==, stats.pool_addr + 4 * MIB);
   g_assert_cmpuint (stats.misses_rescued, ==, 1);
   g_assert_cmpuint (stats.caching.n_ooms, ==, 0);
-  g_assert_cmpint (tessera_policy_malloc (policy, 2 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE, tessera_policy_malloc (policy, 2 * MIB, 0, 0, &grant));
   /* Its slot is taken now, and there is no other place: the device has one page. */
   grant = program_take (policy, made->slots[2].size_bytes, 0);
   tessera_policy_get_stats (policy, &stats);
@@ -177,8 +173,7 @@ test_rescue (void)
   program_give_back (policy, first);
   program_give_back (policy, grant);
   /* Of the other stream only what no one used: the last MiB but 512. */
-  g_assert_cmpint (tessera_policy_malloc (policy, 3 * MIB, 1, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE, tessera_policy_malloc (policy, 3 * MIB, 1, 0, &grant));
   g_assert_cmpuint (device.n_unmapped, ==, 0);
   stats = program_check_sums (policy);
   g_assert_cmpuint (stats.caching.n_ooms, ==, 2);
@@ -211,8 +206,8 @@ test_absurd (void)
   g_assert_cmpuint (before.follower.hits, ==, 3);
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
-      g_assert_cmpint (tessera_policy_malloc (policy, sizes[i], 0, 0, &grant), ==,
-                       TESSERA_OUT_OF_DEVICE);
+      GIVES (TESSERA_OUT_OF_DEVICE,
+             tessera_policy_malloc (policy, sizes[i], 0, 0, &grant));
       tessera_policy_get_stats (policy, &stats);
       g_assert_false (stats.decline.is_declined);
       g_assert_cmpuint (stats.follower.misses, ==, before.follower.misses);

@@ -43,9 +43,9 @@ static void
 give_back (TesseraPolicy *policy, uint64_t addr)
 {
   OK (tessera_policy_free_requested (policy, addr));
-  g_assert_cmpint (tessera_policy_free_requested (policy, addr), ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_policy_free_requested (policy, addr));
   OK (tessera_policy_free_completed (policy, addr));
-  g_assert_cmpint (tessera_policy_free_completed (policy, addr), ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_policy_free_completed (policy, addr));
 }
 
 static TesseraPolicyStats
@@ -85,7 +85,7 @@ test_direct (void)
       check_sums (policy, &device);
     }
   g_assert_cmpuint (device.used_bytes, ==, 0);
-  g_assert_cmpint (tessera_policy_free_requested (policy, 0), ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_policy_free_requested (policy, 0));
   tessera_policy_reset_peaks (policy);
   tessera_policy_get_stats (policy, &stats);
   g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 0);
@@ -164,23 +164,23 @@ test_direct_out_of_memory (void)
   OK (tessera_policy_free_requested (waiting.policy, waiting.pending));
   give_back (waiting.policy, take (waiting.policy, 30 * MIB, 0, 0).grant.addr);
   g_assert_cmpuint (waiting.pending, ==, 0);
-  g_assert_cmpint (tessera_policy_malloc (waiting.policy, 33 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE,
+         tessera_policy_malloc (waiting.policy, 33 * MIB, 0, 0, &grant));
   g_assert_cmpuint (grant.grant.addr, ==, 0);
   TesseraPolicyStats stats = check_sums (waiting.policy, &device);
   g_assert_cmpuint (stats.caching.n_retries, ==, 2);
   g_assert_cmpuint (stats.caching.n_ooms, ==, 1);
-  g_assert_cmpint (tessera_policy_malloc (waiting.policy, UINT64_MAX, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE,
+         tessera_policy_malloc (waiting.policy, UINT64_MAX, 0, 0, &grant));
 
   /* Slabs and segments count together. */
   tessera_policy_set_limit (waiting.policy, 4 * MIB);
   give_back (waiting.policy, take (waiting.policy, 4 * MIB, 0, 0).grant.addr);
   take (waiting.policy, 3 * MIB, 0, 0);
-  g_assert_cmpint (tessera_policy_malloc (waiting.policy, 512, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
-  g_assert_cmpint (tessera_policy_malloc (waiting.policy, 2 * MIB, 0, 0, &grant), ==,
-                   TESSERA_OUT_OF_DEVICE);
+  GIVES (TESSERA_OUT_OF_DEVICE,
+         tessera_policy_malloc (waiting.policy, 512, 0, 0, &grant));
+  GIVES (TESSERA_OUT_OF_DEVICE,
+         tessera_policy_malloc (waiting.policy, 2 * MIB, 0, 0, &grant));
   tessera_policy_set_limit (waiting.policy, 5 * MIB);
   take (waiting.policy, 512, 0, 0);
   check_sums (waiting.policy, &device);
@@ -247,8 +247,8 @@ test_refusals (gconstpointer user)
 
   options.caching.settings.large_segment_bytes = 0;
   error = (TesseraError){ 0 };
-  g_assert_cmpint (tessera_policy_new (&options, &device.device, NULL, &error, &policy),
-                   ==, TESSERA_INVALID);
+  GIVES (TESSERA_INVALID,
+         tessera_policy_new (&options, &device.device, NULL, &error, &policy));
   g_assert_null (policy);
   g_assert_cmpstr (error.text, !=, "");
   tessera_policy_free (NULL);

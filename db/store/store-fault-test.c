@@ -327,7 +327,7 @@ test_failing_sync_and_rename (Scene *scene, gconstpointer data)
   fail_every (scene, save_trace, &rename_fault, EACCES,
               "Cannot write *.tsr: Permission denied");
   fsync_fault = (Fault){ .n_left = 1, .number = EIO };
-  g_assert_cmpint (save_trace (scene, &error), ==, TESSERA_IO);
+  GIVES (TESSERA_IO, save_trace (scene, &error));
   assert_unharmed (scene);
   fsync_fault = (Fault){ .n_left = 2, .number = EINVAL };
   assert_works (scene, save_trace);
@@ -384,7 +384,7 @@ test_journals_until_the_rename (Scene *scene, gconstpointer data)
       leave_journal (scene, "WAL", "-wal", two_edits);
       assert_works (scene, load_edits);
       rename_fault = (Fault){ .n_left = 1, .number = EACCES };
-      g_assert_cmpint (saves[i](scene, &error), ==, TESSERA_IO);
+      GIVES (TESSERA_IO, saves[i](scene, &error));
       g_assert_true (rename_fault.has_failed);
       assert_works (scene, load_trace);
       assert_works (scene, load_edits);
@@ -406,10 +406,10 @@ test_hot_journal_until_the_rename (Scene *scene, gconstpointer data)
   leave_journal (scene, "DELETE", "-journal",
                  "BEGIN; DELETE FROM edit; UPDATE event SET addr = 7; UPDATE string SET "
                  "text = text || hex (zeroblob (100))");
-  g_assert_cmpint (load_trace (scene, &error), ==, TESSERA_IO);
+  GIVES (TESSERA_IO, load_trace (scene, &error));
   g_assert_nonnull (strstr (error.text, "stopped while it wrote"));
   rename_fault = (Fault){ .n_left = 1, .number = EACCES };
-  g_assert_cmpint (save_trace (scene, &error), ==, TESSERA_IO);
+  GIVES (TESSERA_IO, save_trace (scene, &error));
   g_assert_true (rename_fault.has_failed);
   assert_works (scene, load_trace);
   assert_works (scene, load_edits);

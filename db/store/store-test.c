@@ -133,14 +133,12 @@ test_cannot_save (TestPlace *place, gconstpointer data)
   TesseraError error = { 0 };
 
   trace->events[42].stream = 6;
-  g_assert_cmpint (tessera_trace_save (trace, place->path, NULL, &error), ==,
-                   TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_trace_save (trace, place->path, NULL, &error));
   test_matches (error.text, "Cannot save *: in table event, row 42, stream is 6,*");
   trace->events[42].stream = 0;
   error = (TesseraError){ 0 };
   trace->events[7].size_bytes = (uint64_t) INT64_MAX + 1;
-  g_assert_cmpint (tessera_trace_save (trace, place->path, NULL, &error), ==,
-                   TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_trace_save (trace, place->path, NULL, &error));
   g_assert_cmpuint (test_place_count_files (place), ==, 0);
 }
 
@@ -163,12 +161,10 @@ test_targets (TestPlace *place, gconstpointer data)
   OK (tessera_trace_save (trace, link, NULL, NULL));
   g_assert_cmpint (lstat (place->path, &info), ==, 0);
   g_assert_true (S_ISREG (info.st_mode));
-  g_assert_cmpint (tessera_trace_save (trace, place->folder, NULL, &error), ==,
-                   TESSERA_IO);
+  GIVES (TESSERA_IO, tessera_trace_save (trace, place->folder, NULL, &error));
   test_matches (error.text, "*Is a directory");
   error = (TesseraError){ 0 };
-  g_assert_cmpint (tessera_trace_save (trace, "/nonexistent/a.tsr", NULL, &error), ==,
-                   TESSERA_IO);
+  GIVES (TESSERA_IO, tessera_trace_save (trace, "/nonexistent/a.tsr", NULL, &error));
   g_assert_cmpstr (error.text, ==,
                    "Cannot write /nonexistent/a.tsr: No such file or directory");
   g_assert_cmpuint (test_place_count_files (place), ==, 2);
@@ -193,9 +189,8 @@ test_cancel (TestPlace *place, gconstpointer data)
 
       state = (TestWatch){ .n_allowed = n_allowed };
       loaded = NULL;
-      g_assert_cmpint (
-          tessera_trace_load (place->path, TESSERA_NONE, &progress, &error, &loaded), ==,
-          TESSERA_CANCELLED);
+      GIVES (TESSERA_CANCELLED,
+             tessera_trace_load (place->path, TESSERA_NONE, &progress, &error, &loaded));
       g_assert_null (loaded);
       g_assert_cmpuint (state.n_calls, ==, n_allowed + 1);
       g_assert_true (g_str_has_suffix (error.text, "was cancelled"));
@@ -206,8 +201,8 @@ test_cancel (TestPlace *place, gconstpointer data)
       TesseraError error = { 0 };
 
       state = (TestWatch){ .n_allowed = n_allowed };
-      g_assert_cmpint (tessera_trace_save (trace, place->path, &progress, &error), ==,
-                       TESSERA_CANCELLED);
+      GIVES (TESSERA_CANCELLED,
+             tessera_trace_save (trace, place->path, &progress, &error));
       g_assert_true (g_str_has_suffix (error.text, "nothing was written"));
       g_assert_cmpuint (test_place_count_files (place), ==, 1);
     }
@@ -259,8 +254,7 @@ test_several_devices (TestPlace *place, gconstpointer data)
                         (trace->ranges[i].end_index + 1) / 2);
     }
   tessera_trace_free (loaded);
-  g_assert_cmpint (tessera_trace_load (place->path, 4, NULL, &error, &loaded), ==,
-                   TESSERA_INVALID);
+  GIVES (TESSERA_INVALID, tessera_trace_load (place->path, 4, NULL, &error, &loaded));
   g_assert_true (
       g_pattern_match_simple ("*holds no recording of device 4;*", error.text));
 }
@@ -677,9 +671,8 @@ test_halves (TestPlace *place, gconstpointer data)
 
   test_save (place, trace);
   assert_in_file (place, TESSERA_NONE, trace);
-  g_assert_cmpint (
-      tessera_trace_load (place->path, TESSERA_NONE, &progress, NULL, &loaded), ==,
-      TESSERA_CANCELLED);
+  GIVES (TESSERA_CANCELLED,
+         tessera_trace_load (place->path, TESSERA_NONE, &progress, NULL, &loaded));
   g_assert_null (loaded);
   assert_all_refused (place, wrong_halves, G_N_ELEMENTS (wrong_halves));
 }

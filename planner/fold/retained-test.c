@@ -102,7 +102,6 @@ compute_loss (Run *run, const Loop *loop, uint32_t step)
 static void
 do_step (Run *run, const Loop *loop, uint32_t step)
 {
-  g_autofree char *name = g_strdup_printf ("step %u", step);
   uint32_t begin = (uint32_t) run->trace->n_events;
   uint64_t layers[N_LAYERS], batch = ask (run, 4 * MIB);
 
@@ -124,8 +123,7 @@ do_step (Run *run, const Loop *loop, uint32_t step)
       test_free (run->trace, batch, 4 * MIB);
       run->batch = 0;
     }
-  test_range (run->trace, TESSERA_RANGE_STEP, name, begin,
-              (uint32_t) run->trace->n_events);
+  test_step (run->trace, step, begin);
 }
 
 static void
@@ -285,9 +283,8 @@ test_pin (void)
       edit.what.n_blocks = 1;
       options.edits = &edit;
       options.n_edits = 1;
-      g_assert_cmpint (
-          tessera_plan_trace (c.trace, c.blocks, c.structure, &options, &error, &plan),
-          ==, TESSERA_REFUSED);
+      GIVES (TESSERA_REFUSED, tessera_plan_trace (c.trace, c.blocks, c.structure,
+                                                  &options, &error, &plan));
       g_assert_nonnull (strstr (error.text, TESSERA_ALL_KEPT));
     }
 }
@@ -312,7 +309,6 @@ trace_of_question (const Question *question, uint32_t n_steps)
 
   for (uint32_t k = 0; k < n_steps; k++)
     {
-      g_autofree char *name = g_strdup_printf ("step %u", k);
       uint32_t begin = (uint32_t) trace->n_events;
       uint64_t addr = (uint64_t) (k + 1) << 32;
 
@@ -323,7 +319,7 @@ trace_of_question (const Question *question, uint32_t n_steps)
         n_kept++;
       else
         test_free (trace, addr, question->bytes);
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, k, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;

@@ -75,7 +75,6 @@ test_experts_new (uint32_t seed, gboolean may_be_equal, uint32_t n_steps, uint32
   for (uint32_t s = 0; s < n_steps; s++)
     {
       uint32_t begin = (uint32_t) maker.trace->n_events, backward, n_kept = 0;
-      g_autofree char *name = g_strdup_printf ("step %u", s);
 
       for (uint32_t l = 0; l < TEST_EXPERTS_LAYERS; l++)
         forward (&maker, l, kept, &n_kept);
@@ -88,8 +87,7 @@ test_experts_new (uint32_t seed, gboolean may_be_equal, uint32_t n_steps, uint32
           drop (&maker, kept[--n_kept]);
           drop (&maker, gradient);
         }
-      test_range (maker.trace, TESSERA_RANGE_STEP, name, begin,
-                  (uint32_t) maker.trace->n_events);
+      test_step (maker.trace, s, begin);
       test_range (maker.trace, TESSERA_RANGE_PHASE, "forward", begin, backward);
       test_range (maker.trace, TESSERA_RANGE_PHASE, "backward", backward,
                   (uint32_t) maker.trace->n_events);

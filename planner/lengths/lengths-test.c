@@ -249,7 +249,6 @@ trace_of_training (void)
     {
       uint32_t begin = (uint32_t) trace->n_events;
       uint64_t tokens = addr, length = test_steps_lengths[s];
-      g_autofree char *name = g_strdup_printf ("step %u", s);
 
       test_alloc (trace, addr += 1 << 30, 8 * length);
       tokens = addr;
@@ -268,7 +267,7 @@ trace_of_training (void)
       for (uint64_t k = 0; k < N_LAYERS; k++)
         test_free (trace, first_gradient + (k << 30), GRADIENT_BYTES);
       test_free (trace, tokens, 8 * length);
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, s, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;
@@ -341,8 +340,7 @@ test_refused (void)
 
       OK (tessera_check_lengths (planned.lengths, &law, &error));
       damages[i](planned.lengths);
-      g_assert_cmpint (tessera_check_lengths (planned.lengths, &law, &error), ==,
-                       TESSERA_REFUSED);
+      GIVES (TESSERA_REFUSED, tessera_check_lengths (planned.lengths, &law, &error));
       g_assert_cmpint (law, ==, TESSERA_LAW_OVERLAP);
     }
 }
@@ -363,10 +361,9 @@ test_stated_most (void)
                             planned.of.laws, &options, &error, &again));
   tessera_lengths_free (again);
   options.most.length--;
-  g_assert_cmpint (tessera_lengths_plan (planned.of.trace, planned.of.blocks,
-                                         planned.of.structure, planned.of.laws, &options,
-                                         &error, &again),
-                   ==, TESSERA_REFUSED);
+  GIVES (TESSERA_REFUSED,
+         tessera_lengths_plan (planned.of.trace, planned.of.blocks, planned.of.structure,
+                               planned.of.laws, &options, &error, &again));
   g_assert_null (again);
   g_assert_nonnull (strstr (error.text, "asked for as the most"));
 }

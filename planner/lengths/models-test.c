@@ -373,7 +373,6 @@ study_counts (uint64_t (*count) (uint32_t step, uint32_t size),
   for (uint32_t s = 0; s < 8; s++)
     {
       uint32_t begin = (uint32_t) trace->n_events;
-      g_autofree char *name = g_strdup_printf ("step %u", s);
 
       for (uint32_t i = 0; i < n_sizes; i++, next += UINT64_C (1) << 34)
         {
@@ -382,7 +381,7 @@ study_counts (uint64_t (*count) (uint32_t step, uint32_t size),
           test_alloc (trace, next, bytes);
           test_free (trace, next, bytes);
         }
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, s, begin);
     }
   tessera_trace_settle_ranges (trace);
   *studied = test_study (trace);

@@ -118,7 +118,6 @@ test_steps_trace (const TestSteps *made)
       uint64_t b = made->has_batch ? test_steps_batches[s % 8] : 2;
       uint64_t l = test_steps_lengths[s % 8] + made->longer;
       uint32_t begin = (uint32_t) maker.trace->n_events;
-      g_autofree char *name = g_strdup_printf ("step %u", s);
 
       if (!made->drops_later)
         drop_all (&maker, maker.gradients);
@@ -150,8 +149,7 @@ test_steps_trace (const TestSteps *made)
       drop_all (&maker, maker.held);
       for (uint32_t k = 0; s == 0 && made->first_makes_state && k < n_states; k++)
         put (&maker, 8192 * (k + 1));
-      test_range (maker.trace, TESSERA_RANGE_STEP, name, begin,
-                  (uint32_t) maker.trace->n_events);
+      test_step (maker.trace, s, begin);
     }
   tessera_trace_settle_ranges (maker.trace);
   g_array_free (maker.held, TRUE);
@@ -294,7 +292,6 @@ static void
 make_step (PartsMaker *maker, uint32_t step)
 {
   uint32_t begin = (uint32_t) maker->trace->n_events;
-  g_autofree char *name = g_strdup_printf ("step %u", step);
   uint64_t length = (uint64_t) g_rand_int_range (maker->rand, 100, 2000);
 
   if (maker->made->drops_late)
@@ -307,8 +304,7 @@ make_step (PartsMaker *maker, uint32_t step)
         length = (uint64_t) g_rand_int_range (maker->rand, 100, 2000);
     }
   optimize (maker, step);
-  test_range (maker->trace, TESSERA_RANGE_STEP, name, begin,
-              (uint32_t) maker->trace->n_events);
+  test_step (maker->trace, step, begin);
 }
 
 static void

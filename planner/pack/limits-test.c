@@ -265,8 +265,7 @@ assert_refused (const TesseraItem *items, uint32_t n_items, uint32_t a, uint32_t
 {
   uint64_t offsets[4];
   TesseraPacking packing;
-  g_assert_cmpint (tessera_pack (items, n_items, NULL, offsets, &packing), ==,
-                   TESSERA_REFUSED);
+  GIVES (TESSERA_REFUSED, tessera_pack (items, n_items, NULL, offsets, &packing));
   g_assert_cmpuint (packing.conflict[0], ==, a);
   g_assert_cmpuint (packing.conflict[1], ==, b);
 }
@@ -407,9 +406,8 @@ test_invalid (void)
   uint64_t offsets[2];
   TesseraPacking packing;
   for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
-    g_assert_cmpint (
-        tessera_pack (wrong[i], wrong[i][1].end > 0 ? 2 : 1, NULL, offsets, &packing), ==,
-        TESSERA_INVALID);
+    GIVES (TESSERA_INVALID,
+           tessera_pack (wrong[i], wrong[i][1].end > 0 ? 2 : 1, NULL, offsets, &packing));
 }
 
 /* Who is pinned high up makes its own zone no higher: there others lie. */

@@ -31,7 +31,6 @@ lives_loop (const uint64_t *sizes,
   test_alloc (trace, 0x1000, 4096);
   for (uint64_t s = 0; s < n_steps; s++)
     {
-      g_autofree char *name = g_strdup_printf ("step %u", (guint) s);
       uint32_t begin = (uint32_t) trace->n_events;
 
       for (uint64_t i = 0; i < n_blocks; i++)
@@ -44,7 +43,7 @@ lives_loop (const uint64_t *sizes,
           test_alloc (trace, (request + 1) << 24, sizes[i]);
         }
       if (s > 0 || !has_start)
-        test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+        test_step (trace, (uint32_t) s, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;
@@ -314,7 +313,6 @@ loop (uint32_t n_steps)
   test_alloc (trace, 0x1000, WEIGHT_BYTES);
   for (uint32_t s = 0; s < n_steps; s++)
     {
-      g_autofree char *name = g_strdup_printf ("step %u", s);
       uint32_t begin = (uint32_t) trace->n_events;
 
       for (uint32_t i = 0; i < N_REQUESTS; i++)
@@ -326,7 +324,7 @@ loop (uint32_t n_steps)
       for (uint32_t i = 0; i < N_REQUESTS; i++)
         if (!is_kept[i])
           test_free (trace, addr_of (s, i), sizes[i]);
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, s, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;
@@ -451,7 +449,7 @@ assert_refused (TesseraPlan *plan, TesseraLaw wanted, const char *pattern)
   TesseraLaw law;
 
   plan->slot_digest = tessera_plan_digest (plan);
-  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_REFUSED);
+  GIVES (TESSERA_REFUSED, tessera_check_plan (plan, NULL, &law, &error));
   g_assert_cmpint (law, ==, wanted);
   g_assert_true (g_pattern_match_simple (pattern, error.text));
 }
@@ -514,7 +512,7 @@ test_edits (void)
   /* The second layout would leave out another request. */
   plan->unplanned[1].block_bytes += 512;
   plan->slot_digest = tessera_plan_digest (plan);
-  g_assert_cmpint (tessera_check_plan (plan, NULL, &law, &error), ==, TESSERA_REFUSED);
+  GIVES (TESSERA_REFUSED, tessera_check_plan (plan, NULL, &law, &error));
   g_assert_nonnull (strstr (error.text, "leave out the same requests"));
   error = (TesseraError){ 0 };
   tessera_plan_free (plan);
@@ -553,7 +551,6 @@ loop_with_evaluations (uint32_t n_steps)
   test_alloc (trace, 0x1000, WEIGHT_BYTES);
   for (uint32_t s = 0; s < n_steps; s++)
     {
-      g_autofree char *name = g_strdup_printf ("step %u", s);
       uint32_t begin = (uint32_t) trace->n_events;
       bool is_evaluation = s % 3 == 2;
 
@@ -572,7 +569,7 @@ loop_with_evaluations (uint32_t n_steps)
             test_free (trace, addr_of (best, 3), 512);
           best = s;
         }
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, s, begin);
     }
   tessera_trace_settle_ranges (trace);
   return trace;
@@ -595,7 +592,6 @@ static void
 add_loop_step (
     TesseraTrace *trace, uint32_t s, uint32_t n, uint32_t n_before, uint64_t own_bytes)
 {
-  g_autofree char *name = g_strdup_printf ("step %u", s);
   uint32_t begin = (uint32_t) trace->n_events;
 
   for (uint32_t i = 0; i < n; i++)
@@ -608,7 +604,7 @@ add_loop_step (
     }
   for (uint32_t i = n; i < n_before; i++)
     test_free (trace, addr_of (s - 1, i), sizes[2]);
-  test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+  test_step (trace, s, begin);
 }
 
 /* Five steps keep two blocks, then one clears up, and three of another kind keep one as

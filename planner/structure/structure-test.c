@@ -275,7 +275,6 @@ test_dynamic (void)
   for (uint64_t s = 0; s < 4; s++)
     {
       uint32_t begin = (uint32_t) trace->n_events;
-      g_autofree char *name = g_strdup_printf ("step %u", (guint) s);
 
       for (uint64_t i = 0; i < 20; i++)
         {
@@ -289,7 +288,7 @@ test_dynamic (void)
               test_free (trace, 100 << 20, 77 * 512);
             }
         }
-      test_range (trace, TESSERA_RANGE_STEP, name, begin, (uint32_t) trace->n_events);
+      test_step (trace, (uint32_t) s, begin);
     }
   tessera_trace_settle_ranges (trace);
   g_auto (PlanCase) c = plan_case_look (trace);

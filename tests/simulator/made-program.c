@@ -406,11 +406,7 @@ do_unit (Run *run, const MadeProgram *program, const MadeUnit *unit, gboolean is
   for (guint i = 0; is_first && i < program->n_states; i++)
     ask (run, 7 * MADE_UNIT, 0);
   if (kind->trains)
-    {
-      g_autofree char *name = g_strdup_printf ("step %u", run->n_steps++);
-
-      test_range (run->trace, TESSERA_RANGE_STEP, name, begin, now (run));
-    }
+    test_step (run->trace, run->n_steps++, begin);
   if (kind->backward > 0)
     {
       test_range (run->trace, TESSERA_RANGE_PHASE, "forward", begin, backward);
