@@ -31,13 +31,21 @@ enum
 static void *library;  /* the driver */
 static FakeCuda *fake; /* NULL: another driver */
 
+/* The next call of that name. */
+static void
+fail_next (const char *name, int result)
+{
+  fake->fail_name = name;
+  fake->fail_nth = 1;
+  fake->fail_result = result;
+}
+
 static TesseraCuda *
 open_cuda (void)
 {
-  TesseraError error = { 0 };
   TesseraCuda *cuda;
 
-  works (tessera_cuda_open (0, &error, &cuda), &error);
+  WORKS (error, tessera_cuda_open (0, &error, &cuda));
   return cuda;
 }
 
@@ -167,12 +175,9 @@ test_events (void)
       g_assert_false (tessera_cuda_event_is_done (cuda, again));
       fake->query_result = ILLEGAL_ADDRESS;
       g_assert_false (tessera_cuda_event_is_done (cuda, again));
-      fake->fail_name = "cuEventSynchronize";
-      fake->fail_nth = 1;
-      fake->fail_result = ILLEGAL_ADDRESS;
+      fail_next ("cuEventSynchronize", ILLEGAL_ADDRESS);
       g_assert_false (tessera_cuda_event_wait (cuda, again));
-      fake->fail_name = "cuStreamSynchronize";
-      fake->fail_nth = 1;
+      fail_next ("cuStreamSynchronize", ILLEGAL_ADDRESS);
       g_assert_false (tessera_cuda_stream_wait (cuda, 0));
       g_assert_true (tessera_cuda_event_wait (cuda, again));
       g_assert_true (tessera_cuda_event_is_done (cuda, again));
@@ -219,13 +224,10 @@ test_order (void)
       g_assert_true (fake->ordered_event == fake->recorded_event);
       g_assert_cmpuint ((uintptr_t) fake->ordered_stream, ==, stream);
       g_assert_cmpuint (fake->n_events, ==, 1);
-      fake->fail_name = "cuStreamWaitEvent";
-      fake->fail_nth = 1;
-      fake->fail_result = ILLEGAL_ADDRESS;
+      fail_next ("cuStreamWaitEvent", ILLEGAL_ADDRESS);
       g_assert_false (tessera_cuda_event_order (cuda, event, stream));
       tessera_cuda_event_release (cuda, event);
-      fake->fail_name = "cuCtxRecordEvent";
-      fake->fail_nth = 1;
+      fail_next ("cuCtxRecordEvent", ILLEGAL_ADDRESS);
       g_assert_null (tessera_cuda_event_record_all (cuda));
       event = tessera_cuda_event_record_all (cuda); /* the same, back in the pool */
       g_assert_nonnull (event);
@@ -310,15 +312,13 @@ test_policy (gconstpointer user)
   Run run = { .pending = pending };
   TesseraCuda *cuda = open_cuda ();
   TesseraPolicyStats stats;
-  TesseraError error = { 0 };
   uint64_t before = free_bytes (cuda);
 
   g_test_message ("seed %d", SEED);
   tessera_cuda_set_owner (
       cuda, &(TesseraCudaOwner){ .synchronize = complete_all, .user = &run });
-  works (tessera_policy_new (&options, tessera_cuda_device (cuda), NULL, &error,
-                             &run.policy),
-         &error);
+  WORKS (error, tessera_policy_new (&options, tessera_cuda_device (cuda), NULL, &error,
+                                    &run.policy));
   guint n_failed = run_at_random (&run, rand, live);
   tessera_policy_get_stats (run.policy, &stats);
   /* A driver may round segments of odd sizes. */
@@ -330,7 +330,7 @@ test_policy (gconstpointer user)
                     (options.kind == TESSERA_POLICY_EXPANDABLE ? 720 : 701) * MIB);
   g_assert_cmpuint (n_failed, >, 0);
   g_assert_cmpuint (run.n_waits, >, 0);
-  works (tessera_policy_check (run.policy, &error), &error);
+  WORKS (error, tessera_policy_check (run.policy, &error));
   for (guint i = 0; i < live->len; i++)
     {
       tessera_policy_free_requested (run.policy, g_array_index (live, uint64_t, i));
@@ -458,9 +458,7 @@ test_refused_wait (void)
 
   OK (device->reserve (device, 0, 2 * MIB, &addr, &size));
   OK (device->map (device, addr, 4 * MIB, 0));
-  fake->fail_name = "cuCtxSynchronize";
-  fake->fail_nth = 1;
-  fake->fail_result = 900;
+  fail_next ("cuCtxSynchronize", 900);
   device->unmap (device, addr, 4 * MIB);
   g_assert_cmpuint (fake->n_mapped, ==, 2);
   device->unmap (device, addr, 4 * MIB);
@@ -507,18 +505,22 @@ test_over (void)
 }
 
 static void
-test_missing (void)
+assert_refused (int number, const char *part)
 {
   TesseraError error = { 0 };
   TesseraCuda *cuda;
 
+  GIVES (TESSERA_REFUSED, tessera_cuda_open (number, &error, &cuda));
+  g_assert_null (cuda);
+  g_assert_nonnull (strstr (error.text, part));
+}
+
+static void
+test_missing (void)
+{
   tessera_cuda_close (NULL);
   if (fake != NULL)
-    {
-      GIVES (TESSERA_REFUSED, tessera_cuda_open (9, &error, &cuda));
-      g_assert_null (cuda);
-      g_assert_nonnull (strstr (error.text, "device 9"));
-    }
+    assert_refused (9, "device 9");
   else
     g_test_skip ("only the fake driver has one device for certain");
 }
@@ -527,24 +529,14 @@ test_missing (void)
 static void
 test_lacking (void)
 {
-  TesseraError error = { 0 };
-  TesseraCuda *cuda;
-
-  GIVES (TESSERA_REFUSED, tessera_cuda_open (0, &error, &cuda));
-  g_assert_null (cuda);
-  g_assert_nonnull (strstr (error.text, "lacks cuMemSetAccess"));
+  assert_refused (0, "lacks cuMemSetAccess");
 }
 
 /* Instead of all others, where no driver is. */
 static void
 test_no_driver (void)
 {
-  TesseraError error = { 0 };
-  TesseraCuda *cuda;
-
-  GIVES (TESSERA_REFUSED, tessera_cuda_open (0, &error, &cuda));
-  g_assert_null (cuda);
-  g_assert_nonnull (strstr (error.text, "no CUDA driver"));
+  assert_refused (0, "no CUDA driver");
 }
 
 int

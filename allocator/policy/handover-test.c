@@ -24,6 +24,7 @@ typedef struct
   uint32_t stream; /* of the last order */
   uintptr_t mark;
   bool refuses_marks, never_ends;
+  MadePlan *made;
   TesseraPolicy *policy;
   uint64_t passed; /* the last block that did */
 } Noting;
@@ -68,6 +69,21 @@ pass (void *user, uint64_t addr)
   ((Noting *) user)->passed = addr;
 }
 
+static void
+open_noting (Noting *noting)
+{
+  const TesseraPolicyOptions options = made_plan_options (noting->made);
+  const TesseraObserver observer = { .block_passed = pass, .user = noting };
+
+  tessera_virtual_init (&noting->device, 100 * MIB);
+  noting->device.device.mark = mark;
+  noting->device.device.forget_mark = forget_mark;
+  noting->device.device.ends = ends;
+  noting->device.device.order = order;
+  WORKS (error, tessera_policy_new (&options, &noting->device.device, &observer, &error,
+                                    &noting->policy));
+}
+
 /* Three requests a step: the first and the last one in the same place, of two streams. */
 static MadePlan *
 make_plan (uint64_t middle_bytes)
@@ -83,28 +99,26 @@ make_plan (uint64_t middle_bytes)
 }
 
 static void
-open_noting (Noting *noting, const MadePlan *made)
+set_up (Noting *noting, gconstpointer middle_mib)
 {
-  const TesseraPolicyOptions options = made_plan_options (made);
-  const TesseraObserver observer = { .block_passed = pass, .user = noting };
-  TesseraError error = { 0 };
+  noting->made = make_plan (GPOINTER_TO_UINT (middle_mib) * MIB);
+  open_noting (noting);
+}
 
-  *noting = (Noting){ 0 };
-  tessera_virtual_init (&noting->device, 100 * MIB);
-  noting->device.device.mark = mark;
-  noting->device.device.forget_mark = forget_mark;
-  noting->device.device.ends = ends;
-  noting->device.device.order = order;
-  works (tessera_policy_new (&options, &noting->device.device, &observer, &error,
-                             &noting->policy),
-         &error);
+static void
+tear_down (Noting *noting, gconstpointer unused)
+{
+  tessera_policy_free (noting->policy);
+  g_assert_cmpuint (noting->n_forgotten, ==, noting->n_marks);
+  g_free (noting->made);
 }
 
 static bool
-take (Noting *noting, const MadePlan *made, guint slot, TesseraPolicyGrant *out_grant)
+take (Noting *noting, guint slot, TesseraPolicyGrant *out_grant)
 {
-  *out_grant = program_take (noting->policy, made->slots[slot].size_bytes,
-                             made->slots[slot].stream);
+  const TesseraSlot *like = &noting->made->slots[slot];
+
+  *out_grant = program_take (noting->policy, like->size_bytes, like->stream);
   return out_grant->is_hit;
 }
 
@@ -118,83 +132,74 @@ request_free (Noting *noting, TesseraPolicyGrant grant)
  * steps in which one does the host looks whether that ends. From the second step on it waits for the moment of the
  * free, which is before the request in between. */
 static void
-test_waits (void)
+test_waits (Noting *noting, gconstpointer unused)
 {
-  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant grants[3];
-  Noting noting;
 
-  open_noting (&noting, made);
   for (guint step = 0; step < 5; step++)
     {
-      guint n_orders = noting.n_orders;
+      guint n_orders = noting->n_orders;
 
-      g_assert_true (take (&noting, made, 0, &grants[0]));
+      g_assert_true (take (noting, 0, &grants[0]));
       /* Of the step before: the place was the other stream's. */
-      g_assert_cmpuint (noting.n_orders - n_orders, ==, step > 0);
-      program_give_back (noting.policy, grants[0]);
-      g_assert_true (take (&noting, made, 1, &grants[1]));
-      uintptr_t n_marks = noting.n_marks;
-      g_assert_true (take (&noting, made, 2, &grants[2]));
-      g_assert_cmpuint (noting.n_orders - n_orders, ==, 1 + (step > 0));
-      g_assert_cmpuint (noting.stream, ==, 1);
-      g_assert_cmpuint (noting.n_marks - n_marks, ==, step == 0);
-      program_give_back (noting.policy, grants[1]);
-      program_give_back (noting.policy, grants[2]);
-      tessera_policy_step (noting.policy);
+      g_assert_cmpuint (noting->n_orders - n_orders, ==, step > 0);
+      program_give_back (noting->policy, grants[0]);
+      g_assert_true (take (noting, 1, &grants[1]));
+      uintptr_t n_marks = noting->n_marks;
+      g_assert_true (take (noting, 2, &grants[2]));
+      g_assert_cmpuint (noting->n_orders - n_orders, ==, 1 + (step > 0));
+      g_assert_cmpuint (noting->stream, ==, 1);
+      g_assert_cmpuint (noting->n_marks - n_marks, ==, step == 0);
+      program_give_back (noting->policy, grants[1]);
+      program_give_back (noting->policy, grants[2]);
+      tessera_policy_step (noting->policy);
     }
-  g_assert_cmpuint (noting.n_tries, ==, 3);
-  program_check_sums (noting.policy);
-  tessera_policy_free (noting.policy);
-  g_assert_cmpuint (noting.n_forgotten, ==, noting.n_marks);
+  g_assert_cmpuint (noting->n_tries, ==, 3);
+  program_check_sums (noting->policy);
 }
 
 /* A block whose end waits for side streams passes on at its free, and is not completed
  * any more; its own stream needs a barrier too. */
 static void
-test_side_streams (void)
+test_side_streams (Noting *noting, gconstpointer unused)
 {
-  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant first, again;
-  Noting noting;
 
-  open_noting (&noting, made);
-  g_assert_true (take (&noting, made, 0, &first));
-  request_free (&noting, first);
-  tessera_policy_step (noting.policy);
-  g_assert_true (take (&noting, made, 0, &again));
+  g_assert_true (take (noting, 0, &first));
+  request_free (noting, first);
+  tessera_policy_step (noting->policy);
+  g_assert_true (take (noting, 0, &again));
   g_assert_cmpuint (again.grant.addr, ==, first.grant.addr);
-  g_assert_cmpuint (noting.passed, ==, first.grant.addr);
-  g_assert_cmpuint (noting.n_orders, ==, 1);
-  g_assert_cmpuint (noting.stream, ==, 0);
+  g_assert_cmpuint (noting->passed, ==, first.grant.addr);
+  g_assert_cmpuint (noting->n_orders, ==, 1);
+  g_assert_cmpuint (noting->stream, ==, 0);
   GIVES (TESSERA_INVALID,
-         tessera_policy_free_completed (noting.policy, first.grant.addr));
-  program_check_sums (noting.policy);
-  tessera_policy_free (noting.policy);
+         tessera_policy_free_completed (noting->policy, first.grant.addr));
+  program_check_sums (noting->policy);
 }
 
 /* The same where part of the place has no memory yet. */
 static void
 test_new_pages (void)
 {
-  g_autofree MadePlan *made = g_new0 (MadePlan, 1);
+  MadePlan *made = g_new0 (MadePlan, 1);
   TesseraPolicyGrant grants[3];
-  Noting noting;
+  Noting noting = { .made = made };
 
   made_plan_add_slot (made, 4 * MIB, 0, 0);
   made_plan_add_slot (made, 2 * MIB, 0, 60 * MIB);
   made_plan_add_slot (made, 60 * MIB, 1, 0);
   made_plan_finish (made, 62 * MIB);
   made->plan.crosses_streams = 1;
-  open_noting (&noting, made);
-  g_assert_true (take (&noting, made, 0, &grants[0]));
+  open_noting (&noting);
+  g_assert_true (take (&noting, 0, &grants[0]));
   request_free (&noting, grants[0]);
-  g_assert_true (take (&noting, made, 1, &grants[1]));
-  g_assert_true (take (&noting, made, 2, &grants[2]));
+  g_assert_true (take (&noting, 1, &grants[1]));
+  g_assert_true (take (&noting, 2, &grants[2]));
   g_assert_cmpuint (noting.passed, ==, grants[0].grant.addr);
   g_assert_cmpuint (noting.n_orders, ==, 1);
   program_check_sums (noting.policy);
-  tessera_policy_free (noting.policy);
+  tear_down (&noting, NULL);
 }
 
 typedef struct
@@ -215,113 +220,97 @@ free_in_thread (void *data)
 /* A thread may free a block and only then launch what uses it: until the thread is back,
  * or a step is over, no barrier covers that. */
 static void
-test_other_thread (void)
+test_other_thread (Noting *noting, gconstpointer unused)
 {
-  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant grants[3];
   pthread_t thread;
-  Noting noting;
 
-  open_noting (&noting, made);
-  g_assert_true (take (&noting, made, 0, &grants[0]));
-  Freeing freeing = (Freeing){ &noting, grants[0] };
+  g_assert_true (take (noting, 0, &grants[0]));
+  Freeing freeing = (Freeing){ noting, grants[0] };
   g_assert_cmpint (pthread_create (&thread, NULL, free_in_thread, &freeing), ==, 0);
   pthread_join (thread, NULL);
-  g_assert_true (take (&noting, made, 1, &grants[1]));
-  g_assert_false (take (&noting, made, 2, &grants[2]));
-  g_assert_cmpuint (noting.n_orders, ==, 0);
-  program_give_back (noting.policy, grants[1]);
-  program_give_back (noting.policy, grants[2]);
-  tessera_policy_step (noting.policy);
-  g_assert_true (take (&noting, made, 0, &grants[0]));
-  program_give_back (noting.policy, grants[0]);
-  g_assert_true (take (&noting, made, 1, &grants[1]));
-  g_assert_true (take (&noting, made, 2, &grants[2]));
-  g_assert_cmpuint (noting.n_orders, ==, 1);
-  tessera_policy_free (noting.policy);
+  g_assert_true (take (noting, 1, &grants[1]));
+  g_assert_false (take (noting, 2, &grants[2]));
+  g_assert_cmpuint (noting->n_orders, ==, 0);
+  program_give_back (noting->policy, grants[1]);
+  program_give_back (noting->policy, grants[2]);
+  tessera_policy_step (noting->policy);
+  g_assert_true (take (noting, 0, &grants[0]));
+  program_give_back (noting->policy, grants[0]);
+  g_assert_true (take (noting, 1, &grants[1]));
+  g_assert_true (take (noting, 2, &grants[2]));
+  g_assert_cmpuint (noting->n_orders, ==, 1);
 }
 
 /* What does not end while the host looks is not waited for. Three of them, and the plan is
  * of no use. */
 static void
-test_failed_trial (void)
+test_failed_trial (Noting *noting, gconstpointer unused)
 {
-  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant grants[3];
   TesseraPolicyStats stats;
-  Noting noting;
 
-  open_noting (&noting, made);
-  noting.never_ends = true;
+  noting->never_ends = true;
   for (guint step = 0; step < 4; step++)
     {
       for (guint i = 0; i < 3; i++)
         {
-          g_assert_cmpint (take (&noting, made, i, &grants[i]), ==, i != 2 && step < 3);
-          program_give_back (noting.policy, grants[i]);
+          g_assert_cmpint (take (noting, i, &grants[i]), ==, i != 2 && step < 3);
+          program_give_back (noting->policy, grants[i]);
         }
-      tessera_policy_get_stats (noting.policy, &stats);
+      tessera_policy_get_stats (noting->policy, &stats);
       g_assert_cmpint (stats.decline.is_declined, ==, step >= 2);
       g_assert_cmpint (stats.decline.lacks_barriers, ==, step >= 2);
-      tessera_policy_step (noting.policy);
+      tessera_policy_step (noting->policy);
     }
-  g_assert_cmpuint (noting.n_tries, ==, 3);
-  g_assert_cmpuint (noting.n_orders, ==, 0);
-  tessera_policy_free (noting.policy);
+  g_assert_cmpuint (noting->n_tries, ==, 3);
+  g_assert_cmpuint (noting->n_orders, ==, 0);
 }
 
 /* The same where nothing can ever be marked, as once a second device is used; at one
  * moment that is asked once. */
 static void
-test_never_marked (void)
+test_never_marked (Noting *noting, gconstpointer unused)
 {
-  g_autofree MadePlan *made = make_plan (60 * MIB);
   TesseraPolicyGrant grants[3];
   TesseraPolicyStats stats;
-  Noting noting;
   guint step = 0;
 
-  open_noting (&noting, made);
-  noting.refuses_marks = true;
+  noting->refuses_marks = true;
   do
     {
       for (guint i = 0; i < 3; i++)
         {
-          take (&noting, made, i, &grants[i]);
-          program_give_back (noting.policy, grants[i]);
+          take (noting, i, &grants[i]);
+          program_give_back (noting->policy, grants[i]);
         }
-      tessera_policy_step (noting.policy);
-      tessera_policy_get_stats (noting.policy, &stats);
+      tessera_policy_step (noting->policy);
+      tessera_policy_get_stats (noting->policy, &stats);
     }
   while (!stats.decline.is_declined && ++step < 100);
   g_assert_true (stats.decline.lacks_barriers);
   g_assert_cmpuint (step, >, 20);
-  tessera_policy_free (noting.policy);
 }
 
 /* Where no mark can be had, as while a graph is captured, nothing passes; later it does. */
 static void
-test_no_marks (void)
+test_no_marks (Noting *noting, gconstpointer unused)
 {
-  g_autofree MadePlan *made = make_plan (2 * MIB);
   TesseraPolicyGrant grants[3];
-  Noting noting;
 
-  open_noting (&noting, made);
   for (guint step = 0; step < 3; step++)
     {
-      noting.refuses_marks = step == 0;
+      noting->refuses_marks = step == 0;
       for (guint i = 0; i < 3; i++)
         {
           if (step == 1 && i == 2)
-            tessera_policy_set_routed (noting.policy, true);
-          g_assert_cmpint (take (&noting, made, i, &grants[i]), ==, i != 2 || step == 2);
-          tessera_policy_set_routed (noting.policy, false);
-          program_give_back (noting.policy, grants[i]);
+            tessera_policy_set_routed (noting->policy, true);
+          g_assert_cmpint (take (noting, i, &grants[i]), ==, i != 2 || step == 2);
+          tessera_policy_set_routed (noting->policy, false);
+          program_give_back (noting->policy, grants[i]);
         }
-      tessera_policy_step (noting.policy);
+      tessera_policy_step (noting->policy);
     }
-  tessera_policy_free (noting.policy);
 }
 
 /* A device without barriers refuses the plan, and says why. */
@@ -342,17 +331,23 @@ test_no_barriers (void)
   g_assert_nonnull (strstr (error.text, "--streams-apart"));
 }
 
+static void
+add (const char *path, guint middle_mib, void (*test) (Noting *, gconstpointer))
+{
+  g_test_add (path, Noting, GUINT_TO_POINTER (middle_mib), set_up, test, tear_down);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/handover/waits", test_waits);
-  g_test_add_func ("/handover/side-streams", test_side_streams);
+  add ("/handover/waits", 2, test_waits);
+  add ("/handover/side-streams", 2, test_side_streams);
   g_test_add_func ("/handover/new-pages", test_new_pages);
-  g_test_add_func ("/handover/other-thread", test_other_thread);
-  g_test_add_func ("/handover/failed-trial", test_failed_trial);
-  g_test_add_func ("/handover/never-marked", test_never_marked);
-  g_test_add_func ("/handover/no-marks", test_no_marks);
+  add ("/handover/other-thread", 2, test_other_thread);
+  add ("/handover/failed-trial", 2, test_failed_trial);
+  add ("/handover/never-marked", 60, test_never_marked);
+  add ("/handover/no-marks", 2, test_no_marks);
   g_test_add_func ("/handover/no-barriers", test_no_barriers);
   return g_test_run ();
 }
