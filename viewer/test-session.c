@@ -51,6 +51,13 @@ test_session_settle (TestSession *session)
 }
 
 void
+test_session_do (TestSession *session, void (*act) (TesseraDocument *))
+{
+  act (session->document);
+  test_session_settle (session);
+}
+
+void
 test_session_reopen (TestSession *session)
 {
   tessera_document_close (session->document);

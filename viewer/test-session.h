@@ -23,5 +23,7 @@ void test_session_set_up (TestSession *session, gconstpointer unused);
 void test_session_tear_down (TestSession *session, gconstpointer unused);
 /* Until nothing is at work. */
 void test_session_settle (TestSession *session);
+/* ... after this. */
+void test_session_do (TestSession *session, void (*act) (TesseraDocument *));
 /* Closes the file and opens it again. */
 void test_session_reopen (TestSession *session);

@@ -167,6 +167,13 @@ test_view_act (TestView *view, const char *action)
   g_assert_true (gtk_widget_activate_action (GTK_WIDGET (view->window), full, NULL));
 }
 
+void
+test_view_do (TestView *view, const char *action)
+{
+  test_view_act (view, action);
+  test_window_settle (view->window);
+}
+
 gboolean
 test_view_is_enabled (TestView *view, const char *action)
 {

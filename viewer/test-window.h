@@ -42,4 +42,6 @@ gboolean test_view_sees (TestView *view, const char *name);
 const char *test_view_text (TestView *view, const char *name);
 /* @action: without "win." */
 void test_view_act (TestView *view, const char *action);
+/* ... and waits until all is done and drawn. */
+void test_view_do (TestView *view, const char *action);
 gboolean test_view_is_enabled (TestView *view, const char *action);

@@ -45,8 +45,7 @@ static void
 test_can_be_stopped (TestSession *f, gconstpointer unused)
 {
   tessera_document_open (f->document, f->path);
-  tessera_document_cancel (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_cancel);
   /* Stopped in time or not: never half open, never an error. */
   g_assert_cmpstr (f->document->error, ==, NULL);
   if (f->document->data != NULL)
@@ -309,7 +308,6 @@ static void
 test_exports (TestSession *f, gconstpointer unused)
 {
   g_autofree char *path = g_strconcat (f->path, ".tsp", NULL);
-  TesseraError error = { 0 };
   TesseraPlan *plan = NULL;
   TesseraLaw law;
 
@@ -320,8 +318,8 @@ test_exports (TestSession *f, gconstpointer unused)
   save (f, TESSERA_SAVE_PLAN, path);
   g_assert_cmpstr (f->document->error, ==, NULL);
   g_assert_nonnull (strstr (f->document->notice, path));
-  OK (tessera_plan_load (path, &error, &plan));
-  OK (tessera_check_plan (plan, f->document->data->trace, &law, &error));
+  WORKS (error, tessera_plan_load (path, &error, &plan));
+  WORKS (error, tessera_check_plan (plan, f->document->data->trace, &law, &error));
   tessera_plan_free (plan);
   /* A plan's file, opened, takes the plan's place. */
   {
@@ -384,8 +382,7 @@ test_saves_in_background (TestSession *f, gconstpointer unused)
       /* One at a time, aloud. */
       tessera_document_save (f->document, targets[i].what, TRUE, "/nowhere/second");
       g_assert_nonnull (strstr (f->document->error, "/nowhere/second"));
-      tessera_document_close (f->document);
-      test_session_settle (f);
+      test_session_do (f, tessera_document_close);
       g_assert_cmpstr (f->document->error, ==, NULL);
       g_assert_nonnull (strstr (f->document->notice, path));
       g_assert_true (g_file_get_contents (path, &bytes, &n_bytes, NULL));
@@ -432,8 +429,7 @@ test_stopped_save_is_whole (TestSession *f, gconstpointer unused)
       g_assert_true (g_file_set_contents (path, "old", -1, NULL));
       g_clear_pointer (&f->document->notice, g_free);
       tessera_document_save (f->document, targets[i].what, FALSE, path);
-      tessera_document_cancel (f->document);
-      test_session_settle (f);
+      test_session_do (f, tessera_document_cancel);
       g_assert_cmpstr (f->document->error, ==, NULL);
       g_assert_true (g_file_get_contents (path, &bytes, NULL, NULL));
       g_assert_cmpint (g_str_equal (bytes, "old"), ==, f->document->notice == NULL);

@@ -48,8 +48,7 @@ test_every_kind (TestSession *f, gconstpointer unused)
         made.by = TESSERA_SPLIT_SIZE;
       if (kind == TESSERA_EDIT_CAP)
         made.at = 64 << 20;
-      tessera_document_select_all (f->document);
-      test_session_settle (f);
+      test_session_do (f, tessera_document_select_all);
       if (kind == TESSERA_EDIT_PIN)
         tessera_document_select (f->document, 1);
       tessera_document_edit_selection (f->document, &made, TRUE);
@@ -81,8 +80,7 @@ test_undo_is_kept (TestSession *f, gconstpointer unused)
   tessera_document_select (f->document, 1);
   edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
   edit (f, tessera_edit_of (TESSERA_EDIT_APART));
-  tessera_document_undo (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_undo);
   test_session_reopen (f);
   g_assert_cmpuint (tessera_document_n_edits (f->document), ==, 2);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
@@ -117,12 +115,10 @@ test_plan_follows (TestSession *f, gconstpointer unused)
   g_assert_cmpuint (f->document->former_bytes, ==, 3 << 20);
   edited = f->document->planned->plan->slot_digest;
   g_assert_cmpuint (edited, !=, first);
-  tessera_document_undo (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_undo);
   g_assert_cmpuint (f->document->planned->plan->slot_digest, ==, first);
   g_assert_cmpuint (f->document->planned->plan->n_edits, ==, 0);
-  tessera_document_redo (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_redo);
   g_assert_cmpuint (f->document->planned->plan->slot_digest, ==, edited);
 }
 
@@ -165,8 +161,7 @@ test_cancel (TestSession *f, gconstpointer unused)
     tessera_document_edit_selection (f->document, &made, TRUE);
   }
   WAIT (f->document->jobs[TESSERA_WORK_PLAN] != NULL, SLOW_MS);
-  tessera_document_cancel (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_cancel);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
   /* So short a trace may be planned before it hears of it. */
   if (!tessera_document_is_plan_current (f->document))
@@ -208,13 +203,11 @@ test_conflict (TestSession *f, gconstpointer unused)
   g_assert_cmpuint (f->document->conflict.first + f->document->conflict.second, ==, 1);
   g_assert_true (f->document->planned == former);
   g_assert_nonnull (tessera_document_why_no_export (f->document));
-  tessera_document_undo (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_undo);
   g_assert_cmpstr (f->document->error, ==, NULL);
   g_assert_cmpuint (f->document->conflict.first, ==, TESSERA_NONE);
   g_assert_null (tessera_document_why_no_export (f->document));
-  tessera_document_redo (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_redo);
   g_assert_cmpuint (f->document->conflict.first, !=, TESSERA_NONE);
   g_clear_pointer (&f->document->error, g_free);
 }
@@ -279,8 +272,7 @@ test_others (TestSession *f, gconstpointer unused)
   g_assert_cmpstr (edit_at (f, 1)->name, ==, "elsewhere");
   g_assert_cmpuint (edit_at (f, 2)->at, ==, 80 << 20);
   g_assert_cmpuint (edit_at (f, 3)->at, ==, 81 << 20);
-  tessera_document_undo (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_undo);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 3);
   here = tessera_history_to_json (f->document->history);
   test_session_reopen (f);
@@ -299,8 +291,7 @@ test_undo_among_others (TestSession *f, gconstpointer unused)
   tessera_document_select (f->document, 1);
   edit (f, tessera_edit_of (TESSERA_EDIT_DYNAMIC));
   add_elsewhere (f->path, 64 << 20);
-  tessera_document_undo (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_undo);
   g_assert_cmpstr (f->document->error, ==, NULL);
   g_assert_nonnull (strstr (f->document->notice, "Another program"));
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
@@ -309,8 +300,7 @@ test_undo_among_others (TestSession *f, gconstpointer unused)
   g_assert_cmpstr (tessera_history_get (there, &n_edits)[0].name, ==, "elsewhere");
   g_assert_cmpuint (n_edits, ==, 2);
   g_assert_cmpuint (tessera_history_get_n_standing (there), ==, 1);
-  tessera_document_redo (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_redo);
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 2);
   g_assert_cmpint (edit_at (f, 1)->kind, ==, TESSERA_EDIT_DYNAMIC);
 }
@@ -394,8 +384,7 @@ test_rule (TestSession *f, gconstpointer unused)
   tessera_document_select (f->document, 1);
   g_assert_null (tessera_document_why_no_edit (f->document, TESSERA_EDIT_DYNAMIC, 0));
   g_assert_nonnull (tessera_document_why_no_edit (f->document, TESSERA_EDIT_MERGE, 0));
-  tessera_document_seek_rule (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_seek_rule);
   g_assert_nonnull (f->document->rule);
   g_assert_true (f->document->rule->is_rule);
   g_assert_null (f->document->rule->selector.blocks);
@@ -418,8 +407,7 @@ test_propose (TestSession *f, gconstpointer unused)
   const TesseraLandings *landings;
 
   tessera_document_select (f->document, 0);
-  tessera_document_propose (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_propose);
   landings = proposal->landings;
   g_assert_nonnull (landings);
   g_assert_cmpuint (landings->n_blocks, ==, 1);
@@ -443,8 +431,7 @@ test_propose (TestSession *f, gconstpointer unused)
     g_autofree char *words = tessera_document_describe_proposal (f->document);
 
     g_assert_nonnull (words);
-    tessera_document_accept_proposal (f->document);
-    test_session_settle (f);
+    test_session_do (f, tessera_document_accept_proposal);
     g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 1);
     g_assert_cmpint (edit_at (f, 0)->kind, ==, TESSERA_EDIT_PIN);
     g_assert_cmpuint (edit_at (f, 0)->at, ==, offset);
@@ -461,15 +448,13 @@ test_propose_several (TestSession *f, gconstpointer unused)
 
   tessera_document_select_blocks (f->document, (const uint32_t[]){ 0, 1 }, 2,
                                   TESSERA_SELECT_ONLY, 0);
-  tessera_document_propose (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_propose);
   landings = f->document->proposal.landings;
   for (size_t i = 0; i < landings->n_blocks; i++)
     top = MAX (top, landings->distance_bytes[i] +
                         f->document->planned->layout->block_bytes[landings->blocks[i]]);
   g_assert_cmpuint (top, ==, 3 << 20);
-  tessera_document_accept_proposal (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_accept_proposal);
   g_assert_cmpuint (edit_at (f, 0)->what.n_blocks, ==, 2);
   g_assert_nonnull (edit_at (f, 0)->shape);
   g_assert_cmpuint (edit_at (f, 0)->shape[0] + edit_at (f, 0)->shape[1], >=, 1 << 20);
@@ -507,10 +492,9 @@ test_stops_are_honest (TestSession *f, gconstpointer unused)
   for (uint32_t moved = 0; moved < blocks->n_blocks; moved++)
     {
       TesseraLandings *landings;
-      TesseraError error = { 0 };
 
-      OK (tessera_landings_new (f->document->planned, &moved, 1, NULL, &error,
-                                &landings));
+      WORKS (error, tessera_landings_new (f->document->planned, &moved, 1, NULL, &error,
+                                          &landings));
       g_assert_cmpuint (landings->stops->len, >, 0);
       for (guint i = 0; i < landings->stops->len; i++)
         {

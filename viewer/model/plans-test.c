@@ -31,18 +31,17 @@ settle (Fixture *f)
 static void
 write_other (Fixture *f)
 {
-  TesseraError error = { 0 };
   g_autoptr (TesseraPlan) plan = NULL;
 
   tessera_document_save (f->document, TESSERA_SAVE_PLAN, FALSE, f->other);
   settle (f);
-  OK (tessera_plan_load (f->other, &error, &plan));
+  WORKS (error, tessera_plan_load (f->other, &error, &plan));
   for (size_t i = 0; i < plan->n_slots; i++)
     if (plan->slots[i].offset_bytes > 0)
       plan->slots[i].offset_bytes += 1 << 20;
   plan->height_bytes += 1 << 20;
   plan->slot_digest = tessera_plan_digest (plan);
-  OK (tessera_plan_save (plan, f->other, &error));
+  WORKS (error, tessera_plan_save (plan, f->other, &error));
 }
 
 static void
@@ -260,11 +259,10 @@ assert_cut_short (TestSession *f)
 {
   const TesseraPlan *plan = f->document->planned->plan;
   TesseraLaw law;
-  TesseraError error = { 0 };
 
   g_assert_true (plan->cut_short);
   g_assert_true (plan->checked);
-  OK (tessera_check_plan (plan, f->document->data->trace, &law, &error));
+  WORKS (error, tessera_check_plan (plan, f->document->data->trace, &law, &error));
   g_assert_false (f->document->planned->request.is_preview);
   g_assert_null (tessera_document_why_no_export (f->document));
 }
@@ -274,13 +272,12 @@ assert_exported_cut (TestSession *f)
 {
   g_autofree char *path = g_strconcat (f->path, ".tsp", NULL);
   g_autoptr (TesseraPlan) plan = NULL;
-  TesseraError error = { 0 };
 
   tessera_document_save (f->document, TESSERA_SAVE_PLAN, FALSE, path);
   test_session_settle (f);
   g_assert_nonnull (f->document->notice);
   g_assert_nonnull (strstr (f->document->notice, "cut short"));
-  OK (tessera_plan_load (path, &error, &plan));
+  WORKS (error, tessera_plan_load (path, &error, &plan));
   g_assert_true (plan->cut_short);
   g_unlink (path);
 }
@@ -292,10 +289,9 @@ full_digest (TestSession *f)
   const TesseraData *data = f->document->data;
   TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   g_autoptr (TesseraPlan) plan = NULL;
-  TesseraError error = { 0 };
 
-  OK (tessera_plan_trace (data->trace, data->blocks, data->structure, &options, &error,
-                          &plan));
+  WORKS (error, tessera_plan_trace (data->trace, data->blocks, data->structure, &options,
+                                    &error, &plan));
   return plan->slot_digest;
 }
 
@@ -310,8 +306,7 @@ test_stop_keeps_best (TestSession *f, gconstpointer unused)
   g_assert_cmpuint (news.height_bytes, >, news.bound_bytes);
   words = tessera_describe_news (&news);
   g_assert_nonnull (strstr (words, " so far, bound 256.00 MiB (+"));
-  tessera_document_cancel (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_cancel);
   assert_cut_short (f);
   uint64_t cut_bytes = f->document->planned->plan->height_bytes;
   g_assert_cmpuint (cut_bytes, <=, news.height_bytes);
@@ -333,16 +328,14 @@ test_never_above_preview (TestSession *f, gconstpointer unused)
   TesseraEdit made = tessera_edit_of (TESSERA_EDIT_DYNAMIC);
 
   WAIT (is_planning (f), SLOW_MS);
-  tessera_document_cancel (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_cancel);
   tessera_document_select (f->document, 1);
   tessera_document_edit_selection (f->document, &made, FALSE);
   WAIT (f->document->planned->request.is_preview, SLOW_MS);
   uint64_t preview_bytes = f->document->planned->plan->height_bytes;
   g_assert_nonnull (f->document->jobs[TESSERA_WORK_PLAN]);
   g_assert_nonnull (tessera_document_why_no_export (f->document));
-  tessera_document_cancel (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_cancel);
   assert_cut_short (f);
   g_assert_cmpuint (f->document->planned->plan->n_edits, ==, 1);
   g_assert_cmpuint (f->document->planned->plan->height_bytes, <=, preview_bytes);
@@ -357,8 +350,7 @@ test_dropped_is_gone (TestSession *f, gconstpointer unused)
   tessera_document_plan (f->document, FALSE);
   WAIT (is_planning (f), SLOW_MS);
   g_assert_null (f->document->planned);
-  tessera_document_cancel (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_cancel);
   assert_cut_short (f);
   g_assert_cmpuint (f->document->kept->len, ==, 1);
 }

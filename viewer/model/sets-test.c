@@ -188,8 +188,7 @@ test_facts (TestSession *f, gconstpointer unused)
   };
   const TesseraSelectionFacts *facts = &f->document->facts;
 
-  tessera_document_select_all (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_select_all);
   g_assert_true (facts->selection == f->document->selection);
   g_assert_cmpuint (facts->size_bytes, ==, 5 << 20);
   for (int i = 0; i < TESSERA_N_COMMON; i++)
@@ -245,8 +244,7 @@ test_phases (TestSession *f, gconstpointer unused)
   const TesseraSelectionFacts *facts = &f->document->facts;
 
   test_open (f->document, path);
-  tessera_document_select_all (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_select_all);
   g_assert_cmpuint (f->document->data->blocks->n_blocks, ==, G_N_ELEMENTS (expected));
   g_assert_true (g_str_has_suffix (facts->texts[TESSERA_COMMON_PHASES], "\n3 more"));
   for (uint32_t block = 1; block < G_N_ELEMENTS (expected); block++)
@@ -321,8 +319,7 @@ test_edit (TestSession *f, gconstpointer unused)
 static void
 test_close_forgets (TestSession *f, gconstpointer unused)
 {
-  tessera_document_select_all (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_select_all);
   test_open (f->document, f->path);
   assert_selected (f, 0);
   tessera_document_select_query (f->document, "size<64MiB");
@@ -559,8 +556,7 @@ test_colours_follow_groups (TestSession *f, gconstpointer unused)
   regroup (f, TESSERA_EDIT_GROUP, "mine", a_b_c, 3);
   g_assert_true (f->document->paint->data == f->document->data);
   g_assert_cmpuint (f->document->paint->colouring->n_entries, ==, 1);
-  tessera_document_undo (f->document);
-  test_session_settle (f);
+  test_session_do (f, tessera_document_undo);
   g_assert_true (f->document->paint->data == f->document->data);
 }
 

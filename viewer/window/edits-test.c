@@ -78,8 +78,7 @@ test_reasons (TestView *f, gconstpointer unused)
       if (round == 1)
         test_view_act (f, "next-block");
       if (round == 2)
-        test_view_act (f, "select-all");
-      test_window_settle (f->window);
+        test_view_do (f, "select-all");
       gtk_menu_button_popup (GTK_MENU_BUTTON (button));
       GtkWidget *popover =
           GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)));
@@ -146,8 +145,7 @@ test_bar (TestView *f, gconstpointer unused)
       apply (f);
       g_assert_false (gtk_widget_get_visible (test_view_find (f, "edit-bar")));
       g_assert_cmpint (last_edit (f)->kind, ==, cases[i].kind);
-      test_view_act (f, "undo");
-      test_window_settle (f->window);
+      test_view_do (f, "undo");
       g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 0);
       g_assert_true (test_view_is_enabled (f, "redo"));
     }
@@ -160,8 +158,7 @@ test_rule_or_blocks (TestView *f, gconstpointer unused)
   for (int by_rule = 0; by_rule < 2; by_rule++)
     {
       tessera_document_select (f->document, 1);
-      test_view_act (f, "edit-pin");
-      test_window_settle (f->window);
+      test_view_do (f, "edit-pin");
       g_assert_nonnull (strstr (test_view_text (f, "edit-what"), "size=2MiB"));
       gtk_check_button_set_active (GTK_CHECK_BUTTON (test_view_find (f, "edit-by-rule")),
                                    by_rule);
@@ -202,11 +199,9 @@ test_history (TestView *f, gconstpointer unused)
 {
   g_assert_true (gtk_widget_get_visible (test_view_find (f, "edits-empty")));
   tessera_document_select (f->document, 1);
-  test_view_act (f, "edit-dynamic");
-  test_window_settle (f->window);
+  test_view_do (f, "edit-dynamic");
   tessera_document_select (f->document, 0);
-  test_view_act (f, "edit-split-size");
-  test_window_settle (f->window);
+  test_view_do (f, "edit-split-size");
   g_assert_nonnull (row (f, 2));
   g_assert_null (row (f, 3));
   g_assert_nonnull (strstr (test_view_text (f, "title-right"), "2 edits"));
@@ -265,8 +260,7 @@ test_many (TestView *f, gconstpointer unused)
   g_assert_cmpuint (tessera_document_n_standing (f->document), ==, 41);
   g_assert_true (gtk_list_box_row_is_selected (row (f, 41)));
   g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (row (f, 42)), "undone"));
-  test_view_act (f, "undo");
-  test_window_settle (f->window);
+  test_view_do (f, "undo");
   g_assert_true (gtk_list_box_row_is_selected (row (f, 40)));
 }
 
@@ -362,11 +356,9 @@ test_groups_are_seen (TestView *f, gconstpointer unused)
   type (f, "mine"); /* there is one */
   g_assert_false (gtk_widget_get_sensitive (test_view_find (f, "edit-apply")));
   g_signal_emit_by_name (test_view_find (f, "edit-cancel"), "clicked");
-  test_view_act (f, "undo");
-  test_window_settle (f->window);
+  test_view_do (f, "undo");
   WAIT (!has_group_row (f, "mine (2)"), 5000);
-  test_view_act (f, "redo");
-  test_window_settle (f->window);
+  test_view_do (f, "redo");
   WAIT (has_group_row (f, row_of_mine), 5000);
   /* One of its blocks is of another class now. */
   {
@@ -426,13 +418,11 @@ test_cut_short (TestView *f, gconstpointer unused)
   WAIT (shows (f, "work", "so far, bound 256.00 MiB (+"), SLOW_MS);
   g_assert_true (g_str_has_prefix (test_view_text (f, "work"), "Planning: "));
   g_assert_true (test_view_is_enabled (f, "cancel"));
-  test_view_act (f, "cancel");
-  test_window_settle (f->window);
+  test_view_do (f, "cancel");
   g_assert_true (shows (f, "plan-proof", "of the proven bound; cut short by hand"));
   g_assert_true (shows (f, "subtitle-right", "cut short"));
   g_assert_true (test_view_is_enabled (f, "export-plan"));
-  test_view_act (f, "plan");
-  test_window_settle (f->window);
+  test_view_do (f, "plan");
   g_assert_false (shows (f, "plan-proof", "cut short"));
   g_assert_true (shows (f, "subtitle-right", "checked"));
   g_unlink (path);

@@ -349,8 +349,7 @@ test_copy (TestView *f, gconstpointer unused)
   g_assert_nonnull (strstr (one, "\nclass: "));
   g_assert_nonnull (strstr (one, "\nlives: 3 events, 20 µs\n"));
   g_assert_nonnull (strstr (one, "\nplanned at: "));
-  test_view_act (f, "select-all");
-  test_window_settle (f->window);
+  test_view_do (f, "select-all");
   test_view_act (f, "copy");
   all = clipboard_text (f);
   lines = g_strsplit (all, "\n", -1);
@@ -450,8 +449,7 @@ test_handovers (TestView *f, gconstpointer unused)
   g_assert_false (test_view_sees (f, "handovers-panel"));
   tessera_document_select (f->document, 1);
   assert_fact (f, TESSERA_FACT_FROM, "memory from", NULL);
-  test_view_act (f, "across");
-  test_window_settle (f->window);
+  test_view_do (f, "across");
   g_assert_true (test_view_sees (f, "handovers-panel"));
   handovers = &f->document->planned->layout->handovers;
   g_assert_cmpuint (handovers->n_counts, ==, 1);
@@ -473,8 +471,7 @@ test_handovers (TestView *f, gconstpointer unused)
   assert_fact (f, TESSERA_FACT_FROM, "memory from",
                "stream 0 (default), freed 4 events, 4 µs before: waits for it");
   assert_fact (f, TESSERA_FACT_TO, "memory to", NULL);
-  test_view_act (f, "across");
-  test_window_settle (f->window);
+  test_view_do (f, "across");
   g_assert_false (test_view_sees (f, "handovers-panel"));
   assert_fact (f, TESSERA_FACT_FROM, "memory from", NULL);
   g_unlink (path);
@@ -576,18 +573,15 @@ test_rows_stay (TestView *f, gconstpointer unused)
   for (size_t i = 0; i < G_N_ELEMENTS (boxes); i++)
     rows[i] = gtk_widget_get_last_child (test_view_find (f, boxes[i]));
   plan = rows[1];
-  test_view_act (f, "select-all");
-  test_window_settle (f->window);
+  test_view_do (f, "select-all");
   test_view_act (f, "keep-plan");
-  test_view_act (f, "edit-split-size");
-  test_window_settle (f->window);
+  test_view_do (f, "edit-split-size");
   g_assert_cmpuint (f->document->kept->len, >, 1);
   for (size_t i = 0; i < G_N_ELEMENTS (boxes); i++)
     g_assert_true (gtk_widget_get_last_child (test_view_find (f, boxes[i])) == rows[i]);
   g_assert_true (gtk_widget_get_last_child (test_view_find (f, "plans")) == plan);
   edit = test_view_find (f, "edit-title");
-  test_view_act (f, "undo");
-  test_window_settle (f->window);
+  test_view_do (f, "undo");
   g_assert_true (test_view_find (f, "edit-title") == edit);
 }
 
@@ -649,8 +643,7 @@ test_answers (TestView *f, gconstpointer unused)
         }
       g_assert_cmpuint (rows->len, >, 1);
       g_assert_cmpuint (all_bytes, ==, described->parts.live_bytes);
-      test_view_act (f, "go-peak");
-      test_window_settle (f->window);
+      test_view_do (f, "go-peak");
       g_assert_cmpuint (f->document->described.parts.event_index, ==,
                         f->document->moment);
     }

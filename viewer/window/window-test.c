@@ -171,16 +171,14 @@ static void
 test_selection_of_several (TestView *f, gconstpointer unused)
 {
   test_window_open (f->window, f->path);
-  test_view_act (f, "table");
-  test_window_settle (f->window);
+  test_view_do (f, "table");
   g_assert_true (gtk_widget_get_mapped (test_view_find (f, "block-table")));
   GtkSelectionModel *rows =
       gtk_column_view_get_model (GTK_COLUMN_VIEW (test_view_find (f, "block-table")));
   tessera_document_hover (f->document, TESSERA_SIDE_LEFT, TESSERA_NONE);
   test_view_act (f, "next-block");
   g_assert_false (gtk_widget_get_mapped (test_view_find (f, "selection-count")));
-  test_view_act (f, "next-block-too");
-  test_window_settle (f->window);
+  test_view_do (f, "next-block-too");
   g_assert_cmpstr (test_view_text (f, "selection-count"), ==, "2 blocks");
   g_assert_cmpstr (test_view_text (f, "selection-bytes"), ==, "3.00 MiB asked");
   g_assert_cmpstr (test_view_text (f, "selection-peak"), ==, "3.00 MiB, 100.0 % of it");
@@ -410,8 +408,7 @@ test_switches (TestView *f, gconstpointer unused)
     }
   for (int i = 0; i < 2; i++)
     {
-      test_view_act (f, "dark");
-      test_window_settle (f->window);
+      test_view_do (f, "dark");
       g_assert_cmpint (f->document->dark, ==, i == 0);
     }
   for (int kind = TESSERA_LAYOUT_NATIVE; kind <= TESSERA_LAYOUT_EXPANDABLE; kind++)
