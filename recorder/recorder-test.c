@@ -28,10 +28,9 @@ begin (const TestPlace *place, uint32_t ring_events, uint32_t flush_ms)
                                      .flush_ms = flush_ms,
                                      .meta = meta,
                                      .n_meta = 1 };
-  TesseraError error = { 0 };
   TesseraRecorder *recorder;
 
-  works (tessera_recorder_open (&options, &error, &recorder), &error);
+  WORKS (error, tessera_recorder_open (&options, &error, &recorder));
   return recorder;
 }
 

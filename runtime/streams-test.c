@@ -31,7 +31,6 @@ save_plan (void)
     .n_streams = 1,
     .followable = TESSERA_FOLLOWABLE_SAME_BATCHES,
   };
-  TesseraError error = { 0 };
 
   for (gsize i = 0; i < plan.n_slots; i++)
     {
@@ -39,7 +38,7 @@ save_plan (void)
       slots[i].group = TESSERA_NONE;
     }
   plan.slot_digest = tessera_plan_digest (&plan);
-  works (tessera_plan_save (&plan, program_file ("run.tsp"), &error), &error);
+  WORKS (error, tessera_plan_save (&plan, program_file ("run.tsp"), &error));
 }
 
 /* The side stream works on a large block, which is freed before the program has its own

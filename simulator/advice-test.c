@@ -195,10 +195,9 @@ plan_lengths (const Case *c)
   const TesseraLengthsOptions options = { .work_budget = 0 };
   TesseraPlan *plan = case_plan (c, NULL);
   g_autoptr (TesseraLaws) laws = tessera_laws_new (c->trace, c->blocks, c->structure);
-  TesseraError error = { 0 };
 
-  OK (tessera_lengths_plan (c->trace, c->blocks, c->structure, laws, &options, &error,
-                            &plan->lengths));
+  WORKS (error, tessera_lengths_plan (c->trace, c->blocks, c->structure, laws, &options,
+                                      &error, &plan->lengths));
   return plan;
 }
 
@@ -208,11 +207,10 @@ judge_lengths (const Case *c, TesseraPlan *plan)
 {
   const TesseraFollowOptions options = { .laws = NULL };
   g_autoptr (TesseraLayout) layout = NULL;
-  TesseraError error = { 0 };
   char *no_lengths;
 
-  OK (tessera_follow_plan (c->trace, c->blocks, c->structure, &options, plan, &error,
-                           &layout, &no_lengths));
+  WORKS (error, tessera_follow_plan (c->trace, c->blocks, c->structure, &options, plan,
+                                     &error, &layout, &no_lengths));
   return no_lengths;
 }
 

@@ -18,12 +18,12 @@ plan_of (TestStudied *of, uint64_t most_length)
   const TesseraPlanOptions options = { .first_step = -1, .last_step = -1 };
   const TesseraLengthsOptions by_length = { .most = { most_length ? 4 : 0,
                                                       most_length } };
-  TesseraError error = { 0 };
   TesseraPlan *plan;
 
-  OK (tessera_plan_trace (of->trace, of->blocks, of->structure, &options, &error, &plan));
-  OK (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws, &by_length,
-                            &error, &plan->lengths));
+  WORKS (error, tessera_plan_trace (of->trace, of->blocks, of->structure, &options,
+                                    &error, &plan));
+  WORKS (error, tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws,
+                                      &by_length, &error, &plan->lengths));
   g_assert_nonnull (plan->lengths);
   return plan;
 }
@@ -34,10 +34,10 @@ simulate (const TestStudied *of, TesseraLayoutKind kind, const TesseraPlan *plan
   const TesseraSimulateOptions options = { .kind = kind,
                                            .plan = plan,
                                            .by_length = plan != NULL };
-  TesseraError error = { 0 };
   TesseraLayout *layout;
 
-  OK (tessera_simulate (of->trace, of->blocks, of->structure, &options, &error, &layout));
+  WORKS (error, tessera_simulate (of->trace, of->blocks, of->structure, &options, &error,
+                                  &layout));
   return layout;
 }
 
@@ -272,12 +272,11 @@ test_full_device (void)
   options.plan = plan;
   for (uint64_t percent = 101; percent < 105; percent += 3)
     {
-      TesseraError error = { 0 };
       g_autoptr (TesseraLayout) layout = NULL;
 
       options.device_bytes = (uint64_t) 36288 * 1024 * 1024 / 100 * percent;
-      OK (tessera_simulate (of.trace, of.blocks, of.structure, &options, &error,
-                            &layout));
+      WORKS (error, tessera_simulate (of.trace, of.blocks, of.structure, &options, &error,
+                                      &layout));
       g_assert_cmpuint (layout->n_ooms, ==, 0);
       g_assert_cmpuint (layout->peak_reserved_bytes, <=, options.device_bytes);
     }
@@ -291,7 +290,6 @@ test_longest_is_too_long (void)
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
   g_autoptr (TesseraLayout) endless = NULL, layout = NULL;
   TesseraLengthsNeed need;
-  TesseraError error = { 0 };
   g_auto (TestStudied) of = test_study (test_steps_trace (&made));
   g_autoptr (TesseraPlan) plan = plan_of (&of, 45000);
 
@@ -300,7 +298,8 @@ test_longest_is_too_long (void)
   options.device_bytes = endless->peak_reserved_bytes + endless->peak_reserved_bytes / 50;
   g_assert_true (tessera_lengths_measure (plan->lengths, &plan->lengths->most, &need));
   g_assert_cmpuint (need.height_bytes, >, options.device_bytes * 2);
-  OK (tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout));
+  WORKS (error,
+         tessera_simulate (of.trace, of.blocks, of.structure, &options, &error, &layout));
   g_assert_cmpuint (layout->n_ooms, ==, 0);
   g_assert_cmpuint (layout->n_hits, ==, endless->n_hits);
   case_assert_no_overlap (of.blocks, layout);
@@ -339,13 +338,12 @@ test_no_flush (void)
 {
   const TestSteps made = { 8, 4, false, false, false, 0 };
   TesseraSimulateOptions options = { .kind = TESSERA_LAYOUT_PLAN, .by_length = true };
-  TesseraError error = { 0 };
   TesseraNeed need;
   g_auto (TestStudied) of = test_study (test_steps_trace (&made));
   g_autoptr (TesseraPlan) plan = plan_of (&of, 0);
 
   options.plan = plan;
-  OK (tessera_fit (of.trace, of.blocks, of.structure, &options, &error, &need));
+  WORKS (error, tessera_fit (of.trace, of.blocks, of.structure, &options, &error, &need));
   g_test_message ("%" G_GUINT64_FORMAT " flushes", need.retries);
   g_assert_cmpuint (need.smallest_bytes, <, need.endless_bytes);
   g_assert_cmpuint (need.retries, ==, 0);
@@ -468,7 +466,6 @@ plan_with (TestStudied *of, TesseraEditKind kind, uint32_t block)
                        .name = (char *) "mine",
                        .lifetime_class = TESSERA_CLASS_SCOPED };
   const TesseraLengthsOptions options = { .edits = &edit, .n_edits = 1 };
-  TesseraError error = { 0 };
   TesseraPlan *plan = plan_of (of, 0);
 
   tessera_selector_init (&edit.what);
@@ -477,8 +474,8 @@ plan_with (TestStudied *of, TesseraEditKind kind, uint32_t block)
   if (kind == TESSERA_EDIT_CAP)
     edit.at = plan->height_bytes / 1024 * 512;
   tessera_lengths_free (plan->lengths);
-  OK (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws, &options,
-                            &error, &plan->lengths));
+  WORKS (error, tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws,
+                                      &options, &error, &plan->lengths));
   g_assert_nonnull (plan->lengths);
   return plan;
 }

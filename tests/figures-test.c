@@ -40,10 +40,9 @@ stage_new (const char *path)
   const TesseraSimulateOptions recorded = { .kind = TESSERA_LAYOUT_RECORDED };
   const TesseraOpenOptions open = { .device = TESSERA_NONE };
   Stage *stage = g_new0 (Stage, 1);
-  TesseraError error = { 0 };
   TesseraTrace *trace;
 
-  works (tessera_open (path, &open, &error, &trace), &error);
+  WORKS (error, tessera_open (path, &open, &error, &trace));
   stage->of = case_new (trace);
   stage->left = case_simulate (&stage->of, &recorded);
   stage->plan = case_plan (&stage->of, NULL);
@@ -52,7 +51,7 @@ stage_new (const char *path)
                                  .blocks = stage->of.blocks,
                                  .structure = stage->of.structure,
                                  .layout = stage->left };
-  OK (tessera_whose_find (&stage->whose, NULL, path, &error));
+  WORKS (error, tessera_whose_find (&stage->whose, NULL, path, &error));
   return stage;
 }
 
@@ -128,9 +127,8 @@ draw (const TesseraFigure *figure, int width, int height, double scale, const ch
   cairo_surface_t *surface = cairo_image_surface_create (
       CAIRO_FORMAT_RGB24, (int) (width * scale), (int) (height * scale));
   cairo_t *cr = cairo_create (surface);
-  TesseraError error = { 0 };
   cairo_scale (cr, scale, scale);
-  works (tessera_figure_draw (figure, cr, width, height, scale, &error), &error);
+  WORKS (error, tessera_figure_draw (figure, cr, width, height, scale, &error));
   cairo_destroy (cr);
   cairo_surface_flush (surface);
   const char *folder = g_getenv ("TESSERA_PICTURES");
@@ -236,12 +234,11 @@ check_svg (const Stage *stage)
 {
   Sheet sheet;
   size_t n_bytes = 0;
-  TesseraError error = { 0 };
   sheet_init (&sheet, stage);
   cairo_surface_t *surface =
       cairo_svg_surface_create_for_stream (count_bytes, &n_bytes, 1280, 720);
   cairo_t *cr = cairo_create (surface);
-  OK (tessera_figure_draw (&sheet.figure, cr, 1280, 720, 2.0, &error));
+  WORKS (error, tessera_figure_draw (&sheet.figure, cr, 1280, 720, 2.0, &error));
   cairo_destroy (cr);
   cairo_surface_destroy (surface);
   g_assert_cmpuint (n_bytes, >, 20000);

@@ -36,9 +36,8 @@ test_shared_trace (const char *name)
 {
   const TesseraOpenOptions options = { .device = TESSERA_NONE };
   g_autofree char *path = test_shared (name);
-  TesseraError error = { 0 };
   TesseraTrace *trace = NULL;
 
-  works (path != NULL && tessera_open (path, &options, &error, &trace), &error);
+  WORKS (error, path != NULL && tessera_open (path, &options, &error, &trace));
   return trace;
 }

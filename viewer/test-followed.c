@@ -100,9 +100,7 @@ begin (Run *run, const char *pattern)
 static void
 finish (Run *run, const char *path)
 {
-  TesseraError error = { 0 };
-
-  OK (tessera_trace_save (run->trace, path, NULL, &error));
+  WORKS (error, tessera_trace_save (run->trace, path, NULL, &error));
   tessera_trace_free (run->trace);
 }
 

@@ -152,7 +152,6 @@ test_random (void)
   for (guint w = 0; w < G_N_ELEMENTS (worlds); w++)
     for (guint seed = SEED; seed < SEED + 3; seed++)
       {
-        TesseraError error = { 0 };
         Run run;
 
         g_assert_true (run_map (&run, &tessera_occupancy_laws, worlds[w].n_streams,
@@ -165,7 +164,7 @@ test_random (void)
           g_assert_cmpuint (run.n_verdicts[TESSERA_OCCUPANCY_UNORDERED], ==, 0);
         else
           g_assert_cmpuint (run.n_verdicts[TESSERA_OCCUPANCY_UNORDERED], >, 100);
-        works (tessera_occupancy_check (run.map, &error), &error);
+        WORKS (error, tessera_occupancy_check (run.map, &error));
         clear_run (&run);
       }
 }

@@ -258,7 +258,6 @@ static void
 open_rank (Job *job, guint number, guint n_places)
 {
   Rank *rank = &job->ranks[number];
-  TesseraError error = { 0 };
 
   *rank = (Rank){ .job = job, .number = number, .plan = g_new0 (MadePlan, 1) };
   for (guint s = 0; s < N_STREAMS; s++)
@@ -274,8 +273,8 @@ open_rank (Job *job, guint number, guint n_places)
   rank->device.device.ends = ends;
   rank->device.device.order = order;
   const TesseraPolicyOptions options = made_plan_options (rank->plan);
-  works (tessera_policy_new (&options, &rank->device.device, NULL, &error, &rank->policy),
-         &error);
+  WORKS (error, tessera_policy_new (&options, &rank->device.device, NULL, &error,
+                                    &rank->policy));
 }
 
 static gpointer

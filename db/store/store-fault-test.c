@@ -208,9 +208,7 @@ static const Work all_work[] = { save_trace, save_plan,  load_trace,
 static void
 assert_works (const Scene *scene, Work work)
 {
-  TesseraError error = { 0 };
-
-  works (work (scene, &error), &error);
+  WORKS (error, work (scene, &error));
 }
 
 static void

@@ -129,10 +129,9 @@ check_step (const Planned *planned,
   const TesseraBlock *blocks = planned->of.blocks->blocks;
   g_autoptr (TesseraPlan) instance = NULL;
   TesseraLaw law;
-  TesseraError error = { 0 };
 
   OK (tessera_instance_of_step (lengths, &lengths->observed[k], options, &instance));
-  OK (tessera_check_plan (instance, NULL, &law, &error));
+  WORKS (error, tessera_check_plan (instance, NULL, &law, &error));
   for (size_t i = 0; i < instance->n_slots; i++)
     {
       const TesseraSlot *a = &instance->slots[i];
@@ -176,11 +175,10 @@ test_streams_at_start (void)
 {
   const TestSteps made = { 8, 12, .copies_first = true };
   TesseraLaw law;
-  TesseraError error = { 0 };
   uint32_t n_of_other = 0;
   g_auto (Planned) planned = plan (test_steps_trace (&made));
 
-  OK (tessera_check_lengths (planned.lengths, &law, &error));
+  WORKS (error, tessera_check_lengths (planned.lengths, &law, &error));
   for (uint32_t i = 0; i < planned.lengths->n_start; i++)
     n_of_other += planned.lengths->start[i].stream == 1;
   g_assert_cmpuint (n_of_other, ==, 1);
@@ -203,13 +201,12 @@ test_unseen (void)
           g_autoptr (TesseraPlan) instance = NULL;
           TesseraLengthsNeed need;
           TesseraLaw law;
-          TesseraError error = { 0 };
 
           TesseraStatus status =
               tessera_instance_of_step (planned.lengths, &at, &options, &instance);
 
           OK (status);
-          OK (tessera_check_plan (instance, NULL, &law, &error));
+          WORKS (error, tessera_check_plan (instance, NULL, &law, &error));
           g_assert_true (tessera_lengths_measure (planned.lengths, &at, &need));
           g_assert_cmpuint (instance->height_bytes, <=, need.height_bytes);
           g_assert_cmpuint (need.height_bytes, >=, need.bound_bytes);
@@ -600,14 +597,13 @@ check_at (const TesseraLengths *of, GRand *rand)
                                            .first_slot = (uint32_t) below (rand, 3) };
   g_autoptr (TesseraPlan) instance = NULL;
   TesseraLaw law;
-  TesseraError error = { 0 };
   bool some_there = below (rand, 2) == 0;
 
   for (uint32_t i = 0; i < of->n_slots; i++)
     is_there[i] =
         some_there && tessera_lengths_slot_stays (&of->slots[i]) && below (rand, 2) == 0;
   OK (tessera_instance_of_step (of, &at, &options, &instance));
-  OK (tessera_check_plan (instance, NULL, &law, &error));
+  WORKS (error, tessera_check_plan (instance, NULL, &law, &error));
   for (size_t i = 0; i < instance->n_slots; i++)
     for (uint32_t k = 0; k < of->n_slots; k++)
       if (is_there[k])

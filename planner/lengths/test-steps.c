@@ -370,11 +370,10 @@ TesseraLengths *
 test_plan_lengths (const TestStudied *of)
 {
   const TesseraLengthsOptions options = { .work_budget = 0 };
-  TesseraError error = { 0 };
   TesseraLengths *lengths;
 
-  OK (tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws, &options,
-                            &error, &lengths));
+  WORKS (error, tessera_lengths_plan (of->trace, of->blocks, of->structure, of->laws,
+                                      &options, &error, &lengths));
   g_assert_nonnull (lengths);
   return lengths;
 }

@@ -276,28 +276,26 @@ test_refusals (void)
   const TesseraItem block = { .size_bytes = 8, .begin = 0, .end = 4, .is_pinned = 1 };
   TesseraItem items[3] = { block, block, block };
   uint64_t offsets[3];
-  TesseraPacking packing;
   items[0].is_pinned = 0;
   items[1].pinned_bytes = 20;
   items[2].pinned_bytes = 27;
   assert_refused (items, 3, 1, 2);
   /* Side by side, or one after the other, they can be. */
   items[2].pinned_bytes = 28;
-  OK (tessera_pack (items, 3, NULL, offsets, &packing));
-  judge_assert_packed (items, 3, offsets, &packing);
+  TesseraPacking packing = judge_pack (items, 3, NULL, offsets);
   g_assert_cmpuint (packing.height_bytes, ==, 36);
   g_assert_cmpuint (packing.bound_bytes, ==, 36);
   g_assert_cmpuint (offsets[0], ==, 0);
   items[2].pinned_bytes = 20;
   items[2].begin = 4;
   items[2].end = 9;
-  OK (tessera_pack (items, 3, NULL, offsets, &packing));
+  packing = judge_pack (items, 3, NULL, offsets);
   /* Not when their sets or zones keep them apart. */
   items[1].in = 2;
   items[2].apart = 6;
   assert_refused (items, 3, 1, 2);
   items[1].in = 8;
-  OK (tessera_pack (items, 3, NULL, offsets, &packing));
+  packing = judge_pack (items, 3, NULL, offsets);
   items[2].zone = 1;
   assert_refused (items, 3, 1, 2);
   /* Below 0, and a body torn apart. */
@@ -309,7 +307,7 @@ test_refusals (void)
       bodies[i].body_offset_bytes = 8 * (uint64_t) i;
       bodies[i].pinned_bytes = 8 * (uint64_t) i + 100;
     }
-  OK (tessera_pack (bodies, 3, NULL, offsets, &packing));
+  packing = judge_pack (bodies, 3, NULL, offsets);
   g_assert_cmpuint (offsets[0], ==, 100);
   bodies[2].pinned_bytes++;
   assert_refused (bodies, 3, 1, 2);
@@ -333,9 +331,7 @@ test_gaps_are_used (void)
     { .size_bytes = 2, .begin = 5, .end = 9 },
   };
   uint64_t offsets[5];
-  TesseraPacking packing;
-  OK (tessera_pack (items, 5, NULL, offsets, &packing));
-  judge_assert_packed (items, 5, offsets, &packing);
+  TesseraPacking packing = judge_pack (items, 5, NULL, offsets);
   g_assert_cmpuint (packing.bound_bytes, ==, 10);
   g_assert_cmpuint (packing.height_bytes, ==, 10);
 
@@ -346,8 +342,7 @@ test_gaps_are_used (void)
     { .size_bytes = 3, .begin = 0, .end = 9, .zone = 1 },
     { .size_bytes = 2, .begin = 0, .end = 9, .zone = 1 },
   };
-  OK (tessera_pack (zones, 4, NULL, offsets, &packing));
-  judge_assert_packed (zones, 4, offsets, &packing);
+  packing = judge_pack (zones, 4, NULL, offsets);
   g_assert_cmpuint (packing.height_bytes, ==, 12);
 }
 
@@ -365,14 +360,13 @@ test_many (void)
                       *free_offsets = g_new (uint64_t, N_ITEMS);
   g_autoptr (GRand) random = g_rand_new_with_seed (34);
   TesseraPackOptions options = { .work_budget = 40000 };
-  TesseraPacking free_packing, packing;
   for (uint32_t i = 0; i < N_ITEMS; i++)
     {
       items[i].size_bytes = 64 * (1 + pick (random, 40));
       items[i].begin = i;
       items[i].end = i % 8 == 0 ? i + 1500 + i % 7 * 150 : i + 1 + pick (random, 12);
     }
-  OK (tessera_pack (items, N_ITEMS, &options, free_offsets, &free_packing));
+  TesseraPacking free_packing = judge_pack (items, N_ITEMS, &options, free_offsets);
   for (uint32_t i = 0; i < N_ITEMS; i += 250)
     {
       items[i].is_pinned = i % 500 == 0;
@@ -382,8 +376,7 @@ test_many (void)
       items[i + 3].body = 1 + i / 1000;
       items[i + 3].body_offset_bytes = i % 1000 * 64;
     }
-  OK (tessera_pack (items, N_ITEMS, &options, offsets, &packing));
-  judge_assert_packed (items, N_ITEMS, offsets, &packing);
+  TesseraPacking packing = judge_pack (items, N_ITEMS, &options, offsets);
   g_test_message ("%.4f of the bound, %.4f when nothing is held: %s",
                   (double) packing.height_bytes / (double) packing.bound_bytes,
                   (double) free_packing.height_bytes / (double) packing.bound_bytes,
@@ -433,12 +426,11 @@ test_below_pins (void)
                                   .zone = i % 2 };
       for (uint32_t i = 0; i < N; i++)
         items[i].end = items[i].begin + 1 + pick (random, 20);
-      OK (tessera_pack (items, N, &options, offsets, &packing));
+      packing = judge_pack (items, N, &options, offsets);
       uint64_t without_bytes = packing.height_bytes;
       items[0].is_pinned = 1;
       items[0].pinned_bytes = without_bytes + without_bytes / 32 + pick (random, 30);
-      OK (tessera_pack (items, N, &options, offsets, &packing));
-      judge_assert_packed (items, N, offsets, &packing);
+      packing = judge_pack (items, N, &options, offsets);
       g_assert_cmpuint (packing.height_bytes, ==,
                         items[0].pinned_bytes + items[0].size_bytes);
     }
@@ -457,7 +449,6 @@ test_apart_is_proven (void)
   TesseraItem items[N_ITEMS];
   uint64_t offsets[N_ITEMS], sum = 0;
   const TesseraPackOptions options = { 0 };
-  TesseraPacking packing;
   for (uint32_t i = 0; i < N_ITEMS; i++)
     {
       items[i] =
@@ -470,8 +461,7 @@ test_apart_is_proven (void)
   sum += items[1].size_bytes;
   items[3].end = 200; /* not alive with the first: it may lie where that does */
   items[3].size_bytes = 2;
-  OK (tessera_pack (items, N_ITEMS, &options, offsets, &packing));
-  judge_assert_packed (items, N_ITEMS, offsets, &packing);
+  TesseraPacking packing = judge_pack (items, N_ITEMS, &options, offsets);
   g_assert_cmpuint (packing.proven_bound_bytes, ==, sum);
   g_assert_cmpuint (packing.height_bytes, ==, sum);
   g_assert_true (packing.is_optimal);
@@ -492,7 +482,6 @@ test_pins_across (void)
       const TesseraPackOptions options = { .work_budget = 1 };
       TesseraItem items[N];
       uint64_t offsets[N], load;
-      TesseraPacking packing;
       for (uint32_t i = 0; i < N; i++)
         {
           items[i] = (TesseraItem){ .size_bytes = 1 + pick (random, 20),
@@ -505,8 +494,7 @@ test_pins_across (void)
           items[i].is_pinned = 1;
           items[i].pinned_bytes = load - 2 + 3 * i;
         }
-      OK (tessera_pack (items, N, &options, offsets, &packing));
-      judge_assert_packed (items, N, offsets, &packing);
+      judge_pack (items, N, &options, offsets);
     }
 }
 

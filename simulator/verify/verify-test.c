@@ -358,13 +358,12 @@ open_shared (const char *folder, const char *name)
   TesseraOpenOptions options = { .device = TESSERA_NONE };
   g_autofree char *path =
       g_build_filename (g_getenv ("TESSERA_SHARED_DATA"), folder, name, NULL);
-  TesseraError error = { 0 };
   TesseraTrace *trace = NULL;
 
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
     return NULL;
   read_limits (folder, name, &options);
-  works (tessera_open (path, &options, &error, &trace), &error);
+  WORKS (error, tessera_open (path, &options, &error, &trace));
   return trace;
 }
 

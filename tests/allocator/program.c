@@ -120,9 +120,8 @@ program_open_plan (const TesseraPolicyOptions *options,
 {
   TesseraPolicy *policy;
   TesseraPolicyStats stats;
-  TesseraError error = { 0 };
 
-  works (tessera_policy_new (options, device, observer, &error, &policy), &error);
+  WORKS (error, tessera_policy_new (options, device, observer, &error, &policy));
   tessera_policy_get_stats (policy, &stats);
   *out_pool_addr = stats.pool_addr;
   return policy;
@@ -170,9 +169,8 @@ program_check_sums (TesseraPolicy *policy)
 {
   TesseraCachingStats sums = { 0 };
   TesseraPolicyStats stats;
-  TesseraError error = { 0 };
 
-  works (tessera_policy_check (policy, &error), &error);
+  WORKS (error, tessera_policy_check (policy, &error));
   tessera_policy_each (policy, add_block, &sums);
   tessera_policy_get_stats (policy, &stats);
   g_assert_cmpuint (stats.caching.reserved_bytes, ==, sums.reserved_bytes);
@@ -228,12 +226,10 @@ void
 program_start (Program *program, const TesseraPolicyOptions *options)
 {
   const TesseraObserver observer = { .memory_went = on_unmap, .user = program };
-  TesseraError error = { 0 };
   TesseraPolicyStats stats;
 
-  works (tessera_policy_new (options, &program->books.device, &observer, &error,
-                             &program->policy),
-         &error);
+  WORKS (error, tessera_policy_new (options, &program->books.device, &observer, &error,
+                                    &program->policy));
   tessera_policy_get_stats (program->policy, &stats);
   program->pool_addr = stats.pool_addr;
   program->pool_bytes = stats.pool_height_bytes;

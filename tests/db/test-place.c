@@ -58,36 +58,30 @@ test_place_end (TestPlace *place, gconstpointer data)
 void
 test_save (const TestPlace *place, const TesseraTrace *trace)
 {
-  TesseraError error = { 0 };
-
-  works (tessera_trace_save (trace, place->path, NULL, &error), &error);
+  WORKS (error, tessera_trace_save (trace, place->path, NULL, &error));
 }
 
 void
 test_save_plan (const TestPlace *place, const TesseraPlan *plan)
 {
-  TesseraError error = { 0 };
-
-  works (tessera_plan_save (plan, place->path, &error), &error);
+  WORKS (error, tessera_plan_save (plan, place->path, &error));
 }
 
 TesseraTrace *
 test_load (const TestPlace *place, uint32_t device)
 {
-  TesseraError error = { 0 };
   TesseraTrace *trace = NULL;
 
-  works (tessera_trace_load (place->path, device, NULL, &error, &trace), &error);
+  WORKS (error, tessera_trace_load (place->path, device, NULL, &error, &trace));
   return trace;
 }
 
 TesseraPlan *
 test_load_plan (const TestPlace *place)
 {
-  TesseraError error = { 0 };
   TesseraPlan *plan = NULL;
 
-  works (tessera_plan_load (place->path, &error, &plan), &error);
+  WORKS (error, tessera_plan_load (place->path, &error, &plan));
   return plan;
 }
 

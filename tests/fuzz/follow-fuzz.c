@@ -295,11 +295,10 @@ break_something (Program *program)
 static void
 check (Program *program)
 {
-  TesseraError error = { 0 };
   TesseraPolicyStats stats;
   uint64_t used_bytes = program->books.used_bytes;
 
-  works (tessera_policy_check (program->policy, &error), &error);
+  WORKS (error, tessera_policy_check (program->policy, &error));
   tessera_policy_get_stats (program->policy, &stats);
   g_assert_cmpuint (stats.caching.reserved_bytes, <=, used_bytes);
   g_assert_true (program->books.has_lost ||

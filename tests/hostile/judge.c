@@ -29,9 +29,8 @@ static void
 save (TesseraTrace *trace, const char *folder, const char *name)
 {
   g_autofree char *path = g_strdup_printf ("%s/%s.tsr", folder, name);
-  TesseraError error = { 0 };
 
-  works (tessera_trace_save (trace, path, NULL, &error), &error);
+  WORKS (error, tessera_trace_save (trace, path, NULL, &error));
   tessera_trace_free (trace);
 }
 

@@ -112,6 +112,20 @@ judge_assert_packed (const TesseraItem *items,
   g_assert_nonnull (packing->strategy);
 }
 
+TesseraPacking
+judge_pack (const TesseraItem *items,
+            uint32_t n_items,
+            const TesseraPackOptions *options,
+            uint64_t *offsets)
+{
+  TesseraPacking packing;
+
+  g_assert_cmpint (tessera_pack (items, n_items, options, offsets, &packing), ==,
+                   TESSERA_OK);
+  judge_assert_packed (items, n_items, offsets, &packing);
+  return packing;
+}
+
 /* ---- what they are compared with ---- */
 
 typedef struct

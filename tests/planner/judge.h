@@ -26,6 +26,11 @@ void judge_assert_packed (const TesseraItem *items,
                           uint32_t n_items,
                           const uint64_t *offsets,
                           const TesseraPacking *packing);
+/* What has to be packed, and is. @offsets: (array length=n_items): filled */
+TesseraPacking judge_pack (const TesseraItem *items,
+                           uint32_t n_items,
+                           const TesseraPackOptions *options,
+                           uint64_t *offsets);
 /* Largest first, the longer of equal ones, ties as they come, all above those beside which
  * every other one lies; zones on top of each other. Without pins and bodies. */
 uint64_t judge_first_fit_by_size (const TesseraItem *items, uint32_t n_items);

@@ -314,10 +314,9 @@ static void
 judge_bounds (const Instance *instance, const TesseraPlan *plan)
 {
   TesseraLaw law;
-  TesseraError error = { 0 };
 
   g_assert_true (plan->checked);
-  works (tessera_check_plan (plan, instance->of.trace, &law, &error), &error);
+  WORKS (error, tessera_check_plan (plan, instance->of.trace, &law, &error));
   g_assert_cmpuint (plan->bound_bytes, <=, plan->height_bytes);
   if (plan->proven_bound_bytes > 0)
     {

@@ -269,9 +269,8 @@ TesseraTrace *
 program_load_device (const char *name, guint32 device)
 {
   TesseraTrace *trace;
-  TesseraError error = { 0 };
 
-  works (tessera_trace_load (program_file (name), device, NULL, &error, &trace), &error);
+  WORKS (error, tessera_trace_load (program_file (name), device, NULL, &error, &trace));
   return trace;
 }
 

@@ -131,12 +131,10 @@ TesseraPlan *
 case_plan (const Case *c, const TesseraPlanOptions *options)
 {
   const TesseraPlanOptions plain = { .first_step = -1, .last_step = -1 };
-  TesseraError error = { 0 };
   TesseraPlan *plan;
 
-  works (tessera_plan_trace (c->trace, c->blocks, c->structure,
-                             options != NULL ? options : &plain, &error, &plan),
-         &error);
+  WORKS (error, tessera_plan_trace (c->trace, c->blocks, c->structure,
+                                    options != NULL ? options : &plain, &error, &plan));
   g_assert_true (plan->checked);
   return plan;
 }
@@ -166,12 +164,10 @@ case_advise (const Case *c, TesseraPlan *plan)
 {
   const TesseraFollowOptions options = { .laws = NULL };
   g_autoptr (TesseraLayout) layout = NULL;
-  TesseraError error = { 0 };
   char *no_lengths;
 
-  works (tessera_follow_plan (c->trace, c->blocks, c->structure, &options, plan, &error,
-                              &layout, &no_lengths),
-         &error);
+  WORKS (error, tessera_follow_plan (c->trace, c->blocks, c->structure, &options, plan,
+                                     &error, &layout, &no_lengths));
   g_assert_null (no_lengths);
   return plan->follow_reason;
 }

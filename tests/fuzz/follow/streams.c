@@ -675,7 +675,6 @@ storm_free (Storm *storm)
 static void
 end (Storm *storm)
 {
-  TesseraError error = { 0 };
   TesseraPolicyStats stats;
 
   if (storm->n_routed > 0)
@@ -685,7 +684,7 @@ end (Storm *storm)
   enter (storm, 0);
   complete_pending (storm, true);
   leave (storm);
-  works (tessera_policy_check (storm->policy, &error), &error);
+  WORKS (error, tessera_policy_check (storm->policy, &error));
   tessera_policy_get_stats (storm->policy, &stats);
   g_assert_cmpuint (stats.caching.active_bytes, ==, 0);
   storm->result->n_barriers += (guint) stats.n_barriers;
