@@ -378,9 +378,8 @@ test_elsewhere (TestScene *home, gconstpointer unused)
   g_autofree guint32 *ordinals = g_new (guint32, home->blocks->n_blocks + 1);
   g_autofree guint32 *ordinals_away = NULL;
   gsize n_shifted = 0;
-  g_auto (TestScene) away = { 0 };
+  g_auto (TestScene) away = test_scene_new (test_trace_loop (4, 7, true));
 
-  test_scene_open (&away, test_trace_loop (4, 7, true));
   ordinals_away = g_new (guint32, away.blocks->n_blocks + 1);
   tessera_block_ordinals (home->trace, home->blocks, home->structure, ordinals);
   tessera_block_ordinals (away.trace, away.blocks, away.structure, ordinals_away);
@@ -425,9 +424,8 @@ test_fewer_steps (TestScene *home, gconstpointer unused)
 {
   g_autoptr (TesseraHistory) list = list_of (home, "step=3 phase=forward");
   gsize n_blocks = only_edit (list)->what.n_blocks;
-  g_auto (TestScene) away = { 0 };
+  g_auto (TestScene) away = test_scene_new (test_trace_loop (2, 5, true));
 
-  test_scene_open (&away, test_trace_loop (2, 5, true));
   OK (find (&away, list));
   g_assert_cmpuint (only_edit (list)->what.n_blocks, ==, n_blocks);
   for (gsize i = 0; i < n_blocks; i++)
@@ -440,9 +438,8 @@ test_each_once (TestScene *home, gconstpointer unused)
 {
   g_autoptr (TesseraHistory) list = list_of (home, "size=8192 phase=forward");
   gsize n_blocks = only_edit (list)->what.n_blocks;
-  g_auto (TestScene) away = { 0 };
+  g_auto (TestScene) away = test_scene_new (test_trace_loop (2, 5, true));
 
-  test_scene_open (&away, test_trace_loop (2, 5, true));
   OK (find (&away, list));
   g_assert_cmpuint (only_edit (list)->what.n_blocks, ==, n_blocks / 2);
 }
@@ -450,9 +447,8 @@ test_each_once (TestScene *home, gconstpointer unused)
 static void
 test_missing (TestScene *home, gconstpointer unused)
 {
-  g_auto (TestScene) larger = { 0 };
+  g_auto (TestScene) larger = test_scene_new (test_trace_loop (4, 7, true));
 
-  test_scene_open (&larger, test_trace_loop (4, 7, true));
   g_autoptr (TesseraHistory) list = list_of (&larger, "phase=forward");
   g_assert_cmpint (find (home, list), ==, TESSERA_REFUSED);
   g_assert_true (g_str_has_prefix (home->error.text, "it: the edit \"phase=forward\" "
@@ -465,10 +461,8 @@ test_missing (TestScene *home, gconstpointer unused)
 static void
 test_without_names (TestScene *home, gconstpointer unused)
 {
-  g_auto (TestScene) larger = { 0 };
-
   test_add (home, TESSERA_EDIT_DYNAMIC, "blocks=3,7", 0);
-  test_scene_open (&larger, test_trace_loop (4, 7, true));
+  g_auto (TestScene) larger = test_scene_new (test_trace_loop (4, 7, true));
   OK (find (&larger, home->history));
   g_assert_cmpuint (only_edit (home->history)->what.blocks[1], ==, 7);
   g_assert_null (only_edit (home->history)->what.names);
@@ -477,14 +471,12 @@ test_without_names (TestScene *home, gconstpointer unused)
 static void
 test_both_sides (TestScene *home, gconstpointer unused)
 {
-  g_auto (TestScene) larger = { 0 };
-
   test_add_apart (home, "blocks=9,10", "blocks=11,12");
   TesseraEdit *edit = (TesseraEdit *) only_edit (home->history);
   name (home, edit);
   g_assert_nonnull (edit->what.names);
   g_assert_nonnull (edit->with.names);
-  test_scene_open (&larger, test_trace_loop (4, 7, true));
+  g_auto (TestScene) larger = test_scene_new (test_trace_loop (4, 7, true));
   OK (find (&larger, home->history));
   for (gsize i = 0; i < 2; i++)
     {
@@ -520,14 +512,13 @@ test_odd_phases (gconstpointer name)
   g_autofree char *text = NULL;
   TesseraError error = { 0 };
   TesseraSelector rule;
-  g_auto (TestScene) scene = { 0 };
   uint32_t odd;
 
   OK (tessera_trace_intern (trace, name, strlen (name), &odd));
   for (gsize i = 0; i < trace->n_ranges; i++)
     if (trace->ranges[i].kind == TESSERA_RANGE_PHASE)
       trace->ranges[i].name = odd;
-  test_scene_open (&scene, trace);
+  g_auto (TestScene) scene = test_scene_new (trace);
   list = list_of (&scene, "size>=8192");
   tessera_query_rule_for (scene.trace, scene.blocks, scene.structure, NULL, 0, chosen,
                           G_N_ELEMENTS (chosen), &rule);

@@ -456,7 +456,7 @@ typedef struct
 static void
 scene_begin (Scene *scene, TesseraTrace *trace)
 {
-  test_scene_open (&scene->base, trace);
+  scene->base = test_scene_new (trace);
   tessera_group_blocks (trace, scene->base.blocks, scene->base.structure, &scene->groups,
                         &scene->n_groups);
 }

@@ -113,10 +113,9 @@ test_together (TestScene *scene, gconstpointer data)
 static void
 test_apart (void)
 {
-  g_auto (TestScene) scene = { 0 };
   g_autoptr (TesseraPlan) before = NULL, made = NULL, mutual = NULL;
+  g_auto (TestScene) scene = test_scene_new (test_trace_random (5, 300, 1));
 
-  test_scene_open (&scene, test_trace_random (5, 300, 1));
   before = test_plan (&scene);
   test_add_apart (&scene, "size<8KiB", "size>=8KiB");
   made = test_plan (&scene);
@@ -162,12 +161,11 @@ static void
 test_dynamic_among_equals (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  g_auto (TestScene) scene = { 0 };
   g_autofree guint8 *missed = NULL;
 
   for (guint64 i = 1; i <= 4; i++)
     test_alloc (trace, i << 20, 1024);
-  test_scene_open (&scene, trace);
+  g_auto (TestScene) scene = test_scene_new (trace);
   test_add (&scene, TESSERA_EDIT_DYNAMIC, "blocks=1", 0);
   g_autoptr (TesseraPlan) made = test_plan (&scene);
   g_assert_cmpuint (made->n_slots, ==, 3);
@@ -215,9 +213,8 @@ weigh (const TesseraPlan *plan)
 static void
 test_cap (void)
 {
-  g_auto (TestScene) scene = { 0 };
+  g_auto (TestScene) scene = test_scene_new (test_trace_random (7, 400, 2));
 
-  test_scene_open (&scene, test_trace_random (7, 400, 2));
   TesseraPlan *made = test_plan (&scene);
   uint64_t height = made->height_bytes;
   size_t n_all = made->n_slots;
@@ -253,9 +250,8 @@ test_cap_takes_little (void)
 
   for (uint32_t seed = 1; seed <= 12; seed++)
     {
-      g_auto (TestScene) scene = { 0 };
+      g_auto (TestScene) scene = test_scene_new (test_trace_random (seed, 400, 2));
 
-      test_scene_open (&scene, test_trace_random (seed, 400, 2));
       g_autoptr (TesseraPlan) made = test_plan (&scene);
       for (guint percent = 95; percent >= 60; percent -= 5)
         {
@@ -276,14 +272,13 @@ static void
 test_cap_keeps_the_heavy (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  g_auto (TestScene) scene = { 0 };
 
   test_alloc (trace, 1 << 20, 4096); /* lives on */
   test_alloc (trace, 2 << 20, 1024); /* light: short and small */
   test_free (trace, 2 << 20, 1024);
   test_alloc (trace, 3 << 20, 8192);
   test_free (trace, 3 << 20, 8192);
-  test_scene_open (&scene, trace);
+  g_auto (TestScene) scene = test_scene_new (trace);
   test_add (&scene, TESSERA_EDIT_CAP, "", 4608);
   g_autoptr (TesseraPlan) made = test_plan (&scene);
   g_assert_cmpuint (made->n_slots, ==, 1);
@@ -353,13 +348,12 @@ static void
 test_conflict_of_pins_kept_apart (void)
 {
   TesseraTrace *trace = test_trace_new ();
-  g_auto (TestScene) scene = { 0 };
 
   test_alloc (trace, 1 << 20, 1024);
   test_free (trace, 1 << 20, 1024);
   test_alloc (trace, 2 << 20, 2048);
   test_free (trace, 2 << 20, 2048);
-  test_scene_open (&scene, trace);
+  g_auto (TestScene) scene = test_scene_new (trace);
   test_add (&scene, TESSERA_EDIT_PIN, "size=1024", 512);
   test_add (&scene, TESSERA_EDIT_PIN, "size=2048", 512);
   tessera_plan_free (test_plan (&scene));
@@ -371,7 +365,6 @@ test_conflict_of_pins_kept_apart (void)
 static void
 test_other_trace (TestScene *scene, gconstpointer data)
 {
-  g_auto (TestScene) other = { 0 };
   g_autofree char *text = NULL;
   gsize n = 0;
 
@@ -379,7 +372,7 @@ test_other_trace (TestScene *scene, gconstpointer data)
   test_add (scene, TESSERA_EDIT_DYNAMIC, "size=10240 phase=forward ordinal=0", 0);
   tessera_plan_free (test_plan (scene));
   text = tessera_history_to_json (scene->history);
-  test_scene_open (&other, test_trace_loop (7, 6, true));
+  g_auto (TestScene) other = test_scene_new (test_trace_loop (7, 6, true));
   tessera_history_free (other.history);
   other.history = tessera_history_from_json (text, -1, "it", NULL);
   g_autoptr (TesseraPlan) made = test_plan (&other);
@@ -439,11 +432,10 @@ test_random_histories (void)
 
   for (guint32 seed = 0; seed < n; seed++)
     {
-      g_auto (TestScene) scene = { 0 };
+      g_auto (TestScene) scene = test_scene_new (
+          seed % 2 ? test_trace_loop (3, 4, true)
+                   : test_trace_random (seed, 60, (guint16) (1 + seed % 3)));
 
-      test_scene_open (&scene,
-                       seed % 2 ? test_trace_loop (3, 4, true)
-                                : test_trace_random (seed, 60, (guint16) (1 + seed % 3)));
       scene.options.strategy = (TesseraStrategy) (seed % 2);
       play_history (&scene, seed);
     }
@@ -453,10 +445,9 @@ test_random_histories (void)
 static void
 test_strategies (void)
 {
-  g_auto (TestScene) scene = { 0 };
   g_autoptr (TesseraPlan) bare = NULL, grouped = NULL, merged = NULL;
+  g_auto (TestScene) scene = test_scene_new (test_trace_random (20, 400, 1));
 
-  test_scene_open (&scene, test_trace_random (20, 400, 1));
   bare = test_plan (&scene);
   scene.options.strategy = TESSERA_STRATEGY_STALLOC;
   grouped = test_plan (&scene);
@@ -477,10 +468,9 @@ test_preview_of_former (void)
 
   for (guint32 seed = 20; seed < 60; seed++)
     {
-      g_auto (TestScene) scene = { 0 };
       g_autoptr (TesseraPlan) full = NULL, preview = NULL, hinted = NULL;
+      g_auto (TestScene) scene = test_scene_new (test_trace_random (seed, 800, 1));
 
-      test_scene_open (&scene, test_trace_random (seed, 800, 1));
       scene.options.work_budget = 0;
       full = test_plan (&scene);
       scene.options.is_preview = true;
@@ -527,10 +517,9 @@ test_preview_left_out (void)
 
   for (guint32 seed = 20; seed < 28; seed++)
     {
-      g_auto (TestScene) scene = { 0 };
       g_autoptr (TesseraPlan) full = NULL, preview = NULL;
+      g_auto (TestScene) scene = test_scene_new (test_trace_random (seed, 400, 1));
 
-      test_scene_open (&scene, test_trace_random (seed, 400, 1));
       full = test_plan (&scene);
       leave_out_smallest (&scene, full);
       scene.options.is_preview = true;
@@ -557,9 +546,8 @@ test_preview_of_pins (void)
   for (guint32 seed = 1; seed <= 8; seed++)
     {
       g_autoptr (GRand) random = g_rand_new_with_seed (seed);
-      g_auto (TestScene) scene = { 0 };
+      g_auto (TestScene) scene = test_scene_new (test_trace_random (seed, 1500, 1));
 
-      test_scene_open (&scene, test_trace_random (seed, 1500, 1));
       TesseraPlan *full = test_plan (&scene);
       for (guint i = 0; i <= seed % 3; i++)
         {

@@ -9,21 +9,24 @@
 #include "edits/edits.h"
 #include "planner/test-traces.h"
 
-void
-test_scene_open (TestScene *scene, TesseraTrace *trace)
+TestScene
+test_scene_new (TesseraTrace *trace)
 {
-  *scene = (TestScene){ .trace = trace, .history = tessera_history_new () };
-  scene->options = (TesseraPlanOptions){ .first_step = -1,
-                                         .last_step = -1,
-                                         .work_budget = 1 << 16 }; /* they are small */
-  scene->blocks = tessera_blocks_new (trace);
-  scene->structure = tessera_structure_new (trace, scene->blocks);
+  TestScene scene = { .trace = trace,
+                      .blocks = tessera_blocks_new (trace),
+                      .history = tessera_history_new () };
+
+  scene.structure = tessera_structure_new (trace, scene.blocks);
+  scene.options = (TesseraPlanOptions){ .first_step = -1,
+                                        .last_step = -1,
+                                        .work_budget = 1 << 16 }; /* they are small */
+  return scene;
 }
 
 void
 test_scene_begin (TestScene *scene, gconstpointer data)
 {
-  test_scene_open (scene, test_trace_loop (4, 5, true));
+  *scene = test_scene_new (test_trace_loop (4, 5, true));
 }
 
 void

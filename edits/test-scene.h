@@ -29,7 +29,7 @@ typedef struct
 } TestScene;
 
 /* Takes @trace. */
-void test_scene_open (TestScene *scene, TesseraTrace *trace);
+TestScene test_scene_new (TesseraTrace *trace);
 /* A loop of four steps and five layers. */
 void test_scene_begin (TestScene *scene, gconstpointer data);
 void test_scene_end (TestScene *scene, gconstpointer data);

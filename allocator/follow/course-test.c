@@ -46,7 +46,8 @@ static void
 test_alike (void)
 {
   /* rows of the start end at 7, 16 and 25, that of the step at 34 */
-  g_autofree SmallPlan *made = small_plan_make ("ABCDEFGHZABCDEFGHZABCDEFGHZ|ABCDEFGHZ");
+  g_autofree TesseraPlan *made =
+      small_plan_make ("ABCDEFGHZABCDEFGHZABCDEFGHZ|ABCDEFGHZ");
   static const struct
   {
     uint32_t cursor, first, expected;
@@ -54,7 +55,7 @@ test_alike (void)
                 { 35, 0, 7 }, { 35, 27, 34 }, { 35, 8, 16 }, { 35, 35, TESSERA_NONE } };
   TesseraSlots slots;
 
-  OK (tessera_slots_init (&slots, &made->plan));
+  OK (tessera_slots_init (&slots, made));
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     g_assert_cmpuint (tessera_slots_find_gram (&slots, slots.signatures, cases[i].cursor,
                                                cases[i].first),
@@ -125,15 +126,14 @@ test_lost (void)
   const guint n = 1000;
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
   g_autoptr (GString) text = g_string_new ("|");
-  g_autofree SmallPlan *made = NULL;
   guint n_soon = 0;
 
   for (guint i = 0; i < n; i++)
     g_string_append_c (text, (char) g_rand_int_range (rand, 'A', 'G'));
-  made = small_plan_make (text->str);
+  g_autofree TesseraPlan *plan = small_plan_make (text->str);
   for (guint jump = 100; jump < 116; jump++)
     {
-      guint n_lost = count_lost (&made->plan, jump);
+      guint n_lost = count_lost (plan, jump);
 
       g_test_message ("requests until found again, twice: %u", n_lost);
       g_assert_cmpuint (n_lost, <, 80);
@@ -181,8 +181,6 @@ test_far_phase (void)
   /* the start holds the first two steps */
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
   g_autoptr (GString) text = g_string_new (NULL);
-  g_autofree SmallPlan *made = NULL;
-  const TesseraPlan *plan;
 
   for (guint i = 0; i < n_start + 3 * n_step; i++)
     {
@@ -194,8 +192,7 @@ test_far_phase (void)
         g_string_append_c (text, '.');
       g_string_append_c (text, (char) g_rand_int_range (rand, 'A', 'Z'));
     }
-  made = small_plan_make (text->str);
-  plan = &made->plan;
+  g_autofree TesseraPlan *plan = small_plan_make (text->str);
   g_autoptr (Followed) follower = followed_new (plan);
   count_in_place (follower, plan, 0, n_start);
   for (guint step = 0; step < 5; step++)
@@ -223,14 +220,11 @@ test_start_is_past (void)
   const guint n_start = 150, n_step = 60;
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
   g_autoptr (GString) text = g_string_new (NULL);
-  g_autofree SmallPlan *made = NULL;
-  const TesseraPlan *plan;
 
   for (guint i = 0; i < n_start + n_step; i++)
     g_string_append_c (text, (char) g_rand_int_range (rand, 'A', 'Z'));
   g_string_insert_c (text, n_start, '|');
-  made = small_plan_make (text->str);
-  plan = &made->plan;
+  g_autofree TesseraPlan *plan = small_plan_make (text->str);
   g_autoptr (Followed) follower = followed_new (plan);
   g_assert_cmpuint (count_in_place (follower, plan, 0, n_start), ==, n_start);
   tessera_follower_step (follower->follower);
@@ -268,7 +262,6 @@ test_owed (void)
     N_ALL = N_START + N_FORWARD + N_SIZES
   };
   g_autoptr (GString) text = g_string_new ("Z");
-  g_autofree SmallPlan *made = NULL;
 
   for (guint section = 0; section < 2; section++)
     {
@@ -281,11 +274,11 @@ test_owed (void)
       for (guint i = 0; i < N_SIZES; i++)
         g_string_append_c (text, (char) ('A' + i));
     }
-  made = small_plan_make (text->str);
+  g_autofree TesseraPlan *plan = small_plan_make (text->str);
   for (guint i = FIRST_KEPT; i < FIRST_KEPT + 2 * N_SIZES; i++)
-    made->slots[i].lifetime_class = TESSERA_CLASS_PERSISTENT;
-  g_autoptr (Followed) follower = followed_new (&made->plan);
-  ask_like (follower, &made->slots[0]);
+    plan->slots[i].lifetime_class = TESSERA_CLASS_PERSISTENT;
+  g_autoptr (Followed) follower = followed_new (plan);
+  ask_like (follower, &plan->slots[0]);
   for (guint step = 0; step < 6; step++)
     {
       guint forward = step == 0 ? 1 : N_START;
@@ -296,12 +289,12 @@ test_owed (void)
         tessera_follower_phase (follower->follower, "backward");
       tessera_follower_phase (follower->follower, "forward");
       for (guint i = forward; i < forward + N_FORWARD; i++)
-        ask_like (follower, &made->slots[i]);
+        ask_like (follower, &plan->slots[i]);
       if (step == 0)
         continue;
       tessera_follower_phase (follower->follower, "backward");
       for (guint i = backward; i < (step == 1 ? N_START : N_ALL); i++)
-        ask_like (follower, &made->slots[i]);
+        ask_like (follower, &plan->slots[i]);
     }
   /* Of the second step's forward part, until its place is found. */
   g_assert_cmpuint (follower->stats.misses, <=, N_FORWARD);
@@ -316,7 +309,7 @@ enum
 
 /* A step of which the second part is an optimizer's, or sums that nobody calls a phase; what
  * the end asks for is like the begin. */
-static SmallPlan *
+static TesseraPlan *
 make_step (bool is_optimizer)
 {
   static const char *const names[] = { "forward", "optimizer" };
@@ -330,8 +323,8 @@ make_step (bool is_optimizer)
   g_string_append_c (text, '.');
   for (guint i = 0; i < N_TAIL; i++)
     g_string_append_c (text, (char) ('B' + i % 9));
-  SmallPlan *made = small_plan_make (text->str);
-  made->plan.strings = (char **) names;
+  TesseraPlan *made = small_plan_make (text->str);
+  made->strings = (char **) names;
   return made;
 }
 
@@ -342,8 +335,7 @@ test_copy (void)
 {
   for (guint is_optimizer = 0; is_optimizer < 2; is_optimizer++)
     {
-      g_autofree SmallPlan *made = make_step (is_optimizer != 0);
-      const TesseraPlan *plan = &made->plan;
+      g_autofree TesseraPlan *plan = make_step (is_optimizer != 0);
       g_autoptr (Followed) follower = followed_new (plan);
       uint64_t offset_bytes;
 

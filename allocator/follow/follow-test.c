@@ -21,8 +21,7 @@
 static void
 test_streams_and_pools (void)
 {
-  g_autofree SmallPlan *made = small_plan_make ("|AAA");
-  TesseraPlan *plan = &made->plan;
+  g_autofree TesseraPlan *plan = small_plan_make ("|AAA");
   uint64_t offset;
   uint32_t slot;
 
@@ -46,8 +45,7 @@ test_streams_and_pools (void)
 static void
 test_still_taken (void)
 {
-  g_autofree SmallPlan *made = small_plan_make ("|A");
-  TesseraPlan *plan = &made->plan;
+  g_autofree TesseraPlan *plan = small_plan_make ("|A");
   uint64_t offset;
 
   g_autoptr (Followed) follower = followed_new (plan);
@@ -65,8 +63,7 @@ test_still_taken (void)
 static void
 test_spare (void)
 {
-  g_autofree SmallPlan *made = small_plan_make ("|AB*");
-  TesseraPlan *plan = &made->plan;
+  g_autofree TesseraPlan *plan = small_plan_make ("|AB*");
   uint64_t old = 0;
   uint32_t slots[4];
 
@@ -95,8 +92,7 @@ test_spare (void)
 static void
 test_rotation (void)
 {
-  g_autofree SmallPlan *made = small_plan_make ("|CCCBC");
-  TesseraPlan *plan = &made->plan;
+  g_autofree TesseraPlan *plan = small_plan_make ("|CCCBC");
   uint64_t held[3], other;
 
   for (uint32_t i = 0; i < 5; i++)
@@ -133,8 +129,7 @@ test_rotation (void)
 static void
 check_elsewhere (uint16_t stream_of_b, uint32_t a_died, bool expected)
 {
-  g_autofree SmallPlan *made = small_plan_make ("|AB");
-  TesseraPlan *plan = &made->plan;
+  g_autofree TesseraPlan *plan = small_plan_make ("|AB");
   uint64_t offset = 0;
 
   plan->n_streams = 2;
@@ -173,8 +168,7 @@ check_refused (const TesseraPlan *plan)
 static void
 test_hostile_plans (void)
 {
-  g_autofree SmallPlan *made = small_plan_make ("A|BC");
-  TesseraPlan *plan = &made->plan;
+  g_autofree TesseraPlan *plan = small_plan_make ("A|BC");
   g_autofree char *found = NULL;
 
   plan->slots[1].offset_bytes = UINT64_MAX - 100;
@@ -253,24 +247,24 @@ test_kinds (void)
 static void
 test_hostile_unplanned (void)
 {
-  g_autofree SmallPlan *made = small_plan_make ("A|AaBa|C");
-  TesseraUnplanned *unplanned = made->unplanned;
+  g_autofree TesseraPlan *plan = small_plan_make ("A|AaBa|C");
+  TesseraUnplanned *unplanned = plan->unplanned;
 
   unplanned[1].before = unplanned[0].before - 1;
-  check_refused (&made->plan);
+  check_refused (plan);
   unplanned[1].before = UINT32_MAX;
-  g_free (small_plan_follow (&made->plan, "A|AAB|AABA|Z"));
+  g_free (small_plan_follow (plan, "A|AAB|AABA|Z"));
   unplanned[1].section = 3;
-  check_refused (&made->plan);
+  check_refused (plan);
   unplanned[1].section = 0;
-  check_refused (&made->plan);
+  check_refused (plan);
   unplanned[1].section = 1;
   unplanned[0].block_bytes = 0;
-  check_refused (&made->plan);
+  check_refused (plan);
   unplanned[0].block_bytes = UINT64_MAX;
-  g_free (small_plan_follow (&made->plan, "A|AAB|AABA|Z"));
-  made->plan.n_unplanned = TESSERA_NONE;
-  check_refused (&made->plan);
+  g_free (small_plan_follow (plan, "A|AAB|AABA|Z"));
+  plan->n_unplanned = TESSERA_NONE;
+  check_refused (plan);
 }
 
 /* Random sizes out of few, so that everything has many equals. */
@@ -334,13 +328,14 @@ static guint
 compare_courses (const char *made_of, const char *run)
 {
   g_autofree char *all_of = g_ascii_strup (made_of, -1);
-  g_autofree SmallPlan *some = small_plan_make (made_of), *all = small_plan_make (all_of);
+  g_autofree TesseraPlan *some = small_plan_make (made_of),
+                         *all = small_plan_make (all_of);
   TesseraSlots slots[2];
   TesseraCourse courses[2];
   guint n_unplanned = 0;
 
-  OK (tessera_slots_init (&slots[0], &some->plan));
-  OK (tessera_slots_init (&slots[1], &all->plan));
+  OK (tessera_slots_init (&slots[0], some));
+  OK (tessera_slots_init (&slots[1], all));
   for (int i = 0; i < 2; i++)
     OK (tessera_course_init (&courses[i], &slots[i]));
   for (const char *p = run; *p != '\0'; p++)
@@ -396,8 +391,8 @@ test_as_planned (void)
           draw_text (rand, 8 + (guint) g_rand_int_range (rand, 0, 300),
                      1 + (guint) g_rand_int_range (rand, 0, 12), g_rand_double (rand));
       g_autofree char *run = draw_run (rand, made_of, 0);
-      g_autofree SmallPlan *made = small_plan_make (made_of);
-      g_autofree char *found = small_plan_follow (&made->plan, run);
+      g_autofree TesseraPlan *made = small_plan_make (made_of);
+      g_autofree char *found = small_plan_follow (made, run);
       g_autoptr (GString) expected = g_string_new (NULL);
 
       for (guint i = 0, slot = 0; made_of[i] != '\0'; i++)
@@ -406,7 +401,7 @@ test_as_planned (void)
               expected, g_ascii_islower (made_of[i]) ? '.' : (char) ('a' + slot++ % 26));
       for (guint s = 1, n_start = made->sections[0].end; s < 4; s++)
         g_string_append_len (expected, expected->str + n_start,
-                             made->plan.n_positions - n_start);
+                             made->n_positions - n_start);
       g_assert_cmpstr (found, ==, expected->str);
     }
 }
@@ -474,30 +469,29 @@ make_requests (TesseraPlan *plan)
 
 /* A tight plan of one repeating step, by first fit: what the run changes then really gets
  * in the way of what was planned. */
-static SmallPlan *
+static TesseraPlan *
 make_step (void)
 {
-  SmallPlan *made = small_plan_make ("");
-  TesseraPlan *plan = &made->plan;
+  TesseraPlan *plan = small_plan_make ("");
 
   make_requests (plan);
-  made->sections[0] = (TesseraSection){ .end = plan->n_positions,
+  plan->sections[0] = (TesseraSection){ .end = plan->n_positions,
                                         .n_slots = (uint32_t) plan->n_slots,
                                         .kind = TESSERA_SECTION_REPEATS };
-  for (TesseraSlot *slot = made->slots; slot < made->slots + plan->n_slots; slot++)
+  for (TesseraSlot *slot = plan->slots; slot < plan->slots + plan->n_slots; slot++)
     {
-      for (const TesseraSlot *other = made->slots; other < slot; other++)
+      for (const TesseraSlot *other = plan->slots; other < slot; other++)
         if (other->died > slot->born &&
             other->offset_bytes < slot->offset_bytes + slot->block_bytes &&
             slot->offset_bytes < other->offset_bytes + other->block_bytes)
           {
             slot->offset_bytes = other->offset_bytes + other->block_bytes;
-            other = made->slots - 1; /* from the first one again */
+            other = plan->slots - 1; /* from the first one again */
           }
       plan->height_bytes =
           MAX (plan->height_bytes, slot->offset_bytes + slot->block_bytes);
     }
-  return made;
+  return plan;
 }
 
 /* Takes the places of one request in @one_in away. @is_left: by request, which. */
@@ -540,7 +534,7 @@ typedef struct
 
 /* Runs the step some times under @plan, changed at random. */
 static void
-run_changed (const SmallPlan *step,
+run_changed (const TesseraPlan *step,
              const TesseraPlan *plan,
              const bool *is_left,
              Change change,
@@ -553,11 +547,11 @@ run_changed (const SmallPlan *step,
   };
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   g_autoptr (GArray) extra = g_array_new (FALSE, FALSE, sizeof (uint64_t));
-  g_autofree uint64_t *where = g_new (uint64_t, step->plan.n_slots);
-  g_autofree uint32_t *freed = g_new (uint32_t, step->plan.n_positions);
+  g_autofree uint64_t *where = g_new (uint64_t, step->n_slots);
+  g_autofree uint32_t *freed = g_new (uint32_t, step->n_positions);
   g_autoptr (Followed) follower = followed_new (plan);
 
-  for (uint32_t i = 0; i < step->plan.n_slots; i++)
+  for (uint32_t i = 0; i < step->n_slots; i++)
     freed[step->slots[i].died] = i;
   for (guint n = 0; n < N_STEPS; n++)
     {
@@ -565,11 +559,11 @@ run_changed (const SmallPlan *step,
 
       if (change.marks)
         tessera_follower_step (follower->follower);
-      for (uint32_t at = 0; at < step->plan.n_positions; at++)
+      for (uint32_t at = 0; at < step->n_positions; at++)
         {
           uint64_t offset;
 
-          if (next == step->plan.n_slots || step->slots[next].born != at)
+          if (next == step->n_slots || step->slots[next].born != at)
             {
               if (where[freed[at]] != UINT64_MAX)
                 g_assert_true (followed_free_at (follower, where[freed[at]]));
@@ -614,7 +608,7 @@ test_changed (void)
     { .inserted = 0.01 },
     { .dropped = 0.01, .inserted = 0.01 },
   };
-  g_autofree SmallPlan *step = make_step ();
+  g_autofree TesseraPlan *step = make_step ();
   const bool is_left[SMALL_PLAN_REQUESTS] = { false };
 
   for (guint c = 0; c < G_N_ELEMENTS (changes); c++)
@@ -622,7 +616,7 @@ test_changed (void)
       Score score = { 0 };
 
       for (guint seed = SEED; seed < SEED + 10; seed++)
-        run_changed (step, &step->plan, is_left, changes[c], seed, &score);
+        run_changed (step, step, is_left, changes[c], seed, &score);
       g_test_message ("dropped %.2f inserted %.2f marks %d: %u of %u", changes[c].dropped,
                       changes[c].inserted, changes[c].marks, score.hits[0],
                       score.asked[0]);
@@ -637,23 +631,23 @@ static void
 test_left_out (void)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
-  g_autofree SmallPlan *step = make_step ();
+  g_autofree TesseraPlan *step = make_step ();
   Score changed = { 0 };
 
   for (guint n = 0; n < 20; n++)
     {
-      g_autofree SmallPlan *made = make_step ();
+      g_autofree TesseraPlan *made = make_step ();
       bool is_left[SMALL_PLAN_REQUESTS] = { false };
       Change change = { .marks = n % 2 };
       Score score = { 0 };
 
       if (n > 1) /* the first two leave nothing out: all hits */
-        leave_out (&made->plan, rand, 2 + (gint32) n % 5, is_left);
-      run_changed (step, &made->plan, is_left, change, SEED + n, &score);
+        leave_out (made, rand, 2 + (gint32) n % 5, is_left);
+      run_changed (step, made, is_left, change, SEED + n, &score);
       g_assert_cmpuint (score.hits[0], ==, score.asked[0]);
       g_assert_cmpuint (score.hits[1], ==, 0);
       change.dropped = change.inserted = 0.01;
-      run_changed (step, &made->plan, is_left, change, SEED + n, &changed);
+      run_changed (step, made, is_left, change, SEED + n, &changed);
     }
   g_test_message ("%u of %u with a place were hit, %u of %u without", changed.hits[0],
                   changed.asked[0], changed.hits[1], changed.asked[1]);

@@ -82,13 +82,20 @@ small_plan_bytes (char letter)
   return (uint64_t) (g_ascii_toupper (letter) - 'A' + 1) * 512;
 }
 
-static void
-add_slot (SmallPlan *made, uint32_t section, char letter, uint32_t phase)
+typedef struct
 {
-  TesseraPlan *plan = &made->plan;
+  TesseraPlan plan; /* must be first */
+  TesseraSection sections[8];
+  TesseraSlot slots[SMALL_PLAN_REQUESTS];
+  TesseraUnplanned unplanned[SMALL_PLAN_REQUESTS];
+} SmallPlan;
+
+static void
+add_slot (TesseraPlan *plan, uint32_t section, char letter, uint32_t phase)
+{
   uint64_t block_bytes = letter == '*' ? 512 : small_plan_bytes (letter);
 
-  made->slots[plan->n_slots++] =
+  plan->slots[plan->n_slots++] =
       (TesseraSlot){ .size_bytes = block_bytes,
                      .block_bytes = block_bytes,
                      .offset_bytes = plan->height_bytes,
@@ -101,11 +108,9 @@ add_slot (SmallPlan *made, uint32_t section, char letter, uint32_t phase)
 }
 
 static void
-add_unplanned (SmallPlan *made, uint32_t section, char letter, uint32_t phase)
+add_unplanned (TesseraPlan *plan, uint32_t section, char letter, uint32_t phase)
 {
-  TesseraPlan *plan = &made->plan;
-
-  made->unplanned[plan->n_unplanned++] =
+  plan->unplanned[plan->n_unplanned++] =
       (TesseraUnplanned){ .size_bytes = small_plan_bytes (letter),
                           .block_bytes = small_plan_bytes (letter),
                           .before = (uint32_t) plan->n_slots,
@@ -114,7 +119,7 @@ add_unplanned (SmallPlan *made, uint32_t section, char letter, uint32_t phase)
                           .phase = phase };
 }
 
-SmallPlan *
+TesseraPlan *
 small_plan_make (const char *text)
 {
   SmallPlan *made = g_new0 (SmallPlan, 1);
@@ -149,13 +154,13 @@ small_plan_make (const char *text)
           continue;
         }
       if (g_ascii_islower (*p))
-        add_unplanned (made, (uint32_t) plan->n_sections - 1, *p, phase);
+        add_unplanned (plan, (uint32_t) plan->n_sections - 1, *p, phase);
       else
-        add_slot (made, (uint32_t) plan->n_sections - 1, *p, phase);
+        add_slot (plan, (uint32_t) plan->n_sections - 1, *p, phase);
       section->end = ++plan->n_positions;
       section->n_slots = (uint32_t) plan->n_slots - section->first_slot;
     }
-  return made;
+  return plan;
 }
 
 char *
@@ -199,8 +204,8 @@ small_plan_follow (const TesseraPlan *plan, const char *letters)
 void
 small_plan_check (const char *text, const char *letters, const char *expected)
 {
-  g_autofree SmallPlan *made = small_plan_make (text);
-  g_autofree char *found = small_plan_follow (&made->plan, letters);
+  g_autofree TesseraPlan *plan = small_plan_make (text);
+  g_autofree char *found = small_plan_follow (plan, letters);
 
   g_assert_cmpstr (found, ==, expected);
 }

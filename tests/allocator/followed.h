@@ -42,19 +42,11 @@ enum
   SMALL_PLAN_REQUESTS = 1024 /* at most */
 };
 
-typedef struct
-{
-  TesseraPlan plan;
-  TesseraSection sections[8];
-  TesseraSlot slots[SMALL_PLAN_REQUESTS];
-  TesseraUnplanned unplanned[SMALL_PLAN_REQUESTS];
-} SmallPlan;
-
 /* A plan by hand: a letter is a request, its size the letter's number times 512; a small
  * one is unplanned, a capital has a slot of its own range; '*' behind them is a spare like
  * 'A'. '|' begins a section that repeats, '!' one that does not; '(' and ')' begin the phases
  * "forward" and "backward", '.' none. To be freed. */
-SmallPlan *small_plan_make (const char *text);
+TesseraPlan *small_plan_make (const char *text);
 /* What a letter asks for. */
 uint64_t small_plan_bytes (char letter);
 /* Makes the requests of @letters, freed at once; '|' is a step, '(' and ')' as above.
