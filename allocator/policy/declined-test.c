@@ -8,7 +8,6 @@
 #include <glib.h>
 
 #include "tests/allocator/program.h"
-#include "allocator/virtual.h"
 #include "tests/fail_alloc.h"
 #include "tests/ok.h"
 
@@ -67,10 +66,9 @@ static void
 on_declined (void *user)
 {
   Case *c = user;
-  TesseraPolicyStats stats;
 
   c->n_declined++;
-  tessera_policy_get_stats (c->policy, &stats);
+  TesseraPolicyStats stats = program_look (c->policy);
   g_assert_true (stats.decline.is_declined);
   /* What it did not hold any more it had lent before. */
   g_assert_cmpuint (N_SLOTS * MIB - stats.decline.pool_bytes +

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "allocator/virtual.h"
 #include "tests/allocator/program.h"
 #include "tests/ok.h"
 
@@ -258,7 +257,7 @@ test_failed_trial (Noting *noting, gconstpointer unused)
           g_assert_cmpint (take (noting, i, &grants[i]), ==, i != 2 && step < 3);
           program_give_back (noting->policy, grants[i]);
         }
-      tessera_policy_get_stats (noting->policy, &stats);
+      stats = program_look (noting->policy);
       g_assert_cmpint (stats.decline.is_declined, ==, step >= 2);
       g_assert_cmpint (stats.decline.lacks_barriers, ==, step >= 2);
       tessera_policy_step (noting->policy);
@@ -285,7 +284,7 @@ test_never_marked (Noting *noting, gconstpointer unused)
           program_give_back (noting->policy, grants[i]);
         }
       tessera_policy_step (noting->policy);
-      tessera_policy_get_stats (noting->policy, &stats);
+      stats = program_look (noting->policy);
     }
   while (!stats.decline.is_declined && ++step < 100);
   g_assert_true (stats.decline.lacks_barriers);
@@ -320,11 +319,10 @@ test_no_barriers (void)
   g_autofree MadePlan *made = make_plan (2 * MIB);
   const TesseraPolicyOptions options = made_plan_options (made);
   const TesseraObserver observer = { 0 };
-  TesseraVirtual device;
   TesseraPolicy *policy;
   TesseraError error = { 0 };
 
-  tessera_virtual_init (&device, 0);
+  TesseraVirtual device = program_device (0);
   device.device.order = NULL;
   GIVES (TESSERA_REFUSED,
          tessera_policy_new (&options, &device.device, &observer, &error, &policy));

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "allocator/policy/planned.h"
-#include "allocator/virtual.h"
 #include "tests/allocator/program.h"
 #include "tests/fail_alloc.h"
 #include "tests/ok.h"
@@ -23,11 +22,10 @@ test_follows (void)
 {
   g_autofree MadePlan *made = made_plan_small ();
   TesseraPolicyOptions options = made_plan_options (made);
-  TesseraVirtual device;
   TesseraPolicyStats stats;
   TesseraPolicyGrant grants[3], extra;
 
-  tessera_virtual_init (&device, 100 * MIB);
+  TesseraVirtual device = program_device (100 * MIB);
   g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
   g_assert_null (tessera_policy_caching (policy));
   g_assert_cmpuint (device.used_bytes, ==, 0);
@@ -40,7 +38,7 @@ test_follows (void)
         {
           grants[i] =
               program_take (policy, made->slots[i].size_bytes - 1, made->slots[i].stream);
-          tessera_policy_get_stats (policy, &stats);
+          stats = program_look (policy);
           g_assert_true (grants[i].is_hit);
           g_assert_cmpuint (grants[i].slot, ==, i);
           g_assert_cmpuint (grants[i].grant.addr, ==,
@@ -76,7 +74,7 @@ test_follows (void)
 
   tessera_policy_empty_cache (policy);
   tessera_policy_reset_peaks (policy);
-  tessera_policy_get_stats (policy, &stats);
+  stats = program_look (policy);
   g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 0);
   g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 7 * MIB);
   g_assert_cmpuint (stats.peak_extra_bytes, ==, 0);
@@ -92,10 +90,8 @@ test_strange_step (void)
     {
       g_autofree MadePlan *made = made_plan_small ();
       TesseraPolicyOptions options = made_plan_options (made);
-      TesseraVirtual device;
-      TesseraPolicyStats stats;
 
-      tessera_virtual_init (&device, 0);
+      TesseraVirtual device = program_device (0);
       g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
       for (guint step = 0; step < n_followed; step++)
         {
@@ -104,7 +100,7 @@ test_strange_step (void)
                                                      made->slots[i].stream));
           tessera_policy_step (policy);
         }
-      tessera_policy_get_stats (policy, &stats);
+      TesseraPolicyStats stats = program_look (policy);
       for (guint i = 0; i < 8; i++)
         {
           TesseraPolicyGrant grant = program_take (policy, 3 * MIB, 0);
@@ -123,9 +119,8 @@ test_limit (void)
 {
   g_autofree MadePlan *made = made_plan_small ();
   TesseraPolicyOptions options = made_plan_options (made);
-  TesseraVirtual device;
 
-  tessera_virtual_init (&device, 0);
+  TesseraVirtual device = program_device (0);
   options.caching.limit_bytes = 27 * MIB;
   g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
   for (guint i = 0; i < 3; i++)
@@ -148,16 +143,14 @@ test_rescue (void)
 {
   g_autofree MadePlan *made = made_plan_small ();
   TesseraPolicyOptions options = made_plan_options (made);
-  TesseraVirtual device;
-  TesseraPolicyStats stats;
   TesseraPolicyGrant grant;
 
-  tessera_virtual_init (&device, 8 * MIB);
+  TesseraVirtual device = program_device (8 * MIB);
   g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
   TesseraPolicyGrant first = program_take (policy, made->slots[0].size_bytes, 0);
   g_assert_true (first.is_hit);
   TesseraPolicyGrant rescued = program_take (policy, 2 * MIB + 512, 0);
-  tessera_policy_get_stats (policy, &stats);
+  TesseraPolicyStats stats = program_look (policy);
   g_assert_false (rescued.is_hit);
   g_assert_cmpuint (rescued.slot, ==, TESSERA_NONE);
   g_assert_cmpuint (rescued.grant.addr, ==, stats.pool_addr + 4 * MIB);
@@ -166,7 +159,7 @@ test_rescue (void)
   GIVES (TESSERA_OUT_OF_DEVICE, tessera_policy_malloc (policy, 2 * MIB, 0, 0, &grant));
   /* Its slot is taken now, and there is no other place: the device has one page. */
   grant = program_take (policy, made->slots[2].size_bytes, 0);
-  tessera_policy_get_stats (policy, &stats);
+  stats = program_look (policy);
   g_assert_cmpuint (stats.misses_rescued, ==, 1 + !grant.is_hit);
   program_check_sums (policy);
   program_give_back (policy, rescued);
@@ -202,13 +195,13 @@ test_absurd (void)
   for (guint i = 0; i < 3; i++)
     program_give_back (
         policy, program_take (policy, made->slots[i].size_bytes, made->slots[i].stream));
-  tessera_policy_get_stats (policy, &before);
+  before = program_look (policy);
   g_assert_cmpuint (before.follower.hits, ==, 3);
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
       GIVES (TESSERA_OUT_OF_DEVICE,
              tessera_policy_malloc (policy, sizes[i], 0, 0, &grant));
-      tessera_policy_get_stats (policy, &stats);
+      stats = program_look (policy);
       g_assert_false (stats.decline.is_declined);
       g_assert_cmpuint (stats.follower.misses, ==, before.follower.misses);
       g_assert_cmpuint (stats.caching.n_ooms, ==, i + 1);
@@ -241,15 +234,15 @@ test_refusals (void)
   TesseraDevice *door = &device.device;
   char reason[] = "it has no order";
 
-  tessera_virtual_init (&device, 7 * MIB - 1);
+  device = program_device (7 * MIB - 1);
   assert_refused (&options, door, TESSERA_OUT_OF_DEVICE, "does not give");
-  tessera_virtual_init (&device, 7 * MIB);
+  device = program_device (7 * MIB);
   options.caching.limit_bytes = 6 * MIB;
   assert_refused (&options, door, TESSERA_OUT_OF_DEVICE, "may use");
   options.caching.limit_bytes = 0;
   tessera_policy_free (program_open (&options, door));
 
-  tessera_virtual_init (&device, 0);
+  device = program_device (0);
   options.plan = NULL;
   assert_refused (&options, door, TESSERA_INVALID, "no plan");
   options.plan = &made->plan;
@@ -354,8 +347,6 @@ check_left (gboolean is_followed)
   g_autofree MadePlan *made = g_new0 (MadePlan, 1);
   TesseraPolicyOptions options = made_plan_options (made);
   TesseraPolicyGrant grant;
-  TesseraPolicyStats stats;
-  TesseraVirtual device;
   guint n_steps = 20, n_slots = 70, n_left = 3;
 
   for (guint i = 0; i < n_slots; i++)
@@ -366,9 +357,9 @@ check_left (gboolean is_followed)
   made_plan_finish (made, n_slots * MIB);
   if (!is_followed)
     made->plan.n_unplanned = 0;
-  tessera_virtual_init (&device, 0);
+  TesseraVirtual device = program_device (0);
   g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
-  tessera_policy_get_stats (policy, &stats);
+  TesseraPolicyStats stats = program_look (policy);
   for (guint step = 0; step < n_steps; step++)
     {
       tessera_policy_step (policy);
@@ -417,10 +408,9 @@ test_faults (void)
     {
       TesseraError error = { 0 };
       TesseraPolicy *policy;
-      TesseraVirtual device;
       TesseraPolicyGrant grant;
 
-      tessera_virtual_init (&device, 0);
+      TesseraVirtual device = program_device (0);
       tessera_fail_alloc_at (nth);
       TesseraStatus status =
           tessera_policy_new (&options, &device.device, NULL, &error, &policy);

@@ -10,7 +10,6 @@
 
 #include <glib.h>
 
-#include "allocator/virtual.h"
 #include "tests/allocator/check.h"
 #include "tests/allocator/program.h"
 #include "tests/fail_alloc.h"
@@ -64,10 +63,9 @@ static void
 test_direct (void)
 {
   const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
-  TesseraVirtual device;
   uint64_t addrs[4];
 
-  tessera_virtual_init (&device, 0);
+  TesseraVirtual device = program_device (0);
   g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
   g_assert_null (tessera_policy_caching (policy));
   addrs[0] = take (policy, MIB, 0, 0).grant.addr;
@@ -87,7 +85,7 @@ test_direct (void)
   g_assert_cmpuint (device.used_bytes, ==, 0);
   GIVES (TESSERA_INVALID, tessera_policy_free_requested (policy, 0));
   tessera_policy_reset_peaks (policy);
-  tessera_policy_get_stats (policy, &stats);
+  stats = program_look (policy);
   g_assert_cmpuint (stats.caching.peak_reserved_bytes, ==, 0);
   g_assert_cmpuint (stats.caching.peak_allocated_bytes, ==, 0);
 }
@@ -99,10 +97,9 @@ test_direct_random (void)
   const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
   g_autoptr (GRand) rand = g_rand_new_with_seed (SEED);
   g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (uint64_t));
-  TesseraVirtual device;
 
   g_test_message ("seed %d", SEED);
-  tessera_virtual_init (&device, 0);
+  TesseraVirtual device = program_device (0);
   g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
   for (int n = 0; n < 3000; n++)
     if (live->len == 0 || g_rand_int_range (rand, 0, 100) < (n / 1000 == 1 ? 40 : 55))
@@ -153,10 +150,9 @@ test_direct_out_of_memory (void)
 {
   const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
   Waiting waiting = { 0 };
-  TesseraVirtual device;
   TesseraPolicyGrant grant;
 
-  tessera_virtual_init (&device, 32 * MIB);
+  TesseraVirtual device = program_device (32 * MIB);
   device.synchronize = complete_pending;
   device.user = &waiting;
   waiting.policy = program_open (&options, &device.device);
@@ -192,9 +188,8 @@ static void
 test_direct_private_pool (void)
 {
   const TesseraPolicyOptions options = make_options (TESSERA_POLICY_DIRECT);
-  TesseraVirtual device;
 
-  tessera_virtual_init (&device, 0);
+  TesseraVirtual device = program_device (0);
   g_autoptr (TesseraPolicy) policy = program_open (&options, &device.device);
   give_back (policy, take (policy, 30 * MIB, 0, 3).grant.addr);
   give_back (policy, take (policy, 512, 0, 3).grant.addr);
@@ -225,7 +220,7 @@ test_refusals (gconstpointer user)
       TesseraPolicyGrant grant;
 
       error = (TesseraError){ 0 };
-      tessera_virtual_init (&device, 0);
+      device = program_device (0);
       tessera_fail_alloc_at (nth);
       TesseraStatus status =
           tessera_policy_new (&options, &device.device, NULL, &error, &policy);

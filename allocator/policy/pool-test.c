@@ -11,7 +11,6 @@
 #include <glib.h>
 
 #include "tests/allocator/program.h"
-#include "allocator/virtual.h"
 
 #define MIB ((uint64_t) 1 << 20)
 
@@ -71,7 +70,6 @@ static void
 open_pages (Case *c, uint64_t device_bytes, bool has_fine_pages)
 {
   const TesseraObserver observer = { .memory_went = on_unmap, .user = c };
-  TesseraPolicyStats stats;
 
   *c = (Case){ .made = g_new0 (MadePlan, 1) };
   for (guint i = 0; i < N_SLOTS; i++)
@@ -85,7 +83,7 @@ open_pages (Case *c, uint64_t device_bytes, bool has_fine_pages)
   c->device.virtual.device.map = map_or_fail;
   c->policy =
       program_open_plan (&options, &c->device.virtual.device, &observer, &c->pool_addr);
-  tessera_policy_get_stats (c->policy, &stats);
+  TesseraPolicyStats stats = program_look (c->policy);
   g_assert_cmpuint (stats.caching.reserved_bytes, ==, 0);
   g_assert_cmpuint (stats.promised_bytes, ==, POOL_MIB * MIB);
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "allocator/policy.h"
-#include "allocator/virtual.h"
 #include "tests/allocator/program.h"
 #include "tests/ok.h"
 

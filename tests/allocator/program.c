@@ -119,10 +119,9 @@ program_open_plan (const TesseraPolicyOptions *options,
                    uint64_t *out_pool_addr)
 {
   TesseraPolicy *policy;
-  TesseraPolicyStats stats;
 
   WORKS (error, tessera_policy_new (options, device, observer, &error, &policy));
-  tessera_policy_get_stats (policy, &stats);
+  TesseraPolicyStats stats = program_look (policy);
   *out_pool_addr = stats.pool_addr;
   return policy;
 }
@@ -165,14 +164,22 @@ add_block (void *user, const TesseraBlockInfo *info)
 }
 
 TesseraPolicyStats
+program_look (TesseraPolicy *policy)
+{
+  TesseraPolicyStats stats;
+
+  tessera_policy_get_stats (policy, &stats);
+  return stats;
+}
+
+TesseraPolicyStats
 program_check_sums (TesseraPolicy *policy)
 {
   TesseraCachingStats sums = { 0 };
-  TesseraPolicyStats stats;
 
   WORKS (error, tessera_policy_check (policy, &error));
   tessera_policy_each (policy, add_block, &sums);
-  tessera_policy_get_stats (policy, &stats);
+  TesseraPolicyStats stats = program_look (policy);
   g_assert_cmpuint (stats.caching.reserved_bytes, ==, sums.reserved_bytes);
   g_assert_cmpuint (stats.caching.active_bytes, ==, sums.active_bytes);
   g_assert_cmpuint (stats.caching.allocated_bytes, ==, sums.allocated_bytes);
@@ -226,11 +233,10 @@ void
 program_start (Program *program, const TesseraPolicyOptions *options)
 {
   const TesseraObserver observer = { .memory_went = on_unmap, .user = program };
-  TesseraPolicyStats stats;
 
   WORKS (error, tessera_policy_new (options, &program->books.device, &observer, &error,
                                     &program->policy));
-  tessera_policy_get_stats (program->policy, &stats);
+  TesseraPolicyStats stats = program_look (program->policy);
   program->pool_addr = stats.pool_addr;
   program->pool_bytes = stats.pool_height_bytes;
 }
@@ -248,13 +254,12 @@ void
 program_ask (Program *program, const TesseraSlot *like, uint32_t stream, uint32_t pool)
 {
   TesseraPolicyGrant granted;
-  TesseraPolicyStats stats;
 
   books_request (&program->books, like->size_bytes, stream, pool);
   if (tessera_policy_malloc (program->policy, like->size_bytes, stream, pool, &granted) !=
       TESSERA_OK)
     return;
-  tessera_policy_get_stats (program->policy, &stats);
+  TesseraPolicyStats stats = program_look (program->policy);
   if (stats.pool_bytes == 0 && stats.decline.is_declined)
     program->pool_bytes = 0; /* its addresses may be anybody's now */
   program->n_hits += granted.is_hit;

@@ -9,6 +9,7 @@
 #include <glib.h>
 
 #include "allocator/policy.h"
+#include "allocator/virtual.h"
 #include "tests/allocator/books.h"
 #include "tests/allocator/auto.h"
 
@@ -51,6 +52,18 @@ program_take (TesseraPolicy *policy, uint64_t size_bytes, uint32_t stream);
 void program_give_back (TesseraPolicy *policy, TesseraPolicyGrant grant);
 /* What each() tells sums to what the figures say. */
 TesseraPolicyStats program_check_sums (TesseraPolicy *policy);
+/* ... as they are. */
+TesseraPolicyStats program_look (TesseraPolicy *policy);
+
+/* A device of so many bytes; 0: of any number. */
+static inline TesseraVirtual
+program_device (uint64_t device_bytes)
+{
+  TesseraVirtual device;
+
+  tessera_virtual_init (&device, device_bytes);
+  return device;
+}
 
 /* A policy over a device that keeps books, and who asks it. */
 typedef struct
