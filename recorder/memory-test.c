@@ -15,18 +15,6 @@
 #define MOST_ALLOCATIONS 10000
 
 static void
-tell (TesseraRecorder *recorder, uint32_t number)
-{
-  TesseraRecordedDevice device = { .device = number, .alignment_bytes = 512 };
-
-  tessera_settings_default (&device.settings);
-  tessera_recorder_device (recorder, &device);
-  tessera_recorder_stream (recorder, number, 1, 0xdead);
-  tessera_recorder_pool (recorder, number, 1, (TesseraPoolId){ 1, 2 });
-  tessera_recorder_meta (recorder, "key", "value");
-}
-
-static void
 record (TesseraRecorder *recorder, uint32_t device)
 {
   uint32_t step =
@@ -67,7 +55,13 @@ live (const TestPlace *place)
     }
   for (uint32_t device = 1; device < 3; device++)
     {
-      tell (recorder, device);
+      TesseraRecordedDevice told = { .device = device, .alignment_bytes = 512 };
+
+      tessera_settings_default (&told.settings);
+      tessera_recorder_device (recorder, &told);
+      tessera_recorder_stream (recorder, device, 1, 0xdead);
+      tessera_recorder_pool (recorder, device, 1, (TesseraPoolId){ 1, 2 });
+      tessera_recorder_meta (recorder, "key", "value");
       record (recorder, device);
       status = tessera_recorder_flush (recorder, NULL);
       g_assert_true (status == TESSERA_OK || status == TESSERA_NO_MEMORY);
@@ -75,12 +69,6 @@ live (const TestPlace *place)
     }
   tessera_recorder_close (recorder);
   return true;
-}
-
-static void
-check_file (const TestPlace *place)
-{
-  g_autoptr (TesseraTrace) trace = test_load (place, TESSERA_NONE);
 }
 
 static void
@@ -100,7 +88,7 @@ test_each (TestPlace *place, gconstpointer data)
       g_assert_cmpint (tessera_fail_alloc_held (), ==, n_held);
       g_assert_true (was_made || has_failed);
       if (was_made)
-        check_file (place);
+        tessera_trace_free (test_load (place, TESSERA_NONE));
       test_place_empty (place);
     }
   g_test_message ("%lu allocations", nth - 2);

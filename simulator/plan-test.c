@@ -17,17 +17,8 @@
 #include "tests/simulator/made-case.h"
 
 #define SEED 20260615
-#define EXTRA_ADDR ((uint64_t) 1 << 62)
-
 /* Where the blocks lie that a changed run has in addition; no real block does. */
-
-static TesseraPlan *
-make_plan (const Case *c, int64_t first_step, int64_t last_step)
-{
-  const TesseraPlanOptions options = { .first_step = first_step, .last_step = last_step };
-
-  return case_plan (c, &options);
-}
+#define EXTRA_ADDR ((uint64_t) 1 << 62)
 
 /* Nothing lies where the plan has a slot of another stream: no event orders the two. */
 static void
@@ -72,7 +63,8 @@ test_later_steps (void)
     return;
   g_assert_cmpuint (c.structure->n_steps, ==, 4);
   int64_t first = c.structure->steps[0].number;
-  g_autoptr (TesseraPlan) plan = make_plan (&c, first, first + 1);
+  const TesseraPlanOptions options = { .first_step = first, .last_step = first + 1 };
+  g_autoptr (TesseraPlan) plan = case_plan (&c, &options);
   g_autoptr (TesseraLayout) layout = case_follow (&c, plan);
   for (size_t i = 0; i < layout->n_blocks; i++)
     if (c.blocks->blocks[i].step == 2 || c.blocks->blocks[i].step == 3)
@@ -106,17 +98,6 @@ test_other_job (void)
                     alone->curves.reserved_bytes[layout->n_events - 1] / 50 * 51);
   case_assert_no_overlap (c.blocks, layout);
   case_clear (&c);
-}
-
-/* Where an event of the unchanged trace is in the changed one. */
-static void
-move_ranges (TesseraTrace *trace, const uint32_t *moved)
-{
-  for (size_t i = 0; i < trace->n_ranges; i++)
-    {
-      trace->ranges[i].begin_index = moved[trace->ranges[i].begin_index];
-      trace->ranges[i].end_index = moved[trace->ranges[i].end_index];
-    }
 }
 
 /* Leaves out a share of the allocations with their frees, and adds others, freed within
@@ -173,7 +154,11 @@ change_trace (TesseraTrace *trace, double dropped, double inserted, guint seed)
         }
     }
   moved[n_old] = (uint32_t) trace->n_events;
-  move_ranges (trace, moved);
+  for (size_t i = 0; i < trace->n_ranges; i++)
+    {
+      trace->ranges[i].begin_index = moved[trace->ranges[i].begin_index];
+      trace->ranges[i].end_index = moved[trace->ranges[i].end_index];
+    }
   free (old);
 }
 

@@ -203,23 +203,15 @@ run_program (const Program *program, guint n_steps)
   return run.trace;
 }
 
-static TesseraPlan *
-make_plan (const Case *c)
-{
-  TesseraPlan *plan = case_plan (c, NULL);
-
-  (void) case_advise (c, plan);
-  return plan;
-}
-
 static void
 check (const Program *program)
 {
   g_auto (Case) planned = case_new (run_program (program, N_PLANNED_STEPS));
   g_auto (Case) longer = case_new (run_program (program, N_STEPS));
-  g_autoptr (TesseraPlan) plan = make_plan (&planned);
-  g_autoptr (TesseraLayout) layout = case_follow (&longer, plan);
+  g_autoptr (TesseraPlan) plan = case_plan (&planned, NULL);
 
+  (void) case_advise (&planned, plan);
+  g_autoptr (TesseraLayout) layout = case_follow (&longer, plan);
   if (plan->followable != TESSERA_FOLLOWABLE_YES || layout->n_misses > 0)
     g_error ("%u layers of %" G_GUINT64_FORMAT
              ", optimizer %d, drop %d, %s: of %" G_GUINT64_FORMAT

@@ -86,16 +86,6 @@ pair_open (Pair *pair, guint32 seed)
 }
 
 static void
-pair_close (Pair *pair)
-{
-  tessera_caching_free (pair->caching);
-  naive_close (&pair->naive);
-  g_array_unref (pair->calls);
-  g_array_unref (pair->live);
-  g_rand_free (pair->rand);
-}
-
-static void
 compare_calls (Pair *pair)
 {
   g_assert_cmpuint (pair->calls->len, ==, pair->naive.calls->len);
@@ -250,7 +240,11 @@ run_history (guint32 seed, uint64_t *n_ooms, uint64_t *n_calls)
     }
   *n_ooms += pair.n_ooms;
   *n_calls += pair.n_calls;
-  pair_close (&pair);
+  tessera_caching_free (pair.caching);
+  naive_close (&pair.naive);
+  g_array_unref (pair.calls);
+  g_array_unref (pair.live);
+  g_rand_free (pair.rand);
 }
 
 static void

@@ -138,13 +138,6 @@ advance (Job *job)
 
 /* ---- Turns ---- */
 
-static bool
-can_go_on (const Rank *rank)
-{
-  return !rank->is_over &&
-         (rank->looks_at == NULL || rank->gives_up || is_done (rank, rank->looks_at));
-}
-
 /* Who goes on: by chance one of those who can, else one that has looked in vain. A host that
  * waits for the end of its program looks for ever. */
 static void
@@ -155,8 +148,11 @@ pass_turn (Job *job)
   advance (job);
   for (guint r = 0; r < job->n_ranks; r++)
     {
-      n_over += job->ranks[r].is_over;
-      if (can_go_on (&job->ranks[r]))
+      const Rank *rank = &job->ranks[r];
+
+      n_over += rank->is_over;
+      if (!rank->is_over &&
+          (rank->looks_at == NULL || rank->gives_up || is_done (rank, rank->looks_at)))
         able[n_able++] = r;
     }
   for (guint r = 0; r < job->n_ranks && n_able == 0; r++)

@@ -52,18 +52,12 @@ drop_all (Maker *maker, GArray *held)
   g_array_set_size (held, 0);
 }
 
-static uint64_t
-noise_of (uint32_t step, uint32_t layer)
-{
-  return 100 + (step * step * 7919 + layer * layer * step * 104729) % 1000;
-}
-
 static void
 make_layer (Maker *maker, const TestSteps *made, uint32_t step, uint32_t layer)
 {
   uint64_t b = made->has_batch ? test_steps_batches[step % 8] : 2;
   uint64_t l = test_steps_lengths[step % 8] + made->longer;
-  uint64_t noise = noise_of (step, layer);
+  uint64_t noise = 100 + (step * step * 7919 + layer * layer * step * 104729) % 1000;
 
   hold (maker, 2 * b * l * (64 + 8 * layer));
   if (made->masks_pad && layer % 4 == 0 && l % 8 != 0)

@@ -141,15 +141,6 @@ static const TesseraStallocItem alone = { .group = TESSERA_NONE,
                                           .to_phase = TESSERA_NONE,
                                           .kind = TESSERA_GROUP_HOMO_SIZE };
 
-static TesseraStatus
-pack (Case *c)
-{
-  const TesseraPackOptions options = { 0 };
-
-  return tessera_stalloc_pack (c->items, c->grouped, c->n, &options, c->offsets,
-                               &c->packing);
-}
-
 static bool
 meet (uint32_t begin, uint32_t end, uint32_t other_begin, uint32_t other_end)
 {
@@ -188,7 +179,10 @@ assert_lies_apart (const Case *c)
 static uint64_t
 height (Case *c)
 {
-  OK (pack (c));
+  const TesseraPackOptions options = { 0 };
+
+  OK (tessera_stalloc_pack (c->items, c->grouped, c->n, &options, c->offsets,
+                            &c->packing));
   assert_lies_apart (c);
   return c->packing.height_bytes / UNIT;
 }

@@ -89,15 +89,6 @@ release (Program *program, guint index)
     complete (program, index);
 }
 
-static void
-release_due (Program *program)
-{
-  for (guint i = program->held->len; i-- > 0;)
-    if (i < program->held->len && held_block (program, i)->state == BOOKS_LIVE &&
-        held_block (program, i)->position <= program->position)
-      release (program, i);
-}
-
 /* @lifetime: in requests of the program. */
 static void
 ask (
@@ -201,7 +192,10 @@ ask_next (Program *program)
   const TesseraLengths *lengths = program->plan->lengths;
   const TesseraSection *section = &program->plan->sections[program->section];
 
-  release_due (program);
+  for (guint i = program->held->len; i-- > 0;)
+    if (i < program->held->len && held_block (program, i)->state == BOOKS_LIVE &&
+        held_block (program, i)->position <= program->position)
+      release (program, i);
   if (program->by_length && program->place < lengths->n_slots)
     ask_by_length (program, program->place++);
   else if (!program->by_length && program->place < section->n_slots)

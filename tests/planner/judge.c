@@ -179,14 +179,6 @@ place (Fitting *fitting, uint32_t item)
   return k;
 }
 
-static void
-take_back (Fitting *fitting, uint32_t k)
-{
-  fitting->n_placed--;
-  memmove (fitting->placed + k, fitting->placed + k + 1,
-           (fitting->n_placed - k) * sizeof *fitting->placed);
-}
-
 /* Every lowest layout comes of first fit in some order: of all orders. */
 static void
 try_all (Fitting *fitting, uint32_t done, uint64_t height, uint64_t *best)
@@ -205,7 +197,9 @@ try_all (Fitting *fitting, uint32_t done, uint64_t height, uint64_t *best)
 
         try_all (fitting, done | 1u << i,
                  MAX (height, fitting->offsets[i] + fitting->items[i].size_bytes), best);
-        take_back (fitting, k);
+        fitting->n_placed--;
+        memmove (fitting->placed + k, fitting->placed + k + 1,
+                 (fitting->n_placed - k) * sizeof *fitting->placed);
       }
 }
 

@@ -58,12 +58,6 @@ repeating (const TesseraPlan *plan, guint *out_n)
   return found;
 }
 
-static gboolean
-is_small (const TesseraSlot *slot)
-{
-  return slot->block_bytes <= 1 << 20;
-}
-
 /* Pools are apart; where several streams are at work these and their size classes are,
  * or may be. */
 static uint32_t
@@ -71,7 +65,8 @@ zone_of (const TesseraPlan *plan, const TesseraSlot *slot)
 {
   if (plan->n_streams == 1)
     return slot->pool;
-  return (slot->pool * plan->n_streams + slot->stream) * 2 + is_small (slot);
+  return (slot->pool * plan->n_streams + slot->stream) * 2 +
+         (slot->block_bytes <= 1 << 20);
 }
 
 static TesseraItem

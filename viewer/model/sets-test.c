@@ -361,21 +361,6 @@ n_in_group (TestSession *f, const char *name)
   return n;
 }
 
-static const char *
-group_of (TestSession *f, uint32_t block)
-{
-  return tessera_place_name (f->document->data,
-                             tessera_place_of (f->document->data, block));
-}
-
-static void
-choose (TestSession *f, const uint32_t *blocks, size_t n_blocks)
-{
-  tessera_document_select_blocks (f->document, blocks, n_blocks, TESSERA_SELECT_ONLY,
-                                  blocks[0]);
-  test_session_settle (f);
-}
-
 /* An edit of just these blocks. */
 static void
 regroup (TestSession *f,
@@ -389,7 +374,9 @@ regroup (TestSession *f,
   made.group = group != NULL ? strdup (group) : NULL;
   made.by = kind == TESSERA_EDIT_SPLIT ? TESSERA_SPLIT_SIZE : 0;
   made.lifetime_class = kind == TESSERA_EDIT_CLASS ? TESSERA_CLASS_DYNAMIC : 0;
-  choose (f, blocks, n_blocks);
+  tessera_document_select_blocks (f->document, blocks, n_blocks, TESSERA_SELECT_ONLY,
+                                  blocks[0]);
+  test_session_settle (f);
   tessera_document_edit_selection (f->document, &made, FALSE);
   test_session_settle (f);
   g_assert_cmpstr (f->document->error, ==, NULL);
@@ -542,7 +529,9 @@ test_groups_stay (TestSession *f, gconstpointer unused)
   g_clear_pointer (&f->document->error, g_free);
   after = describe_places (f);
   g_assert_cmpstr (after, ==, before);
-  g_assert_cmpstr (group_of (f, 0), ==, "mine");
+  g_assert_cmpstr (
+      tessera_place_name (f->document->data, tessera_place_of (f->document->data, 0)), ==,
+      "mine");
 }
 
 /* Colours by class and group are of what the edits made. */

@@ -172,18 +172,6 @@ look_at_bars (Look *look)
     }
 }
 
-/* More than a low window has room for: it scrolls, and does not grow. */
-static void
-look_at_all_at_once (Look *look)
-{
-  static const char *const opens[] = { "table", "arrange::vertical", "edit-cap", NULL };
-
-  act_and_look (look, opens);
-  g_signal_emit_by_name (test_find (GTK_WIDGET (look->window), "edit-cancel"), "clicked");
-  act (look, "arrange::horizontal");
-  act (look, "table");
-}
-
 static void
 look_at_edits (Look *look, gboolean conflicts)
 {
@@ -199,7 +187,12 @@ look_at_edits (Look *look, gboolean conflicts)
   look_at (look, "a conflict");
   act (look, "side::groups");
   look_at (look, "a conflict beside the groups");
-  look_at_all_at_once (look);
+  /* More than a low window has room for: it scrolls, and does not grow. */
+  static const char *const opens[] = { "table", "arrange::vertical", "edit-cap", NULL };
+  act_and_look (look, opens);
+  g_signal_emit_by_name (test_find (GTK_WIDGET (look->window), "edit-cancel"), "clicked");
+  act (look, "arrange::horizontal");
+  act (look, "table");
   act (look, "undo");
   look_at (look, "undone");
 }

@@ -126,16 +126,6 @@ add_slot (Packing *packing, guint index)
   slot->died_next = end > n ? 2 * (end - n) - 1 : 0;
 }
 
-/* As in a trace: of equals in stream and size within the step. */
-static void
-count_ordinals (MadePlan *plan)
-{
-  for (guint i = 0; i < plan->plan.n_slots; i++)
-    for (guint j = 0; j < i; j++)
-      plan->slots[i].ordinal += plan->slots[i].stream == plan->slots[j].stream &&
-                                plan->slots[i].block_bytes == plan->slots[j].block_bytes;
-}
-
 MadePlan *
 items_plan (const Item *items, guint n_items, guint n_streams, bool crosses_streams)
 {
@@ -150,7 +140,11 @@ items_plan (const Item *items, guint n_items, guint n_streams, bool crosses_stre
       add_slot (&packing, i);
       height_bytes = MAX (height_bytes, slot->offset_bytes + slot->block_bytes);
     }
-  count_ordinals (plan);
+  /* As in a trace: of equals in stream and size within the step. */
+  for (guint i = 0; i < plan->plan.n_slots; i++)
+    for (guint j = 0; j < i; j++)
+      plan->slots[i].ordinal += plan->slots[i].stream == plan->slots[j].stream &&
+                                plan->slots[i].block_bytes == plan->slots[j].block_bytes;
   made_plan_finish (plan, height_bytes);
   plan->plan.n_streams = n_streams;
   plan->plan.crosses_streams = crosses_streams;

@@ -99,12 +99,6 @@ add_start (TesseraLengths *lengths, Bytes *bytes)
     }
 }
 
-static gboolean
-meet (const TesseraLengths *lengths, uint32_t a, uint32_t b)
-{
-  return a < lengths->slots[b].died && b < lengths->slots[a].died;
-}
-
 /* Slots in order of their requests, turned by some places; who meets rests on another,
  * unless the bytes will it otherwise. */
 static void
@@ -122,7 +116,8 @@ fill_order (const TesseraLengths *lengths, TesseraOrder *order, Bytes *bytes)
       order->laws[i] = lengths->slots[order->slots[i]].law;
       order->first_edge[i] = n_edges;
       for (uint32_t k = 0; k < i; k++)
-        if (meet (lengths, order->slots[i], order->slots[k]) &&
+        if (order->slots[i] < lengths->slots[order->slots[k]].died &&
+            order->slots[k] < lengths->slots[order->slots[i]].died &&
             (!is_wild || bytes_take (bytes) < 128))
           order->below[n_edges++] = k;
     }

@@ -283,25 +283,19 @@ launch_late (Storm *storm, guint thread, const Item *allocated)
 
 /* ---- Memory that goes ---- */
 
-/* Somebody may have a launch to come, of a block that was freed: that comes just in time.
- * PyTorch too would take memory from under it, if only on shortage and for a request. */
-static void
-launch_in_time (Storm *storm)
-{
-  for (guint t = 0; t < storm->n_threads; t++)
-    {
-      launch_late (storm, t, NULL);
-      clocks_hand_over (&storm->clocks, t, thread_in_allocator);
-    }
-}
-
 static void
 unmap (TesseraDevice *device, uint64_t addr, uint64_t size_bytes)
 {
   Storm *storm = (Storm *) device;
 
+  /* Somebody may have a launch to come, of a block that was freed: that comes just in time.
+   * PyTorch too would take memory from under it, if only on shortage and for a request. */
   if (!storm->fault->memory_goes_any_time && storm->late->len > 0)
-    launch_in_time (storm);
+    for (guint t = 0; t < storm->n_threads; t++)
+      {
+        launch_late (storm, t, NULL);
+        clocks_hand_over (&storm->clocks, t, thread_in_allocator);
+      }
   Clock all = clocks_mark (&storm->clocks, thread_in_allocator);
   if (!storm->fault->unmaps_at_once)
     clocks_synchronize (&storm->clocks, thread_in_allocator, &all);
@@ -402,18 +396,6 @@ add_to_graphs (Storm *storm, const Block *block)
   g_array_append_val (storm->graphs, *block);
 }
 
-static void
-count_grant (Storm *storm, const Block *block, bool is_hit)
-{
-  uint32_t before = clocks_generation_at (&storm->clocks, block->addr);
-
-  storm->result->n_hits += is_hit;
-  storm->result->n_passed +=
-      before != 0 &&
-      g_array_index (storm->owners, guint, before - 1) != block->item.stream;
-  g_array_append_val (storm->owners, block->item.stream);
-}
-
 static bool
 allocate (Storm *storm, const Item *item, Block *out_block)
 {
@@ -436,7 +418,12 @@ allocate (Storm *storm, const Item *item, Block *out_block)
                         .thread = item->thread,
                         .ends_at = storm->position + item->lifetime,
                         .ordered = 1u << item->stream };
-  count_grant (storm, out_block, grant.is_hit);
+  uint32_t before = clocks_generation_at (&storm->clocks, out_block->addr);
+  storm->result->n_hits += grant.is_hit;
+  storm->result->n_passed +=
+      before != 0 &&
+      g_array_index (storm->owners, guint, before - 1) != out_block->item.stream;
+  g_array_append_val (storm->owners, out_block->item.stream);
   return true;
 }
 
