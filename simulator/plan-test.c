@@ -282,17 +282,6 @@ plan_with (const Case *c, const TesseraEdit *edit)
   return case_plan (c, &options);
 }
 
-static TesseraPlan *
-plan_without (const Case *c, uint32_t *chosen, size_t n_chosen)
-{
-  TesseraEdit edit = { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "leave these" };
-
-  tessera_selector_init (&edit.what);
-  edit.what.blocks = chosen;
-  edit.what.n_blocks = n_chosen;
-  return plan_with (c, &edit);
-}
-
 /* A few blocks at random, ascending; of runs of equals some of each. */
 static uint32_t *
 choose (GRand *rand, const Case *c, double share, size_t *out_n)
@@ -313,10 +302,14 @@ check_leaving (const Case *c, GRand *rand, double share, guint *n_folded)
   size_t n_chosen;
   g_autofree uint32_t *chosen = choose (rand, c, share, &n_chosen);
   g_autofree guint8 *left_out = find_left_out (c, chosen, n_chosen);
-  g_autoptr (TesseraPlan) plan = plan_without (c, chosen, n_chosen);
-  g_autoptr (TesseraLayout) layout = case_follow (c, plan);
+  TesseraEdit edit = { .kind = TESSERA_EDIT_DYNAMIC, .name = (char *) "leave these" };
   guint64 n_missed = 0;
 
+  tessera_selector_init (&edit.what);
+  edit.what.blocks = chosen;
+  edit.what.n_blocks = n_chosen;
+  g_autoptr (TesseraPlan) plan = plan_with (c, &edit);
+  g_autoptr (TesseraLayout) layout = case_follow (c, plan);
   *n_folded += plan->followable == TESSERA_FOLLOWABLE_YES;
   for (uint32_t b = 0; b < c->blocks->n_blocks; b++)
     {

@@ -16,18 +16,6 @@
 #define N_VARIANTS 1100
 #define SEED 4711
 
-static TesseraTrace *
-small_trace (void)
-{
-  TesseraTrace *trace;
-  const TesseraEvent event = {
-    .addr = 512, .size_bytes = 100, .action = TESSERA_ALLOC, .stack = TESSERA_NONE
-  };
-  OK (tessera_trace_new (&trace));
-  OK (tessera_trace_add_event (trace, &event));
-  return trace;
-}
-
 /* ---- breaking one law ---- */
 
 /* Each breaks its law at a random place; FALSE: not possible in this plan. */
@@ -270,8 +258,13 @@ static void
 test_broken (void)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
-  g_autoptr (TesseraTrace) trace = small_trace ();
+  g_autoptr (TesseraTrace) trace = NULL;
+  const TesseraEvent event = {
+    .addr = 512, .size_bytes = 100, .action = TESSERA_ALLOC, .stack = TESSERA_NONE
+  };
   guint counts[G_N_ELEMENTS (breakers)] = { 0 };
+  OK (tessera_trace_new (&trace));
+  OK (tessera_trace_add_event (trace, &event));
   for (guint n = 0; n < N_VARIANTS;)
     {
       guint k = n % G_N_ELEMENTS (breakers);

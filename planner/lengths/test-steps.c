@@ -301,17 +301,6 @@ make_step (PartsMaker *maker, uint32_t step)
   test_step (maker->trace, step, begin);
 }
 
-static void
-evaluate (PartsMaker *maker)
-{
-  uint32_t begin = (uint32_t) maker->trace->n_events;
-  uint64_t length = (uint64_t) g_rand_int_range (maker->rand, 100, 2000);
-
-  for (uint32_t i = 0; i < maker->made->n_layers; i++)
-    test_free (maker->trace, put_apart (maker, length * UNIT), length * UNIT);
-  end_phase (maker, "eval", 0, begin);
-}
-
 TesseraTrace *
 test_parts_trace (const TestParts *made)
 {
@@ -329,7 +318,14 @@ test_parts_trace (const TestParts *made)
     {
       make_step (&maker, step);
       if (made->evaluates)
-        evaluate (&maker);
+        {
+          uint32_t begin = (uint32_t) maker.trace->n_events;
+          uint64_t length = (uint64_t) g_rand_int_range (maker.rand, 100, 2000);
+
+          for (uint32_t i = 0; i < maker.made->n_layers; i++)
+            test_free (maker.trace, put_apart (&maker, length * UNIT), length * UNIT);
+          end_phase (&maker, "eval", 0, begin);
+        }
     }
   tessera_trace_settle_ranges (maker.trace);
   g_rand_free (maker.rand);

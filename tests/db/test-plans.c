@@ -67,27 +67,6 @@ fill_groups (TesseraPlan *plan, GRand *random)
 }
 
 static void
-fill_edits (TesseraPlan *plan)
-{
-  plan->n_edits = 2;
-  plan->edits = calloc (2, sizeof *plan->edits);
-  for (uint32_t i = 0; i < 2; i++)
-    plan->edits[i] = (TesseraPlanEdit){ g_strdup_printf ("edit %u", i),
-                                        strdup ("{\"kind\": \"cap\"}") };
-}
-
-static void
-fill_proof (TesseraPlan *plan, GRand *random)
-{
-  plan->proven_bound_bytes = test_any_bytes (random);
-  plan->cut_short = (uint8_t) test_below (random, 2);
-  /* Hostile cases count on the unplanned requests that are drawn after this. */
-  (void) g_rand_double (random);
-  plan->work_budget = test_any_bytes (random);
-  (void) test_any_bytes (random);
-}
-
-static void
 fill_crossings (TesseraPlan *plan, GRand *random)
 {
   size_t n_slots = plan->n_slots;
@@ -189,8 +168,17 @@ test_plan_new (uint32_t seed, size_t n_slots)
   fill_sections (plan, random);
   fill_groups (plan, random);
   fill_slots (plan, random);
-  fill_edits (plan);
-  fill_proof (plan, random);
+  plan->n_edits = 2;
+  plan->edits = calloc (2, sizeof *plan->edits);
+  for (uint32_t i = 0; i < 2; i++)
+    plan->edits[i] = (TesseraPlanEdit){ g_strdup_printf ("edit %u", i),
+                                        strdup ("{\"kind\": \"cap\"}") };
+  plan->proven_bound_bytes = test_any_bytes (random);
+  plan->cut_short = (uint8_t) test_below (random, 2);
+  /* Hostile cases count on the unplanned requests that are drawn after this. */
+  (void) g_rand_double (random);
+  plan->work_budget = test_any_bytes (random);
+  (void) test_any_bytes (random);
   fill_crossings (plan, random);
   fill_rooms (plan, random);
   fill_unplanned (plan, random);

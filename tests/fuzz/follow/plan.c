@@ -38,16 +38,6 @@ round_up (uint64_t n_bytes, uint64_t step)
   return (n_bytes + step - 1) / step * step;
 }
 
-static void
-add_names (TesseraPlan *plan)
-{
-  static const char *const names[] = { "forward", "backward", "optimizer" };
-
-  plan->strings = calloc (G_N_ELEMENTS (names), sizeof *plan->strings);
-  for (; plan->n_strings < G_N_ELEMENTS (names); plan->n_strings++)
-    plan->strings[plan->n_strings] = strdup (names[plan->n_strings]);
-}
-
 /* Its life ends in the section, mostly; or it wraps, and may take turns. */
 static void
 live (TesseraSlot *slot,
@@ -269,7 +259,10 @@ fuzz_plan_new (Bytes *bytes)
   plan->n_sections = 1 + bytes_below (bytes, MOST_SECTIONS);
   plan->sections = calloc (plan->n_sections, sizeof *plan->sections);
   plan->slots = calloc (plan->n_sections * MOST_SLOTS, sizeof *plan->slots);
-  add_names (plan);
+  static const char *const names[] = { "forward", "backward", "optimizer" };
+  plan->strings = calloc (G_N_ELEMENTS (names), sizeof *plan->strings);
+  for (; plan->n_strings < G_N_ELEMENTS (names); plan->n_strings++)
+    plan->strings[plan->n_strings] = strdup (names[plan->n_strings]);
   for (uint32_t s = 0, first = 0; s < plan->n_sections; s++)
     {
       uint32_t shape = bytes_take (bytes), n = shape % (MOST_SLOTS + 1);
