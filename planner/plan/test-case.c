@@ -1,5 +1,5 @@
 /*
- * See plan-case.h.
+ * See test-case.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
