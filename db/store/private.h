@@ -221,9 +221,8 @@ typedef struct
   TesseraLimits limits;
   const TesseraProgress *progress;
   uint32_t device;
-  bool allows_gaps;            /* in tables that may have them */
-  uint64_t begin_key, end_key; /* only rows of these; end_key 0: all */
-  uint64_t n_rows;             /* expected in all, for progress */
+  bool allows_gaps; /* in tables that may have them */
+  uint64_t n_rows;  /* expected in all, for progress */
   uint64_t n_read, n_next_report;
   TesseraError *error;
 } TesseraRowReader;

@@ -206,7 +206,7 @@ tessera_fail_sqlite (
 #define N_REPORTS 100
 
 static void
-compose (const TesseraRowReader *reader, const TesseraTable *table, char *sql)
+compose (const TesseraTable *table, char *sql)
 {
   static const char *const scopes[] = { "", " WHERE device = ?1",
                                         " WHERE device = ?1 AND at_end = ?2" };
@@ -214,13 +214,8 @@ compose (const TesseraRowReader *reader, const TesseraTable *table, char *sql)
 
   for (size_t i = 0; i < table->n_columns; i++)
     at += (size_t) snprintf (sql + at, SQL_BYTES - at, ", %s", table->columns[i].name);
-  at += (size_t) snprintf (sql + at, SQL_BYTES - at, " FROM %s%s", table->name,
-                           scopes[table->n_scopes]);
-  if (reader->end_key > 0)
-    at += (size_t) snprintf (sql + at, SQL_BYTES - at, " AND %s >= %llu AND %s < %llu",
-                             table->key, (unsigned long long) reader->begin_key,
-                             table->key, (unsigned long long) reader->end_key);
-  snprintf (sql + at, SQL_BYTES - at, " ORDER BY %s", table->key);
+  snprintf (sql + at, SQL_BYTES - at, " FROM %s%s ORDER BY %s", table->name,
+            scopes[table->n_scopes], table->key);
 }
 
 static int
@@ -351,17 +346,15 @@ append_row (TesseraRowReader *reader,
   char *item;
   TesseraStatus status;
 
-  uint64_t index = reader->begin_key + to->n;
-
   if (to->n >= to->most)
-    return tessera_fail_row (reader, table, index, TESSERA_REPEATS);
+    return tessera_fail_row (reader, table, to->n, TESSERA_REPEATS);
   if (!tessera_array_reserve (&to->items, &to->cap, to->n + 1, item_bytes) ||
       (reader->allows_gaps && !TESSERA_RESERVE (to->keys, to->cap_keys, to->n + 1)))
     return fail_memory (reader);
   item = (char *) to->items + to->n * item_bytes;
   if (!to->is_filled)
     memset (item, 0, item_bytes);
-  status = read_item (reader, table, statement, index, item);
+  status = read_item (reader, table, statement, to->n, item);
   if (status == TESSERA_OK && reader->allows_gaps)
     to->keys[to->n] = (uint32_t) sqlite3_column_int64 (statement, 0);
   to->n += status == TESSERA_OK;
@@ -375,7 +368,7 @@ step_rows (TesseraRowReader *reader,
            TesseraItems *to)
 {
   bool has_gaps = table->has_gaps && reader->allows_gaps;
-  sqlite3_int64 last_key = (sqlite3_int64) reader->begin_key - 1;
+  sqlite3_int64 last_key = -1;
   int rc;
 
   while ((rc = sqlite3_step (statement)) == SQLITE_ROW)
@@ -385,8 +378,7 @@ step_rows (TesseraRowReader *reader,
 
       if (sqlite3_column_type (statement, 0) != SQLITE_INTEGER || key <= last_key ||
           key >= (sqlite3_int64) TESSERA_MAX_EVENTS || (!has_gaps && key != last_key + 1))
-        return tessera_fail_row (reader, table, reader->begin_key + to->n,
-                                 "the numbering is broken");
+        return tessera_fail_row (reader, table, to->n, "the numbering is broken");
       last_key = key;
       status = append_row (reader, table, statement, to);
       if (status != TESSERA_OK)
@@ -412,7 +404,7 @@ tessera_read_items (TesseraRowReader *reader,
   TesseraStatus status;
   int rc;
 
-  compose (reader, table, sql);
+  compose (table, sql);
   rc = sqlite3_prepare_v2 (reader->db, sql, -1, &statement, NULL);
   if (rc == SQLITE_OK)
     rc = bind (statement, table, reader->device, at_end);

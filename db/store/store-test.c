@@ -642,39 +642,28 @@ test_wrong_values (TestPlace *place, gconstpointer data)
   assert_all_refused (place, wrong_lengths, G_N_ELEMENTS (wrong_lengths));
 }
 
-static const Wrong wrong_halves[] = {
-  { "UPDATE event SET stream = 4000 WHERE event_index = 150000",
-    "*in table event, row 150000, stream is 4000*" },
-  { "UPDATE event SET stream = 4000 WHERE event_index IN (7, 150000)",
+static const Wrong wrong_events[] = {
+  { "UPDATE event SET stream = 4000 WHERE event_index = 1500",
+    "*in table event, row 1500, stream is 4000*" },
+  { "UPDATE event SET stream = 4000 WHERE event_index IN (7, 1500)",
     "*in table event, row 7, stream is 4000*" },
-  { "UPDATE event SET event_index = 300000 WHERE event_index = 99999",
-    "*in table event, row 99999, the numbering is broken*" },
-  { "UPDATE event SET event_index = 300000 WHERE event_index = 100000",
-    "*in table event, row 100000, the numbering is broken*" },
-  { "DELETE FROM event WHERE event_index = 200000; DELETE FROM tensor; DELETE FROM range",
-    "*it holds 200000 of 200001 events*" },
-  { "DELETE FROM event WHERE event_index > 1000", "*row 1001, the numbering is broken*" },
-  { "INSERT INTO event SELECT 200001, device, action, addr, size_bytes, at_ns, stack, "
+  { "UPDATE event SET event_index = 3000 WHERE event_index = 999",
+    "*in table event, row 999, the numbering is broken*" },
+  { "DELETE FROM event WHERE event_index = 2000", "*it holds 2000 of 2001 events*" },
+  { "DELETE FROM event WHERE event_index > 1000", "*it holds 1001 of 2001 events*" },
+  { "INSERT INTO event SELECT 2001, device, action, addr, size_bytes, at_ns, stack, "
     "stream,"
     " pool, pool_known, is_left FROM event WHERE event_index = 5",
-    "*in table event, row 200001, *" },
+    "*in table event, row 2001, *" },
 };
 
-/* So many events that two threads read them. */
 static void
-test_halves (TestPlace *place, gconstpointer data)
+test_wrong_events (TestPlace *place, gconstpointer data)
 {
-  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 200001);
-  TesseraTrace *loaded = NULL;
-  TestWatch state = { .n_allowed = 60 };
-  TesseraProgress progress = { test_watch, &state };
+  g_autoptr (TesseraTrace) trace = test_trace_new (SEED, 2001);
 
   test_save (place, trace);
-  assert_in_file (place, TESSERA_NONE, trace);
-  GIVES (TESSERA_CANCELLED,
-         tessera_trace_load (place->path, TESSERA_NONE, &progress, NULL, &loaded));
-  g_assert_null (loaded);
-  assert_all_refused (place, wrong_halves, G_N_ELEMENTS (wrong_halves));
+  assert_all_refused (place, wrong_events, G_N_ELEMENTS (wrong_events));
 }
 
 int
@@ -696,6 +685,6 @@ main (int argc, char **argv)
   TEST ("/store-hostile/truncated", test_truncated);
   TEST ("/store-hostile/damaged", test_damaged);
   TEST ("/store-hostile/wrong-values", test_wrong_values);
-  TEST ("/store-hostile/halves", test_halves);
+  TEST ("/store-hostile/wrong-events", test_wrong_events);
   return g_test_run ();
 }

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,117 +195,22 @@ read_recording (Load *load)
   return status;
 }
 
-/* From so many events on two threads read them: half a second less for three million. */
-#define MANY_EVENTS 200000
-/* No row of an event is shorter: what a damaged file says of their number is not believed. */
-#define LEAST_ROW_BYTES 12
-
-/* The later half of the events, in a thread of its own, with a connection of its own. */
-typedef struct
-{
-  TesseraRowReader reader;
-  TesseraItems items;
-  TesseraError error;
-  TesseraStatus status;
-  pthread_t thread;
-} LateHalf;
-
-static void *
-read_late_half (void *data)
-{
-  LateHalf *half = data;
-
-  half->status =
-      tessera_read_items (&half->reader, &tessera_event_table, false, &half->items);
-  return NULL;
-}
-
-/* Whether there is so much to read that it pays, and all of it is one device's. Of a file
- * that is being recorded two connections would see two states. */
-static bool
-is_worth_halving (const Load *load)
-{
-  const TesseraFileState state = tessera_file_state (load->reader.path);
-
-  return !load->reader.allows_gaps && load->n_events >= MANY_EVENTS &&
-         load->n_events < TESSERA_MAX_EVENTS && state.wal_header[0] == 0 &&
-         load->n_events <= state.size_bytes / LEAST_ROW_BYTES;
-}
-
-/* Begins to read the later half into the later half of an array for all, and has the
- * caller read the other. Returns: false: one thread reads all. */
-static bool
-begin_late_half (Load *load, LateHalf *half, TesseraItems *items)
-{
-  const size_t item_bytes = tessera_event_table.item_bytes;
-  const size_t middle = load->n_events / 2, n_late = load->n_events - middle;
-  char *all = is_worth_halving (load) ? calloc (load->n_events, item_bytes) : NULL;
-
-  half->reader = load->reader;
-  half->reader.progress = NULL;
-  half->reader.error = &half->error;
-  half->reader.begin_key = middle;
-  half->reader.end_key = TESSERA_MAX_EVENTS;
-  if (!all || tessera_file_open (load->reader.path, &tessera_trace_format, NULL,
-                                 &half->reader.db) != TESSERA_OK)
-    {
-      free (all);
-      return false;
-    }
-  half->items = (TesseraItems){
-    .items = all + middle * item_bytes, .cap = n_late, .most = n_late, .is_filled = true
-  };
-  if (pthread_create (&half->thread, NULL, read_late_half, half) != 0)
-    {
-      sqlite3_close (half->reader.db);
-      free (all);
-      return false;
-    }
-  *items =
-      (TesseraItems){ .items = all, .cap = middle, .most = middle, .is_filled = true };
-  load->reader.end_key = middle;
-  load->reader.n_rows = middle;
-  return true;
-}
-
-/* The caller's half came to @status. */
-static TesseraStatus
-end_late_half (Load *load, LateHalf *half, TesseraStatus status, TesseraItems *items)
-{
-  if (status == TESSERA_OK && items->n < items->most)
-    status = tessera_fail_row (&load->reader, &tessera_event_table, items->n,
-                               "the numbering is broken");
-  load->reader.end_key = 0;
-  if (status != TESSERA_OK)
-    sqlite3_interrupt (half->reader.db);
-  pthread_join (half->thread, NULL);
-  sqlite3_close (half->reader.db);
-  if (status == TESSERA_OK && half->status != TESSERA_OK && load->reader.error)
-    *load->reader.error = half->error;
-  if (status == TESSERA_OK)
-    {
-      status = half->status;
-      items->n += half->items.n;
-    }
-  return status;
-}
-
 /* The events; *@out_keys: of each its index in the file, where that has other devices'
  * events in between. */
 static TesseraStatus
 read_events (Load *load, uint32_t **out_keys)
 {
-  TesseraItems items = { .most = TESSERA_MAX_EVENTS };
-  LateHalf half = { 0 };
-  const bool is_halved = begin_late_half (load, &half, &items);
+  TesseraItems items = { .most = load->n_events };
   TesseraStatus status =
       tessera_read_items (&load->reader, &tessera_event_table, false, &items);
 
-  if (is_halved)
-    status = end_late_half (load, &half, status, &items);
   load->trace->events = items.items;
   load->trace->n_events = items.n;
   *out_keys = items.keys;
+  if (status == TESSERA_OK && items.n != load->n_events)
+    return tessera_fail (load->reader.error, TESSERA_BAD_INPUT,
+                         "%s is damaged: it holds %zu of %llu events; make it again",
+                         load->reader.path, items.n, (unsigned long long) load->n_events);
   return status;
 }
 
@@ -353,11 +257,6 @@ check_trace (Load *load)
   for (size_t i = 1; i < trace->n_tensors; i++)
     if (trace->tensors[i].event_index < trace->tensors[i - 1].event_index)
       return tessera_fail_row (&load->reader, &tessera_tensor_table, i, TESSERA_REPEATS);
-  if (trace->n_events != load->n_events)
-    return tessera_fail (load->reader.error, TESSERA_BAD_INPUT,
-                         "%s is damaged: it holds %zu of %llu events; make it again",
-                         load->reader.path, trace->n_events,
-                         (unsigned long long) load->n_events);
   if (trace->n_streams == 0 || trace->n_pools == 0)
     return tessera_fail_row (&load->reader,
                              trace->n_pools ? &tessera_stream_table : &tessera_pool_table,
