@@ -12,8 +12,6 @@
 #include "viewer/canvas/private.h"
 
 #include <math.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 /* Drawn beyond each edge, as a share of what is seen: so far it moves without a worker. */
 #define AROUND 0.2
@@ -102,18 +100,6 @@ deliver (gpointer user)
   return G_SOURCE_REMOVE;
 }
 
-/* Whoever moves the picture comes before whoever refines it. On Linux a thread has a
- * niceness of its own. */
-static void
-step_back (void)
-{
-  static __thread gboolean done;
-
-  if (!done)
-    (void) setpriority (PRIO_PROCESS, (id_t) gettid (), 5);
-  done = TRUE;
-}
-
 static void
 draw_band (gpointer user, gpointer unused)
 {
@@ -128,7 +114,6 @@ draw_band (gpointer user, gpointer unused)
     .y1 = (double) top / part->sy,
   };
 
-  step_back ();
   tessera_scene_render (part->sheet->scene, &view, &part->paint->ink,
                         part->pixels + (size_t) band->row * (size_t) part->width,
                         (size_t) part->width, part->width, height, part->x, -top);
