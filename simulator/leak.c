@@ -6,6 +6,7 @@
 
 #include "db/size-text.h"
 #include "planner/modules.h"
+#include "simulator/private.h"
 
 enum
 {
@@ -71,14 +72,6 @@ list_kept (const TesseraBlocks *blocks, const TesseraStructure *structure)
   return kept;
 }
 
-static int
-compare_bytes (const void *a, const void *b)
-{
-  const uint64_t *x = a, *y = b;
-
-  return (*x > *y) - (*x < *y);
-}
-
 /* What each of @n steps in a row keeps, if nearly all keep something and the later ones
  * about as much as the earlier; else 0. Sorts @bytes. */
 static uint64_t
@@ -97,7 +90,7 @@ steady_bytes (uint64_t *bytes, uint32_t n)
     }
   if (n < 2 || n_keep < n - n / 4 || later < earlier / 2)
     return 0;
-  qsort (bytes, n, sizeof *bytes, compare_bytes);
+  qsort (bytes, n, sizeof *bytes, tessera_by_addr);
   return bytes[(n - 1) / 2];
 }
 

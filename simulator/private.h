@@ -24,7 +24,7 @@ tessera_is_given_back (uint8_t action)
   return action == TESSERA_SEGMENT_FREE || action == TESSERA_SEGMENT_UNMAP;
 }
 
-/* The order of structs that begin with their address: for g_array_sort(). */
+/* The order of structs that begin with their address, and of numbers. */
 int tessera_by_addr (const void *a, const void *b);
 
 /*

@@ -4,6 +4,7 @@
 #include "cli/report-css.h"
 #include "cli/tell.h"
 #include "db/output.h"
+#include "planner/memory.h"
 
 #define LARGEST_BLOCKS 20
 
@@ -218,38 +219,28 @@ append_parts (GString *html, const CliStudy *study, const TesseraParts *parts)
                 "back before anything fails.</p>\n");
 }
 
-static gint
-by_size (gconstpointer a, gconstpointer b)
-{
-  const TesseraBlock *left = *(TesseraBlock *const *) a;
-  const TesseraBlock *right = *(TesseraBlock *const *) b;
-
-  if (left->size_bytes != right->size_bytes)
-    return left->size_bytes > right->size_bytes ? -1 : 1;
-  return left < right ? -1 : left > right;
-}
-
 static void
 append_largest (GString *html,
                 const CliStudy *study,
                 const TesseraWhose *whose,
                 uint32_t at)
 {
-  g_autoptr (GPtrArray) live = g_ptr_array_new ();
+  const TesseraBlock *blocks = study->blocks->blocks;
+  g_autofree TesseraKeyed *live = g_new (TesseraKeyed, study->blocks->n_blocks + 1);
+  uint32_t n = 0;
 
-  for (size_t i = 0; i < study->blocks->n_blocks; i++)
+  for (uint32_t i = 0; i < study->blocks->n_blocks; i++)
     if (tessera_is_live (study->blocks, study->layout, i, at))
-      g_ptr_array_add (live, &study->blocks->blocks[i]);
-  g_ptr_array_sort (live, by_size);
+      live[n++] = (TesseraKeyed){ ~blocks[i].size_bytes, i };
+  tessera_sort (live, n);
   append (html,
           "<h2>Largest of %u live blocks</h2>\n<table><tr><th class=n>size<th "
           "class=n>events<th>born in<th>class<th>line</tr>\n",
-          live->len);
-  for (guint i = 0; i < MIN (live->len, LARGEST_BLOCKS); i++)
+          n);
+  for (uint32_t i = 0; i < MIN (n, LARGEST_BLOCKS); i++)
     {
-      const TesseraBlock *block = live->pdata[i];
-      g_autofree char *line = tessera_owner_of (whose, TESSERA_BY_LINE,
-                                                (size_t) (block - study->blocks->blocks));
+      const TesseraBlock *block = &blocks[live[i].value];
+      g_autofree char *line = tessera_owner_of (whose, TESSERA_BY_LINE, live[i].value);
       append (html, "<tr>");
       append_bytes (html, block->size_bytes);
       append (html,

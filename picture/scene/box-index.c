@@ -10,9 +10,9 @@
  */
 #include "picture/scene/private.h"
 
-#include <glib.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "planner/memory.h"
 
 #define SMALL_TIME_BITS 12 /* 1 / 4096 of the axis */
 #define SMALL_Y_BITS 11    /* 1 / 2048 of the height */
@@ -53,13 +53,6 @@ key_of (const TesseraBox *box, uint32_t height_units)
   return class << (2 * MORTON_BITS) | spread (y) << 1 | spread (x);
 }
 
-static int
-compare_keys (const void *a, const void *b)
-{
-  uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
-  return (x > y) - (x < y);
-}
-
 static void
 widen (TesseraBox *box, const TesseraBox *by)
 {
@@ -95,32 +88,22 @@ build_levels (TesseraBoxIndex *index)
     }
 }
 
-/* The records' order: the key of each above its number. */
-static uint64_t *
-sort_records (const TesseraRecord *records, size_t n, uint32_t height_units)
-{
-  uint64_t *sorted = g_new (uint64_t, n);
-  for (size_t i = 0; i < n; i++)
-    sorted[i] = (uint64_t) key_of (&records[i].box, height_units) << 32 | i;
-  if (n > 0)
-    qsort (sorted, n, sizeof *sorted, compare_keys);
-  return sorted;
-}
-
 void
 tessera_box_index_init (TesseraBoxIndex *index,
                         TesseraRecord *records,
                         size_t n_records,
                         uint32_t height_units)
 {
-  uint64_t *sorted = sort_records (records, n_records, height_units);
+  g_autofree TesseraKeyed *order = g_new (TesseraKeyed, n_records + 1);
   memset (index, 0, sizeof *index);
+  for (size_t i = 0; i < n_records; i++)
+    order[i] = (TesseraKeyed){ key_of (&records[i].box, height_units), (uint32_t) i };
+  tessera_sort (order, n_records);
   index->records = g_new (TesseraRecord, n_records);
   index->n_records = n_records;
   for (size_t i = 0; i < n_records; i++)
-    index->records[i] = records[(uint32_t) sorted[i]];
+    index->records[i] = records[order[i].value];
   build_levels (index);
-  g_free (sorted);
   g_free (records);
 }
 

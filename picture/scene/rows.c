@@ -4,9 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "picture/scene/private.h"
+#include "planner/memory.h"
 #include "planner/pack.h"
-
-#include <glib.h>
 
 /* Placements: real traces need a few hundred, and the worst that were made take half a second. */
 #define PACK_WORK 100000
@@ -19,12 +18,6 @@ typedef struct
   GArray *all; /* TesseraRow: what becomes rows->rows */
 } Builder;
 
-static int
-compare_u64 (uint64_t a, uint64_t b)
-{
-  return (a > b) - (a < b);
-}
-
 /* Equal of spans that may be one row: those of a plan's pool, and expandable ones of one owner. */
 static uint64_t
 owner_of (const TesseraSpan *span)
@@ -34,39 +27,6 @@ owner_of (const TesseraSpan *span)
   if (span->is_expandable)
     owner |= (uint64_t) span->stream << 32 | (uint64_t) span->pool << 16 | span->is_small;
   return owner;
-}
-
-/* By owner, then by address. */
-static int
-compare_owner (const void *pa, const void *pb, void *user)
-{
-  const TesseraSpan *spans = user;
-  uint32_t ia = *(const uint32_t *) pa, ib = *(const uint32_t *) pb;
-  int order = compare_u64 (owner_of (&spans[ia]), owner_of (&spans[ib]));
-  if (order == 0)
-    order = compare_u64 (spans[ia].addr, spans[ib].addr);
-  return order != 0 ? order : compare_u64 (ia, ib);
-}
-
-/* By key, then by number. */
-static int
-compare_keys (const void *pa, const void *pb, void *user)
-{
-  const uint64_t *keys = user;
-  uint32_t a = *(const uint32_t *) pa, b = *(const uint32_t *) pb;
-  int order = compare_u64 (keys[a], keys[b]);
-  return order != 0 ? order : compare_u64 (a, b);
-}
-
-/* The numbers below @n in an order. g_free() */
-static uint32_t *
-sorted_numbers (size_t n, int (*compare) (const void *, const void *, void *), void *user)
-{
-  uint32_t *order = g_new (uint32_t, n + 1);
-  for (size_t i = 0; i < n; i++)
-    order[i] = (uint32_t) i;
-  qsort_r (order, n, sizeof *order, compare, user);
-  return order;
 }
 
 static TesseraRow *
@@ -108,13 +68,19 @@ static void
 rows_of_spans (Builder *builder)
 {
   const TesseraLayout *layout = builder->layout;
-  g_autofree uint32_t *order =
-      sorted_numbers (layout->n_spans, compare_owner, layout->spans);
+  g_autofree TesseraKeyed *order = g_new (TesseraKeyed, layout->n_spans + 1);
   const TesseraSpan *last = NULL;
   TesseraRow *row = NULL;
+  /* By owner, then by address: equals stay as they are. */
+  for (size_t i = 0; i < layout->n_spans; i++)
+    order[i] = (TesseraKeyed){ layout->spans[i].addr, (uint32_t) i };
+  tessera_sort (order, layout->n_spans);
+  for (size_t i = 0; i < layout->n_spans; i++)
+    order[i].key = owner_of (&layout->spans[order[i].value]);
+  tessera_sort (order, layout->n_spans);
   for (size_t i = 0; i < layout->n_spans; i++)
     {
-      const TesseraSpan *span = &layout->spans[order[i]];
+      const TesseraSpan *span = &layout->spans[order[i].value];
       if (carries_on (last, row, span))
         {
           row->size_bytes =
@@ -124,7 +90,7 @@ rows_of_spans (Builder *builder)
         }
       else
         row = begin_row (builder, span);
-      builder->rows->row_of_span[order[i]] = builder->all->len - 1;
+      builder->rows->row_of_span[order[i].value] = builder->all->len - 1;
       last = span;
     }
   builder->rows->n_span_rows = builder->all->len;
@@ -143,7 +109,8 @@ typedef struct
 static int
 compare_addresses (gconstpointer a, gconstpointer b, gpointer unused)
 {
-  return compare_u64 (GPOINTER_TO_SIZE (a), GPOINTER_TO_SIZE (b));
+  return (GPOINTER_TO_SIZE (a) > GPOINTER_TO_SIZE (b)) -
+         (GPOINTER_TO_SIZE (a) < GPOINTER_TO_SIZE (b));
 }
 
 /* The span alive at an event that holds @addr; n_spans: none does. */
@@ -215,19 +182,19 @@ rows_of_lone_blocks (Builder *builder)
   const TesseraLayout *layout = builder->layout;
   uint64_t *block_y = builder->rows->block_y;
   size_t n = 0;
-  g_autofree uint32_t *lone = g_new (uint32_t, layout->n_blocks + 1);
+  g_autofree TesseraKeyed *lone = g_new (TesseraKeyed, layout->n_blocks + 1);
   for (size_t i = 0; i < layout->n_blocks; i++)
     if (layout->addr[i] != TESSERA_NOWHERE && block_y[i] == TESSERA_NOWHERE)
-      lone[n++] = (uint32_t) i;
-  qsort_r (lone, n, sizeof *lone, compare_keys, layout->addr);
+      lone[n++] = (TesseraKeyed){ layout->addr[i], (uint32_t) i };
+  tessera_sort (lone, n);
   TesseraRow *row = NULL;
   for (size_t i = 0; i < n; i++)
     {
-      uint64_t addr = layout->addr[lone[i]], size = layout->block_bytes[lone[i]];
+      uint64_t addr = lone[i].key, size = layout->block_bytes[lone[i].value];
       if (row == NULL || addr > row->addr + row->size_bytes)
         row = add_row (builder, addr, size, 0, layout->n_events);
       row->size_bytes = MAX (row->size_bytes, addr + size - row->addr);
-      block_y[lone[i]] = builder->all->len - 1;
+      block_y[lone[i].value] = builder->all->len - 1;
     }
 }
 

@@ -7,8 +7,9 @@
  */
 #include "viewer/model/document.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "planner/memory.h"
 
 /* What a list is made of while it is. */
 typedef struct
@@ -20,22 +21,6 @@ typedef struct
 
 /* --- order ------------------------------------------------------------------------ */
 
-typedef struct
-{
-  uint64_t key;
-  uint32_t index;
-} Pair;
-
-static int
-compare_pairs (const void *a, const void *b)
-{
-  const Pair *x = a, *y = b;
-
-  if (x->key != y->key)
-    return x->key < y->key ? -1 : 1;
-  return (x->index > y->index) - (x->index < y->index);
-}
-
 void
 tessera_sort_indices (uint32_t *indices,
                       uint32_t n,
@@ -43,18 +28,18 @@ tessera_sort_indices (uint32_t *indices,
                       gconstpointer user,
                       gboolean down)
 {
-  g_autofree Pair *pairs = g_new (Pair, MAX (n, 1));
+  g_autofree TesseraKeyed *keyed = g_new (TesseraKeyed, MAX (n, 1));
 
   for (uint32_t i = 0; i < n; i++)
     {
       uint64_t key = key_of (user, indices[i]);
 
       /* Downwards by turning the key round keeps equals in ascending order. */
-      pairs[i] = (Pair){ down ? ~key : key, indices[i] };
+      keyed[i] = (TesseraKeyed){ down ? ~key : key, indices[i] };
     }
-  qsort (pairs, n, sizeof *pairs, compare_pairs);
+  tessera_sort (keyed, n);
   for (uint32_t i = 0; i < n; i++)
-    indices[i] = pairs[i].index;
+    indices[i] = keyed[i].value;
 }
 
 static uint64_t

@@ -379,7 +379,7 @@ typedef struct
 
 typedef uint64_t (*TesseraKeyFunc) (gconstpointer user, uint32_t index);
 
-/* By the keys of @indices; equals ascending, whichever way. 10 M take two seconds. */
+/* By the keys of @indices; equals stay in the order in which they came, whichever way. */
 void tessera_sort_indices (uint32_t *indices,
                            uint32_t n,
                            TesseraKeyFunc key_of,
