@@ -36,35 +36,12 @@ static const Number numbers[] = {
 };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers begin low");
 
-/* Sizes that are known where they are copied need no call: most of reading is this. */
-static void
-copy_number (void *to, const void *from, uint8_t n_bytes)
-{
-  switch (n_bytes)
-    {
-    case 1:
-      memcpy (to, from, 1);
-      break;
-    case 2:
-      memcpy (to, from, 2);
-      break;
-    case 4:
-      memcpy (to, from, 4);
-      break;
-    case 8:
-      memcpy (to, from, 8);
-      break;
-    default:
-      break;
-    }
-}
-
 static uint64_t
 get_number (const Number *kind, const char *at)
 {
   uint64_t number = 0;
 
-  copy_number (&number, at, kind->n_bytes);
+  memcpy (&number, at, kind->n_bytes);
   return number;
 }
 
@@ -256,7 +233,7 @@ store_number (const Number *kind, sqlite3_int64 number, char *at)
   if (kind->is_plain && (number < 0 || bits > UINT64_MAX >> (64 - 8 * kind->n_bytes) ||
                          is_none (kind, bits)))
     return false;
-  copy_number (at, &bits, kind->n_bytes);
+  memcpy (at, &bits, kind->n_bytes);
   return true;
 }
 
