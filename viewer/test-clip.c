@@ -116,7 +116,7 @@ tooltip_has (GtkWidget *widget, const char *text)
     g_string_replace (plain, marks[i], "", 0);
   for (GtkWidget *w = widget; w != NULL; w = gtk_widget_get_parent (w))
     {
-      const char *tip = tessera_get_tip (w);
+      const char *tip = gtk_widget_get_tooltip_text (w);
 
       if (GTK_IS_INSCRIPTION (w) && gtk_widget_get_has_tooltip (w))
         tip = text_of (w);

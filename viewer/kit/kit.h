@@ -65,13 +65,10 @@ void tessera_bar_set (GtkWidget *bar, double share, uint32_t rgb);
 void tessera_remove_children (GtkWidget *box);
 void tessera_set_accessible_label (GtkWidget *widget, const char *label);
 
-/* What gtk_widget_set_tooltip_text() does, for texts that change: that one asks the
- * display twice where the pointer is, and waits for the answers, which took a tenth of
- * what the window does after an edit. This one tells when it is asked. NULL: none. */
+/* As gtk_widget_set_tooltip_text(), which asks the display where the pointer is: not where
+ * the text stays. NULL or "": none. */
 void tessera_set_tip (GtkWidget *widget, const char *text);
 void tessera_set_tip_of (GtkWidget *widget, const char *format, ...) G_GNUC_PRINTF (2, 3);
-/* What a widget's tooltip says, whoever set it; NULL: it has none. The widget's. */
-const char *tessera_get_tip (GtkWidget *widget);
 void tessera_set_class (GtkWidget *widget, const char *css_class, gboolean has_it);
 /* @trigger: "F2". */
 void tessera_add_key (GtkWidget *widget, const char *trigger, GtkShortcutFunc pressed);

@@ -198,20 +198,16 @@ tessera_label_set (GtkWidget *label, const char *format, ...)
   gtk_label_set_text (GTK_LABEL (label), text);
 }
 
-static const char tip_key[] = "tip";
-
-/* Of a cell: what it says. */
+/* What the cell says. */
 static gboolean
-tell_tip (GtkWidget *widget,
+tell_tip (GtkWidget *cell,
           int x,
           int y,
           gboolean by_keyboard,
           GtkTooltip *tooltip,
           gpointer unused)
 {
-  const char *text = GTK_IS_INSCRIPTION (widget)
-                         ? gtk_inscription_get_text (GTK_INSCRIPTION (widget))
-                         : g_object_get_data (G_OBJECT (widget), tip_key);
+  const char *text = gtk_inscription_get_text (GTK_INSCRIPTION (cell));
 
   gtk_tooltip_set_text (tooltip, text);
   return text != NULL && *text != '\0';
@@ -341,15 +337,10 @@ tessera_set_accessible_label (GtkWidget *widget, const char *label)
 void
 tessera_set_tip (GtkWidget *widget, const char *text)
 {
-  const char *before = g_object_get_data (G_OBJECT (widget), tip_key);
-
-  if (g_strcmp0 (before, text) == 0)
-    return;
-  if (g_signal_handler_find (widget, G_SIGNAL_MATCH_FUNC, 0, 0, NULL, tell_tip, NULL) ==
-      0)
-    g_signal_connect (widget, "query-tooltip", G_CALLBACK (tell_tip), NULL);
-  g_object_set_data_full (G_OBJECT (widget), tip_key, g_strdup (text), g_free);
-  gtk_widget_set_has_tooltip (widget, text != NULL);
+  if (text != NULL && *text == '\0')
+    text = NULL;
+  if (g_strcmp0 (gtk_widget_get_tooltip_text (widget), text) != 0)
+    gtk_widget_set_tooltip_text (widget, text);
 }
 
 void
@@ -362,14 +353,6 @@ tessera_set_tip_of (GtkWidget *widget, const char *format, ...)
   text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
   tessera_set_tip (widget, text);
-}
-
-const char *
-tessera_get_tip (GtkWidget *widget)
-{
-  const char *text = g_object_get_data (G_OBJECT (widget), tip_key);
-
-  return text != NULL ? text : gtk_widget_get_tooltip_text (widget);
 }
 
 void

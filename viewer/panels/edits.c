@@ -97,7 +97,9 @@ on_entry_activate (Row *self)
 static void
 show_old_name (Row *self)
 {
-  gtk_editable_set_text (GTK_EDITABLE (self->entry), tessera_get_tip (self->name));
+  const char *name = gtk_widget_get_tooltip_text (self->name);
+
+  gtk_editable_set_text (GTK_EDITABLE (self->entry), name != NULL ? name : "");
 }
 
 static gboolean

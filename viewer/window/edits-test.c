@@ -252,7 +252,8 @@ test_many (TestView *f, gconstpointer unused)
     {
       g_autofree char *name = g_strdup_printf ("group %d.", i);
 
-      g_assert_nonnull (strstr (tessera_get_tip (GTK_WIDGET (row (f, i))), name));
+      g_assert_nonnull (
+          strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (row (f, i))), name));
     }
   g_assert_true (gtk_list_box_row_is_selected (row (f, n)));
   g_signal_emit_by_name (test_view_find (f, "edits"), "row-activated", row (f, 41));

@@ -483,12 +483,12 @@ test_later_peak (TestView *f, gconstpointer unused)
 {
   test_window_open (f->window, f->path);
   g_assert_cmpstr (test_view_text (f, "parts-heading"), ==, "At the peak of reserved");
-  g_assert_null (tessera_get_tip (test_view_find (f, "parts-heading")));
+  g_assert_null (gtk_widget_get_tooltip_text (test_view_find (f, "parts-heading")));
   f->document->verdict.parts.reserved_bytes--;
   tessera_document_changed (f->document, TESSERA_CHANGED_MOMENT);
   g_assert_cmpstr (test_view_text (f, "parts-heading"), ==,
                    "At the later peak of reserved");
-  g_assert_nonnull (tessera_get_tip (test_view_find (f, "parts-heading")));
+  g_assert_nonnull (gtk_widget_get_tooltip_text (test_view_find (f, "parts-heading")));
 }
 
 static guint
@@ -654,9 +654,9 @@ test_answers (TestView *f, gconstpointer unused)
   g_assert_null (gtk_widget_get_prev_sibling (answers));
   test_window_open (f->window, f->path);
   g_assert_true (g_str_has_prefix (test_view_text (f, "verdict-filling"), "Fullest in "));
-  g_assert_nonnull (strstr (
-      tessera_get_tip (gtk_widget_get_first_child (test_view_find (f, "legend-entries"))),
-      " % of all"));
+  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (gtk_widget_get_first_child (
+                                test_view_find (f, "legend-entries"))),
+                            " % of all"));
 }
 
 int
