@@ -299,7 +299,6 @@ typedef struct
   GHashTable *sizes;       /* of parameters, state, gradients that are told: uint64_t */
   GHashTable *states;      /* uint64_t to States of that size */
   bool has_sizes, is_divided;
-  bool was_size_asked; /* sizes of other blocks decided about the last one */
 } Work;
 
 /* Blocks of optimizer state of one size, so far. */
@@ -661,7 +660,7 @@ is_continued (const Work *work, size_t index)
 
 /* Whether @condition of a rule that may hold does. */
 static bool
-holds (Work *work, const Condition *condition, size_t index, const Facts *facts)
+holds (const Work *work, const Condition *condition, size_t index, const Facts *facts)
 {
   const TesseraBlock *block = &work->blocks->blocks[index];
   const uint32_t *modules = work->origins->modules;
@@ -689,10 +688,8 @@ holds (Work *work, const Condition *condition, size_t index, const Facts *facts)
     case CONDITION_PHASE:
       return is_in_phase (work, block->born_phase, condition);
     case CONDITION_MISSING:
-      work->was_size_asked = true;
       return is_missing (work, block);
     case CONDITION_SIZED:
-      work->was_size_asked = true;
       return !work->has_sizes || g_hash_table_contains (work->sizes, &block->size_bytes);
     case CONDITION_CONTINUED:
       return is_continued (work, index);
@@ -704,7 +701,7 @@ holds (Work *work, const Condition *condition, size_t index, const Facts *facts)
 }
 
 static TesseraCategory
-decide (Work *work, size_t index)
+decide (const Work *work, size_t index)
 {
   const Facts facts = find_facts (work, index);
   const GPtrArray *possible =
@@ -764,10 +761,9 @@ tessera_find_tensors (const TesseraTrace *trace, const TesseraBlocks *blocks)
   return tensors;
 }
 
-/* By the sizes that are known so far. @by_size: of each block, whether such sizes decided:
- * the others stay as they are. Returns: whether some are parameters. */
+/* By the sizes that are known so far. Returns: whether some are parameters. */
 static bool
-decide_all (Work *work, uint8_t *categories, bool *by_size)
+decide_all (Work *work, uint8_t *categories)
 {
   g_autoptr (GHashTable) states =
       g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, states_free);
@@ -778,12 +774,7 @@ decide_all (Work *work, uint8_t *categories, bool *by_size)
     {
       const TesseraBlock *block = &work->blocks->blocks[i];
 
-      if (by_size[i])
-        {
-          work->was_size_asked = false;
-          categories[i] = (uint8_t) decide (work, i);
-          by_size[i] = work->was_size_asked;
-        }
+      categories[i] = (uint8_t) decide (work, i);
       has_parameters = has_parameters || categories[i] == TESSERA_PARAMETER;
       if (categories[i] == TESSERA_OPTIMIZER_STATE)
         states_add (work, block);
@@ -817,9 +808,7 @@ tessera_categorize (const TesseraTrace *trace,
                 .sizes = sizes,
                 .has_sizes = true };
   uint8_t *categories = g_new (uint8_t, blocks->n_blocks + 1);
-  g_autofree bool *by_size = g_new (bool, blocks->n_blocks + 1);
 
-  memset (by_size, true, blocks->n_blocks);
   work.names = g_new (GHashTable *, rules->n_names + 1);
   for (size_t i = 0; i < rules->n_names; i++)
     work.names[i] = g_hash_table_new (NULL, NULL);
@@ -828,8 +817,8 @@ tessera_categorize (const TesseraTrace *trace,
   find_parts (&work);
   /* Which sizes parameters and their optimizers' state have is known only once they are. Where no
    * parameter is known, any may be as large as one. */
-  work.has_sizes = decide_all (&work, categories, by_size);
-  decide_all (&work, categories, by_size);
+  work.has_sizes = decide_all (&work, categories);
+  decide_all (&work, categories);
   g_free (work.part_of_phase);
   g_free (work.end_of_phase);
   g_free (work.frame_says);

@@ -41,7 +41,7 @@ FORBIDDEN_CALLS = {"abort", "exit", "_exit", "printf", "puts", "fprintf", "perro
 # Product lines (.c and .h but tests, benches, generators, fakes): today's. They go down with each cut, to the
 # 80,000 that one engineer can own; a folder that needs more says in its commit what left.
 MOST_LINES = {"planner": 26_302, "viewer": 16_070, "allocator": 11_941, "recorder": 7_819, "cli": 12_130, "db": 6_752,
-              "simulator": 4_700, "answers": 3_594, "picture": 4_815, "nullcuda": 4_392, "runtime": 4_035, "edits": 2_205}
+              "simulator": 4_700, "answers": 3_583, "picture": 4_815, "nullcuda": 4_392, "runtime": 4_035, "edits": 2_205}
 # Of tests in C: 45,000 lines, and 12,000 with what has come since.
 MOST_TEST_LINES = 57_000
 NOT_PRODUCT = re.compile(r"(^|/)(tests?|bench|fuzz|fake|generate)/|(-test|-bench|-benchmark|-fuzz)\.[ch]$|/(test|made)-[^/]*$|"
