@@ -6,7 +6,7 @@
 #include "simulator/private.h"
 
 int
-tessera_by_addr (const void *a, const void *b)
+tessera_by_first_number (const void *a, const void *b)
 {
   const uint64_t *left = a, *right = b;
 

@@ -112,7 +112,7 @@ find_lower (const Where *where, uint32_t block, const TesseraPlaceReason *reason
         const Range range = { layout->addr[i], end_of (where, i) };
         g_array_append_val (taken, range);
       }
-  g_array_sort (taken, tessera_by_addr);
+  g_array_sort (taken, tessera_by_first_number);
   for (guint i = 0; i < taken->len; i++)
     {
       const Range *range = &g_array_index (taken, Range, i);

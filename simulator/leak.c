@@ -90,7 +90,7 @@ steady_bytes (uint64_t *bytes, uint32_t n)
     }
   if (n < 2 || n_keep < n - n / 4 || later < earlier / 2)
     return 0;
-  qsort (bytes, n, sizeof *bytes, tessera_by_addr);
+  qsort (bytes, n, sizeof *bytes, tessera_by_first_number);
   return bytes[(n - 1) / 2];
 }
 

@@ -52,7 +52,7 @@ gather_segments (Moment *moment, const TesseraLayout *layout, uint32_t event_ind
        i++)
     if (layout->spans[i].died_index > event_index)
       g_array_append_val (spans, layout->spans[i]);
-  g_array_sort (spans, tessera_by_addr);
+  g_array_sort (spans, tessera_by_first_number);
   for (guint i = 0; i < spans->len; i++)
     {
       const TesseraSpan *next = &g_array_index (spans, TesseraSpan, i);
@@ -106,7 +106,7 @@ gather_held (Moment *moment,
         };
         g_array_append_val (moment->held, held);
       }
-  g_array_sort (moment->held, tessera_by_addr);
+  g_array_sort (moment->held, tessera_by_first_number);
 }
 
 static void

@@ -24,8 +24,8 @@ tessera_is_given_back (uint8_t action)
   return action == TESSERA_SEGMENT_FREE || action == TESSERA_SEGMENT_UNMAP;
 }
 
-/* The order of structs that begin with their address, and of numbers. */
-int tessera_by_addr (const void *a, const void *b);
+/* The order of numbers, and of structs that begin with one, such as an address. */
+int tessera_by_first_number (const void *a, const void *b);
 
 /*
  * build.c: who lies where, what is reserved, the curves. The recorded layout and the

@@ -138,7 +138,7 @@ compare_final (TesseraReplay *replay)
   g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (TesseraBlockInfo));
 
   tessera_caching_each (replay->caching, add_block, blocks);
-  g_array_sort (blocks, tessera_by_addr);
+  g_array_sort (blocks, tessera_by_first_number);
   compare_blocks (blocks, replay);
   compare_segments (blocks, replay);
 }
