@@ -227,10 +227,10 @@ class Session:
                     end(self.library)
             if self._history is not None:
                 self._history.end()
+            if Finished.was_raised:
+                workers.end_parent()
             self.library.stop()
             self._say_notices()
             if "plan" in self._options and not _is_dry() and self._is_first():  # a dry run answers for itself
                 self._say_followed(self.library)
             time.sleep(_AUTOGRAD_ENDS_S)
-            if Finished.was_raised:
-                workers.end_parent()

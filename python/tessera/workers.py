@@ -4,16 +4,22 @@
 One that is ended once enough steps are seen never says what the one that started it may be
 waiting for, a result in a queue, say. So that one ends as well, with status 0, and ends
 what else it started.
+
+It is told while the trace is still being recorded: a worker that came to the file between the
+end of the trace and its own would record over it.
 """
 
 import multiprocessing
 import os
 import signal
+import threading
 from typing import Any
 
 from .marks import Finished
 
 _SIGNAL = signal.SIGUSR2
+#: For the parent, which may be in the midst of a call that no signal interrupts.
+_MOST_WAIT_S = 5.0
 #: Which process understands the signal: inherited by those that it starts.
 _PARENT = "TESSERA_PARENT"
 _inherited = os.environ.get(_PARENT)
@@ -28,13 +34,17 @@ def install() -> None:
 
 
 def end_parent() -> None:
-    """Of a worker whose trace is closed."""
+    """Of a worker whose trace is closed next; in its main thread."""
     parent = multiprocessing.parent_process()
-    if parent is not None and str(parent.pid) in (_inherited, os.environ.get(_PARENT)):
-        try:
-            os.kill(parent.pid, _SIGNAL)
-        except OSError:
-            pass  # it has ended
+    if parent is None or str(parent.pid) not in (_inherited, os.environ.get(_PARENT)):
+        return
+    was_ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: was_ended.set())
+    try:
+        os.kill(parent.pid, _SIGNAL)
+    except OSError:
+        return  # it has ended
+    was_ended.wait(_MOST_WAIT_S)  # with the other workers; this one still ends by itself
 
 
 def _end(number: int, frame: Any) -> None:

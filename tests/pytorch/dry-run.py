@@ -210,8 +210,15 @@ def a_script_that_dies_of_memory_does_not_fit(tmp):
 def workers_that_a_dry_run_ends_are_not_waited_for(tmp):
     """The program waits for what its workers say at their end."""
     (tmp / "workers.py").write_text("""
-import sys, torch, torch.multiprocessing as mp
-def work(queue):
+import sqlite3, sys, time, torch, torch.multiprocessing as mp
+def is_recorded():
+    try:
+        return sqlite3.connect("workers.tsr").execute("SELECT value FROM meta WHERE key = 'closed'").fetchone() == ("yes",)
+    except sqlite3.Error:
+        return False
+def work(queue, comes_late):
+    while comes_late and not is_recorded():
+        time.sleep(0.001)
     layer = torch.nn.Linear(500, 500).cuda()
     optimizer = torch.optim.SGD(layer.parameters(), 0.1)
     for _ in range(1000000):
@@ -222,14 +229,18 @@ def work(queue):
 if __name__ == "__main__":
     mp.set_start_method(sys.argv[1])
     queue = mp.Queue()
-    workers = [mp.Process(target=work, args=(queue,)) for _ in range(2)]
+    workers = [mp.Process(target=work, args=(queue, number and sys.argv[2] == "late")) for number in range(2)]
     [worker.start() for worker in workers]
+    while sys.argv[2] == "late":
+        sum(range(20000000))  # no signal interrupts it
     print([queue.get() for _ in workers])
 """)
-    for method in "spawn", "fork":
+    for method, second in ("spawn", "at once"), ("fork", "at once"), ("fork", "late"):
+        (tmp / "workers.tsr").unlink(missing_ok=True)
         answer = answer_of(run(tmp, "dry-run", "--json", "--steps", 3, "-o", "workers.tsr", "--",
-                               sys.executable, "workers.py", method))
-        assert answer["steps"] == 3 and one(tmp / "workers.tsr", "SELECT value FROM meta WHERE key = 'closed'") == "yes"
+                               sys.executable, "workers.py", method, second))
+        closed = one(tmp / "workers.tsr", "SELECT value FROM meta WHERE key = 'closed'")
+        assert (answer["steps"], closed) == (3, "yes"), (method, second, answer["steps"], closed)
 
 
 @test
