@@ -34,16 +34,16 @@ def install() -> None:
 
 
 def end_parent() -> None:
-    """Of a worker whose trace is closed next; in its main thread."""
+    """Of a worker whose trace is closed next, come what may."""
     parent = multiprocessing.parent_process()
     if parent is None or str(parent.pid) not in (_inherited, os.environ.get(_PARENT)):
         return
     was_ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda number, frame: was_ended.set())
     try:
+        signal.signal(signal.SIGTERM, lambda number, frame: was_ended.set())
         os.kill(parent.pid, _SIGNAL)
-    except OSError:
-        return  # it has ended
+    except (ValueError, OSError):
+        return  # not the main thread, which alone is safe from the signal; or it has ended
     was_ended.wait(_MOST_WAIT_S)  # with the other workers; this one still ends by itself
 
 
